@@ -1,0 +1,473 @@
+/**
+ * The words in which operations are declared. The path is written, the verb is the function, and what is true of the
+ * operation (roles, rate, headers, list fields) stands beside it. Everything else derives from these objects.
+ */
+import type { RoleName } from './roles.ts'
+import {
+  type AnySchema,
+  arrayOf,
+  type Fields,
+  type ObjectSchema,
+  type ObjectValue,
+  object,
+  readOnly,
+  text,
+  uuid,
+  type ValueOf,
+} from './schema.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+export type Deployment = 'on-prem' | 'cloud'
+
+/** Requests per unit by size of the manager; a size without a figure uses the nearest lower, else nearest higher one. */
+export interface RateLimit {
+  readonly per: 'second' | 'minute'
+  readonly xsmall?: number
+  readonly small?: number
+  readonly large?: number
+  readonly xlarge?: number
+}
+
+/** `perSecond(3)` for every size, or `perSecond(5, 5, 10, 10)` for xsmall, small, large, xlarge. */
+export const perSecond = (xsmall: number, small = xsmall, large = small, xlarge = large): RateLimit => ({
+  per: 'second',
+  xsmall,
+  small,
+  large,
+  xlarge,
+})
+export const perMinute = (xsmall: number, small = xsmall, large = small, xlarge = large): RateLimit => ({
+  per: 'minute',
+  xsmall,
+  small,
+  large,
+  xlarge,
+})
+
+/** A kind: what it is called on the wire, what it holds, what must be unique, how access to it can be scoped. */
+export interface Resource<F extends Fields = Fields, I extends Fields = Fields> {
+  readonly resource: true
+  /** Canonical type name, e.g. `platform.v4.config.Category`. */
+  readonly objectType: string
+  /** Last part of it, unique among all kinds: `Category`. */
+  readonly kind: string
+  /** For people, in messages: `category`, `storage container`. */
+  readonly title: string
+  readonly schema: ObjectSchema<F>
+  /** Fields that are stored beside the wire fields and never answered. */
+  readonly internal: I
+  /** Entity name in authorization policies, with the paths of the attributes that a filter may use. */
+  readonly iam?: IamEntity
+  /** `rel` of this kind among a task's affected entities. */
+  readonly rel?: string
+  /** Sets of fields (paths) whose values together are unique; two requests at once cannot both win. */
+  readonly unique: readonly UniqueRule[]
+  /** The path parameter that names the entity this kind lives under, and the (internal) field that holds its id. */
+  readonly parent?: { readonly param: string; readonly kind: string; readonly field: string }
+  /** Absent fields of a PUT keep their value (conventions 3, sparse PUT). */
+  readonly sparsePut?: true
+  /** Paths that are filtered inside the server and therefore get a column, beside those that lists declare. */
+  readonly indexed: readonly string[]
+  /** Error of the namespace for an unknown id; default ENTITY_NOT_FOUND. */
+  readonly notFound?: string
+  /** Error of the namespace for a stale tag; default INVALID_ETAG_HEADER. */
+  readonly staleTag?: string
+  /** Newest first in lists without `$orderby` (tasks, batches, restore points). */
+  readonly newestFirst?: true
+  /** Rows are computed by the domain, not stored: no table is made. */
+  readonly derived?: true
+}
+
+export interface UniqueRule {
+  readonly fields: readonly string[]
+  /** Compared without case. */
+  readonly ignoreCase?: true
+  /** Error of the namespace; default ENTITY_ALREADY_EXISTS. */
+  readonly error?: string
+}
+
+export interface IamEntity {
+  readonly name: string
+  /** attribute of a filter -> path of the field that it compares (`uuid` is always there). */
+  readonly attributes: Readonly<Record<string, string>>
+}
+
+/** An entity of this kind, as handlers see it. */
+export type EntityOf<R> = R extends Resource<infer F, infer I>
+  ? ObjectValue<F> & Partial<ObjectValue<I>> & { readonly extId: string; readonly $objectType?: string }
+  : never
+/** What a body of this kind may hold. */
+export type BodyOf<R> = R extends Resource<infer F, Fields> ? ObjectValue<F> & { extId?: string } : never
+
+export const ApiLink = object('common.v1.response.ApiLink', {
+  href: text({ named: 'href' }),
+  rel: text(),
+})
+
+const baseFields = {
+  tenantId: readOnly(uuid()),
+  extId: readOnly(uuid()),
+  links: readOnly(arrayOf(ApiLink, { maxItems: 20 })),
+} as const
+
+export interface ResourceOptions<I extends Fields> {
+  /** Name of the kind where the last part of its type name is taken already (`ExternVm`). */
+  readonly kind?: string
+  readonly title?: string
+  readonly internal?: I
+  readonly iam?: IamEntity
+  readonly rel?: string
+  readonly unique?: readonly UniqueRule[]
+  readonly parent?: { readonly param: string; readonly kind: string; readonly field: string }
+  readonly sparsePut?: true
+  readonly indexed?: readonly string[]
+  readonly notFound?: string
+  readonly staleTag?: string
+  readonly newestFirst?: true
+  readonly derived?: true
+}
+
+/** Declares a kind. tenantId, extId and links (base fields, specification 2.1) are added. */
+export function resource<const F extends Fields, const I extends Fields = Record<never, never>>(
+  objectType: string,
+  fields: F,
+  options: ResourceOptions<I> = {},
+): Resource<F & Omit<typeof baseFields, 'extId'>, I> {
+  const kind = options.kind ?? objectType.slice(objectType.lastIndexOf('.') + 1)
+  return {
+    resource: true,
+    objectType,
+    kind,
+    title: options.title ?? kind.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase(),
+    schema: object(objectType, { ...baseFields, ...fields }) as never,
+    internal: options.internal ?? ({} as I),
+    unique: options.unique ?? [],
+    indexed: options.indexed ?? [],
+    ...pick(options, ['iam', 'rel', 'parent', 'sparsePut', 'notFound', 'staleTag', 'newestFirst', 'derived']),
+  }
+}
+
+export interface Expansion {
+  /** Kind of the expanded entity; absent: the domain fills the property itself. */
+  readonly kind?: string
+  /** Path of the id(s) in the item. */
+  readonly by?: string
+  /** Property that receives the value; default: the name of the expansion. */
+  readonly into?: string
+}
+
+export interface Operation {
+  /** operationId of the specification: unique within its namespace but for vmm's external VMs. */
+  readonly id: string
+  /** Canonical namespace, first segment of the path. */
+  readonly namespace: string
+  /** Versions that serve it, newest first. */
+  readonly versions: readonly string[]
+  /** `<namespace>.<id>`, or `vmm.extern.<id>` for external VMs: unique everywhere. */
+  readonly key: string
+  /** Kebab-case stem of the kind that it belongs to. */
+  readonly stem: string
+  readonly verb: 'list' | 'get' | 'create' | 'update' | 'remove' | 'action' | 'read'
+  readonly method: Method
+  /** Below `/api/<namespace>/<version>`, canonical names. */
+  readonly path: string
+  readonly resource?: Resource
+  /** Path parameter that names the target entity; absent for list and create. */
+  readonly target?: string
+  /** Kind of each path parameter, where it names an entity. */
+  readonly pathKinds: Readonly<Record<string, string>>
+  readonly body?: AnySchema
+  readonly bodyRequired: boolean
+  /** Shape of `data`; absent: no body. */
+  readonly answer?: AnySchema
+  /** `$objectType` of the envelope, canonical. */
+  readonly envelope: string
+  readonly status: 200 | 201 | 202 | 204
+  readonly runs: 'sync' | 'async'
+  /** Changes nothing although it is a POST. */
+  readonly mutates: boolean
+  readonly roles: readonly RoleName[] | 'everyone'
+  readonly rateLimit: RateLimit
+  readonly deployments: readonly Deployment[]
+  /** IAM operation that permits it: `Create_Category`. */
+  readonly iamOperation: string
+  readonly requestId: 'required' | 'optional'
+  readonly ifMatch: 'required' | 'optional'
+  readonly dryRun: boolean
+  readonly clusterId?: 'required' | 'optional'
+  /** Takes `$page` and `$limit`. */
+  readonly paged: boolean
+  /** Largest number of items in one answer, where it is below `$limit`. */
+  readonly maximumItems?: number
+  readonly filter?: readonly string[]
+  readonly orderby?: readonly string[]
+  readonly select?: readonly string[] | 'any'
+  readonly expand?: Readonly<Record<string, Expansion>>
+  readonly apply?: readonly string[]
+  /** Further query parameters, such as `$startTime`. */
+  readonly query: Readonly<Record<string, AnySchema>>
+  /** Media type of the answer when it is not JSON. */
+  readonly produces?: string
+  /** Answers with `Deprecation` and `Link: …; rel="successor-version"`. */
+  readonly deprecated?: { readonly successor?: string }
+}
+
+/** What a declaration says; `namespace.ts` completes it with namespace, versions and key. */
+export interface OperationOptions {
+  readonly roles: readonly RoleName[] | 'everyone'
+  readonly rateLimit: RateLimit
+  readonly iam: string
+  readonly envelope: string
+  readonly deployments?: readonly Deployment[]
+  readonly runs?: 'sync' | 'async'
+  readonly status?: 200 | 201 | 202 | 204
+  readonly requestId?: 'required'
+  readonly ifMatch?: 'required'
+  readonly dryRun?: true
+  readonly clusterId?: 'required' | 'optional'
+  readonly target?: string
+  readonly pathKinds?: Readonly<Record<string, string>>
+  readonly bodyRequired?: boolean
+  readonly paged?: boolean
+  readonly maximumItems?: number
+  readonly filter?: readonly string[]
+  readonly orderby?: readonly string[]
+  readonly select?: readonly string[] | 'any'
+  readonly expand?: Readonly<Record<string, Expansion>>
+  readonly apply?: readonly string[]
+  readonly query?: Readonly<Record<string, AnySchema>>
+  readonly produces?: string
+  readonly deprecated?: { readonly successor?: string }
+  readonly versions?: readonly string[]
+  readonly mutates?: false
+}
+
+/** A declared operation with the types of its body and answer. */
+export interface Declared<B = unknown, A = unknown, V extends Operation['verb'] = Operation['verb']> extends OperationOptions {
+  readonly verb: V
+  readonly method: Method
+  readonly path: string
+  readonly resource?: Resource<any, any>
+  readonly body?: AnySchema
+  readonly answer?: AnySchema
+  readonly types?: { body: B; answer: A }
+}
+
+export const TaskReference = object('platform.v4.config.TaskReference', { extId: { type: 'taskId' } as const })
+
+type AnyResource = Resource<any, any>
+
+/** GET of a collection: `data` is an array. Pages unless `paged: false`. */
+export const list = <R extends AnyResource>(path: string, of: R, options: OperationOptions): Declared<never, EntityOf<R>[], 'list'> => ({
+  paged: true,
+  ...options,
+  verb: 'list',
+  method: 'GET',
+  path,
+  resource: of,
+  answer: arrayOf(of.schema),
+})
+/** GET of one entity. */
+export const get = <R extends AnyResource>(path: string, of: R, options: OperationOptions): Declared<never, EntityOf<R>, 'get'> => ({
+  ...options,
+  verb: 'get',
+  method: 'GET',
+  path,
+  resource: of,
+  answer: of.schema,
+})
+/** A read that is neither: statistics, metadata, files. `of` is the kind that the path names, if any. */
+export const read = <A extends AnySchema>(path: string, answer: A, options: OperationOptions & { of?: AnyResource }): Declared<never, ValueOf<A>, 'read'> => ({
+  ...options,
+  verb: 'read',
+  method: 'GET',
+  path,
+  answer,
+  ...(options.of === undefined ? {} : { resource: options.of }),
+})
+/** POST to a collection. Asynchronous (202, task) unless `runs: 'sync'` (201, entity). */
+export const create = <R extends AnyResource>(path: string, of: R, options: OperationOptions): Declared<BodyOf<R>, EntityOf<R>, 'create'> => ({
+  ...options,
+  verb: 'create',
+  method: 'POST',
+  path,
+  resource: of,
+  body: of.schema,
+  answer: options.runs === 'sync' ? of.schema : TaskReference,
+})
+/** PUT (or PATCH) of one entity. Asynchronous unless `runs: 'sync'` (200). `answer`: what a synchronous one answers. */
+export const update = <R extends AnyResource, A extends AnySchema = R['schema']>(
+  path: string,
+  of: R,
+  options: OperationOptions & { method?: 'PATCH'; answer?: A },
+): Declared<BodyOf<R>, A extends R['schema'] ? EntityOf<R> : ValueOf<A>, 'update'> => ({
+  ...options,
+  verb: 'update',
+  method: options.method ?? 'PUT',
+  path,
+  resource: of,
+  body: of.schema,
+  answer: options.answer ?? (options.runs === 'sync' ? of.schema : TaskReference),
+})
+/** DELETE of one entity. Asynchronous unless `runs: 'sync'` (204). */
+export const remove = <R extends AnyResource>(path: string, of: R, options: OperationOptions): Declared<never, undefined, 'remove'> => ({
+  ...options,
+  verb: 'remove',
+  method: 'DELETE',
+  path,
+  resource: of,
+  ...(options.runs === 'sync' ? {} : { answer: TaskReference }),
+})
+/** POST to `…/$actions/<action>` (or another POST that creates nothing of its own). */
+export const action = <B extends AnySchema | undefined = undefined, A extends AnySchema = typeof TaskReference>(
+  path: string,
+  options: OperationOptions & { of?: AnyResource; body?: B; answer?: A },
+): Declared<B extends AnySchema ? ValueOf<B> : undefined, ValueOf<A>, 'action'> => ({
+  ...options,
+  verb: 'action',
+  method: 'POST',
+  path,
+  answer: options.answer ?? TaskReference,
+  ...(options.of === undefined ? {} : { resource: options.of }),
+})
+
+export type OperationSet = { readonly [operationId: string]: Declared<any, any, any> }
+
+/** One row of the operations that are known and not built yet: they answer 501. */
+export type Unimplemented = readonly [operationId: string, method: Method, path: string]
+
+export interface Namespace {
+  readonly name: string
+  /** Served versions, newest first. */
+  readonly versions: readonly string[]
+  /** Interface version label of the specification. */
+  readonly label: string
+  readonly operations: readonly Operation[]
+  readonly unimplemented: readonly { key: string; method: Method; path: string; versions: readonly string[] }[]
+  readonly resources: readonly Resource[]
+  readonly errors: ErrorCatalogue
+  /** Older conventions: Basic only, no If-Match required, clamped paging (storage v4.0.a3). */
+  readonly conventions: 'current' | 'alpha'
+}
+
+export interface ErrorDefinition {
+  readonly code: string
+  readonly status: number
+  readonly message: string
+  /** For programs; the key of the entry unless another is given. */
+  readonly group?: string
+}
+export type ErrorCatalogue = { readonly [key: string]: ErrorDefinition }
+
+/** Completes the declarations of a namespace. `groups` of vmm's external VMs put a word into the key. */
+export function namespace(options: {
+  name: string
+  versions: readonly string[]
+  label: string
+  kinds: { readonly [stem: string]: OperationSet }
+  /** kinds whose operation ids exist twice in the namespace, by group word */
+  groups?: { readonly [group: string]: { readonly [stem: string]: OperationSet } }
+  unimplemented: readonly (Unimplemented | readonly [...Unimplemented, versions: readonly string[]])[]
+  errors: ErrorCatalogue
+  conventions?: 'alpha'
+}): Namespace {
+  const operations: Operation[] = []
+  const resources = new Set<Resource>()
+  const add = (kinds: { readonly [stem: string]: OperationSet }, prefix: string): void => {
+    for (const [stem, set] of Object.entries(kinds)) {
+      for (const [id, declared] of Object.entries(set)) {
+        operations.push(complete(options.name, options.versions, prefix + id, id, stem, declared))
+        if (declared.resource !== undefined) resources.add(declared.resource)
+      }
+    }
+  }
+  add(options.kinds, `${options.name}.`)
+  for (const [group, kinds] of Object.entries(options.groups ?? {})) add(kinds, `${options.name}.${group}.`)
+  return {
+    name: options.name,
+    versions: options.versions,
+    label: options.label,
+    operations,
+    resources: [...resources],
+    unimplemented: options.unimplemented.map(([id, method, path, versions]) => ({
+      key: `${options.name}.${id}`,
+      method,
+      path,
+      versions: versions ?? options.versions,
+    })),
+    errors: options.errors,
+    conventions: options.conventions ?? 'current',
+  }
+}
+
+function complete(
+  name: string,
+  versions: readonly string[],
+  key: string,
+  id: string,
+  stem: string,
+  declared: Declared,
+): Operation {
+  const mutates = declared.mutates ?? declared.method !== 'GET'
+  const runs = declared.runs ?? (mutates ? 'async' : 'sync')
+  const parameters = [...declared.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string)
+  const namesTarget = declared.verb !== 'list' && declared.verb !== 'create'
+  const target = declared.target ?? (namesTarget ? parameters.at(-1) : undefined)
+  const of = declared.resource
+  const pathKinds: Record<string, string> = {}
+  if (of?.parent !== undefined && parameters.includes(of.parent.param)) pathKinds[of.parent.param] = of.parent.kind
+  if (target !== undefined && of !== undefined) pathKinds[target] = of.kind
+  return {
+    id,
+    namespace: name,
+    versions: declared.versions ?? versions,
+    key,
+    stem,
+    verb: declared.verb,
+    method: declared.method,
+    path: declared.path,
+    ...(of === undefined ? {} : { resource: of }),
+    ...(target === undefined ? {} : { target }),
+    pathKinds: { ...pathKinds, ...declared.pathKinds },
+    ...(declared.body === undefined ? {} : { body: declared.body }),
+    bodyRequired: declared.bodyRequired ?? declared.body !== undefined,
+    ...(declared.answer === undefined ? {} : { answer: declared.answer }),
+    envelope: declared.envelope,
+    status: declared.status ?? defaultStatus(declared, runs),
+    runs,
+    mutates,
+    roles: declared.roles,
+    rateLimit: declared.rateLimit,
+    deployments: declared.deployments ?? ['on-prem', 'cloud'],
+    iamOperation: declared.iam,
+    requestId: declared.requestId ?? 'optional',
+    ifMatch: declared.ifMatch ?? 'optional',
+    dryRun: declared.dryRun ?? false,
+    paged: declared.paged ?? false,
+    query: declared.query ?? {},
+    ...pick(declared, [
+      'clusterId',
+      'maximumItems',
+      'filter',
+      'orderby',
+      'select',
+      'expand',
+      'apply',
+      'produces',
+      'deprecated',
+    ]),
+  }
+}
+
+function defaultStatus(declared: Declared, runs: 'sync' | 'async'): 200 | 201 | 202 | 204 {
+  if (runs === 'async') return 202
+  if (declared.verb === 'create') return 201
+  if (declared.verb === 'remove') return 204
+  return 200
+}
+
+function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
+  const found: Partial<T> = {}
+  for (const key of keys) if (from[key] !== undefined) found[key] = from[key]
+  return found as Pick<T, K>
+}

@@ -1,0 +1,208 @@
+/**
+ * The words in which fields are declared. Each is a plain function that returns a plain object: no classes, no generator.
+ * The type of a value follows from its declaration (`ValueOf`), so a shape is never written twice.
+ */
+
+export type Schema<T = unknown> = AnySchema & { readonly is?: T }
+
+/** What may be said of any field. `is` never exists at run time: it carries the TypeScript type of a value. */
+interface Common {
+  /** May be absent. */
+  readonly optional?: true
+  /** Set by the server; ignored in a body. */
+  readonly readOnly?: true
+  /** May be sent again only with the stored value (400 PLAT-10012 otherwise). */
+  readonly immutable?: true
+  /** Write-only: sealed at rest, absent from every answer, log and error. */
+  readonly secret?: true
+  /** Value that a create or a replacing update stores when the field is absent. */
+  readonly defaultsTo?: unknown
+  /** First version of the namespace that shows this field. */
+  readonly since?: string
+}
+
+export interface TextSchema extends Common {
+  readonly type: 'text'
+  /** In code points. */
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  /** A text that the naming profiles spell differently (conventions 2.2). */
+  readonly named?: 'rel' | 'href' | 'systemName' | 'objectType'
+  /** Line breaks and tabs are allowed (descriptions, certificates). */
+  readonly multiline?: true
+}
+export interface UuidSchema extends Common {
+  readonly type: 'uuid'
+  /** Name of the kind that the id must name, where a body refers to an entity. */
+  readonly refersTo?: string
+}
+/** Id of a task: a plain UUID in the spec profile, `ZXJnb24=:<uuid>` in the public one. */
+export interface TaskIdSchema extends Common {
+  readonly type: 'taskId'
+}
+export interface IntegerSchema extends Common {
+  readonly type: 'integer'
+  readonly minimum?: number
+  readonly maximum?: number
+}
+export interface NumberSchema extends Common {
+  readonly type: 'number'
+  readonly minimum?: number
+  readonly maximum?: number
+}
+export interface BooleanSchema extends Common {
+  readonly type: 'boolean'
+}
+/** RFC 3339 with an offset; stored and answered in UTC with six fractional digits. */
+export interface TimestampSchema extends Common {
+  readonly type: 'timestamp'
+}
+export interface EnumerationSchema extends Common {
+  readonly type: 'enumeration'
+  readonly values: readonly string[]
+  /** Members that older versions of the namespace do not know: value -> first version. */
+  readonly valuesSince?: Readonly<Record<string, string>>
+}
+export interface ListSchema extends Common {
+  readonly type: 'list'
+  readonly items: AnySchema
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly uniqueItems?: true
+}
+export interface ObjectSchema<F extends Fields = Fields> extends Common {
+  readonly type: 'object'
+  /** Canonical (spec profile) `$objectType`; absent for shapes that carry none. */
+  readonly objectType?: string
+  readonly fields: F
+}
+export interface OneOfSchema extends Common {
+  readonly type: 'oneOf'
+  readonly alternatives: readonly AnySchema[]
+}
+export interface MapSchema extends Common {
+  readonly type: 'map'
+  readonly values: AnySchema
+}
+/** Free JSON, stored and answered as sent. */
+export interface AnythingSchema extends Common {
+  readonly type: 'anything'
+}
+
+export type AnySchema =
+  | TextSchema
+  | UuidSchema
+  | TaskIdSchema
+  | IntegerSchema
+  | NumberSchema
+  | BooleanSchema
+  | TimestampSchema
+  | EnumerationSchema
+  | ListSchema
+  | ObjectSchema
+  | OneOfSchema
+  | MapSchema
+  | AnythingSchema
+
+export type Fields = { readonly [name: string]: AnySchema & { readonly is?: unknown } }
+
+export type ValueOf<S> = S extends { readonly is?: infer T } ? Exclude<T, undefined> : unknown
+
+type OptionalKeys<F> = { [K in keyof F]: F[K] extends { readonly optional: true } ? K : never }[keyof F]
+
+/** The TypeScript type of an object with these fields. */
+export type ObjectValue<F> = { [K in Exclude<keyof F, OptionalKeys<F>>]: ValueOf<F[K]> } & {
+  [K in OptionalKeys<F>]?: ValueOf<F[K]>
+}
+
+type Typed<S, T> = S & { readonly is?: T }
+
+export const text = (rules: Omit<TextSchema, 'type'> = {}): Typed<TextSchema, string> => ({ type: 'text', ...rules })
+export const uuid = (): Typed<UuidSchema, string> => ({ type: 'uuid' })
+export const taskId = (): Typed<TaskIdSchema, string> => ({ type: 'taskId' })
+export const integer = (rules: Omit<IntegerSchema, 'type'> = {}): Typed<IntegerSchema, number> => ({
+  type: 'integer',
+  ...rules,
+})
+export const number = (rules: Omit<NumberSchema, 'type'> = {}): Typed<NumberSchema, number> => ({
+  type: 'number',
+  ...rules,
+})
+export const boolean = (): Typed<BooleanSchema, boolean> => ({ type: 'boolean' })
+export const timestamp = (): Typed<TimestampSchema, string> => ({ type: 'timestamp' })
+export const enumeration = <const V extends readonly string[]>(
+  values: V,
+  rules: { readonly valuesSince?: Readonly<Record<string, string>> } = {},
+): Typed<EnumerationSchema, V[number]> => ({ type: 'enumeration', values, ...rules })
+export const anything = (): Typed<AnythingSchema, unknown> => ({ type: 'anything' })
+export const mapOf = <S extends AnySchema>(values: S): Typed<MapSchema, { readonly [key: string]: ValueOf<S> }> => ({
+  type: 'map',
+  values,
+})
+export const arrayOf = <S extends AnySchema>(
+  items: S,
+  rules: Pick<ListSchema, 'minItems' | 'maxItems' | 'uniqueItems'> = {},
+): Typed<ListSchema, ValueOf<S>[]> => ({ type: 'list', items, ...rules })
+/** Exactly one of several shapes, told apart by `$objectType` or, without it, by their required fields. */
+export const oneOf = <A extends readonly AnySchema[]>(...alternatives: A): Typed<OneOfSchema, ValueOf<A[number]>> => ({
+  type: 'oneOf',
+  alternatives,
+})
+/** A shape with its own `$objectType`, e.g. `object('volumes.v4.config.VmAttachment', {…})`; '' for none. */
+export const object = <const F extends Fields>(
+  objectType: string,
+  fields: F,
+): Typed<ObjectSchema<F>, ObjectValue<F> & { readonly $objectType?: string }> => ({
+  type: 'object',
+  ...(objectType === '' ? {} : { objectType }),
+  fields,
+})
+/**
+ * The id of another entity. Requests that name one which is unknown or invisible are refused (404) before the handler
+ * runs, and an entity cannot be deleted while a reference declared so names it, unless its kind says otherwise.
+ */
+export const referenceTo = (kind: string): Typed<UuidSchema, string> => ({ type: 'uuid', refersTo: kind })
+
+export const optional = <S extends AnySchema>(schema: S): S & { readonly optional: true } => ({
+  ...schema,
+  optional: true,
+})
+export const readOnly = <S extends AnySchema>(schema: S): S & { readonly optional: true; readonly readOnly: true } => ({
+  ...schema,
+  optional: true,
+  readOnly: true,
+})
+export const immutable = <S extends AnySchema>(schema: S): S & { readonly immutable: true } => ({
+  ...schema,
+  immutable: true,
+})
+/** Required on neither read nor update; a kind that needs it at creation checks so. */
+export const secret = <S extends AnySchema>(schema: S): S & { readonly secret: true; readonly optional: true } => ({
+  ...schema,
+  secret: true,
+  optional: true,
+})
+export const withDefault = <S extends AnySchema>(
+  schema: S,
+  value: ValueOf<S>,
+): S & { readonly optional: true; readonly defaultsTo: unknown } => ({ ...schema, optional: true, defaultsTo: value })
+/** A field that only this and later versions of the namespace show; a PUT through an older one keeps its value. */
+export const since = <S extends AnySchema>(version: string, schema: S): S & { readonly since: string } => ({
+  ...schema,
+  since: version,
+})
+
+/** Depth-first walk over every schema below (and including) this one, with the path of field names that leads there. */
+export function* walk(schema: AnySchema, path: readonly string[] = []): Generator<{ path: readonly string[]; schema: AnySchema }> {
+  yield { path, schema }
+  if (schema.type === 'object') {
+    for (const [name, field] of Object.entries(schema.fields)) yield* walk(field, [...path, name])
+  } else if (schema.type === 'list') {
+    yield* walk(schema.items, path)
+  } else if (schema.type === 'map') {
+    yield* walk(schema.values, path)
+  } else if (schema.type === 'oneOf') {
+    for (const alternative of schema.alternatives) yield* walk(alternative, path)
+  }
+}
