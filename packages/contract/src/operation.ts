@@ -72,6 +72,8 @@ export interface Resource<F extends Fields = Fields, I extends Fields = Fields> 
   readonly notFound?: string
   /** Error of the namespace for a stale tag; default INVALID_ETAG_HEADER. */
   readonly staleTag?: string
+  /** Path parameter of the parent whose entity tag stands for this kind too (all parts of a VM). */
+  readonly sharesTagOf?: string
   /** Newest first in lists without `$orderby` (tasks, batches, restore points). */
   readonly newestFirst?: true
   /** Rows are computed by the domain, not stored: no table is made. */
@@ -104,7 +106,8 @@ export const ApiLink = object('common.v1.response.ApiLink', {
   rel: text(),
 })
 
-const baseFields = {
+/** Base fields (specification 2.1): `resource` adds them; sub-shapes that carry them spread this. */
+export const baseFields = {
   tenantId: readOnly(uuid()),
   extId: readOnly(uuid()),
   links: readOnly(arrayOf(ApiLink, { maxItems: 20 })),
@@ -123,8 +126,11 @@ export interface ResourceOptions<I extends Fields> {
   readonly indexed?: readonly string[]
   readonly notFound?: string
   readonly staleTag?: string
+  readonly sharesTagOf?: string
   readonly newestFirst?: true
   readonly derived?: true
+  /** The wire shape has no base fields but those declared; the row has its id all the same. */
+  readonly bare?: true
 }
 
 /** Declares a kind. tenantId, extId and links (base fields, specification 2.1) are added. */
@@ -139,11 +145,11 @@ export function resource<const F extends Fields, const I extends Fields = Record
     objectType,
     kind,
     title: options.title ?? kind.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase(),
-    schema: object(objectType, { ...baseFields, ...fields }) as never,
+    schema: object(objectType, { ...(options.bare ? {} : baseFields), ...fields }) as never,
     internal: options.internal ?? ({} as I),
     unique: options.unique ?? [],
     indexed: options.indexed ?? [],
-    ...pick(options, ['iam', 'rel', 'parent', 'sparsePut', 'notFound', 'staleTag', 'newestFirst', 'derived']),
+    ...pick(options, ['iam', 'rel', 'parent', 'sparsePut', 'notFound', 'staleTag', 'sharesTagOf', 'newestFirst', 'derived']),
   }
 }
 
@@ -154,6 +160,8 @@ export interface Expansion {
   readonly by?: string
   /** Property that receives the value; default: the name of the expansion. */
   readonly into?: string
+  /** Shape of a value that the domain fills. */
+  readonly shape?: AnySchema
 }
 
 export interface Operation {
@@ -195,10 +203,18 @@ export interface Operation {
   readonly ifMatch: 'required' | 'optional'
   readonly dryRun: boolean
   readonly clusterId?: 'required' | 'optional'
+  /** Path of the field that holds the caller's id in rows that everyone may reach without a policy (own tasks, keys). */
+  readonly own?: string
+  /** Largest body; default 1 MiB. */
+  readonly maximumBodyBytes?: number
+  /** Schema of each path parameter that is no UUID. */
+  readonly pathSchemas: Readonly<Record<string, AnySchema>>
   /** Takes `$page` and `$limit`. */
   readonly paged: boolean
   /** Largest number of items in one answer, where it is below `$limit`. */
   readonly maximumItems?: number
+  /** Field that orders the list without `$orderby`; default: creation. */
+  readonly orderedBy?: string
   readonly filter?: readonly string[]
   readonly orderby?: readonly string[]
   readonly select?: readonly string[] | 'any'
@@ -225,11 +241,15 @@ export interface OperationOptions {
   readonly ifMatch?: 'required'
   readonly dryRun?: true
   readonly clusterId?: 'required' | 'optional'
+  readonly own?: string
+  readonly maximumBodyBytes?: number
   readonly target?: string
   readonly pathKinds?: Readonly<Record<string, string>>
+  readonly pathSchemas?: Readonly<Record<string, AnySchema>>
   readonly bodyRequired?: boolean
   readonly paged?: boolean
   readonly maximumItems?: number
+  readonly orderedBy?: string
   readonly filter?: readonly string[]
   readonly orderby?: readonly string[]
   readonly select?: readonly string[] | 'any'
@@ -256,6 +276,8 @@ export interface Declared<B = unknown, A = unknown, V extends Operation['verb'] 
 export const TaskReference = object('platform.v4.config.TaskReference', { extId: { type: 'taskId' } as const })
 
 type AnyResource = Resource<any, any>
+/** Keeps in the type whether an operation answers at once. */
+type Runs<O> = O extends { runs: 'sync' } | { mutates: false } ? { readonly runs: 'sync' } : unknown
 
 /** GET of a collection: `data` is an array. Pages unless `paged: false`. */
 export const list = <R extends AnyResource>(path: string, of: R, options: OperationOptions): Declared<never, EntityOf<R>[], 'list'> => ({
@@ -285,51 +307,79 @@ export const read = <A extends AnySchema>(path: string, answer: A, options: Oper
   answer,
   ...(options.of === undefined ? {} : { resource: options.of }),
 })
-/** POST to a collection. Asynchronous (202, task) unless `runs: 'sync'` (201, entity). */
-export const create = <R extends AnyResource>(path: string, of: R, options: OperationOptions): Declared<BodyOf<R>, EntityOf<R>, 'create'> => ({
-  ...options,
-  verb: 'create',
-  method: 'POST',
-  path,
-  resource: of,
-  body: of.schema,
-  answer: options.runs === 'sync' ? of.schema : TaskReference,
-})
-/** PUT (or PATCH) of one entity. Asynchronous unless `runs: 'sync'` (200). `answer`: what a synchronous one answers. */
-export const update = <R extends AnyResource, A extends AnySchema = R['schema']>(
+/** POST to a collection. Asynchronous (202, task) unless `runs: 'sync'` (201, entity). `body`: where it is not the kind's own. */
+export const create = <R extends AnyResource, const O extends OperationOptions & { body?: AnySchema }>(
   path: string,
   of: R,
-  options: OperationOptions & { method?: 'PATCH'; answer?: A },
-): Declared<BodyOf<R>, A extends R['schema'] ? EntityOf<R> : ValueOf<A>, 'update'> => ({
-  ...options,
-  verb: 'update',
-  method: options.method ?? 'PUT',
-  path,
-  resource: of,
-  body: of.schema,
-  answer: options.answer ?? (options.runs === 'sync' ? of.schema : TaskReference),
-})
-/** DELETE of one entity. Asynchronous unless `runs: 'sync'` (204). */
-export const remove = <R extends AnyResource>(path: string, of: R, options: OperationOptions): Declared<never, undefined, 'remove'> => ({
-  ...options,
-  verb: 'remove',
-  method: 'DELETE',
-  path,
-  resource: of,
-  ...(options.runs === 'sync' ? {} : { answer: TaskReference }),
-})
-/** POST to `…/$actions/<action>` (or another POST that creates nothing of its own). */
-export const action = <B extends AnySchema | undefined = undefined, A extends AnySchema = typeof TaskReference>(
+  options: O,
+): Declared<O extends { body: infer B } ? ValueOf<B> : BodyOf<R>, EntityOf<R>, 'create'> & Runs<O> =>
+  ({
+    ...options,
+    verb: 'create',
+    method: 'POST',
+    path,
+    resource: of,
+    body: options.body ?? of.schema,
+    answer: options.runs === 'sync' ? of.schema : TaskReference,
+  }) as never
+/**
+ * PUT (or PATCH) of one entity. Asynchronous unless `runs: 'sync'` (200). `answer`: what a synchronous one answers;
+ * `body` as in `create`.
+ */
+export const update = <
+  R extends AnyResource,
+  const O extends OperationOptions & { method?: 'PATCH'; answer?: AnySchema; body?: AnySchema },
+>(
   path: string,
-  options: OperationOptions & { of?: AnyResource; body?: B; answer?: A },
-): Declared<B extends AnySchema ? ValueOf<B> : undefined, ValueOf<A>, 'action'> => ({
-  ...options,
-  verb: 'action',
-  method: 'POST',
-  path,
-  answer: options.answer ?? TaskReference,
-  ...(options.of === undefined ? {} : { resource: options.of }),
-})
+  of: R,
+  options: O,
+): Declared<
+  O extends { body: infer B } ? ValueOf<B> : BodyOf<R>,
+  O extends { answer: infer A } ? ValueOf<A> : EntityOf<R>,
+  'update'
+> &
+  Runs<O> =>
+  ({
+    ...options,
+    verb: 'update',
+    method: options.method ?? 'PUT',
+    path,
+    resource: of,
+    body: options.body ?? of.schema,
+    answer: options.answer ?? (options.runs === 'sync' ? of.schema : TaskReference),
+  }) as never
+/** DELETE of one entity. Asynchronous unless `runs: 'sync'` (204). */
+export const remove = <R extends AnyResource, const O extends OperationOptions>(
+  path: string,
+  of: R,
+  options: O,
+): Declared<never, undefined, 'remove'> & Runs<O> =>
+  ({
+    ...options,
+    verb: 'remove',
+    method: 'DELETE',
+    path,
+    resource: of,
+    ...(options.runs === 'sync' ? {} : { answer: TaskReference }),
+  }) as never
+/** POST to `…/$actions/<action>` (or another POST that creates nothing of its own). */
+export const action = <const O extends OperationOptions & { of?: AnyResource; body?: AnySchema; answer?: AnySchema }>(
+  path: string,
+  options: O,
+): Declared<
+  O extends { body: infer B } ? ValueOf<B> : undefined,
+  O extends { answer: infer A } ? ValueOf<A> : ValueOf<typeof TaskReference>,
+  'action'
+> &
+  Runs<O> =>
+  ({
+    ...options,
+    verb: 'action',
+    method: 'POST',
+    path,
+    answer: options.answer ?? TaskReference,
+    ...(options.of === undefined ? {} : { resource: options.of }),
+  }) as never
 
 export type OperationSet = { readonly [operationId: string]: Declared<any, any, any> }
 
@@ -367,12 +417,14 @@ export function namespace(options: {
   kinds: { readonly [stem: string]: OperationSet }
   /** kinds whose operation ids exist twice in the namespace, by group word */
   groups?: { readonly [group: string]: { readonly [stem: string]: OperationSet } }
+  /** kinds that have rows and no operation yet */
+  resources?: readonly AnyResource[]
   unimplemented: readonly (Unimplemented | readonly [...Unimplemented, versions: readonly string[]])[]
   errors: ErrorCatalogue
   conventions?: 'alpha'
 }): Namespace {
   const operations: Operation[] = []
-  const resources = new Set<Resource>()
+  const resources = new Set<Resource>(options.resources)
   const add = (kinds: { readonly [stem: string]: OperationSet }, prefix: string): void => {
     for (const [stem, set] of Object.entries(kinds)) {
       for (const [id, declared] of Object.entries(set)) {
@@ -443,11 +495,15 @@ function complete(
     requestId: declared.requestId ?? 'optional',
     ifMatch: declared.ifMatch ?? 'optional',
     dryRun: declared.dryRun ?? false,
+    pathSchemas: declared.pathSchemas ?? {},
     paged: declared.paged ?? false,
     query: declared.query ?? {},
     ...pick(declared, [
       'clusterId',
+      'own',
+      'maximumBodyBytes',
       'maximumItems',
+      'orderedBy',
       'filter',
       'orderby',
       'select',

@@ -15,6 +15,8 @@ interface Common {
   readonly immutable?: true
   /** Write-only: sealed at rest, absent from every answer, log and error. */
   readonly secret?: true
+  /** A secret that the answer to the creation alone carries (API keys). */
+  readonly oneTime?: true
   /** Value that a create or a replacing update stores when the field is absent. */
   readonly defaultsTo?: unknown
   /** First version of the namespace that shows this field. */
@@ -76,6 +78,8 @@ export interface ObjectSchema<F extends Fields = Fields> extends Common {
   /** Canonical (spec profile) `$objectType`; absent for shapes that carry none. */
   readonly objectType?: string
   readonly fields: F
+  /** Field that a filter compares where it names the object itself: `parentTask eq '…'`. */
+  readonly filteredBy?: string
 }
 export interface OneOfSchema extends Common {
   readonly type: 'oneOf'
@@ -153,10 +157,12 @@ export const oneOf = <A extends readonly AnySchema[]>(...alternatives: A): Typed
 export const object = <const F extends Fields>(
   objectType: string,
   fields: F,
+  rules: Pick<ObjectSchema, 'filteredBy'> = {},
 ): Typed<ObjectSchema<F>, ObjectValue<F> & { readonly $objectType?: string }> => ({
   type: 'object',
   ...(objectType === '' ? {} : { objectType }),
   fields,
+  ...rules,
 })
 /**
  * The id of another entity. Requests that name one which is unknown or invisible are refused (404) before the handler
@@ -182,6 +188,16 @@ export const secret = <S extends AnySchema>(schema: S): S & { readonly secret: t
   ...schema,
   secret: true,
   optional: true,
+})
+/** Made by the server; the answer to the creation carries it, nothing after that does (conventions 13). */
+export const oneTimeSecret = <S extends AnySchema>(
+  schema: S,
+): S & { readonly optional: true; readonly readOnly: true; readonly secret: true; readonly oneTime: true } => ({
+  ...schema,
+  optional: true,
+  readOnly: true,
+  secret: true,
+  oneTime: true,
 })
 export const withDefault = <S extends AnySchema>(
   schema: S,

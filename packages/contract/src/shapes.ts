@@ -28,6 +28,11 @@ export const IPAddressOrFQDN = object('common.v1.config.IPAddressOrFQDN', {
   ipv6: optional(IPv6Address),
   fqdn: optional(FQDN),
 })
+export const IpRange = object('common.v1.config.IpRange', { begin: optional(IPAddress), end: optional(IPAddress) })
+export const BasicAuth = object('common.v1.config.BasicAuth', {
+  username: text({ minLength: 3, maxLength: 256 }),
+  password: text({ minLength: 3, maxLength: 256, secret: true }),
+})
 export const EntityReference = object('common.v1.config.EntityReference', {
   extId: optional(uuid()),
   name: optional(text({ maxLength: 256 })),

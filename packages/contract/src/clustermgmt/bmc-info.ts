@@ -1,0 +1,51 @@
+import { get, perSecond, resource, update } from '../operation.ts'
+import { enumeration, object, optional, readOnly, secret, text, uuid } from '../schema.ts'
+import { IPAddress } from '../shapes.ts'
+import { clusterAdmins } from './roles.ts'
+
+const BasicAuth = object('common.v1.config.BasicAuth', {
+  username: text({ minLength: 3, maxLength: 256 }),
+  password: secret(text({ minLength: 3, maxLength: 256 })),
+})
+
+/**
+ * Address and credential of a host's baseboard management controller: one row a host, under the host's extId, with a tag
+ * of its own. `status` is what the last probe found; it does not change the tag.
+ * Source: specification 4.5, 5, 8; catalogue clustermgmt.json (fields, limits); behaviour clustermgmt.md 1.13.
+ */
+export const BmcInfo = resource(
+  'clustermgmt.v4.config.BmcInfo',
+  {
+    ipAddress: optional(IPAddress),
+    credential: optional(BasicAuth),
+    status: readOnly(enumeration(['VALID', 'INVALID', 'UNAVAILABLE'])),
+  },
+  {
+    title: 'BMC info',
+    bare: true,
+    internal: { clusterExtId: uuid() },
+    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
+    rel: 'clustermgmt:config:host',
+  },
+)
+
+const path = '/config/clusters/{clusterExtId}/hosts/{extId}/bmc-info'
+
+export const bmcInfoOperations = {
+  getBmcInfo: get(path, BmcInfo, {
+    envelope: 'clustermgmt.v4.config.GetBmcInfoResponse',
+    iam: 'View_BMC_Info',
+    roles: [...clusterAdmins, 'Platform Viewer', 'User Admin'],
+    rateLimit: perSecond(1, 1, 5, 5),
+    deployments: ['on-prem'],
+  }),
+  updateBmcInfo: update(path, BmcInfo, {
+    envelope: 'clustermgmt.v4.config.UpdateBmcInfoResponse',
+    iam: 'Update_BMC_Info',
+    roles: clusterAdmins,
+    rateLimit: perSecond(1, 1, 5, 5),
+    deployments: ['on-prem'],
+    ifMatch: 'required',
+    requestId: 'required',
+  }),
+}

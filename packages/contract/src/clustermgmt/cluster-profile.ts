@@ -1,0 +1,131 @@
+import { action, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import { arrayOf, integer, object, optional, readOnly, referenceTo, since, text, timestamp, uuid } from '../schema.ts'
+import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'
+import { clusterAdmins, profileReaders } from './roles.ts'
+import {
+  configType,
+  ManagedCluster,
+  NtpServerConfig,
+  nfsSubnetWhitelist,
+  PulseStatus,
+  RsyslogServer,
+  SmtpServerRef,
+  SnmpConfig,
+} from './settings.ts'
+
+/**
+ * Settings that are applied to clusters and then watched: a cluster that departs from them has drifted. A section that
+ * is absent is neither written nor compared.
+ * Source: specification 2.4, 4.5, 5, 8; catalogue clustermgmt.json (limits, list fields); behaviour clustermgmt.md 1.10.
+ */
+export const ClusterProfile = resource(
+  'clustermgmt.v4.config.ClusterProfile',
+  {
+    name: text({ maxLength: 64, pattern: '^[A-Za-z0-9._-]+$' }),
+    description: optional(text({ maxLength: 1000, multiline: true })),
+    createTime: readOnly(timestamp()),
+    lastUpdateTime: readOnly(timestamp()),
+    createdBy: readOnly(uuid()),
+    lastUpdatedBy: readOnly(uuid()),
+    clusterCount: readOnly(integer()),
+    driftedClusterCount: readOnly(integer()),
+    clusters: readOnly(arrayOf(ManagedCluster, { minItems: 1, maxItems: 400 })),
+    allowedOverrides: optional(arrayOf(configType, { maxItems: 50 })),
+    nameServerIpList: optional(arrayOf(IPAddress, { maxItems: 1024 })),
+    ntpServerIpList: optional(arrayOf(IPAddressOrFQDN, { maxItems: 1024 })),
+    smtpServer: optional(SmtpServerRef),
+    nfsSubnetWhitelist: optional(nfsSubnetWhitelist),
+    snmpConfig: optional(SnmpConfig),
+    rsyslogServerList: optional(arrayOf(RsyslogServer, { maxItems: 100 })),
+    pulseStatus: optional(PulseStatus),
+    ntpServerConfigList: since('v4.2', optional(arrayOf(NtpServerConfig))),
+  },
+  {
+    iam: { name: 'cluster_profile', attributes: { name: 'name', owner_uuid: 'createdBy' } },
+    rel: 'clustermgmt:config:cluster-profile',
+    unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_PROFILE_NAME_EXISTS' }],
+    sparsePut: true,
+    notFound: 'CLUSTER_PROFILE_NOT_FOUND',
+  },
+)
+
+/** Found by `uuid`, else by `name`; given both, they must agree. */
+export const ClusterReferenceListSpec = object('clustermgmt.v4.config.ClusterReferenceListSpec', {
+  clusters: arrayOf(
+    object('clustermgmt.v4.config.ClusterReference', {
+      uuid: optional(referenceTo('Cluster')),
+      name: optional(text({ maxLength: 64 })),
+    }),
+    { minItems: 1, maxItems: 400 },
+  ),
+})
+
+const listFields = [
+  'clusterCount',
+  'createTime',
+  'createdBy',
+  'driftedClusterCount',
+  'lastUpdateTime',
+  'lastUpdatedBy',
+  'name',
+]
+
+export const clusterProfileOperations = {
+  listClusterProfiles: list('/config/cluster-profiles', ClusterProfile, {
+    envelope: 'clustermgmt.v4.config.ListClusterProfilesApiResponse',
+    iam: 'View_Cluster_Profile',
+    roles: profileReaders,
+    rateLimit: perSecond(10),
+    filter: listFields,
+    orderby: listFields,
+    select: 'any',
+  }),
+  createClusterProfile: create('/config/cluster-profiles', ClusterProfile, {
+    envelope: 'clustermgmt.v4.config.CreateClusterProfileApiResponse',
+    iam: 'Create_Cluster_Profile',
+    roles: clusterAdmins,
+    rateLimit: perSecond(1),
+    requestId: 'required',
+  }),
+  getClusterProfileById: get('/config/cluster-profiles/{extId}', ClusterProfile, {
+    envelope: 'clustermgmt.v4.config.GetClusterProfileApiResponse',
+    iam: 'View_Cluster_Profile',
+    roles: profileReaders,
+    rateLimit: perSecond(10),
+  }),
+  updateClusterProfileById: update('/config/cluster-profiles/{extId}', ClusterProfile, {
+    envelope: 'clustermgmt.v4.config.UpdateClusterProfileApiResponse',
+    iam: 'Update_Cluster_Profile',
+    roles: clusterAdmins,
+    rateLimit: perSecond(1),
+    ifMatch: 'required',
+    requestId: 'required',
+    dryRun: true,
+  }),
+  deleteClusterProfileById: remove('/config/cluster-profiles/{extId}', ClusterProfile, {
+    envelope: 'clustermgmt.v4.config.DeleteClusterProfileApiResponse',
+    iam: 'Delete_Cluster_Profile',
+    roles: clusterAdmins,
+    rateLimit: perSecond(1),
+    requestId: 'required',
+  }),
+  applyClusterProfile: action('/config/cluster-profiles/{extId}/$actions/apply', {
+    of: ClusterProfile,
+    body: ClusterReferenceListSpec,
+    envelope: 'clustermgmt.v4.config.ApplyClusterProfileApiResponse',
+    iam: 'Apply_Cluster_Profile',
+    roles: clusterAdmins,
+    rateLimit: perSecond(1),
+    requestId: 'required',
+    dryRun: true,
+  }),
+  disassociateClusterFromClusterProfile: action('/config/cluster-profiles/{extId}/$actions/disassociate-cluster', {
+    of: ClusterProfile,
+    body: ClusterReferenceListSpec,
+    envelope: 'clustermgmt.v4.config.DisassociateClusterFromClusterProfileApiResponse',
+    iam: 'Disassociate_Cluster_Profile_Cluster',
+    roles: clusterAdmins,
+    rateLimit: perSecond(1),
+    requestId: 'required',
+  }),
+}

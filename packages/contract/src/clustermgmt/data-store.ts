@@ -1,0 +1,38 @@
+import { list, perSecond, resource } from '../operation.ts'
+import { arrayOf, boolean, integer, readOnly, text, uuid } from '../schema.ts'
+import { storageContainerReaders } from './roles.ts'
+
+/**
+ * A storage container as one ESX host has it mounted: one row a host, made and removed by mount and unmount.
+ * Source: catalogue clustermgmt.json (fields, limits, list fields); behaviour clustermgmt.md 1.9, 2.
+ */
+export const DataStore = resource(
+  'clustermgmt.v4.config.DataStore',
+  {
+    datastoreName: readOnly(text({ maxLength: 255 })),
+    containerName: readOnly(text({ maxLength: 75 })),
+    containerExtId: readOnly(uuid()),
+    hostExtId: readOnly(uuid()),
+    hostIpAddress: readOnly(text()),
+    capacityBytes: readOnly(integer()),
+    freeSpaceBytes: readOnly(integer()),
+    vmNames: readOnly(arrayOf(text(), { maxItems: 5000 })),
+  },
+  {
+    title: 'datastore',
+    internal: { clusterExtId: uuid(), isReadOnly: boolean(), targetPath: text() },
+    iam: { name: 'datastore', attributes: { name: 'datastoreName', cluster_uuid: 'clusterExtId' } },
+    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
+    unique: [{ fields: ['hostExtId', 'datastoreName'] }],
+  },
+)
+
+export const dataStoreOperations = {
+  listDataStoresByClusterId: list('/config/clusters/{clusterExtId}/storage-containers/datastores', DataStore, {
+    envelope: 'clustermgmt.v4.config.ListDataStoresByClusterIdApiResponse',
+    iam: 'View_Datastore',
+    roles: storageContainerReaders,
+    rateLimit: perSecond(20, 25, 25, 25),
+    filter: ['containerExtId'],
+  }),
+}

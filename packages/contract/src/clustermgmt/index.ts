@@ -1,0 +1,27 @@
+/** Clusters and what they are made of. Source: specification 1, 2.4, 4.5; catalogue clustermgmt.json, clustermgmt-v4.0.json. */
+import { namespace } from '../operation.ts'
+import { bmcInfoOperations } from './bmc-info.ts'
+import { clusterOperations } from './cluster.ts'
+import { clusterProfileOperations } from './cluster-profile.ts'
+import { dataStoreOperations } from './data-store.ts'
+import { clustermgmtErrors } from './errors.ts'
+import { hostOperations } from './host.ts'
+import { storageContainerOperations } from './storage-container.ts'
+import { unimplemented } from './unimplemented.ts'
+
+export const clustermgmt = namespace({
+  name: 'clustermgmt',
+  versions: ['v4.2', 'v4.0'],
+  // Of v4.2; that of v4.0 is 4.0.2.
+  label: '1.0.0',
+  kinds: {
+    'bmc-info': bmcInfoOperations,
+    cluster: clusterOperations,
+    'cluster-profile': clusterProfileOperations,
+    'data-store': dataStoreOperations,
+    host: hostOperations,
+    'storage-container': storageContainerOperations,
+  },
+  unimplemented,
+  errors: clustermgmtErrors,
+})

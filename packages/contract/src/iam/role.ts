@@ -1,0 +1,127 @@
+/**
+ * A set of operations that an authorization policy grants. System roles are read-only and named by the specification.
+ * Source: specification 5 (names); catalogue iam.json; behaviour iam.md 8, 10.
+ */
+import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import type { RoleName } from '../roles.ts'
+import {
+  arrayOf,
+  boolean,
+  enumeration,
+  integer,
+  optional,
+  readOnly,
+  text,
+  timestamp,
+  uuid,
+  withDefault,
+} from '../schema.ts'
+import { Message } from '../shapes.ts'
+
+export const Role = resource(
+  'iam.v4.authz.Role',
+  {
+    displayName: text({ minLength: 1, maxLength: 255, named: 'systemName' }),
+    description: optional(text({ maxLength: 1000, multiline: true })),
+    clientName: withDefault(text({ maxLength: 255 }), ''),
+    // Not declared references: an operation that is unknown or not grantable is 400, not 404.
+    operations: arrayOf(uuid(), { minItems: 1, maxItems: 1000, uniqueItems: true }),
+    accessibleClients: readOnly(arrayOf(text({ named: 'systemName' }))),
+    accessibleClientsCount: readOnly(integer({ minimum: 0 })),
+    accessibleEntityTypes: readOnly(arrayOf(text())),
+    accessibleEntityTypesCount: readOnly(integer({ minimum: 0 })),
+    assignedUsersCount: readOnly(integer({ minimum: 0 })),
+    assignedUserGroupsCount: readOnly(integer({ minimum: 0 })),
+    isSystemDefined: readOnly(boolean()),
+    operationSchemaChangeImpact: readOnly(enumeration(['IMPACTED', 'NOT_IMPACTED', 'UNDETERMINED'])),
+    createdBy: readOnly(uuid()),
+    createdTime: readOnly(timestamp()),
+    lastUpdatedTime: readOnly(timestamp()),
+  },
+  {
+    iam: {
+      name: 'role',
+      attributes: { owner_uuid: 'createdBy', displayName: 'displayName', name: 'displayName' },
+    },
+    unique: [{ fields: ['displayName'], ignoreCase: true, error: 'ROLE_ALREADY_EXISTS' }],
+    notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
+  },
+)
+
+const readers: readonly RoleName[] = [
+  'Account Owner',
+  'Administrator',
+  'Central Admin',
+  'Platform Admin',
+  'Platform Viewer',
+  'Project Admin',
+  'Project Manager',
+  'Self-Service Admin (deprecated)',
+  'Super Admin',
+  'User',
+]
+const writers: readonly RoleName[] = [
+  'Central Admin',
+  'Platform Admin',
+  'Project Manager',
+  'Self-Service Admin (deprecated)',
+  'Super Admin',
+]
+
+export const roleOperations = {
+  listRoles: list('/authz/roles', Role, {
+    envelope: 'iam.v4.authz.ListRolesApiResponse',
+    iam: 'View_Role',
+    roles: readers,
+    rateLimit: perSecond(10, 10, 15, 20),
+    filter: ['clientName', 'createdBy', 'createdTime', 'displayName', 'extId', 'isSystemDefined', 'lastUpdatedTime'],
+    orderby: ['createdTime', 'displayName', 'extId', 'lastUpdatedTime'],
+    select: [
+      'accessibleClients',
+      'accessibleEntityTypes',
+      'assignedUserGroupsCount',
+      'assignedUsersCount',
+      'clientName',
+      'createdBy',
+      'createdTime',
+      'description',
+      'displayName',
+      'extId',
+      'isSystemDefined',
+      'lastUpdatedTime',
+      'links',
+      'operations',
+      'tenantId',
+    ],
+  }),
+  createRole: create('/authz/roles', Role, {
+    envelope: 'iam.v4.authz.CreateRoleApiResponse',
+    iam: 'Create_Role',
+    roles: writers,
+    rateLimit: perSecond(5, 5, 10, 10),
+    runs: 'sync',
+  }),
+  getRoleById: get('/authz/roles/{extId}', Role, {
+    envelope: 'iam.v4.authz.GetRoleApiResponse',
+    iam: 'View_Role',
+    roles: readers,
+    rateLimit: perSecond(10, 10, 15, 20),
+  }),
+  updateRoleById: update('/authz/roles/{extId}', Role, {
+    envelope: 'iam.v4.authz.UpdateRoleApiResponse',
+    iam: 'Update_Role',
+    roles: writers,
+    rateLimit: perSecond(5, 5, 10, 10),
+    runs: 'sync',
+    ifMatch: 'required',
+    answer: Message,
+  }),
+  deleteRoleById: remove('/authz/roles/{extId}', Role, {
+    envelope: 'iam.v4.authz.DeleteRoleApiResponse',
+    iam: 'Delete_Role',
+    roles: writers,
+    rateLimit: perSecond(5, 5, 10, 10),
+    runs: 'sync',
+    ifMatch: 'required',
+  }),
+}

@@ -1,0 +1,226 @@
+/**
+ * A person or service that can be authenticated. There is no delete: a user who left is made INACTIVE.
+ * Source: catalogue iam.json; behaviour iam.md 1, 7, 10.
+ */
+import { action, baseFields, create, get, list, perSecond, resource, update } from '../operation.ts'
+import type { RoleName } from '../roles.ts'
+import {
+  arrayOf,
+  boolean,
+  enumeration,
+  immutable,
+  object,
+  optional,
+  readOnly,
+  secret,
+  text,
+  timestamp,
+  uuid,
+  withDefault,
+} from '../schema.ts'
+import { KVPair } from '../shapes.ts'
+
+export const CreationType = enumeration(['PREDEFINED', 'USERDEFINED', 'SERVICEDEFINED'])
+const UserStatusType = enumeration(['ACTIVE', 'INACTIVE'])
+
+const nameRules = { maxLength: 255, pattern: '^[^<>;\'()&+%/\\\\"`]*$' } as const
+/** Empty is allowed: a service account that never had a name shows '', and a client sends back what it read. */
+const personalName = text(nameRules)
+
+/** View of a user's object keys. */
+const BucketsAccessKey = object('iam.v4.authn.BucketsAccessKey', {
+  ...baseFields,
+  accessKeyName: readOnly(text({ minLength: 1, ...nameRules })),
+  // Never filled: only the creation of the key shows it.
+  secretAccessKey: secret(text()),
+  userId: readOnly(uuid()),
+  assignedTo: readOnly(text({ minLength: 3, maxLength: 255 })),
+  status: readOnly(enumeration(['VALID', 'REVOKED', 'EXPIRED'])),
+  creationType: readOnly(CreationType),
+  expiryTime: readOnly(timestamp()),
+  createdBy: readOnly(uuid()),
+  createdTime: readOnly(timestamp()),
+  lastUpdatedBy: readOnly(uuid()),
+  lastUpdatedTime: readOnly(timestamp()),
+})
+
+export const User = resource(
+  'iam.v4.authn.User',
+  {
+    userType: immutable(enumeration(['LOCAL', 'SAML', 'LDAP', 'EXTERNAL', 'SERVICE_ACCOUNT'])),
+    username: immutable(text({ minLength: 1, ...nameRules })),
+    /** Provider that authenticates; filled for LOCAL and SERVICE_ACCOUNT, required of LDAP and SAML. */
+    idpId: immutable(optional(uuid())),
+    displayName: optional(personalName),
+    firstName: optional(personalName),
+    middleInitial: optional(personalName),
+    lastName: optional(personalName),
+    emailId: optional(text({ maxLength: 255, pattern: '^(?:[a-zA-Z0-9_.-]+@[a-zA-Z0-9_.-]+\\.[a-zA-Z]{2,5})?$' })),
+    locale: optional(text()),
+    region: optional(text()),
+    description: optional(text({ multiline: true })),
+    defaultLandingPagePath: optional(text()),
+    // Its length and make-up are the password policy's matter: a refusal names every broken rule.
+    password: secret(text()),
+    isForceResetPasswordEnabled: withDefault(boolean(), false),
+    status: withDefault(UserStatusType, 'ACTIVE'),
+    creationType: readOnly(CreationType),
+    additionalAttributes: optional(arrayOf(KVPair, { maxItems: 10 })),
+    bucketsAccessKeys: readOnly(arrayOf(BucketsAccessKey, { maxItems: 5 })),
+    lastLoginTime: readOnly(timestamp()),
+    createdBy: readOnly(uuid()),
+    createdTime: readOnly(timestamp()),
+    lastUpdatedBy: readOnly(uuid()),
+    lastUpdatedTime: readOnly(timestamp()),
+  },
+  {
+    internal: {
+      passwordHash: text(),
+      /** The last five, newest first: none of them may come back. */
+      formerPasswordHashes: arrayOf(text(), { maxItems: 5 }),
+      /** A service of the system: authenticated, never listed. */
+      isInternal: boolean(),
+    },
+    indexed: ['isInternal'],
+    iam: { name: 'user', attributes: { owner_uuid: 'createdBy', displayName: 'displayName', name: 'username' } },
+    unique: [{ fields: ['idpId', 'username'], ignoreCase: true, error: 'USER_ALREADY_EXISTS' }],
+    notFound: 'USER_NOT_FOUND',
+  },
+)
+
+const readers: readonly RoleName[] = [
+  'Backup Admin',
+  'Central Admin',
+  'Platform Admin',
+  'Platform Viewer',
+  'Project Admin',
+  'Project Manager',
+  'Self-Service Admin (deprecated)',
+  'Super Admin',
+  'User Admin',
+]
+const writers: readonly RoleName[] = [
+  'Central Admin',
+  'Platform Admin',
+  'Project Manager',
+  'Self-Service Admin (deprecated)',
+  'Super Admin',
+  'User Admin',
+]
+const accountKeepers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin', 'User Admin']
+
+export const userOperations = {
+  listUsers: list('/authn/users', User, {
+    envelope: 'iam.v4.authn.ListUsersApiResponse',
+    iam: 'View_User',
+    roles: readers,
+    rateLimit: perSecond(10, 10, 15, 20),
+    filter: [
+      'createdBy',
+      'displayName',
+      'emailId',
+      'extId',
+      'firstName',
+      'idpId',
+      'lastName',
+      'lastUpdatedBy',
+      'status',
+      'userType',
+      'username',
+    ],
+    orderby: [
+      'createdBy',
+      'createdTime',
+      'displayName',
+      'emailId',
+      'extId',
+      'firstName',
+      'lastLoginTime',
+      'lastName',
+      'lastUpdatedTime',
+      'userType',
+      'username',
+    ],
+    select: [
+      'additionalAttributes',
+      'bucketsAccessKeys',
+      'createdBy',
+      'createdTime',
+      'displayName',
+      'emailId',
+      'extId',
+      'firstName',
+      'idpId',
+      'isForceResetPasswordEnabled',
+      'lastLoginTime',
+      'lastName',
+      'lastUpdatedBy',
+      'lastUpdatedTime',
+      'links',
+      'locale',
+      'middleInitial',
+      'region',
+      'status',
+      'tenantId',
+      'userType',
+      'username',
+    ],
+  }),
+  createUser: create('/authn/users', User, {
+    envelope: 'iam.v4.authn.CreateUserApiResponse',
+    iam: 'Create_User',
+    roles: [...writers, 'Project Admin'],
+    rateLimit: perSecond(5, 5, 10, 10),
+    runs: 'sync',
+  }),
+  getUserById: get('/authn/users/{extId}', User, {
+    envelope: 'iam.v4.authn.GetUserApiResponse',
+    iam: 'View_User',
+    roles: readers,
+    own: 'extId',
+    rateLimit: perSecond(10, 10, 15, 20),
+  }),
+  updateUserById: update('/authn/users/{extId}', User, {
+    envelope: 'iam.v4.authn.UpdateUserApiResponse',
+    iam: 'Update_User',
+    roles: writers,
+    rateLimit: perSecond(5, 5, 10, 10),
+    runs: 'sync',
+    ifMatch: 'required',
+  }),
+  /** By the user in question, and nobody else; the only operation that a forced reset leaves open. */
+  changeUserPassword: action('/authn/users/$actions/change-password', {
+    of: User,
+    body: object('iam.v4.authn.PasswordChangeRequest', {
+      username: text(),
+      oldPassword: text({ secret: true }),
+      newPassword: text({ secret: true }),
+    }),
+    answer: object('iam.v4.authn.PasswordChangeResponse', { message: text() }),
+    envelope: 'iam.v4.authn.ChangeUserPasswordApiResponse',
+    iam: 'Change_Password_User',
+    roles: 'everyone',
+    rateLimit: perSecond(1, 1, 2, 2),
+    runs: 'sync',
+  }),
+  updateUserState: action('/authn/users/{extId}/$actions/change-state', {
+    of: User,
+    body: object('iam.v4.authn.UserStateUpdate', { status: UserStatusType }),
+    answer: object('iam.v4.authn.UserStateUpdateResponse', { message: text() }),
+    envelope: 'iam.v4.authn.ActivateUserApiResponse',
+    iam: 'Change_State_User',
+    roles: accountKeepers,
+    rateLimit: perSecond(5, 5, 10, 10),
+    runs: 'sync',
+  }),
+  resetUserPassword: action('/authn/users/{extId}/$actions/reset-password', {
+    of: User,
+    body: object('iam.v4.authn.PasswordResetRequest', { newPassword: text({ secret: true }) }),
+    answer: object('iam.v4.authn.PasswordResetResponse', { message: text() }),
+    envelope: 'iam.v4.authn.ResetUserPasswordApiResponse',
+    iam: 'Reset_Password_User',
+    roles: accountKeepers,
+    rateLimit: perSecond(5, 5, 10, 10),
+    runs: 'sync',
+  }),
+}

@@ -1,0 +1,51 @@
+/**
+ * A subnet of the cloud account that hosts a cluster: a read-only inventory.
+ * Source: specification 2.6, 4.7, 5, 8; catalogue networking.json; behaviour networking.md 1.21.
+ */
+import { list, perMinute, resource } from '../operation.ts'
+import { enumeration, optional, text, uuid } from '../schema.ts'
+
+export const AwsSubnet = resource(
+  'networking.v4.cloud.config.AwsSubnet',
+  {
+    subnetId: text(),
+    vpcId: text(),
+    cidr: text(),
+    gatewayIp: text(),
+    availabilityZone: text(),
+    cloudType: enumeration(['AWS', 'AZURE']),
+    annotation: optional(text()),
+  },
+  {
+    title: 'cloud subnet',
+    /** Cluster that the header X-Cluster-Id names. */
+    internal: { clusterExtId: uuid() },
+    indexed: ['clusterExtId'],
+    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+  },
+)
+
+export const awsSubnetOperations = {
+  listAwsSubnets: list('/cloud/config/subnets', AwsSubnet, {
+    envelope: 'networking.v4.cloud.config.ListAwsSubnetsApiResponse',
+    iam: 'View_AWS_Subnet',
+    roles: ['Network Infra Admin', 'Platform Admin', 'Platform Viewer', 'Super Admin'],
+    rateLimit: perMinute(10),
+    clusterId: 'required',
+    maximumItems: 50,
+    filter: ['cidr', 'vpcId'],
+    orderby: ['cidr', 'subnetId', 'vpcId'],
+    select: [
+      'annotation',
+      'availabilityZone',
+      'cidr',
+      'cloudType',
+      'extId',
+      'gatewayIp',
+      'links',
+      'subnetId',
+      'tenantId',
+      'vpcId',
+    ],
+  }),
+}

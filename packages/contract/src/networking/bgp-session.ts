@@ -1,0 +1,98 @@
+/**
+ * A BGP session between a local and a remote gateway of a VPC.
+ * Source: specification 2.6, 4.7, 5, 8; catalogue networking.json (limits); behaviour networking.md 1.10, 2.
+ */
+import { get, list, perSecond, resource } from '../operation.ts'
+import {
+  arrayOf,
+  boolean,
+  immutable,
+  integer,
+  optional,
+  readOnly,
+  referenceTo,
+  secret,
+  text,
+  withDefault,
+} from '../schema.ts'
+import { IPAddress } from '../shapes.ts'
+import { Gateway } from './gateway.ts'
+import { bgpReaders } from './roles.ts'
+import {
+  autonomousSystemNumber,
+  BgpCommunity,
+  descriptionText,
+  EntityMetadata,
+  IPSubnet,
+  nameText,
+  Status,
+} from './shapes.ts'
+
+export const BgpSession = resource(
+  'networking.v4.config.BgpSession',
+  {
+    name: nameText(),
+    description: optional(descriptionText()),
+    localGatewayReference: immutable(referenceTo('Gateway')),
+    remoteGatewayReference: immutable(referenceTo('Gateway')),
+    /** Present when expanded. */
+    localGateway: readOnly(Gateway.schema),
+    remoteGateway: readOnly(Gateway.schema),
+    localGatewayInterfaceIpAddress: optional(IPAddress),
+    dynamicRoutePriority: withDefault(integer({ minimum: 300, maximum: 1000 }), 700),
+    advertisedRoutesCommunities: optional(arrayOf(BgpCommunity, { maxItems: 32 })),
+    prependedAutonomousSystemPath: optional(arrayOf(autonomousSystemNumber(), { maxItems: 10 })),
+    // Defaults to true unless prefixes are listed, so the default is no constant.
+    shouldAdvertiseAllExternallyRoutablePrefixes: optional(boolean()),
+    externallyRoutablePrefixesToAdvertise: optional(arrayOf(IPSubnet)),
+    password: secret(text({ maxLength: 80 })),
+    status: readOnly(Status),
+    metadata: optional(EntityMetadata),
+  },
+  {
+    title: 'BGP session',
+    unique: [
+      { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+      { fields: ['localGatewayReference', 'remoteGatewayReference'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+    ],
+    iam: {
+      name: 'bgp_session',
+      attributes: {
+        category_uuid: 'metadata/categoryIds',
+        name: 'name',
+        owner_uuid: 'metadata/ownerReferenceId',
+        project_uuid: 'metadata/projectReferenceId',
+      },
+    },
+    rel: 'networking:config:bgp-session',
+    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+  },
+)
+
+export const bgpSessionOperations = {
+  listBgpSessions: list('/config/bgp-sessions', BgpSession, {
+    envelope: 'networking.v4.config.ListBgpSessionsApiResponse',
+    iam: 'View_BGP_Session',
+    roles: bgpReaders,
+    rateLimit: perSecond(3),
+    filter: [
+      'advertisedRoutesCommunities/autonomousSystemNumber',
+      'advertisedRoutesCommunities/communityValue',
+      'dynamicRoutePriority',
+      'localGatewayReference',
+      'name',
+      'remoteGatewayReference',
+    ],
+    orderby: ['dynamicRoutePriority', 'name'],
+    expand: {
+      localGateway: { kind: 'Gateway', by: 'localGatewayReference' },
+      remoteGateway: { kind: 'Gateway', by: 'remoteGatewayReference' },
+    },
+  }),
+  getBgpSessionById: get('/config/bgp-sessions/{extId}', BgpSession, {
+    envelope: 'networking.v4.config.GetBgpSessionApiResponse',
+    iam: 'View_BGP_Session',
+    roles: bgpReaders,
+    rateLimit: perSecond(3),
+  }),
+}

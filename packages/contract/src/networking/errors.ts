@@ -1,0 +1,70 @@
+/**
+ * Errors of the networking namespace. Source: behaviour networking.md 1.1.
+ * An entry whose group is a shared key is what this namespace answers in its place.
+ */
+export const networkingErrors = {
+  CAPABILITY_NOT_SUPPORTED: {
+    code: 'NETWORKING-10082',
+    status: 409,
+    message: 'The cluster does not support {capability}, or there is no network controller.',
+  },
+  IP_ADDRESS_UNAVAILABLE: {
+    code: 'NETWORKING-10080',
+    status: 409,
+    message: '{address} is already {state}.',
+  },
+  IP_POOL_EXHAUSTED: {
+    code: 'NETWORKING-10081',
+    status: 409,
+    message: 'No free address in the pools of subnet {name} ({requested} requested, {free} free).',
+  },
+  NETWORKING_ENTITY_ALREADY_EXISTS: {
+    code: 'NETWORKING-10071',
+    status: 409,
+    group: 'ENTITY_ALREADY_EXISTS',
+    message: 'A {kind} with the same {fields} exists already. Choose another value.',
+  },
+  NETWORKING_ENTITY_BUSY: {
+    code: 'NETWORKING-10072',
+    status: 409,
+    group: 'ENTITY_BUSY',
+    message: 'The {kind} "{name}" is being changed by task {taskExtId}. Wait for it, then retry.',
+  },
+  NETWORKING_ENTITY_IN_USE: {
+    code: 'NETWORKING-10070',
+    status: 409,
+    group: 'ENTITY_IN_USE',
+    message: 'The {kind} "{name}" is in use by {users}. Remove those first.',
+  },
+  NETWORKING_ENTITY_NOT_FOUND: {
+    code: 'NETWORKING-10010',
+    status: 404,
+    group: 'ENTITY_NOT_FOUND',
+    message: '{kind} {id} not found.',
+  },
+  NETWORKING_IMMUTABLE_ATTRIBUTE: {
+    code: 'NETWORKING-10002',
+    status: 400,
+    group: 'IMMUTABLE_ATTRIBUTE',
+    message: '{attributePath} cannot change after creation: expected {expected}, found {found}.',
+  },
+  NETWORKING_INVALID_ARGUMENT: {
+    code: 'NETWORKING-10001',
+    status: 400,
+    group: 'INVALID_ARGUMENT',
+    message: '{attributePath}: {fault}',
+  },
+  NETWORKING_LIMIT_EXCEEDED: {
+    code: 'NETWORKING-10090',
+    status: 422,
+    group: 'LIMIT_EXCEEDED',
+    message: '{limit}: at most {maximum}, found {found}.',
+  },
+  NETWORKING_REFERENCE_NOT_FOUND: {
+    code: 'NETWORKING-10060',
+    status: 404,
+    group: 'ENTITY_NOT_FOUND',
+    message:
+      'Failed to {verb} {kind} {name} as a referenced resource was not found - {referencedKind} {referencedExtId} not found',
+  },
+} as const

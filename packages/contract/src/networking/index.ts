@@ -1,0 +1,31 @@
+import { namespace } from '../operation.ts'
+import { AddressLease } from './address-lease.ts'
+import { awsSubnetOperations } from './aws-subnet.ts'
+import { bgpRouteOperations } from './bgp-route.ts'
+import { bgpSessionOperations } from './bgp-session.ts'
+import { networkingErrors } from './errors.ts'
+import { Gateway } from './gateway.ts'
+import { reservedIpOperations } from './reserved-ip.ts'
+import { subnetOperations } from './subnet.ts'
+import { unimplemented } from './unimplemented.ts'
+import { virtualSwitchOperations } from './virtual-switch.ts'
+import { vnicOperations } from './vnic.ts'
+import { Vpc } from './vpc.ts'
+
+export const networking = namespace({
+  name: 'networking',
+  versions: ['v4.3'],
+  label: '1.0.0',
+  kinds: {
+    'aws-subnet': awsSubnetOperations,
+    'bgp-route': bgpRouteOperations,
+    'bgp-session': bgpSessionOperations,
+    'reserved-ip': reservedIpOperations,
+    subnet: subnetOperations,
+    'virtual-switch': virtualSwitchOperations,
+    vnic: vnicOperations,
+  },
+  resources: [AddressLease, Gateway, Vpc],
+  unimplemented,
+  errors: networkingErrors,
+})

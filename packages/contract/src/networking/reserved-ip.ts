@@ -1,0 +1,73 @@
+/**
+ * An IPv4 address of a managed subnet that a client keeps out of allocation: an address lease of kind RESERVED.
+ * Source: catalogue networking.json; behaviour networking.md 1.3, 2.
+ */
+import { action, list, perSecond, resource } from '../operation.ts'
+import type { RoleName } from '../roles.ts'
+import { arrayOf, enumeration, integer, object, optional, text, uuid } from '../schema.ts'
+import { IPAddress } from '../shapes.ts'
+import { listRate, subnetReaders } from './roles.ts'
+import { Subnet } from './subnet.ts'
+
+export const ReservedIp = resource(
+  'networking.v4.config.ReservedIp',
+  {
+    ipv4Address: optional(text()),
+    clientContext: optional(text({ maxLength: 256 })),
+  },
+  {
+    title: 'reserved address',
+    derived: true,
+    internal: { subnetExtId: uuid() },
+    parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
+    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+  },
+)
+
+const chosenAddresses = {
+  startIpAddress: optional(IPAddress),
+  count: optional(integer({ minimum: 1, maximum: 1000 })),
+  ipAddresses: optional(arrayOf(IPAddress, { minItems: 1, maxItems: 255 })),
+  clientContext: optional(text({ maxLength: 256 })),
+}
+
+/** `reserveType` says which of the other fields are needed; a field of another type is refused. */
+export const IpReserveSpec = object('networking.v4.config.IpReserveSpec', {
+  reserveType: enumeration(['IP_ADDRESS_COUNT', 'IP_ADDRESS_RANGE', 'IP_ADDRESS_LIST']),
+  ...chosenAddresses,
+})
+export const IpUnreserveSpec = object('networking.v4.config.IpUnreserveSpec', {
+  unreserveType: enumeration(['IP_ADDRESS_LIST', 'IP_ADDRESS_RANGE', 'CONTEXT']),
+  ...chosenAddresses,
+})
+
+const reservers: readonly RoleName[] = ['Network Infra Admin', 'Platform Admin', 'Super Admin', 'VPC Admin']
+
+export const reservedIpOperations = {
+  listReservedIpsBySubnetId: list('/config/subnets/{subnetExtId}/reserved-ips', ReservedIp, {
+    envelope: 'networking.v4.config.ListSubnetReservedIpsApiResponse',
+    iam: 'View_Subnet',
+    roles: subnetReaders,
+    rateLimit: listRate,
+    filter: ['clientContext', 'extId', 'ipv4Address'],
+    // By ipv4Address: in the order of the numbers.
+    orderby: ['clientContext', 'extId', 'ipv4Address'],
+    select: ['clientContext', 'extId', 'ipv4Address'],
+  }),
+  reserveIpsBySubnetId: action('/config/subnets/{extId}/addresses/$actions/reserve', {
+    of: Subnet,
+    body: IpReserveSpec,
+    envelope: 'networking.v4.config.TaskReferenceApiResponse',
+    iam: 'Reserve_Subnet_IP',
+    roles: reservers,
+    rateLimit: perSecond(20, 25),
+  }),
+  unreserveIpsBySubnetId: action('/config/subnets/{extId}/addresses/$actions/unreserve', {
+    of: Subnet,
+    body: IpUnreserveSpec,
+    envelope: 'networking.v4.config.TaskReferenceApiResponse',
+    iam: 'Unreserve_Subnet_IP',
+    roles: reservers,
+    rateLimit: perSecond(20, 25),
+  }),
+}

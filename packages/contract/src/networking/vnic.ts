@@ -1,0 +1,48 @@
+/**
+ * A virtual machine's NIC as its subnet sees it. Derived from the VMs and the address leases.
+ * Source: catalogue networking.json; behaviour networking.md 1.2, 2.
+ */
+import { list, resource } from '../operation.ts'
+import { arrayOf, optional, text, uuid } from '../schema.ts'
+import { IPAddress } from '../shapes.ts'
+import { listRate, subnetReaders } from './roles.ts'
+import { EntityMetadata } from './shapes.ts'
+
+export const Vnic = resource(
+  'networking.v4.config.Vnic',
+  {
+    vmReference: optional(uuid()),
+    macAddress: optional(text()),
+    assignedIpv4Addresses: optional(arrayOf(IPAddress)),
+    assignedSecondaryIpv4Addresses: optional(arrayOf(IPAddress)),
+    learnedIpv4Addresses: optional(arrayOf(IPAddress)),
+    metadata: optional(EntityMetadata),
+  },
+  {
+    title: 'vNIC',
+    derived: true,
+    internal: { subnetExtId: uuid() },
+    parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
+    rel: 'networking:config:vnic',
+    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+  },
+)
+
+export const vnicOperations = {
+  listVnicsBySubnetId: list('/config/subnets/{subnetExtId}/vnics', Vnic, {
+    envelope: 'networking.v4.config.ListSubnetVnicsApiResponse',
+    iam: 'View_Subnet',
+    roles: subnetReaders,
+    rateLimit: listRate,
+    filter: ['extId', 'macAddress', 'vmReference'],
+    orderby: ['extId', 'macAddress', 'vmReference'],
+    select: [
+      'assignedIpv4Addresses',
+      'assignedSecondaryIpv4Addresses',
+      'extId',
+      'learnedIpv4Addresses',
+      'macAddress',
+      'vmReference',
+    ],
+  }),
+}

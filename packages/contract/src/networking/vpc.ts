@@ -1,0 +1,79 @@
+/**
+ * An isolated routing domain with one distributed router; private ranges of different VPCs may overlap.
+ * Source: catalogue networking.json; behaviour networking.md 1.5.
+ */
+import { resource } from '../operation.ts'
+import {
+  arrayOf,
+  enumeration,
+  immutable,
+  integer,
+  object,
+  optional,
+  readOnly,
+  referenceTo,
+  uuid,
+  withDefault,
+} from '../schema.ts'
+import { IPAddress } from '../shapes.ts'
+import { descriptionText, EntityMetadata, IPSubnet, KVStringPair, nameText } from './shapes.ts'
+
+/** Attachment to an external subnet: router ports, and the hosts that carry them. */
+export const ExternalSubnet = object('networking.v4.config.ExternalSubnet', {
+  subnetReference: referenceTo('Subnet'),
+  // The catalogue's one address is of an older release; clients send two.
+  externalIps: optional(arrayOf(IPAddress, { maxItems: 4 })),
+  gatewayNodes: optional(arrayOf(uuid(), { minItems: 3, maxItems: 32 })),
+  activeGatewayCount: withDefault(integer({ minimum: 1, maximum: 4 }), 1),
+  activeGatewayNodes: readOnly(
+    arrayOf(
+      object('networking.v4.config.GatewayNodeReference', {
+        nodeId: optional(uuid()),
+        nodeIpAddress: optional(IPAddress),
+      }),
+    ),
+  ),
+})
+
+export const KubernetesCluster = object('networking.v4.config.KubernetesCluster', {
+  extId: uuid(),
+  gatewayNodesSelector: optional(
+    object('networking.v4.config.GatewayNodesSelector', { matchLabels: optional(arrayOf(KVStringPair)) }),
+  ),
+})
+
+export const Vpc = resource(
+  'networking.v4.config.Vpc',
+  {
+    name: nameText(),
+    description: optional(descriptionText()),
+    vpcType: immutable(withDefault(enumeration(['REGULAR', 'TRANSIT']), 'REGULAR')),
+    externalSubnets: optional(arrayOf(ExternalSubnet, { maxItems: 2 })),
+    externallyRoutablePrefixes: optional(arrayOf(IPSubnet, { maxItems: 10 })),
+    commonDhcpOptions: optional(
+      object('networking.v4.config.VpcDhcpOptions', {
+        domainNameServers: optional(arrayOf(IPAddress, { maxItems: 32 })),
+      }),
+    ),
+    externalRoutingDomainReference: optional(uuid()),
+    kubernetesClusters: optional(arrayOf(KubernetesCluster)),
+    /** Addresses of the attachment with NAT. */
+    snatIps: readOnly(arrayOf(IPAddress, { maxItems: 2 })),
+    metadata: optional(EntityMetadata),
+  },
+  {
+    title: 'VPC',
+    iam: {
+      name: 'vpc',
+      attributes: {
+        category_uuid: 'metadata/categoryIds',
+        name: 'name',
+        owner_uuid: 'metadata/ownerReferenceId',
+        project_uuid: 'metadata/projectReferenceId',
+        type: 'vpcType',
+      },
+    },
+    rel: 'networking:config:vpc',
+    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+  },
+)

@@ -1,0 +1,174 @@
+/**
+ * A tag `key:value` that entities and policies carry. It does nothing alone: policy engines read who carries it.
+ * Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 1, 11.
+ */
+import { AppMessage } from '../envelope.ts'
+import { baseFields, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import type { RoleName } from '../roles.ts'
+import {
+  arrayOf,
+  enumeration,
+  immutable,
+  integer,
+  object,
+  optional,
+  readOnly,
+  text,
+  uuid,
+  withDefault,
+} from '../schema.ts'
+
+const ResourceType = enumeration([
+  'VM',
+  'MH_VM',
+  'IMAGE',
+  'SUBNET',
+  'CLUSTER',
+  'HOST',
+  'REPORT',
+  'MARKETPLACE_ITEM',
+  'BLUEPRINT',
+  'APP',
+  'VOLUMEGROUP',
+  'IMAGE_PLACEMENT_POLICY',
+  'NETWORK_SECURITY_POLICY',
+  'NETWORK_SECURITY_RULE',
+  'VM_HOST_AFFINITY_POLICY',
+  'VM_VM_ANTI_AFFINITY_POLICY',
+  'VM_DEPENDENCY_POLICY',
+  'TEMPLATE_PLACEMENT_POLICY',
+  'QOS_POLICY',
+  'NGT_POLICY',
+  'PROTECTION_RULE',
+  'ACCESS_CONTROL_POLICY',
+  'STORAGE_POLICY',
+  'IMAGE_RATE_LIMIT',
+  'RECOVERY_PLAN',
+  'BUNDLE',
+  'POLICY_SCHEMA',
+  'HOST_NIC',
+  'ACTION_RULE',
+  'VIRTUAL_NIC',
+  'VM_TEMPLATE',
+  'NETWORK_ENTITY_GROUP',
+  'VIRTUAL_NETWORK',
+])
+const ResourceGroup = enumeration(['ENTITY', 'POLICY'])
+
+/** How many entities of one type carry the category. */
+export const AssociationSummary = object('platform.v4.config.AssociationSummary', {
+  categoryId: readOnly(uuid()),
+  resourceType: readOnly(ResourceType),
+  resourceGroup: readOnly(ResourceGroup),
+  count: readOnly(integer({ minimum: 0 })),
+})
+
+/** One entity or policy that carries the category. */
+export const AssociationDetail = object('platform.v4.config.AssociationDetail', {
+  ...baseFields,
+  categoryId: readOnly(uuid()),
+  resourceType: readOnly(ResourceType),
+  resourceGroup: readOnly(ResourceGroup),
+  resourceId: readOnly(uuid()),
+})
+
+/** Text of a key or value: no punctuation that other tools use as separators; `$` anywhere but first. */
+const tagText = text({
+  minLength: 1,
+  maxLength: 64,
+  pattern: `^[^$/,!"#%'()*+:;=?\\\\|\\[\\]^&][^/,!"#%'()*+:;=?\\\\|\\[\\]^&]{0,63}$`,
+})
+
+export const Category = resource(
+  'platform.v4.config.Category',
+  {
+    key: immutable(tagText),
+    value: tagText,
+    type: immutable(withDefault(enumeration(['USER', 'SYSTEM', 'INTERNAL']), 'USER')),
+    description: optional(text({ maxLength: 512, multiline: true })),
+    // Not a declared reference: a create ignores it, whoever it names; an update checks that the user exists.
+    ownerUuid: optional(uuid()),
+    associations: readOnly(arrayOf(AssociationSummary, { maxItems: 100 })),
+    detailedAssociations: readOnly(arrayOf(AssociationDetail, { maxItems: 100 })),
+  },
+  {
+    iam: { name: 'category', attributes: { owner_uuid: 'ownerUuid' } },
+    rel: 'platform:config:category',
+    unique: [{ fields: ['key', 'value'], error: 'CATEGORY_ALREADY_EXISTS' }],
+  },
+)
+
+const writers: readonly RoleName[] = [
+  'CSI System',
+  'Category Admin',
+  'Kubernetes Admin',
+  'Kubernetes Data Services System',
+  'Kubernetes Infrastructure Provision',
+  'Management Connector',
+  'Platform Admin',
+  'Project Manager',
+  'Self-Service Admin (deprecated)',
+  'Storage Admin',
+  'Super Admin',
+]
+const readers: readonly RoleName[] = [
+  ...writers,
+  'Backup Admin',
+  'Category Viewer',
+  'Cluster Admin',
+  'Cluster Viewer',
+  'Developer',
+  'Disaster Recovery Admin',
+  'Disaster Recovery Viewer',
+  'Network Policy Admin',
+  'Network Policy Viewer',
+  'Platform Viewer',
+  'Project Admin',
+  'Virtual Machine Admin',
+  'Virtual Machine Operator',
+  'Virtual Machine Viewer',
+]
+
+export const categoryOperations = {
+  listCategories: list('/config/categories', Category, {
+    envelope: 'platform.v4.config.ListCategoriesApiResponse',
+    iam: 'View_Category',
+    roles: readers,
+    rateLimit: perSecond(20),
+    filter: ['extId', 'key', 'ownerUuid', 'type', 'value'],
+    orderby: ['key', 'value'],
+    select: ['description', 'extId', 'key', 'ownerUuid', 'type', 'value'],
+    expand: { associations: {}, detailedAssociations: {} },
+  }),
+  createCategory: create('/config/categories', Category, {
+    envelope: 'platform.v4.config.CreateCategoryApiResponse',
+    iam: 'Create_Category',
+    roles: writers,
+    rateLimit: perSecond(10),
+    runs: 'sync',
+  }),
+  getCategoryById: get('/config/categories/{extId}', Category, {
+    envelope: 'platform.v4.config.GetCategoryApiResponse',
+    iam: 'View_Category',
+    roles: readers,
+    rateLimit: perSecond(20),
+    // Associations are in every single read; the details only on demand.
+    expand: { associations: {}, detailedAssociations: {} },
+  }),
+  updateCategoryById: update('/config/categories/{extId}', Category, {
+    envelope: 'platform.v4.config.UpdateCategoryApiResponse',
+    iam: 'Update_Category',
+    roles: writers.filter((role) => role !== 'Management Connector'),
+    rateLimit: perSecond(10),
+    runs: 'sync',
+    ifMatch: 'required',
+    answer: arrayOf(AppMessage),
+  }),
+  deleteCategoryById: remove('/config/categories/{extId}', Category, {
+    envelope: 'platform.v4.config.DeleteCategoryApiResponse',
+    iam: 'Delete_Category',
+    roles: writers,
+    rateLimit: perSecond(10),
+    runs: 'sync',
+  }),
+}

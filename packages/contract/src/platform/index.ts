@@ -1,0 +1,29 @@
+import { namespace } from '../operation.ts'
+import { batchOperations } from './batch.ts'
+import { categoryOperations } from './category.ts'
+import { domainManagerOperations } from './domain-manager.ts'
+import { platformErrors } from './errors.ts'
+import { restorableDomainManagerOperations } from './restorable-domain-manager.ts'
+import { restorePointOperations } from './restore-point.ts'
+import { restoreSourceOperations } from './restore-source.ts'
+import { taskOperations } from './task.ts'
+import { taskJobOperations } from './task-job.ts'
+import { unimplemented } from './unimplemented.ts'
+
+export const platform = namespace({
+  name: 'platform',
+  versions: ['v4.3'],
+  label: '1.0.0',
+  kinds: {
+    batch: batchOperations,
+    category: categoryOperations,
+    'domain-manager': domainManagerOperations,
+    'restorable-domain-manager': restorableDomainManagerOperations,
+    'restore-point': restorePointOperations,
+    'restore-source': restoreSourceOperations,
+    task: taskOperations,
+    'task-job': taskJobOperations,
+  },
+  unimplemented,
+  errors: platformErrors,
+})

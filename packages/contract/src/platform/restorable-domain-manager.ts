@@ -1,0 +1,29 @@
+/**
+ * A manager of which a restore source holds at least one complete backup; read from there, never stored here.
+ * Source: specification 5, 8 (as listRestorePoints); catalogue platform.json; behaviour platform.md 9, 11.
+ */
+import { list, perSecond, resource } from '../operation.ts'
+import { uuid } from '../schema.ts'
+import { domainManagerFields } from './domain-manager.ts'
+import { backupReaders } from './restore-source.ts'
+
+export const RestorableDomainManager = resource('platform.v4.management.RestorableDomainManager', domainManagerFields, {
+  internal: { restoreSourceExtId: uuid() },
+  parent: { param: 'restoreSourceExtId', kind: 'RestoreSource', field: 'restoreSourceExtId' },
+  iam: { name: 'restorable_domain_manager', attributes: { name: 'config/name' } },
+  derived: true,
+})
+
+export const restorableDomainManagerOperations = {
+  listRestorableDomainManagers: list(
+    '/management/restore-sources/{restoreSourceExtId}/restorable-domain-managers',
+    RestorableDomainManager,
+    {
+      envelope: 'platform.v4.management.ListRestorableDomainManagersApiResponse',
+      iam: 'View_Restorable_Domain_Manager',
+      roles: backupReaders,
+      rateLimit: perSecond(5),
+      filter: ['extId'],
+    },
+  ),
+}

@@ -1,0 +1,52 @@
+/**
+ * One complete backup of a manager, as its manifest describes it.
+ * Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 9, 11.
+ */
+import { get, list, perSecond, resource } from '../operation.ts'
+import { readOnly, timestamp, uuid } from '../schema.ts'
+import { DomainManager } from './domain-manager.ts'
+import { backupReaders } from './restore-source.ts'
+
+const restorePoints =
+  '/management/restore-sources/{restoreSourceExtId}/restorable-domain-managers/{restorableDomainManagerExtId}/restore-points'
+
+export const RestorePoint = resource(
+  'platform.v4.management.RestorePoint',
+  {
+    creationTime: readOnly(timestamp()),
+    /** In single reads, and in lists that select it. */
+    domainManager: readOnly(DomainManager.schema),
+  },
+  {
+    internal: { restorableDomainManagerExtId: uuid() },
+    parent: {
+      param: 'restorableDomainManagerExtId',
+      kind: 'RestorableDomainManager',
+      field: 'restorableDomainManagerExtId',
+    },
+    iam: { name: 'restorable_domain_manager_restore_point', attributes: {} },
+    newestFirst: true,
+    derived: true,
+  },
+)
+
+export const restorePointOperations = {
+  listRestorePoints: list(restorePoints, RestorePoint, {
+    envelope: 'platform.v4.management.ListRestorePointsApiResponse',
+    iam: 'View_Restorable_Domain_Manager_Restore_Point',
+    roles: backupReaders,
+    rateLimit: perSecond(5),
+    deployments: ['on-prem', 'cloud'],
+    pathKinds: { restoreSourceExtId: 'RestoreSource' },
+    filter: ['creationTime'],
+    orderby: ['creationTime'],
+    select: ['creationTime', 'domainManager', 'extId', 'links', 'tenantId'],
+  }),
+  getRestorePointById: get(`${restorePoints}/{extId}`, RestorePoint, {
+    envelope: 'platform.v4.management.GetRestorePointApiResponse',
+    iam: 'View_Restorable_Domain_Manager_Restore_Point',
+    roles: backupReaders,
+    rateLimit: perSecond(5),
+    pathKinds: { restoreSourceExtId: 'RestoreSource' },
+  }),
+}

@@ -1,0 +1,52 @@
+/**
+ * A place to look for backups of managers. Nothing is contacted when it is created; it expires 24 h after its last use.
+ * Source: specification 5, 8 (the readers); catalogue platform.json; behaviour platform.md 9, 11.
+ */
+import { create, get, perSecond, remove, resource } from '../operation.ts'
+import type { RoleName } from '../roles.ts'
+import { timestamp } from '../schema.ts'
+import { BackupLocation } from './backup-location.ts'
+
+export const RestoreSource = resource(
+  'platform.v4.management.RestoreSource',
+  { location: BackupLocation },
+  {
+    /** When it was created or last read from; 24 h later it is removed. */
+    internal: { lastUsedTime: timestamp() },
+    indexed: ['lastUsedTime'],
+    iam: { name: 'restore_source', attributes: {} },
+  },
+)
+
+/** Readers of restore sources and of what lies there. */
+export const backupReaders: readonly RoleName[] = [
+  'Domain Manager Admin',
+  'Domain Manager Viewer',
+  'Platform Admin',
+  'Platform Viewer',
+  'Super Admin',
+]
+
+export const restoreSourceOperations = {
+  createRestoreSource: create('/management/restore-sources', RestoreSource, {
+    envelope: 'platform.v4.management.CreateRestoreSourceApiResponse',
+    iam: 'Create_Restore_Source',
+    roles: ['Platform Admin', 'Super Admin'],
+    rateLimit: perSecond(1),
+    runs: 'sync',
+  }),
+  getRestoreSourceById: get('/management/restore-sources/{extId}', RestoreSource, {
+    envelope: 'platform.v4.management.GetRestoreSourceApiResponse',
+    iam: 'View_Restore_Source',
+    roles: backupReaders,
+    rateLimit: perSecond(5),
+  }),
+  deleteRestoreSourceById: remove('/management/restore-sources/{extId}', RestoreSource, {
+    envelope: 'platform.v4.management.DeleteRestoreSourceApiResponse',
+    iam: 'Delete_Restore_Source',
+    roles: ['Platform Admin', 'Super Admin'],
+    rateLimit: perSecond(1),
+    runs: 'sync',
+    ifMatch: 'required',
+  }),
+}

@@ -1,0 +1,53 @@
+/**
+ * One element of a batch, as its batch task runs it: its result, what it touched, why it failed. Other tasks have none.
+ * Source: catalogue platform.json; behaviour platform.md 2, 11, conventions.md 20.
+ */
+import { AppMessage } from '../envelope.ts'
+import { get, list, perSecond, resource } from '../operation.ts'
+import { arrayOf, enumeration, readOnly, taskId, text, timestamp, uuid } from '../schema.ts'
+import { KVPair } from '../shapes.ts'
+import { AffectedEntity, taskReaders } from './task.ts'
+
+export const TaskJob = resource(
+  'platform.v4.config.TaskJob',
+  {
+    /** Index of the element in the payload. */
+    name: readOnly(text()),
+    status: readOnly(enumeration(['PENDING', 'SUCCEEDED', 'FAILED'])),
+    clusterExtIds: readOnly(arrayOf(uuid())),
+    createdTime: readOnly(timestamp()),
+    completedTime: readOnly(timestamp()),
+    entitiesAffected: readOnly(arrayOf(AffectedEntity)),
+    completionDetails: readOnly(arrayOf(KVPair)),
+    warnings: readOnly(arrayOf(AppMessage)),
+    errorMessages: readOnly(arrayOf(AppMessage)),
+  },
+  {
+    internal: {
+      taskExtId: taskId(),
+      /** Owner of the task, who may read its jobs without a policy. */
+      ownerExtId: uuid(),
+    },
+    parent: { param: 'taskExtId', kind: 'Task', field: 'taskExtId' },
+    notFound: 'TASK_NOT_FOUND',
+  },
+)
+
+export const taskJobOperations = {
+  listTaskJobs: list('/config/tasks/{taskExtId}/jobs', TaskJob, {
+    envelope: 'platform.v4.config.ListTaskJobsApiResponse',
+    iam: 'View_Task',
+    roles: taskReaders,
+    own: 'ownerExtId',
+    rateLimit: perSecond(20),
+    select: 'any',
+  }),
+  getTaskJobById: get('/config/tasks/{taskExtId}/jobs/{extId}', TaskJob, {
+    envelope: 'platform.v4.config.GetTaskJobApiResponse',
+    iam: 'View_Task',
+    roles: taskReaders,
+    own: 'ownerExtId',
+    rateLimit: perSecond(20),
+    select: 'any',
+  }),
+}

@@ -1,0 +1,81 @@
+import { baseFields, read, update } from '../operation.ts'
+import { arrayOf, immutable, integer, object, optional, readOnly, text, uuid } from '../schema.ts'
+import { IPAddressOrFQDN } from '../shapes.ts'
+import { attachmentSite, IscsiClient as Client, iscsiInitiatorName } from '../volumes/iscsi-client.ts'
+import { iscsiClientReaders } from '../volumes/roles.ts'
+import { authenticationType, chapSecret, VolumeGroup } from '../volumes/volume-group.ts'
+import { readRate, writeRate } from './rates.ts'
+import { storageWriters } from './roles.ts'
+
+/**
+ * The older face of an iSCSI client of volumes: `targetParams` and `iscsiTargetNames` both show its attached targets, in
+ * the same order.
+ * Source: specification 2.2, 4.2; behaviour volumes-storage.md 1.5, 1.8, 2.
+ */
+export const IscsiClient = object('storage.v4.config.IscsiClient', {
+  ...baseFields,
+  iscsiInitiatorName: immutable(optional(iscsiInitiatorName)),
+  iscsiInitiatorNetworkId: immutable(optional(IPAddressOrFQDN)),
+  clientSecret: chapSecret,
+  enabledAuthentications: optional(authenticationType),
+  targetParams: readOnly(arrayOf(object('storage.v4.config.TargetParam', { numVirtualTargets: optional(integer()) }))),
+  clusterReference: readOnly(uuid()),
+  attachmentSite: optional(attachmentSite),
+  iscsiTargetNames: readOnly(arrayOf(text())),
+})
+
+/** An iSCSI client that a volume group is attached to; `extId` is that of the client. */
+export const IscsiClientAttachment = object('storage.v4.config.IscsiClientAttachment', {
+  extId: readOnly(uuid()),
+  clusterReference: readOnly(uuid()),
+})
+
+export const iscsiClientOperations = {
+  getIscsiClients: read('/config/iscsi-clients', arrayOf(IscsiClient), {
+    of: Client,
+    envelope: 'storage.v4.config.IscsiClientsResponse',
+    iam: 'View_External_ISCSI_Client',
+    roles: iscsiClientReaders,
+    rateLimit: readRate,
+    paged: true,
+    filter: ['extId'],
+    orderby: ['extId'],
+    deprecated: { successor: '/api/volumes/v4.2/config/iscsi-clients' },
+  }),
+  getIscsiClientById: read('/config/iscsi-clients/{clientId}', IscsiClient, {
+    of: Client,
+    envelope: 'storage.v4.config.IscsiClientResponse',
+    iam: 'View_External_ISCSI_Client',
+    roles: iscsiClientReaders,
+    rateLimit: readRate,
+    deprecated: { successor: '/api/volumes/v4.2/config/iscsi-clients/{extId}' },
+  }),
+  // 202 with the client as it will be; Location names the task.
+  updateIscsiClientById: update('/config/iscsi-clients/{clientId}', Client, {
+    method: 'PATCH',
+    body: IscsiClient,
+    answer: IscsiClient,
+    envelope: 'storage.v4.config.IscsiClientResponse',
+    iam: 'Update_External_ISCSI_Client_Alpha',
+    roles: storageWriters,
+    rateLimit: writeRate,
+    deprecated: { successor: '/api/volumes/v4.2/config/iscsi-clients/{extId}' },
+  }),
+  getExternalAttachments: read(
+    '/config/volume-groups/{volumeGroupExtId}/iscsi-client-attachments',
+    arrayOf(IscsiClientAttachment),
+    {
+      of: VolumeGroup,
+      envelope: 'storage.v4.config.IscsiClientAttachmentsResponse',
+      iam: 'View_External_ISCSI_Client',
+      roles: iscsiClientReaders,
+      rateLimit: readRate,
+      paged: true,
+      filter: ['extId'],
+      orderby: ['extId'],
+      deprecated: {
+        successor: '/api/volumes/v4.2/config/volume-groups/{volumeGroupExtId}/external-iscsi-attachments',
+      },
+    },
+  ),
+}

@@ -1,0 +1,5 @@
+/** Rates of this namespace, which has buckets of its own. Source: behaviour volumes-storage.md 2. */
+import { perSecond } from '../operation.ts'
+
+export const readRate = perSecond(10)
+export const writeRate = perSecond(2, 2, 5, 5)

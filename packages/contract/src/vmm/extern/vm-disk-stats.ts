@@ -1,0 +1,57 @@
+/**
+ * Statistics of a disk of a virtual machine on an external hypervisor. Computed for the span that a request asks for.
+ * Source: specification 2.7, 4.8; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
+ */
+import { baseFields, read } from '../../operation.ts'
+import { arrayOf, object, optional, timestamp, uuid } from '../../schema.ts'
+import { statisticsRate, vmReaders } from '../roles.ts'
+import { counters, statisticsQuery } from '../statistics.ts'
+
+export const ExternVmDiskStatsTuple = object('vmm.v4.extern.stats.VmDiskStatsTuple', {
+  timestamp: timestamp(),
+  ...counters([
+    'controllerAvgIoLatencyMicros',
+    'controllerAvgReadIoLatencyMicros',
+    'controllerAvgReadIoSizeKb',
+    'controllerAvgWriteIoLatencyMicros',
+    'controllerAvgWriteIoSizeKb',
+    'controllerIoBandwidthKbps',
+    'controllerNumIo',
+    'controllerNumIops',
+    'controllerNumReadIo',
+    'controllerNumReadIops',
+    'controllerNumSeqIo',
+    'controllerNumWriteIo',
+    'controllerNumWriteIops',
+    'controllerRandomIoPpm',
+    'controllerReadIoBandwidthKbps',
+    'controllerReadIoPpm',
+    'controllerSeqIoPpm',
+    'controllerTimespanMicros',
+    'controllerTotalIoSizeKb',
+    'controllerTotalIoTimeMicros',
+    'controllerTotalReadIoSizeKb',
+    'controllerTotalReadIoTimeMicros',
+    'controllerUserBytes',
+    'controllerWriteIoBandwidthKbps',
+    'controllerWriteIoPpm',
+  ]),
+})
+
+export const ExternVmDiskStats = object('vmm.v4.extern.stats.VmDiskStats', {
+  ...baseFields,
+  vmExtId: optional(uuid()),
+  stats: optional(arrayOf(ExternVmDiskStatsTuple)),
+})
+
+export const externVmDiskStatsOperations = {
+  getDiskStatsById: read('/extern/stats/vms/{vmExtId}/disks/{extId}', ExternVmDiskStats, {
+    pathKinds: { vmExtId: 'ExternVm' },
+    envelope: 'vmm.v4.extern.stats.GetDiskStatsApiResponse',
+    iam: 'View_External_Virtual_Machine_Disk_Stats',
+    roles: vmReaders,
+    rateLimit: statisticsRate,
+    query: statisticsQuery,
+    select: ['extId', 'links', 'stats', 'tenantId', 'vmExtId'],
+  }),
+}

@@ -1,0 +1,31 @@
+/**
+ * Statistics of a NIC of a virtual machine on an external hypervisor. Computed for the span that a request asks for.
+ * Source: specification 2.7, 4.8, 5, 8; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
+ */
+import { baseFields, read } from '../../operation.ts'
+import { arrayOf, object, optional, timestamp, uuid } from '../../schema.ts'
+import { statisticsRate, vmReaders } from '../roles.ts'
+import { counters, statisticsQuery } from '../statistics.ts'
+
+export const ExternVmNicStatsTuple = object('vmm.v4.extern.stats.VmNicStatsTuple', {
+  timestamp: timestamp(),
+  ...counters(['networkDroppedReceivedPackets', 'networkDroppedTransmittedPackets']),
+})
+
+export const ExternVmNicStats = object('vmm.v4.extern.stats.VmNicStats', {
+  ...baseFields,
+  vmExtId: optional(uuid()),
+  stats: optional(arrayOf(ExternVmNicStatsTuple)),
+})
+
+export const externVmNicStatsOperations = {
+  getNicStatsById: read('/extern/stats/vms/{vmExtId}/nics/{extId}', ExternVmNicStats, {
+    pathKinds: { vmExtId: 'ExternVm' },
+    envelope: 'vmm.v4.extern.stats.GetNicStatsApiResponse',
+    iam: 'View_External_Virtual_Machine_NIC_Stats',
+    roles: vmReaders,
+    rateLimit: statisticsRate,
+    query: statisticsQuery,
+    select: ['extId', 'links', 'stats', 'tenantId', 'vmExtId'],
+  }),
+}

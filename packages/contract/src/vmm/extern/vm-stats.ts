@@ -1,0 +1,99 @@
+/**
+ * Statistics of a virtual machine on an external hypervisor. Computed for the span that a request asks for.
+ * Source: specification 2.7, 4.8; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
+ */
+import { list, read, resource } from '../../operation.ts'
+import { arrayOf, object, optional, text, timestamp } from '../../schema.ts'
+import { statisticsListRate, statisticsRate, vmReaders } from '../roles.ts'
+import { counters, pathsOf, statisticsQuery } from '../statistics.ts'
+import { ExternVm } from './vm.ts'
+
+export const ExternVmStatsTuple = object('vmm.v4.extern.stats.VmStatsTuple', {
+  timestamp: timestamp(),
+  cluster: optional(text()),
+  hypervisorType: optional(text()),
+  ...counters([
+    'checkScore',
+    'controllerAvgIoLatencyMicros',
+    'controllerAvgReadIoLatencyMicros',
+    'controllerAvgReadIoSizeKb',
+    'controllerAvgWriteIoLatencyMicros',
+    'controllerAvgWriteIoSizeKb',
+    'controllerIoBandwidthKbps',
+    'controllerNumIo',
+    'controllerNumIops',
+    'controllerNumRandomIo',
+    'controllerNumReadIo',
+    'controllerNumReadIops',
+    'controllerNumSeqIo',
+    'controllerNumWriteIo',
+    'controllerNumWriteIops',
+    'controllerRandomIoPpm',
+    'controllerReadIoBandwidthKbps',
+    'controllerReadIoPpm',
+    'controllerSeqIoPpm',
+    'controllerStorageTierSsdUsageBytes',
+    'controllerTimespanMicros',
+    'controllerTotalIoSizeKb',
+    'controllerTotalIoTimeMicros',
+    'controllerTotalReadIoSizeKb',
+    'controllerTotalReadIoTimeMicros',
+    'controllerTotalTransformedUsageBytes',
+    'controllerUserBytes',
+    'controllerWriteIoBandwidthKbps',
+    'controllerWriteIoPpm',
+    'hypervisorAvgIoLatencyMicros',
+    'hypervisorCpuReadyTimePpm',
+    'hypervisorCpuUsagePpm',
+    'hypervisorIoBandwidthKbps',
+    'hypervisorMemoryUsagePpm',
+    'hypervisorNumIo',
+    'hypervisorNumIops',
+    'hypervisorNumReadIo',
+    'hypervisorNumReadIops',
+    'hypervisorNumReceivedBytes',
+    'hypervisorNumTransmittedBytes',
+    'hypervisorNumWriteIo',
+    'hypervisorNumWriteIops',
+    'hypervisorReadIoBandwidthKbps',
+    'hypervisorSwapInRateKbps',
+    'hypervisorSwapOutRateKbps',
+    'hypervisorTimespanMicros',
+    'hypervisorTotalIoSizeKb',
+    'hypervisorTotalIoTimeMicros',
+    'hypervisorTotalReadIoSizeKb',
+    'hypervisorWriteIoBandwidthKbps',
+    'memoryUsagePpm',
+  ]),
+})
+
+export const ExternVmStats = resource(
+  'vmm.v4.extern.stats.VmStats',
+  { stats: optional(arrayOf(ExternVmStatsTuple)) },
+  { kind: 'ExternVmStats', title: 'external VM statistics', derived: true, notFound: 'VMM_ENTITY_NOT_FOUND' },
+)
+
+const selectable = ['extId', 'links', 'stats', 'tenantId', ...pathsOf(ExternVmStatsTuple)]
+const filterable = pathsOf(ExternVmStatsTuple, ['timestamp'])
+
+export const externVmStatsOperations = {
+  listVmStats: list('/extern/stats/vms', ExternVmStats, {
+    envelope: 'vmm.v4.extern.stats.ListVmStatsApiResponse',
+    iam: 'View_External_Virtual_Machine_Stats',
+    roles: vmReaders,
+    rateLimit: statisticsListRate,
+    query: statisticsQuery,
+    filter: filterable,
+    orderby: filterable.filter((path) => path !== 'stats/cluster' && path !== 'stats/hypervisorType'),
+    select: selectable,
+  }),
+  getVmStatsById: read('/extern/stats/vms/{extId}', ExternVmStats.schema, {
+    of: ExternVm,
+    envelope: 'vmm.v4.extern.stats.GetVmStatsApiResponse',
+    iam: 'View_External_Virtual_Machine_Stats',
+    roles: vmReaders,
+    rateLimit: statisticsRate,
+    query: statisticsQuery,
+    select: selectable,
+  }),
+}

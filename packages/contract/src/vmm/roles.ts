@@ -1,0 +1,55 @@
+/** Role sets and rates that several kinds of vmm share. Source: behaviour vmm.md 2, operation-roles.tsv; specification 5, 8. */
+import { perSecond } from '../operation.ts'
+import type { RoleName } from '../roles.ts'
+
+/** Those who may work with virtual machines. */
+export const vmWriters: readonly RoleName[] = [
+  'Account Owner',
+  'Administrator',
+  'Consumer',
+  'Developer',
+  'Operator',
+  'Platform Admin',
+  'Project Admin',
+  'Project Manager',
+  'Self-Service Admin (deprecated)',
+  'Super Admin',
+  'User',
+  'Virtual Machine Admin',
+]
+
+/** The roles that specification 5 gives getNicStatsById. */
+export const vmReaders: readonly RoleName[] = [
+  ...vmWriters,
+  'Network Infra Admin',
+  'Platform Viewer',
+  'Storage Admin',
+  'VPC Admin',
+  'Virtual Machine Operator',
+  'Virtual Machine Viewer',
+]
+
+/** View_Existing_Virtual_Machine: get and list together. */
+export const vmViewers: readonly RoleName[] = [
+  ...vmReaders,
+  'Backup Admin',
+  'Disaster Recovery Admin',
+  'Disaster Recovery Viewer',
+  'Management Connector',
+  'Network Policy Admin',
+  'Network Policy Author',
+  'Network Policy Viewer',
+]
+
+export const vmOperators: readonly RoleName[] = [...vmWriters, 'Virtual Machine Operator']
+
+/** Power_On_… and Power_Off_…. */
+export const vmSwitchers: readonly RoleName[] = [...vmOperators, 'Backup Admin', 'Management Connector']
+
+export const getRate = perSecond(20, 20, 40)
+export const listRate = perSecond(5, 5, 10)
+export const vmListRate = perSecond(10, 10, 20)
+export const vmMutationRate = perSecond(5, 5, 10)
+/** Specification 8 (getNicStatsById); the other statistics of one thing by decision. */
+export const statisticsRate = perSecond(2, 2, 4)
+export const statisticsListRate = perSecond(1, 1, 2)

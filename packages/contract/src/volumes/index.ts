@@ -1,0 +1,24 @@
+/** Volume groups and what they are attached to. Source: specification 1, 2.2, 4.3; catalogue volumes.json. */
+import { namespace } from '../operation.ts'
+import { volumesErrors } from './errors.ts'
+import { iscsiClientOperations } from './iscsi-client.ts'
+import { nvmfClientOperations } from './nvmf-client.ts'
+import { unimplemented } from './unimplemented.ts'
+import { vmAttachmentOperations } from './vm-attachment.ts'
+import { volumeDiskOperations } from './volume-disk.ts'
+import { volumeGroupOperations } from './volume-group.ts'
+
+export const volumes = namespace({
+  name: 'volumes',
+  versions: ['v4.2'],
+  label: '1.0.0',
+  kinds: {
+    'iscsi-client': iscsiClientOperations,
+    'nvmf-client': nvmfClientOperations,
+    'vm-attachment': vmAttachmentOperations,
+    'volume-disk': volumeDiskOperations,
+    'volume-group': volumeGroupOperations,
+  },
+  unimplemented,
+  errors: volumesErrors,
+})

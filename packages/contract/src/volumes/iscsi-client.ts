@@ -1,0 +1,146 @@
+import { action, get, list, perSecond, resource, update } from '../operation.ts'
+import {
+  arrayOf,
+  enumeration,
+  immutable,
+  integer,
+  object,
+  optional,
+  readOnly,
+  referenceTo,
+  text,
+  uuid,
+  withDefault,
+} from '../schema.ts'
+import { IPAddressOrFQDN } from '../shapes.ts'
+import { iscsiClientAttachmentFields } from './attachment.ts'
+import { expandCluster } from './expansion.ts'
+import { iscsiClientReaders, volumeAdmins } from './roles.ts'
+import { authenticationType, chapSecret, VolumeGroup } from './volume-group.ts'
+
+export const iscsiInitiatorName = text({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9.:_-]+$' })
+export const numVirtualTargets = integer({ minimum: 1, maximum: 32 })
+export const attachmentSite = enumeration(['PRIMARY', 'SECONDARY'])
+
+/**
+ * An initiator outside the cluster, named by exactly one of its iSCSI name and its address. It comes into being by its
+ * first attach and outlives the last.
+ * Source: specification 4.3, 5, 8; catalogue volumes.json (fields, limits, list fields); behaviour volumes-storage.md 1.5, 2.
+ */
+export const IscsiClient = resource(
+  'volumes.v4.config.IscsiClient',
+  {
+    iscsiInitiatorName: immutable(optional(iscsiInitiatorName)),
+    iscsiInitiatorNetworkId: immutable(optional(IPAddressOrFQDN)),
+    enabledAuthentications: withDefault(authenticationType, 'NONE'),
+    clientSecret: chapSecret,
+    // 32 where the first attach gives none.
+    numVirtualTargets: immutable(optional(numVirtualTargets)),
+    attachmentSite: optional(attachmentSite),
+    attachedTargets: readOnly(
+      arrayOf(
+        object('volumes.v4.config.TargetParam', {
+          iscsiTargetName: readOnly(text({ maxLength: 512 })),
+          numVirtualTargets: optional(numVirtualTargets),
+        }),
+        { maxItems: 128 },
+      ),
+    ),
+    clusterReference: readOnly(uuid()),
+  },
+  {
+    title: 'iSCSI client',
+    iam: { name: 'external_iscsi_client', attributes: { cluster_uuid: 'clusterReference' } },
+    rel: 'volumes:config:iscsi-client',
+    unique: [
+      { fields: ['clusterReference', 'iscsiInitiatorName'], ignoreCase: true },
+      { fields: ['clusterReference', 'iscsiInitiatorNetworkId/ipv4/value'] },
+      { fields: ['clusterReference', 'iscsiInitiatorNetworkId/ipv6/value'], ignoreCase: true },
+      { fields: ['clusterReference', 'iscsiInitiatorNetworkId/fqdn/value'], ignoreCase: true },
+    ],
+    notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
+  },
+)
+
+/** An iSCSI client that a volume group is attached to. Read from the `attachments` of the group. */
+export const IscsiClientAttachment = resource('volumes.v4.config.IscsiClientAttachment', iscsiClientAttachmentFields, {
+  title: 'iSCSI client attachment',
+  bare: true,
+  derived: true,
+  internal: { volumeGroupExtId: uuid() },
+  parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
+})
+
+/** Attaching may name a known client by `extId`, unlike other bodies. */
+const attachedClient = object('volumes.v4.config.IscsiClient', {
+  ...IscsiClient.schema.fields,
+  extId: optional(referenceTo('IscsiClient')),
+})
+const detachedClient = object('volumes.v4.config.IscsiClientAttachment', {
+  ...iscsiClientAttachmentFields,
+  extId: referenceTo('IscsiClient'),
+})
+
+const attachmentFields = ['clusterReference', 'extId']
+const listFields = [...attachmentFields, 'iscsiInitiatorName']
+
+export const iscsiClientOperations = {
+  listIscsiClients: list('/config/iscsi-clients', IscsiClient, {
+    envelope: 'volumes.v4.config.ListIscsiClientsApiResponse',
+    iam: 'View_External_ISCSI_Client',
+    roles: iscsiClientReaders,
+    rateLimit: perSecond(20, 25, 25, 25),
+    filter: listFields,
+    orderby: listFields,
+    select: listFields,
+    expand: { cluster: expandCluster },
+  }),
+  getIscsiClientById: get('/config/iscsi-clients/{extId}', IscsiClient, {
+    envelope: 'volumes.v4.config.GetIscsiClientApiResponse',
+    iam: 'View_External_ISCSI_Client',
+    roles: iscsiClientReaders,
+    rateLimit: perSecond(20, 25, 25, 25),
+    deployments: ['on-prem'],
+  }),
+  updateIscsiClientById: update('/config/iscsi-clients/{extId}', IscsiClient, {
+    envelope: 'volumes.v4.config.UpdateIscsiClientApiResponse',
+    iam: 'Update_External_ISCSI_Client',
+    roles: volumeAdmins,
+    rateLimit: perSecond(5, 5, 10, 10),
+    ifMatch: 'required',
+    requestId: 'required',
+  }),
+  attachIscsiClient: action('/config/volume-groups/{extId}/$actions/attach-iscsi-client', {
+    of: VolumeGroup,
+    body: attachedClient,
+    envelope: 'volumes.v4.config.AttachIscsiClientApiResponse',
+    iam: 'Attach_Volume_Group_To_External_ISCSI_Client',
+    roles: volumeAdmins,
+    rateLimit: perSecond(5, 5, 10, 10),
+    requestId: 'required',
+  }),
+  detachIscsiClient: action('/config/volume-groups/{extId}/$actions/detach-iscsi-client', {
+    of: VolumeGroup,
+    body: detachedClient,
+    envelope: 'volumes.v4.config.DetachIscsiClientApiResponse',
+    iam: 'Detach_Volume_Group_From_External_ISCSI_Client',
+    roles: volumeAdmins,
+    rateLimit: perSecond(5, 5, 10, 10),
+    requestId: 'required',
+  }),
+  listExternalIscsiAttachmentsByVolumeGroupId: list(
+    '/config/volume-groups/{volumeGroupExtId}/external-iscsi-attachments',
+    IscsiClientAttachment,
+    {
+      envelope: 'volumes.v4.config.ListExternalIscsiAttachmentsApiResponse',
+      iam: 'View_External_ISCSI_Client',
+      roles: iscsiClientReaders,
+      rateLimit: perSecond(20, 25, 25, 25),
+      filter: attachmentFields,
+      orderby: attachmentFields,
+      select: attachmentFields,
+      expand: { iscsiClient: { kind: 'IscsiClient', by: 'extId', into: 'iscsiClientProjection' } },
+      deprecated: {},
+    },
+  ),
+}

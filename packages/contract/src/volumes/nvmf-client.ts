@@ -1,0 +1,44 @@
+import { get, list, perSecond, resource } from '../operation.ts'
+import { arrayOf, immutable, optional, readOnly, text, uuid } from '../schema.ts'
+import { expandCluster } from './expansion.ts'
+import { nvmfClientReaders } from './roles.ts'
+
+/**
+ * An initiator outside the cluster that speaks NVMe over TCP. It comes into being by its first attach and outlives the last.
+ * Source: specification 2.2, 4.3, 5, 8; catalogue volumes.json (fields, limits); behaviour volumes-storage.md 1.6, 2.
+ */
+export const NvmfClient = resource(
+  'volumes.v4.config.NvmfClient',
+  {
+    nvmfInitiatorName: immutable(optional(text({ maxLength: 68, pattern: '^nqn\\.' }))),
+    attachedTargets: readOnly(arrayOf(text(), { maxItems: 20 })),
+    clusterReference: readOnly(uuid()),
+  },
+  {
+    title: 'NVMe-TCP client',
+    iam: { name: 'external_nvmf_client', attributes: { cluster_uuid: 'clusterReference' } },
+    rel: 'volumes:config:nvmf-client',
+    unique: [{ fields: ['clusterReference', 'nvmfInitiatorName'] }],
+    notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
+  },
+)
+
+export const nvmfClientOperations = {
+  listNvmfClients: list('/config/nvmf-clients', NvmfClient, {
+    envelope: 'volumes.v4.config.ListNvmfClientsApiResponse',
+    iam: 'View_External_NVMF_Client',
+    roles: nvmfClientReaders,
+    rateLimit: perSecond(20, 25, 25, 25),
+    deployments: ['on-prem'],
+    filter: ['clusterReference', 'extId', 'nvmfInitiatorName'],
+    orderby: ['clusterReference', 'extId'],
+    select: ['clusterReference', 'extId'],
+    expand: { cluster: expandCluster },
+  }),
+  getNvmfClientById: get('/config/nvmf-clients/{extId}', NvmfClient, {
+    envelope: 'volumes.v4.config.GetNvmfClientApiResponse',
+    iam: 'View_External_NVMF_Client',
+    roles: nvmfClientReaders,
+    rateLimit: perSecond(20, 25, 25, 25),
+  }),
+}

@@ -1,0 +1,25 @@
+/** Role sets that several operations of this namespace share. Source: specification 5; behaviour volumes-storage.md 2. */
+
+const storageAdmins = [
+  'Platform Admin',
+  'Project Manager',
+  'Self-Service Admin (deprecated)',
+  'Storage Admin',
+  'Super Admin',
+] as const
+
+/** With the services that provision volumes. */
+export const volumeProvisioners = [...storageAdmins, 'CSI System', 'Kubernetes Data Services System'] as const
+
+export const volumeAdmins = [...volumeProvisioners, 'Backup Admin'] as const
+
+/** May change a volume group, not make or remove one. */
+export const volumeEditors = [...storageAdmins, 'Backup Admin'] as const
+
+export const vmAttachers = [...volumeEditors, 'Virtual Machine Admin'] as const
+
+export const iscsiClientReaders = [...volumeAdmins, 'Platform Viewer', 'Storage Viewer'] as const
+
+export const nvmfClientReaders = [...storageAdmins, 'Platform Viewer', 'Storage Viewer'] as const
+
+export const volumeReaders = [...iscsiClientReaders, 'Disaster Recovery Admin', 'Disaster Recovery Viewer'] as const

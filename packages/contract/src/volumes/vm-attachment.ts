@@ -1,0 +1,51 @@
+import { action, list, perSecond, resource } from '../operation.ts'
+import { object, referenceTo, uuid } from '../schema.ts'
+import { scsiIndex, vmAttachmentFields } from './attachment.ts'
+import { vmAttachers, volumeReaders } from './roles.ts'
+import { VolumeGroup } from './volume-group.ts'
+
+/**
+ * A VM that has a volume group's disks on its SCSI bus. Read from the `attachments` of the group.
+ * Source: catalogue volumes.json (fields, list fields); behaviour volumes-storage.md 1.4, 2.
+ */
+export const VmAttachment = resource('volumes.v4.config.VmAttachment', vmAttachmentFields, {
+  title: 'VM attachment',
+  bare: true,
+  derived: true,
+  internal: { volumeGroupExtId: uuid() },
+  parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
+  rel: 'volumes:config:vms',
+})
+
+const body = object('volumes.v4.config.VmAttachment', { extId: referenceTo('Vm'), index: scsiIndex })
+
+const path = '/config/volume-groups'
+
+export const vmAttachmentOperations = {
+  attachVm: action(`${path}/{extId}/$actions/attach-vm`, {
+    of: VolumeGroup,
+    body,
+    envelope: 'volumes.v4.config.AttachVmApiResponse',
+    iam: 'Attach_Volume_Group_To_Virtual_Machine',
+    roles: vmAttachers,
+    rateLimit: perSecond(5, 5, 10, 10),
+    requestId: 'required',
+  }),
+  detachVm: action(`${path}/{extId}/$actions/detach-vm`, {
+    of: VolumeGroup,
+    body,
+    envelope: 'volumes.v4.config.DetachVmApiResponse',
+    iam: 'Detach_Volume_Group_From_Virtual_Machine',
+    roles: vmAttachers,
+    rateLimit: perSecond(5, 5, 10, 10),
+    requestId: 'required',
+  }),
+  listVmAttachmentsByVolumeGroupId: list(`${path}/{volumeGroupExtId}/vm-attachments`, VmAttachment, {
+    envelope: 'volumes.v4.config.ListVmAttachmentsApiResponse',
+    iam: 'View_Volume_Group_VM_Attachments',
+    roles: [...volumeReaders, 'Virtual Machine Admin', 'Virtual Machine Viewer'],
+    rateLimit: perSecond(20, 25, 25, 25),
+    filter: ['extId'],
+    orderby: ['extId'],
+  }),
+}

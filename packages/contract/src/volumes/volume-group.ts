@@ -1,0 +1,184 @@
+import { action, create, get, list, perSecond, read, remove, resource, update } from '../operation.ts'
+import {
+  arrayOf,
+  boolean,
+  enumeration,
+  immutable,
+  object,
+  optional,
+  readOnly,
+  referenceTo,
+  secret,
+  text,
+  uuid,
+  withDefault,
+} from '../schema.ts'
+import { EntityReference, Metadata } from '../shapes.ts'
+import { VGAttachment } from './attachment.ts'
+import { expandCluster, expandMetadata } from './expansion.ts'
+import { volumeAdmins, volumeEditors, volumeProvisioners, volumeReaders } from './roles.ts'
+import { FlashMode, VolumeDisk } from './volume-disk.ts'
+
+export const authenticationType = enumeration(['CHAP', 'NONE'])
+
+/** Printable, no blanks: what CHAP carries. */
+export const chapSecret = secret(text({ minLength: 12, maxLength: 16, pattern: '^[!-~]+$' }))
+
+/**
+ * Virtual disks that are attached together: to VMs of their cluster, or to iSCSI or NVMe-TCP clients outside it.
+ * `attachmentType`, `protocol` and `attachments` follow the attachments; of the first two a creation may give the value
+ * that holds until there is one.
+ * Source: specification 2.2, 4.3; catalogue volumes.json (fields, limits, list fields); behaviour volumes-storage.md 1.1, 1.2, 2.
+ */
+export const VolumeGroup = resource(
+  'volumes.v4.config.VolumeGroup',
+  {
+    name: text({ minLength: 1, maxLength: 256 }),
+    description: optional(text({ maxLength: 1000, multiline: true })),
+    clusterReference: immutable(referenceTo('Cluster')),
+    // Default: the name of the caller.
+    createdBy: immutable(optional(text({ maxLength: 512 }))),
+    usageType: withDefault(enumeration(['USER', 'INTERNAL', 'TEMPORARY', 'BACKUP_TARGET']), 'USER'),
+    isHidden: withDefault(boolean(), false),
+    // Unset stays absent and acts as NOT_SHARED.
+    sharingStatus: optional(enumeration(['SHARED', 'NOT_SHARED'])),
+    shouldLoadBalanceVmAttachments: withDefault(boolean(), false),
+    targetPrefix: optional(text({ maxLength: 512, pattern: '^[0-9a-zA-Z:.-]+$' })),
+    targetName: optional(text({ minLength: 12, maxLength: 512 })),
+    enabledAuthentications: optional(authenticationType),
+    iscsiFeatures: optional(
+      object('volumes.v4.config.IscsiFeatures', {
+        enabledAuthentications: optional(authenticationType),
+        targetSecret: chapSecret,
+      }),
+    ),
+    storageFeatures: optional(object('volumes.v4.config.StorageFeatures', { flashMode: optional(FlashMode) })),
+    attachmentType: withDefault(enumeration(['NONE', 'DIRECT', 'EXTERNAL']), 'NONE'),
+    protocol: withDefault(enumeration(['NOT_ASSIGNED', 'ISCSI', 'NVMF']), 'NOT_ASSIGNED'),
+    attachments: readOnly(arrayOf(VGAttachment)),
+    hydrationStatus: readOnly(enumeration(['IN_PROGRESS', 'COMPLETE', 'FAIL'])),
+    // Of a creation; later disks have their own operations.
+    disks: optional(arrayOf(VolumeDisk.schema, { minItems: 1, maxItems: 10 })),
+  },
+  {
+    internal: { categoryIds: arrayOf(uuid(), { maxItems: 20 }), ownerReferenceId: uuid() },
+    iam: {
+      name: 'volume_group',
+      attributes: {
+        name: 'name',
+        cluster_uuid: 'clusterReference',
+        category_uuid: 'categoryIds',
+        owner_uuid: 'ownerReferenceId',
+      },
+    },
+    rel: 'volumes:config:volume-group',
+    unique: [
+      { fields: ['clusterReference', 'name'], error: 'VOLUME_GROUP_NAME_EXISTS' },
+      { fields: ['clusterReference', 'targetName'] },
+    ],
+    sparsePut: true,
+    notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
+  },
+)
+
+/** A category of a volume group; `name` is `key/value`. */
+export const CategoryDetails = resource(
+  'volumes.v4.config.CategoryDetails',
+  {
+    extId: readOnly(uuid()),
+    name: readOnly(text({ maxLength: 256 })),
+    entityType: readOnly(EntityReference.fields.entityType),
+    uris: readOnly(arrayOf(text(), { maxItems: 100 })),
+  },
+  {
+    title: 'category association',
+    bare: true,
+    derived: true,
+    internal: { volumeGroupExtId: uuid() },
+    parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
+  },
+)
+
+export const CategoryEntityReferences = object('volumes.v4.config.CategoryEntityReferences', {
+  categories: arrayOf(
+    object('common.v1.config.EntityReference', { ...EntityReference.fields, extId: referenceTo('Category') }),
+    { minItems: 1, maxItems: 20 },
+  ),
+})
+
+const path = '/config/volume-groups'
+const listFields = ['clusterReference', 'extId', 'name']
+const expand = { cluster: expandCluster, metadata: expandMetadata }
+
+export const volumeGroupOperations = {
+  listVolumeGroups: list(path, VolumeGroup, {
+    envelope: 'volumes.v4.config.ListVolumeGroupsApiResponse',
+    iam: 'View_Volume_Group_Details',
+    roles: volumeReaders,
+    rateLimit: perSecond(20, 25, 25, 25),
+    filter: listFields,
+    orderby: listFields,
+    select: 'any',
+    expand,
+  }),
+  createVolumeGroup: create(path, VolumeGroup, {
+    envelope: 'volumes.v4.config.CreateVolumeGroupApiResponse',
+    iam: 'Create_Volume_Group',
+    roles: volumeAdmins,
+    rateLimit: perSecond(5, 5, 10, 10),
+    requestId: 'required',
+  }),
+  getVolumeGroupById: get(`${path}/{extId}`, VolumeGroup, {
+    envelope: 'volumes.v4.config.GetVolumeGroupApiResponse',
+    iam: 'View_Volume_Group_Details',
+    roles: volumeReaders,
+    rateLimit: perSecond(20, 25, 25, 25),
+    expand,
+  }),
+  updateVolumeGroupById: update(`${path}/{extId}`, VolumeGroup, {
+    envelope: 'volumes.v4.config.UpdateVolumeGroupApiResponse',
+    iam: 'Update_Volume_Group_Details',
+    roles: volumeEditors,
+    rateLimit: perSecond(5, 5, 10, 10),
+    ifMatch: 'required',
+    requestId: 'required',
+  }),
+  deleteVolumeGroupById: remove(`${path}/{extId}`, VolumeGroup, {
+    envelope: 'volumes.v4.config.DeleteVolumeGroupApiResponse',
+    iam: 'Delete_Volume_Group',
+    roles: volumeAdmins,
+    rateLimit: perSecond(5, 5, 10, 10),
+    requestId: 'required',
+  }),
+  associateCategory: action(`${path}/{extId}/$actions/associate-category`, {
+    of: VolumeGroup,
+    body: CategoryEntityReferences,
+    envelope: 'volumes.v4.config.AssociateCategoryApiResponse',
+    iam: 'Associate_Volume_Group_Categories',
+    roles: volumeProvisioners,
+    rateLimit: perSecond(5, 5, 10, 10),
+  }),
+  disassociateCategory: action(`${path}/{extId}/$actions/disassociate-category`, {
+    of: VolumeGroup,
+    body: CategoryEntityReferences,
+    envelope: 'volumes.v4.config.DisassociateCategoryApiResponse',
+    iam: 'Disassociate_Volume_Group_Categories',
+    roles: volumeProvisioners,
+    rateLimit: perSecond(5, 5, 10, 10),
+  }),
+  getVolumeGroupMetadataById: read(`${path}/{volumeGroupExtId}/metadata`, Metadata, {
+    of: VolumeGroup,
+    envelope: 'volumes.v4.config.GetVolumeGroupMetadataApiResponse',
+    iam: 'View_Volume_Group_Details',
+    roles: volumeReaders,
+    rateLimit: perSecond(20, 25, 25, 25),
+    deprecated: {},
+  }),
+  listCategoryAssociationsByVolumeGroupId: list(`${path}/{volumeGroupExtId}/category-associations`, CategoryDetails, {
+    envelope: 'volumes.v4.config.ListCategoryAssociationsApiResponse',
+    iam: 'View_Volume_Group_Details',
+    roles: volumeReaders,
+    rateLimit: perSecond(20, 25, 25, 25),
+    deprecated: {},
+  }),
+}

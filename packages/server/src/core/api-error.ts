@@ -1,0 +1,91 @@
+/** Refusals. Each becomes an ErrorResponse in the envelope; nothing else leaves the service as an error. */
+import { type ErrorArguments, type ErrorDefinition, type ErrorKey, errorCatalogue } from '@hyperplane/contract/error-catalogue'
+
+/** One message of an ErrorResponse, in canonical names. */
+export interface AppMessage {
+  readonly message: string
+  readonly severity: 'INFO' | 'WARNING' | 'ERROR'
+  readonly code: string
+  readonly locale: string
+  readonly errorGroup: string
+  readonly argumentsMap?: Readonly<Record<string, string>>
+}
+
+/** Anything that ends a request with an ErrorResponse. */
+export abstract class Refusal extends Error {
+  abstract readonly status: number
+  readonly headers: Record<string, string> = {}
+}
+
+type ExtraArguments = Readonly<Record<string, string | number>>
+
+/** A refusal chosen from the catalogue; a forgotten placeholder does not compile. */
+export class ApiError<K extends ErrorKey = ErrorKey> extends Refusal {
+  readonly key: ErrorKey
+  readonly status: number
+  readonly appMessage: AppMessage
+  /** Further faults found in the same step. */
+  readonly further: readonly AppMessage[]
+
+  constructor(key: K, ...[values, options]: ArgumentsFor<K>) {
+    const definition: ErrorDefinition = errorCatalogue[key]
+    const given: ExtraArguments = { ...(values as ExtraArguments | undefined), ...options?.extra }
+    super(fill(definition.message, given), options?.cause === undefined ? undefined : { cause: options.cause })
+    this.key = key
+    this.status = definition.status
+    this.further = options?.further ?? []
+    this.appMessage = {
+      message: this.message,
+      severity: 'ERROR',
+      code: definition.code,
+      locale: 'en_US',
+      errorGroup: definition.group ?? key,
+      ...(Object.keys(given).length === 0 ? {} : { argumentsMap: texts(given) }),
+    }
+  }
+}
+
+interface ErrorOptions {
+  /** Arguments that the message does not show. */
+  readonly extra?: ExtraArguments
+  readonly further?: readonly AppMessage[]
+  readonly cause?: unknown
+}
+
+type ArgumentsFor<K extends ErrorKey> = keyof ErrorArguments<K> extends never
+  ? [values?: ExtraArguments, options?: ErrorOptions]
+  : [values: ErrorArguments<K>, options?: ErrorOptions]
+
+/** Reports several faults of one step together: the first decides the status. */
+export function refuseAll(errors: readonly ApiError[]): void {
+  const [first, ...rest] = errors
+  if (first === undefined) return
+  const all: ApiError = Object.create(first)
+  throw Object.assign(all, { further: [...first.further, ...rest.flatMap((error) => [error.appMessage, ...error.further])] })
+}
+
+/** A cross-field rule of a body (400): what was expected, what was found. */
+export const invalid = (attributePath: string, fault: string): ApiError<'INVALID_ARGUMENT'> =>
+  new ApiError('INVALID_ARGUMENT', { attributePath, fault })
+
+export interface ShapeFault {
+  readonly location: 'path' | 'query' | 'header' | 'body'
+  readonly attributePath: string
+  readonly message: string
+}
+
+/** The request does not have the declared shape (400, SchemaValidationError with all faults). */
+export class ShapeRefusal extends Refusal {
+  readonly status = 400
+  readonly faults: readonly ShapeFault[]
+  constructor(faults: readonly ShapeFault[]) {
+    super(faults.map((fault) => `${fault.attributePath}: ${fault.message}`).join('; '))
+    this.faults = faults.slice(0, 100)
+  }
+}
+
+export const fill = (message: string, values: ExtraArguments): string =>
+  message.replace(/\{(\w+)\}/g, (whole, name: string) => (values[name] === undefined ? whole : String(values[name])))
+
+const texts = (values: ExtraArguments): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))

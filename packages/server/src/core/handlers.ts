@@ -1,0 +1,75 @@
+/** How a domain says what its operations do. Reads come for free; every mutation is written down. */
+import type { Declared, OperationSet, Resource } from '@hyperplane/contract'
+import type { ReadContext, RequestInput, WriteContext } from './context.ts'
+import type { Schedule } from './schedules.ts'
+import type { TaskDefinition } from './tasks/define-task.ts'
+
+/** A page of a list. */
+export interface ListResult<T> {
+  readonly entities: readonly T[]
+  readonly total: number
+  /** More exist than the answer may hold. */
+  readonly truncated?: boolean
+}
+
+/** A started task. */
+export interface TaskStarted {
+  readonly extId: string
+}
+
+type Body<O> = O extends Declared<infer B, any, any> ? B : never
+type Answer<O> = O extends Declared<any, infer A, any> ? A : never
+type Verb<O> = O extends Declared<any, any, infer V> ? V : never
+type Request<O> = Omit<RequestInput, 'body'> & { readonly body: Body<O> }
+
+/** Raw answers: files and texts. */
+export interface RawAnswer {
+  readonly contentType: string
+  readonly fileName?: string
+  readonly content: AsyncIterable<Uint8Array> | Uint8Array | string
+  readonly contentLength?: number
+}
+
+type HandlerResult<O> =
+  Verb<O> extends 'list'
+    ? ListResult<Answer<O> extends (infer T)[] ? T : never>
+    : O extends { runs: 'sync' }
+      ? Answer<O>
+      : Verb<O> extends 'get' | 'read'
+        ? Answer<O> | RawAnswer
+        : TaskStarted
+
+type Reads = 'list' | 'get' | 'read'
+
+export type Handler<D, O> = (
+  ctx: Verb<O> extends Reads ? ReadContext<D> : WriteContext<D>,
+  request: Request<O>,
+) => Promise<HandlerResult<O>>
+
+export type Handlers<D, S extends OperationSet> = {
+  [K in keyof S as Verb<S[K]> extends 'list' | 'get' ? never : K]: Handler<D, S[K]>
+} & { [K in keyof S as Verb<S[K]> extends 'list' | 'get' ? K : never]?: Handler<D, S[K]> }
+
+/**
+ * Adds to entities what is not stored with them: derived counts, usage, links to attachments. Called for each page and
+ * each single read of the kind, whoever asks.
+ */
+export type Presenter<D> = (
+  ctx: ReadContext<D>,
+  entities: readonly any[],
+  wanted: { readonly single: boolean; readonly expand: ReadonlySet<string> },
+) => Promise<readonly any[]>
+
+/** Everything that a domain file says about its kind. */
+export interface Domain<D = any> {
+  readonly handlers: Readonly<Record<string, Handler<D, any>>>
+  readonly tasks: readonly TaskDefinition<D, any>[]
+  readonly presenters: readonly (readonly [Resource<any, any>, Presenter<D>])[]
+  readonly schedules: readonly Schedule<D>[]
+}
+
+export interface DomainParts<D> {
+  readonly tasks?: readonly TaskDefinition<D, any>[]
+  readonly present?: readonly (readonly [Resource<any, any>, Presenter<D>])[]
+  readonly schedules?: readonly Schedule<D>[]
+}

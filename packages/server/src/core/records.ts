@@ -1,0 +1,34 @@
+/** What the machinery itself stores: remembered answers and the audit trail. Kept like any kind, shown by no operation. */
+import { anything, integer, optional, resource, text, timestamp, uuid } from '@hyperplane/contract'
+
+/** The answer to a mutation that had an effect, by caller and request id. Source: conventions 6. */
+export const RememberedAnswer = resource(
+  'internal.v1.core.RememberedAnswer',
+  { fingerprint: text(), status: integer(), answer: text(), expires: timestamp() },
+  { indexed: ['expires'] },
+)
+
+/** One attempt to change something, or to sign in. Append-only, each row holds the hash of the one before. Source: conventions 21. */
+export const AuditRecord = resource(
+  'internal.v1.core.AuditRecord',
+  {
+    time: timestamp(),
+    requestId: optional(text()),
+    identity: optional(uuid()),
+    identityName: optional(text()),
+    credential: text(),
+    address: text(),
+    operation: text(),
+    target: optional(text()),
+    status: integer(),
+    code: optional(text()),
+    task: optional(text()),
+    changed: optional(anything()),
+    dryRun: optional(text()),
+    previous: text(),
+    hash: text(),
+  },
+  { indexed: ['time'] },
+)
+
+export const coreRecords = [RememberedAnswer, AuditRecord]

@@ -1,0 +1,19 @@
+/** What an operation answers, in canonical names; the naming profile renders it. Also what a retry gets again. */
+export interface Reply {
+  readonly status: number
+  /** Key of the operation that answered; absent for refusals before one was found. */
+  readonly operation?: string
+  readonly version?: string
+  readonly data?: unknown
+  /** Entity tag of the answered entity. */
+  readonly etag?: string
+  /** Canonical path below /api. */
+  readonly location?: string
+  /** Lists: how many match. */
+  readonly total?: number
+  readonly page?: { readonly page: number; readonly limit: number }
+  readonly truncated?: boolean
+  readonly warnings?: readonly string[]
+  readonly headers?: Readonly<Record<string, string>>
+  readonly replayed?: boolean
+}

@@ -1,0 +1,111 @@
+/** Method and path -> operation. HTTP, batches and tests use the same table. */
+import type { Method, Namespace, Operation } from '@hyperplane/contract'
+
+export interface UnbuiltOperation {
+  readonly key: string
+  readonly id: string
+}
+
+export type Route =
+  | { readonly found: 'operation'; readonly operation: Operation; readonly version: string; readonly path: Readonly<Record<string, string>> }
+  | { readonly found: 'unbuilt'; readonly operation: UnbuiltOperation; readonly version: string }
+  | { readonly found: 'method'; readonly allowed: readonly Method[] }
+  | { readonly found: 'nothing'; readonly namespace?: Namespace }
+
+interface Node {
+  readonly literal: Map<string, Node>
+  variable?: Node
+  readonly methods: Map<Method, { operation?: Operation; unbuilt?: UnbuiltOperation; names: readonly string[] }>
+}
+
+const node = (): Node => ({ literal: new Map(), methods: new Map() })
+
+export interface Router {
+  /** `path` begins at the namespace: `/platform/v4.3/config/categories`. */
+  route(method: string, path: string): Route
+  readonly namespaces: ReadonlyMap<string, Namespace>
+}
+
+/** `loose`: other minor versions of a served major are answered by the nearest served one. */
+export function createRouter(namespaces: readonly Namespace[], options: { readonly loose: boolean }): Router {
+  const byName = new Map(namespaces.map((namespace) => [namespace.name, namespace]))
+  const roots = new Map<string, Node>()
+  const insert = (
+    namespace: string,
+    version: string,
+    method: Method,
+    path: string,
+    entry: { operation?: Operation; unbuilt?: UnbuiltOperation },
+  ): void => {
+    const rootName = `${namespace}/${version}`
+    let at = roots.get(rootName) ?? node()
+    roots.set(rootName, at)
+    const names: string[] = []
+    for (const segment of path.split('/').slice(1)) {
+      if (segment.startsWith('{')) {
+        names.push(segment.slice(1, -1))
+        at = at.variable ??= node()
+      } else {
+        let next = at.literal.get(segment)
+        if (next === undefined) at.literal.set(segment, (next = node()))
+        at = next
+      }
+    }
+    if (!at.methods.has(method)) at.methods.set(method, { ...entry, names })
+  }
+  for (const namespace of namespaces) {
+    for (const operation of namespace.operations) {
+      for (const version of operation.versions) insert(namespace.name, version, operation.method, operation.path, { operation })
+    }
+    for (const unbuilt of namespace.unimplemented) {
+      const entry = { unbuilt: { key: unbuilt.key, id: unbuilt.key.slice(unbuilt.key.lastIndexOf('.') + 1) } }
+      for (const version of unbuilt.versions) insert(namespace.name, version, unbuilt.method, unbuilt.path, entry)
+    }
+  }
+
+  const servedVersion = (namespace: Namespace, asked: string): string | undefined => {
+    if (namespace.versions.includes(asked)) return asked
+    if (!options.loose) return undefined
+    const major = /^v(\d+)\./.exec(asked)?.[1]
+    return namespace.versions.find((version) => version.startsWith(`v${major}.`))
+  }
+
+  return {
+    namespaces: byName,
+    route(method, path) {
+      const segments = path.split('/').slice(1)
+      const namespace = byName.get(segments[0] ?? '')
+      if (namespace === undefined) return { found: 'nothing' }
+      const version = servedVersion(namespace, segments[1] ?? '')
+      const root = version === undefined ? undefined : roots.get(`${namespace.name}/${version}`)
+      if (root === undefined || version === undefined) return { found: 'nothing', namespace }
+      const values: string[] = []
+      const match = find(root, segments, 2, values)
+      if (match === undefined) return { found: 'nothing', namespace }
+      const entry = match.methods.get((method === 'HEAD' ? 'GET' : method) as Method)
+      if (entry === undefined) return { found: 'method', allowed: [...match.methods.keys()].sort() }
+      if (entry.operation === undefined) return { found: 'unbuilt', operation: entry.unbuilt!, version }
+      const parameters: Record<string, string> = {}
+      entry.names.forEach((name, index) => {
+        parameters[name] = values[index] as string
+      })
+      return { found: 'operation', operation: entry.operation, version, path: parameters }
+    },
+  }
+}
+
+/** Literal segments win over variables; a dead end backs up. */
+function find(at: Node, segments: readonly string[], index: number, values: string[]): Node | undefined {
+  if (index === segments.length) return at.methods.size > 0 ? at : undefined
+  const segment = segments[index] as string
+  const literal = at.literal.get(segment)
+  if (literal !== undefined) {
+    const found = find(literal, segments, index + 1, values)
+    if (found !== undefined) return found
+  }
+  if (at.variable === undefined || segment === '') return undefined
+  values.push(segment)
+  const found = find(at.variable, segments, index + 1, values)
+  if (found === undefined) values.pop()
+  return found
+}

@@ -1,0 +1,108 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+
+/**
+ * Seals texts for storage (AES-256-GCM, fresh nonce). `about` says what the text belongs to - kind, extId and field, such as
+ * `users/<extId>/password` - and must be the same at opening: a sealed text that is copied to another row does not open.
+ */
+export interface Sealer {
+  seal(plain: string, about: string): string
+  /** @throws Error when the text was changed, belongs to something else, or was sealed with another data key */
+  open(sealed: string, about: string): string
+  /** Protects the data key with `newMasterKey` from now on. What is sealed stays as it is. Store a new key check with it. */
+  rewrap(newMasterKey: Buffer): void
+}
+
+/** Where the wrapped data key is kept, beside the data; the master key is not. */
+export interface DataKeyStore {
+  load(): string | undefined
+  save(wrapped: string): void
+}
+
+export class WrongMasterKey extends Error {
+  override readonly name = 'WrongMasterKey'
+}
+
+const formatVersion = 'v1'
+const keyBytes = 32
+const nonceBytes = 12
+const tagBytes = 16
+
+/**
+ * A sealer with the stored data key, or with a new one where none is stored.
+ * @throws WrongMasterKey when `masterKey` does not open the stored data key
+ */
+export function createSealer(masterKey: Buffer, store: DataKeyStore): Sealer {
+  const { id, key } = loadDataKey(masterKey, store) ?? makeDataKey(masterKey, store)
+  return {
+    seal: (plain, about) => `${formatVersion}.${id}.${encrypt(key, Buffer.from(plain), about)}`,
+    open(sealed, about) {
+      const [version, keyId, content] = sealed.split('.')
+      if (version !== formatVersion || keyId !== id || content === undefined) {
+        throw new Error(`The sealed text of ${about} was not made with data key ${id}`)
+      }
+      return decrypt(key, content, about).toString()
+    },
+    rewrap: (newMasterKey) => store.save(wrap(newMasterKey, id, key)),
+  }
+}
+
+/** A value to keep beside the data, by which `checkKey` knows `masterKey` again. It tells nothing about the key. */
+export function makeKeyCheck(masterKey: Buffer): string {
+  return createHmac('sha256', derive(masterKey, 'check')).update('hyperplane').digest('base64url')
+}
+
+export function checkKey(masterKey: Buffer, keyCheck: string): boolean {
+  const expected = Buffer.from(makeKeyCheck(masterKey))
+  const found = Buffer.from(keyCheck)
+  return expected.length === found.length && timingSafeEqual(expected, found)
+}
+
+interface DataKey {
+  /** Stands in each sealed text, so that a second data key can be told from the first. */
+  readonly id: string
+  readonly key: Buffer
+}
+
+function makeDataKey(masterKey: Buffer, store: DataKeyStore): DataKey {
+  const made = { id: randomBytes(4).toString('hex'), key: randomBytes(keyBytes) }
+  store.save(wrap(masterKey, made.id, made.key))
+  return made
+}
+
+function loadDataKey(masterKey: Buffer, store: DataKeyStore): DataKey | undefined {
+  const wrapped = store.load()
+  if (wrapped === undefined) return undefined
+  const [version, id, content] = wrapped.split('.')
+  if (version !== formatVersion || id === undefined || content === undefined) {
+    throw new Error('The stored data key has an unknown form')
+  }
+  try {
+    return { id, key: decrypt(derive(masterKey, 'wrap'), content, id) }
+  } catch (cause) {
+    throw new WrongMasterKey('The master key does not open the stored data key', { cause })
+  }
+}
+
+function wrap(masterKey: Buffer, id: string, key: Buffer): string {
+  return `${formatVersion}.${id}.${encrypt(derive(masterKey, 'wrap'), key, id)}`
+}
+
+/** One key for each use, so that no use weakens another. */
+function derive(masterKey: Buffer, use: 'wrap' | 'check'): Buffer {
+  if (masterKey.length !== keyBytes) throw new Error(`A master key has ${keyBytes} bytes, not ${masterKey.length}`)
+  return Buffer.from(hkdfSync('sha256', masterKey, '', `hyperplane ${use}`, keyBytes))
+}
+
+/** Nonce, ciphertext, tag. */
+function encrypt(key: Buffer, plain: Buffer, about: string): string {
+  const nonce = randomBytes(nonceBytes)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about))
+  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url')
+}
+
+function decrypt(key: Buffer, content: string, about: string): Buffer {
+  const bytes = Buffer.from(content, 'base64url')
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
+  decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-tagBytes))
+  return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()])
+}

@@ -1,0 +1,151 @@
+/** What reads do unless a domain says otherwise: list, get, expansion, selection. */
+import type { Operation, Resource } from '@hyperplane/contract'
+import { and, applySelection, equals, evaluateFilter, groupDocuments, type ResolvedPath, resolvePath, sortBy, type TypedFilter } from '../odata/index.ts'
+import type { ExpandOption, ReadContext, RequestInput } from './context.ts'
+import { ApiError } from './api-error.ts'
+import type { ListResult, Presenter } from './handlers.ts'
+import type { Scope } from './ports.ts'
+
+type Plain = { readonly [name: string]: unknown }
+
+/** Largest number of expanded entities in one property. */
+const maximumExpanded = 100
+
+export const both = (a: TypedFilter | undefined, b: TypedFilter | undefined): TypedFilter | undefined =>
+  a === undefined ? b : b === undefined ? a : and(a, b)
+
+export const filterOf = (scope: Scope): TypedFilter | undefined => (scope === 'all' ? undefined : scope)
+
+/** Rows of the kind, of the parent that the path names, that the caller may see. */
+export async function standardList(ctx: ReadContext, request: RequestInput, scope: Scope): Promise<ListResult<any>> {
+  const { operation } = ctx
+  const resource = operation.resource as Resource
+  const { query } = request
+  const parent = resource.parent
+  const parentId = parent === undefined ? undefined : request.path[parent.param]
+  const parentFilter =
+    parent === undefined || parentId === undefined ? undefined : equals(pathOf(resource, parent.field), parentId)
+  const filter = both(query.filter, parentFilter)
+  if (query.groupby !== undefined) {
+    const all = await ctx.store.find(resource, { ...(filter === undefined ? {} : { filter }), ...(scope === 'all' ? {} : { scope }) })
+    const groups = groupDocuments(query.groupby, all)
+    return { entities: groups.slice(query.page * query.limit, (query.page + 1) * query.limit), total: groups.length }
+  }
+  const limit = Math.min(query.limit, operation.maximumItems ?? query.limit)
+  const page = await ctx.store.page(resource, {
+    ...(filter === undefined ? {} : { filter }),
+    ...(scope === 'all' ? {} : { scope }),
+    ...(query.orderby === undefined ? {} : { orderby: query.orderby }),
+    newestFirst: resource.newestFirst === true,
+    offset: query.page * limit,
+    limit,
+  })
+  const truncated = operation.maximumItems !== undefined && query.limit > limit && page.total > (query.page + 1) * limit
+  return { entities: page.entities, total: page.total, ...(truncated ? { truncated } : {}) }
+}
+
+/** The same for rows that the domain computes: filters, orders and pages an array. */
+export function listOf<T extends object>(items: readonly T[], request: Pick<RequestInput, 'query'>, options: { paged?: boolean } = {}): ListResult<T> {
+  const { filter, orderby, page, limit } = request.query
+  const matching = filter === undefined ? [...items] : items.filter((item) => evaluateFilter(filter, item as Plain) === true)
+  if (orderby !== undefined) matching.sort(sortBy(orderby) as (a: T, b: T) => number)
+  const entities = options.paged === false ? matching : matching.slice(page * limit, (page + 1) * limit)
+  return { entities, total: matching.length }
+}
+
+/** A path of a kind's fields, internal ones too. A path that does not exist is a mistake in the code. */
+export function pathOf(resource: Resource<any, any>, path: string): ResolvedPath {
+  const resolved = resolvePath(withInternal(resource), path)
+  if (resolved === undefined) throw new Error(`${resource.kind} has no field ${path}`)
+  return resolved
+}
+
+/** A resource's schema with its internal fields, for paths that are never on the wire. */
+export const withInternal = (resource: Resource): Resource['schema'] => {
+  let schema = internalSchemas.get(resource)
+  if (schema === undefined) {
+    schema = { ...resource.schema, fields: { ...resource.schema.fields, ...resource.internal } }
+    internalSchemas.set(resource, schema)
+  }
+  return schema
+}
+const internalSchemas = new WeakMap<Resource, Resource['schema']>()
+
+/** Adds derived values, expanded relations, and keeps the selected fields. */
+export async function present(
+  ctx: ReadContext,
+  entities: readonly any[],
+  request: RequestInput,
+  presenters: ReadonlyMap<string, readonly Presenter<any>[]>,
+  single: boolean,
+): Promise<{ entities: readonly any[]; truncated: boolean }> {
+  const { operation } = ctx
+  const expand = new Set(request.query.expand.map((item) => item.name))
+  let shown = entities
+  for (const presenter of presenters.get(operation.resource?.kind ?? '') ?? []) {
+    shown = await presenter(ctx, shown, { single, expand })
+  }
+  let truncated = false
+  for (const item of request.query.expand) {
+    const result = await expandOne(ctx, operation, shown, item)
+    shown = result.entities
+    truncated ||= result.truncated
+  }
+  const { select } = request.query
+  if (select !== undefined) shown = shown.map((entity) => applySelection(select, entity))
+  return { entities: shown, truncated }
+}
+
+async function expandOne(
+  ctx: ReadContext,
+  operation: Operation,
+  entities: readonly any[],
+  item: ExpandOption,
+): Promise<{ entities: readonly any[]; truncated: boolean }> {
+  const declared = operation.expand?.[item.name]
+  const property = declared?.into ?? item.name
+  let truncated = false
+  const nested = (values: readonly any[]): readonly any[] => {
+    let shown = item.filter === undefined ? values : values.filter((value) => evaluateFilter(item.filter!, value) === true)
+    if (item.orderby !== undefined) shown = [...shown].sort(sortBy(item.orderby))
+    if (shown.length > maximumExpanded) truncated = true
+    shown = shown.slice(0, maximumExpanded)
+    return item.select === undefined ? shown : shown.map((value) => applySelection(item.select!, value))
+  }
+  if (declared?.kind === undefined || declared.by === undefined) {
+    // The domain filled it; nested options still apply.
+    const filled = entities.map((entity) =>
+      Array.isArray(entity[property]) ? { ...entity, [property]: nested(entity[property]) } : entity,
+    )
+    return { entities: filled, truncated }
+  }
+  const path = declared.by.split('/')
+  const idsOf = (entity: any): string[] => [...valuesAt(entity, path)].filter((id): id is string => typeof id === 'string')
+  const wanted = [...new Set(entities.flatMap(idsOf))]
+  const scope = await ctx.scopeOf(declared.kind)
+  const resource = ctx.kinds.resource(declared.kind)
+  if (scope === 'none' || resource === undefined) return { entities, truncated }
+  const found = new Map<string, any>()
+  for (const related of await ctx.store.getMany(resource, wanted)) {
+    if (scope === undefined || evaluateFilter(scope, related) === true) found.set(related.extId, related)
+  }
+  const many = entities.some((entity) => Array.isArray(path.reduce((at: any, name) => (Array.isArray(at) ? at : at?.[name]), entity)))
+  const filled = entities.map((entity) => {
+    const related = nested(idsOf(entity).flatMap((id) => found.get(id) ?? []))
+    if (related.length === 0) return entity
+    return { ...entity, [property]: many ? related : related[0] }
+  })
+  return { entities: filled, truncated }
+}
+
+function* valuesAt(value: any, path: readonly string[]): Generator<unknown> {
+  if (Array.isArray(value)) for (const item of value) yield* valuesAt(item, path)
+  else if (path.length === 0) yield value
+  else if (typeof value === 'object' && value !== null) yield* valuesAt(value[path[0] as string], path.slice(1))
+}
+
+/** 404 in the words of the kind: its own code where its page gives one. */
+export function notFound(resource: Resource | undefined, kind: string, id: string, attribute: string): ApiError {
+  const key = (resource?.notFound ?? 'ENTITY_NOT_FOUND') as 'ENTITY_NOT_FOUND'
+  return new ApiError(key, { kind: resource?.title ?? kind, id, attribute })
+}

@@ -1,0 +1,116 @@
+/** How a domain describes slow work: named steps, each with its undo beside it. Source: conventions 18; STYLE. */
+import type { Reader, Transaction } from '../../store/store.ts'
+import type { AppMessage } from '../api-error.ts'
+import type { Caller, World } from '../context.ts'
+
+export interface StepContext<D> extends World<D> {
+  readonly store: Reader
+  readonly taskExtId: string
+  /** Key of this step's effect on the outside world: drivers treat equal keys as the same call. */
+  readonly callKey: string
+  readonly owner: Caller
+  /** What earlier steps of this task returned, by step name. */
+  readonly outputs: Readonly<Record<string, any>>
+  /** Raises progress inside a long step. */
+  progress(percentage: number): Promise<void>
+  /** Resolves when each of these tasks has ended; answers their final states in order. */
+  untilEnded(taskExtIds: readonly string[]): Promise<readonly TaskEnd[]>
+  /** A cancel was asked for. */
+  readonly cancelRequested: () => boolean
+}
+
+export interface RecordContext<D> extends Omit<StepContext<D>, 'store'> {
+  readonly store: Transaction
+  readonly startTask: StartTask
+  /** Further details, warnings and affected entities of this task. */
+  complete(details: readonly CompletionDetail[]): void
+  warn(message: AppMessage | string): void
+  affect(entity: AffectedEntity): void
+}
+
+export interface TaskEnd {
+  readonly extId: string
+  readonly status: string
+  readonly errorMessages: readonly AppMessage[]
+}
+
+export interface CompletionDetail {
+  readonly name: string
+  readonly value: unknown
+}
+
+export interface Step<D, I> {
+  readonly name: string
+  /** Progress of the task when this step is done, in percent. */
+  readonly progress: number
+  /** Usual duration in world seconds (median, p95), for the profile `natural`. */
+  readonly seconds?: readonly [median: number, p95: number]
+  /** Acts on the outside world. May run again after a crash, with the same `callKey`. Writes nothing to the store. */
+  readonly run?: (ctx: StepContext<D>, input: I) => Promise<unknown>
+  /** Writes what came of it, in the transaction that marks the step done. */
+  readonly record?: (ctx: RecordContext<D>, input: I, output: any) => Promise<void>
+  /** Takes the effect on the outside world back. Runs also when `run` failed half-way. */
+  readonly undo?: (ctx: StepContext<D>, input: I) => Promise<void>
+  /** Takes back what `record` wrote. */
+  readonly unrecord?: (ctx: RecordContext<D>, input: I) => Promise<void>
+}
+
+export interface TaskDefinition<D, I> {
+  /** Stable name, `networking.create-subnet`: what a stored task is found by after a restart. */
+  readonly name: string
+  readonly steps: readonly Step<D, I>[]
+  /** Last words after everything was undone: removes what the request itself wrote. Same transaction as the task's end. */
+  readonly onUndone?: (ctx: RecordContext<D>, input: I) => Promise<void>
+  /** A cancel is accepted until this step has begun; absent: never. */
+  readonly cancelableUntil?: string
+  /** After this step has begun the task only goes forward: it is retried until done. */
+  readonly pointOfNoReturn?: string
+  /** What a dry run reports. Reads only. */
+  readonly plan?: (ctx: StepContext<D>, input: I) => Promise<Plan>
+}
+
+export interface Plan {
+  readonly changes: readonly { readonly attribute: string; readonly from: string; readonly to: string }[]
+  readonly warnings?: readonly string[]
+  readonly problems?: readonly AppMessage[]
+}
+
+export const defineTask = <D, I>(definition: TaskDefinition<D, I>): TaskDefinition<D, I> => definition
+
+export interface AffectedEntity {
+  readonly extId: string
+  readonly name?: string
+  /** Canonical: `platform:config:category`. */
+  readonly rel: string
+}
+
+export interface TaskOptions {
+  /** Identifier that the kind's page gives, e.g. `kSubnetCreate`. */
+  readonly operation: string
+  /** For people; default: the identifier. */
+  readonly description?: string
+  readonly affected: readonly AffectedEntity[]
+  readonly clusterExtIds?: readonly string[]
+  /** Ids of everything that the task changes: tasks that share one run one after another. Default: the affected entities. */
+  readonly locks?: readonly string[]
+  readonly parent?: string
+  readonly appName?: string
+  readonly completionDetails?: readonly CompletionDetail[]
+  /** Work that the system started itself. */
+  readonly background?: boolean
+}
+
+/** Stores a task in the transaction at hand; it runs after the commit. */
+export type StartTask = <I>(definition: TaskDefinition<any, I>, input: I, options: TaskOptions) => Promise<{ readonly extId: string }>
+
+/** The outside world refused or did not answer; core decides what clients see. */
+export class DriverError extends Error {
+  readonly retryable: boolean
+  /** Key of the error that the task shows; default BACKEND_TIMEOUT for retryable ones, INTERNAL_ERROR else. */
+  readonly appMessage: AppMessage | undefined
+  constructor(message: string, options: { retryable: boolean; cause?: unknown; appMessage?: AppMessage }) {
+    super(message, { cause: options.cause })
+    this.retryable = options.retryable
+    this.appMessage = options.appMessage
+  }
+}

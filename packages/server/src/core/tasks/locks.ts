@@ -1,0 +1,46 @@
+/** Tasks that change the same entity run one after another, in the order of acceptance; all locks are taken together. */
+export class LockTable {
+  readonly #queues = new Map<string, string[]>()
+  readonly #locksOf = new Map<string, readonly string[]>()
+
+  /** Joins the queue of each lock. */
+  enqueue(holder: string, locks: readonly string[]): void {
+    const distinct = [...new Set(locks)]
+    this.#locksOf.set(holder, distinct)
+    for (const lock of distinct) {
+      const queue = this.#queues.get(lock)
+      if (queue === undefined) this.#queues.set(lock, [holder])
+      else queue.push(holder)
+    }
+  }
+
+  /** At the head of all its queues. */
+  isFree(holder: string): boolean {
+    return (this.#locksOf.get(holder) ?? []).every((lock) => this.#queues.get(lock)?.[0] === holder)
+  }
+
+  /** Leaves; answers who may have become free. */
+  release(holder: string): readonly string[] {
+    const heads: string[] = []
+    for (const lock of this.#locksOf.get(holder) ?? []) {
+      const queue = (this.#queues.get(lock) ?? []).filter((waiting) => waiting !== holder)
+      if (queue.length === 0) this.#queues.delete(lock)
+      else {
+        this.#queues.set(lock, queue)
+        heads.push(queue[0] as string)
+      }
+    }
+    this.#locksOf.delete(holder)
+    return heads
+  }
+
+  /** How many wait for or hold this lock. */
+  depth(lock: string): number {
+    return this.#queues.get(lock)?.length ?? 0
+  }
+
+  /** Who holds it now. */
+  holder(lock: string): string | undefined {
+    return this.#queues.get(lock)?.[0]
+  }
+}

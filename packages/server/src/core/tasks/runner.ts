@@ -1,0 +1,531 @@
+/**
+ * Runs tasks: each step once as seen from outside, undone in reverse on failure, taken up again after a crash.
+ * Everything it needs to go on is in the task's row. Source: conventions 18.3.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { Task } from '@hyperplane/contract/platform/task'
+import { anyOf } from '../../odata/index.ts'
+import type { Store, Transaction } from '../../store/store.ts'
+import { RowMissing, UniqueViolation } from '../../store/store.ts'
+import { ApiError, type AppMessage, Refusal } from '../api-error.ts'
+import { pathOf } from '../standard.ts'
+import type { Caller, World } from '../context.ts'
+import {
+  type AffectedEntity,
+  type CompletionDetail,
+  DriverError,
+  type RecordContext,
+  type StartTask,
+  type Step,
+  type StepContext,
+  type TaskDefinition,
+  type TaskEnd,
+  type TaskOptions,
+} from './define-task.ts'
+import { LockTable } from './locks.ts'
+
+/** What the runner keeps in a task's row, beside what clients see. */
+interface Runner {
+  readonly definition: string
+  /** Steps that are done (or, while undoing, not yet undone). */
+  readonly cursor: number
+  readonly undoing?: boolean
+  readonly canceling?: boolean
+  readonly failure?: readonly AppMessage[]
+  /** Sealed JSON: inputs may hold secrets. */
+  readonly input: string
+  readonly outputs: string
+  readonly locks: readonly string[]
+  readonly owner: Caller
+  readonly dryRun?: boolean
+}
+
+type TaskEntity = EntityOf<typeof Task> & { runner: Runner }
+
+export type Durations = 'instant' | 'natural'
+
+export interface RunnerOptions<D> {
+  readonly store: Store
+  readonly world: World<D>
+  readonly definitions: ReadonlyMap<string, TaskDefinition<D, any>>
+  readonly durations: Durations
+  readonly seal: (plain: string, about: string) => string
+  readonly open: (sealed: string, about: string) => string
+  readonly log: { error(details: object, message: string): void; warn(details: object, message: string): void }
+  /** Called before each step: a place for faults, and for the test that kills the process there. */
+  readonly beforeStep?: (definition: string, step: string, phase: 'run' | 'record' | 'undo') => void | Promise<void>
+}
+
+const concurrentTasks = 64
+const retryDelays = [1000, 2000, 4000]
+const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
+
+export class TaskRunner<D> {
+  readonly #options: RunnerOptions<D>
+  readonly #locks = new LockTable()
+  /** Accepted and not begun, in order. */
+  readonly #waiting = new Set<string>()
+  readonly #running = new Set<string>()
+  readonly #cancelAsked = new Set<string>()
+  readonly #ends = new Map<string, ((end: TaskEnd) => void)[]>()
+  /** Running tasks that only wait for their sub-tasks do not count against the limit. */
+  #parked = 0
+  #stopping = false
+
+  constructor(options: RunnerOptions<D>) {
+    this.#options = options
+  }
+
+  /** Takes up every task that an earlier process left unfinished, in acceptance order. */
+  async recover(): Promise<void> {
+    const filter = anyOf(pathOf(Task, 'status'), unfinished)
+    for (const task of (await this.#options.store.find(Task, { filter })) as TaskEntity[]) {
+      this.#enqueue(task.extId, task.runner.locks)
+      if (task.runner.canceling === true) this.#cancelAsked.add(task.extId)
+    }
+    this.#pump()
+  }
+
+  /** The `startTask` of a transaction; `afterCommit` runs what may only happen once the task is durable. */
+  starter(transaction: Transaction, owner: Caller, afterCommit: (work: () => void) => void, dryRun = false): StartTask {
+    return async (definition, input, options) => {
+      const task = await this.#store(transaction, definition.name, input, options, owner, dryRun, definition.cancelableUntil !== undefined)
+      afterCommit(() => {
+        this.#enqueue(task.extId, task.runner.locks)
+        this.#pump()
+      })
+      return { extId: task.extId }
+    }
+  }
+
+  async #store(
+    transaction: Transaction,
+    definition: string,
+    input: unknown,
+    options: TaskOptions,
+    owner: Caller,
+    dryRun: boolean,
+    cancelable: boolean,
+  ): Promise<TaskEntity> {
+    const { ids, clock } = this.#options.world
+    const extId = ids.uuid()
+    const now = clock.iso()
+    const locks = dryRun ? [] : (options.locks ?? options.affected.map((entity) => entity.extId))
+    const runner: Runner = {
+      definition,
+      cursor: 0,
+      input: this.#options.seal(JSON.stringify(input ?? null), `task/${extId}/input`),
+      outputs: this.#options.seal('{}', `task/${extId}/outputs`),
+      locks,
+      owner,
+      ...(dryRun ? { dryRun: true } : {}),
+    }
+    const parent = options.parent === undefined ? undefined : ((await transaction.get(Task, options.parent)) as TaskEntity | undefined)
+    const rootTask = parent === undefined ? undefined : (parent.rootTask ?? { extId: parent.extId, rel: 'subtask' })
+    const operation = dryRun ? `${options.operation}-dryrun` : options.operation
+    const task = {
+      extId,
+      tenantId: owner.tenantId,
+      operation,
+      operationDescription: options.description ?? options.operation,
+      status: 'QUEUED',
+      progressPercentage: 0,
+      createdTime: now,
+      lastUpdatedTime: now,
+      isCancelable: cancelable && !dryRun,
+      isBackgroundTask: options.background ?? false,
+      ownedBy: { extId: owner.extId, name: owner.name },
+      entitiesAffected: options.affected.slice(0, 300),
+      numberOfEntitiesAffected: options.affected.length,
+      allAffected: options.affected.length > 300 ? options.affected : undefined,
+      numberOfSubtasks: 0,
+      clusterExtIds: options.clusterExtIds,
+      completionDetails: options.completionDetails,
+      appName: options.appName,
+      parentTask: parent === undefined ? undefined : { extId: parent.extId, rel: 'subtask' },
+      rootTask,
+      runner,
+    } as unknown as TaskEntity
+    for (const name of Object.keys(task)) if ((task as any)[name] === undefined) delete (task as any)[name]
+    await transaction.insert(Task, task as never)
+    if (parent !== undefined) {
+      const subTasks = [...(parent.subTasks ?? [])]
+      if (subTasks.length < 100) subTasks.push({ extId, rel: 'subtask' } as never)
+      await transaction.observe(Task, parent.extId, { subTasks, numberOfSubtasks: (parent.numberOfSubtasks ?? 0) + 1 } as never)
+    }
+    return task
+  }
+
+  #enqueue(extId: string, locks: readonly string[]): void {
+    this.#locks.enqueue(extId, locks)
+    this.#waiting.add(extId)
+  }
+
+  #pump(): void {
+    if (this.#stopping) return
+    for (const extId of this.#waiting) {
+      if (this.#running.size - this.#parked >= concurrentTasks) return
+      if (!this.#locks.isFree(extId)) continue
+      this.#waiting.delete(extId)
+      this.#running.add(extId)
+      void this.#run(extId).finally(() => {
+        this.#running.delete(extId)
+        this.#cancelAsked.delete(extId)
+        this.#locks.release(extId)
+        this.#pump()
+      })
+    }
+  }
+
+  /** How many tasks wait for or hold this entity. */
+  queueLength(entityExtId: string): number {
+    return this.#locks.depth(entityExtId)
+  }
+
+  /** The task that changes this entity now. */
+  holderOf(entityExtId: string): string | undefined {
+    return this.#locks.holder(entityExtId)
+  }
+
+  /** Marks a cancel; the task notices at its next step. Call inside the transaction that checked that it may. */
+  async requestCancel(transaction: Transaction, task: EntityOf<typeof Task>): Promise<void> {
+    const runner = { ...(task as TaskEntity).runner, canceling: true }
+    const status = task.status === 'QUEUED' ? task.status : 'CANCELING'
+    await transaction.update(Task, task.extId, { status, runner, lastUpdatedTime: this.#options.world.clock.iso() } as never)
+    this.#cancelAsked.add(task.extId)
+  }
+
+  /** Resolves when the task has ended. */
+  async untilEnded(extId: string): Promise<TaskEnd> {
+    const task = (await this.#options.store.get(Task, extId)) as TaskEntity | undefined
+    if (task === undefined) return { extId, status: 'CANCELED', errorMessages: [] }
+    if (!unfinished.includes(task.status as string)) return endOf(task)
+    return new Promise((resolve) => {
+      const waiting = this.#ends.get(extId)
+      if (waiting === undefined) this.#ends.set(extId, [resolve])
+      else waiting.push(resolve)
+    })
+  }
+
+  /** Resolves when nothing runs or waits. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0 || this.#waiting.size > 0) {
+      const [any] = [...this.#running, ...this.#waiting]
+      if (any !== undefined) await this.untilEnded(any)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  /** No step begins any more; resolves when those under way have reached their border, or after `milliseconds` of real time. */
+  async stop(milliseconds: number): Promise<void> {
+    this.#stopping = true
+    const until = performance.now() + milliseconds
+    while (this.#running.size > this.#parked && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+
+  async #run(extId: string): Promise<void> {
+    try {
+      await this.#advance(extId)
+    } catch (error) {
+      if (this.#stopping) return
+      this.#options.log.error({ err: error, task: extId }, 'a task stopped unexpectedly; it is taken up again at the next start')
+    }
+  }
+
+  async #advance(extId: string): Promise<void> {
+    const { store } = this.#options
+    let task = (await store.get(Task, extId)) as TaskEntity | undefined
+    if (task === undefined || !unfinished.includes(task.status as string)) return
+    const definition = this.#options.definitions.get(task.runner.definition)
+    if (definition === undefined) throw new Error(`no task definition ${task.runner.definition}`)
+    const input = JSON.parse(this.#options.open(task.runner.input, `task/${extId}/input`))
+    if (task.runner.dryRun === true) return this.#plan(task, definition, input)
+    if (task.startedTime === undefined && !this.#cancelAsked.has(extId)) {
+      task = await this.#mark(task, { status: 'RUNNING', startedTime: this.#options.world.clock.iso() })
+    }
+    while (!this.#stopping) {
+      if (task.runner.undoing === true) return this.#undo(task, definition, input)
+      const step: Step<D, any> | undefined = definition.steps[task.runner.cursor]
+      if (step === undefined) return
+      if (this.#cancelAsked.has(extId) && this.#mayCancel(definition, task.runner.cursor)) {
+        task = await this.#turnBack(task, [canceled()])
+        continue
+      }
+      try {
+        task = await this.#step(task, definition, step, input)
+      } catch (error) {
+        if (error instanceof Stopping) return
+        if (this.#isPastReturn(definition, task.runner.cursor)) {
+          this.#options.log.warn({ err: error, task: extId, step: step.name }, 'a step that cannot be undone failed; it is tried again')
+          await this.#pause(1000)
+          continue
+        }
+        task = await this.#turnBack(task, this.#messagesOf(error, extId))
+      }
+    }
+  }
+
+  #mayCancel(definition: TaskDefinition<D, any>, cursor: number): boolean {
+    const limit = definition.steps.findIndex((step) => step.name === definition.cancelableUntil)
+    return cursor === 0 || (limit >= 0 && cursor <= limit)
+  }
+
+  #isPastReturn(definition: TaskDefinition<D, any>, cursor: number): boolean {
+    const border = definition.steps.findIndex((step) => step.name === definition.pointOfNoReturn)
+    return border >= 0 && cursor >= border
+  }
+
+  async #step(task: TaskEntity, definition: TaskDefinition<D, any>, step: Step<D, any>, input: unknown): Promise<TaskEntity> {
+    const cursor = task.runner.cursor
+    const context = this.#context(task, step.name)
+    if (step.seconds !== undefined && this.#options.durations === 'natural') await this.#linger(step.seconds)
+    await this.#options.beforeStep?.(definition.name, step.name, 'run')
+    const output = step.run === undefined ? undefined : await this.#withRetries(() => step.run!(context, input))
+    await this.#options.beforeStep?.(definition.name, step.name, 'record')
+    if (this.#stopping) throw new Stopping()
+    const isLast = cursor === definition.steps.length - 1
+    const outputs = output === undefined ? task.runner.outputs : this.#withOutput(task, step.name, output)
+    const after: (() => void)[] = []
+    const stored = await this.#options.store.transaction(async (transaction) => {
+      const record = this.#recordContext(context, transaction, after)
+      await step.record?.(record.context, input, output)
+      const current = (await transaction.get(Task, task.extId)) as TaskEntity
+      const now = this.#options.world.clock.iso()
+      return (await transaction.update(Task, task.extId, {
+        ...record.changes(current),
+        runner: { ...current.runner, cursor: cursor + 1, outputs },
+        progressPercentage: Math.max(current.progressPercentage ?? 0, isLast ? 100 : step.progress),
+        isCancelable: isLast ? false : this.#mayCancel(definition, cursor + 1) && current.isCancelable === true,
+        subSteps: [...(current.subSteps ?? []), { name: step.name }].slice(-50),
+        lastUpdatedTime: now,
+        ...(isLast ? { status: 'SUCCEEDED', completedTime: now } : {}),
+      } as never)) as TaskEntity
+    })
+    for (const work of after) work()
+    if (isLast) this.#ended(stored)
+    return stored
+  }
+
+  async #turnBack(task: TaskEntity, failure: readonly AppMessage[]): Promise<TaskEntity> {
+    return this.#mark(task, { runner: { ...task.runner, undoing: true, failure } })
+  }
+
+  /** Undoes the step under way and those before it; what fails is tried again until done. */
+  async #undo(task: TaskEntity, definition: TaskDefinition<D, any>, input: unknown): Promise<void> {
+    let current = task
+    for (let index = Math.min(current.runner.cursor, definition.steps.length - 1); index >= 0; index--) {
+      const step = definition.steps[index] as Step<D, any>
+      const wasRecorded = index < current.runner.cursor
+      const context = this.#context(current, step.name)
+      for (;;) {
+        if (this.#stopping) return
+        try {
+          await this.#options.beforeStep?.(definition.name, step.name, 'undo')
+          await step.undo?.(context, input)
+          break
+        } catch (error) {
+          this.#options.log.warn({ err: error, task: task.extId, step: step.name }, 'an undo failed; it is tried again')
+          await this.#pause(1000)
+        }
+      }
+      const last = index === 0
+      const after: (() => void)[] = []
+      current = await this.#options.store.transaction(async (transaction) => {
+        const record = this.#recordContext(context, transaction, after)
+        if (wasRecorded) await step.unrecord?.(record.context, input)
+        if (last) await definition.onUndone?.(record.context, input)
+        const stored = (await transaction.get(Task, task.extId)) as TaskEntity
+        const now = this.#options.world.clock.iso()
+        const failure = current.runner.failure ?? []
+        const wasCanceled = failure[0]?.errorGroup === 'TASK_CANCELED'
+        return (await transaction.update(Task, task.extId, {
+          runner: { ...current.runner, cursor: index },
+          lastUpdatedTime: now,
+          ...(last
+            ? {
+                status: wasCanceled ? 'CANCELED' : 'FAILED',
+                completedTime: now,
+                isCancelable: false,
+                errorMessages: failure,
+                legacyErrorMessage: failure[0]?.message,
+                ...(stored.startedTime === undefined ? { startedTime: now } : {}),
+              }
+            : {}),
+        } as never)) as TaskEntity
+      })
+      for (const work of after) work()
+      if (last) this.#ended(current)
+    }
+  }
+
+  async #plan(task: TaskEntity, definition: TaskDefinition<D, any>, input: unknown): Promise<void> {
+    const context = this.#context(task, 'plan')
+    const now = (): string => this.#options.world.clock.iso()
+    let changes: Record<string, unknown>
+    try {
+      const plan = (await definition.plan?.(context, input)) ?? { changes: [] }
+      const problems = plan.problems ?? []
+      const rows = plan.changes.slice(0, 50).map((change) => ({ map: { ...change } }))
+      changes = {
+        status: problems.length > 0 ? 'FAILED' : 'SUCCEEDED',
+        ...(problems.length > 0 ? { errorMessages: problems, legacyErrorMessage: problems[0]?.message } : { progressPercentage: 100 }),
+        completionDetails: [
+          { name: 'dryRun', value: true },
+          { name: 'changes', value: rows },
+        ],
+        warnings: (plan.warnings ?? []).map((message) => warning(message)),
+      }
+    } catch (error) {
+      const messages = this.#messagesOf(error, task.extId)
+      changes = { status: 'FAILED', errorMessages: messages, legacyErrorMessage: messages[0]?.message }
+    }
+    this.#ended(await this.#mark(task, { ...changes, startedTime: now(), completedTime: now(), isCancelable: false }))
+  }
+
+  #ended(task: TaskEntity): void {
+    const waiting = this.#ends.get(task.extId) ?? []
+    this.#ends.delete(task.extId)
+    for (const resolve of waiting) resolve(endOf(task))
+  }
+
+  async #mark(task: TaskEntity, changes: Record<string, unknown>): Promise<TaskEntity> {
+    return this.#options.store.transaction(
+      async (transaction) =>
+        (await transaction.update(Task, task.extId, { ...changes, lastUpdatedTime: this.#options.world.clock.iso() } as never)) as TaskEntity,
+    )
+  }
+
+  #withOutput(task: TaskEntity, step: string, output: unknown): string {
+    const about = `task/${task.extId}/outputs`
+    return this.#options.seal(JSON.stringify({ ...JSON.parse(this.#options.open(task.runner.outputs, about)), [step]: output }), about)
+  }
+
+  #context(task: TaskEntity, step: string): StepContext<D> {
+    return {
+      ...this.#options.world,
+      store: this.#options.store,
+      taskExtId: task.extId,
+      callKey: `${task.extId}/${step}`,
+      owner: task.runner.owner,
+      outputs: JSON.parse(this.#options.open(task.runner.outputs, `task/${task.extId}/outputs`)),
+      cancelRequested: () => this.#cancelAsked.has(task.extId),
+      progress: async (percentage) => {
+        await this.#options.store.transaction(async (transaction) => {
+          const current = (await transaction.get(Task, task.extId)) as TaskEntity
+          const progressPercentage = Math.min(99, Math.max(current.progressPercentage ?? 0, Math.floor(percentage)))
+          await transaction.update(Task, task.extId, { progressPercentage, lastUpdatedTime: this.#options.world.clock.iso() } as never)
+        })
+      },
+      untilEnded: async (extIds) => {
+        this.#parked++
+        this.#pump()
+        try {
+          return await Promise.all(extIds.map((extId) => this.untilEnded(extId)))
+        } finally {
+          this.#parked--
+        }
+      },
+    }
+  }
+
+  #recordContext(
+    context: StepContext<D>,
+    transaction: Transaction,
+    after: (() => void)[],
+  ): { context: RecordContext<D>; changes: (current: TaskEntity) => Record<string, unknown> } {
+    const details: CompletionDetail[] = []
+    const warnings: AppMessage[] = []
+    const affected: AffectedEntity[] = []
+    return {
+      context: {
+        ...context,
+        store: transaction,
+        startTask: this.starter(transaction, context.owner, (work) => after.push(work)),
+        complete: (added) => void details.push(...added),
+        warn: (message) => void warnings.push(typeof message === 'string' ? warning(message) : message),
+        affect: (entity) => void affected.push(entity),
+      },
+      changes: (current) => {
+        const all = [...((current as any).allAffected ?? current.entitiesAffected ?? []), ...affected]
+        return {
+          ...(details.length === 0 ? {} : { completionDetails: [...(current.completionDetails ?? []), ...details].slice(0, 50) }),
+          ...(warnings.length === 0 ? {} : { warnings: [...(current.warnings ?? []), ...warnings] }),
+          ...(affected.length === 0
+            ? {}
+            : { entitiesAffected: all.slice(0, 300), numberOfEntitiesAffected: all.length, ...(all.length > 300 ? { allAffected: all } : {}) }),
+        }
+      },
+    }
+  }
+
+  async #withRetries<T>(work: () => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof DriverError) || !error.retryable || attempt >= retryDelays.length || this.#stopping) throw error
+        await this.#pause(retryDelays[attempt] as number)
+      }
+    }
+  }
+
+  /** Waits on the world's clock; `instant` waits for no clock. */
+  async #pause(milliseconds: number): Promise<void> {
+    if (this.#options.durations === 'natural') await this.#options.world.clock.sleep(milliseconds)
+    else await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+
+  /** A log-normal duration with this median and 95th percentile. */
+  async #linger([median, p95]: readonly [number, number]): Promise<void> {
+    const { ids, clock } = this.#options.world
+    const normal = Math.sqrt(-2 * Math.log(1 - ids.random())) * Math.cos(2 * Math.PI * ids.random())
+    const seconds = median * Math.exp((normal * Math.log(p95 / median)) / 1.645)
+    await clock.sleep(1000 * Math.min(Math.max(seconds, median / 3), p95))
+  }
+
+  #messagesOf(error: unknown, task: string): readonly AppMessage[] {
+    if (error instanceof ApiError) return [error.appMessage, ...error.further]
+    if (error instanceof DriverError) {
+      if (error.appMessage !== undefined) return [error.appMessage]
+      const wrapped = error.retryable
+        ? new ApiError('BACKEND_TIMEOUT', { fault: error.message })
+        : new ApiError('SERVICE_UNAVAILABLE', { fault: error.message })
+      return [wrapped.appMessage]
+    }
+    if (error instanceof UniqueViolation) {
+      return [new ApiError('ENTITY_ALREADY_EXISTS', { kind: error.kind, fields: error.fields.join(' and ') }).appMessage]
+    }
+    if (error instanceof RowMissing) {
+      return [new ApiError('CONFLICT', { fault: 'The entity was removed while the task waited or ran.' }).appMessage]
+    }
+    if (error instanceof Refusal) return [new ApiError('CONFLICT', { fault: error.message }).appMessage]
+    this.#options.log.error({ err: error, task }, 'a task step failed unexpectedly')
+    return [new ApiError('INTERNAL_ERROR', { requestId: task }).appMessage]
+  }
+}
+
+class Stopping extends Error {}
+
+const endOf = (task: TaskEntity): TaskEnd => ({
+  extId: task.extId,
+  status: task.status as string,
+  errorMessages: (task.errorMessages ?? []) as readonly AppMessage[],
+})
+
+const canceled = (): AppMessage => ({
+  message: 'The task was cancelled as requested; what it had done was undone.',
+  severity: 'ERROR',
+  code: 'TSKS-20905',
+  locale: 'en_US',
+  errorGroup: 'TASK_CANCELED',
+})
+
+const warning = (message: string): AppMessage => ({
+  message,
+  severity: 'WARNING',
+  code: 'TSKS-20906',
+  locale: 'en_US',
+  errorGroup: 'TASK_WARNING',
+})

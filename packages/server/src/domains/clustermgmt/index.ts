@@ -1,0 +1,2 @@
+/** What the operations of clustermgmt do: one line a kind, sorted. */
+export const clustermgmt = {}

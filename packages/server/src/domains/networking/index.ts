@@ -1,0 +1,2 @@
+/** What the operations of networking do: one line a kind, sorted. */
+export const networking = {}

@@ -1,0 +1,34 @@
+/** What a new world holds. Ids follow from names, so that each kind's seed can refer to any other's. */
+import { createHash } from 'node:crypto'
+import type { Drivers } from '../drivers/drivers.ts'
+import type { SimulatedWorld } from '../drivers/simulated/world.ts'
+import type { Transaction } from '../store/store.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Ids } from '../core/context.ts'
+
+export interface SeedContext {
+  readonly store: Transaction
+  /** The simulated infrastructure, written in the same transaction. */
+  readonly world: SimulatedWorld
+  readonly drivers: Drivers
+  /** Folder for the world's files. */
+  readonly folder: string
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly tenantId: string
+  /** Id of the user `admin`. */
+  readonly adminId: string
+  readonly adminPasswordHash: string
+  /** ISO time that many seconds ago. */
+  readonly ago: (seconds: number) => string
+  /** Size of this manager. */
+  readonly tier: 'xsmall' | 'small' | 'large' | 'xlarge'
+  readonly version: string
+}
+
+/** The id of a seeded entity: `seedId('cluster/hp-native-01')`. Always the same, and well formed (version 5). */
+export function seedId(name: string): string {
+  const hex = createHash('sha1').update('hyperplane seed\0').update(name).digest('hex')
+  const variant = ((Number.parseInt(hex[16] as string, 16) & 3) | 8).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

@@ -1,0 +1,2 @@
+/** What the operations of volumes do: one line a kind, sorted. */
+export const volumes = {}

@@ -1,0 +1,3 @@
+/** Where image content comes from. */
+// biome-ignore lint/suspicious/noEmptyInterface: filled by the kinds that need it
+export interface ContentSource {}

@@ -1,0 +1,18 @@
+/** The outside world, one interface a capability. `app.ts` chooses the implementations. */
+import type { BlockStorage } from './block-storage.ts'
+import type { ContentSource } from './content-source.ts'
+import type { Hardware } from './hardware.ts'
+import type { Hypervisor } from './hypervisor.ts'
+import type { NetworkFabric } from './network-fabric.ts'
+import type { ObjectStore } from './object-store.ts'
+import type { Telemetry } from './telemetry.ts'
+
+export interface Drivers {
+  readonly blockStorage: BlockStorage
+  readonly contentSource: ContentSource
+  readonly hardware: Hardware
+  readonly hypervisor: Hypervisor
+  readonly networkFabric: NetworkFabric
+  readonly objectStore: ObjectStore
+  readonly telemetry: Telemetry
+}

@@ -1,0 +1,113 @@
+/**
+ * The simulated infrastructure: facts about the outside, kept apart from what the control plane believes, so that the
+ * two can differ (drift) and effects survive a crash. Facts are held in memory and written through, durably, before a
+ * driver call resolves. Drivers treat a call that finds its effect done as done.
+ */
+import { anything, type EntityOf, resource, text } from '@hyperplane/contract'
+import type { Clock } from '../../core/clock.ts'
+import type { Transaction } from '../../store/store.ts'
+
+/** How a fact is stored; the table of the world. */
+export const Fact = resource('internal.v1.world.Fact', { collection: text(), id: text(), value: anything() }, { indexed: ['collection'] })
+
+/** Durable storage of facts; `app.ts` puts the store behind it. */
+export interface FactStore {
+  load(): Promise<readonly EntityOf<typeof Fact>[]>
+  put(facts: readonly { collection: string; id: string; value: unknown }[]): Promise<void>
+  remove(facts: readonly { collection: string; id: string }[]): Promise<void>
+}
+
+/** Facts of one sort, by id. `T` is plain JSON. */
+export interface Collection<T> {
+  get(id: string): T | undefined
+  all(): ReadonlyMap<string, T>
+  put(id: string, value: T): Promise<void>
+  /** Several at once: all or none. */
+  putAll(values: ReadonlyMap<string, T>): Promise<void>
+  remove(id: string): Promise<void>
+}
+
+export interface SimulatedWorld {
+  readonly clock: Clock
+  /** Seeds everything that is drawn: equal seeds, equal worlds. */
+  readonly seed: string
+  collection<T>(name: string): Collection<T>
+  /** The same world, writing its facts through `store`: inside a transaction that is already open (seeding). */
+  through(store: Pick<FactStore, 'put' | 'remove'>): SimulatedWorld
+}
+
+export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: string): Promise<SimulatedWorld> {
+  const collections = new Map<string, Map<string, unknown>>()
+  const valuesOf = (name: string): Map<string, unknown> => {
+    let values = collections.get(name)
+    if (values === undefined) collections.set(name, (values = new Map()))
+    return values
+  }
+  for (const fact of await store.load()) valuesOf(fact.collection).set(fact.id, fact.value)
+  const worldOn = (durable: Pick<FactStore, 'put' | 'remove'>): SimulatedWorld => ({
+    clock,
+    seed,
+    through: (other) => worldOn(other),
+    collection<T>(name: string): Collection<T> {
+      const values = valuesOf(name) as Map<string, T>
+      return {
+        get: (id) => values.get(id),
+        all: () => values,
+        async put(id, value) {
+          // Memory first: a second call in the same turn must see the first one's claim.
+          const before = values.get(id)
+          values.set(id, value)
+          try {
+            await durable.put([{ collection: name, id, value }])
+          } catch (error) {
+            if (before === undefined) values.delete(id)
+            else values.set(id, before)
+            throw error
+          }
+        },
+        async putAll(added) {
+          for (const [id, value] of added) values.set(id, value)
+          await durable.put([...added].map(([id, value]) => ({ collection: name, id, value })))
+        },
+        async remove(id) {
+          if (!values.delete(id)) return
+          await durable.remove([{ collection: name, id }])
+        },
+      }
+    },
+  })
+  return worldOn(store)
+}
+
+/** Facts written in a transaction of the store. */
+export function factsIn(transaction: Transaction): Pick<FactStore, 'put' | 'remove'> {
+  const key = (fact: { collection: string; id: string }): string => `${fact.collection}/${fact.id}`
+  return {
+    async put(facts) {
+      for (const fact of facts) {
+        const row = { extId: key(fact), ...fact }
+        if ((await transaction.pending(Fact, row.extId)) === undefined) await transaction.insert(Fact, row)
+        else await transaction.replace(Fact, row)
+      }
+    },
+    async remove(facts) {
+      for (const fact of facts) await transaction.remove(Fact, key(fact))
+    },
+  }
+}
+
+/** Numbers in [0, 1) that follow from a text: the same text, the same numbers. */
+export function drawsFrom(text: string): () => number {
+  let state = 1779033703 ^ text.length
+  for (let index = 0; index < text.length; index++) {
+    state = Math.imul(state ^ text.charCodeAt(index), 3432918353)
+    state = (state << 13) | (state >>> 19)
+  }
+  return () => {
+    state = Math.imul(state ^ (state >>> 16), 2246822507)
+    state = Math.imul(state ^ (state >>> 13), 3266489909)
+    state ^= state >>> 16
+    state = (state + 0x6d2b79f5) | 0
+    return ((state ^ (state >>> 14)) >>> 0) / 4294967296
+  }
+}

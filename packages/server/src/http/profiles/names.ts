@@ -1,0 +1,108 @@
+/**
+ * The two naming profiles. `spec` is what the specification writes and what everything inside uses; `public` is what
+ * unmodified public clients speak. Every difference in names stands in this file. Source: conventions 2.
+ */
+
+export type Profile = 'spec' | 'public'
+
+export const requestIdHeader = { spec: 'SVC-Request-Id', public: 'NTNX-Request-Id' } as const
+export const apiKeyHeader = { spec: 'X-SVC-Api-Key', public: 'X-ntnx-api-key' } as const
+
+const taskPrefix = 'ZXJnb24='
+
+/** Rewrites of a path segment, by where it stands. */
+const groups = [
+  { namespace: 'vmm', spec: 'extern', public: 'esxi' },
+  { namespace: 'networking', spec: 'cloud', public: 'aws' },
+] as const
+
+/** A path below /api -> canonical, and the profile that it betrays. */
+export function canonicalPath(path: string): { path: string; profile?: Profile } {
+  const segments = path.split('/')
+  if (segments[1] === 'prism') {
+    segments[1] = 'platform'
+    return { path: segments.join('/'), profile: 'public' }
+  }
+  if (segments[1] === 'platform') return { path, profile: 'spec' }
+  for (const group of groups) {
+    if (segments[1] !== group.namespace) continue
+    if (segments[3] === group.public) {
+      segments[3] = group.spec
+      return { path: segments.join('/'), profile: 'public' }
+    }
+    if (segments[3] === group.spec) return { path, profile: 'spec' }
+  }
+  return { path }
+}
+
+/** A canonical path below /api in the names of the profile. */
+export function pathIn(profile: Profile, path: string): string {
+  if (profile === 'spec') return path
+  const segments = path.split('/')
+  if (segments[1] === 'platform') segments[1] = 'prism'
+  for (const group of groups) {
+    if (segments[1] === group.namespace && segments[3] === group.spec) segments[3] = group.public
+  }
+  const tasks = segments.indexOf('tasks')
+  if (tasks === 4 && segments[1] === 'prism' && segments[5] !== undefined) segments[5] = `${taskPrefix}:${segments[5]}`
+  return segments.join('/')
+}
+
+export const typeIn = (profile: Profile, type: string): string =>
+  profile === 'spec'
+    ? type
+    : type
+        .replace(/^platform\./, 'prism.')
+        .replace(/^(vmm\.v\d+\.)extern\./, '$1esxi.')
+        .replace(/^(networking\.v\d+\.)cloud\./, '$1aws.')
+
+export const relIn = (profile: Profile, rel: string): string =>
+  profile === 'spec' ? rel : rel.replace(/^platform:/, 'prism:').replace(/^vmm:extern:/, 'vmm:esxi:')
+
+export const canonicalRel = (rel: string): string => rel.replace(/^prism:/, 'platform:').replace(/^vmm:esxi:/, 'vmm:extern:')
+
+export const taskIdIn = (profile: Profile, id: string): string => (profile === 'spec' ? id : `${taskPrefix}:${id}`)
+
+/**
+ * The id of a task as this profile writes it -> the plain UUID. Public clients must send the prefix; in the spec
+ * profile both forms are taken.
+ */
+export function canonicalTaskId(profile: Profile, text: string): string | undefined {
+  const at = text.lastIndexOf(':')
+  if (at < 0) return profile === 'public' ? undefined : text
+  return text.slice(0, at) === taskPrefix || text.slice(0, at) === 'legacy' ? text.slice(at + 1) : undefined
+}
+
+/** Display names of system-defined roles, clients and operations. */
+const systemNames: readonly (readonly [spec: string, public_: string])[] = [
+  ['Platform Admin', 'Prism Admin'],
+  ['Platform Viewer', 'Prism Viewer'],
+  ['Platform User', 'Prism User'],
+  ['Central Admin', 'Nutanix Central Admin'],
+  ['Management Connector', 'NCM Connector'],
+  ['Network Policy Admin', 'Flow Admin'],
+  ['Network Policy Viewer', 'Flow Viewer'],
+  ['Network Policy Author', 'Flow Policy Author'],
+  ['Platform', 'Prism'],
+  ['kDomainManagerDeploymentRequest', 'kPrismCentralDeploymentRequest'],
+]
+const publicNames = new Map(systemNames)
+const specNames = new Map(systemNames.map(([spec, public_]) => [public_, spec]))
+
+export const systemNameIn = (profile: Profile, name: string): string => (profile === 'spec' ? name : (publicNames.get(name) ?? name))
+export const canonicalSystemName = (name: string): string => specNames.get(name) ?? name
+
+/** Which profile a request asks for; first match wins (conventions 2.1). */
+export function profileOf(request: {
+  readonly pathProfile: Profile | undefined
+  readonly header: (name: string) => string | undefined
+  readonly fallback: Profile
+}): Profile {
+  if (request.pathProfile !== undefined) return request.pathProfile
+  const has = (profile: Profile): boolean =>
+    request.header(requestIdHeader[profile].toLowerCase()) !== undefined || request.header(apiKeyHeader[profile].toLowerCase()) !== undefined
+  if (has('spec')) return 'spec'
+  if (has('public')) return 'public'
+  if (request.header('user-agent')?.startsWith('Nutanix-') === true) return 'public'
+  return request.fallback
+}

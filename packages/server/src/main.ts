@@ -1,0 +1,73 @@
+import './node-version.js'
+
+// Everything else is imported after the check above: an older Node would stop at the first import that it does not know.
+const { readConfig, InformationRequest } = await import('./config.ts')
+const { reasonOf, StartRefusal } = await import('./start-refusal.ts')
+
+/** Below the 10 s that a stop may take. */
+const drainMillis = 9_000
+
+let stopped = false
+start().catch(refuse)
+
+async function start(): Promise<void> {
+  const config = readConfig(process.argv.slice(2), process.env, process.cwd())
+  // Programs that the service starts have no use for it.
+  delete process.env['HYPERPLANE_ADMIN_PASSWORD']
+
+  const { createApp } = await import('./app.ts')
+  const { certificatePath } = await import('./http/certificate.ts')
+  const opening = createApp(config)
+  // From here on there is something to close; a signal during the start waits until it can be closed.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(opening))
+  const app = await opening
+  if (stopped) return
+  const { url } = await app.listen().catch((error: unknown) => {
+    throw refusalToListen(error, config.host, config.port)
+  })
+  if (stopped) return
+
+  const api = new URL('/api', url).href
+  const lines = [
+    `URL          ${api}`,
+    'User         admin',
+    ...(config.http ? [] : [`Certificate  ${certificatePath(config)}`]),
+    `World        ${config.data}`,
+    ...app.banner,
+    `Ready in ${Math.round(performance.now())} ms: ${api}`,
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+/** Asked twice, it goes on: a terminal and npm each pass the same Ctrl-C. */
+function stop(opening: Promise<{ close(): Promise<void> }>): void {
+  if (stopped) return
+  stopped = true
+  setTimeout(() => process.exit(0), drainMillis)
+  opening.then((app) => app.close()).then(() => process.exit(0), refuse)
+}
+
+function refusalToListen(error: unknown, host: string, port: number): unknown {
+  const code = reasonOf(error)
+  if (code === 'EADDRINUSE') {
+    return new StartRefusal(
+      `Port ${port} on ${host} is taken: stop what listens there, or choose another with --port (0 for a free one).`,
+    )
+  }
+  if (code === 'EACCES') {
+    return new StartRefusal(`Port ${port} on ${host} is not allowed to this user: choose one from 1024 on with --port.`)
+  }
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return new StartRefusal(`${host} is no address of this machine: give one of its own with --host.`)
+  }
+  return error
+}
+
+function refuse(error: unknown): void {
+  if (error instanceof InformationRequest) {
+    process.stdout.write(error.text, () => process.exit(0))
+    return
+  }
+  const text = error instanceof StartRefusal ? error.message : error instanceof Error ? error.stack : String(error)
+  process.stderr.write(`${text}\n`, () => process.exit(1))
+}

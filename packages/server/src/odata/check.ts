@@ -1,0 +1,395 @@
+/**
+ * Fits a parsed option to an operation: every field is listed and exists, every literal has the type of its field, and
+ * every collection on the way becomes an `any` (conventions 10.2). What comes out can be evaluated or compiled as it is.
+ */
+import type { AnySchema, ObjectSchema, TextSchema } from '@hyperplane/contract/schema'
+import type {
+  Apply,
+  Expand,
+  ExpandItem,
+  Filter,
+  Literal,
+  Operand,
+  Orderby,
+  Path,
+  Quantified,
+  ValueFunction,
+} from './ast.ts'
+import { ODataFault, quoted } from './fault.ts'
+import { instantOf } from './instant.ts'
+import { type FieldType, type ResolvedPath, resolveCollection, resolveNames } from './paths.ts'
+import {
+  and,
+  type Field,
+  foldId,
+  follow,
+  type Hop,
+  never,
+  not,
+  or,
+  type Scalar,
+  type TypedFilter,
+  type TypedOrderby,
+  type Value,
+  within,
+} from './typed-filter.ts'
+
+export interface FieldRules {
+  /** Paths that the operation lists. */
+  readonly fields: readonly string[]
+  readonly schema: ObjectSchema
+  /** The option that a fault names; `$expand` for an option nested in it. */
+  readonly option?: string
+}
+
+export interface FilterRules extends FieldRules {
+  /** The canonical spelling of a text that is compared with a field which the naming profiles spell differently. */
+  readonly canonical?: (named: NonNullable<TextSchema['named']>, text: string) => string
+}
+
+export function checkFilter(filter: Filter, rules: FilterRules): TypedFilter {
+  return new FilterCheck(rules).filter(filter, outside)
+}
+
+export function checkOrderby(orderby: Orderby, rules: FieldRules): TypedOrderby {
+  return orderby.map(({ path, descending }) => ({
+    field: plainField(path, { option: '$orderby', ...rules }),
+    descending,
+  }))
+}
+
+/** Refuses names that the operation does not expand. Their nested options obey the lists of their own kinds. */
+export function checkExpand(expand: Expand, rules: { readonly names: readonly string[] }): readonly ExpandItem[] {
+  for (const { name, position } of expand) {
+    if (!rules.names.includes(name)) throw unlisted('$expand', name, position, rules.names)
+  }
+  return expand
+}
+
+export function checkApply(
+  apply: Apply,
+  rules: FilterRules & { readonly filterFields: readonly string[] },
+): { readonly filter: TypedFilter; readonly groupby: readonly Field[] } {
+  const option = rules.option ?? '$apply'
+  return {
+    filter:
+      apply.filter === undefined ? and() : checkFilter(apply.filter, { ...rules, fields: rules.filterFields, option }),
+    groupby: apply.groupby.map((path) => plainField(path, { ...rules, option })),
+  }
+}
+
+/** A field that has one comparable value per entity. */
+function plainField(path: Path, rules: FieldRules & { readonly option: string }): Field {
+  const written = path.names.join('/')
+  const resolved = rules.fields.includes(written) ? resolveNames(rules.schema, path.names) : undefined
+  if (resolved === undefined) throw unlisted(rules.option, written, path.position, rules.fields)
+  if (resolved.hops.length > 1 || resolved.type === 'opaque') {
+    throw new ODataFault(rules.option, {
+      position: path.position,
+      found: quoted(written),
+      expected: 'a field with one value',
+      message: `${quoted(written)} has no single value to go by`,
+    })
+  }
+  return follow(resolved, 0, 0).field
+}
+
+export function unlisted(option: string, field: string, position: number, allowed: readonly string[]): ODataFault {
+  const expected = allowed.length === 0 ? 'no field' : `one of ${allowed.join(', ')}`
+  return new ODataFault(option, {
+    position,
+    found: quoted(field),
+    expected,
+    message: `${quoted(field)} is not available here; expected ${expected}`,
+  })
+}
+
+interface Variable {
+  readonly element: AnySchema
+  /** Number of the quantifier that binds it. */
+  readonly at: number
+  /** Path of its collection from the entity. */
+  readonly path: readonly string[]
+  /** The collection is listed, or lies in one that is: then all of its elements' fields are. */
+  readonly listed: boolean
+}
+
+interface Scope {
+  /** Quantifiers that stand open. */
+  readonly depth: number
+  readonly variables: ReadonlyMap<string, Variable>
+}
+
+const outside: Scope = { depth: 0, variables: new Map() }
+
+/** An operand before it is known what it is compared with. */
+type Typed =
+  | { readonly literal: Literal }
+  | { readonly literal?: undefined; readonly value: Value; readonly name: string; readonly resolved: LeafType }
+
+type LeafType = Pick<ResolvedPath, 'type' | 'values' | 'named'>
+
+class FilterCheck {
+  readonly #rules: FilterRules
+  readonly #option: string
+  readonly #fields: ReadonlySet<string>
+
+  constructor(rules: FilterRules) {
+    this.#rules = rules
+    this.#option = rules.option ?? '$filter'
+    this.#fields = new Set(rules.fields)
+  }
+
+  filter(filter: Filter, scope: Scope): TypedFilter {
+    switch (filter.kind) {
+      case 'and':
+        return and(...filter.terms.map((term) => this.filter(term, scope)))
+      case 'or':
+        return or(...filter.terms.map((term) => this.filter(term, scope)))
+      case 'not':
+        return not(this.filter(filter.term, scope))
+      case 'compare':
+        return this.#about([filter.left, filter.right], scope, ([left, right]) => this.#compare(filter, left!, right!))
+      case 'in':
+        return this.#about([filter.operand], scope, ([operand]) => this.#in(filter, operand!))
+      case 'match':
+        return this.#about([filter.text, filter.pattern], scope, ([text, pattern]) =>
+          this.#match(filter, text!, pattern!),
+        )
+      case 'quantified':
+        return this.#quantified(filter, scope)
+      case 'path':
+        return this.#about([filter], scope, ([operand]) => this.#truth(filter, operand!))
+    }
+  }
+
+  /** A condition about operands, within `any` over each collection that one of them crosses. */
+  #about(operands: readonly Operand[], scope: Scope, condition: (typed: readonly Typed[]) => TypedFilter): TypedFilter {
+    const hops: Hop[] = []
+    const typed = operands.map((operand) => this.#operand(operand, scope, hops))
+    return within(hops, condition(typed))
+  }
+
+  #compare(filter: Filter & { kind: 'compare' }, left: Typed, right: Typed): TypedFilter {
+    const { operator } = filter
+    const type = this.#commonType(left, right)
+    const isOrder = operator !== 'eq' && operator !== 'ne'
+    if (isOrder && (type.type === 'enumeration' || type.type === 'opaque')) {
+      throw this.#fault(
+        filter.position,
+        operator,
+        'eq, ne or in',
+        `${describe(type)} is compared with eq, ne and in only`,
+      )
+    }
+    // No id is greater or less than what is not one.
+    if (isOrder && (isNoId(left, type) || isNoId(right, type))) return never
+    return { kind: 'compare', operator, left: this.#value(left, type), right: this.#value(right, type) }
+  }
+
+  #in(filter: Filter & { kind: 'in' }, operand: Typed): TypedFilter {
+    const type = operand.literal === undefined ? operand.resolved : typeOfLiteral(operand.literal)
+    const literals = filter.literals.map((literal) => this.#literal(literal, type, nameOf(operand)))
+    return { kind: 'in', value: this.#value(operand, type), literals }
+  }
+
+  #match(filter: Filter & { kind: 'match' }, text: Typed, pattern: Typed): TypedFilter {
+    const type = this.#commonType(text, pattern)
+    for (const operand of [text, pattern]) {
+      const own = operand.literal === undefined ? operand.resolved : typeOfLiteral(operand.literal)
+      if (isText(own.type) || operand.literal?.type === 'null') continue
+      throw this.#fault(
+        filter.position,
+        nameOf(operand),
+        'a text',
+        `${filter.function} takes texts, not ${describe(own)}`,
+      )
+    }
+    return {
+      kind: 'match',
+      function: filter.function,
+      text: this.#value(text, type),
+      pattern: this.#value(pattern, type),
+    }
+  }
+
+  #truth(path: Path, operand: Typed): TypedFilter {
+    if (operand.literal === undefined && operand.value.kind === 'field' && operand.resolved.type === 'boolean') {
+      return { kind: 'truth', field: operand.value }
+    }
+    throw this.#fault(path.position, nameOf(operand), 'a comparison', `${quoted(nameOf(operand))} is no boolean field`)
+  }
+
+  #quantified(filter: Quantified, scope: Scope): TypedFilter {
+    const { path } = filter
+    const start = this.#start(path, scope)
+    const names = [...start.path, ...path.names]
+    const written = names.join('/')
+    const listed = start.listed || this.#fields.has(written)
+    const found =
+      listed || this.#rules.fields.some((field) => field.startsWith(written + '/'))
+        ? resolveCollection(start.element, path.names)
+        : undefined
+    if (found === undefined) throw unlisted(this.#option, written, path.position, this.#rules.fields)
+    const { hops, field } = follow({ hops: found.hops, type: 'opaque' }, start.at, scope.depth)
+    const depth = scope.depth + hops.length + 1
+    const quantified = {
+      kind: 'quantified',
+      quantifier: filter.quantifier,
+      from: field.from,
+      names: field.names,
+    } as const
+    if (filter.body === undefined || filter.variable === undefined) return within(hops, quantified)
+    const variable: Variable = { element: found.element, at: depth, path: names, listed }
+    const variables = new Map(scope.variables).set(filter.variable, variable)
+    return within(hops, { ...quantified, body: this.filter(filter.body, { depth, variables }) })
+  }
+
+  #start(path: Path, scope: Scope): Variable {
+    const variable = path.variable === undefined ? undefined : scope.variables.get(path.variable)
+    return variable ?? { element: this.#rules.schema, at: 0, path: [], listed: false }
+  }
+
+  #operand(operand: Operand, scope: Scope, hops: Hop[]): Typed {
+    if (operand.kind === 'literal') return { literal: operand }
+    if (operand.kind === 'call') {
+      const argument = this.#operand(operand.argument, scope, hops)
+      const type = argument.literal === undefined ? argument.resolved : typeOfLiteral(argument.literal)
+      if (!isText(type.type) && argument.literal?.type !== 'null') {
+        const message = `${operand.function} takes a text, not ${describe(type)}`
+        throw this.#fault(operand.argument.position, nameOf(argument), 'a text', message)
+      }
+      return {
+        value: { kind: 'call', function: operand.function, argument: this.#value(argument, { type: 'text' }) },
+        name: operand.function,
+        resolved: { type: operand.function === 'length' ? 'number' : 'text' },
+      }
+    }
+    const start = this.#start(operand, scope)
+    const written = [...start.path, ...operand.names].join('/')
+    const resolved = start.listed || this.#fields.has(written) ? resolveNames(start.element, operand.names) : undefined
+    if (resolved === undefined) throw unlisted(this.#option, written, operand.position, this.#rules.fields)
+    const way = follow(resolved, start.at, scope.depth + hops.length)
+    hops.push(...way.hops)
+    return { value: way.field, name: written, resolved }
+  }
+
+  /** The type as which two operands are compared. */
+  #commonType(left: Typed, right: Typed): LeafType {
+    if (left.literal !== undefined && right.literal !== undefined) {
+      // Of a text and a more particular literal, the text is read as the particular one; null is of every type.
+      const particular = left.literal.type === 'text' || left.literal.type === 'null' ? right.literal : left.literal
+      return typeOfLiteral(particular)
+    }
+    if (left.literal !== undefined) return (right as Typed & { literal?: undefined }).resolved
+    if (right.literal !== undefined) return left.resolved
+    const [a, b] = [left.resolved, right.resolved]
+    const comparable =
+      a.type !== 'opaque' &&
+      (a.type === b.type || (isText(a.type) && isText(b.type)) || (isSpelled(a.type) && isSpelled(b.type)))
+    if (!comparable) throw this.#clash(right.value, b, describe(a), left.name, right.name)
+    if (isId(a.type) || isId(b.type)) return { type: 'uuid' }
+    return a.type === b.type && a.type === 'enumeration'
+      ? { type: 'enumeration' }
+      : { type: a.type === b.type ? a.type : 'text' }
+  }
+
+  #clash(_: Value, found: LeafType, expected: string, name: string, other: string): ODataFault {
+    return this.#fault(
+      1,
+      other,
+      expected,
+      `${quoted(name)} holds ${expected}; ${quoted(other)} holds ${describe(found)}`,
+    )
+  }
+
+  #value(operand: Typed, type: LeafType): Value {
+    if (operand.literal !== undefined) return { kind: 'literal', value: this.#literal(operand.literal, type, '') }
+    // Beside an id, a text is compared without case as well.
+    if (isId(type.type) && !isId(operand.resolved.type)) return call('tolower', operand.value)
+    return operand.value
+  }
+
+  /** The value that a literal has for a field of this type. */
+  #literal(literal: Literal, type: LeafType, name: string): Scalar | null {
+    const { value, position, source } = literal
+    if (value === null) return null
+    const clash = (expected: string): ODataFault => {
+      const subject = name === '' ? 'this' : quoted(name)
+      return this.#fault(
+        position,
+        source,
+        expected,
+        `${subject} holds ${describe(type)}; expected ${expected}, found ${quoted(source)}`,
+      )
+    }
+    switch (type.type) {
+      case 'text':
+        if (typeof value !== 'string' || literal.type !== 'text') throw clash('a text between single quotes')
+        return type.named === undefined ? value : (this.#rules.canonical?.(type.named, value) ?? value)
+      case 'uuid':
+      case 'taskId':
+        if (typeof value !== 'string' || (literal.type !== 'text' && literal.type !== 'guid')) throw clash('a UUID')
+        return foldId(type.type === 'taskId' ? value.replace(taskIdPrefix, '') : value)
+      case 'number':
+        if (literal.type !== 'number') throw clash('a number')
+        return value
+      case 'boolean':
+        if (literal.type !== 'boolean') throw clash('true or false')
+        return value
+      case 'timestamp': {
+        const instant = literal.type === 'instant' || literal.type === 'text' ? instantOf(String(value)) : undefined
+        if (instant === undefined) throw clash('a date-time with an offset, such as 2026-01-31T08:00:00Z')
+        return instant
+      }
+      case 'enumeration': {
+        if (literal.type === 'text') return value
+        if (literal.type !== 'enumeration') throw clash('a member of the enumeration')
+        if (type.values === undefined || type.values.includes(String(value))) return value
+        throw clash(`one of ${type.values.join(', ')}`)
+      }
+      case 'opaque':
+        throw clash('null')
+    }
+  }
+
+  #fault(position: number, found: string, expected: string, message: string): ODataFault {
+    return new ODataFault(this.#option, { position, found: quoted(found), expected, message })
+  }
+}
+
+const taskIdPrefix = /^ZXJnb24=:/
+const uuidShape = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+
+const isId = (type: FieldType): boolean => type === 'uuid' || type === 'taskId'
+const isText = (type: FieldType): boolean => type === 'text' || isId(type)
+const isSpelled = (type: FieldType): boolean => type === 'text' || type === 'enumeration'
+
+const isNoId = ({ literal }: Typed, { type }: LeafType): boolean =>
+  isId(type) && typeof literal?.value === 'string' && !uuidShape.test(literal.value.replace(taskIdPrefix, ''))
+
+const call = (name: ValueFunction, argument: Value): Value => ({ kind: 'call', function: name, argument })
+
+const nameOf = (operand: Typed): string => operand.literal?.source ?? (operand as { name: string }).name
+
+function typeOfLiteral({ type }: Literal): LeafType {
+  if (type === 'guid') return { type: 'uuid' }
+  if (type === 'instant') return { type: 'timestamp' }
+  return { type: type === 'null' ? 'text' : type }
+}
+
+function describe({ type, values }: LeafType): string {
+  switch (type) {
+    case 'uuid':
+    case 'taskId':
+      return 'a UUID'
+    case 'enumeration':
+      return values === undefined ? 'an enumeration' : `an enumeration (${values.join(', ')})`
+    case 'opaque':
+      return 'a composite value'
+    case 'timestamp':
+      return 'a date-time'
+    default:
+      return `a ${type}`
+  }
+}

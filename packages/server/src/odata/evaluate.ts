@@ -1,0 +1,167 @@
+/** What a filter means, exactly (conventions 10.2): over one document, true, false or null. */
+import type { ComparisonOperator, MatchFunction, ValueFunction } from './ast.ts'
+import { type Field, foldId, type Scalar, type TypedFilter, type TypedOrderby, type Value } from './typed-filter.ts'
+
+/** Documents are as the store keeps them: instants in UTC with six fractional digits. */
+export type Document = { readonly [name: string]: unknown }
+
+type Elements = readonly unknown[]
+
+/** Null is not true: a document for which the filter is null is not among the results. */
+export const evaluateFilter = (filter: TypedFilter, document: Document): boolean | null => evaluate(filter, [document])
+
+function evaluate(filter: TypedFilter, elements: Elements): boolean | null {
+  switch (filter.kind) {
+    case 'constant':
+      return filter.value
+    case 'and':
+      return junction(filter.terms, false, elements)
+    case 'or':
+      return junction(filter.terms, true, elements)
+    case 'not': {
+      const value = evaluate(filter.term, elements)
+      return value === null ? null : !value
+    }
+    case 'compare':
+      return compare(filter.operator, valueOf(filter.left, elements), valueOf(filter.right, elements))
+    case 'in': {
+      const value = valueOf(filter.value, elements)
+      return filter.literals.some((literal) => literal === value)
+    }
+    case 'match': {
+      const text = valueOf(filter.text, elements)
+      const pattern = valueOf(filter.pattern, elements)
+      return typeof text === 'string' && typeof pattern === 'string' ? matches[filter.function](text, pattern) : null
+    }
+    case 'truth':
+      return valueOf(filter.field, elements) as boolean | null
+    case 'quantified': {
+      const found = read(elements[filter.from], filter.names)
+      const collection: readonly unknown[] = Array.isArray(found) ? found : []
+      const { body } = filter
+      if (body === undefined) return collection.length > 0
+      const holds = (element: unknown): boolean => evaluate(body, [...elements, element]) === true
+      return filter.quantifier === 'any' ? collection.some(holds) : collection.every(holds)
+    }
+  }
+}
+
+/** `and` is decided by a false term, `or` by a true one; undecided with a null among the terms, it is null. */
+function junction(terms: readonly TypedFilter[], deciding: boolean, elements: Elements): boolean | null {
+  let result: boolean | null = !deciding
+  for (const term of terms) {
+    const value = evaluate(term, elements)
+    if (value === deciding) return deciding
+    if (value === null) result = null
+  }
+  return result
+}
+
+function compare(operator: ComparisonOperator, left: Scalar | null, right: Scalar | null): boolean {
+  if (operator === 'eq') return left === right
+  if (operator === 'ne') return left !== right
+  if (left === null || right === null) return false
+  const order = compareScalars(left, right)
+  if (operator === 'gt') return order > 0
+  if (operator === 'ge') return order >= 0
+  if (operator === 'lt') return order < 0
+  return order <= 0
+}
+
+function valueOf(value: Value, elements: Elements): Scalar | null {
+  if (value.kind === 'literal') return value.value
+  if (value.kind === 'field') return fieldValue(value, elements)
+  const argument = valueOf(value.argument, elements)
+  return typeof argument === 'string' ? textFunctions[value.function](argument) : null
+}
+
+function fieldValue(field: Field, elements: Elements): Scalar | null {
+  const value = (read(elements[field.from], field.names) ?? null) as Scalar | null
+  return typeof value === 'string' && (field.type === 'uuid' || field.type === 'taskId') ? foldId(value) : value
+}
+
+function read(from: unknown, names: readonly string[]): unknown {
+  let at = from
+  for (const name of names) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined
+    at = (at as Document)[name]
+  }
+  return at
+}
+
+/** What the functions of the language do to a text. Stores whose own differ must call these. */
+export const textFunctions: { readonly [name in ValueFunction]: (text: string) => string | number } = {
+  tolower: (text) => text.toLowerCase(),
+  toupper: (text) => text.toUpperCase(),
+  trim: (text) => text.trim(),
+  /** In code points. */
+  length: (text) => {
+    let count = 0
+    for (const _ of text) count += 1
+    return count
+  },
+}
+
+const matches: { readonly [name in MatchFunction]: (text: string, pattern: string) => boolean } = {
+  startswith: (text, pattern) => text.startsWith(pattern),
+  endswith: (text, pattern) => text.endsWith(pattern),
+  contains: (text, pattern) => text.includes(pattern),
+}
+
+/** For `sort`: null first ascending and last descending, texts by code point, false before true. */
+export function sortBy(orderby: TypedOrderby): (left: Document, right: Document) => number {
+  return (left, right) => {
+    for (const { field, descending } of orderby) {
+      const order = compareNullable(fieldValue(field, [left]), fieldValue(field, [right]))
+      if (order !== 0) return descending ? -order : order
+    }
+    return 0
+  }
+}
+
+/** The distinct combinations of these fields, in their order, as documents that hold nothing else. */
+export function groupDocuments(groupby: readonly Field[], documents: Iterable<Document>): Document[] {
+  const groups = new Map<string, Document>()
+  for (const document of documents) {
+    const values = groupby.map((field) => fieldValue(field, [document]))
+    const key = JSON.stringify(values)
+    if (!groups.has(key)) groups.set(key, documentOf(groupby, values))
+  }
+  return [...groups.values()].sort(sortBy(groupby.map((field) => ({ field, descending: false }))))
+}
+
+/** A document with these values at these fields; null is left out. */
+export function documentOf(fields: readonly Field[], values: readonly (Scalar | null)[]): Document {
+  const document: Record<string, unknown> = {}
+  fields.forEach((field, index) => {
+    const value = values[index] ?? null
+    const last = field.names.at(-1)
+    if (value === null || last === undefined) return
+    let at = document
+    for (const name of field.names.slice(0, -1)) at = (at[name] ??= {}) as Record<string, unknown>
+    at[last] = value
+  })
+  return document
+}
+
+function compareNullable(left: Scalar | null, right: Scalar | null): number {
+  if (left === null || right === null) return Number(left !== null) - Number(right !== null)
+  return compareScalars(left, right)
+}
+
+function compareScalars(left: Scalar, right: Scalar): number {
+  return typeof left === 'string' && typeof right === 'string' ? compareText(left, right) : Number(left) - Number(right)
+}
+
+/** By code point, as stores sort UTF-8. `<` of JavaScript puts U+10000 and above before U+E000. */
+export function compareText(left: string, right: string): number {
+  const length = Math.min(left.length, right.length)
+  for (let index = 0; index < length; index += 1) {
+    const a = left.charCodeAt(index)
+    const b = right.charCodeAt(index)
+    if (a !== b) return afterOthers(a) - afterOthers(b)
+  }
+  return left.length - right.length
+}
+
+const afterOthers = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit)

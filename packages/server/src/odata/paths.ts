@@ -1,0 +1,118 @@
+import type { AnySchema, EnumerationSchema, ObjectSchema, TextSchema } from '@hyperplane/contract/schema'
+
+/** What a field can be compared with. `opaque`: only with null (free JSON, maps, objects without an id). */
+export type FieldType = 'text' | 'uuid' | 'taskId' | 'number' | 'boolean' | 'timestamp' | 'enumeration' | 'opaque'
+
+/** Where a path leads. */
+export interface ResolvedPath {
+  /**
+   * The names to follow, cut where a collection is crossed: `disks/backingInfo/extId` through the collection `disks` is
+   * `[['disks'], ['backingInfo', 'extId']]`, a collection of texts `uris` is `[['uris'], []]`.
+   */
+  readonly hops: readonly (readonly string[])[]
+  readonly type: FieldType
+  /** Members, of an enumeration. */
+  readonly values?: readonly string[]
+  /** Which vocabulary of the naming profiles the text belongs to. */
+  readonly named?: TextSchema['named']
+}
+
+/** Where a path to a collection leads: the last of `hops` ends at the array. */
+export interface ResolvedCollection {
+  readonly hops: readonly (readonly string[])[]
+  readonly element: AnySchema
+}
+
+/**
+ * Finds `a/b/c` in a schema. A path that ends at an object with an `extId` means that id (`parentTask eq '…'`).
+ * Undefined when there is no such field, or when it is or lies in a secret.
+ */
+export function resolvePath(schema: ObjectSchema, path: string): ResolvedPath | undefined {
+  return resolveNames(schema, path.split('/'))
+}
+
+export function resolveNames(schema: AnySchema, names: readonly string[]): ResolvedPath | undefined {
+  const found = walk(schema, names)
+  if (found === undefined) return undefined
+  const hops = found.hops.map((hop) => [...hop])
+  let end = found.schema
+  for (let items = itemsOf(end); items !== undefined; items = itemsOf(end)) {
+    hops.push([])
+    end = items
+  }
+  const id = fieldOf(end, 'extId')
+  if (id === undefined) return { hops, ...leafOf(end) }
+  hops.at(-1)!.push('extId')
+  return { hops, ...leafOf(id) }
+}
+
+/** Finds the collection that a lambda ranges over. */
+export function resolveCollection(schema: AnySchema, names: readonly string[]): ResolvedCollection | undefined {
+  const found = walk(schema, names)
+  const element = found && itemsOf(found.schema)
+  return element && { hops: found.hops, element }
+}
+
+function walk(schema: AnySchema, names: readonly string[]): { hops: string[][]; schema: AnySchema } | undefined {
+  const hops: string[][] = [[]]
+  let at = schema
+  for (const name of names) {
+    for (let items = itemsOf(at); items !== undefined; items = itemsOf(at)) {
+      hops.push([])
+      at = items
+    }
+    const next = fieldOf(at, name)
+    if (next === undefined || next.secret === true) return undefined
+    hops.at(-1)!.push(name)
+    at = next
+  }
+  return { hops, schema: at }
+}
+
+/** Alternatives count together where all of them are objects, or all are collections; else there is no way through. */
+function fieldOf(schema: AnySchema, name: string): AnySchema | undefined {
+  if (schema.type === 'object') return Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined
+  if (schema.type !== 'oneOf' || !schema.alternatives.every(isObject)) return undefined
+  const found = schema.alternatives.map((each) => fieldOf(each, name)).filter((each) => each !== undefined)
+  if (found.some((each) => each.secret)) return undefined
+  return found.length < 2 ? found[0] : { type: 'oneOf', alternatives: found }
+}
+
+function itemsOf(schema: AnySchema): AnySchema | undefined {
+  if (schema.type === 'list') return schema.items
+  if (schema.type !== 'oneOf') return undefined
+  const found = schema.alternatives.map(itemsOf)
+  return found.every((each) => each !== undefined) ? { type: 'oneOf', alternatives: found } : undefined
+}
+
+const isObject = (schema: AnySchema): boolean =>
+  schema.type === 'object' || (schema.type === 'oneOf' && schema.alternatives.every(isObject))
+
+function leafOf(schema: AnySchema): Pick<ResolvedPath, 'type' | 'values' | 'named'> {
+  switch (schema.type) {
+    case 'text':
+      return { type: 'text', ...(schema.named && { named: schema.named }) }
+    case 'integer':
+      return { type: 'number' }
+    case 'enumeration':
+      return { type: 'enumeration', values: schema.values }
+    case 'uuid':
+    case 'taskId':
+    case 'number':
+    case 'boolean':
+    case 'timestamp':
+      return { type: schema.type }
+    case 'oneOf':
+      return common(schema.alternatives)
+    default:
+      return { type: 'opaque' }
+  }
+}
+
+function common(alternatives: readonly AnySchema[]): Pick<ResolvedPath, 'type' | 'values' | 'named'> {
+  const [first, ...others] = alternatives.map(leafOf)
+  if (first === undefined || others.some((other) => other.type !== first.type)) return { type: 'opaque' }
+  if (first.type !== 'enumeration') return first
+  const values = (alternatives as readonly EnumerationSchema[]).flatMap((each) => leafOf(each).values ?? [])
+  return { type: 'enumeration', values: [...new Set(values)] }
+}

@@ -1,0 +1,102 @@
+/** `$select`: which fields of an entity are answered (conventions 10.2). */
+import type { AnySchema, ObjectSchema } from '@hyperplane/contract/schema'
+import type { Select, SelectItem } from './ast.ts'
+import { unlisted } from './check.ts'
+import type { Document } from './evaluate.ts'
+import { resolveNames } from './paths.ts'
+
+/** What of a value is kept: all of it, or of an object (of each object in an array) these fields. */
+export type Selection = 'all' | ReadonlyMap<string, Selection>
+
+export interface SelectRules {
+  /** Paths that the operation lists, with everything below them. */
+  readonly fields: readonly string[] | 'any'
+  readonly schema: ObjectSchema
+  /** Unknown fields are ignored and reported (public profile) rather than refused. */
+  readonly lenient?: boolean
+  readonly option?: string
+}
+
+/** Answered whatever is selected, at the top. */
+const always = ['extId', '$objectType', '$reserved']
+/** Kept in every object that is. */
+const decorations = new Set(['$objectType', '$reserved'])
+
+/** An ignored field counts as not written: where nothing else is, everything is selected. */
+export function checkSelect(
+  select: Select,
+  rules: SelectRules,
+): { readonly selection: Selection; readonly ignored: readonly string[] } {
+  const ignored: string[] = []
+  const selected: string[][] = []
+  const visit = (items: readonly SelectItem[], above: readonly string[]): void => {
+    for (const { path, nested } of items) {
+      const names = [...above, ...path.names]
+      const written = names.join('/')
+      if (nested !== undefined && nested !== '*') {
+        visit(nested, names)
+      } else if (isSelectable(names, rules)) {
+        selected.push(names)
+      } else if (rules.lenient === true) {
+        ignored.push(written)
+      } else {
+        throw unlisted(rules.option ?? '$select', written, path.position, allowedFields(rules))
+      }
+    }
+  }
+  if (select === '*') return { selection: 'all', ignored }
+  visit(select, [])
+  return { selection: selected.length === 0 ? 'all' : treeOf(selected), ignored }
+}
+
+/** The selected part of a document; nothing is copied that is kept whole. */
+export function applySelection(selection: Selection, document: Document): Document {
+  return pick(selection, document) as Document
+}
+
+function pick(selection: Selection, value: unknown): unknown {
+  if (selection === 'all' || typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((element) => pick(selection, element))
+  const picked: [string, unknown][] = []
+  for (const [name, field] of Object.entries(value)) {
+    const part = decorations.has(name) ? 'all' : selection.get(name)
+    if (part !== undefined) picked.push([name, pick(part, field)])
+  }
+  return Object.fromEntries(picked)
+}
+
+function isSelectable(names: readonly string[], { fields, schema }: SelectRules): boolean {
+  if (names.length === 1 && always.includes(names[0] as string)) return true
+  // resolveNames knows no secrets.
+  if (resolveNames(schema, names) === undefined) return false
+  return fields === 'any' || names.some((_, index) => fields.includes(names.slice(0, index + 1).join('/')))
+}
+
+function allowedFields({ fields, schema }: SelectRules): readonly string[] {
+  if (fields !== 'any') return fields
+  return Object.entries(schema.fields as { readonly [name: string]: AnySchema })
+    .filter(([, field]) => field.secret !== true)
+    .map(([name]) => name)
+}
+
+type Tree = Map<string, Selection>
+
+function treeOf(selected: readonly (readonly string[])[]): Selection {
+  const top: Tree = new Map(always.map((name) => [name, 'all']))
+  for (const names of selected) {
+    let at: Tree | undefined = top
+    names.forEach((name, index) => {
+      const below: Selection | undefined = at?.get(name)
+      if (below === 'all' || at === undefined) {
+        at = undefined
+      } else if (index === names.length - 1) {
+        at.set(name, 'all')
+      } else {
+        const next: Tree = below === undefined ? new Map() : (below as Tree)
+        at.set(name, next)
+        at = next
+      }
+    })
+  }
+  return top
+}

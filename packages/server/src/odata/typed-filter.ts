@@ -1,0 +1,121 @@
+/**
+ * A filter whose every field is known: what `check.ts` makes of a text, and what authorization scopes are built from.
+ * `evaluate.ts` gives it its meaning over a document; the store's `compile-query.ts` the same meaning in SQL.
+ */
+import type { ComparisonOperator, MatchFunction, ValueFunction } from './ast.ts'
+import type { FieldType, ResolvedPath } from './paths.ts'
+
+export type Scalar = string | number | boolean
+
+export interface Field {
+  readonly kind: 'field'
+  /** 0: a field of the entity; n: of the element that the nth enclosing quantifier, counted from outside, stands at. */
+  readonly from: number
+  /** Crosses no collection. Empty for the element itself. */
+  readonly names: readonly string[]
+  readonly type: FieldType
+}
+
+export type Value =
+  | Field
+  | { readonly kind: 'literal'; readonly value: Scalar | null }
+  | { readonly kind: 'call'; readonly function: ValueFunction; readonly argument: Value }
+
+export type TypedFilter =
+  | { readonly kind: 'constant'; readonly value: boolean }
+  | { readonly kind: 'and' | 'or'; readonly terms: readonly TypedFilter[] }
+  | { readonly kind: 'not'; readonly term: TypedFilter }
+  | { readonly kind: 'compare'; readonly operator: ComparisonOperator; readonly left: Value; readonly right: Value }
+  | { readonly kind: 'in'; readonly value: Value; readonly literals: readonly (Scalar | null)[] }
+  | { readonly kind: 'match'; readonly function: MatchFunction; readonly text: Value; readonly pattern: Value }
+  /** A boolean field that stands alone. */
+  | { readonly kind: 'truth'; readonly field: Field }
+  /** Some, or every, element of a collection. Without a body: there is one. */
+  | {
+      readonly kind: 'quantified'
+      readonly quantifier: 'any' | 'all'
+      readonly from: number
+      readonly names: readonly string[]
+      readonly body?: TypedFilter
+    }
+
+export interface TypedOrderbyKey {
+  readonly field: Field
+  readonly descending: boolean
+}
+export type TypedOrderby = readonly TypedOrderbyKey[]
+
+export const always: TypedFilter = { kind: 'constant', value: true }
+export const never: TypedFilter = { kind: 'constant', value: false }
+
+export const and = (...terms: readonly TypedFilter[]): TypedFilter => junction('and', terms)
+export const or = (...terms: readonly TypedFilter[]): TypedFilter => junction('or', terms)
+
+export function not(term: TypedFilter): TypedFilter {
+  return term.kind === 'constant' ? { kind: 'constant', value: !term.value } : { kind: 'not', term }
+}
+
+/** The field, or any element of the collection that the path crosses, has this value. */
+export function equals(path: ResolvedPath, value: Scalar | null): TypedFilter {
+  return some(path, (field) => ({
+    kind: 'compare',
+    operator: 'eq',
+    left: field,
+    right: { kind: 'literal', value: stored(path.type, value) },
+  }))
+}
+
+/** The field, or any element of the collection that the path crosses, has one of these values. */
+export function anyOf(path: ResolvedPath, values: readonly (Scalar | null)[]): TypedFilter {
+  if (values.length === 0) return never
+  return some(path, (field) => ({
+    kind: 'in',
+    value: field,
+    literals: values.map((value) => stored(path.type, value)),
+  }))
+}
+
+export interface Hop {
+  readonly from: number
+  readonly names: readonly string[]
+}
+
+/** Puts a condition about an element into `any` over each collection that leads to it, the first outermost. */
+export function within(hops: readonly Hop[], body: TypedFilter): TypedFilter {
+  return hops.reduceRight((inner, hop) => ({ kind: 'quantified', quantifier: 'any', ...hop, body: inner }), body)
+}
+
+/** The collections on the way from the element `from`, where `depth` quantifiers stand open already, and the field. */
+export function follow(path: ResolvedPath, from: number, depth: number): { hops: readonly Hop[]; field: Field } {
+  const hops: Hop[] = []
+  let at = from
+  for (const names of path.hops.slice(0, -1)) {
+    hops.push({ from: at, names })
+    at = depth + hops.length
+  }
+  return { hops, field: { kind: 'field', from: at, names: path.hops.at(-1) ?? [], type: path.type } }
+}
+
+/** Ids are compared without case: as the store keeps them. */
+export const stored = <T extends Scalar | null>(type: FieldType, value: T): T =>
+  (typeof value === 'string' && (type === 'uuid' || type === 'taskId') ? foldId(value) : value) as T
+
+/** A-Z only, as the folding of ids in stores is. */
+export const foldId = (text: string): string => text.replace(/[A-Z]+/g, (upper) => upper.toLowerCase())
+
+function some(path: ResolvedPath, condition: (field: Field) => TypedFilter): TypedFilter {
+  const { hops, field } = follow(path, 0, 0)
+  return within(hops, condition(field))
+}
+
+function junction(kind: 'and' | 'or', given: readonly TypedFilter[]): TypedFilter {
+  const [neutral, deciding] = kind === 'and' ? [true, false] : [false, true]
+  const terms: TypedFilter[] = []
+  for (const term of given) {
+    if (term.kind === kind) terms.push(...term.terms)
+    else if (term.kind !== 'constant') terms.push(term)
+    else if (term.value === deciding) return term
+  }
+  if (terms.length < 2) return terms[0] ?? { kind: 'constant', value: neutral }
+  return { kind, terms }
+}

@@ -1,0 +1,114 @@
+/** Where state is kept. One interface; `sqlite/` (and, later, others) implement it and pass the same conformance suite. */
+import type { EntityOf, Resource } from '@hyperplane/contract'
+import type { TypedFilter, TypedOrderby } from '../odata/index.ts'
+
+type AnyResource = Resource<any, any>
+
+/** A stored entity with what the store knows about it. */
+export interface Row<T> {
+  readonly entity: T
+  /** Rises with every accepted mutation; what entity tags are made of. */
+  readonly version: number
+  /** Creation order. */
+  readonly sequence: number
+}
+
+export interface Query {
+  readonly filter?: TypedFilter
+  /** A second condition that every row must meet: what the caller may see. */
+  readonly scope?: TypedFilter
+  readonly orderby?: TypedOrderby
+  readonly newestFirst?: boolean
+  readonly offset?: number
+  readonly limit?: number
+}
+
+export interface Page<T> {
+  readonly entities: readonly T[]
+  /** All that match, in the same snapshot as the page. */
+  readonly total: number
+}
+
+/** One row that names an entity. */
+export interface Referrer {
+  readonly kind: string
+  readonly extId: string
+  readonly path: string
+}
+
+/** Reads see committed state; inside a transaction also its own writes. Rows that are not published yet are invisible. */
+export interface Reader {
+  get<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined>
+  row<R extends AnyResource>(kind: R, extId: string): Promise<Row<EntityOf<R>> | undefined>
+  /** In the order asked; unknown ids are left out. */
+  getMany<R extends AnyResource>(kind: R, extIds: readonly string[]): Promise<EntityOf<R>[]>
+  find<R extends AnyResource>(kind: R, query?: Query): Promise<EntityOf<R>[]>
+  page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>>
+  count(kind: AnyResource, query?: Query): Promise<number>
+  /** The first entity whose fields equal these values (paths of columns). */
+  findOne<R extends AnyResource>(kind: R, where: Readonly<Record<string, Scalar>>): Promise<EntityOf<R> | undefined>
+  findWhere<R extends AnyResource>(kind: R, where: Readonly<Record<string, Scalar>>): Promise<EntityOf<R>[]>
+  /** Also finds rows that are not published yet. */
+  pending<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined>
+  /** Who names this entity; published and pending rows alike. */
+  referrers(kind: string, extId: string, limit?: number): Promise<readonly Referrer[]>
+  referrerCounts(kind: string, extId: string, options?: { publishedOnly?: boolean }): Promise<ReadonlyMap<string, number>>
+}
+
+export type Scalar = string | number | boolean | null
+
+export interface Transaction extends Reader {
+  /**
+   * Stores a new entity. `pending`: its unique values and references are held, but nobody sees it before `publish`.
+   * @throws UniqueViolation
+   */
+  insert<R extends AnyResource>(kind: R, entity: EntityOf<R>, options?: { pending?: boolean }): Promise<EntityOf<R>>
+  /** Makes a pending entity visible. */
+  publish(kind: AnyResource, extId: string): Promise<void>
+  /** Replaces an entity and raises its version. */
+  replace<R extends AnyResource>(kind: R, entity: EntityOf<R>): Promise<EntityOf<R>>
+  /** Merges these top-level fields (undefined removes) and raises the version. */
+  update<R extends AnyResource>(kind: R, extId: string, changes: Partial<EntityOf<R>>): Promise<EntityOf<R>>
+  /** The same without raising the version: observations, counters, times of use. */
+  observe<R extends AnyResource>(kind: R, extId: string, changes: Partial<EntityOf<R>>): Promise<EntityOf<R>>
+  /** Raises the version only: something that belongs to the entity changed. */
+  touch(kind: AnyResource, extId: string): Promise<void>
+  remove(kind: AnyResource, extId: string): Promise<void>
+  /** Removes every row that matches; answers how many. */
+  removeWhere(kind: AnyResource, filter: TypedFilter): Promise<number>
+}
+
+export interface Store extends Reader {
+  /**
+   * Runs `work` alone, and commits what it wrote, durably, before the promise resolves; a throw rolls it back.
+   * `work` only awaits its transaction: everybody else's writes wait for it.
+   */
+  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  meta(name: string): string | undefined
+  setMeta(name: string, value: string): void
+  close(): void
+}
+
+/** Two entities may not share these values. */
+export class UniqueViolation extends Error {
+  readonly kind: string
+  readonly fields: readonly string[]
+  /** Key of the namespace's error for this rule. */
+  readonly error: string | undefined
+  constructor(kind: string, fields: readonly string[], error: string | undefined) {
+    super(`unique values of ${kind}: ${fields.join(', ')}`)
+    this.kind = kind
+    this.fields = fields
+    this.error = error
+  }
+}
+
+/** The entity vanished between the moment it was named and the moment it was written. */
+export class RowMissing extends Error {
+  constructor(kind: string, extId: string) {
+    super(`no row ${extId} of ${kind}`)
+  }
+}
+
+/** The data file cannot be used as it is; the message says why and what to do. */
+export class StoreRefusal extends Error {}

@@ -1,0 +1,136 @@
+/** The real service for a test: in process, real store, simulated world, a clock that stands until it is moved. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type App, type AppOptions, createApp } from '../../src/app.ts'
+import type { Config } from '../../src/config.ts'
+
+export const adminPassword = 'Admin.Passw0rd!'
+
+export interface TestApp extends App {
+  /** Calls an operation by method and path (below /api, canonical names). Credentials: `admin` unless told otherwise. */
+  call(method: string, path: string, options?: CallOptions): Promise<CallResult>
+  /** The same over HTTP, once `listen` has answered. */
+  readonly folder: string
+  /** Waits until a task has ended and answers it. */
+  task(started: CallResult | string): Promise<any>
+}
+
+export interface CallOptions {
+  readonly body?: unknown
+  /** `name:password`; null: none. */
+  readonly as?: string | null
+  readonly apiKey?: string
+  readonly ifMatch?: string
+  readonly requestId?: string
+  readonly clusterId?: string
+  readonly accept?: string
+  readonly unknown?: 'refuse' | 'ignore'
+  readonly address?: string
+}
+
+export interface CallResult {
+  readonly status: number
+  readonly data: any
+  /** Messages of a refusal, flat. */
+  readonly errors: readonly { code?: string; errorGroup?: string; message: string; attributePath?: string; argumentsMap?: Record<string, string> }[]
+  readonly total?: number
+  readonly etag?: string
+  readonly location?: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly warnings: readonly string[]
+  readonly replayed?: boolean
+}
+
+export interface TestSettings extends AppOptions {
+  readonly config?: Partial<Config>
+  /** Keeps and reuses this folder. */
+  readonly folder?: string
+}
+
+/** Time at which test worlds begin. */
+export const beginning = Date.parse('2026-03-02T09:00:00Z')
+
+export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
+  const folder = settings.folder ?? mkdtempSync(join(tmpdir(), 'hyperplane-test-'))
+  const app = await createApp(
+    {
+      host: '127.0.0.1',
+      port: 0,
+      data: folder,
+      seed: 'demo',
+      rateLimits: 'off',
+      tier: 'small',
+      names: 'spec',
+      durations: 'instant',
+      clock: 'frozen',
+      versions: 'strict',
+      lockout: 'on',
+      http: true,
+      publicUrl: undefined,
+      tlsCert: undefined,
+      tlsKey: undefined,
+      masterKeyFile: undefined,
+      adminPassword,
+      ...settings.config,
+    },
+    { durable: false, startAt: beginning, logLevel: 'error', ...settings },
+  )
+  const call = async (method: string, path: string, options: CallOptions = {}): Promise<CallResult> => {
+    const [target, query = ''] = path.split(/\?(.*)/s)
+    const bytes = options.body === undefined ? new Uint8Array() : new TextEncoder().encode(JSON.stringify(options.body))
+    const as = options.as === undefined && options.apiKey === undefined ? `admin:${adminPassword}` : options.as
+    try {
+      const outcome = await app.dispatch({
+        method,
+        path: target as string,
+        query: query as string,
+        headers: {
+          ...(as === null || as === undefined ? {} : { authorization: `Basic ${Buffer.from(as).toString('base64')}` }),
+          ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
+          ...(options.ifMatch === undefined ? {} : { ifMatch: options.ifMatch }),
+          ...(options.requestId === undefined ? {} : { requestId: options.requestId }),
+          ...(options.clusterId === undefined ? {} : { clusterId: options.clusterId }),
+          ...(options.accept === undefined ? {} : { accept: options.accept }),
+          contentType: 'application/json',
+        },
+        address: options.address ?? '192.0.2.1',
+        profile: 'spec',
+        unknown: options.unknown ?? 'refuse',
+        readBody: async () => bytes,
+      })
+      const { reply } = outcome
+      return {
+        status: reply.status,
+        data: outcome.raw ?? reply.data,
+        errors: [],
+        headers: reply.headers ?? {},
+        warnings: reply.warnings ?? [],
+        ...(reply.total === undefined ? {} : { total: reply.total }),
+        ...(reply.etag === undefined ? {} : { etag: reply.etag }),
+        ...(reply.location === undefined ? {} : { location: reply.location }),
+        ...(reply.replayed === undefined ? {} : { replayed: reply.replayed }),
+      }
+    } catch (error) {
+      const refusal = (error as any).refusal ?? error
+      if (typeof refusal.status !== 'number') throw refusal
+      const errors = refusal.faults ?? [refusal.appMessage, ...refusal.further]
+      return { status: refusal.status, data: undefined, errors, headers: { ...(error as any).headers, ...refusal.headers }, warnings: [] }
+    }
+  }
+  return {
+    ...app,
+    folder,
+    call,
+    async task(started) {
+      const id = typeof started === 'string' ? started : started.data?.extId
+      if (typeof started !== 'string' && started.status !== 202) throw new Error(`no task: ${started.status} ${JSON.stringify(started.errors)}`)
+      await app.runner.untilEnded(id)
+      return (await call('GET', `/platform/v4.3/config/tasks/${id}`)).data
+    },
+    async close() {
+      await app.close()
+      if (settings.folder === undefined) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
