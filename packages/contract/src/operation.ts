@@ -409,20 +409,27 @@ export interface ErrorDefinition {
 }
 export type ErrorCatalogue = { readonly [key: string]: ErrorDefinition }
 
+type KindSets = { readonly [stem: string]: OperationSet }
+type Merged<K extends KindSets> = Intersection<K[keyof K]>
+type Intersection<U> = (U extends unknown ? (of: U) => void : never) extends (of: infer I) => void ? I : never
+
+/** The types of a namespace's operations, for the client: by operation id, those of groups below the group's word. */
+export type DeclaredOperations<N> = N extends { readonly declared?: infer D } ? Exclude<D, undefined> : never
+
 /** Completes the declarations of a namespace. `groups` of vmm's external VMs put a word into the key. */
-export function namespace(options: {
+export function namespace<const K extends KindSets, const G extends { readonly [group: string]: KindSets } = Record<never, never>>(options: {
   name: string
   versions: readonly string[]
   label: string
-  kinds: { readonly [stem: string]: OperationSet }
+  kinds: K
   /** kinds whose operation ids exist twice in the namespace, by group word */
-  groups?: { readonly [group: string]: { readonly [stem: string]: OperationSet } }
+  groups?: G
   /** kinds that have rows and no operation yet */
   resources?: readonly AnyResource[]
   unimplemented: readonly (Unimplemented | readonly [...Unimplemented, versions: readonly string[]])[]
   errors: ErrorCatalogue
   conventions?: 'alpha'
-}): Namespace {
+}): Namespace & { readonly declared?: Merged<K> & { readonly [Group in keyof G]: Merged<G[Group]> } } {
   const operations: Operation[] = []
   const resources = new Set<Resource>(options.resources)
   const add = (kinds: { readonly [stem: string]: OperationSet }, prefix: string): void => {

@@ -21,6 +21,8 @@ async function start(): Promise<void> {
   // From here on there is something to close; a signal during the start waits until it can be closed.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(opening))
   const app = await opening
+  // Before anything can fail: a generated password is told only once, and the world with it exists from now on.
+  print(app.banner)
   if (stopped) return
   const { url } = await app.listen().catch((error: unknown) => {
     throw refusalToListen(error, config.host, config.port)
@@ -28,15 +30,17 @@ async function start(): Promise<void> {
   if (stopped) return
 
   const api = new URL('/api', url).href
-  const lines = [
+  print([
     `URL          ${api}`,
     'User         admin',
     ...(config.http ? [] : [`Certificate  ${certificatePath(config)}`]),
     `World        ${config.data}`,
-    ...app.banner,
     `Ready in ${Math.round(performance.now())} ms: ${api}`,
-  ]
-  process.stdout.write(`${lines.join('\n')}\n`)
+  ])
+}
+
+function print(lines: readonly string[]): void {
+  for (const line of lines) process.stdout.write(`${line}\n`)
 }
 
 /** Asked twice, it goes on: a terminal and npm each pass the same Ctrl-C. */

@@ -1,7 +1,7 @@
 /**
  * Who holds an address of a subnet: the only truth about addresses, never on the wire. Everything that shows one
  * (usage, NICs, reservations, floating IPs) is derived from these rows or names one.
- * Source: behaviour networking.md 1.3.
+ * Source: behaviour networking.md 1.3; 3.5 (an allocation's cost).
  */
 import { resource } from '../operation.ts'
 import { enumeration, optional, text, timestamp, uuid } from '../schema.ts'
@@ -33,7 +33,31 @@ export const AddressLease = resource(
       clientContext: optional(text({ maxLength: 256 })),
       since: timestamp(),
     },
-    indexed: ['subnetExtId', 'family', 'address', 'kind', 'holderExtId', 'clientContext'],
-    unique: [{ fields: ['subnetExtId', 'family', 'address'] }],
+    indexed: ['holderExtId', 'clientContext'],
+    unique: [
+      { fields: ['subnetExtId', 'family', 'address'] },
+      // Follows from the rule above; it is here for its index: the leases of one kind in the order of their addresses.
+      { fields: ['subnetExtId', 'kind', 'family', 'address'] },
+    ],
+  },
+)
+
+/**
+ * Leased addresses of a subnet without a gap between them, as one row: derived from the leases in the same transaction,
+ * so that the lowest free address is found in one look-up, however many leases there are. Neighbouring runs are one run.
+ */
+export const AddressRun = resource(
+  'networking.v4.config.AddressRun',
+  {},
+  {
+    title: 'run of leased addresses',
+    internal: {
+      subnetExtId: uuid(),
+      family: enumeration(['IPV4', 'IPV6']),
+      /** As `address` above; both ends are leased. */
+      first: text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
+      last: text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
+    },
+    unique: [{ fields: ['subnetExtId', 'family', 'first'] }],
   },
 )

@@ -120,6 +120,20 @@ export const Subnet = resource(
     metadata: optional(EntityMetadata),
   },
   {
+    internal: {
+      /** OVERLAY: the network identifier, unique in the deployment; shown as `networkId`. */
+      vni: optional(integer({ minimum: 4096, maximum: 16777215 })),
+      /** The task that creates, changes or deletes it now. Written with the task, so that two requests cannot both begin. */
+      change: optional(
+        object('', {
+          taskExtId: uuid(),
+          verb: enumeration(['create', 'update', 'delete']),
+          /** What an update will make of `ipConfig`: until then addresses must fit the old and the new. */
+          ipConfig: optional(arrayOf(IPConfig, { maxItems: 1 })),
+        }),
+      ),
+    },
+    unique: [{ fields: ['vni'] }],
     iam: {
       name: 'subnet',
       attributes: {

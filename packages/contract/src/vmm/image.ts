@@ -31,8 +31,9 @@ export const ObjectsLiteSource = object('vmm.v4.content.ObjectsLiteSource', {
 })
 export const UrlSource = object('vmm.v4.content.UrlSource', {
   url: text({
-    // The catalogue's pattern, written so that it takes linear time: what follows the second character of the path is free.
-    pattern: '^(?:(?:https?|nfs):/)?/?[^:/\\s]*(?:/\\w+)*(?::[0-9]+)*/[\\w.-][^#?\\s].*$',
+    // The catalogue's pattern, written so that it takes linear time: what follows the second character of the path is
+    // free, so nothing needs to match it.
+    pattern: '^(?:(?:https?|nfs):/)?/?[^:/\\s]*(?:/\\w+)*(?::[0-9]+)*/[\\w.-][^#?\\s]',
   }),
   basicAuth: secret(
     object('vmm.v4.content.UrlBasicAuth', {

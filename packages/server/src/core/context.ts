@@ -87,7 +87,7 @@ export interface QueryOptions {
   readonly page: number
   readonly limit: number
   readonly filter?: TypedFilter
-  readonly orderby?: TypedOrderby
+  readonly orderby?: readonly TypedOrderby[]
   readonly select?: Selection
   readonly expand: readonly ExpandOption[]
   /** `$apply=groupby(…)`: the fields whose distinct combinations are answered. */
@@ -100,7 +100,7 @@ export interface QueryOptions {
 export interface ExpandOption {
   readonly name: string
   readonly filter?: TypedFilter
-  readonly orderby?: TypedOrderby
+  readonly orderby?: readonly TypedOrderby[]
   readonly select?: Selection
 }
 

@@ -297,6 +297,9 @@ export function createPipeline<D>(options: PipelineOptions<D>): { dispatch: Disp
     const ctx = baseContext(operation, caller, store, version, warnings, targets)
     if (input.headers.ifMatch !== undefined && operation.method !== 'GET') checkTag(operation, input, targets)
     const handler = options.handlers.get(operation.key)
+    if (handler === undefined && (operation.verb === 'read' || operation.resource?.derived === true)) {
+      throw new ApiError('NOT_IMPLEMENTED', { operation: operation.id })
+    }
     const base = { status: operation.status, operation: operation.key, version, warnings }
 
     if (operation.verb === 'list') {
@@ -570,6 +573,8 @@ function readOnlyView(transaction: Transaction): Transaction {
     count: (kind, query) => transaction.count(kind, query),
     findOne: (kind, where) => transaction.findOne(kind, where),
     findWhere: (kind, where) => transaction.findWhere(kind, where),
+    walk: (kind, walk) => transaction.walk(kind, walk),
+    countWalk: (kind, walk) => transaction.countWalk(kind, walk),
     pending: (kind, extId) => transaction.pending(kind, extId),
     referrers: (kind, extId, limit) => transaction.referrers(kind, extId, limit),
     referrerCounts: (kind, extId, counting) => transaction.referrerCounts(kind, extId, counting),

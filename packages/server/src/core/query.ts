@@ -155,8 +155,9 @@ export function readExpressions(
         : checkSelect(parseSelect(select), { fields: operation.select ?? 'any', schema, lenient })
     for (const name of selection?.ignored ?? []) warnings.push(`$select: ${name} is not a field here and was ignored.`)
     if (apply !== undefined && (select !== undefined || expand !== undefined)) {
-      throw new ODataFault('$apply', {
-        position: 0,
+      throw new ODataFault({
+        option: '$apply',
+        position: 1,
         found: '$select or $expand',
         expected: '$apply alone',
         message: '$apply excludes $select and $expand',
@@ -178,7 +179,7 @@ export function readExpressions(
       ...(orderby === undefined || schema === undefined
         ? {}
         : { orderby: checkOrderby(parseOrderby(orderby), { fields: operation.orderby ?? [], schema }) }),
-      ...(selection === undefined ? {} : { select: selection.selection }),
+      ...(selection === undefined ? {} : { select: selection }),
       ...(grouping === undefined ? {} : { groupby: grouping.groupby }),
     }
   } catch (error) {
@@ -209,7 +210,7 @@ function readExpand(operation: Operation, text: string, kinds: Kinds, lenient: b
         : { orderby: checkOrderby(item.orderby, { fields: fields(lists?.orderby), schema: shape }) }),
       ...(item.select === undefined || shape === undefined
         ? {}
-        : { select: checkSelect(item.select, { fields: lists?.select ?? 'any', schema: shape, lenient, option: '$expand' }).selection }),
+        : { select: checkSelect(item.select, { fields: lists?.select ?? 'any', schema: shape, lenient, option: '$expand' }) }),
     }
   })
 }

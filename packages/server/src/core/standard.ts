@@ -92,7 +92,9 @@ export async function present(
     truncated ||= result.truncated
   }
   const { select } = request.query
-  if (select !== undefined) shown = shown.map((entity) => applySelection(select, entity))
+  // What was expanded stays, whether it is selected or not.
+  const expanded = request.query.expand.map((item) => operation.expand?.[item.name]?.into ?? item.name)
+  if (select !== undefined) shown = shown.map((entity) => applySelection(select, entity, expanded))
   return { entities: shown, truncated }
 }
 

@@ -19,7 +19,7 @@ export function formatTime(ms: number): string {
 
 /**
  * The time of an RFC 3339 text with an offset; `undefined` for anything else and for years outside 1970-9999. Digits beyond
- * microseconds are cut off. Exact to the microsecond until the year 2255; later a number holds tens of microseconds: to keep such
+ * microseconds are cut off. Exact to the microsecond until the year 2248; later a number holds tens of microseconds: to keep such
  * a time to the letter, use `canonicalTime`.
  */
 export function parseTime(text: string): number | undefined {

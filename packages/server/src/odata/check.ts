@@ -15,7 +15,7 @@ import type {
   Quantified,
   ValueFunction,
 } from './ast.ts'
-import { ODataFault, quoted } from './fault.ts'
+import { ODataFault, quoted, unlisted } from './fault.ts'
 import { instantOf } from './instant.ts'
 import { type FieldType, type ResolvedPath, resolveCollection, resolveNames } from './paths.ts'
 import {
@@ -51,7 +51,7 @@ export function checkFilter(filter: Filter, rules: FilterRules): TypedFilter {
   return new FilterCheck(rules).filter(filter, outside)
 }
 
-export function checkOrderby(orderby: Orderby, rules: FieldRules): TypedOrderby {
+export function checkOrderby(orderby: Orderby, rules: FieldRules): readonly TypedOrderby[] {
   return orderby.map(({ path, descending }) => ({
     field: plainField(path, { option: '$orderby', ...rules }),
     descending,
@@ -66,10 +66,16 @@ export function checkExpand(expand: Expand, rules: { readonly names: readonly st
   return expand
 }
 
+export interface TypedApply {
+  /** Over the entities, before they are grouped. */
+  readonly filter: TypedFilter
+  readonly groupby: readonly Field[]
+}
+
 export function checkApply(
   apply: Apply,
   rules: FilterRules & { readonly filterFields: readonly string[] },
-): { readonly filter: TypedFilter; readonly groupby: readonly Field[] } {
+): TypedApply {
   const option = rules.option ?? '$apply'
   return {
     filter:
@@ -84,7 +90,8 @@ function plainField(path: Path, rules: FieldRules & { readonly option: string })
   const resolved = rules.fields.includes(written) ? resolveNames(rules.schema, path.names) : undefined
   if (resolved === undefined) throw unlisted(rules.option, written, path.position, rules.fields)
   if (resolved.hops.length > 1 || resolved.type === 'opaque') {
-    throw new ODataFault(rules.option, {
+    throw new ODataFault({
+      option: rules.option,
       position: path.position,
       found: quoted(written),
       expected: 'a field with one value',
@@ -92,16 +99,6 @@ function plainField(path: Path, rules: FieldRules & { readonly option: string })
     })
   }
   return follow(resolved, 0, 0).field
-}
-
-export function unlisted(option: string, field: string, position: number, allowed: readonly string[]): ODataFault {
-  const expected = allowed.length === 0 ? 'no field' : `one of ${allowed.join(', ')}`
-  return new ODataFault(option, {
-    position,
-    found: quoted(field),
-    expected,
-    message: `${quoted(field)} is not available here; expected ${expected}`,
-  })
 }
 
 interface Variable {
@@ -122,12 +119,16 @@ interface Scope {
 
 const outside: Scope = { depth: 0, variables: new Map() }
 
-/** An operand before it is known what it is compared with. */
-type Typed =
-  | { readonly literal: Literal }
-  | { readonly literal?: undefined; readonly value: Value; readonly name: string; readonly resolved: LeafType }
-
 type LeafType = Pick<ResolvedPath, 'type' | 'values' | 'named'>
+
+interface Typed {
+  /** As written, for messages. */
+  readonly name: string
+  readonly type: LeafType
+  readonly value: Value
+  /** A literal takes its value from the type of what it is compared with. */
+  readonly literal?: Literal
+}
 
 class FilterCheck {
   readonly #rules: FilterRules
@@ -171,53 +172,40 @@ class FilterCheck {
   }
 
   #compare(filter: Filter & { kind: 'compare' }, left: Typed, right: Typed): TypedFilter {
-    const { operator } = filter
-    const type = this.#commonType(left, right)
+    const { operator, position } = filter
+    const type = this.#commonType(left, right, position)
     const isOrder = operator !== 'eq' && operator !== 'ne'
     if (isOrder && (type.type === 'enumeration' || type.type === 'opaque')) {
-      throw this.#fault(
-        filter.position,
-        operator,
-        'eq, ne or in',
-        `${describe(type)} is compared with eq, ne and in only`,
-      )
+      throw this.#fault(position, operator, 'eq, ne or in', `${describe(type)} is compared with eq, ne and in only`)
     }
     // No id is greater or less than what is not one.
-    if (isOrder && (isNoId(left, type) || isNoId(right, type))) return never
-    return { kind: 'compare', operator, left: this.#value(left, type), right: this.#value(right, type) }
+    if (isOrder && isId(type.type) && (isNoId(left) || isNoId(right))) return never
+    return { kind: 'compare', operator, left: this.#value(left, type, right), right: this.#value(right, type, left) }
   }
 
   #in(filter: Filter & { kind: 'in' }, operand: Typed): TypedFilter {
-    const type = operand.literal === undefined ? operand.resolved : typeOfLiteral(operand.literal)
-    const literals = filter.literals.map((literal) => this.#literal(literal, type, nameOf(operand)))
-    return { kind: 'in', value: this.#value(operand, type), literals }
+    const { name, type } = operand
+    const literals = filter.literals.map((literal) => this.#literal(literal, type, name))
+    return { kind: 'in', value: this.#value(operand, type, operand), literals }
   }
 
   #match(filter: Filter & { kind: 'match' }, text: Typed, pattern: Typed): TypedFilter {
-    const type = this.#commonType(text, pattern)
-    for (const operand of [text, pattern]) {
-      const own = operand.literal === undefined ? operand.resolved : typeOfLiteral(operand.literal)
-      if (isText(own.type) || operand.literal?.type === 'null') continue
-      throw this.#fault(
-        filter.position,
-        nameOf(operand),
-        'a text',
-        `${filter.function} takes texts, not ${describe(own)}`,
-      )
+    for (const { name, type } of [text, pattern]) {
+      if (isText(type.type)) continue
+      throw this.#fault(filter.position, name, 'a text', `${filter.function} takes texts, not ${describe(type)}`)
     }
+    const type = this.#commonType(text, pattern, filter.position)
     return {
       kind: 'match',
       function: filter.function,
-      text: this.#value(text, type),
-      pattern: this.#value(pattern, type),
+      text: this.#value(text, type, pattern),
+      pattern: this.#value(pattern, type, text),
     }
   }
 
-  #truth(path: Path, operand: Typed): TypedFilter {
-    if (operand.literal === undefined && operand.value.kind === 'field' && operand.resolved.type === 'boolean') {
-      return { kind: 'truth', field: operand.value }
-    }
-    throw this.#fault(path.position, nameOf(operand), 'a comparison', `${quoted(nameOf(operand))} is no boolean field`)
+  #truth(path: Path, { name, type, value }: Typed): TypedFilter {
+    if (value.kind === 'field' && type.type === 'boolean') return { kind: 'truth', field: value }
+    throw this.#fault(path.position, name, 'a comparison', `${quoted(name)} is no boolean field: expected a comparison`)
   }
 
   #quantified(filter: Quantified, scope: Scope): TypedFilter {
@@ -251,63 +239,48 @@ class FilterCheck {
   }
 
   #operand(operand: Operand, scope: Scope, hops: Hop[]): Typed {
-    if (operand.kind === 'literal') return { literal: operand }
+    if (operand.kind === 'literal') {
+      const { source, value } = operand
+      return { name: source, type: typeOfLiteral(operand), value: { kind: 'literal', value }, literal: operand }
+    }
     if (operand.kind === 'call') {
+      const { function: name } = operand
       const argument = this.#operand(operand.argument, scope, hops)
-      const type = argument.literal === undefined ? argument.resolved : typeOfLiteral(argument.literal)
-      if (!isText(type.type) && argument.literal?.type !== 'null') {
-        const message = `${operand.function} takes a text, not ${describe(type)}`
-        throw this.#fault(operand.argument.position, nameOf(argument), 'a text', message)
+      if (!isText(argument.type.type)) {
+        const message = `${name} takes a text, not ${describe(argument.type)}`
+        throw this.#fault(operand.argument.position, argument.name, 'a text', message)
       }
-      return {
-        value: { kind: 'call', function: operand.function, argument: this.#value(argument, { type: 'text' }) },
-        name: operand.function,
-        resolved: { type: operand.function === 'length' ? 'number' : 'text' },
-      }
+      return { name, type: { type: name === 'length' ? 'number' : 'text' }, value: call(name, argument.value) }
     }
     const start = this.#start(operand, scope)
-    const written = [...start.path, ...operand.names].join('/')
-    const resolved = start.listed || this.#fields.has(written) ? resolveNames(start.element, operand.names) : undefined
-    if (resolved === undefined) throw unlisted(this.#option, written, operand.position, this.#rules.fields)
+    const name = [...start.path, ...operand.names].join('/')
+    const resolved = start.listed || this.#fields.has(name) ? resolveNames(start.element, operand.names) : undefined
+    if (resolved === undefined) throw unlisted(this.#option, name, operand.position, this.#rules.fields)
     const way = follow(resolved, start.at, scope.depth + hops.length)
     hops.push(...way.hops)
-    return { value: way.field, name: written, resolved }
+    return { name, type: resolved, value: way.field }
   }
 
   /** The type as which two operands are compared. */
-  #commonType(left: Typed, right: Typed): LeafType {
+  #commonType(left: Typed, right: Typed, position: number): LeafType {
     if (left.literal !== undefined && right.literal !== undefined) {
-      // Of a text and a more particular literal, the text is read as the particular one; null is of every type.
-      const particular = left.literal.type === 'text' || left.literal.type === 'null' ? right.literal : left.literal
-      return typeOfLiteral(particular)
+      // A text beside a more particular literal is read as one of those; null is of every type.
+      return left.type.type === 'text' ? right.type : left.type
     }
-    if (left.literal !== undefined) return (right as Typed & { literal?: undefined }).resolved
-    if (right.literal !== undefined) return left.resolved
-    const [a, b] = [left.resolved, right.resolved]
-    const comparable =
-      a.type !== 'opaque' &&
-      (a.type === b.type || (isText(a.type) && isText(b.type)) || (isSpelled(a.type) && isSpelled(b.type)))
-    if (!comparable) throw this.#clash(right.value, b, describe(a), left.name, right.name)
-    if (isId(a.type) || isId(b.type)) return { type: 'uuid' }
-    return a.type === b.type && a.type === 'enumeration'
-      ? { type: 'enumeration' }
-      : { type: a.type === b.type ? a.type : 'text' }
+    if (left.literal !== undefined) return right.type
+    if (right.literal !== undefined) return left.type
+    const [a, b] = [left.type.type, right.type.type]
+    if (a === b && a !== 'opaque') return { type: a }
+    if (isText(a) && isText(b)) return { type: 'uuid' }
+    if (isSpelled(a) && isSpelled(b)) return { type: 'enumeration' }
+    const message = `${quoted(left.name)} is ${describe(left.type)}, ${quoted(right.name)} ${describe(right.type)}`
+    throw this.#fault(position, right.name, describe(left.type), message)
   }
 
-  #clash(_: Value, found: LeafType, expected: string, name: string, other: string): ODataFault {
-    return this.#fault(
-      1,
-      other,
-      expected,
-      `${quoted(name)} holds ${expected}; ${quoted(other)} holds ${describe(found)}`,
-    )
-  }
-
-  #value(operand: Typed, type: LeafType): Value {
-    if (operand.literal !== undefined) return { kind: 'literal', value: this.#literal(operand.literal, type, '') }
+  #value({ literal, type, value }: Typed, as: LeafType, beside: Typed): Value {
+    if (literal !== undefined) return { kind: 'literal', value: this.#literal(literal, as, beside.name) }
     // Beside an id, a text is compared without case as well.
-    if (isId(type.type) && !isId(operand.resolved.type)) return call('tolower', operand.value)
-    return operand.value
+    return isId(as.type) && !isId(type.type) ? call('tolower', value) : value
   }
 
   /** The value that a literal has for a field of this type. */
@@ -315,13 +288,8 @@ class FilterCheck {
     const { value, position, source } = literal
     if (value === null) return null
     const clash = (expected: string): ODataFault => {
-      const subject = name === '' ? 'this' : quoted(name)
-      return this.#fault(
-        position,
-        source,
-        expected,
-        `${subject} holds ${describe(type)}; expected ${expected}, found ${quoted(source)}`,
-      )
+      const message = `${quoted(name)} is ${describe(type)}; expected ${expected}, found ${quoted(source)}`
+      return this.#fault(position, source, expected, message)
     }
     switch (type.type) {
       case 'text':
@@ -354,7 +322,7 @@ class FilterCheck {
   }
 
   #fault(position: number, found: string, expected: string, message: string): ODataFault {
-    return new ODataFault(this.#option, { position, found: quoted(found), expected, message })
+    return new ODataFault({ option: this.#option, position, found: quoted(found), expected, message })
   }
 }
 
@@ -365,13 +333,12 @@ const isId = (type: FieldType): boolean => type === 'uuid' || type === 'taskId'
 const isText = (type: FieldType): boolean => type === 'text' || isId(type)
 const isSpelled = (type: FieldType): boolean => type === 'text' || type === 'enumeration'
 
-const isNoId = ({ literal }: Typed, { type }: LeafType): boolean =>
-  isId(type) && typeof literal?.value === 'string' && !uuidShape.test(literal.value.replace(taskIdPrefix, ''))
+const isNoId = ({ literal }: Typed): boolean =>
+  typeof literal?.value === 'string' && !uuidShape.test(literal.value.replace(taskIdPrefix, ''))
 
 const call = (name: ValueFunction, argument: Value): Value => ({ kind: 'call', function: name, argument })
 
-const nameOf = (operand: Typed): string => operand.literal?.source ?? (operand as { name: string }).name
-
+/** Null counts as text here, which gives way to any other type. */
 function typeOfLiteral({ type }: Literal): LeafType {
   if (type === 'guid') return { type: 'uuid' }
   if (type === 'instant') return { type: 'timestamp' }

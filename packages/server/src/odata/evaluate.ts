@@ -2,13 +2,13 @@
 import type { ComparisonOperator, MatchFunction, ValueFunction } from './ast.ts'
 import { type Field, foldId, type Scalar, type TypedFilter, type TypedOrderby, type Value } from './typed-filter.ts'
 
-/** Documents are as the store keeps them: instants in UTC with six fractional digits. */
-export type Document = { readonly [name: string]: unknown }
-
 type Elements = readonly unknown[]
 
-/** Null is not true: a document for which the filter is null is not among the results. */
-export const evaluateFilter = (filter: TypedFilter, document: Document): boolean | null => evaluate(filter, [document])
+/**
+ * Null is not true: a document for which the filter is null is not among the results.
+ * Documents are as the store keeps them: instants in UTC with six fractional digits.
+ */
+export const evaluateFilter = (filter: TypedFilter, document: unknown): boolean | null => evaluate(filter, [document])
 
 function evaluate(filter: TypedFilter, elements: Elements): boolean | null {
   switch (filter.kind) {
@@ -23,18 +23,18 @@ function evaluate(filter: TypedFilter, elements: Elements): boolean | null {
       return value === null ? null : !value
     }
     case 'compare':
-      return compare(filter.operator, valueOf(filter.left, elements), valueOf(filter.right, elements))
+      return compare(filter.operator, scalarOf(filter.left, elements), scalarOf(filter.right, elements))
     case 'in': {
-      const value = valueOf(filter.value, elements)
+      const value = scalarOf(filter.value, elements)
       return filter.literals.some((literal) => literal === value)
     }
     case 'match': {
-      const text = valueOf(filter.text, elements)
-      const pattern = valueOf(filter.pattern, elements)
+      const text = scalarOf(filter.text, elements)
+      const pattern = scalarOf(filter.pattern, elements)
       return typeof text === 'string' && typeof pattern === 'string' ? matches[filter.function](text, pattern) : null
     }
     case 'truth':
-      return valueOf(filter.field, elements) as boolean | null
+      return scalarOf(filter.field, elements) as boolean | null
     case 'quantified': {
       const found = read(elements[filter.from], filter.names)
       const collection: readonly unknown[] = Array.isArray(found) ? found : []
@@ -68,10 +68,10 @@ function compare(operator: ComparisonOperator, left: Scalar | null, right: Scala
   return order <= 0
 }
 
-function valueOf(value: Value, elements: Elements): Scalar | null {
+function scalarOf(value: Value, elements: Elements): Scalar | null {
   if (value.kind === 'literal') return value.value
   if (value.kind === 'field') return fieldValue(value, elements)
-  const argument = valueOf(value.argument, elements)
+  const argument = scalarOf(value.argument, elements)
   return typeof argument === 'string' ? textFunctions[value.function](argument) : null
 }
 
@@ -84,7 +84,7 @@ function read(from: unknown, names: readonly string[]): unknown {
   let at = from
   for (const name of names) {
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined
-    at = (at as Document)[name]
+    at = (at as Record<string, unknown>)[name]
   }
   return at
 }
@@ -109,7 +109,7 @@ const matches: { readonly [name in MatchFunction]: (text: string, pattern: strin
 }
 
 /** For `sort`: null first ascending and last descending, texts by code point, false before true. */
-export function sortBy(orderby: TypedOrderby): (left: Document, right: Document) => number {
+export function sortBy(orderby: readonly TypedOrderby[]): (left: unknown, right: unknown) => number {
   return (left, right) => {
     for (const { field, descending } of orderby) {
       const order = compareNullable(fieldValue(field, [left]), fieldValue(field, [right]))
@@ -120,8 +120,8 @@ export function sortBy(orderby: TypedOrderby): (left: Document, right: Document)
 }
 
 /** The distinct combinations of these fields, in their order, as documents that hold nothing else. */
-export function groupDocuments(groupby: readonly Field[], documents: Iterable<Document>): Document[] {
-  const groups = new Map<string, Document>()
+export function groupDocuments(groupby: readonly Field[], documents: Iterable<unknown>): Record<string, unknown>[] {
+  const groups = new Map<string, Record<string, unknown>>()
   for (const document of documents) {
     const values = groupby.map((field) => fieldValue(field, [document]))
     const key = JSON.stringify(values)
@@ -131,7 +131,7 @@ export function groupDocuments(groupby: readonly Field[], documents: Iterable<Do
 }
 
 /** A document with these values at these fields; null is left out. */
-export function documentOf(fields: readonly Field[], values: readonly (Scalar | null)[]): Document {
+function documentOf(fields: readonly Field[], values: readonly (Scalar | null)[]): Record<string, unknown> {
   const document: Record<string, unknown> = {}
   fields.forEach((field, index) => {
     const value = values[index] ?? null

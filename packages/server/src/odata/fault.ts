@@ -1,29 +1,36 @@
-/** A query option that cannot be read or does not fit the operation. The core answers it with 400 PLAT-10010. */
-export class ODataFault extends Error {
-  override readonly name = 'ODataFault'
+/** What is wrong with a query option, for programs. */
+export interface FaultFacts {
   /** `$filter`, `$orderby`, … */
   readonly option: string
   /** Column in the text of the option; the first character is 1. */
   readonly position: number
   readonly found: string
   readonly expected: string
+}
+
+/** A query option that cannot be read or does not fit the operation. The core answers it with 400 PLAT-10010. */
+export class ODataFault extends Error {
+  override readonly name = 'ODataFault'
+  readonly option: string
+  readonly position: number
+  readonly found: string
+  readonly expected: string
 
   /** `message` says what is wrong without option and position; by default "expected …, found …". */
-  constructor(
-    option: string,
-    fault: {
-      readonly position: number
-      readonly found: string
-      readonly expected: string
-      readonly message?: string
-    },
-  ) {
-    super(fault.message ?? `expected ${fault.expected}, found ${fault.found}`)
+  constructor({ option, position, found, expected, message }: FaultFacts & { readonly message?: string }) {
+    super(message ?? `expected ${expected}, found ${found}`)
     this.option = option
-    this.position = fault.position
-    this.found = fault.found
-    this.expected = fault.expected
+    this.position = position
+    this.found = found
+    this.expected = expected
   }
+}
+
+/** A field that there is not, or that the operation does not list. */
+export function unlisted(option: string, field: string, position: number, allowed: readonly string[]): ODataFault {
+  const expected = allowed.length === 0 ? 'no field' : `one of ${allowed.join(', ')}`
+  const message = `${quoted(field)} is not available here; expected ${expected}`
+  return new ODataFault({ option, position, found: quoted(field), expected, message })
 }
 
 /** A piece of the request as it may stand in a message: quoted, and cut when it is long. */

@@ -1,21 +1,11 @@
-/** The query language: text -> tree -> checked filter -> meaning. Pure; stores translate the checked filter. */
-export { checkApply, checkExpand, checkFilter, checkOrderby } from './check.ts'
-export { documentOf, evaluateFilter, groupDocuments, sortBy, textFunctions } from './evaluate.ts'
-export { ODataFault } from './fault.ts'
-export { parseApply, parseExpand, parseFilter, parseOrderby, parseSelect } from './parse.ts'
-export { type ResolvedPath, resolvePath } from './paths.ts'
-export { applySelection, checkSelect, type Selection } from './select.ts'
-export {
-  always,
-  and,
-  anyOf,
-  equals,
-  type Field,
-  never,
-  not,
-  or,
-  type Scalar,
-  type TypedFilter,
-  type TypedOrderby,
-  type Value,
-} from './typed-filter.ts'
+/**
+ * The query language: text -> `parse` -> AST -> `check` (against the operation's fields) -> typed, which `evaluate` gives
+ * its meaning. Source: behaviour conventions 10.
+ */
+export * from './check.ts'
+export * from './evaluate.ts'
+export * from './fault.ts'
+export * from './parse.ts'
+export * from './paths.ts'
+export * from './select.ts'
+export * from './typed-filter.ts'

@@ -24,13 +24,19 @@ export interface ResolvedCollection {
 }
 
 /**
- * Finds `a/b/c` in a schema. A path that ends at an object with an `extId` means that id (`parentTask eq '…'`).
- * Undefined when there is no such field, or when it is or lies in a secret.
+ * Finds `a/b/c`, which our own code names, in a schema.
+ * @throws Error when there is no such field
  */
-export function resolvePath(schema: ObjectSchema, path: string): ResolvedPath | undefined {
-  return resolveNames(schema, path.split('/'))
+export function resolvePath(schema: ObjectSchema, path: string): ResolvedPath {
+  const found = resolveNames(schema, path.split('/'))
+  if (found === undefined) throw new Error(`${schema.objectType ?? 'the schema'} has no field ${path} to compare`)
+  return found
 }
 
+/**
+ * Finds a path that a request names. One that ends at an object with an `extId` means that id (`parentTask eq '…'`).
+ * Undefined when there is no such field, or when it is or lies in a secret.
+ */
 export function resolveNames(schema: AnySchema, names: readonly string[]): ResolvedPath | undefined {
   const found = walk(schema, names)
   if (found === undefined) return undefined
@@ -79,7 +85,7 @@ function fieldOf(schema: AnySchema, name: string): AnySchema | undefined {
 }
 
 function itemsOf(schema: AnySchema): AnySchema | undefined {
-  if (schema.type === 'list') return schema.items
+  if (schema.type === 'list') return schema.items.secret ? undefined : schema.items
   if (schema.type !== 'oneOf') return undefined
   const found = schema.alternatives.map(itemsOf)
   return found.every((each) => each !== undefined) ? { type: 'oneOf', alternatives: found } : undefined

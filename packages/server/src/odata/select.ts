@@ -1,12 +1,17 @@
 /** `$select`: which fields of an entity are answered (conventions 10.2). */
 import type { AnySchema, ObjectSchema } from '@hyperplane/contract/schema'
 import type { Select, SelectItem } from './ast.ts'
-import { unlisted } from './check.ts'
-import type { Document } from './evaluate.ts'
+import { unlisted } from './fault.ts'
 import { resolveNames } from './paths.ts'
 
 /** What of a value is kept: all of it, or of an object (of each object in an array) these fields. */
-export type Selection = 'all' | ReadonlyMap<string, Selection>
+export type SelectedFields = 'all' | ReadonlyMap<string, SelectedFields>
+
+export interface Selection {
+  readonly fields: SelectedFields
+  /** Unknown fields that were ignored, for a warning. */
+  readonly ignored: readonly string[]
+}
 
 export interface SelectRules {
   /** Paths that the operation lists, with everything below them. */
@@ -23,10 +28,7 @@ const always = ['extId', '$objectType', '$reserved']
 const decorations = new Set(['$objectType', '$reserved'])
 
 /** An ignored field counts as not written: where nothing else is, everything is selected. */
-export function checkSelect(
-  select: Select,
-  rules: SelectRules,
-): { readonly selection: Selection; readonly ignored: readonly string[] } {
+export function checkSelect(select: Select, rules: SelectRules): Selection {
   const ignored: string[] = []
   const selected: string[][] = []
   const visit = (items: readonly SelectItem[], above: readonly string[]): void => {
@@ -44,22 +46,27 @@ export function checkSelect(
       }
     }
   }
-  if (select === '*') return { selection: 'all', ignored }
+  if (select === '*') return { fields: 'all', ignored }
   visit(select, [])
-  return { selection: selected.length === 0 ? 'all' : treeOf(selected), ignored }
+  return { fields: selected.length === 0 ? 'all' : treeOf(selected), ignored }
 }
 
-/** The selected part of a document; nothing is copied that is kept whole. */
-export function applySelection(selection: Selection, document: Document): Document {
-  return pick(selection, document) as Document
+/** The selected part of a document, and whatever it has under the names `also` (properties that were expanded). */
+export function applySelection<T>(selection: Selection, document: T, also: readonly string[] = []): T {
+  const { fields } = selection
+  if (fields === 'all') return document
+  return pick(
+    also.length === 0 ? fields : new Map([...fields, ...also.map((name) => [name, 'all'] as const)]),
+    document,
+  ) as T
 }
 
-function pick(selection: Selection, value: unknown): unknown {
-  if (selection === 'all' || typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((element) => pick(selection, element))
+function pick(fields: SelectedFields, value: unknown): unknown {
+  if (fields === 'all' || typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((element) => pick(fields, element))
   const picked: [string, unknown][] = []
   for (const [name, field] of Object.entries(value)) {
-    const part = decorations.has(name) ? 'all' : selection.get(name)
+    const part = decorations.has(name) ? 'all' : fields.get(name)
     if (part !== undefined) picked.push([name, pick(part, field)])
   }
   return Object.fromEntries(picked)
@@ -79,14 +86,14 @@ function allowedFields({ fields, schema }: SelectRules): readonly string[] {
     .map(([name]) => name)
 }
 
-type Tree = Map<string, Selection>
+type Tree = Map<string, SelectedFields>
 
-function treeOf(selected: readonly (readonly string[])[]): Selection {
+function treeOf(selected: readonly (readonly string[])[]): SelectedFields {
   const top: Tree = new Map(always.map((name) => [name, 'all']))
   for (const names of selected) {
     let at: Tree | undefined = top
     names.forEach((name, index) => {
-      const below: Selection | undefined = at?.get(name)
+      const below: SelectedFields | undefined = at?.get(name)
       if (below === 'all' || at === undefined) {
         at = undefined
       } else if (index === names.length - 1) {

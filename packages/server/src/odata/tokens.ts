@@ -4,16 +4,20 @@ import { instantOf } from './instant.ts'
 /** Longest text of one option, in characters. */
 export const maximumCharacters = 8192
 
-export type Token = (
-  | { readonly kind: 'word' | 'symbol' | 'end' }
-  | { readonly kind: 'text' | 'guid' | 'instant' | 'enumeration'; readonly value: string }
-  | { readonly kind: 'number'; readonly value: number }
-) & {
+interface Place {
   /** As written; empty at the end. */
   readonly source: string
   /** Column of its first character, from 1. */
   readonly position: number
 }
+export interface WordToken extends Place {
+  readonly kind: 'word' | 'symbol' | 'end'
+}
+export interface LiteralToken extends Place {
+  readonly kind: 'text' | 'guid' | 'instant' | 'enumeration' | 'number'
+  readonly value: string | number
+}
+export type Token = WordToken | LiteralToken
 
 const blanks = /[ \t\r\n]*/y
 const guid = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![\w-])/iy
@@ -39,7 +43,8 @@ export class Tokens {
     this.option = option
     this.#text = text
     if (text.length > maximumCharacters) {
-      throw new ODataFault(option, {
+      throw new ODataFault({
+        option,
         position: maximumCharacters + 1,
         found: `${text.length} characters`,
         expected: `at most ${maximumCharacters} characters`,
@@ -60,7 +65,8 @@ export class Tokens {
 
   fault(token: Token, expected: string, message?: string): ODataFault {
     const found = token.kind === 'end' ? 'the end' : quoted(token.source)
-    return new ODataFault(this.option, { position: token.position, found, expected, ...(message && { message }) })
+    const { option } = this
+    return new ODataFault({ option, position: token.position, found, expected, ...(message && { message }) })
   }
 
   #scan(): Token {
@@ -122,7 +128,8 @@ export class Tokens {
     for (;;) {
       const close = this.#text.indexOf("'", this.#at + 1)
       if (close < 0) {
-        throw new ODataFault(this.option, { position: open + 1, found: 'the end', expected: 'a closing quote' })
+        const { option } = this
+        throw new ODataFault({ option, position: open + 1, found: 'the end', expected: 'a closing quote' })
       }
       parts.push(this.#text.slice(this.#at + 1, close))
       this.#at = close + 1
@@ -130,7 +137,6 @@ export class Tokens {
     }
     const value = parts.join("'")
     // No stored text has these characters, and stores disagree about them.
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
     if (/[\0-\x08\x0b\x0c\x0e-\x1f]/.test(value) || !value.isWellFormed()) {
       this.#at = open
       throw this.#unreadable('text without control characters', 'the text holds control characters or half characters')

@@ -39,11 +39,11 @@ export type TypedFilter =
       readonly body?: TypedFilter
     }
 
-export interface TypedOrderbyKey {
+/** One key of an order. */
+export interface TypedOrderby {
   readonly field: Field
   readonly descending: boolean
 }
-export type TypedOrderby = readonly TypedOrderbyKey[]
 
 export const always: TypedFilter = { kind: 'constant', value: true }
 export const never: TypedFilter = { kind: 'constant', value: false }

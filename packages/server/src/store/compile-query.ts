@@ -1,155 +1,170 @@
-/**
- * A checked filter -> SQL with bound parameters. Means exactly what `odata/evaluate.ts` means; a property test holds the
- * two together. No text of a caller ever becomes text of a statement.
- */
-import type { Field, Scalar, TypedFilter, TypedOrderby, Value } from '../odata/index.ts'
+/** Typed filters and orders -> SQL over one table, with the meaning that `odata/evaluate.ts` gives them. */
+import type { ComparisonOperator } from '../odata/ast.ts'
+import type { Field, TypedFilter, TypedOrderby, Value } from '../odata/typed-filter.ts'
 import type { Dialect } from './dialect.ts'
+import { bound, identifier, joined, raw, type Sql, type SqlText, sql, textOf } from './sql.ts'
 
-export interface CompileOptions {
-  /** path of a field of the entity -> its column; other fields are read from the document. */
+export interface QueryTarget {
+  /**
+   * Path -> column, where a field has one. Columns hold ids in lower case, instants in UTC with six fractional digits,
+   * booleans as the dialect keeps them. Every other field is read from the column `document`.
+   */
   readonly columns: ReadonlyMap<string, string>
   readonly dialect: Dialect
+  /** Table or alias that qualifies the columns; needed where other tables, or `json_each`, have columns of these names. */
+  readonly table?: string
 }
 
-export interface CompiledFilter {
-  readonly sql: string
-  readonly parameters: readonly (string | number)[]
+/** Text of a condition, for WHERE. It is 1, 0 or NULL where `evaluateFilter` is true, false or null. */
+export const compileFilter = (filter: TypedFilter, target: QueryTarget): SqlText =>
+  textOf(new QueryCompiler(target).condition(filter, 0), target.dialect.placeholder)
+
+/** Keys for ORDER BY; their parameters follow one another. */
+export function compileOrderby(
+  orderby: readonly TypedOrderby[],
+  target: QueryTarget,
+): { readonly terms: readonly string[]; readonly parameters: SqlText['parameters'] } {
+  const compiler = new QueryCompiler(target)
+  const keys = orderby.map(({ field, descending }) =>
+    textOf(target.dialect.orderKey(compiler.field(field), descending), target.dialect.placeholder),
+  )
+  return { terms: keys.map((key) => key.sql), parameters: keys.flatMap((key) => key.parameters) }
 }
 
-export function compileFilter(filter: TypedFilter, options: CompileOptions): CompiledFilter {
-  const compiler = new Compiler(options)
-  return { sql: compiler.condition(filter, [entity]), parameters: compiler.parameters }
+/** Values of fields, for SELECT DISTINCT and GROUP BY. */
+export const compileFields = (fields: readonly Field[], target: QueryTarget): readonly string[] => {
+  const compiler = new QueryCompiler(target)
+  return fields.map((field) => textOf(compiler.field(field), target.dialect.placeholder).sql)
 }
 
-export function compileOrderby(orderby: TypedOrderby, options: CompileOptions): { readonly terms: readonly string[]; readonly parameters: readonly (string | number)[] } {
-  const compiler = new Compiler(options)
-  const terms = orderby.map((key) => options.dialect.orderKey(compiler.field(key.field, [entity]), key.descending))
-  return { terms, parameters: compiler.parameters }
+const comparisons: { readonly [operator in Exclude<ComparisonOperator, 'eq' | 'ne'>]: Sql } = {
+  gt: raw('>'),
+  ge: raw('>='),
+  lt: raw('<'),
+  le: raw('<='),
 }
 
-/** Where the fields of the entity, or of an element of a collection, are read from. */
-interface Source {
-  /** JSON text or column; of an element that is an object. */
-  readonly json: string
-  /** An element that is a plain value. */
-  readonly scalar?: string
-}
+/** Terms that stand side by side. More are nested, since databases limit how deep a chain of AND or OR may be. */
+const maximumChain = 50
 
-const entity: Source = { json: 'document' }
+class QueryCompiler {
+  readonly #columns: ReadonlyMap<string, string>
+  readonly #dialect: Dialect
+  readonly #table: Sql
 
-class Compiler {
-  readonly parameters: (string | number)[] = []
-  readonly #options: CompileOptions
-  #aliases = 0
-
-  constructor(options: CompileOptions) {
-    this.#options = options
+  constructor({ columns, dialect, table }: QueryTarget) {
+    this.#columns = columns
+    this.#dialect = dialect
+    this.#table = table === undefined ? raw('') : sql`${identifier(table)}.`
   }
 
-  condition(filter: TypedFilter, sources: readonly Source[]): string {
+  /** `depth` quantifiers stand around it. */
+  condition(filter: TypedFilter, depth: number): Sql {
+    const dialect = this.#dialect
     switch (filter.kind) {
       case 'constant':
-        return filter.value ? '1 = 1' : '1 = 0'
+        return dialect.condition(filter.value)
       case 'and':
       case 'or':
-        return filter.terms.map((term) => `(${this.condition(term, sources)})`).join(filter.kind === 'and' ? ' AND ' : ' OR ')
+        return this.#chain(
+          filter.terms.map((term) => this.condition(term, depth)),
+          filter.kind,
+        )
       case 'not':
-        return `NOT (${this.condition(filter.term, sources)})`
+        return sql`NOT (${this.condition(filter.term, depth)})`
       case 'compare':
-        return this.#compare(filter, sources)
-      case 'in': {
-        const value = this.#remember(() => this.value(filter.value, sources))
-        const given = filter.literals.filter((literal) => literal !== null)
-        const tests: string[] = []
-        // An expression that stands twice must be bound twice; the null test comes first.
-        if (given.length < filter.literals.length) tests.push(`${value()} IS NULL`)
-        if (given.length > 0) tests.push(`coalesce(${value()} IN (${given.map((literal) => this.#bind(literal as Scalar)).join(', ')}), 0)`)
-        return tests.length === 0 ? '1 = 0' : tests.join(' OR ')
-      }
+        return this.#compare(filter.operator, filter.left, filter.right)
+      case 'in':
+        return this.#in(filter)
       case 'match':
-        return this.#match(filter, sources)
+        return this.#match(filter)
       case 'truth':
-        return `${this.field(filter.field, sources)} = 1`
-      case 'quantified': {
-        const source = sources[filter.from] as Source
-        const alias = `e${this.#aliases++}`
-        const { table, element, scalar } = this.#options.dialect.jsonElements(source.json, filter.names, alias)
-        if (filter.body === undefined) return `EXISTS (SELECT 1 FROM ${table})`
-        const body = this.condition(filter.body, [...sources, { json: element, scalar }])
-        return filter.quantifier === 'any'
-          ? `EXISTS (SELECT 1 FROM ${table} WHERE ${body})`
-          : `NOT EXISTS (SELECT 1 FROM ${table} WHERE (${body}) IS NOT TRUE)`
-      }
+        return dialect.truth(this.field(filter.field))
+      case 'quantified':
+        return this.#quantified(filter, depth)
     }
   }
 
-  #compare(filter: Extract<TypedFilter, { kind: 'compare' }>, sources: readonly Source[]): string {
-    const { dialect } = this.#options
-    const left = this.value(filter.left, sources)
-    const right = this.value(filter.right, sources)
-    switch (filter.operator) {
-      case 'eq':
-        return dialect.same(left, right)
-      case 'ne':
-        return `NOT (${dialect.same(left, right)})`
-      default: {
-        const operator = { gt: '>', ge: '>=', lt: '<', le: '<=' }[filter.operator]
-        // Null is below and above nothing: false, not unknown, so that `not` of it is true.
-        return `coalesce(${left} ${operator} ${right}, 0)`
-      }
-    }
+  field({ from, names, type }: Field): Sql {
+    const column = from === 0 ? this.#columns.get(names.join('/')) : undefined
+    return column === undefined ? this.#dialect.extract(this.#json(from), names, type) : this.#column(column)
   }
 
-  #match(filter: Extract<TypedFilter, { kind: 'match' }>, sources: readonly Source[]): string {
-    const { dialect } = this.#options
-    const once = (value: Value): (() => string) => this.#remember(() => this.value(value, sources))
-    if (filter.function === 'contains') {
-      return `${dialect.position(this.value(filter.text, sources), this.value(filter.pattern, sources))} > 0`
-    }
-    const text = once(filter.text)
-    const pattern = once(filter.pattern)
-    if (filter.function === 'endswith') {
-      return `(${pattern()} = '' OR (length(${text()}) >= length(${pattern()}) AND substr(${text()}, -length(${pattern()})) = ${pattern()}))`
-    }
-    const exact = `substr(${text()}, 1, length(${pattern()})) = ${pattern()}`
-    const prefix = filter.pattern.kind === 'literal' ? filter.pattern.value : undefined
-    const end = typeof prefix === 'string' ? afterPrefix(prefix) : undefined
-    if (filter.text.kind !== 'field' || typeof prefix !== 'string' || end === undefined) return exact
-    // A range that an index on the column can walk; the exact test stays, null stays null.
-    return `(${exact} AND ${text()} >= ${this.#bind(prefix)} AND ${text()} < ${this.#bind(end)})`
+  #column(name: string): Sql {
+    return sql`${this.#table}${identifier(name)}`
   }
 
-  /** Renders the expression anew each time, so that its parameters are bound at each place. */
-  #remember(render: () => string): () => string {
-    return render
+  /** What fields are read from: the document, or the element of a quantifier. */
+  #json(from: number): Sql {
+    return from === 0 ? this.#column('document') : this.#dialect.element(aliasOf(from))
   }
 
-  value(value: Value, sources: readonly Source[]): string {
-    if (value.kind === 'literal') return value.value === null ? 'NULL' : this.#bind(value.value)
-    if (value.kind === 'field') return this.field(value, sources)
-    return this.#options.dialect.textFunction(value.function, this.value(value.argument, sources))
+  #value(value: Value): Sql {
+    if (value.kind === 'literal') return this.#dialect.literal(value.value)
+    if (value.kind === 'field') return this.field(value)
+    return this.#dialect.call(value.function, this.#value(value.argument))
   }
 
-  field(field: Field, sources: readonly Source[]): string {
-    const source = sources[field.from] as Source
-    if (field.from === 0) {
-      const column = this.#options.columns.get(field.names.join('/'))
-      if (column !== undefined) return column
-    }
-    if (field.names.length === 0) return source.scalar ?? source.json
-    return this.#options.dialect.jsonValue(source.json, field.names)
+  #compare(operator: ComparisonOperator, left: Value, right: Value): Sql {
+    const [a, b] = [this.#value(left), this.#value(right)]
+    if (operator === 'eq') return this.#dialect.equal(a, b)
+    if (operator === 'ne') return this.#dialect.unequal(a, b)
+    if (isNull(left) || isNull(right)) return this.#dialect.condition(false)
+    // False rather than null where a side is null. The comparison stands apart so that an index can serve it.
+    const present = [left, right].flatMap((side, index) =>
+      side.kind === 'literal' ? [] : [sql`${index === 0 ? a : b} IS NOT NULL`],
+    )
+    return sql`(${joined([sql`${a} ${comparisons[operator]} ${b}`, ...present], ' AND ')})`
   }
 
-  #bind(value: Scalar): string {
-    this.parameters.push(typeof value === 'boolean' ? Number(value) : value)
-    return '?'
+  #in({ value, literals }: TypedFilter & { kind: 'in' }): Sql {
+    const subject = this.#value(value)
+    const values = literals.filter((literal) => literal !== null)
+    const isNullListed = values.length < literals.length
+    if (values.length === 0) return isNullListed ? sql`${subject} IS NULL` : this.#dialect.condition(false)
+    const isOneOf = this.#dialect.isOneOf(subject, values)
+    return isNullListed ? sql`(${subject} IS NULL OR ${isOneOf})` : sql`(${subject} IS NOT NULL AND ${isOneOf})`
+  }
+
+  #match(filter: TypedFilter & { kind: 'match' }): Sql {
+    const { text, pattern } = filter
+    const condition = this.#dialect.match(filter.function, this.#value(text), this.#value(pattern))
+    if (filter.function !== 'startswith' || text.kind !== 'field' || pattern.kind !== 'literal') return condition
+    const column = text.from === 0 ? this.#columns.get(text.names.join('/')) : undefined
+    const end = typeof pattern.value === 'string' ? endOfPrefix(pattern.value) : undefined
+    if (column === undefined || typeof pattern.value !== 'string' || end === undefined) return condition
+    // The same as a range, so that an index can serve it.
+    const subject = this.#column(column)
+    return sql`(${subject} >= ${bound(pattern.value)} AND ${subject} < ${bound(end)} AND ${condition})`
+  }
+
+  #quantified({ quantifier, from, names, body }: TypedFilter & { kind: 'quantified' }, depth: number): Sql {
+    const elements = this.#dialect.elements(this.#json(from), names, aliasOf(depth + 1))
+    if (body === undefined) return sql`EXISTS (SELECT 1 FROM ${elements})`
+    const condition = this.condition(body, depth + 1)
+    if (quantifier === 'any') return sql`EXISTS (SELECT 1 FROM ${elements} WHERE ${condition})`
+    return sql`NOT EXISTS (SELECT 1 FROM ${elements} WHERE (${condition}) IS NOT TRUE)`
+  }
+
+  #chain(terms: readonly Sql[], kind: 'and' | 'or'): Sql {
+    if (terms.length <= maximumChain) return sql`(${joined(terms, kind === 'and' ? ' AND ' : ' OR ')})`
+    const half = Math.ceil(terms.length / 2)
+    return this.#chain([this.#chain(terms.slice(0, half), kind), this.#chain(terms.slice(half), kind)], kind)
   }
 }
 
-/** The first text after all that begin with `prefix`; undefined where there is none that is simple to name. */
-function afterPrefix(prefix: string): string | undefined {
-  const characters = [...prefix]
-  const last = characters.pop()?.codePointAt(0)
-  if (last === undefined || last >= 0xd7ff) return undefined
-  return characters.join('') + String.fromCodePoint(last + 1)
+/** The element at which the nth quantifier stands. */
+const aliasOf = (quantifier: number): Sql => raw(`e${quantifier}`)
+
+const isNull = (value: Value): boolean => value.kind === 'literal' && value.value === null
+
+/** The least text, by code point, after all that begin with `prefix`; undefined when there is none. */
+function endOfPrefix(prefix: string): string | undefined {
+  const points = [...prefix]
+  for (let last = points.pop(); last !== undefined; last = points.pop()) {
+    const point = last.codePointAt(0) ?? 0
+    // No text ends in half a surrogate pair.
+    if (point < 0x10ffff) return points.join('') + String.fromCodePoint(point === 0xd7ff ? 0xe000 : point + 1)
+  }
+  return undefined
 }

@@ -1,15 +1,49 @@
-/** What differs between the stores' languages; everything else of a query is written once, in `compile-query.ts`. */
+import type { MatchFunction, ValueFunction } from '../odata/ast.ts'
+import { textFunctions } from '../odata/evaluate.ts'
+import type { FieldType } from '../odata/paths.ts'
+import type { Scalar } from '../odata/typed-filter.ts'
+import type { Sql } from './sql.ts'
+
+/**
+ * Where databases differ in what a filter needs. Each answer must mean exactly what `odata/evaluate.ts` does, null
+ * included: the conformance suite compares the two.
+ */
 export interface Dialect {
-  /** Text or number at a path of a JSON value; null where there is none. */
-  jsonValue(json: string, names: readonly string[]): string
-  /** A table of the elements of the array at a path, called `alias`, and how each element is then addressed. */
-  jsonElements(json: string, names: readonly string[], alias: string): { table: string; element: string; scalar: string }
-  /** A call of one of the language's text functions. */
-  textFunction(name: string, argument: string): string
-  /** Both sides equal, null being equal to null. */
-  same(left: string, right: string): string
-  /** Position of a text in another from 1, or 0. */
-  position(text: string, pattern: string): string
-  /** A key of ORDER BY; null first ascending, last descending. */
-  orderKey(expression: string, descending: boolean): string
+  /** The nth parameter, from 1. */
+  placeholder(index: number): string
+  /** A condition that always, or never, holds. */
+  condition(holds: boolean): Sql
+  /** A value of a request, bound. */
+  literal(value: Scalar | null): Sql
+  /** The value at `names` in a JSON document or element, comparable with literals of its type; ids in lower case. */
+  extract(json: Sql, names: readonly string[], type: FieldType): Sql
+  /** A FROM item: one row named `alias` for each element of the array at `names`, none when there is no array. */
+  elements(json: Sql, names: readonly string[], alias: Sql): Sql
+  /** The JSON of the element at which `alias` stands. */
+  element(alias: Sql): Sql
+  /** A boolean value as a condition; null stays null. */
+  truth(value: Sql): Sql
+  /** Two-valued: null equals null and nothing else. */
+  equal(left: Sql, right: Sql): Sql
+  unequal(left: Sql, right: Sql): Sql
+  /** `values` holds at least one; null where `value` is. */
+  isOneOf(value: Sql, values: readonly Scalar[]): Sql
+  call(name: ValueFunction, argument: Sql): Sql
+  /** Null where either is. */
+  match(name: MatchFunction, text: Sql, pattern: Sql): Sql
+  /** A key of ORDER BY: null first ascending, last descending, texts by code point. */
+  orderKey(value: Sql, descending: boolean): Sql
 }
+
+/** A function that a dialect registers with its database, because the database's own gives other answers. */
+export interface SqlFunction {
+  readonly name: string
+  /** Null for null. */
+  readonly apply: (text: string) => string | number
+}
+
+export const sqlFunctions: readonly SqlFunction[] = [
+  { name: 'odata_lower', apply: textFunctions.tolower },
+  { name: 'odata_trim', apply: textFunctions.trim },
+  { name: 'odata_upper', apply: textFunctions.toupper },
+]

@@ -17,9 +17,21 @@ export interface Query {
   readonly filter?: TypedFilter
   /** A second condition that every row must meet: what the caller may see. */
   readonly scope?: TypedFilter
-  readonly orderby?: TypedOrderby
+  readonly orderby?: readonly TypedOrderby[]
   readonly newestFirst?: boolean
   readonly offset?: number
+  readonly limit?: number
+}
+
+/** Rows in the order of one column, between two of its values, both included. */
+export interface Walk {
+  /** Columns that must have these values. */
+  readonly where: Readonly<Record<string, Scalar>>
+  /** The column that orders. An index serves the walk where a unique rule lists the columns of `where`, then this one. */
+  readonly by: string
+  readonly from?: Scalar
+  readonly to?: Scalar
+  readonly descending?: boolean
   readonly limit?: number
 }
 
@@ -48,11 +60,18 @@ export interface Reader {
   /** The first entity whose fields equal these values (paths of columns). */
   findOne<R extends AnyResource>(kind: R, where: Readonly<Record<string, Scalar>>): Promise<EntityOf<R> | undefined>
   findWhere<R extends AnyResource>(kind: R, where: Readonly<Record<string, Scalar>>): Promise<EntityOf<R>[]>
+  /** Costs what it returns, not what the table holds. */
+  walk<R extends AnyResource>(kind: R, walk: Walk): Promise<EntityOf<R>[]>
+  countWalk(kind: AnyResource, walk: Walk): Promise<number>
   /** Also finds rows that are not published yet. */
   pending<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined>
   /** Who names this entity; published and pending rows alike. */
   referrers(kind: string, extId: string, limit?: number): Promise<readonly Referrer[]>
-  referrerCounts(kind: string, extId: string, options?: { publishedOnly?: boolean }): Promise<ReadonlyMap<string, number>>
+  referrerCounts(
+    kind: string,
+    extId: string,
+    options?: { publishedOnly?: boolean },
+  ): Promise<ReadonlyMap<string, number>>
 }
 
 export type Scalar = string | number | boolean | null

@@ -25,7 +25,11 @@ export interface Table {
   readonly columns: readonly Column[]
   /** path -> column, for the query compiler (folded columns serve uniqueness only). */
   readonly columnOf: ReadonlyMap<string, string>
-  readonly unique: readonly { readonly columns: readonly string[]; readonly error?: string; readonly fields: readonly string[] }[]
+  readonly unique: readonly {
+    readonly columns: readonly string[]
+    readonly error?: string
+    readonly fields: readonly string[]
+  }[]
   readonly references: readonly ReferencePath[]
   /** Paths of secrets, sealed in place before the document is written. */
   readonly secrets: readonly (readonly string[])[]
@@ -39,7 +43,8 @@ export function tablesOf(resources: readonly Resource[], operations: readonly Op
     if (kind === undefined) continue
     const paths = listed.get(kind) ?? new Set()
     listed.set(kind, paths)
-    for (const path of [...(operation.filter ?? []), ...(operation.orderby ?? []), ...(operation.apply ?? [])]) paths.add(path)
+    for (const path of [...(operation.filter ?? []), ...(operation.orderby ?? []), ...(operation.apply ?? [])])
+      paths.add(path)
     if (operation.own !== undefined) paths.add(operation.own)
   }
   const tables = new Map<string, Table>()
@@ -81,14 +86,24 @@ function tableOf(resource: Resource, listed: ReadonlySet<string>): Table {
   const secrets: string[][] = []
   const visit = (schema: AnySchema, path: readonly string[]): void => {
     if (schema.secret === true) secrets.push([...path])
-    if (schema.type === 'uuid' && schema.refersTo !== undefined) references.push({ path: [...path], kind: schema.refersTo })
-    if (schema.type === 'object') for (const [name, field] of Object.entries(schema.fields)) visit(field, [...path, name])
+    if (schema.type === 'uuid' && schema.refersTo !== undefined)
+      references.push({ path: [...path], kind: schema.refersTo })
+    if (schema.type === 'object')
+      for (const [name, field] of Object.entries(schema.fields)) visit(field, [...path, name])
     else if (schema.type === 'list') visit(schema.items, path)
     else if (schema.type === 'oneOf') for (const alternative of schema.alternatives) visit(alternative, path)
   }
   visit(resource.schema, [])
   for (const [name, field] of Object.entries(resource.internal)) visit(field, [name])
-  return { resource, name: tableName(resource), columns, columnOf, unique, references: distinct(references), secrets: distinct(secrets) }
+  return {
+    resource,
+    name: tableName(resource),
+    columns,
+    columnOf,
+    unique,
+    references: distinct(references),
+    secrets: distinct(secrets),
+  }
 }
 
 function distinct<T>(items: readonly T[]): T[] {

@@ -1,28 +1,55 @@
-/** The words in which SQLite says what `compile-query.ts` wants. */
 import type { DatabaseSync } from 'node:sqlite'
-import { textFunctions } from '../../odata/index.ts'
-import type { Dialect } from '../dialect.ts'
+import { type Dialect, sqlFunctions } from '../dialect.ts'
+import { bound, joined, raw, type Sql, sql } from '../sql.ts'
 
-/** Field names come from the contract, never from a caller; the quotes keep them apart from the path's own syntax. */
-const pathText = (names: readonly string[]): string => `'$${names.map((name) => `."${name.replace(/["'\\]/g, '')}"`).join('')}'`
+/** More values than this travel as one JSON array: the number of parameters of a statement is limited. */
+const maximumBoundValues = 100
 
+/** SQLite: booleans are 0 and 1, texts compare by their UTF-8 bytes (BINARY), which is the order of code points. */
 export const sqliteDialect: Dialect = {
-  jsonValue: (json, names) => `json_extract(${json}, ${pathText(names)})`,
-  jsonElements: (json, names, alias) => ({
-    table: `json_each(${json}, ${pathText(names)}) ${alias}`,
-    element: `${alias}.value`,
-    scalar: `${alias}.value`,
-  }),
-  textFunction: (name, argument) => `odata_${name}(${argument})`,
-  same: (left, right) => `${left} IS ${right}`,
-  position: (text, pattern) => `instr(${text}, ${pattern})`,
-  // SQLite's own order of nulls: first ascending, last descending.
-  orderKey: (expression, descending) => `${expression}${descending ? ' DESC' : ''}`,
+  placeholder: () => '?',
+  condition: (holds) => raw(holds ? '1' : '0'),
+  literal: (value) => bound(typeof value === 'boolean' ? Number(value) : value),
+  extract: (json, names, type) => {
+    const value = names.length === 0 ? json : sql`json_extract(${json}, ${jsonPath(names)})`
+    return type === 'uuid' || type === 'taskId' ? sql`lower(${value})` : value
+  },
+  elements: (json, names, alias) =>
+    names.length === 0 ? sql`json_each(${json}) AS ${alias}` : sql`json_each(${json}, ${jsonPath(names)}) AS ${alias}`,
+  element: (alias) => sql`${alias}.value`,
+  truth: (value) => sql`${value} = 1`,
+  equal: (left, right) => sql`${left} IS ${right}`,
+  unequal: (left, right) => sql`${left} IS NOT ${right}`,
+  isOneOf: (value, values) => {
+    const plain = values.map((each) => (typeof each === 'boolean' ? Number(each) : each))
+    return plain.length > maximumBoundValues
+      ? sql`${value} IN (SELECT value FROM json_each(${bound(JSON.stringify(plain))}))`
+      : sql`${value} IN (${joined(plain.map(bound), ', ')})`
+  },
+  call: (name, argument) => sql`${raw(functionNames[name])}(${argument})`,
+  match: (name, text, pattern) => {
+    // Never LIKE: it ignores case, and has wildcards.
+    if (name === 'contains') return sql`instr(${text}, ${pattern}) > 0`
+    if (name === 'startswith') return sql`substr(${text}, 1, length(${pattern})) = ${pattern}`
+    return sql`substr(${text}, length(${text}) - length(${pattern}) + 1) = ${pattern}`
+  },
+  // SQLite's own place for null is the one that is asked for.
+  orderKey: (value, descending) => (descending ? sql`${value} DESC` : value),
 }
 
-/** SQLite's own functions know ASCII only; these are the language's, so that both meanings agree. */
-export function registerFunctions(database: DatabaseSync): void {
-  for (const [name, run] of Object.entries(textFunctions)) {
-    database.function(`odata_${name}`, { deterministic: true }, (text) => (typeof text === 'string' ? run(text) : null))
+const functionNames = { tolower: 'odata_lower', toupper: 'odata_upper', trim: 'odata_trim', length: 'length' } as const
+
+/** Every connection that runs filters needs these: SQLite's own functions know only ASCII letters and the blank. */
+export function registerFunctions(database: Pick<DatabaseSync, 'function'>): void {
+  for (const { name, apply } of sqlFunctions) {
+    database.function(name, { deterministic: true, directOnly: true }, (text) =>
+      text === null ? null : apply(String(text)),
+    )
   }
+}
+
+function jsonPath(names: readonly string[]): Sql {
+  const unfit = names.find((name) => !/^[\w$]+$/.test(name))
+  if (unfit !== undefined) throw new Error(`the field name ${unfit} cannot stand in a JSON path`)
+  return raw(`'$${names.map((name) => `."${name}"`).join('')}'`)
 }

@@ -14,6 +14,7 @@ import {
   StoreRefusal,
   type Transaction,
   UniqueViolation,
+  type Walk,
 } from '../store.ts'
 import type { Column, Table } from '../tables.ts'
 import { registerFunctions, sqliteDialect } from './dialect.ts'
@@ -240,6 +241,38 @@ class SqliteReader implements Reader {
     }
     const text = `SELECT document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY sequence LIMIT ${limit}`
     return (this.prepare(text).all(...parameters) as { document: string }[]).map((row) => JSON.parse(row.document))
+  }
+
+  async walk<R extends AnyResource>(kind: R, walk: Walk): Promise<EntityOf<R>[]> {
+    const { table, where, by, parameters } = this.#walked(kind, walk)
+    const text = `SELECT document FROM ${table} WHERE ${where} ORDER BY ${by}${walk.descending === true ? ' DESC' : ''} LIMIT ${walk.limit ?? -1}`
+    return (this.prepare(text).all(...parameters) as { document: string }[]).map((row) => JSON.parse(row.document))
+  }
+
+  async countWalk(kind: AnyResource, walk: Walk): Promise<number> {
+    const { table, where, parameters } = this.#walked(kind, walk)
+    return (this.prepare(`SELECT COUNT(*) AS total FROM ${table} WHERE ${where}`).get(...parameters) as { total: number }).total
+  }
+
+  #walked(kind: AnyResource, walk: Walk): { table: string; where: string; by: string; parameters: SQLInputValue[] } {
+    const table = this.table(kind)
+    const columnOf = (path: string): string => {
+      const column = table.columnOf.get(path)
+      if (column === undefined) throw new Error(`${kind.kind}.${path} has no column: add it to the kind's indexed paths`)
+      return column
+    }
+    const by = columnOf(walk.by)
+    // The plus keeps `published` out of the choice of an index.
+    const terms = ['+published = 1']
+    const parameters: SQLInputValue[] = []
+    const add = (term: string, value: Scalar): void => {
+      terms.push(term)
+      parameters.push(typeof value === 'boolean' ? Number(value) : value)
+    }
+    for (const [path, value] of Object.entries(walk.where)) add(`${columnOf(path)} = ?`, value)
+    if (walk.from !== undefined) add(`${by} >= ?`, walk.from)
+    if (walk.to !== undefined) add(`${by} <= ?`, walk.to)
+    return { table: table.name, where: terms.join(' AND '), by, parameters }
   }
 
   async referrers(kind: string, extId: string, limit = 100): Promise<readonly Referrer[]> {

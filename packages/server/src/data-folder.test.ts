@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type DataFolder, openDataFolder, readMasterKey, wrongMasterKey } from './data-folder.ts'
+import { StartRefusal } from './start-refusal.ts'
+
+let parent: string
+before(() => {
+  parent = mkdtempSync(join(tmpdir(), 'hyperplane-folder-'))
+})
+after(() => rmSync(parent, { recursive: true }))
+
+const newPath = () => join(mkdtempSync(join(parent, 'case-')), 'nested', 'data')
+
+/** An open folder for the time of `use`. */
+function inFolder(use: (folder: DataFolder) => void): void {
+  const folder = openDataFolder(newPath())
+  try {
+    use(folder)
+  } finally {
+    folder.close()
+  }
+}
+
+const refusedWith = (message: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof StartRefusal, String(error))
+  assert.match(error.message, message)
+  assert.doesNotMatch(error.message, /\n/)
+  return true
+}
+
+test('makes the folder for its owner only', { skip: process.platform === 'win32' && 'no modes there' }, () => {
+  inFolder(({ path }) => assert.equal(statSync(path).mode & 0o777, 0o700))
+})
+
+test('refuses a second instance until the first has closed', () => {
+  const path = newPath()
+  const first = openDataFolder(path)
+  assert.throws(() => openDataFolder(path, 0), refusedWith(/is in use by another instance: stop that one, or choose/))
+  first.close()
+  openDataFolder(path, 0).close()
+})
+
+const holder = `
+  const { openDataFolder } = await import(${JSON.stringify(new URL('./data-folder.ts', import.meta.url).href)})
+  openDataFolder(process.argv[1], 0)
+  console.log('locked')
+  setInterval(() => {}, 1000)`
+
+test('refuses while another process has the folder, and not after that one was killed', async () => {
+  const path = newPath()
+  const other = spawn(process.execPath, ['--input-type=module', '-e', holder, path], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  await once(other.stdout, 'data')
+  assert.throws(() => openDataFolder(path, 0), refusedWith(/in use by another instance/))
+
+  other.kill('SIGKILL')
+  await once(other, 'exit')
+  openDataFolder(path, 0).close()
+})
+
+test('refuses a folder that cannot be made', () => {
+  const file = join(mkdtempSync(join(parent, 'case-')), 'file')
+  writeFileSync(file, '')
+  assert.throws(() => openDataFolder(file), refusedWith(/cannot be written \(EEXIST\): correct its permissions/))
+  assert.throws(() => openDataFolder(join(file, 'data')), refusedWith(/cannot be written \(ENOTDIR\)/))
+})
+
+test('refuses a folder without write permission', { skip: process.platform === 'win32' && 'no modes there' }, () => {
+  const path = newPath()
+  openDataFolder(path).close()
+  execFileSync('chmod', ['500', path])
+  try {
+    // Root may write everywhere; another user is asked to try, where there is one to ask as.
+    if (process.getuid?.() !== 0) assert.throws(() => openDataFolder(path), refusedWith(/cannot be written \(EACCES\)/))
+  } finally {
+    execFileSync('chmod', ['700', path])
+  }
+})
+
+test('makes a master key of 32 bytes that only its owner reads, and finds it again', () => {
+  inFolder((folder) => {
+    const made = readMasterKey(folder, undefined, true)
+    assert.equal(made.path, join(folder.path, 'master.key'))
+    assert.equal(made.key.length, 32)
+    if (process.platform !== 'win32') assert.equal(statSync(made.path).mode & 0o777, 0o600)
+    assert.deepEqual(readMasterKey(folder, undefined, false), made)
+  })
+})
+
+test('a named master key file is read instead, and never made', () => {
+  inFolder((folder) => {
+    const file = join(folder.path, 'elsewhere.key')
+    assert.throws(() => readMasterKey(folder, file, true), refusedWith(/elsewhere\.key is missing: put it back, or name/))
+    writeFileSync(file, Buffer.alloc(32, 7).toString('base64'))
+    assert.deepEqual(readMasterKey(folder, file, true), { key: Buffer.alloc(32, 7), path: file })
+  })
+})
+
+test('refuses a missing master key beside a store', () => {
+  inFolder((folder) => assert.throws(() => readMasterKey(folder, undefined, false), refusedWith(/master\.key is missing/)))
+})
+
+test('refuses a master key that is not 32 bytes in base64', () => {
+  inFolder((folder) => {
+    const file = join(folder.path, 'bad.key')
+    const base64 = Buffer.alloc(32, 7).toString('base64')
+    for (const text of ['', 'secret', Buffer.alloc(16).toString('base64'), `${base64}AAAA`, `!${base64}`]) {
+      writeFileSync(file, text)
+      assert.throws(() => readMasterKey(folder, file, true), refusedWith(/bad\.key is not 32 bytes in base64: put the right/))
+      assert.equal(readFileSync(file, 'utf8'), text)
+    }
+  })
+})
+
+test('the refusal of a wrong master key names the key and the folder, not the key itself', () => {
+  inFolder((folder) => {
+    const masterKey = readMasterKey(folder, undefined, true)
+    const { message } = wrongMasterKey(folder, masterKey)
+    assert.match(message, /is not the one that the data folder .+ was made with: put that one back, or name its file with/)
+    assert.ok(!message.includes(masterKey.key.toString('base64')))
+  })
+})

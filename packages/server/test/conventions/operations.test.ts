@@ -1,0 +1,147 @@
+/** What holds for every operation, generated from the contract: a new operation is covered from its first day. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { contract, type Operation } from '@hyperplane/contract'
+import { limitAt } from '../../src/core/rate-limit.ts'
+import { type CallResult, startApp, type TestApp } from '../support/start-app.ts'
+
+const operations = contract.flatMap((namespace) => namespace.operations)
+const someId = '5d3f6a0e-9f0b-4c39-8f4e-3a1d0c9b7e11'
+const pathOf = (operation: Operation, ids: Readonly<Record<string, string>> = {}): string =>
+  `/${operation.namespace}/${operation.versions[0]}${operation.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? someId)}`
+
+/** Required query parameters with a value that fits. */
+const requiredQuery = (operation: Operation): string =>
+  Object.entries(operation.query)
+    .filter(([, schema]) => schema.optional !== true)
+    .map(([name, schema]) => `${name}=${schema.type === 'timestamp' ? (name === '$endTime' ? '2026-03-02T09:00:00Z' : '2026-03-02T08:00:00Z') : '1'}`)
+    .join('&')
+
+const target = (operation: Operation, more = ''): string => {
+  const query = [requiredQuery(operation), more].filter((text) => text !== '').join('&')
+  return `${pathOf(operation)}${query === '' ? '' : `?${query}`}`
+}
+const headers = (operation: Operation): object => ({
+  ...(operation.clusterId === undefined ? {} : { clusterId: someId }),
+  ...(operation.requestId === 'required' ? { requestId: someId } : {}),
+})
+const isAlpha = (operation: Operation): boolean => operation.namespace === 'storage'
+const facts = (result: CallResult): string => `${result.status} ${JSON.stringify(result.errors).slice(0, 300)}`
+
+let app: TestApp
+before(async () => {
+  app = await startApp()
+})
+after(() => app.close())
+
+test('every operation refuses a request without credentials with 401', async () => {
+  for (const operation of operations) {
+    const result = await app.call(operation.method, target(operation), { as: null, ...headers(operation), address: `198.51.100.${operations.indexOf(operation) % 250}` })
+    assert.equal(result.status, 401, `${operation.key}: ${facts(result)}`)
+    assert.equal(result.errors[0]?.code, 'PLAT-10401')
+  }
+})
+
+test('every operation that is not built answers 501, whatever the body, and only after authentication', async () => {
+  for (const namespace of contract) {
+    for (const gap of namespace.unimplemented) {
+      const path = `/${namespace.name}/${gap.versions[0]}${gap.path.replace(/\{\w+\}/g, someId)}`
+      assert.equal((await app.call(gap.method, path, { as: null })).status, 401, gap.key)
+      const result = await app.call(gap.method, path, { body: ['whatever'] })
+      assert.equal(result.status, 501, `${gap.key}: ${facts(result)}`)
+      assert.equal(result.errors[0]?.code, 'PLAT-10501')
+    }
+  }
+})
+
+test('every list refuses pages and limits out of range with 400, or clamps them where the namespace says so', async () => {
+  for (const operation of operations.filter((candidate) => candidate.paged)) {
+    for (const option of ['$limit=0', '$limit=101', '$limit=-1', '$page=-1']) {
+      const result = await app.call('GET', target(operation, option), headers(operation))
+      if (isAlpha(operation)) assert.notEqual(result.status, 400, `${operation.key} ${option}: ${facts(result)}`)
+      else assert.equal(result.status, 400, `${operation.key} ${option}: ${facts(result)}`)
+    }
+    for (const option of ['$limit=abc', '$page=1.5', '$limit=']) {
+      const result = await app.call('GET', target(operation, option), headers(operation))
+      assert.equal(result.status, 400, `${operation.key} ${option}: ${facts(result)}`)
+    }
+  }
+})
+
+test('every operation refuses an option that it does not know, and ignores it with a warning where clients are public', async () => {
+  for (const operation of operations) {
+    const strict = await app.call(operation.method, target(operation, '$nonsense=1'), headers(operation))
+    assert.equal(strict.status, 400, `${operation.key}: ${facts(strict)}`)
+    assert.ok(strict.errors.some((error) => error.attributePath === '$nonsense'), operation.key)
+    const lenient = await app.call(operation.method, target(operation, '$nonsense=1'), { ...headers(operation), unknown: 'ignore' })
+    assert.ok(!lenient.errors.some((error) => error.attributePath === '$nonsense'), operation.key)
+  }
+})
+
+test('every body refuses fields that it does not have', async () => {
+  for (const operation of operations.filter((candidate) => candidate.body?.type === 'object')) {
+    const result = await app.call(operation.method, target(operation), { ...headers(operation), body: { 'no such field': 1 } })
+    assert.equal(result.status, 400, `${operation.key}: ${facts(result)}`)
+    assert.ok(result.errors.some((error) => error.attributePath === 'no such field'), operation.key)
+  }
+})
+
+test('every operation that requires a request id refuses its absence, and a text that is none', async () => {
+  for (const operation of operations.filter((candidate) => candidate.requestId === 'required')) {
+    const absent = await app.call(operation.method, target(operation), { ...headers(operation), requestId: '' })
+    assert.ok(absent.errors.some((error) => error.attributePath === 'SVC-Request-Id'), `${operation.key}: ${facts(absent)}`)
+    const wrong = await app.call(operation.method, target(operation), { ...headers(operation), requestId: 'not-a-uuid' })
+    assert.ok(wrong.errors.some((error) => error.attributePath === 'SVC-Request-Id'), `${operation.key}: ${facts(wrong)}`)
+  }
+})
+
+test('every malformed path id is quoted in the refusal with the pattern that it does not match', async () => {
+  for (const operation of operations.filter((candidate) => candidate.path.includes('{'))) {
+    const path = pathOf(operation).replace(someId, 'invalid-ext-id')
+    const query = requiredQuery(operation)
+    const result = await app.call(operation.method, query === '' ? path : `${path}?${query}`, headers(operation))
+    assert.equal(result.status, 400, `${operation.key}: ${facts(result)}`)
+    assert.ok(result.errors.some((error) => error.message.includes('invalid-ext-id') && error.message.includes('regular expression')), operation.key)
+  }
+})
+
+test('every listed filter and order field is accepted, and any other is refused with the list of those allowed', async () => {
+  for (const operation of operations) {
+    for (const [option, fields] of [['$filter', operation.filter], ['$orderby', operation.orderby]] as const) {
+      if (fields === undefined || operation.path.includes('{')) continue
+      const text = option === '$filter' ? "noSuchField eq 'x'" : 'noSuchField'
+      const refused = await app.call('GET', target(operation, `${option}=${encodeURIComponent(text)}`), headers(operation))
+      assert.equal(refused.status, 400, `${operation.key} ${option}: ${facts(refused)}`)
+      for (const field of fields) {
+        const expression = option === '$filter' ? `${field} eq null` : field
+        const result = await app.call('GET', target(operation, `${option}=${encodeURIComponent(expression)}`), headers(operation))
+        assert.ok(result.status === 200 || result.status === 404, `${operation.key} ${option}=${expression}: ${facts(result)}`)
+      }
+    }
+  }
+})
+
+test('every operation throttles at its own figure, per identity, with Retry-After', async () => {
+  let now = 0
+  const limited = await startApp({
+    config: { rateLimits: 'on' },
+    realClock: { now: () => now, iso: () => '', sleep: async () => undefined, setTimer: () => () => undefined },
+  })
+  try {
+    for (const operation of operations) {
+      now += 120_000
+      const limit = limitAt(operation.rateLimit, 'small')
+      for (let count = 0; count < limit; count++) {
+        const result = await limited.call(operation.method, target(operation, '$nonsense=1'), headers(operation))
+        assert.notEqual(result.status, 429, `${operation.key} at ${count + 1} of ${limit}`)
+      }
+      const result = await limited.call(operation.method, target(operation, '$nonsense=1'), headers(operation))
+      assert.equal(result.status, 429, `${operation.key}: ${facts(result)}`)
+      assert.ok(Number(result.headers['Retry-After']) >= 1, operation.key)
+      assert.equal(result.headers['X-Api-Ratelimit-Remaining'], '0')
+      assert.equal(result.headers['X-Api-Ratelimit-Limit'], String(limit))
+    }
+  } finally {
+    await limited.close()
+  }
+})

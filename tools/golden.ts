@@ -1,0 +1,79 @@
+/** Facts of the interface, one sorted line each, to be read in review. `--update` writes them; without it they must agree. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { contract, type Operation } from '@hyperplane/contract'
+import { errorCatalogue, type ErrorDefinition } from '@hyperplane/contract/error-catalogue'
+import { domains } from '../packages/server/src/domains/index.ts'
+
+const folder = resolve(import.meta.dirname, '../packages/server/test/golden')
+
+const rateOf = (operation: Operation): string => {
+  const { per, xsmall, small, large, xlarge } = operation.rateLimit
+  return `${[xsmall, small, large, xlarge].map((figure) => figure ?? '-').join('/')} per ${per}`
+}
+
+const lineOf = (operation: Operation): string =>
+  [
+    operation.key,
+    `${operation.method} /${operation.namespace}/{${operation.versions.join(',')}}${operation.path}`,
+    operation.runs,
+    String(operation.status),
+    rateOf(operation),
+    operation.iamOperation,
+    operation.roles === 'everyone' ? 'everyone' : [...operation.roles].sort().join(', '),
+  ].join(' | ')
+
+const handled = new Set(
+  Object.entries(domains).flatMap(([prefix, kinds]) =>
+    Object.values(kinds).flatMap((domain) => Object.keys(domain.handlers).map((id) => `${prefix}.${id}`)),
+  ),
+)
+
+/** Known operations that answer 501: those without a contract yet, and those without behaviour. */
+function gaps(): string[] {
+  const unbuilt = contract.flatMap((namespace) => namespace.unimplemented.map((entry) => `${entry.key} | ${entry.method} ${entry.path}`))
+  const withoutHandler = contract
+    .flatMap((namespace) => namespace.operations)
+    .filter((operation) => !handled.has(operation.key))
+    .filter((operation) => !(operation.resource?.derived !== true && (operation.verb === 'list' || operation.verb === 'get')))
+    .map((operation) => `${operation.key} | ${operation.method} ${operation.path}`)
+  return [...unbuilt, ...withoutHandler]
+}
+
+const files = new Map<string, readonly string[]>([
+  ...contract.map((namespace) => [`operations/${namespace.name}.txt`, namespace.operations.map(lineOf)] as const),
+  [
+    'errors.txt',
+    Object.entries(errorCatalogue as Record<string, ErrorDefinition>).map(
+      ([key, error]) => `${error.code} | ${error.status} | ${error.group ?? key} | ${error.message}`,
+    ),
+  ],
+  ['unimplemented.txt', gaps()],
+])
+
+const update = process.argv.includes('--update')
+let differs = false
+for (const [name, lines] of files) {
+  const path = join(folder, name)
+  const text = `${[...new Set(lines)].sort().join('\n')}\n`
+  const stored = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  if (stored === text) continue
+  if (name === 'unimplemented.txt' && stored !== '') {
+    const known = new Set(stored.split('\n'))
+    const added = text.split('\n').filter((line) => !known.has(line))
+    if (added.length > 0) {
+      console.error(`${name} only shrinks; new gaps:\n${added.join('\n')}`)
+      differs = true
+      continue
+    }
+  }
+  if (update) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  } else {
+    console.error(`${name} differs: read the change, then run npm run golden -- --update`)
+    differs = true
+  }
+}
+if (differs) process.exit(1)
+console.log(`goldens: ${files.size} files agree`)
