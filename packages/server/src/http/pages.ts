@@ -1,21 +1,79 @@
-/** What stands beside /api: health, metrics, documents. No credentials, no names, ids or user data. */
+/** What stands beside /api: health, metrics, documents. No credentials; no names, ids or user data. */
 import type { IncomingMessage } from 'node:http'
 import type { Namespace } from '@hyperplane/contract'
+import { openApiOf } from '@hyperplane/contract/openapi'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { browsePage } from './docs-page.ts'
 import type { PageAnswer } from './server.ts'
 
 export interface Pages {
+  /** undefined: there is no such page. */
   answer(path: string, request: IncomingMessage): Promise<PageAnswer | undefined>
+  /** Counts one answered request; `operation` is a key of the contract. */
   observe(operation: string, status: number, seconds: number): void
+  /** Gives up what measures in the background. */
+  close(): void
 }
 
-export function createPages(options: { readonly contract: readonly Namespace[]; readonly isReady: () => boolean }): Pages {
-  const text = (status: number, body: string): PageAnswer => ({ status, contentType: 'text/plain; charset=utf-8', body })
+export interface PagesOptions {
+  readonly contract: readonly Namespace[]
+  readonly isReady: () => boolean
+  readonly version: string
+  readonly runningTasks: () => number
+}
+
+export function createPages(options: PagesOptions): Pages {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'hyperplane_' })
+  const requests = new Counter({
+    name: 'hyperplane_requests_total',
+    help: 'Answered requests by operation and status.',
+    labelNames: ['operation', 'status'],
+    registers: [registry],
+  })
+  const seconds = new Histogram({
+    name: 'hyperplane_request_seconds',
+    help: 'Time from the head of a request to its answer.',
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+    registers: [registry],
+  })
+  new Gauge({
+    name: 'hyperplane_tasks_running',
+    help: 'Tasks that run or wait.',
+    registers: [registry],
+    collect() {
+      this.set(options.runningTasks())
+    },
+  })
+
+  const documents = new Map<string, Namespace>()
+  for (const namespace of options.contract) {
+    for (const version of namespace.versions) documents.set(`/openapi/${namespace.name}/${version}.json`, namespace)
+  }
+  const index = {
+    service: 'Hyperplane',
+    version: options.version,
+    documents: [...documents].map(([url, namespace]) => ({ namespace: namespace.name, version: url.split('/')[3]?.replace('.json', ''), url })),
+  }
+  const text = (status: number, body: string, contentType = 'text/plain; charset=utf-8'): PageAnswer => ({ status, contentType, body })
+  const json = (value: unknown): PageAnswer => text(200, `${JSON.stringify(value)}\n`, 'application/json')
+
   return {
-    async answer(path) {
+    async answer(path, request) {
+      if (request.method !== 'GET' && request.method !== 'HEAD') return undefined
       if (path === '/health/live') return text(200, 'live\n')
-      if (path === '/health/ready') return options.isReady() ? text(200, 'ready\n') : text(503, 'stopping\n')
+      if (path === '/health/ready') return options.isReady() ? text(200, 'ready\n') : text(503, 'not ready\n')
+      if (path === '/metrics') return text(200, await registry.metrics(), registry.contentType)
+      if (path === '/openapi.json') return json(index)
+      const namespace = documents.get(path)
+      if (namespace !== undefined) return json(openApiOf(namespace, path.split('/')[3]?.replace('.json', '') as string, '/api'))
+      if (path === '/docs' || path === '/docs/') return text(200, browsePage(options.contract), 'text/html; charset=utf-8')
       return undefined
     },
-    observe() {},
+    observe(operation, status, duration) {
+      requests.inc({ operation, status })
+      seconds.observe(duration)
+    },
+    close: () => registry.clear(),
   }
 }
