@@ -1,0 +1,241 @@
+/** The real process: what it prints, how it ends, and that it starts again after any end. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const users = '/api/iam/v4.1.b2/authn/users'
+
+let parent: string
+const running = new Set<ChildProcess>()
+before(() => {
+  parent = mkdtempSync(join(tmpdir(), 'hyperplane-start-'))
+})
+after(() => {
+  for (const child of running) child.kill('SIGKILL')
+  rmSync(parent, { recursive: true })
+})
+
+const newFolder = () => mkdtempSync(join(parent, 'data-'))
+
+interface Launch {
+  readonly argv?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly nodeOptions?: readonly string[]
+}
+
+function launch({ argv = [], env = {}, nodeOptions = [] }: Launch) {
+  // A folder of its own to work in, and nothing of the environment that could be a setting.
+  const cwd = mkdtempSync(join(parent, 'cwd-'))
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...nodeOptions, main, ...argv], {
+    cwd,
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  return child
+}
+
+/** For a process that is to end by itself; one that serves instead is ended, and shows by its exit code. */
+async function outcome({ argv = [], ...rest }: Launch) {
+  const child = launch({ argv: argv.includes('--port') ? argv : ['--port', '0', ...argv], ...rest })
+  let stdout = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    stdout += chunk
+    if (stdout.includes('Ready in ')) child.kill('SIGKILL')
+  })
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+  return { stdout, stderr, code }
+}
+
+/** For a process that is to serve: resolves at its ready line. */
+async function start(data: string, { argv = [], ...rest }: Launch = {}) {
+  const child = launch({ argv: ['--port', '0', '--data', data, ...argv], ...rest })
+  const stderr = text(child.stderr)
+  const lines: string[] = []
+  let partial = ''
+  for await (const chunk of child.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    const [last, ...complete] = (partial + chunk).split('\n').reverse() as [string, ...string[]]
+    lines.push(...complete.reverse())
+    partial = last
+    if (lines.at(-1)?.startsWith('Ready in ')) break
+  }
+  const url = /^Ready in \d+ ms: (https?:\/\/\S+\/api)$/.exec(lines.at(-1) ?? '')?.[1]
+  if (url === undefined) assert.fail(`not ready: ${lines.join('\n')} ${await stderr}`)
+  return {
+    url,
+    lines,
+    async end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null> {
+      child.kill(signal)
+      const [code] = await once(child, 'exit')
+      return code
+    },
+  }
+}
+
+/** Status of listUsers for these credentials, by a client that trusts the service's certificate and nothing else. */
+async function statusOf(url: string, data: string, credentials?: string): Promise<number | undefined> {
+  const options = { ca: readFileSync(join(data, 'tls', 'cert.pem')), auth: credentials, agent: false }
+  const sent = request(new URL(users, url), options).end()
+  const [response] = await once(sent, 'response')
+  response.resume()
+  return response.statusCode
+}
+
+async function refusal(what: Launch): Promise<string> {
+  const { stdout, stderr, code } = await outcome(what)
+  assert.equal(stdout, '')
+  assert.match(stderr, /^[^\n]+\n$/)
+  assert.equal(code, 1)
+  return stderr.trim()
+}
+
+describe('start', () => {
+  test('prints where everything is, serves, and exits 0 on SIGTERM', async () => {
+    const data = newFolder()
+    const service = await start(data)
+    const printed = service.lines.join('\n')
+    for (const what of [service.url, 'admin', join(data, 'tls', 'cert.pem'), data])
+      assert.ok(printed.includes(what), what)
+    assert.equal(await statusOf(service.url, data), 401)
+    assert.equal(await service.end('SIGTERM'), 0)
+  })
+
+  test('a generated password is printed at the first start only, works, and is nowhere in the data folder', async () => {
+    const data = newFolder()
+    const first = await start(data)
+    const password = /Password\s+(\S+)/.exec(first.lines.join('\n'))?.[1]
+    assert.ok(password !== undefined)
+    assert.equal(await statusOf(first.url, data, `admin:${password}`), 200)
+    assert.equal(await first.end('SIGINT'), 0)
+    assert.ok(!readFileSync(join(data, 'world.sqlite')).includes(password))
+
+    const second = await start(data)
+    assert.doesNotMatch(second.lines.join('\n'), /Password/)
+    assert.equal(await statusOf(second.url, data, `admin:${password}`), 200)
+    await second.end('SIGTERM')
+  })
+
+  test('a given password works and is not printed', async () => {
+    const data = newFolder()
+    const password = 'Correct-horse-1'
+    const service = await start(data, { env: { HYPERPLANE_ADMIN_PASSWORD: password } })
+    assert.ok(!service.lines.join('\n').includes(password))
+    assert.equal(await statusOf(service.url, data, `admin:${password}`), 200)
+    await service.end('SIGTERM')
+  })
+
+  test('a password generated for a start that then fails is not lost', async () => {
+    const data = newFolder()
+    const holder = await start(newFolder())
+    const { port } = new URL(holder.url)
+    const failed = await outcome({ argv: ['--port', port, '--data', data] })
+    assert.match(
+      failed.stderr,
+      /^Port \d+ on 127\.0\.0\.1 is taken: stop what listens there, or choose another with --port [^\n]+\n$/,
+    )
+    assert.equal(failed.code, 1)
+    const password = /Password\s+(\S+)/.exec(failed.stdout)?.[1]
+
+    const service = await start(data)
+    assert.equal(await statusOf(service.url, data, `admin:${password}`), 200)
+    await Promise.all([service.end('SIGTERM'), holder.end('SIGTERM')])
+  })
+
+  test('a killed instance does not block the next start', async () => {
+    const data = newFolder()
+    const first = await start(data)
+    await first.end('SIGKILL')
+    const second = await start(data)
+    assert.equal(await second.end('SIGTERM'), 0)
+  })
+
+  test('--http serves without a certificate', async () => {
+    const service = await start(newFolder(), { argv: ['--http'] })
+    assert.match(service.url, /^http:/)
+    assert.doesNotMatch(service.lines.join('\n'), /Certificate/)
+    assert.equal((await fetch(new URL(users, service.url))).status, 401)
+    await service.end('SIGTERM')
+  })
+
+  test('--help and --version answer and exit 0', async () => {
+    const [help, version] = await Promise.all([outcome({ argv: ['--help'] }), outcome({ argv: ['--version'] })])
+    assert.match(help.stdout, /--master-key-file/)
+    assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
+    for (const { stderr, code } of [help, version]) assert.deepEqual({ stderr, code }, { stderr: '', code: 0 })
+  })
+})
+
+describe('refuses in one line and exits 1', () => {
+  test('an older Node', async () => {
+    const asOld = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.2'})"
+    assert.match(
+      await refusal({ nodeOptions: ['--import', asOld] }),
+      /^Hyperplane needs Node 24\.7 or newer and this is 20\.20\.2: run /,
+    )
+  })
+
+  test('an unknown option, a bad value, an unknown variable', async () => {
+    const [option, value, variable] = await Promise.all([
+      refusal({ argv: ['--prot', '1'] }),
+      refusal({ argv: ['--port', 'x'] }),
+      refusal({ env: { HYPERPLANE_PROT: '1' } }),
+    ])
+    assert.match(option, /unknown option '--prot'/)
+    assert.match(value, /--port is "x"/)
+    assert.match(variable, /HYPERPLANE_PROT is unknown/)
+  })
+
+  test('a folder that cannot be written', async () => {
+    const file = join(newFolder(), 'file')
+    writeFileSync(file, '')
+    assert.match(await refusal({ argv: ['--data', file] }), /cannot be written/)
+  })
+
+  test('a second instance on the same folder', async () => {
+    const data = newFolder()
+    const first = await start(data)
+    assert.match(await refusal({ argv: ['--port', '0', '--data', data] }), /is in use by another instance/)
+    assert.equal(await statusOf(first.url, data), 401)
+    await first.end('SIGTERM')
+  })
+
+  test('a missing and a wrong master key, and starts again with the right one', async () => {
+    const data = newFolder()
+    await (await start(data)).end('SIGTERM')
+    const keyFile = join(data, 'master.key')
+    const key = readFileSync(keyFile, 'utf8')
+
+    rmSync(keyFile)
+    assert.match(await refusal({ argv: ['--data', data] }), /The master key .+ is missing: put it back/)
+    writeFileSync(keyFile, Buffer.alloc(32, 1).toString('base64'))
+    assert.match(await refusal({ argv: ['--data', data] }), /is not the one that the data folder .+ was made with/)
+    writeFileSync(keyFile, key)
+    await (await start(data)).end('SIGTERM')
+  })
+
+  test('a damaged data file, and leaves it as it is', async () => {
+    const data = newFolder()
+    await (await start(data)).end('SIGTERM')
+    const file = join(data, 'world.sqlite')
+    const damaged = Buffer.alloc(8192, 'damaged')
+    writeFileSync(file, damaged)
+    assert.match(await refusal({ argv: ['--data', data] }), /world\.sqlite/)
+    assert.deepEqual(readFileSync(file), damaged)
+  })
+
+  test('a seed that cannot be read', async () => {
+    const seed = join(newFolder(), 'seed.yaml')
+    assert.match(await refusal({ argv: ['--data', newFolder(), '--seed', seed] }), /seed\.yaml/)
+    writeFileSync(seed, 'clusters:\n  - name: [\n')
+    assert.match(await refusal({ argv: ['--data', newFolder(), '--seed', seed] }), /seed\.yaml.*\b[23]\b/)
+  })
+})
