@@ -1,0 +1,262 @@
+/**
+ * The budget table, measured. Every figure that depends on the machine is a ratio to something measured in the same run:
+ * a bare node:https server, the store's own commits. Prints Markdown; `docs/benchmarks.md` holds a run.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, tmpdir, totalmem } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { contract } from '@hyperplane/contract'
+import { Category } from '@hyperplane/contract/platform/category'
+import { drawsFrom } from '../src/drivers/simulated/world.ts'
+import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import { tablesOf } from '../src/store/tables.ts'
+import { hostileRequests } from '../test/support/hostile.ts'
+import { Connection, load, requestBytes, type Target } from './load.ts'
+
+const quick = process.argv.includes('--quick')
+const password = 'Bench.Passw0rd!'
+const sourceFolder = resolve(import.meta.dirname, '../src')
+const work = mkdtempSync(join(tmpdir(), 'hyperplane-bench-'))
+const rows: string[] = []
+const seconds = quick ? 1 : 5
+
+const row = (what: string, budget: string, measured: string, met: boolean | undefined): void => {
+  const line = `| ${what} | ${budget} | ${measured} | ${met === undefined ? '-' : met ? 'met' : '**missed**'} |`
+  rows.push(line)
+  console.log(line)
+}
+const ms = (value: number): string => `${value < 10 ? value.toFixed(2) : Math.round(value)} ms`
+const mib = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MiB`
+
+interface Service {
+  readonly target: Target
+  readonly readyMilliseconds: number
+  memory(): number
+  stop(): Promise<void>
+}
+
+async function start(data: string, seed: string): Promise<Service> {
+  const began = performance.now()
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', join(sourceFolder, 'main.ts'), '--data', data, '--port', '0', '--seed', seed, '--rate-limits', 'off'],
+    { env: { ...process.env, HYPERPLANE_ADMIN_PASSWORD: password }, stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const url = await new Promise<string>((found, fail) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const match = /^Ready in .*(https:\S+)/.exec(line)
+      if (match !== null) found(match[1] as string)
+    })
+    child.once('exit', (code) => fail(new Error(`the service ended with ${code}`)))
+  })
+  const target = { host: '127.0.0.1', port: Number(new URL(url).port) }
+  const first = await Connection.open(target)
+  await first.send(requestBytes('GET', '/health/ready', password))
+  first.close()
+  return {
+    target,
+    readyMilliseconds: performance.now() - began,
+    memory: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024,
+    stop: () => ended(child),
+  }
+}
+
+const ended = (child: ChildProcess): Promise<void> =>
+  new Promise((done) => {
+    child.once('exit', () => done())
+    child.kill('SIGTERM')
+  })
+const pause = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds))
+const seedFile = (name: string, vms: number): string => {
+  const path = join(work, `${name}.yaml`)
+  writeFileSync(path, `inventory: demo\nvms: ${vms}\n`)
+  return path
+}
+
+async function call(connection: Connection, method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<any> {
+  const { status, body: text } = await connection.send(requestBytes(method, path, password, body, headers))
+  const parsed = text.length === 0 ? undefined : JSON.parse(text.toString())
+  if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text.toString().slice(0, 500)}`)
+  return parsed
+}
+
+async function startUps(): Promise<void> {
+  const empty = join(work, 'empty')
+  await (await start(empty, 'empty')).stop()
+  const again = await start(empty, 'empty')
+  row('start to first answer, empty world (later starts)', '< 1 s', ms(again.readyMilliseconds), again.readyMilliseconds < 1000)
+  await again.stop()
+
+  const demo = await start(join(work, 'demo'), 'demo')
+  await pause(2000)
+  row('idle memory, demo inventory', '< 120 MiB', mib(demo.memory()), demo.memory() < 120 * 1024 ** 2)
+  await demo.stop()
+}
+
+async function manyVms(count: number, memoryBudget: number, startBudget: number | undefined): Promise<void> {
+  const data = join(work, `vms-${count}`)
+  await (await start(data, seedFile(`vms-${count}`, count))).stop()
+  const service = await start(data, 'demo')
+  if (startBudget !== undefined) {
+    row(`start to first answer, ${count} VMs`, `< ${startBudget / 1000} s`, ms(service.readyMilliseconds), service.readyMilliseconds < startBudget)
+  }
+  await pause(1000)
+  const list = requestBytes('GET', '/api/vmm/v4.2/ahv/config/vms?$limit=50', password)
+  const measured = await load(service.target, 1, seconds, () => list)
+  row(`list of 50 VMs of ${count}, one connection`, '-', `p50 ${ms(measured.p50)}, p99 ${ms(measured.p99)}`, undefined)
+  row(`resident memory, ${count} VMs`, `<= ${memoryBudget} MiB`, mib(service.memory()), service.memory() <= memoryBudget * 1024 ** 2)
+  await service.stop()
+}
+
+async function overHttps(): Promise<void> {
+  const data = join(work, 'demo')
+  const service = await start(data, 'demo')
+  const connection = await Connection.open(service.target)
+  const created = await call(connection, 'POST', '/api/platform/v4.3/config/categories', { key: 'bench', value: 'get' })
+  const path = `/api/platform/v4.3/config/categories/${created.data.extId}`
+  const get = requestBytes('GET', path, password)
+  const sample = await connection.send(get)
+  writeFileSync(join(work, 'answer.json'), JSON.stringify({ headers: { 'content-type': 'application/json', etag: '"aaaaaaaaaaaaaaaaaaaaaaaaaaa"' }, body: sample.body.toString() }))
+  const bare = spawn(process.execPath, [join(import.meta.dirname, 'bare-server.ts'), join(data, 'tls/cert.pem'), join(data, 'tls/key.pem'), join(work, 'answer.json')], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const port = await new Promise<number>((found) => createInterface({ input: bare.stdout }).once('line', (line) => found(Number(line))))
+  // Side by side, in turns, so that both meet the same machine.
+  let own = 0
+  let theirs = 0
+  await load(service.target, 16, 1, () => get)
+  for (let turn = 0; turn < 3; turn++) {
+    theirs += (await load({ host: '127.0.0.1', port }, 16, seconds / 2, () => get)).perSecond
+    own += (await load(service.target, 16, seconds / 2, () => get)).perSecond
+  }
+  await ended(bare)
+  row('GET by id over HTTPS against a bare node:https server, 16 connections', '>= 60 %', `${Math.round((own / theirs) * 100)} % (${Math.round(own / 3)} of ${Math.round(theirs / 3)} a second)`, own / theirs >= 0.6)
+  const single = await load(service.target, 1, seconds, () => get)
+  row('GET by id, one connection', '-', `p50 ${ms(single.p50)}, p99 ${ms(single.p99)}`, undefined)
+
+  let number = 0
+  const creation = (): Buffer => requestBytes('POST', '/api/platform/v4.3/config/categories', password, { key: `bench-${number % 400}`, value: String(number++) })
+  const writes = await load(service.target, 64, seconds, creation)
+  const accepted = writes.statuses.get(201) ?? 0
+  const perSecond = (accepted / writes.requests) * writes.perSecond
+  const commits = await ownCommits()
+  row('durable mutations (createCategory), 64 connections', '>= 1,500 a second', `${Math.round(perSecond)} a second`, perSecond >= 1500)
+  row('the same against what the store commits alone', '>= 50 %', `${Math.round((perSecond / commits) * 100)} % (of ${Math.round(commits)} commits a second)`, perSecond / commits >= 0.5)
+
+  const begun = performance.now()
+  const payload = Array.from({ length: 500 }, (_, index) => ({ data: { key: 'bench-batch', value: String(index) } }))
+  const submitted = await call(connection, 'POST', '/api/platform/v4.3/operations/$actions/batch', { metadata: { action: 'CREATE', name: 'bench', uri: '/api/platform/v4.3/config/categories', chunkSize: 500 }, payload }, { 'SVC-Request-Id': crypto.randomUUID() })
+  await follow(connection, submitted.data.extId)
+  const batch = performance.now() - begun
+  row('batch of 500 creations', '< 1 s', ms(batch), batch < 1000)
+
+  const times: number[] = []
+  const cluster = (await call(connection, 'GET', '/api/clustermgmt/v4.2/config/clusters?$limit=1')).data[0].extId
+  for (let index = 0; index < (quick ? 20 : 200); index++) {
+    const at = performance.now()
+    const task = await call(connection, 'POST', '/api/volumes/v4.2/config/volume-groups', { name: `bench-${index}`, clusterReference: cluster }, { 'SVC-Request-Id': crypto.randomUUID() })
+    await follow(connection, task.data.extId)
+    times.push(performance.now() - at)
+  }
+  times.sort((a, b) => a - b)
+  row('create and follow a task (createVolumeGroup), one connection', '-', `p50 ${ms(times[times.length >> 1] as number)}, p99 ${ms(times[Math.floor(times.length * 0.99)] as number)}`, undefined)
+
+  const before = service.memory()
+  const hostile = hostileRequests(drawsFrom('bench'))
+  let slowest = 0
+  let errors = 0
+  const count = quick ? 5000 : 100_000
+  for (let index = 0; index < count; index++) {
+    const request = hostile.next().value
+    const at = performance.now()
+    const { status } = await connection.send(requestBytes(request.method, request.path, password, request.body, request.requestId === undefined ? {} : { 'SVC-Request-Id': request.requestId }))
+    slowest = Math.max(slowest, performance.now() - at)
+    if (status >= 500 && status !== 501) errors++
+  }
+  await pause(2000)
+  const grown = service.memory() - before
+  row(`${count} hostile requests: memory held more than before`, '< 64 MiB', mib(grown), grown < 64 * 1024 ** 2)
+  row('the same: slowest answer; server errors', '< 1 s; 0', `${ms(slowest)}; ${errors}`, slowest < 1000 && errors === 0)
+  connection.close()
+  await service.stop()
+}
+
+async function follow(connection: Connection, extId: string): Promise<void> {
+  for (;;) {
+    const task = (await call(connection, 'GET', `/api/platform/v4.3/config/tasks/${extId}`)).data
+    if (task.status === 'SUCCEEDED') return
+    if (task.status === 'FAILED' || task.status === 'CANCELED') throw new Error(JSON.stringify(task.errorMessages))
+  }
+}
+
+const tables = tablesOf([Category], contract.flatMap((namespace) => namespace.operations))
+const entity = (index: number) => ({
+  extId: crypto.randomUUID(),
+  tenantId: '00000000-0000-4000-8000-000000000000',
+  key: `key-${index % 1000}`,
+  value: `value-${index}`,
+  type: 'USER' as const,
+  description: `category ${index}`,
+})
+
+/** Single inserts, each waiting for its own durable commit, over the same file system. */
+async function ownCommits(): Promise<number> {
+  const store = openSqliteStore({ file: join(work, 'commits.sqlite'), tables, seal: (plain) => plain, durable: true })
+  const began = performance.now()
+  let count = 0
+  while (performance.now() - began < seconds * 1000) {
+    await store.transaction((transaction) => transaction.insert(Category, entity(count++)))
+  }
+  const perSecond = count / ((performance.now() - began) / 1000)
+  store.close()
+  return perSecond
+}
+
+/** Pages with a filter and an order on listed fields, straight from the store, as the list operation asks for them. */
+async function pages(count: number): Promise<void> {
+  const { checkFilter, checkOrderby, parseFilter, parseOrderby } = await import('../src/odata/index.ts')
+  const store = openSqliteStore({ file: join(work, `rows-${count}.sqlite`), tables, seal: (plain) => plain, durable: false })
+  for (let from = 0; from < count; from += 10_000) {
+    await store.transaction(async (transaction) => {
+      for (let index = from; index < from + 10_000; index++) await transaction.insert(Category, entity(index))
+    })
+  }
+  const rules = { fields: ['key', 'value', 'type'], schema: Category.schema }
+  const times: number[] = []
+  for (let turn = 0; turn < (quick ? 50 : 500); turn++) {
+    const filter = checkFilter(parseFilter(`key eq 'key-${turn % 1000}'`), rules)
+    const orderby = checkOrderby(parseOrderby('value desc'), { fields: ['key', 'value'], schema: Category.schema })
+    const began = performance.now()
+    const page = await store.page(Category, { filter, orderby, limit: 50, offset: 0 })
+    times.push(performance.now() - began)
+    if (page.total !== count / 1000) throw new Error(`wrong total ${page.total}`)
+  }
+  times.sort((a, b) => a - b)
+  const p99 = times[Math.floor(times.length * 0.99)] as number
+  row(`list page of 50 with filter and order on listed fields, ${count.toLocaleString('en')} rows`, 'p99 < 20 ms', `p50 ${ms(times[times.length >> 1] as number)}, p99 ${ms(p99)}`, p99 < 20)
+  const unfiltered: number[] = []
+  for (let turn = 0; turn < 20; turn++) {
+    const began = performance.now()
+    await store.page(Category, { limit: 50, offset: 0 })
+    unfiltered.push(performance.now() - began)
+  }
+  unfiltered.sort((a, b) => a - b)
+  row(`first page without a filter, exact total, ${count.toLocaleString('en')} rows`, '-', `p50 ${ms(unfiltered[10] as number)}`, undefined)
+  store.close()
+}
+
+try {
+  console.log(`Machine: ${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 1024 ** 3)} GiB, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}\n`)
+  console.log('| What | Budget | Measured | |\n|---|---|---|---|')
+  await startUps()
+  await overHttps()
+  await pages(100_000)
+  if (!quick) await pages(1_000_000)
+  await manyVms(10_000, 200, 2000)
+  if (!quick) await manyVms(100_000, 600, undefined)
+  row('fork / reset of a world with 1,000 VMs', '< 100 ms / < 50 ms', 'not built yet', undefined)
+  const missed = rows.filter((line) => line.includes('**missed**')).length
+  console.log(`\n${missed} of ${rows.length} rows missed their budget.`)
+} finally {
+  rmSync(work, { recursive: true, force: true })
+}

@@ -1,0 +1,101 @@
+/** A light load generator: raw requests over TLS sockets, so that what is measured is the server. */
+import { connect, type TLSSocket } from 'node:tls'
+
+export interface Target {
+  readonly host: string
+  readonly port: number
+}
+
+export interface Measured {
+  readonly requests: number
+  readonly perSecond: number
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+  readonly statuses: ReadonlyMap<number, number>
+}
+
+/** Answers of one connection, one after another. */
+export class Connection {
+  readonly #socket: TLSSocket
+  #buffer: Buffer = Buffer.alloc(0)
+  #waiting: ((answer: { status: number; body: Buffer }) => void) | undefined
+
+  private constructor(socket: TLSSocket) {
+    this.#socket = socket
+    socket.on('data', (chunk) => {
+      this.#buffer = this.#buffer.length === 0 ? chunk : Buffer.concat([this.#buffer, chunk])
+      this.#deliver()
+    })
+    socket.on('error', () => this.#waiting?.({ status: 0, body: Buffer.alloc(0) }))
+  }
+
+  static open(target: Target): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: target.host, port: target.port, rejectUnauthorized: false }, () => resolve(new Connection(socket)))
+      socket.setNoDelay(true)
+      socket.once('error', reject)
+    })
+  }
+
+  send(request: Buffer): Promise<{ status: number; body: Buffer }> {
+    return new Promise((resolve) => {
+      this.#waiting = resolve
+      this.#socket.write(request)
+    })
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  #deliver(): void {
+    const end = this.#buffer.indexOf('\r\n\r\n')
+    if (end < 0) return
+    const head = this.#buffer.toString('latin1', 0, end)
+    const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
+    if (this.#buffer.length < end + 4 + length) return
+    const body = this.#buffer.subarray(end + 4, end + 4 + length)
+    this.#buffer = this.#buffer.subarray(end + 4 + length)
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    waiting?.({ status: Number(head.slice(9, 12)), body })
+  }
+}
+
+/** Bytes of a request with Basic credentials. */
+export function requestBytes(method: string, path: string, password: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Buffer {
+  const content = body === undefined ? '' : JSON.stringify(body)
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    'Host: localhost',
+    `Authorization: Basic ${Buffer.from(`admin:${password}`).toString('base64')}`,
+    ...(body === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(content)}`]),
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ]
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${content}`)
+}
+
+/** Keeps `connections` busy for `seconds`; `next` makes each request. */
+export async function load(target: Target, connections: number, seconds: number, next: () => Buffer): Promise<Measured> {
+  const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(target)))
+  const times: number[] = []
+  const statuses = new Map<number, number>()
+  const began = performance.now()
+  const until = began + seconds * 1000
+  await Promise.all(
+    open.map(async (connection) => {
+      while (performance.now() < until) {
+        const start = performance.now()
+        const { status } = await connection.send(next())
+        times.push(performance.now() - start)
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      }
+    }),
+  )
+  const elapsed = (performance.now() - began) / 1000
+  for (const connection of open) connection.close()
+  times.sort((a, b) => a - b)
+  const at = (share: number): number => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
+  return { requests: times.length, perSecond: times.length / elapsed, p50: at(0.5), p95: at(0.95), p99: at(0.99), statuses }
+}
