@@ -34,7 +34,9 @@ import { Fact, type FactStore, factsIn, openSimulatedWorld, type SimulatedWorld 
 import { loadCertificate } from './http/certificate.ts'
 import { createEnvelopeWriter } from './http/envelope.ts'
 import { createPages } from './http/pages.ts'
+import { canonicalNames } from './http/profiles/names.ts'
 import { createApiServer } from './http/server.ts'
+import { readSeed } from './seed-file.ts'
 import { StartRefusal } from './start-refusal.ts'
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
 import { type Store, StoreRefusal } from './store/store.ts'
@@ -68,7 +70,10 @@ export interface AppOptions {
 
 /** @throws StartRefusal with cause and remedy in one line */
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
-  const log = pino({ level: options.logLevel ?? 'warn', redact: ['authorization', 'apiKey', 'password', '*.authorization'] }, pino.destination(2))
+  const log = pino(
+    { level: options.logLevel ?? 'warn', redact: ['authorization', 'apiKey', 'password', '*.authorization'] },
+    pino.destination(2),
+  )
   const folder = openDataFolder(config.data)
   try {
     return await open(config, options, folder, log)
@@ -78,9 +83,16 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
   }
 }
 
-async function open(config: Config, options: AppOptions, folder: ReturnType<typeof openDataFolder>, log: pino.Logger): Promise<App> {
+async function open(
+  config: Config,
+  options: AppOptions,
+  folder: ReturnType<typeof openDataFolder>,
+  log: pino.Logger,
+): Promise<App> {
   const file = join(config.data, 'world.sqlite')
   const isNew = !existsSync(file)
+  // Before anything is written: a refused seed leaves a new folder new.
+  const plan = isNew ? readSeed(config.seed) : undefined
   const masterKey = readMasterKey(folder, config.masterKeyFile, isNew)
 
   const resources = [...new Set(contract.flatMap((namespace) => namespace.resources)), ...coreRecords, Fact]
@@ -95,7 +107,10 @@ async function open(config: Config, options: AppOptions, folder: ReturnType<type
   const keyCheck = store.meta('key.check')
   if (keyCheck !== undefined && !checkKey(masterKey.key, keyCheck)) throw wrongMasterKey(folder, masterKey)
   try {
-    sealer = createSealer(masterKey.key, { load: () => store.meta('key.data'), save: (text) => store.setMeta('key.data', text) })
+    sealer = createSealer(masterKey.key, {
+      load: () => store.meta('key.data'),
+      save: (text) => store.setMeta('key.data', text),
+    })
   } catch (error) {
     throw error instanceof WrongMasterKey ? wrongMasterKey(folder, masterKey) : error
   }
@@ -115,10 +130,14 @@ async function open(config: Config, options: AppOptions, folder: ReturnType<type
   const kinds = createKinds(contract)
   const router = createRouter(contract, { loose: config.versions === 'loose' })
   const tags = createEntityTags(meta('tag.salt', () => randomBytes(24).toString('base64url')))
-  const world = await openSimulatedWorld(durableFacts(store), clock, meta('world.seed', () => (config.seed === 'demo' ? 'demo' : randomUUID())))
+  const world = await openSimulatedWorld(
+    durableFacts(store),
+    clock,
+    meta('world.seed', () => (config.seed === 'demo' ? 'demo' : randomUUID())),
+  )
   const filesFolder = join(config.data, 'world')
   mkdirSync(filesFolder, { recursive: true, mode: 0o700 })
-  const drivers = createSimulatedDrivers(world, { folder: filesFolder })
+  const drivers = createSimulatedDrivers(world, { folder: filesFolder, durations: config.durations })
 
   const parts = collectDomains()
   const access = createAccessControl({ store, kinds, clock })
@@ -127,6 +146,7 @@ async function open(config: Config, options: AppOptions, folder: ReturnType<type
       throw new Error('the pipeline is not ready')
     },
     router,
+    names: canonicalNames,
     runner: undefined as never,
     tags,
     access,
@@ -164,6 +184,7 @@ async function open(config: Config, options: AppOptions, folder: ReturnType<type
     world: worldContext,
     store,
     router,
+    names: canonicalNames,
     kinds,
     authenticator,
     access,
@@ -188,17 +209,34 @@ async function open(config: Config, options: AppOptions, folder: ReturnType<type
     const password = config.adminPassword ?? generatedPassword()
     if (config.adminPassword === undefined) banner.push(`Password     ${password}   (shown once; kept only as a hash)`)
     const adminPasswordHash = await hashPassword(password)
-    await seedWorld({ seed: config.seed, store, world, drivers, clock, ids, tenantId, adminPasswordHash, tier: config.tier, version: packageJson.version, folder: filesFolder })
+    await seedWorld({
+      seed: config.seed,
+      store,
+      world,
+      drivers,
+      clock,
+      ids,
+      tenantId,
+      adminPasswordHash,
+      tier: config.tier,
+      version: packageJson.version,
+      folder: filesFolder,
+    })
     store.setMeta('seeded', formatTime(real.now()))
   }
   await runner.recover()
   const stopSchedules = startSchedules(parts.schedules, { ...worldContext, store, runner }, clock, log)
 
-  const pages = createPages({ contract, isReady: () => !closing })
+  const pages = createPages({
+    contract,
+    isReady: () => !closing,
+    version: packageJson.version,
+    runningTasks: () => runner.size(),
+  })
   const server = createApiServer({
     host: config.host,
     port: config.port,
-    ...(config.http ? {} : { tls: loadCertificate(config, new Date(real.now())) }),
+    ...(config.http ? {} : { tls: await loadCertificate(config, new Date(real.now())) }),
     names: config.names,
     publicUrl: config.publicUrl,
     dispatch,
@@ -227,6 +265,7 @@ async function open(config: Config, options: AppOptions, folder: ReturnType<type
       if (closing) return
       closing = true
       stopSchedules()
+      pages.close()
       if (listening) await server.close()
       await runner.stop(4000)
       clock.close()

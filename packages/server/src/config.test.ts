@@ -123,7 +123,11 @@ describe('values', () => {
     [['--config', 'absent.yaml'], /absent\.yaml cannot be read \(ENOENT\)/],
   ]
   for (const [argv, expected] of refused) {
-    test(`refuses ${argv.join(' ')}`, () => assert.match(refusal(() => readConfig(argv, {}, cwd)), expected))
+    test(`refuses ${argv.join(' ')}`, () =>
+      assert.match(
+        refusal(() => readConfig(argv, {}, cwd)),
+        expected,
+      ))
   }
 })
 
@@ -137,7 +141,11 @@ describe('environment', () => {
     [{ HYPERPLANE_ADMIN_PASSWORD: '' }, /HYPERPLANE_ADMIN_PASSWORD is empty/],
   ]
   for (const [env, expected] of refused) {
-    test(`refuses ${JSON.stringify(env)}`, () => assert.match(refusal(() => readConfig([], env, cwd)), expected))
+    test(`refuses ${JSON.stringify(env)}`, () =>
+      assert.match(
+        refusal(() => readConfig([], env, cwd)),
+        expected,
+      ))
   }
 })
 
@@ -155,7 +163,11 @@ describe('file', () => {
     ['config: other.yaml\n', /config is unknown/],
   ]
   for (const [yaml, expected] of refused) {
-    test(`refuses ${JSON.stringify(yaml)}`, () => assert.match(refusal(() => readYaml(yaml)), expected))
+    test(`refuses ${JSON.stringify(yaml)}`, () =>
+      assert.match(
+        refusal(() => readYaml(yaml)),
+        expected,
+      ))
   }
 })
 
@@ -190,7 +202,12 @@ test('--help and --version answer instead of starting, whatever the environment 
   }
   assert.match(textOf(['--version']), /^\d+\.\d+\.\d+\n$/)
   const help = textOf(['--help'])
-  for (const word of ['--rate-limits <on|report|off>', '--master-key-file <FILE>', '(default: 9440)', 'hyperplane.yaml']) {
+  for (const word of [
+    '--rate-limits <on|report|off>',
+    '--master-key-file <FILE>',
+    '(default: 9440)',
+    'hyperplane.yaml',
+  ]) {
     assert.ok(help.includes(word), word)
   }
 })

@@ -15,6 +15,9 @@ async function start(): Promise<void> {
   // Programs that the service starts have no use for it.
   delete process.env['HYPERPLANE_ADMIN_PASSWORD']
 
+  // What Node makes of the sources is kept beside the data: later starts read it instead of making it again.
+  const { enableCompileCache } = await import('node:module')
+  enableCompileCache(`${config.data}/cache`)
   const { createApp } = await import('./app.ts')
   const { certificatePath } = await import('./http/certificate.ts')
   const opening = createApp(config)
@@ -48,7 +51,10 @@ function stop(opening: Promise<{ close(): Promise<void> }>): void {
   if (stopped) return
   stopped = true
   setTimeout(() => process.exit(0), drainMillis)
-  opening.then((app) => app.close()).then(() => process.exit(0), refuse)
+  opening.then(
+    (app) => app.close().then(() => process.exit(0), refuse),
+    () => {}, // start() tells of it
+  )
 }
 
 function refusalToListen(error: unknown, host: string, port: number): unknown {

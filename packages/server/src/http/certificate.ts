@@ -32,7 +32,7 @@ export function certificatePath(settings: CertificateSettings): string {
  * @param now real time
  * @throws StartRefusal when given files cannot be read or do not belong together
  */
-export function loadCertificate(settings: CertificateSettings, now: Date): ServerCertificate {
+export async function loadCertificate(settings: CertificateSettings, now: Date): Promise<ServerCertificate> {
   const { tlsCert, tlsKey } = settings
   if (tlsCert !== undefined && tlsKey !== undefined) return loadGiven(tlsCert, tlsKey)
 
@@ -42,7 +42,7 @@ export function loadCertificate(settings: CertificateSettings, now: Date): Serve
   const kept = loadKept(certPath, keyPath, names, now)
   if (kept !== undefined) return kept
 
-  const made = makeSelfSigned(names, now)
+  const made = await makeSelfSigned(names, now)
   try {
     mkdirSync(join(settings.data, 'tls'), { recursive: true, mode: 0o700 })
     // A crash between the two leaves a pair that does not match, which the next start replaces.

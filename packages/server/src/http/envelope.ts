@@ -1,6 +1,6 @@
 /** A reply or a refusal -> status, headers and the JSON envelope of the request's profile. Source: conventions 2.3, 11. */
 import { STATUS_CODES } from 'node:http'
-import type { Namespace, Operation } from '@hyperplane/contract'
+import type { AnySchema, Namespace, Operation } from '@hyperplane/contract'
 import { ApiResponseMetadata, errorResponseOf } from '@hyperplane/contract/envelope'
 import { ApiError, ShapeRefusal } from '../core/api-error.ts'
 import type { RefusedRequest } from '../core/pipeline.ts'
@@ -80,7 +80,7 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
     const using = renderSettings(asked, operation.namespace, reply.version)
     const links = linksOf(reply, operation, asked, settings.namespaces)
     const metadata = metadataOf(reply, links, false, operation.paged)
-    const answer = operation.answer
+    const answer = expandedAnswer(operation, settings.namespaces)
     const withLinks = answer?.type === 'list' ? (reply.data as unknown[])?.map((item) => linked(item, operation, reply, settings)) : linked(reply.data, operation, reply, settings)
     let data: unknown = reply.data === undefined || answer === undefined ? undefined : render(answer, withLinks, using)
     const isEmptyList = Array.isArray(data) && data.length === 0
@@ -181,9 +181,44 @@ function linked(item: any, operation: Operation, reply: Reply, settings: Envelop
   const getter = getterOf(operation, settings.namespaces)
   if (getter === undefined) return item
   const path = getter.path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    name === resource.parent?.param ? String(item[resource.parent.field] ?? '') : item.extId,
+    name === resource.parent?.param ? String(resource.parent.field.split('/').reduce((at: any, step) => at?.[step], item) ?? '') : item.extId,
   )
   return { ...item, links: [{ href: `/${operation.namespace}/${reply.version}${path}`, rel: 'self' }] }
+}
+
+/** Shape of the answer, with the properties that `$expand` adds. */
+function expandedAnswer(operation: Operation, namespaces: ReadonlyMap<string, Namespace>): Operation['answer'] {
+  const answer = operation.answer
+  const item = answer?.type === 'list' ? answer.items : answer
+  if (operation.expand === undefined || item?.type !== 'object') return answer
+  let known = expandedAnswers.get(operation)
+  if (known === undefined) {
+    const added: Record<string, AnySchema> = {}
+    for (const [name, expansion] of Object.entries(operation.expand)) {
+      const property = expansion.into ?? name
+      const shape = expansion.shape ?? resourceOf(expansion.kind, namespaces)?.schema
+      if (shape === undefined || item.fields[property] !== undefined) continue
+      added[property] = crossesList(item, expansion.by) ? { type: 'list', items: shape } : shape
+    }
+    const shown = { ...item, fields: { ...item.fields, ...added } }
+    known = answer?.type === 'list' ? { ...answer, items: shown } : shown
+    expandedAnswers.set(operation, known)
+  }
+  return known
+}
+const expandedAnswers = new WeakMap<Operation, AnySchema>()
+
+const resourceOf = (kind: string | undefined, namespaces: ReadonlyMap<string, Namespace>) =>
+  [...namespaces.values()].flatMap((namespace) => namespace.resources).find((resource) => resource.kind === kind)
+
+/** A path that leads through a collection names several entities. */
+function crossesList(schema: AnySchema, path: string | undefined): boolean {
+  let at: AnySchema | undefined = schema
+  for (const name of path?.split('/') ?? []) {
+    if (at?.type === 'list') return true
+    at = at?.type === 'object' ? at.fields[name] : undefined
+  }
+  return at?.type === 'list'
 }
 
 const getters = new WeakMap<object, Operation | null>()

@@ -3,12 +3,15 @@
  * unmodified public clients speak. Every difference in names stands in this file. Source: conventions 2.
  */
 
+import type { CanonicalNames } from '../../core/ports.ts'
+
 export type Profile = 'spec' | 'public'
 
 export const requestIdHeader = { spec: 'SVC-Request-Id', public: 'NTNX-Request-Id' } as const
 export const apiKeyHeader = { spec: 'X-SVC-Api-Key', public: 'X-ntnx-api-key' } as const
 
 const taskPrefix = 'ZXJnb24='
+const bareUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Rewrites of a path segment, by where it stands. */
 const groups = [
@@ -44,7 +47,9 @@ export function pathIn(profile: Profile, path: string): string {
     if (segments[1] === group.namespace && segments[3] === group.spec) segments[3] = group.public
   }
   const tasks = segments.indexOf('tasks')
-  if (tasks === 4 && segments[1] === 'prism' && segments[5] !== undefined) segments[5] = `${taskPrefix}:${segments[5]}`
+  const id = segments[5]
+  // A request's own path, shown as its link, has the prefix already.
+  if (tasks === 4 && segments[1] === 'prism' && id !== undefined && bareUuid.test(id)) segments[5] = `${taskPrefix}:${id}`
   return segments.join('/')
 }
 
@@ -91,6 +96,16 @@ const specNames = new Map(systemNames.map(([spec, public_]) => [public_, spec]))
 
 export const systemNameIn = (profile: Profile, name: string): string => (profile === 'spec' ? name : (publicNames.get(name) ?? name))
 export const canonicalSystemName = (name: string): string => specNames.get(name) ?? name
+
+/** What core asks of the profiles. */
+export const canonicalNames: CanonicalNames = {
+  path: (path) => canonicalPath(path).path,
+  taskId: canonicalTaskId,
+  text(vocabulary, text) {
+    if (vocabulary === 'rel') return canonicalRel(text)
+    return vocabulary === 'systemName' ? canonicalSystemName(text) : text
+  },
+}
 
 /** Which profile a request asks for; first match wins (conventions 2.1). */
 export function profileOf(request: {
