@@ -210,7 +210,7 @@ async function open(
     if (config.adminPassword === undefined) banner.push(`Password     ${password}   (shown once; kept only as a hash)`)
     const adminPasswordHash = await hashPassword(password)
     await seedWorld({
-      seed: config.seed,
+      plan: plan ?? readSeed(config.seed),
       store,
       world,
       drivers,
