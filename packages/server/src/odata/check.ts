@@ -53,7 +53,7 @@ export function checkFilter(filter: Filter, rules: FilterRules): TypedFilter {
 
 export function checkOrderby(orderby: Orderby, rules: FieldRules): readonly TypedOrderby[] {
   return orderby.map(({ path, descending }) => ({
-    field: plainField(path, { option: '$orderby', ...rules }),
+    field: orderField(path, { option: '$orderby', ...rules }),
     descending,
   }))
 }
@@ -80,25 +80,44 @@ export function checkApply(
   return {
     filter:
       apply.filter === undefined ? and() : checkFilter(apply.filter, { ...rules, fields: rules.filterFields, option }),
-    groupby: apply.groupby.map((path) => plainField(path, { ...rules, option })),
+    groupby: apply.groupby.map((path) => groupField(path, { ...rules, option })),
   }
 }
 
-/** A field that has one comparable value per entity. */
-function plainField(path: Path, rules: FieldRules & { readonly option: string }): Field {
+/** Through a collection, an order goes by its first element. */
+function orderField(path: Path, rules: PlainRules): Field {
+  const { hops, type } = listedPath(path, rules)
+  if (type === 'opaque') throw noValue(path, rules)
+  return { kind: 'field', from: 0, names: hops.flatMap((hop, index) => (index === 0 ? hop : ['0', ...hop])), type }
+}
+
+/** A collection of plain values is a value of its own: clusters with the same functions are one group. */
+function groupField(path: Path, rules: PlainRules): Field {
+  const { hops, type } = listedPath(path, rules)
+  const [names = [], ...elements] = hops
+  if (type === 'opaque' || elements.some((hop) => hop.length > 0)) throw noValue(path, rules)
+  return { kind: 'field', from: 0, names, type: elements.length === 0 ? type : 'opaque' }
+}
+
+type PlainRules = FieldRules & { readonly option: string }
+
+function listedPath(path: Path, rules: PlainRules): ResolvedPath {
   const written = path.names.join('/')
   const resolved = rules.fields.includes(written) ? resolveNames(rules.schema, path.names) : undefined
   if (resolved === undefined) throw unlisted(rules.option, written, path.position, rules.fields)
-  if (resolved.hops.length > 1 || resolved.type === 'opaque') {
-    throw new ODataFault({
-      option: rules.option,
-      position: path.position,
-      found: quoted(written),
-      expected: 'a field with one value',
-      message: `${quoted(written)} has no single value to go by`,
-    })
-  }
-  return follow(resolved, 0, 0).field
+  return resolved
+}
+
+function noValue(path: Path, { option }: PlainRules): ODataFault {
+  const written = quoted(path.names.join('/'))
+  const message = `${written} has no single value to go by`
+  return new ODataFault({
+    option,
+    position: path.position,
+    found: written,
+    expected: 'a field with one value',
+    message,
+  })
 }
 
 interface Variable {

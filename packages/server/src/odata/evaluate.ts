@@ -119,29 +119,44 @@ export function sortBy(orderby: readonly TypedOrderby[]): (left: unknown, right:
   }
 }
 
-/** The distinct combinations of these fields, in their order, as documents that hold nothing else. */
+/**
+ * The distinct combinations of these fields, in their order, as documents that hold nothing else. Collections are
+ * compared element by element; an empty one is absent.
+ */
 export function groupDocuments(groupby: readonly Field[], documents: Iterable<unknown>): Record<string, unknown>[] {
-  const groups = new Map<string, Record<string, unknown>>()
+  const groups = new Map<string, readonly List[]>()
   for (const document of documents) {
-    const values = groupby.map((field) => fieldValue(field, [document]))
-    const key = JSON.stringify(values)
-    if (!groups.has(key)) groups.set(key, documentOf(groupby, values))
+    const values = groupby.map((field) => [fieldValue(field, [document]) ?? []].flat())
+    groups.set(JSON.stringify(values), values)
   }
-  return [...groups.values()].sort(sortBy(groupby.map((field) => ({ field, descending: false }))))
+  const ordered = [...groups.values()].sort((left, right) => firstDifference(left, right, compareLists))
+  return ordered.map((values) => documentOf(groupby, values))
 }
 
-/** A document with these values at these fields; null is left out. */
-function documentOf(fields: readonly Field[], values: readonly (Scalar | null)[]): Record<string, unknown> {
+/** A value as the list that holds it, nothing as an empty one. */
+type List = readonly (Scalar | null)[]
+
+function documentOf(fields: readonly Field[], values: readonly List[]): Record<string, unknown> {
   const document: Record<string, unknown> = {}
-  fields.forEach((field, index) => {
-    const value = values[index] ?? null
-    const last = field.names.at(-1)
-    if (value === null || last === undefined) return
+  fields.forEach(({ names, type }, index) => {
+    const value = values[index] ?? []
+    const last = names.at(-1)
+    if (value.length === 0 || last === undefined) return
     let at = document
-    for (const name of field.names.slice(0, -1)) at = (at[name] ??= {}) as Record<string, unknown>
-    at[last] = value
+    for (const name of names.slice(0, -1)) at = (at[name] ??= {}) as Record<string, unknown>
+    at[last] = type === 'opaque' ? value : value[0]
   })
   return document
+}
+
+const compareLists = (left: List, right: List): number => firstDifference(left, right, compareNullable)
+
+function firstDifference<T>(left: readonly T[], right: readonly T[], compare: (left: T, right: T) => number): number {
+  for (let index = 0; index < Math.min(left.length, right.length); index += 1) {
+    const order = compare(left[index] as T, right[index] as T)
+    if (order !== 0) return order
+  }
+  return left.length - right.length
 }
 
 function compareNullable(left: Scalar | null, right: Scalar | null): number {

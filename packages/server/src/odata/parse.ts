@@ -30,6 +30,8 @@ export const limits = {
   nodes: 300,
   /** Open parentheses, of groups, functions and lambdas together. */
   depth: 20,
+  /** Of one path. */
+  names: 20,
   lambdas: 2,
   literalsOfIn: 200,
   orderbyKeys: 5,
@@ -238,7 +240,11 @@ class Parser {
   #path(first: Token): Path {
     this.#count(first)
     const names = [this.#nameOf(first)]
-    while (this.#takeSymbol('/')) names.push(this.#takeName('a field').source)
+    while (this.#takeSymbol('/')) {
+      const token = this.#takeName('a field')
+      names.push(token.source)
+      if (names.length > limits.names) throw this.#tooMany(token, `${limits.names} names in a path`)
+    }
     const { position } = first
     if (!this.#variables.includes(first.source)) return { kind: 'path', names, position }
     return { kind: 'path', variable: first.source, names: names.slice(1), position }
@@ -376,6 +382,7 @@ class Parser {
   /** Refuses the words that OData gives a meaning and this subset does not. */
   #nameOf(token: Token): string {
     const name = token.source
+    if (/^(?:and|or|not)$/i.test(name)) throw this.#tokens.fault(token, 'a field')
     if (name.startsWith('$')) throw this.#tokens.fault(token, 'a field', `${quoted(name)} is not supported here`)
     if (name.startsWith('@')) {
       throw this.#tokens.fault(token, 'a field', `parameter aliases (${quoted(name)}) are not supported`)

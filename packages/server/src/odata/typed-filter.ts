@@ -11,7 +11,7 @@ export interface Field {
   readonly kind: 'field'
   /** 0: a field of the entity; n: of the element that the nth enclosing quantifier, counted from outside, stands at. */
   readonly from: number
-  /** Crosses no collection. Empty for the element itself. */
+  /** Crosses no collection, but may name an element of one by its index. Empty for the element itself. */
   readonly names: readonly string[]
   readonly type: FieldType
 }
@@ -52,7 +52,8 @@ export const and = (...terms: readonly TypedFilter[]): TypedFilter => junction('
 export const or = (...terms: readonly TypedFilter[]): TypedFilter => junction('or', terms)
 
 export function not(term: TypedFilter): TypedFilter {
-  return term.kind === 'constant' ? { kind: 'constant', value: !term.value } : { kind: 'not', term }
+  if (term.kind === 'constant') return term.value ? never : always
+  return { kind: 'not', term }
 }
 
 /** The field, or any element of the collection that the path crosses, has this value. */
@@ -109,13 +110,54 @@ function some(path: ResolvedPath, condition: (field: Field) => TypedFilter): Typ
 }
 
 function junction(kind: 'and' | 'or', given: readonly TypedFilter[]): TypedFilter {
-  const [neutral, deciding] = kind === 'and' ? [true, false] : [false, true]
+  const [neutral, deciding] = kind === 'and' ? [always, never] : [never, always]
   const terms: TypedFilter[] = []
   for (const term of given) {
     if (term.kind === kind) terms.push(...term.terms)
     else if (term.kind !== 'constant') terms.push(term)
-    else if (term.value === deciding) return term
+    else if (term.value === (deciding === always)) return deciding
   }
-  if (terms.length < 2) return terms[0] ?? { kind: 'constant', value: neutral }
-  return { kind, terms }
+  const kept = kind === 'or' ? mergeAlternatives(terms) : terms
+  if (kept.length < 2) return kept[0] ?? neutral
+  return { kind, terms: kept }
+}
+
+/**
+ * Alternatives about one field become one `in`, those about one collection one `any`. Access scopes have thousands, and
+ * a store would walk the collection once for each.
+ */
+function mergeAlternatives(terms: readonly TypedFilter[]): readonly TypedFilter[] {
+  const groups = new Map<unknown, TypedFilter[]>()
+  for (const term of terms) {
+    const key = subjectOf(term)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [term])
+    else group.push(term)
+  }
+  return groups.size === terms.length ? terms : [...groups.values()].map(mergeGroup)
+}
+
+/** Equal for terms that can be merged. */
+function subjectOf(term: TypedFilter): unknown {
+  if (term.kind === 'in') return JSON.stringify(term.value)
+  if (term.kind === 'compare' && term.operator === 'eq' && term.right.kind === 'literal')
+    return JSON.stringify(term.left)
+  if (term.kind === 'quantified' && term.quantifier === 'any' && term.body !== undefined) {
+    return JSON.stringify([term.from, term.names])
+  }
+  return term
+}
+
+function mergeGroup(group: readonly TypedFilter[]): TypedFilter {
+  const [first] = group as [TypedFilter]
+  if (group.length === 1) return first
+  if (first.kind === 'quantified') {
+    return { ...first, body: or(...group.flatMap((term) => (term.kind === 'quantified' ? (term.body ?? []) : []))) }
+  }
+  const value = first.kind === 'in' ? first.value : (first as TypedFilter & { kind: 'compare' }).left
+  const literals = group.flatMap((term) => {
+    if (term.kind === 'in') return term.literals
+    return term.kind === 'compare' && term.right.kind === 'literal' ? [term.right.value] : []
+  })
+  return { kind: 'in', value, literals: [...new Set(literals)] }
 }

@@ -31,12 +31,6 @@ export function compileOrderby(
   return { terms: keys.map((key) => key.sql), parameters: keys.flatMap((key) => key.parameters) }
 }
 
-/** Values of fields, for SELECT DISTINCT and GROUP BY. */
-export const compileFields = (fields: readonly Field[], target: QueryTarget): readonly string[] => {
-  const compiler = new QueryCompiler(target)
-  return fields.map((field) => textOf(compiler.field(field), target.dialect.placeholder).sql)
-}
-
 const comparisons: { readonly [operator in Exclude<ComparisonOperator, 'eq' | 'ne'>]: Sql } = {
   gt: raw('>'),
   ge: raw('>='),

@@ -17,6 +17,8 @@ export interface Query {
   readonly filter?: TypedFilter
   /** A second condition that every row must meet: what the caller may see. */
   readonly scope?: TypedFilter
+  /** Only rows that name this entity by a declared reference. */
+  readonly refersTo?: { readonly kind: string; readonly extId: string }
   readonly orderby?: readonly TypedOrderby[]
   readonly newestFirst?: boolean
   readonly offset?: number
@@ -65,8 +67,13 @@ export interface Reader {
   countWalk(kind: AnyResource, walk: Walk): Promise<number>
   /** Also finds rows that are not published yet. */
   pending<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined>
-  /** Who names this entity; published and pending rows alike. */
-  referrers(kind: string, extId: string, limit?: number): Promise<readonly Referrer[]>
+  /** Who names this entity, by kind and id; published and pending rows alike unless told otherwise. */
+  referrers(
+    kind: string,
+    extId: string,
+    limit?: number,
+    options?: { from?: string; publishedOnly?: boolean },
+  ): Promise<readonly Referrer[]>
   referrerCounts(
     kind: string,
     extId: string,

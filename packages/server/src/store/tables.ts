@@ -47,14 +47,15 @@ export function tablesOf(resources: readonly Resource[], operations: readonly Op
       paths.add(path)
     if (operation.own !== undefined) paths.add(operation.own)
   }
+  const kinds = new Set<string | undefined>(resources.map((resource) => resource.objectType))
   const tables = new Map<string, Table>()
   for (const resource of resources) {
-    if (resource.derived !== true) tables.set(resource.kind, tableOf(resource, listed.get(resource.kind) ?? new Set()))
+    if (resource.derived !== true) tables.set(resource.kind, tableOf(resource, listed.get(resource.kind) ?? new Set(), kinds))
   }
   return tables
 }
 
-function tableOf(resource: Resource, listed: ReadonlySet<string>): Table {
+function tableOf(resource: Resource, listed: ReadonlySet<string>, kinds: ReadonlySet<string | undefined>): Table {
   const wanted = new Set<string>([...listed, ...resource.indexed])
   for (const path of Object.values(resource.iam?.attributes ?? {})) wanted.add(path)
   if (resource.parent !== undefined) wanted.add(resource.parent.field)
@@ -63,9 +64,11 @@ function tableOf(resource: Resource, listed: ReadonlySet<string>): Table {
 
   const columns: Column[] = []
   const columnOf = new Map<string, string>([['extId', 'ext_id']])
-  for (const path of [...wanted].sort()) {
+  for (const listedPath of [...wanted].sort()) {
+    // A path that ends at an object means its id, as in filters: `parentTask eq '…'`.
+    const path = scalarAt(resource, listedPath.split('/')) === undefined ? `${listedPath}/extId` : listedPath
     const schema = scalarAt(resource, path.split('/'))
-    if (schema === undefined) continue
+    if (schema === undefined || columnOf.has(path)) continue
     const name = `c_${snake(path)}`
     columns.push({ path, name, affinity: affinityOf(schema), folded: false })
     columnOf.set(path, name)
@@ -85,6 +88,8 @@ function tableOf(resource: Resource, listed: ReadonlySet<string>): Table {
   const references: ReferencePath[] = []
   const secrets: string[][] = []
   const visit = (schema: AnySchema, path: readonly string[]): void => {
+    // The expanded form of another kind is filled in for an answer, never stored.
+    if (path.length > 0 && schema.type === 'object' && schema.readOnly === true && kinds.has(schema.objectType)) return
     if (schema.secret === true) secrets.push([...path])
     if (schema.type === 'uuid' && schema.refersTo !== undefined)
       references.push({ path: [...path], kind: schema.refersTo })

@@ -14,8 +14,11 @@ export const sqliteDialect: Dialect = {
     const value = names.length === 0 ? json : sql`json_extract(${json}, ${jsonPath(names)})`
     return type === 'uuid' || type === 'taskId' ? sql`lower(${value})` : value
   },
-  elements: (json, names, alias) =>
-    names.length === 0 ? sql`json_each(${json}) AS ${alias}` : sql`json_each(${json}, ${jsonPath(names)}) AS ${alias}`,
+  elements: (json, names, alias) => {
+    const each = names.length === 0 ? sql`json_each(${json})` : sql`json_each(${json}, ${jsonPath(names)})`
+    // Only elements of arrays have an integer key: json_each answers a row for null, and for each field of an object.
+    return sql`(SELECT value FROM ${each} WHERE typeof(key) = 'integer') AS ${alias}`
+  },
   element: (alias) => sql`${alias}.value`,
   truth: (value) => sql`${value} = 1`,
   equal: (left, right) => sql`${left} IS ${right}`,
@@ -51,5 +54,6 @@ export function registerFunctions(database: Pick<DatabaseSync, 'function'>): voi
 function jsonPath(names: readonly string[]): Sql {
   const unfit = names.find((name) => !/^[\w$]+$/.test(name))
   if (unfit !== undefined) throw new Error(`the field name ${unfit} cannot stand in a JSON path`)
-  return raw(`'$${names.map((name) => `."${name}"`).join('')}'`)
+  const steps = names.map((name) => (/^\d+$/.test(name) ? `[${name}]` : `."${name}"`))
+  return raw(`'$${steps.join('')}'`)
 }

@@ -48,7 +48,9 @@ function open(file: string, durable: boolean, readOnly: boolean): DatabaseSync {
   try {
     const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
     if (!readOnly) database.exec('PRAGMA journal_mode = WAL')
-    database.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'OFF'}; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -32768`)
+    database.exec(
+      `PRAGMA synchronous = ${durable ? 'FULL' : 'OFF'}; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -32768`,
+    )
     registerFunctions(database)
     return database
   } catch (cause) {
@@ -92,22 +94,34 @@ function createTable(database: DatabaseSync, table: Table): void {
     sequence INTEGER PRIMARY KEY, ext_id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, published INTEGER NOT NULL,
     document TEXT NOT NULL${columns})`)
   const present = new Set(
-    (database.prepare(`SELECT name FROM pragma_table_info('${table.name}')`).all() as { name: string }[]).map((row) => row.name),
+    (database.prepare(`SELECT name FROM pragma_table_info('${table.name}')`).all() as { name: string }[]).map(
+      (row) => row.name,
+    ),
   )
   const missing = table.columns.filter((column) => !present.has(column.name))
   for (const column of missing) database.exec(`ALTER TABLE ${table.name} ADD COLUMN ${column.name} ${column.affinity}`)
   if (missing.length > 0) refill(database, table, missing)
   for (const column of table.columns) {
-    if (!column.folded) database.exec(`CREATE INDEX IF NOT EXISTS ${table.name}__${column.name} ON ${table.name} (${column.name}, sequence)`)
+    if (!column.folded)
+      database.exec(
+        `CREATE INDEX IF NOT EXISTS ${table.name}__${column.name} ON ${table.name} (${column.name}, sequence)`,
+      )
   }
   for (const rule of table.unique) {
-    database.exec(`CREATE UNIQUE INDEX IF NOT EXISTS ${table.name}__unique_${rule.columns.join('_')} ON ${table.name} (${rule.columns.join(', ')})`)
+    database.exec(
+      `CREATE UNIQUE INDEX IF NOT EXISTS ${table.name}__unique_${rule.columns.join('_')} ON ${table.name} (${rule.columns.join(', ')})`,
+    )
   }
 }
 
 function refill(database: DatabaseSync, table: Table, columns: readonly Column[]): void {
-  const write = database.prepare(`UPDATE ${table.name} SET ${columns.map((column) => `${column.name} = ?`).join(', ')} WHERE sequence = ?`)
-  for (const row of database.prepare(`SELECT sequence, document FROM ${table.name}`).all() as { sequence: number; document: string }[]) {
+  const write = database.prepare(
+    `UPDATE ${table.name} SET ${columns.map((column) => `${column.name} = ?`).join(', ')} WHERE sequence = ?`,
+  )
+  for (const row of database.prepare(`SELECT sequence, document FROM ${table.name}`).all() as {
+    sequence: number
+    document: string
+  }[]) {
     const document = JSON.parse(row.document)
     write.run(...columns.map((column) => columnValue(document, column)), row.sequence)
   }
@@ -170,7 +184,9 @@ class SqliteReader implements Reader {
   }
 
   async row<R extends AnyResource>(kind: R, extId: string): Promise<Row<EntityOf<R>> | undefined> {
-    const found = this.#of(this.table(kind)).get.get(extId) as { sequence: number; version: number; document: string } | undefined
+    const found = this.#of(this.table(kind)).get.get(extId) as
+      | { sequence: number; version: number; document: string }
+      | undefined
     return found === undefined
       ? undefined
       : { entity: JSON.parse(found.document), version: found.version, sequence: found.sequence }
@@ -209,7 +225,10 @@ class SqliteReader implements Reader {
     if (!inTransaction) this.database.exec('BEGIN')
     try {
       const total = (this.prepare(count.text).get(...count.parameters) as { total: number }).total
-      const rows = query.limit === 0 || (query.offset ?? 0) >= total ? [] : (this.prepare(select.text).all(...select.parameters) as { document: string }[])
+      const rows =
+        query.limit === 0 || (query.offset ?? 0) >= total
+          ? []
+          : (this.prepare(select.text).all(...select.parameters) as { document: string }[])
       return { entities: rows.map((row) => JSON.parse(row.document)), total }
     } finally {
       if (!inTransaction) this.database.exec('COMMIT')
@@ -221,7 +240,10 @@ class SqliteReader implements Reader {
     return (this.prepare(text).get(...parameters) as { total: number }).total
   }
 
-  async findOne<R extends AnyResource>(kind: R, where: Readonly<Record<string, Scalar>>): Promise<EntityOf<R> | undefined> {
+  async findOne<R extends AnyResource>(
+    kind: R,
+    where: Readonly<Record<string, Scalar>>,
+  ): Promise<EntityOf<R> | undefined> {
     return (await this.#where(kind, where, 1))[0]
   }
 
@@ -229,13 +251,18 @@ class SqliteReader implements Reader {
     return this.#where(kind, where, -1)
   }
 
-  async #where<R extends AnyResource>(kind: R, where: Readonly<Record<string, Scalar>>, limit: number): Promise<EntityOf<R>[]> {
+  async #where<R extends AnyResource>(
+    kind: R,
+    where: Readonly<Record<string, Scalar>>,
+    limit: number,
+  ): Promise<EntityOf<R>[]> {
     const table = this.table(kind)
     const terms = ['published = 1']
     const parameters: SQLInputValue[] = []
     for (const [path, value] of Object.entries(where)) {
       const column = table.columnOf.get(path)
-      if (column === undefined) throw new Error(`${kind.kind}.${path} has no column: add it to the kind's indexed paths`)
+      if (column === undefined)
+        throw new Error(`${kind.kind}.${path} has no column: add it to the kind's indexed paths`)
       terms.push(`${column} IS ?`)
       parameters.push(typeof value === 'boolean' ? Number(value) : value)
     }
@@ -251,14 +278,17 @@ class SqliteReader implements Reader {
 
   async countWalk(kind: AnyResource, walk: Walk): Promise<number> {
     const { table, where, parameters } = this.#walked(kind, walk)
-    return (this.prepare(`SELECT COUNT(*) AS total FROM ${table} WHERE ${where}`).get(...parameters) as { total: number }).total
+    return (
+      this.prepare(`SELECT COUNT(*) AS total FROM ${table} WHERE ${where}`).get(...parameters) as { total: number }
+    ).total
   }
 
   #walked(kind: AnyResource, walk: Walk): { table: string; where: string; by: string; parameters: SQLInputValue[] } {
     const table = this.table(kind)
     const columnOf = (path: string): string => {
       const column = table.columnOf.get(path)
-      if (column === undefined) throw new Error(`${kind.kind}.${path} has no column: add it to the kind's indexed paths`)
+      if (column === undefined)
+        throw new Error(`${kind.kind}.${path} has no column: add it to the kind's indexed paths`)
       return column
     }
     const by = columnOf(walk.by)
@@ -275,14 +305,26 @@ class SqliteReader implements Reader {
     return { table: table.name, where: terms.join(' AND '), by, parameters }
   }
 
-  async referrers(kind: string, extId: string, limit = 100): Promise<readonly Referrer[]> {
+  async referrers(
+    kind: string,
+    extId: string,
+    limit = 100,
+    options: { from?: string; publishedOnly?: boolean } = {},
+  ): Promise<readonly Referrer[]> {
+    const from = options.from === undefined ? [] : [options.from]
     const rows = this.prepare(
-      'SELECT from_kind AS kind, from_id AS extId, path FROM reference WHERE to_kind = ? AND to_id = ? ORDER BY from_kind, from_id LIMIT ?',
-    ).all(kind, extId, limit)
+      `SELECT from_kind AS kind, from_id AS extId, path FROM reference WHERE to_kind = ? AND to_id = ?${
+        from.length === 0 ? '' : ' AND from_kind = ?'
+      }${options.publishedOnly === true ? ' AND published = 1' : ''} ORDER BY from_kind, from_id LIMIT ?`,
+    ).all(kind, extId, ...from, limit)
     return rows as unknown as Referrer[]
   }
 
-  async referrerCounts(kind: string, extId: string, options: { publishedOnly?: boolean } = {}): Promise<ReadonlyMap<string, number>> {
+  async referrerCounts(
+    kind: string,
+    extId: string,
+    options: { publishedOnly?: boolean } = {},
+  ): Promise<ReadonlyMap<string, number>> {
     const rows = this.prepare(
       `SELECT from_kind AS kind, COUNT(DISTINCT from_id) AS n FROM reference WHERE to_kind = ? AND to_id = ?${
         options.publishedOnly === true ? ' AND published = 1' : ''
@@ -294,6 +336,10 @@ class SqliteReader implements Reader {
   #conditions(table: Table, query: Query): { text: string; parameters: SQLInputValue[] } {
     const terms = ['published = 1']
     const parameters: SQLInputValue[] = []
+    if (query.refersTo !== undefined) {
+      terms.push('ext_id IN (SELECT from_id FROM reference WHERE to_kind = ? AND to_id = ? AND from_kind = ?)')
+      parameters.push(query.refersTo.kind, query.refersTo.extId, table.resource.kind)
+    }
     for (const filter of [query.filter, query.scope]) {
       if (filter === undefined) continue
       const compiled = compileFilter(filter, { columns: table.columnOf, dialect: sqliteDialect })
@@ -351,12 +397,18 @@ class SqliteWriter extends SqliteReader implements Transaction {
     return written
   }
 
-  async insert<R extends AnyResource>(kind: R, entity: EntityOf<R>, options: { pending?: boolean } = {}): Promise<EntityOf<R>> {
+  async insert<R extends AnyResource>(
+    kind: R,
+    entity: EntityOf<R>,
+    options: { pending?: boolean } = {},
+  ): Promise<EntityOf<R>> {
     const table = this.table(kind)
     const published = options.pending === true ? 0 : 1
     const stored = this.#sealed(table, entity as Doc)
     const values = table.columns.map((column) => columnValue(stored, column))
-    this.#guarded(table, () => this.#statements(table).insert.run(stored['extId'], published, JSON.stringify(stored), ...values))
+    this.#guarded(table, () =>
+      this.#statements(table).insert.run(stored['extId'], published, JSON.stringify(stored), ...values),
+    )
     this.#refer(table, stored, published)
     return stored as EntityOf<R>
   }
@@ -379,7 +431,12 @@ class SqliteWriter extends SqliteReader implements Transaction {
     return this.#merge(kind, extId, changes, 0)
   }
 
-  async #merge<R extends AnyResource>(kind: R, extId: string, changes: Partial<EntityOf<R>>, rise: 0 | 1): Promise<EntityOf<R>> {
+  async #merge<R extends AnyResource>(
+    kind: R,
+    extId: string,
+    changes: Partial<EntityOf<R>>,
+    rise: 0 | 1,
+  ): Promise<EntityOf<R>> {
     const stored = await this.pending(kind, extId)
     if (stored === undefined) throw new RowMissing(kind.kind, extId)
     const merged: Doc = { ...stored, ...changes }
@@ -391,10 +448,14 @@ class SqliteWriter extends SqliteReader implements Transaction {
     const table = this.table(kind)
     const stored = this.#sealed(table, entity)
     const values = table.columns.map((column) => columnValue(stored, column))
-    const result = this.#guarded(table, () => this.#statements(table).replace.run(rise, JSON.stringify(stored), ...values, stored['extId']))
+    const result = this.#guarded(table, () =>
+      this.#statements(table).replace.run(rise, JSON.stringify(stored), ...values, stored['extId']),
+    )
     if (result.changes === 0) throw new RowMissing(kind.kind, stored['extId'])
     if (table.references.length > 0) {
-      const row = this.prepare(`SELECT published FROM ${table.name} WHERE ext_id = ?`).get(stored['extId']) as { published: number }
+      const row = this.prepare(`SELECT published FROM ${table.name} WHERE ext_id = ?`).get(stored['extId']) as {
+        published: number
+      }
       this.prepare('DELETE FROM reference WHERE from_kind = ? AND from_id = ?').run(kind.kind, stored['extId'])
       this.#refer(table, stored, row.published)
     }
@@ -428,7 +489,8 @@ class SqliteWriter extends SqliteReader implements Transaction {
     for (const reference of table.references) {
       const path = reference.path.join('/')
       for (const id of valuesAt(document, reference.path)) {
-        if (typeof id === 'string') insert.run(reference.kind, id, table.resource.kind, document['extId'], path, published)
+        if (typeof id === 'string')
+          insert.run(reference.kind, id, table.resource.kind, document['extId'], path, published)
       }
     }
   }
@@ -437,7 +499,9 @@ class SqliteWriter extends SqliteReader implements Transaction {
     if (table.secrets.length === 0) return entity
     const copy = structuredClone(entity)
     for (const path of table.secrets) {
-      sealAt(copy, path, (plain) => this.#options.seal(plain, `${table.resource.kind}/${copy['extId']}/${path.join('/')}`))
+      sealAt(copy, path, (plain) =>
+        this.#options.seal(plain, `${table.resource.kind}/${copy['extId']}/${path.join('/')}`),
+      )
     }
     return copy
   }
@@ -448,7 +512,10 @@ class SqliteWriter extends SqliteReader implements Transaction {
     } catch (error) {
       const message = (error as Error).message
       if (!message.startsWith('UNIQUE constraint failed')) throw error
-      const failed = message.slice(message.indexOf(':') + 1).split(',').map((text) => text.trim().split('.')[1])
+      const failed = message
+        .slice(message.indexOf(':') + 1)
+        .split(',')
+        .map((text) => text.trim().split('.')[1])
       const rule = table.unique.find((candidate) => candidate.columns.join() === failed.join())
       throw new UniqueViolation(table.resource.kind, rule?.fields ?? ['extId'], rule?.error)
     }
@@ -473,9 +540,14 @@ function sealAt(value: unknown, path: readonly string[], seal: (plain: string) =
     const holder = value as Doc
     const name = path[0] as string
     if (path.length > 1) sealAt(holder[name], path.slice(1), seal)
-    else if (typeof holder[name] === 'string') holder[name] = seal(holder[name])
+    else if (isPlain(holder[name]))
+      holder[name] = seal(typeof holder[name] === 'string' ? holder[name] : JSON.stringify(holder[name]))
   }
 }
+
+/** A secret that is not sealed yet. One that is an object is sealed whole, as JSON. */
+const isPlain = (value: unknown): boolean =>
+  typeof value === 'string' || (typeof value === 'object' && value !== null && !Object.hasOwn(value, '$sealed'))
 
 interface Job {
   readonly work: (transaction: Transaction) => Promise<unknown>
@@ -538,7 +610,9 @@ class SqliteStore extends SqliteReader implements Store {
   }
 
   meta(name: string): string | undefined {
-    return (this.#writerDatabase.prepare('SELECT value FROM meta WHERE name = ?').get(name) as { value: string } | undefined)?.value
+    return (
+      this.#writerDatabase.prepare('SELECT value FROM meta WHERE name = ?').get(name) as { value: string } | undefined
+    )?.value
   }
 
   setMeta(name: string, value: string): void {
