@@ -1,7 +1,14 @@
 /** The typed client: one method an operation, by its operationId; waits for tasks. Speaks the specification's names. */
+
+import {
+  contract,
+  type Declared,
+  type DeclaredOperations,
+  type Operation,
+  type OperationSet,
+} from '@hyperplane/contract'
 import type { clustermgmt } from '@hyperplane/contract/clustermgmt'
 import type { iam } from '@hyperplane/contract/iam'
-import { contract, type Declared, type DeclaredOperations, type Operation, type OperationSet } from '@hyperplane/contract'
 import type { networking } from '@hyperplane/contract/networking'
 import type { platform } from '@hyperplane/contract/platform'
 import type { storage } from '@hyperplane/contract/storage'
@@ -68,16 +75,29 @@ export interface Answer<A> {
 /** An answer that is not a success. */
 export class ApiRefusal extends Error {
   readonly status: number
-  readonly errors: readonly { readonly code?: string; readonly errorGroup?: string; readonly message: string; readonly attributePath?: string }[]
+  readonly errors: readonly {
+    readonly code?: string
+    readonly errorGroup?: string
+    readonly message: string
+    readonly attributePath?: string
+  }[]
   constructor(status: number, errors: ApiRefusal['errors'], operation: string) {
-    super(`${operation}: ${status} ${errors.map((error) => [error.code, error.attributePath, error.message].filter(Boolean).join(' ')).join('; ')}`)
+    super(
+      `${operation}: ${status} ${errors.map((error) => [error.code, error.attributePath, error.message].filter(Boolean).join(' ')).join('; ')}`,
+    )
     this.status = status
     this.errors = errors
   }
 }
 
 type MethodOf<O> = O extends Declared<infer B, infer A, any> ? (input?: Input<B>) => Promise<Answer<A>> : never
-type Methods<S> = { readonly [Id in keyof S]: S[Id] extends { readonly verb: string } ? MethodOf<S[Id]> : S[Id] extends OperationSet ? Methods<S[Id]> : never }
+type Methods<S> = {
+  readonly [Id in keyof S]: S[Id] extends { readonly verb: string }
+    ? MethodOf<S[Id]>
+    : S[Id] extends OperationSet
+      ? Methods<S[Id]>
+      : never
+}
 
 export interface Client {
   readonly clustermgmt: Methods<DeclaredOperations<typeof clustermgmt>>
@@ -97,7 +117,9 @@ export interface Client {
 export class TaskFailure extends Error {
   readonly task: any
   constructor(task: any) {
-    super(`task ${task.operation} ${task.status}: ${(task.errorMessages ?? []).map((error: any) => error.message).join('; ')}`)
+    super(
+      `task ${task.operation} ${task.status}: ${(task.errorMessages ?? []).map((error: any) => error.message).join('; ')}`,
+    )
     this.task = task
   }
 }
@@ -111,7 +133,9 @@ export function createClient(options: ClientOptions): Client {
   const send = options.fetch ?? (globalThis as unknown as { fetch: NonNullable<ClientOptions['fetch']> }).fetch
   const origin = options.url.replace(/\/(?:api\/?)?$/, '')
   const credentials: Record<string, string> = {
-    ...(options.username === undefined ? {} : { Authorization: `Basic ${base64(`${options.username}:${options.password ?? ''}`)}` }),
+    ...(options.username === undefined
+      ? {}
+      : { Authorization: `Basic ${base64(`${options.username}:${options.password ?? ''}`)}` }),
     ...(options.apiKey === undefined ? {} : { 'X-SVC-Api-Key': options.apiKey }),
   }
 
@@ -129,11 +153,14 @@ export function createClient(options: ClientOptions): Client {
     if (operation.mutates) headers['SVC-Request-Id'] = input.requestId ?? crypto.randomUUID()
     if (input.ifMatch !== undefined) headers['If-Match'] = input.ifMatch
     if (input.clusterId !== undefined) headers['X-Cluster-Id'] = input.clusterId
-    const answer = await send(`${origin}/api/${operation.namespace}/${input.version ?? operation.versions[0]}${path}${query}`, {
-      method: operation.method,
-      headers,
-      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
-    })
+    const answer = await send(
+      `${origin}/api/${operation.namespace}/${input.version ?? operation.versions[0]}${path}${query}`,
+      {
+        method: operation.method,
+        headers,
+        ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+      },
+    )
     const text = await answer.text()
     const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true
     const envelope = isJson && text !== '' ? JSON.parse(text) : undefined
@@ -168,7 +195,11 @@ export function createClient(options: ClientOptions): Client {
       [...operations.keys()]
         .filter((key) => key.startsWith(`${prefix}.`))
         .map((key) => key.slice(prefix.length + 1))
-        .map((name) => (name.includes('.') ? [name.split('.')[0], methods(`${prefix}.${name.split('.')[0]}`)] : [name, (input?: Input<any>) => call(`${prefix}.${name}`, input)])),
+        .map((name) =>
+          name.includes('.')
+            ? [name.split('.')[0], methods(`${prefix}.${name.split('.')[0]}`)]
+            : [name, (input?: Input<any>) => call(`${prefix}.${name}`, input)],
+        ),
     )
 
   return {
@@ -184,7 +215,8 @@ function queryOf(input: CallOptions): string {
     const value = input[name]
     if (value !== undefined) parts.push(`$${name}=${encodeURIComponent(String(value))}`)
   }
-  for (const [name, value] of Object.entries(input.query ?? {})) parts.push(`${name}=${encodeURIComponent(String(value))}`)
+  for (const [name, value] of Object.entries(input.query ?? {}))
+    parts.push(`${name}=${encodeURIComponent(String(value))}`)
   return parts.length === 0 ? '' : `?${parts.join('&')}`
 }
 

@@ -23,7 +23,9 @@ export const errorCatalogue = {
 
 export type ErrorKey = keyof typeof errorCatalogue
 
-type Placeholders<M extends string> = M extends `${string}{${infer Name}}${infer Rest}` ? Name | Placeholders<Rest> : never
+type Placeholders<M extends string> = M extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholders<Rest>
+  : never
 
 /** What must be said to raise an error: one value for each placeholder of its message. */
 export type ErrorArguments<K extends ErrorKey> = Readonly<

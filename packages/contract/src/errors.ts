@@ -20,7 +20,8 @@ export const sharedErrors = {
   INVALID_ETAG_HEADER: {
     code: 'PLAT-10005',
     status: 412,
-    message: 'Invalid eTag header: the {kind} changed since it was read, or the tag is not its own. Read it again and retry.',
+    message:
+      'Invalid eTag header: the {kind} changed since it was read, or the tag is not its own. Read it again and retry.',
   },
   ENTITY_NOT_FOUND: {
     code: 'PLAT-10007',

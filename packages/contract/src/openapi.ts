@@ -32,7 +32,10 @@ export function openApiOf(namespace: Namespace, version: string, server: string)
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: server }],
-    security: namespace.conventions === 'alpha' ? [{ basicAuthScheme: [] }] : [{ basicAuthScheme: [] }, { apiKeyAuthScheme: [] }],
+    security:
+      namespace.conventions === 'alpha'
+        ? [{ basicAuthScheme: [] }]
+        : [{ basicAuthScheme: [] }, { apiKeyAuthScheme: [] }],
     tags: [...new Set(namespace.operations.map((operation) => operation.stem))].sort().map((name) => ({ name })),
     paths,
     components: {
@@ -112,11 +115,14 @@ const sentenceOf = (id: string): string => {
 
 const refusalOf = (namespace: Namespace, writer: SchemaWriter): Json => ({
   description: 'Refused: an ErrorResponse in the envelope.',
-  content: { 'application/json': { schema: envelopeOf(writer.schema(errorResponseOf(namespace.name), 'read'), writer) } },
+  content: {
+    'application/json': { schema: envelopeOf(writer.schema(errorResponseOf(namespace.name), 'read'), writer) },
+  },
 })
 
 function contentOf(operation: Operation, writer: SchemaWriter): Json {
-  if (operation.produces !== undefined) return { [operation.produces]: { schema: { type: 'string', format: 'binary' } } }
+  if (operation.produces !== undefined)
+    return { [operation.produces]: { schema: { type: 'string', format: 'binary' } } }
   const data = operation.answer === undefined ? {} : writer.schema(operation.answer, 'read')
   return { 'application/json': { schema: envelopeOf(data, writer) } }
 }
@@ -143,7 +149,8 @@ function parametersOf(operation: Operation, writer: SchemaWriter): Json[] {
     schema,
     ...(description === undefined ? {} : { description }),
   })
-  const list = (fields: readonly string[] | 'any'): string => (fields === 'any' ? 'Any field.' : `Fields: ${fields.join(', ')}.`)
+  const list = (fields: readonly string[] | 'any'): string =>
+    fields === 'any' ? 'Any field.' : `Fields: ${fields.join(', ')}.`
   const header = (name: string, required: boolean, schema: Json): Json => ({ name, in: 'header', required, schema })
   const { filter, orderby, select, expand, apply } = operation
   return [
@@ -156,7 +163,9 @@ function parametersOf(operation: Operation, writer: SchemaWriter): Json[] {
       : []),
     ...(filter === undefined ? [] : [query('$filter', { type: 'string' }, list(filter))]),
     ...(orderby === undefined ? [] : [query('$orderby', { type: 'string' }, list(orderby))]),
-    ...(select === undefined || operation.query['$select'] !== undefined ? [] : [query('$select', { type: 'string' }, list(select))]),
+    ...(select === undefined || operation.query['$select'] !== undefined
+      ? []
+      : [query('$select', { type: 'string' }, list(select))]),
     ...(expand === undefined ? [] : [query('$expand', { type: 'string' }, list(Object.keys(expand)))]),
     ...(apply === undefined ? [] : [query('$apply', { type: 'string' }, list(apply))]),
     ...(operation.dryRun ? [query('$dryrun', { type: 'boolean', default: false })] : []),
@@ -164,9 +173,15 @@ function parametersOf(operation: Operation, writer: SchemaWriter): Json[] {
       ...query(name, writer.schema(schema, 'read')),
       required: schema.optional !== true,
     })),
-    ...(operation.mutates ? [header('SVC-Request-Id', operation.requestId === 'required', { type: 'string', format: 'uuid' })] : []),
-    ...(operation.mutates && operation.target !== undefined ? [header('If-Match', operation.ifMatch === 'required', { type: 'string' })] : []),
-    ...(operation.clusterId === undefined ? [] : [header('X-Cluster-Id', operation.clusterId === 'required', { type: 'string', format: 'uuid' })]),
+    ...(operation.mutates
+      ? [header('SVC-Request-Id', operation.requestId === 'required', { type: 'string', format: 'uuid' })]
+      : []),
+    ...(operation.mutates && operation.target !== undefined
+      ? [header('If-Match', operation.ifMatch === 'required', { type: 'string' })]
+      : []),
+    ...(operation.clusterId === undefined
+      ? []
+      : [header('X-Cluster-Id', operation.clusterId === 'required', { type: 'string', format: 'uuid' })]),
   ]
 }
 
@@ -204,7 +219,10 @@ class SchemaWriter {
       case 'timestamp':
         return { type: 'string', format: 'date-time' }
       case 'enumeration':
-        return { type: 'string', enum: schema.values.filter((value) => (schema.valuesSince?.[value] ?? '') <= this.#version) }
+        return {
+          type: 'string',
+          enum: schema.values.filter((value) => (schema.valuesSince?.[value] ?? '') <= this.#version),
+        }
       case 'list':
         return {
           type: 'array',
@@ -236,7 +254,8 @@ class SchemaWriter {
 
   #shape(schema: ObjectSchema, use: 'read' | 'write'): Json {
     const fields = Object.entries(schema.fields).filter(
-      ([, field]) => (field.since ?? '') <= this.#version && (use === 'read' ? field.secret !== true : field.readOnly !== true),
+      ([, field]) =>
+        (field.since ?? '') <= this.#version && (use === 'read' ? field.secret !== true : field.readOnly !== true),
     )
     const required = use === 'write' ? fields.filter(([, field]) => field.optional !== true).map(([name]) => name) : []
     return {

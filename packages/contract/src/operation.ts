@@ -53,7 +53,9 @@ export interface Resource<F extends Fields = Fields, I extends Fields = Fields> 
   readonly kind: string
   /** For people, in messages: `category`, `storage container`. */
   readonly title: string
-  readonly schema: ObjectSchema<F>
+  readonly schema: ObjectSchema<F> & {
+    readonly is?: ObjectValue<F> & { readonly extId: string; readonly $objectType?: string }
+  }
   /** Fields that are stored beside the wire fields and never answered. */
   readonly internal: I
   /** Entity name in authorization policies, with the paths of the attributes that a filter may use. */
@@ -95,9 +97,10 @@ export interface IamEntity {
 }
 
 /** An entity of this kind, as handlers see it. */
-export type EntityOf<R> = R extends Resource<infer F, infer I>
-  ? ObjectValue<F> & Partial<ObjectValue<I>> & { readonly extId: string; readonly $objectType?: string }
-  : never
+export type EntityOf<R> =
+  R extends Resource<infer F, infer I>
+    ? ObjectValue<F> & Partial<ObjectValue<I>> & { readonly extId: string; readonly $objectType?: string }
+    : never
 /** What a body of this kind may hold. */
 export type BodyOf<R> = R extends Resource<infer F, Fields> ? ObjectValue<F> & { extId?: string } : never
 
@@ -149,7 +152,17 @@ export function resource<const F extends Fields, const I extends Fields = Record
     internal: options.internal ?? ({} as I),
     unique: options.unique ?? [],
     indexed: options.indexed ?? [],
-    ...pick(options, ['iam', 'rel', 'parent', 'sparsePut', 'notFound', 'staleTag', 'sharesTagOf', 'newestFirst', 'derived']),
+    ...pick(options, [
+      'iam',
+      'rel',
+      'parent',
+      'sparsePut',
+      'notFound',
+      'staleTag',
+      'sharesTagOf',
+      'newestFirst',
+      'derived',
+    ]),
   }
 }
 
@@ -219,6 +232,8 @@ export interface Operation {
   readonly orderby?: readonly string[]
   readonly select?: readonly string[] | 'any'
   readonly expand?: Readonly<Record<string, Expansion>>
+  /** Type name of the items of a list that were expanded, where it is not their usual one. */
+  readonly expandedType?: string
   readonly apply?: readonly string[]
   /** Further query parameters, such as `$startTime`. */
   readonly query: Readonly<Record<string, AnySchema>>
@@ -254,6 +269,7 @@ export interface OperationOptions {
   readonly orderby?: readonly string[]
   readonly select?: readonly string[] | 'any'
   readonly expand?: Readonly<Record<string, Expansion>>
+  readonly expandedType?: string
   readonly apply?: readonly string[]
   readonly query?: Readonly<Record<string, AnySchema>>
   readonly produces?: string
@@ -263,7 +279,8 @@ export interface OperationOptions {
 }
 
 /** A declared operation with the types of its body and answer. */
-export interface Declared<B = unknown, A = unknown, V extends Operation['verb'] = Operation['verb']> extends OperationOptions {
+export interface Declared<B = unknown, A = unknown, V extends Operation['verb'] = Operation['verb']>
+  extends OperationOptions {
   readonly verb: V
   readonly method: Method
   readonly path: string
@@ -280,7 +297,11 @@ type AnyResource = Resource<any, any>
 type Runs<O> = O extends { runs: 'sync' } | { mutates: false } ? { readonly runs: 'sync' } : unknown
 
 /** GET of a collection: `data` is an array. Pages unless `paged: false`. */
-export const list = <R extends AnyResource>(path: string, of: R, options: OperationOptions): Declared<never, EntityOf<R>[], 'list'> => ({
+export const list = <R extends AnyResource>(
+  path: string,
+  of: R,
+  options: OperationOptions,
+): Declared<never, EntityOf<R>[], 'list'> => ({
   paged: true,
   ...options,
   verb: 'list',
@@ -290,7 +311,11 @@ export const list = <R extends AnyResource>(path: string, of: R, options: Operat
   answer: arrayOf(of.schema),
 })
 /** GET of one entity. */
-export const get = <R extends AnyResource>(path: string, of: R, options: OperationOptions): Declared<never, EntityOf<R>, 'get'> => ({
+export const get = <R extends AnyResource>(
+  path: string,
+  of: R,
+  options: OperationOptions,
+): Declared<never, EntityOf<R>, 'get'> => ({
   ...options,
   verb: 'get',
   method: 'GET',
@@ -299,7 +324,11 @@ export const get = <R extends AnyResource>(path: string, of: R, options: Operati
   answer: of.schema,
 })
 /** A read that is neither: statistics, metadata, files. `of` is the kind that the path names, if any. */
-export const read = <A extends AnySchema>(path: string, answer: A, options: OperationOptions & { of?: AnyResource }): Declared<never, ValueOf<A>, 'read'> => ({
+export const read = <A extends AnySchema>(
+  path: string,
+  answer: A,
+  options: OperationOptions & { of?: AnyResource },
+): Declared<never, ValueOf<A>, 'read'> => ({
   ...options,
   verb: 'read',
   method: 'GET',
@@ -398,6 +427,8 @@ export interface Namespace {
   readonly errors: ErrorCatalogue
   /** Older conventions: Basic only, no If-Match required, clamped paging (storage v4.0.a3). */
   readonly conventions: 'current' | 'alpha'
+  /** Paths below which the newer form of this namespace's paths is found: `/volumes/v4.2`. */
+  readonly successors: readonly string[]
 }
 
 export interface ErrorDefinition {
@@ -417,7 +448,10 @@ type Intersection<U> = (U extends unknown ? (of: U) => void : never) extends (of
 export type DeclaredOperations<N> = N extends { readonly declared?: infer D } ? Exclude<D, undefined> : never
 
 /** Completes the declarations of a namespace. `groups` of vmm's external VMs put a word into the key. */
-export function namespace<const K extends KindSets, const G extends { readonly [group: string]: KindSets } = Record<never, never>>(options: {
+export function namespace<
+  const K extends KindSets,
+  const G extends { readonly [group: string]: KindSets } = Record<never, never>,
+>(options: {
   name: string
   versions: readonly string[]
   label: string
@@ -429,6 +463,7 @@ export function namespace<const K extends KindSets, const G extends { readonly [
   unimplemented: readonly (Unimplemented | readonly [...Unimplemented, versions: readonly string[]])[]
   errors: ErrorCatalogue
   conventions?: 'alpha'
+  successors?: readonly string[]
 }): Namespace & { readonly declared?: Merged<K> & { readonly [Group in keyof G]: Merged<G[Group]> } } {
   const operations: Operation[] = []
   const resources = new Set<Resource>(options.resources)
@@ -456,6 +491,7 @@ export function namespace<const K extends KindSets, const G extends { readonly [
     })),
     errors: options.errors,
     conventions: options.conventions ?? 'current',
+    successors: options.successors ?? [],
   }
 }
 
@@ -515,6 +551,7 @@ function complete(
       'orderby',
       'select',
       'expand',
+      'expandedType',
       'apply',
       'produces',
       'deprecated',

@@ -80,6 +80,11 @@ export interface ObjectSchema<F extends Fields = Fields> extends Common {
   readonly fields: F
   /** Field that a filter compares where it names the object itself: `parentTask eq '…'`. */
   readonly filteredBy?: string
+  /**
+   * The field whose free content clients may also send under `$reserved`, or as the object's own properties. Public
+   * answers carry it under `$reserved` as well.
+   */
+  readonly foldsInto?: string
 }
 export interface OneOfSchema extends Common {
   readonly type: 'oneOf'
@@ -157,7 +162,7 @@ export const oneOf = <A extends readonly AnySchema[]>(...alternatives: A): Typed
 export const object = <const F extends Fields>(
   objectType: string,
   fields: F,
-  rules: Pick<ObjectSchema, 'filteredBy'> = {},
+  rules: Pick<ObjectSchema, 'filteredBy' | 'foldsInto'> = {},
 ): Typed<ObjectSchema<F>, ObjectValue<F> & { readonly $objectType?: string }> => ({
   type: 'object',
   ...(objectType === '' ? {} : { objectType }),
@@ -210,7 +215,10 @@ export const since = <S extends AnySchema>(version: string, schema: S): S & { re
 })
 
 /** Depth-first walk over every schema below (and including) this one, with the path of field names that leads there. */
-export function* walk(schema: AnySchema, path: readonly string[] = []): Generator<{ path: readonly string[]; schema: AnySchema }> {
+export function* walk(
+  schema: AnySchema,
+  path: readonly string[] = [],
+): Generator<{ path: readonly string[]; schema: AnySchema }> {
   yield { path, schema }
   if (schema.type === 'object') {
     for (const [name, field] of Object.entries(schema.fields)) yield* walk(field, [...path, name])

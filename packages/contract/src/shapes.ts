@@ -1,11 +1,25 @@
 /** Shared shapes. Source: specification 2.1; catalogue common.json. */
-import { anything, arrayOf, boolean, enumeration, integer, mapOf, object, oneOf, optional, text, uuid, withDefault } from './schema.ts'
+import {
+  anything,
+  arrayOf,
+  boolean,
+  enumeration,
+  integer,
+  mapOf,
+  object,
+  oneOf,
+  optional,
+  text,
+  uuid,
+  withDefault,
+} from './schema.ts'
 
 export { ApiLink, TaskReference } from './operation.ts'
 
 export const uuidPattern = '^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{12}$'
 
-const ipv4Pattern = '^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\\.){3}(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])$'
+const ipv4Pattern =
+  '^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\\.){3}(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])$'
 
 export const IPv4Address = object('common.v1.config.IPv4Address', {
   value: text({ pattern: ipv4Pattern }),
@@ -17,7 +31,10 @@ export const IPv6Address = object('common.v1.config.IPv6Address', {
 })
 export const FQDN = object('common.v1.config.FQDN', {
   // The catalogue's pattern, written so that it takes linear time and bounds every label.
-  value: text({ maxLength: 255, pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$' }),
+  value: text({
+    maxLength: 255,
+    pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$',
+  }),
 })
 export const IPAddress = object('common.v1.config.IPAddress', {
   ipv4: optional(IPv4Address),
@@ -39,10 +56,33 @@ export const EntityReference = object('common.v1.config.EntityReference', {
   uris: optional(arrayOf(text(), { maxItems: 100 })),
   entityType: optional(
     enumeration([
-      'CLUSTER', 'VM', 'STORAGE_CONTAINER', 'VOLUME_GROUP', 'TASK', 'IMAGE', 'CATEGORY', 'NODE', 'VPC', 'SUBNET',
-      'ROUTING_POLICY', 'FLOATING_IP', 'VPN_GATEWAY', 'VPN_CONNECTION', 'DIRECT_CONNECT',
-      'DIRECT_CONNECT_VIF', 'VIRTUAL_NIC', 'VIRTUAL_SWITCH', 'VM_DISK', 'VOLUME_DISK', 'DISK_RECOVERY_POINT', 'VTEP_GATEWAY',
-      'RECOVERY_PLAN', 'RECOVERY_PLAN_JOB', 'AVAILABILITY_ZONE', 'VIRTUAL_NETWORK', 'CONSISTENCY_GROUP',
+      'CLUSTER',
+      'VM',
+      'STORAGE_CONTAINER',
+      'VOLUME_GROUP',
+      'TASK',
+      'IMAGE',
+      'CATEGORY',
+      'NODE',
+      'VPC',
+      'SUBNET',
+      'ROUTING_POLICY',
+      'FLOATING_IP',
+      'VPN_GATEWAY',
+      'VPN_CONNECTION',
+      'DIRECT_CONNECT',
+      'DIRECT_CONNECT_VIF',
+      'VIRTUAL_NIC',
+      'VIRTUAL_SWITCH',
+      'VM_DISK',
+      'VOLUME_DISK',
+      'DISK_RECOVERY_POINT',
+      'VTEP_GATEWAY',
+      'RECOVERY_PLAN',
+      'RECOVERY_PLAN_JOB',
+      'AVAILABILITY_ZONE',
+      'VIRTUAL_NETWORK',
+      'CONSISTENCY_GROUP',
       'SUBNET_EXTENSION',
     ]),
   ),

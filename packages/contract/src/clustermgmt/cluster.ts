@@ -12,13 +12,14 @@ import {
   secret,
   since,
   text,
+  timestamp,
   uuid,
   withDefault,
 } from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN, IPv4Address } from '../shapes.ts'
 import { hypervisorType } from './host.ts'
 import { clusterAdmins, clusterReaders } from './roles.ts'
-import { fqdnPattern, NtpServerConfig, nfsSubnetWhitelist, PulseStatus, SmtpServerRef } from './settings.ts'
+import { configType, fqdnPattern, NtpServerConfig, nfsSubnetWhitelist, PulseStatus, SmtpServerRef } from './settings.ts'
 
 const clusterFaultTolerance = enumeration(
   ['CFT_0N_AND_0D', 'CFT_1N_OR_1D', 'CFT_2N_OR_2D', 'CFT_1N_AND_1D', 'CFT_1N_OR_1D_STRICT', 'CFT_2N_OR_2D_STRICT'],
@@ -175,8 +176,8 @@ export const Cluster = resource(
     nodes: readOnly(NodeReference),
     // Names the default container of a new cluster; not stored.
     containerName: immutable(optional(text({ maxLength: 64 }))),
-    categories: readOnly(arrayOf(uuid(), { maxItems: 1024 })),
-    clusterProfileExtId: readOnly(uuid()),
+    categories: readOnly(arrayOf(referenceTo('Category'), { maxItems: 1024 })),
+    clusterProfileExtId: readOnly(referenceTo('ClusterProfile')),
     upgradeStatus: readOnly(
       enumeration([
         'PENDING',
@@ -198,6 +199,16 @@ export const Cluster = resource(
     iam: { name: 'cluster', attributes: { name: 'name', category_uuid: 'categories' } },
     rel: 'clustermgmt:config:cluster',
     unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_NAME_EXISTS' }],
+    internal: {
+      // How the cluster stands to its profile; the profile's members are derived from it.
+      compliance: object('', {
+        isCompliant: boolean(),
+        lastSyncedTime: timestamp(),
+        configDrifts: arrayOf(configType),
+      }),
+      // Copies that every extent has by now: follows redundancyFactor when data has been copied.
+      achievedRedundancyFactor: integer(),
+    },
     sparsePut: true,
   },
 )

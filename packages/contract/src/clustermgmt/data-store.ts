@@ -23,6 +23,7 @@ export const DataStore = resource(
     internal: { clusterExtId: uuid(), isReadOnly: boolean(), targetPath: text() },
     iam: { name: 'datastore', attributes: { name: 'datastoreName', cluster_uuid: 'clusterExtId' } },
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
+    indexed: ['containerExtId', 'hostExtId', 'datastoreName'],
     unique: [{ fields: ['hostExtId', 'datastoreName'] }],
   },
 )

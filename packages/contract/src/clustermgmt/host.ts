@@ -1,5 +1,17 @@
 import { get, list, perSecond, resource } from '../operation.ts'
-import { arrayOf, boolean, enumeration, integer, object, optional, readOnly, since, text, uuid } from '../schema.ts'
+import {
+  arrayOf,
+  boolean,
+  enumeration,
+  integer,
+  object,
+  optional,
+  readOnly,
+  referenceTo,
+  since,
+  text,
+  uuid,
+} from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { clusterHostReaders, hostReaders } from './roles.ts'
 import { fqdnPattern } from './settings.ts'
@@ -109,7 +121,7 @@ export const Host = resource(
   },
   {
     // Categories of a host come from the seed or the control interface; affinity policies read them.
-    internal: { categories: arrayOf(uuid()) },
+    internal: { categories: arrayOf(referenceTo('Category')) },
     iam: {
       name: 'host',
       attributes: { name: 'hostName', cluster_uuid: 'cluster/uuid', category_uuid: 'categories' },

@@ -1,5 +1,6 @@
 import { action, baseFields, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import {
+  anything,
   arrayOf,
   boolean,
   enumeration,
@@ -59,6 +60,10 @@ export const StorageContainer = resource(
     externalStorageExtId: since('v4.2', optional(text())),
   },
   {
+    internal: {
+      /** Fields that only storage v4.0.a3 knows: kept and shown there, without effect. */
+      legacy: optional(anything()),
+    },
     iam: {
       name: 'storage_container',
       attributes: { name: 'name', cluster_uuid: 'clusterExtId', owner_uuid: 'ownerExtId' },

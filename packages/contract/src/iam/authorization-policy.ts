@@ -25,8 +25,12 @@ import { policyReaders } from './roles.ts'
 
 // Free JSON, because key order and spelling are kept (iam.md 9.1). Clients may also send the filter under `$reserved`
 // or as the element's own properties: those forms are brought into this one before the body is judged.
-const EntityFilter = object('iam.v4.authz.EntityFilter', { entityFilter: anything() })
-const IdentityFilter = object('iam.v4.authz.IdentityFilter', { identityFilter: anything() })
+const EntityFilter = object('iam.v4.authz.EntityFilter', { entityFilter: anything() }, { foldsInto: 'entityFilter' })
+const IdentityFilter = object(
+  'iam.v4.authz.IdentityFilter',
+  { identityFilter: anything() },
+  { foldsInto: 'identityFilter' },
+)
 
 export const AuthorizationPolicy = resource(
   'iam.v4.authz.AuthorizationPolicy',

@@ -113,3 +113,10 @@ export const iamErrors = {
     message: 'There is no {kind} {id} ({attribute}), or it is not visible.',
   },
 } as const
+
+/** What successful actions say. */
+export const iamMessages = {
+  AUTHORIZATION_POLICY_UPDATE_SUCCESS: { code: 'IAM-20035', message: 'The authorization policy was updated.' },
+  REVOKE_USER_KEY_SUCCESS: { code: 'IAM-20036', message: 'Revoke user key successful.' },
+  ROLE_UPDATE_SUCCESS: { code: 'IAM-20037', message: 'The role was updated.' },
+} as const

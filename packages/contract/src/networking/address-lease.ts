@@ -4,7 +4,7 @@
  * Source: behaviour networking.md 1.3; 3.5 (an allocation's cost).
  */
 import { resource } from '../operation.ts'
-import { enumeration, optional, text, timestamp, uuid } from '../schema.ts'
+import { enumeration, integer, optional, text, timestamp, uuid } from '../schema.ts'
 
 export const AddressLease = resource(
   'networking.v4.config.AddressLease',
@@ -59,5 +59,20 @@ export const AddressRun = resource(
       last: text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
     },
     unique: [{ fields: ['subnetExtId', 'family', 'first'] }],
+  },
+)
+
+/** How many leases a subnet has, kept with them like the runs: usage and limits are asked for often. `extId`: the subnet's. */
+export const AddressTally = resource(
+  'networking.v4.config.AddressTally',
+  {},
+  {
+    title: 'tally of leases',
+    internal: {
+      /** Leases of the kind RESERVED. */
+      reserved: integer({ minimum: 0 }),
+      /** All others, but for the subnet's own gateway and DHCP server. */
+      assigned: integer({ minimum: 0 }),
+    },
   },
 )

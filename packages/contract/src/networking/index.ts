@@ -1,5 +1,5 @@
 import { namespace } from '../operation.ts'
-import { AddressLease, AddressRun } from './address-lease.ts'
+import { AddressLease, AddressRun, AddressTally } from './address-lease.ts'
 import { awsSubnetOperations } from './aws-subnet.ts'
 import { bgpRouteOperations } from './bgp-route.ts'
 import { bgpSessionOperations } from './bgp-session.ts'
@@ -25,7 +25,7 @@ export const networking = namespace({
     'virtual-switch': virtualSwitchOperations,
     vnic: vnicOperations,
   },
-  resources: [AddressLease, AddressRun, Gateway, Vpc],
+  resources: [AddressLease, AddressRun, AddressTally, Gateway, Vpc],
   unimplemented,
   errors: networkingErrors,
 })

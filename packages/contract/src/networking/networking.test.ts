@@ -52,6 +52,8 @@ test('kinds without operations have rows all the same', () => {
   const stored = networking.resources.filter(({ derived }) => derived !== true).map(({ kind }) => kind)
   assert.deepEqual(stored.sort(), [
     'AddressLease',
+    'AddressRun',
+    'AddressTally',
     'AwsSubnet',
     'BgpSession',
     'Gateway',

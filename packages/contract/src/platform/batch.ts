@@ -102,6 +102,7 @@ export const batchOperations = {
     rateLimit: { per: 'minute', small: 6 },
     deployments: ['on-prem'],
     requestId: 'required',
+    maximumBodyBytes: 16 * 1024 * 1024,
   }),
   listBatches: list('/operations/batches', Batch, {
     envelope: 'platform.v4.operations.ListBatchesApiResponse',

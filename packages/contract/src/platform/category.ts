@@ -129,6 +129,12 @@ const readers: readonly RoleName[] = [
   'Virtual Machine Viewer',
 ]
 
+/** The server derives both from the references to the category. */
+const associationExpansions = {
+  associations: { shape: AssociationSummary },
+  detailedAssociations: { shape: AssociationDetail },
+}
+
 export const categoryOperations = {
   listCategories: list('/config/categories', Category, {
     envelope: 'platform.v4.config.ListCategoriesApiResponse',
@@ -138,7 +144,7 @@ export const categoryOperations = {
     filter: ['extId', 'key', 'ownerUuid', 'type', 'value'],
     orderby: ['key', 'value'],
     select: ['description', 'extId', 'key', 'ownerUuid', 'type', 'value'],
-    expand: { associations: {}, detailedAssociations: {} },
+    expand: associationExpansions,
   }),
   createCategory: create('/config/categories', Category, {
     envelope: 'platform.v4.config.CreateCategoryApiResponse',
@@ -153,7 +159,7 @@ export const categoryOperations = {
     roles: readers,
     rateLimit: perSecond(20),
     // Associations are in every single read; the details only on demand.
-    expand: { associations: {}, detailedAssociations: {} },
+    expand: associationExpansions,
   }),
   updateCategoryById: update('/config/categories/{extId}', Category, {
     envelope: 'platform.v4.config.UpdateCategoryApiResponse',

@@ -141,6 +141,10 @@ export const platformErrors = {
 
 /** What successful actions say. */
 export const platformMessages = {
+  CATEGORY_UPDATE_SUCCESS: {
+    code: 'CAT-10000',
+    message: 'Category updated successfully',
+  },
   TASK_CANCELLATION_SUCCESS: {
     code: 'TSKS-20901',
     message: 'Task cancellation issued successfully as requested',

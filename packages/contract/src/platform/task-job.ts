@@ -4,7 +4,7 @@
  */
 import { AppMessage } from '../envelope.ts'
 import { get, list, perSecond, resource } from '../operation.ts'
-import { arrayOf, enumeration, readOnly, taskId, text, timestamp, uuid } from '../schema.ts'
+import { arrayOf, enumeration, readOnly, secret, taskId, text, timestamp, uuid } from '../schema.ts'
 import { KVPair } from '../shapes.ts'
 import { AffectedEntity, taskReaders } from './task.ts'
 
@@ -27,6 +27,10 @@ export const TaskJob = resource(
       taskExtId: taskId(),
       /** Owner of the task, who may read its jobs without a policy. */
       ownerExtId: uuid(),
+      /** The element as it was sent, until it has run: JSON, sealed since bodies hold secrets. */
+      element: secret(text({ multiline: true })),
+      /** The task that an asynchronous element waits for. */
+      elementTaskExtId: taskId(),
     },
     parent: { param: 'taskExtId', kind: 'Task', field: 'taskExtId' },
     notFound: 'TASK_NOT_FOUND',
@@ -39,6 +43,7 @@ export const taskJobOperations = {
     iam: 'View_Task',
     roles: taskReaders,
     own: 'ownerExtId',
+    pathSchemas: { taskExtId: taskId() },
     rateLimit: perSecond(20),
     select: 'any',
   }),
@@ -47,6 +52,7 @@ export const taskJobOperations = {
     iam: 'View_Task',
     roles: taskReaders,
     own: 'ownerExtId',
+    pathSchemas: { taskExtId: taskId() },
     rateLimit: perSecond(20),
     select: 'any',
   }),

@@ -61,7 +61,7 @@ export const Task = resource(
   'platform.v4.config.Task',
   {
     extId: readOnly(taskId()),
-    operation: readOnly(text()),
+    operation: readOnly(text({ named: 'systemName' })),
     operationDescription: readOnly(text()),
     status: readOnly(enumeration(['QUEUED', 'RUNNING', 'CANCELING', 'SUCCEEDED', 'FAILED', 'CANCELED', 'SUSPENDED'])),
     progressPercentage: readOnly(integer({ minimum: 0, maximum: 100 })),
@@ -91,6 +91,7 @@ export const Task = resource(
   {
     iam: { name: 'task', attributes: { owner_uuid: 'ownedBy/extId', cluster_uuid: 'clusterExtIds' } },
     notFound: 'TASK_NOT_FOUND',
+    indexed: ['parentTask/extId', 'rootTask/extId'],
     newestFirst: true,
     bare: true,
   },
@@ -160,6 +161,7 @@ export const taskOperations = {
     iam: 'View_Task',
     roles: taskReaders,
     own: 'ownedBy/extId',
+    pathSchemas: { extId: taskId() },
     rateLimit: perSecond(50),
     select: 'any',
   }),
@@ -176,6 +178,7 @@ export const taskOperations = {
     ],
     // One's own task: whoever holds the operation that started it.
     own: 'ownedBy/extId',
+    pathSchemas: { taskExtId: taskId() },
     rateLimit: perSecond(5),
     runs: 'sync',
     answer: AppMessage,
@@ -187,6 +190,7 @@ export const taskOperations = {
     iam: 'View_Task',
     roles: taskReaders,
     own: 'ownedBy/extId',
+    pathSchemas: { taskExtId: taskId() },
     rateLimit: perSecond(20),
     paged: true,
     filter: ['extId', 'name', 'rel'],

@@ -26,4 +26,5 @@ export const storage = namespace({
   unimplemented,
   errors: storageErrors,
   conventions: 'alpha',
+  successors: ['/volumes/v4.2', '/clustermgmt/v4.2'],
 })

@@ -95,9 +95,10 @@ export const Disk = resource(
   {
     kind: 'VirtualMachineDisk',
     title: 'disk',
+    // Read from the VM's own list.
+    derived: true,
     internal: { vmExtId: uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },
-    unique: [{ fields: ['vmExtId', 'diskAddress/busType', 'diskAddress/index'], error: 'ADDRESS_IN_USE' }],
     rel: 'vmm:ahv:config:vm:disk',
     notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',

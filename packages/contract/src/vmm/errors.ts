@@ -13,6 +13,12 @@ export const vmmErrors = {
     status: 422,
     message: 'The content does not have the checksum that was given: expected {expected}, found {found}.',
   },
+  GUEST_DID_NOT_RESPOND: {
+    code: 'VMM-30001',
+    status: 500,
+    group: 'INTERNAL_ERROR',
+    message: 'The guest did not respond to {operation} in time; VM {name} is still ON. Power it off instead.',
+  },
   GUEST_TOOLS_NOT_READY: {
     code: 'VMM-30103',
     status: 409,

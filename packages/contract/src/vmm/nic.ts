@@ -105,11 +105,10 @@ export const Nic = resource(
   },
   {
     title: 'NIC',
-    /** From whichever pair holds them. */
-    internal: { vmExtId: uuid(), subnetExtId: optional(uuid()), macAddress: optional(text()) },
+    // Read from the VM's own list.
+    derived: true,
+    internal: { vmExtId: uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },
-    indexed: ['subnetExtId'],
-    unique: [{ fields: ['macAddress'], error: 'ADDRESS_IN_USE' }],
     rel: 'vmm:ahv:config:vm:nic',
     notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',

@@ -162,6 +162,12 @@ export const Vm = resource(
       },
     },
     rel: 'vmm:ahv:config:vm',
+    internal: {
+      /** The host that an agent VM is bound to. */
+      pinnedHostExtId: optional(uuid()),
+      /** Where it ran last: preferred at the next start. */
+      lastHostExtId: optional(uuid()),
+    },
     unique: [{ fields: ['cluster/extId', 'biosUuid'] }],
     notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',

@@ -1,5 +1,6 @@
 /** Volume groups and what they are attached to. Source: specification 1, 2.2, 4.3; catalogue volumes.json. */
 import { namespace } from '../operation.ts'
+import { VolumeGroupAttachment } from './attachment.ts'
 import { volumesErrors } from './errors.ts'
 import { iscsiClientOperations } from './iscsi-client.ts'
 import { nvmfClientOperations } from './nvmf-client.ts'
@@ -19,6 +20,7 @@ export const volumes = namespace({
     'volume-disk': volumeDiskOperations,
     'volume-group': volumeGroupOperations,
   },
+  resources: [VolumeGroupAttachment],
   unimplemented,
   errors: volumesErrors,
 })

@@ -9,6 +9,7 @@ import {
   readOnly,
   referenceTo,
   text,
+  timestamp,
   uuid,
   withDefault,
 } from '../schema.ts'
@@ -46,10 +47,15 @@ export const IscsiClient = resource(
         { maxItems: 128 },
       ),
     ),
-    clusterReference: readOnly(uuid()),
+    clusterReference: readOnly(referenceTo('Cluster')),
   },
   {
     title: 'iSCSI client',
+    internal: {
+      /** Since when nothing is attached to it. */
+      unusedSince: timestamp(),
+    },
+    indexed: ['unusedSince'],
     iam: { name: 'external_iscsi_client', attributes: { cluster_uuid: 'clusterReference' } },
     rel: 'volumes:config:iscsi-client',
     unique: [
@@ -94,6 +100,7 @@ export const iscsiClientOperations = {
     orderby: listFields,
     select: listFields,
     expand: { cluster: expandCluster },
+    expandedType: 'volumes.v4.config.IscsiClientProjection',
   }),
   getIscsiClientById: get('/config/iscsi-clients/{extId}', IscsiClient, {
     envelope: 'volumes.v4.config.GetIscsiClientApiResponse',
@@ -140,6 +147,7 @@ export const iscsiClientOperations = {
       orderby: attachmentFields,
       select: attachmentFields,
       expand: { iscsiClient: { kind: 'IscsiClient', by: 'extId', into: 'iscsiClientProjection' } },
+      expandedType: 'volumes.v4.config.IscsiClientAttachmentProjection',
       deprecated: {},
     },
   ),

@@ -34,6 +34,7 @@ export const nvmfClientOperations = {
     orderby: ['clusterReference', 'extId'],
     select: ['clusterReference', 'extId'],
     expand: { cluster: expandCluster },
+    expandedType: 'volumes.v4.config.NvmfClientProjection',
   }),
   getNvmfClientById: get('/config/nvmf-clients/{extId}', NvmfClient, {
     envelope: 'volumes.v4.config.GetNvmfClientApiResponse',

@@ -1,5 +1,5 @@
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
-import { boolean, immutable, integer, object, optional, readOnly, text, uuid, withDefault } from '../schema.ts'
+import { boolean, immutable, integer, object, optional, readOnly, referenceTo, text, withDefault } from '../schema.ts'
 import { EntityReference } from '../shapes.ts'
 import { volumeAdmins, volumeReaders } from './roles.ts'
 
@@ -16,13 +16,17 @@ export const VolumeDisk = resource(
     index: immutable(optional(integer({ minimum: 0, maximum: 16383 }))),
     // A multiple of 512, and never less than before. Default of a copy: the size of its source.
     diskSizeBytes: optional(integer({ minimum: 524288, maximum: 219902325555200 })),
-    storageContainerId: immutable(readOnly(uuid())),
+    storageContainerId: immutable(readOnly(referenceTo('StorageContainer'))),
     description: optional(text({ maxLength: 1000, multiline: true })),
     diskDataSourceReference: immutable(optional(EntityReference)),
     diskStorageFeatures: optional(object('volumes.v4.config.DiskStorageFeatures', { flashMode: optional(FlashMode) })),
   },
   {
-    internal: { volumeGroupExtId: uuid() },
+    internal: {
+      volumeGroupExtId: referenceTo('VolumeGroup'),
+      /** The disk that it is being copied from, while that lasts. */
+      copyOf: referenceTo('VolumeDisk'),
+    },
     rel: 'volumes:config:volume-group:disk',
     parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
     unique: [{ fields: ['volumeGroupExtId', 'index'], error: 'INDEX_IN_USE' }],

@@ -61,7 +61,12 @@ export const VolumeGroup = resource(
     disks: optional(arrayOf(VolumeDisk.schema, { minItems: 1, maxItems: 10 })),
   },
   {
-    internal: { categoryIds: arrayOf(uuid(), { maxItems: 20 }), ownerReferenceId: uuid() },
+    internal: {
+      categoryIds: arrayOf(referenceTo('Category'), { maxItems: 20 }),
+      ownerReferenceId: uuid(),
+      /** A deletion was accepted. */
+      isDeleting: boolean(),
+    },
     iam: {
       name: 'volume_group',
       attributes: {
@@ -120,6 +125,7 @@ export const volumeGroupOperations = {
     orderby: listFields,
     select: 'any',
     expand,
+    expandedType: 'volumes.v4.config.VolumeGroupProjection',
   }),
   createVolumeGroup: create(path, VolumeGroup, {
     envelope: 'volumes.v4.config.CreateVolumeGroupApiResponse',

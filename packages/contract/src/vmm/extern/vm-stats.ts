@@ -42,6 +42,8 @@ export const ExternVmStatsTuple = object('vmm.v4.extern.stats.VmStatsTuple', {
     'controllerUserBytes',
     'controllerWriteIoBandwidthKbps',
     'controllerWriteIoPpm',
+    // The catalogue lacks it; specification 2.7 names it.
+    'guestMemoryUsagePpm',
     'hypervisorAvgIoLatencyMicros',
     'hypervisorCpuReadyTimePpm',
     'hypervisorCpuUsagePpm',
