@@ -10,13 +10,14 @@ import { createAudit } from './core/audit.ts'
 import { type Clock, createWorldClock, formatTime, realClock, type WorldClock } from './core/clock.ts'
 import type { Ids, Services, World } from './core/context.ts'
 import { createEntityTags } from './core/etag.ts'
-import type { Handler, Presenter } from './core/handlers.ts'
+import type { Handler, Prepare, Presenter } from './core/handlers.ts'
 import { createIdempotency } from './core/idempotency.ts'
 import { createKinds } from './core/kinds.ts'
 import { hashPassword } from './core/passwords.ts'
 import { createPipeline, type Dispatch } from './core/pipeline.ts'
 import { createRateLimiter } from './core/rate-limit.ts'
 import { coreRecords } from './core/records.ts'
+import { recordRetention } from './core/retention.ts'
 import { createRouter } from './core/router.ts'
 import { type Schedule, startSchedules } from './core/schedules.ts'
 import { checkKey, createSealer, makeKeyCheck, WrongMasterKey } from './core/secrets.ts'
@@ -24,10 +25,13 @@ import type { TaskDefinition } from './core/tasks/define-task.ts'
 import { type RunnerOptions, TaskRunner } from './core/tasks/runner.ts'
 import { openDataFolder, readMasterKey, wrongMasterKey } from './data-folder.ts'
 import { createAccessControl } from './domains/iam/access.ts'
+import { syncSystemRoles } from './domains/iam/catalogue/system-roles.ts'
 import { createAuthenticator } from './domains/iam/credentials.ts'
+import { iamRecords } from './domains/iam/records.ts'
 import { domains } from './domains/index.ts'
 import { seedId } from './domains/seed.ts'
 import { seedWorld } from './domains/seeds.ts'
+import { vmmRecords } from './domains/vmm/records.ts'
 import type { Drivers } from './drivers/drivers.ts'
 import { createSimulatedDrivers } from './drivers/simulated/index.ts'
 import { Fact, type FactStore, factsIn, openSimulatedWorld, type SimulatedWorld } from './drivers/simulated/world.ts'
@@ -95,7 +99,13 @@ async function open(
   const plan = isNew ? readSeed(config.seed) : undefined
   const masterKey = readMasterKey(folder, config.masterKeyFile, isNew)
 
-  const resources = [...new Set(contract.flatMap((namespace) => namespace.resources)), ...coreRecords, Fact]
+  const resources = [
+    ...new Set(contract.flatMap((namespace) => namespace.resources)),
+    ...coreRecords,
+    ...iamRecords,
+    ...vmmRecords,
+    Fact,
+  ]
   const operations = contract.flatMap((namespace) => namespace.operations)
   let sealer: ReturnType<typeof createSealer>
   const store = openSqliteStore({
@@ -140,7 +150,7 @@ async function open(
   const drivers = createSimulatedDrivers(world, { folder: filesFolder, durations: config.durations })
 
   const parts = collectDomains()
-  const access = createAccessControl({ store, kinds, clock })
+  const access = createAccessControl({ store })
   const services: { -readonly [K in keyof Services]: Services[K] } = {
     dispatch: async () => {
       throw new Error('the pipeline is not ready')
@@ -148,6 +158,7 @@ async function open(
     router,
     names: canonicalNames,
     runner: undefined as never,
+    authenticator: undefined as never,
     tags,
     access,
     tier: config.tier,
@@ -178,8 +189,9 @@ async function open(
     ...(options.beforeStep === undefined ? {} : { beforeStep: options.beforeStep }),
   })
   services.runner = runner
-  const audit = await createAudit(store, clock, ids)
+  const audit = createAudit(store, clock, ids)
   const authenticator = createAuthenticator({ store, clock, real, world: worldContext, audit, lockout: config.lockout })
+  services.authenticator = authenticator
   const { dispatch } = createPipeline<Drivers>({
     world: worldContext,
     store,
@@ -199,6 +211,7 @@ async function open(
     audit,
     runner,
     handlers: parts.handlers,
+    prepares: parts.prepares,
     presenters: parts.presenters,
     log,
   })
@@ -224,8 +237,14 @@ async function open(
     })
     store.setMeta('seeded', formatTime(real.now()))
   }
+  await syncSystemRoles(store, tenantId)
   await runner.recover()
-  const stopSchedules = startSchedules(parts.schedules, { ...worldContext, store, runner }, clock, log)
+  const stopSchedules = startSchedules(
+    [...parts.schedules, recordRetention],
+    { ...worldContext, store, runner },
+    clock,
+    log,
+  )
 
   const pages = createPages({
     contract,
@@ -279,17 +298,20 @@ async function open(
 /** Everything that the domains declare, by the keys of the contract. */
 function collectDomains(): {
   handlers: ReadonlyMap<string, Handler<Drivers, any>>
+  prepares: ReadonlyMap<string, Prepare<Drivers, any>>
   presenters: ReadonlyMap<string, readonly Presenter<Drivers>[]>
   tasks: ReadonlyMap<string, TaskDefinition<Drivers, any>>
   schedules: readonly Schedule<Drivers>[]
 } {
   const handlers = new Map<string, Handler<Drivers, any>>()
+  const prepares = new Map<string, Prepare<Drivers, any>>()
   const presenters = new Map<string, Presenter<Drivers>[]>()
   const tasks = new Map<string, TaskDefinition<Drivers, any>>()
   const schedules: Schedule<Drivers>[] = []
   for (const [prefix, kinds] of Object.entries(domains)) {
     for (const domain of Object.values(kinds)) {
       for (const [id, handler] of Object.entries(domain.handlers)) handlers.set(`${prefix}.${id}`, handler)
+      for (const [id, prepare] of Object.entries(domain.prepares)) prepares.set(`${prefix}.${id}`, prepare)
       for (const [resource, presenter] of domain.presenters) {
         presenters.set(resource.kind, [...(presenters.get(resource.kind) ?? []), presenter])
       }
@@ -300,7 +322,7 @@ function collectDomains(): {
       schedules.push(...domain.schedules)
     }
   }
-  return { handlers, presenters, tasks, schedules }
+  return { handlers, prepares, presenters, tasks, schedules }
 }
 
 /** The world's facts in the store's own file, each write durable on its own. */

@@ -23,7 +23,10 @@ test('a file names a preset and adds counts', () => {
 })
 
 test('a fault is refused with line and column', () => {
-  assert.throws(() => seedOf('inventory: demo\nvms: many\n'), /line 2, column 6: vms: expected an integer from 0 to 1000000, found "many"/)
+  assert.throws(
+    () => seedOf('inventory: demo\nvms: many\n'),
+    /line 2, column 6: vms: expected an integer from 0 to 1000000, found "many"/,
+  )
   assert.throws(() => seedOf('inventory: large\n'), /line 1, column 12: inventory: expected demo or empty/)
   assert.throws(() => seedOf('inventory: demo\nhosts: 3\n'), /line 2, column 1: "hosts" is no key of a seed/)
   assert.throws(() => seedOf('inventory: [\n'), /line \d+, column \d+: is not YAML/)

@@ -20,7 +20,10 @@ export function readSeed(seed: Config['seed']): SeedPlan {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw new StartRefusal(`The seed ${file} cannot be read (${reasonOf(error)}): correct the path of --seed, or the file's permissions.`, { cause: error })
+    throw new StartRefusal(
+      `The seed ${file} cannot be read (${reasonOf(error)}): correct the path of --seed, or the file's permissions.`,
+      { cause: error },
+    )
   }
   const lines = new LineCounter()
   const refuse = (offset: number, fault: string): StartRefusal => {
@@ -38,7 +41,8 @@ export function readSeed(seed: Config['seed']): SeedPlan {
     const given = isScalar(value) ? value.value : undefined
     const at = (isScalar(value) ? value.range?.[0] : undefined) ?? (isScalar(key) ? key.range?.[0] : undefined) ?? 0
     if (name === 'inventory') {
-      if (given !== 'demo' && given !== 'empty') throw refuse(at, `inventory: expected demo or empty, found ${JSON.stringify(given)}`)
+      if (given !== 'demo' && given !== 'empty')
+        throw refuse(at, `inventory: expected demo or empty, found ${JSON.stringify(given)}`)
       plan.inventory = given
     } else if (name === 'vms') {
       if (typeof given !== 'number' || !Number.isInteger(given) || given < 0 || given > largestCount) {
@@ -46,7 +50,10 @@ export function readSeed(seed: Config['seed']): SeedPlan {
       }
       plan.vms = given
     } else {
-      throw refuse((isScalar(key) ? key.range?.[0] : undefined) ?? 0, `"${name}" is no key of a seed; expected inventory or vms`)
+      throw refuse(
+        (isScalar(key) ? key.range?.[0] : undefined) ?? 0,
+        `"${name}" is no key of a seed; expected inventory or vms`,
+      )
     }
   }
   return plan

@@ -1,5 +1,10 @@
 /** Refusals. Each becomes an ErrorResponse in the envelope; nothing else leaves the service as an error. */
-import { type ErrorArguments, type ErrorDefinition, type ErrorKey, errorCatalogue } from '@hyperplane/contract/error-catalogue'
+import {
+  type ErrorArguments,
+  type ErrorDefinition,
+  type ErrorKey,
+  errorCatalogue,
+} from '@hyperplane/contract/error-catalogue'
 
 /** One message of an ErrorResponse, in canonical names. */
 export interface AppMessage {
@@ -61,8 +66,31 @@ export function refuseAll(errors: readonly ApiError[]): void {
   const [first, ...rest] = errors
   if (first === undefined) return
   const all: ApiError = Object.create(first)
-  throw Object.assign(all, { further: [...first.further, ...rest.flatMap((error) => [error.appMessage, ...error.further])] })
+  throw Object.assign(all, {
+    further: [...first.further, ...rest.flatMap((error) => [error.appMessage, ...error.further])],
+  })
 }
+
+/**
+ * The same refusal as a namespace says it: where its catalogue has `<NAMESPACE>_<KEY>` for a shared KEY, code and text are
+ * those. Group, status and arguments stay.
+ */
+export function inWordsOf(namespace: string | undefined, refusal: unknown): unknown {
+  if (namespace === undefined || !(refusal instanceof ApiError)) return refusal
+  const own = (message: AppMessage): AppMessage => {
+    const shared = definitionOf(message.errorGroup)
+    const definition = definitionOf(`${namespace.toUpperCase()}_${message.errorGroup}`)
+    if (shared?.code !== message.code || definition?.status !== shared.status) return message
+    return { ...message, code: definition.code, message: fill(definition.message, message.argumentsMap ?? {}) }
+  }
+  return Object.assign(Object.create(refusal), {
+    appMessage: own(refusal.appMessage),
+    further: refusal.further.map(own),
+  })
+}
+
+const definitionOf = (key: string): ErrorDefinition | undefined =>
+  Object.hasOwn(errorCatalogue, key) ? errorCatalogue[key as ErrorKey] : undefined
 
 /** A cross-field rule of a body (400): what was expected, what was found. */
 export const invalid = (attributePath: string, fault: string): ApiError<'INVALID_ARGUMENT'> =>

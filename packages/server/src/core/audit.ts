@@ -28,11 +28,10 @@ export interface Audit {
   writeAlone(entry: AuditEntry): Promise<void>
 }
 
-export async function createAudit(store: Store, clock: Clock, ids: Ids): Promise<Audit> {
-  let previous = store.meta('audit.last') ?? ''
-  const newest = await store.find(AuditRecord, { newestFirst: true, limit: 1 })
-  previous = newest[0]?.hash ?? previous
+export function createAudit(store: Store, clock: Clock, ids: Ids): Audit {
   const write = async (transaction: Transaction, entry: AuditEntry): Promise<void> => {
+    // Read rather than remembered: a transaction that is rolled back takes its record with it.
+    const [newest] = await transaction.find(AuditRecord, { newestFirst: true, limit: 1 })
     const record: Record<string, unknown> = {
       extId: ids.uuid(),
       time: clock.iso(),
@@ -40,7 +39,7 @@ export async function createAudit(store: Store, clock: Clock, ids: Ids): Promise
       address: entry.address,
       operation: entry.operation,
       status: entry.status,
-      previous,
+      previous: newest?.hash ?? '',
       ...(entry.requestId === undefined ? {} : { requestId: entry.requestId }),
       ...(entry.caller === undefined ? {} : { identity: entry.caller.extId, identityName: entry.caller.name }),
       ...(entry.target === undefined ? {} : { target: entry.target }),
@@ -51,7 +50,6 @@ export async function createAudit(store: Store, clock: Clock, ids: Ids): Promise
     }
     const hash = createHash('sha256').update(JSON.stringify(record)).digest('base64url')
     await transaction.insert(AuditRecord, { ...record, hash } as EntityOf<typeof AuditRecord>)
-    previous = hash
   }
   return {
     write,

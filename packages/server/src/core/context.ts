@@ -5,7 +5,7 @@ import type { Reader, Row, Transaction } from '../store/store.ts'
 import type { Clock } from './clock.ts'
 import type { EntityTags } from './etag.ts'
 import type { Dispatch } from './pipeline.ts'
-import type { AccessControl, Kinds } from './ports.ts'
+import type { AccessControl, Authenticator, CanonicalNames, Kinds } from './ports.ts'
 import type { Tier } from './rate-limit.ts'
 import type { Router } from './router.ts'
 import type { StartTask } from './tasks/define-task.ts'
@@ -20,6 +20,8 @@ export interface Caller {
   readonly groups: readonly string[]
   readonly credential: 'basic' | 'apiKey' | 'certificate' | 'none'
   readonly credentialId?: string
+  /** Source address of the request. */
+  readonly address?: string
   readonly tenantId: string
   /** The password works only for changing it. */
   readonly mustChangePassword?: boolean
@@ -59,9 +61,11 @@ export interface World<D> {
 export interface Services {
   readonly dispatch: Dispatch
   readonly router: Router
+  readonly names: CanonicalNames
   readonly runner: TaskRunner<any>
   readonly tags: EntityTags
   readonly access: AccessControl
+  readonly authenticator: Authenticator
   /** Size of this manager: the tier of the rate limits. */
   readonly tier: Tier
   readonly version: string
@@ -80,6 +84,8 @@ export interface RequestInput {
   readonly query: QueryOptions
   readonly body: any
   readonly headers: { readonly ifMatch?: string; readonly requestId?: string; readonly clusterId?: string }
+  /** What the operation's `prepare` answered. */
+  readonly prepared?: unknown
 }
 
 /** Query options after validation, parsed. */
@@ -118,8 +124,12 @@ export interface ReadContext<D = unknown, T = any> extends World<D> {
   readonly version: string
   /** Rows of this kind that the caller may see; undefined: all. */
   scopeOf(kind: string): Promise<TypedFilter | 'none' | undefined>
+  /** Unknown fields and options of the request: refused, or ignored with a warning. */
+  readonly unknown: 'refuse' | 'ignore'
   /** Says something to the caller beside a success (`metadata.messages`). */
   warn(message: string): void
+  /** Notes a use (`lastUsedTime`): written in a transaction of its own that the answer does not wait for. */
+  noteUse(write: (transaction: Transaction) => Promise<void>): void
 }
 
 export interface WriteContext<D = unknown, T = any> extends ReadContext<D, T> {

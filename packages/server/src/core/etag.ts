@@ -1,5 +1,5 @@
 /** Entity tags: strong, opaque, the same in every profile and version of the interface. Source: conventions 5. */
-import { createHmac } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { ApiError } from './api-error.ts'
 
 export interface EntityTags {
@@ -8,10 +8,22 @@ export interface EntityTags {
   require(ifMatch: string, tag: string, title: string, error?: string): void
 }
 
+/** Tags that are kept instead of being computed again. */
+const maximumKnown = 2000
+
 export function createEntityTags(salt: string): EntityTags {
+  const known = new Map<string, string>()
   return {
-    of: (kind, extId, version) =>
-      `"${createHmac('sha256', salt).update(`${kind}\0${extId}\0${version}`).digest('base64url').slice(0, 27)}"`,
+    of(kind, extId, version) {
+      const about = `${kind}\0${extId}\0${version}`
+      let tag = known.get(about)
+      if (tag === undefined) {
+        tag = `"${hash('sha256', `${salt}\0${about}`, 'base64url').slice(0, 27)}"`
+        if (known.size >= maximumKnown) known.clear()
+        known.set(about, tag)
+      }
+      return tag
+    },
     require(ifMatch, tag, title, error) {
       const given = ifMatch.split(',').map((text) => text.trim())
       const plain = tag.slice(1, -1)

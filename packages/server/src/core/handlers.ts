@@ -10,11 +10,15 @@ export interface ListResult<T> {
   readonly total: number
   /** More exist than the answer may hold. */
   readonly truncated?: boolean
+  /** The page that is answered, where it is not the one that was asked for. */
+  readonly page?: number
 }
 
 /** A started task. */
 export interface TaskStarted {
   readonly extId: string
+  /** The entity that the task makes, where its row is there already: the caller's scope is asked of it. */
+  readonly created?: string
 }
 
 type Body<O> = O extends Declared<infer B, any, any> ? B : never
@@ -46,6 +50,14 @@ export type Handler<D, O> = (
   request: Request<O>,
 ) => Promise<HandlerResult<O>>
 
+/**
+ * What takes long and needs no lock, such as hashing a password: runs before the transaction, of which it knows nothing yet.
+ * The handler finds the answer in `request.prepared`, and checks what may have changed since.
+ */
+export type Prepare<D, O> = (ctx: ReadContext<D>, request: Request<O>) => Promise<unknown>
+
+export type Prepares<D, S extends OperationSet> = { readonly [K in keyof S]?: Prepare<D, S[K]> }
+
 export type Handlers<D, S extends OperationSet> = {
   [K in keyof S as Verb<S[K]> extends 'list' | 'get' ? never : K]: Handler<D, S[K]>
 } & { [K in keyof S as Verb<S[K]> extends 'list' | 'get' ? K : never]?: Handler<D, S[K]> }
@@ -63,12 +75,14 @@ export type Presenter<D> = (
 /** Everything that a domain file says about its kind. */
 export interface Domain<D = any> {
   readonly handlers: Readonly<Record<string, Handler<D, any>>>
+  readonly prepares: Readonly<Record<string, Prepare<D, any>>>
   readonly tasks: readonly TaskDefinition<D, any>[]
   readonly presenters: readonly (readonly [Resource<any, any>, Presenter<D>])[]
   readonly schedules: readonly Schedule<D>[]
 }
 
-export interface DomainParts<D> {
+export interface DomainParts<D, S extends OperationSet = OperationSet> {
+  readonly prepare?: Prepares<D, S>
   readonly tasks?: readonly TaskDefinition<D, any>[]
   readonly present?: readonly (readonly [Resource<any, any>, Presenter<D>])[]
   readonly schedules?: readonly Schedule<D>[]

@@ -36,13 +36,15 @@ function checkStructure(text: string): void {
       if (expectsKey && top !== undefined) {
         const key = text.slice(index, end + 1)
         const name = key.includes('\\') ? unescaped(key) : key
-        if (top.has(name)) throw new ApiError('MALFORMED_REQUEST', { fault: `an object has the key ${name.slice(0, 80)} twice.` })
+        if (top.has(name))
+          throw new ApiError('MALFORMED_REQUEST', { fault: `an object has the key ${name.slice(0, 80)} twice.` })
         top.add(name)
         expectsKey = false
       }
       index = end
     } else if (code === 0x7b || code === 0x5b) {
-      if (keys.length >= maximumNesting) throw new ApiError('MALFORMED_REQUEST', { fault: `the body nests deeper than ${maximumNesting} levels.` })
+      if (keys.length >= maximumNesting)
+        throw new ApiError('MALFORMED_REQUEST', { fault: `the body nests deeper than ${maximumNesting} levels.` })
       keys.push(code === 0x7b ? new Set() : undefined)
       expectsKey = code === 0x7b
     } else if (code === 0x7d || code === 0x5d) {

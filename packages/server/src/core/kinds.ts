@@ -12,7 +12,8 @@ export function createKinds(namespaces: readonly Namespace[]): Kinds {
       const kind = operation.resource?.kind
       if (kind === undefined) continue
       if (operation.verb === 'list' && !lists.has(kind)) lists.set(kind, operation)
-      if ((operation.verb === 'get' || operation.verb === 'list') && !views.has(kind)) views.set(kind, operation.iamOperation)
+      if ((operation.verb === 'get' || operation.verb === 'list') && !views.has(kind))
+        views.set(kind, operation.iamOperation)
     }
   }
   return {

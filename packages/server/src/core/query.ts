@@ -7,6 +7,7 @@ import {
   checkFilter,
   checkOrderby,
   checkSelect,
+  type FilterRules,
   ODataFault,
   parseApply,
   parseExpand,
@@ -24,6 +25,8 @@ export interface QueryConventions {
   readonly unknown: 'refuse' | 'ignore'
   /** Out-of-range paging is set to the nearest value (storage v4.0.a3). */
   readonly clamped: boolean
+  /** Texts of filters that the naming profile of the request spells in its own way -> canonical. */
+  readonly canonical?: FilterRules['canonical']
 }
 
 /** `text` of the target after `?`. @throws ApiError 400 for malformed percent-encoding */
@@ -74,8 +77,10 @@ export function readOptions(
   warnings: string[],
 ): Texts {
   const texts = new Map<string, string>()
-  const fault = (name: string, message: string): void => void faults.push({ location: 'query', attributePath: name, message })
-  if (given.length > maximumParameters) fault('', `expected at most ${maximumParameters} parameters, found ${given.length}`)
+  const fault = (name: string, message: string): void =>
+    void faults.push({ location: 'query', attributePath: name, message })
+  if (given.length > maximumParameters)
+    fault('', `expected at most ${maximumParameters} parameters, found ${given.length}`)
   for (const [name, value] of given.slice(0, maximumParameters)) {
     const shown = name.slice(0, 80)
     if (!takes(operation, name)) {
@@ -92,7 +97,8 @@ export function readOptions(
   const page = pageNumber(texts.get('$page'), conventions.clamped, faults)
   const limit = pageSize(texts.get('$limit'), conventions.clamped, faults)
   const dryRunText = texts.get('$dryrun')
-  if (dryRunText !== undefined && dryRunText !== 'true' && dryRunText !== 'false') fault('$dryrun', `expected true or false, found "${dryRunText.slice(0, 80)}"`)
+  if (dryRunText !== undefined && dryRunText !== 'true' && dryRunText !== 'false')
+    fault('$dryrun', `expected true or false, found "${dryRunText.slice(0, 80)}"`)
 
   const parameters: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(operation.query)) {
@@ -111,7 +117,12 @@ export function readOptions(
 
 function pageNumber(text: string | undefined, clamped: boolean, faults: ShapeFault[]): number {
   if (text === undefined) return 0
-  const checked = validateText({ type: 'integer', minimum: clamped ? -2147483648 : 0, maximum: 2147483647 }, text, '$page', 'query')
+  const checked = validateText(
+    { type: 'integer', minimum: clamped ? -2147483648 : 0, maximum: 2147483647 },
+    text,
+    '$page',
+    'query',
+  )
   if (checked.fault !== undefined) faults.push(checked.fault)
   return Math.max(0, Number(checked.value ?? 0))
 }
@@ -142,6 +153,7 @@ export function readExpressions(
   const { texts, page, limit, dryRun, parameters } = options
   const schema = itemSchemaOf(operation)
   const given = (name: string): string | undefined => texts.get(name)
+  const canonical = conventions.canonical === undefined ? {} : { canonical: conventions.canonical }
   const lenient = conventions.unknown === 'ignore'
   try {
     const filter = given('$filter')
@@ -166,9 +178,18 @@ export function readExpressions(
     const grouping =
       apply === undefined || schema === undefined
         ? undefined
-        : checkApply(parseApply(apply), { fields: operation.apply ?? [], filterFields: operation.filter ?? [], schema })
-    const wanted = filter === undefined || schema === undefined ? undefined : checkFilter(parseFilter(filter), { fields: operation.filter ?? [], schema })
-    const both = wanted === undefined ? grouping?.filter : grouping === undefined ? wanted : and(wanted, grouping.filter)
+        : checkApply(parseApply(apply), {
+            fields: operation.apply ?? [],
+            filterFields: operation.filter ?? [],
+            schema,
+            ...canonical,
+          })
+    const wanted =
+      filter === undefined || schema === undefined
+        ? undefined
+        : checkFilter(parseFilter(filter), { fields: operation.filter ?? [], schema, ...canonical })
+    const both =
+      wanted === undefined ? grouping?.filter : grouping === undefined ? wanted : and(wanted, grouping.filter)
     return {
       page,
       limit,
@@ -210,7 +231,14 @@ function readExpand(operation: Operation, text: string, kinds: Kinds, lenient: b
         : { orderby: checkOrderby(item.orderby, { fields: fields(lists?.orderby), schema: shape }) }),
       ...(item.select === undefined || shape === undefined
         ? {}
-        : { select: checkSelect(item.select, { fields: lists?.select ?? 'any', schema: shape, lenient, option: '$expand' }) }),
+        : {
+            select: checkSelect(item.select, {
+              fields: lists?.select ?? 'any',
+              schema: shape,
+              lenient,
+              option: '$expand',
+            }),
+          }),
     }
   })
 }

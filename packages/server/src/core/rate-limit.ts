@@ -78,8 +78,11 @@ export interface RateLimiterOptions {
 /** Failed sign-ins a second from one address. */
 const anonymousPerSecond = 20
 
+/** Pairs of operation and identity that are counted; the cache takes the room for all of them at once. */
+const maximumWindows = 20_000
+
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
-  const windows = new LRUCache<string, Window>({ max: 100_000 })
+  const windows = new LRUCache<string, Window>({ max: maximumWindows })
   const perIdentity = options.perIdentity ?? 200
   const windowOf = (key: string): Window => {
     let window = windows.get(key)

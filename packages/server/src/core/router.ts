@@ -7,7 +7,12 @@ export interface UnbuiltOperation {
 }
 
 export type Route =
-  | { readonly found: 'operation'; readonly operation: Operation; readonly version: string; readonly path: Readonly<Record<string, string>> }
+  | {
+      readonly found: 'operation'
+      readonly operation: Operation
+      readonly version: string
+      readonly path: Readonly<Record<string, string>>
+    }
   | { readonly found: 'unbuilt'; readonly operation: UnbuiltOperation; readonly version: string }
   | { readonly found: 'method'; readonly allowed: readonly Method[] }
   | { readonly found: 'nothing'; readonly namespace?: Namespace }
@@ -55,7 +60,8 @@ export function createRouter(namespaces: readonly Namespace[], options: { readon
   }
   for (const namespace of namespaces) {
     for (const operation of namespace.operations) {
-      for (const version of operation.versions) insert(namespace.name, version, operation.method, operation.path, { operation })
+      for (const version of operation.versions)
+        insert(namespace.name, version, operation.method, operation.path, { operation })
     }
     for (const unbuilt of namespace.unimplemented) {
       const entry = { unbuilt: { key: unbuilt.key, id: unbuilt.key.slice(unbuilt.key.lastIndexOf('.') + 1) } }

@@ -1,7 +1,8 @@
 /** Work that the service starts itself, on the world's clock: monitors, retention, expiry. */
+
+import type { Store } from '../store/store.ts'
 import type { WorldClock } from './clock.ts'
 import type { World } from './context.ts'
-import type { Store } from '../store/store.ts'
 import type { TaskRunner } from './tasks/runner.ts'
 
 export interface ScheduleContext<D> extends World<D> {
@@ -32,7 +33,10 @@ export function startSchedules<D>(
       clock.setTimer(schedule.everySeconds * 1000, () => {
         void schedule
           .run(ctx)
-          .catch((error) => log.error({ err: error, schedule: schedule.name }, 'scheduled work failed'))
+          .catch((error) => {
+            // What the end of the service cut short comes again after the next start.
+            if (!stopped) log.error({ err: error, schedule: schedule.name }, 'scheduled work failed')
+          })
           .finally(() => plan(schedule))
       }),
     )

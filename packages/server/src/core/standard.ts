@@ -1,8 +1,19 @@
 /** What reads do unless a domain says otherwise: list, get, expansion, selection. */
 import type { Operation, Resource } from '@hyperplane/contract'
-import { and, applySelection, equals, evaluateFilter, groupDocuments, type ResolvedPath, resolvePath, sortBy, type TypedFilter } from '../odata/index.ts'
-import type { ExpandOption, ReadContext, RequestInput } from './context.ts'
+import {
+  and,
+  applySelection,
+  equals,
+  evaluateFilter,
+  groupDocuments,
+  type ResolvedPath,
+  resolvePath,
+  sortBy,
+  type TypedFilter,
+  type TypedOrderby,
+} from '../odata/index.ts'
 import { ApiError } from './api-error.ts'
+import type { ExpandOption, ReadContext, RequestInput } from './context.ts'
 import type { ListResult, Presenter } from './handlers.ts'
 import type { Scope } from './ports.ts'
 
@@ -27,15 +38,19 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
     parent === undefined || parentId === undefined ? undefined : equals(pathOf(resource, parent.field), parentId)
   const filter = both(query.filter, parentFilter)
   if (query.groupby !== undefined) {
-    const all = await ctx.store.find(resource, { ...(filter === undefined ? {} : { filter }), ...(scope === 'all' ? {} : { scope }) })
+    const all = await ctx.store.find(resource, {
+      ...(filter === undefined ? {} : { filter }),
+      ...(scope === 'all' ? {} : { scope }),
+    })
     const groups = groupDocuments(query.groupby, all)
     return { entities: groups.slice(query.page * query.limit, (query.page + 1) * query.limit), total: groups.length }
   }
   const limit = Math.min(query.limit, operation.maximumItems ?? query.limit)
+  const orderby = query.orderby ?? usualOrder(operation, resource)
   const page = await ctx.store.page(resource, {
     ...(filter === undefined ? {} : { filter }),
     ...(scope === 'all' ? {} : { scope }),
-    ...(query.orderby === undefined ? {} : { orderby: query.orderby }),
+    ...(orderby === undefined ? {} : { orderby }),
     newestFirst: resource.newestFirst === true,
     offset: query.page * limit,
     limit,
@@ -44,10 +59,22 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
   return { entities: page.entities, total: page.total, ...(truncated ? { truncated } : {}) }
 }
 
+/** Without `$orderby`: the field that the operation declares, else creation. */
+function usualOrder({ orderedBy }: Operation, resource: Resource): readonly TypedOrderby[] | undefined {
+  if (orderedBy === undefined) return undefined
+  const { type } = pathOf(resource, orderedBy)
+  return [{ field: { kind: 'field', from: 0, names: orderedBy.split('/'), type }, descending: false }]
+}
+
 /** The same for rows that the domain computes: filters, orders and pages an array. */
-export function listOf<T extends object>(items: readonly T[], request: Pick<RequestInput, 'query'>, options: { paged?: boolean } = {}): ListResult<T> {
+export function listOf<T extends object>(
+  items: readonly T[],
+  request: Pick<RequestInput, 'query'>,
+  options: { paged?: boolean } = {},
+): ListResult<T> {
   const { filter, orderby, page, limit } = request.query
-  const matching = filter === undefined ? [...items] : items.filter((item) => evaluateFilter(filter, item as Plain) === true)
+  const matching =
+    filter === undefined ? [...items] : items.filter((item) => evaluateFilter(filter, item as Plain) === true)
   if (orderby !== undefined) matching.sort(sortBy(orderby) as (a: T, b: T) => number)
   const entities = options.paged === false ? matching : matching.slice(page * limit, (page + 1) * limit)
   return { entities, total: matching.length }
@@ -108,7 +135,8 @@ async function expandOne(
   const property = declared?.into ?? item.name
   let truncated = false
   const nested = (values: readonly any[]): readonly any[] => {
-    let shown = item.filter === undefined ? values : values.filter((value) => evaluateFilter(item.filter!, value) === true)
+    let shown =
+      item.filter === undefined ? values : values.filter((value) => evaluateFilter(item.filter!, value) === true)
     if (item.orderby !== undefined) shown = [...shown].sort(sortBy(item.orderby))
     if (shown.length > maximumExpanded) truncated = true
     shown = shown.slice(0, maximumExpanded)
@@ -122,7 +150,8 @@ async function expandOne(
     return { entities: filled, truncated }
   }
   const path = declared.by.split('/')
-  const idsOf = (entity: any): string[] => [...valuesAt(entity, path)].filter((id): id is string => typeof id === 'string')
+  const idsOf = (entity: any): string[] =>
+    [...valuesAt(entity, path)].filter((id): id is string => typeof id === 'string')
   const wanted = [...new Set(entities.flatMap(idsOf))]
   const scope = await ctx.scopeOf(declared.kind)
   const resource = ctx.kinds.resource(declared.kind)
@@ -131,7 +160,9 @@ async function expandOne(
   for (const related of await ctx.store.getMany(resource, wanted)) {
     if (scope === undefined || evaluateFilter(scope, related) === true) found.set(related.extId, related)
   }
-  const many = entities.some((entity) => Array.isArray(path.reduce((at: any, name) => (Array.isArray(at) ? at : at?.[name]), entity)))
+  const many = entities.some((entity) =>
+    Array.isArray(path.reduce((at: any, name) => (Array.isArray(at) ? at : at?.[name]), entity)),
+  )
   const filled = entities.map((entity) => {
     const related = nested(idsOf(entity).flatMap((id) => found.get(id) ?? []))
     if (related.length === 0) return entity

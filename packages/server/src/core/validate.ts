@@ -1,7 +1,7 @@
 /** Values against the contract: all faults at once, and the clean value that handlers receive. Source: conventions 2.4, 3. */
 import { type AnySchema, type ObjectSchema, walk } from '@hyperplane/contract'
-import { formatTime, parseTime } from './clock.ts'
 import type { ShapeFault } from './api-error.ts'
+import { formatTime, parseTime } from './clock.ts'
 
 export interface ValidationOptions {
   /** Unknown fields: a fault, or a warning and ignored. */
@@ -12,6 +12,8 @@ export interface ValidationOptions {
   readonly sparse: boolean
   /** Absent fields get their declared defaults. */
   readonly defaults: boolean
+  /** The body replaces an entity: what cannot change has the stored value, not the default, when it is absent. */
+  readonly replaces?: boolean
 }
 
 export interface ValidationResult {
@@ -33,13 +35,20 @@ export function validateBody(schema: AnySchema, value: unknown, options: Validat
 }
 
 /** Text of a path or query parameter against its schema. */
-export function validateText(schema: AnySchema, text: string, path: string, location: ShapeFault['location']): { value?: unknown; fault?: ShapeFault } {
+export function validateText(
+  schema: AnySchema,
+  text: string,
+  path: string,
+  location: ShapeFault['location'],
+): { value?: unknown; fault?: ShapeFault } {
   const fault = (message: string): { fault: ShapeFault } => ({ fault: { location, attributePath: path, message } })
   switch (schema.type) {
     case 'uuid':
       return uuidForm.test(text)
         ? { value: text.toLowerCase() }
-        : fault(`expected a UUID, found "${clip(text)}", which does not match the regular expression ${uuidForm.source}`)
+        : fault(
+            `expected a UUID, found "${clip(text)}", which does not match the regular expression ${uuidForm.source}`,
+          )
     case 'integer':
     case 'number': {
       if (!/^-?\d{1,15}$/.test(text)) return fault(`expected ${rangeOf(schema)}, found "${clip(text)}"`)
@@ -50,7 +59,9 @@ export function validateText(schema: AnySchema, text: string, path: string, loca
       return { value }
     }
     case 'boolean':
-      return text === 'true' || text === 'false' ? { value: text === 'true' } : fault(`expected true or false, found "${clip(text)}"`)
+      return text === 'true' || text === 'false'
+        ? { value: text === 'true' }
+        : fault(`expected true or false, found "${clip(text)}"`)
     default: {
       const run = new Validation({ unknown: 'refuse', version: '', sparse: false, defaults: false })
       const value = run.check(schema, text, path)
@@ -71,7 +82,8 @@ const describe = (value: unknown): string => {
 }
 
 const rangeOf = (schema: { minimum?: number; maximum?: number }): string => {
-  if (schema.minimum !== undefined && schema.maximum !== undefined) return `an integer from ${schema.minimum} to ${schema.maximum}`
+  if (schema.minimum !== undefined && schema.maximum !== undefined)
+    return `an integer from ${schema.minimum} to ${schema.maximum}`
   if (schema.minimum !== undefined) return `an integer of at least ${schema.minimum}`
   return schema.maximum !== undefined ? `an integer of at most ${schema.maximum}` : 'an integer'
 }
@@ -111,12 +123,17 @@ class Validation {
         return this.#text(schema, value, path)
       case 'uuid':
         if (typeof value !== 'string' || !uuidForm.test(value)) {
-          return this.#fault(path, `expected a UUID, found ${describe(value)}, which does not match the regular expression ${uuidForm.source}`)
+          return this.#fault(
+            path,
+            `expected a UUID, found ${describe(value)}, which does not match the regular expression ${uuidForm.source}`,
+          )
         }
         return value.toLowerCase()
       case 'taskId': {
-        const plain = typeof value === 'string' ? value.slice(value.lastIndexOf(':') + 1) : ''
-        return uuidForm.test(plain) ? plain.toLowerCase() : this.#fault(path, `expected the id of a task, found ${describe(value)}`)
+        const plain = typeof value === 'string' ? value.replace(/^(?:ZXJnb24=|legacy):/, '') : ''
+        return uuidForm.test(plain)
+          ? plain.toLowerCase()
+          : this.#fault(path, `expected the id of a task, found ${describe(value)}`)
       }
       case 'integer':
         if (typeof value !== 'number' || !Number.isSafeInteger(value)) {
@@ -127,24 +144,34 @@ class Validation {
         if (typeof value !== 'number') return this.#fault(path, `expected a number, found ${describe(value)}`)
         return this.#inRange(schema, value, path)
       case 'boolean':
-        return typeof value === 'boolean' ? value : this.#fault(path, `expected true or false, found ${describe(value)}`)
+        return typeof value === 'boolean'
+          ? value
+          : this.#fault(path, `expected true or false, found ${describe(value)}`)
       case 'timestamp': {
         const time = typeof value === 'string' ? parseTime(value) : undefined
-        if (time === undefined) return this.#fault(path, `expected a date-time with an offset (RFC 3339, years 1970 to 9999), found ${describe(value)}`)
+        if (time === undefined)
+          return this.#fault(
+            path,
+            `expected a date-time with an offset (RFC 3339, years 1970 to 9999), found ${describe(value)}`,
+          )
         return formatTime(time)
       }
       case 'enumeration': {
         const newer = schema.valuesSince?.[value as string]
         const known = typeof value === 'string' && schema.values.includes(value)
         if (!known || (newer !== undefined && this.options.version < newer)) {
-          return this.#fault(path, `expected one of ${schema.values.filter((name) => !this.#isNewer(schema.valuesSince?.[name])).join(', ')}; found ${describe(value)}`)
+          return this.#fault(
+            path,
+            `expected one of ${schema.values.filter((name) => !this.#isNewer(schema.valuesSince?.[name])).join(', ')}; found ${describe(value)}`,
+          )
         }
         return value
       }
       case 'list':
         return this.#list(schema, value, path)
       case 'map': {
-        if (typeof value !== 'object' || value === null || Array.isArray(value)) return this.#fault(path, `expected an object, found ${describe(value)}`)
+        if (typeof value !== 'object' || value === null || Array.isArray(value))
+          return this.#fault(path, `expected an object, found ${describe(value)}`)
         const clean: Record<string, unknown> = {}
         for (const [name, item] of Object.entries(value)) {
           if (!decoration.test(name)) clean[name] = this.check(schema.values, item, `${path}/${name}`)
@@ -172,8 +199,8 @@ class Validation {
   }
 
   #text(schema: Extract<AnySchema, { type: 'text' }>, value: unknown, path: string): unknown {
-    if (typeof value !== 'string') return this.#fault(path, `expected a text, found ${describe(value)}`)
     const shown = schema.secret === true ? 'a secret that does not fit' : describe(value)
+    if (typeof value !== 'string') return this.#fault(path, `expected a text, found ${shown}`)
     const text = value.normalize('NFC')
     if ((schema.multiline === true ? controlCharactersInText : controlCharacters).test(text)) {
       return this.#fault(path, 'expected no control characters')
@@ -181,20 +208,29 @@ class Validation {
     // A code point takes one or two UTF-16 units: counting is needed only near the limit.
     const maximum = schema.maxLength ?? Infinity
     const length = text.length > maximum || schema.minLength !== undefined ? lengthWithin(text, maximum) : 0
-    if (length > maximum) return this.#fault(path, `expected at most ${maximum} characters, found ${text.length > 2 * maximum ? 'far more' : length}`)
-    if (length < (schema.minLength ?? 0)) return this.#fault(path, `expected at least ${schema.minLength} characters, found ${length}`)
-    if (schema.secret === true && text === '') return this.#fault(path, 'expected a secret, found an empty text; leave the field out to keep the stored one')
+    if (length > maximum)
+      return this.#fault(
+        path,
+        `expected at most ${maximum} characters, found ${text.length > 2 * maximum ? 'far more' : length}`,
+      )
+    if (length < (schema.minLength ?? 0))
+      return this.#fault(path, `expected at least ${schema.minLength} characters, found ${length}`)
+    if (schema.secret === true && text === '')
+      return this.#fault(path, 'expected a secret, found an empty text; leave the field out to keep the stored one')
     if (schema.pattern !== undefined && !patternOf(schema.pattern).test(text)) {
       return this.#fault(path, `expected a text that matches the regular expression ${schema.pattern}, found ${shown}`)
     }
-    if (text !== '' && text.trim() === '' && /(?:^|\/|[a-z])[nN]ame$/.test(path)) return this.#fault(path, 'expected a name, found only blanks')
+    if (text !== '' && text.trim() === '' && /(?:^|\/|[a-z])[nN]ame$/.test(path))
+      return this.#fault(path, 'expected a name, found only blanks')
     return text
   }
 
   #list(schema: Extract<AnySchema, { type: 'list' }>, value: unknown, path: string): unknown {
     if (!Array.isArray(value)) return this.#fault(path, `expected an array, found ${describe(value)}`)
-    if (value.length > (schema.maxItems ?? Infinity)) return this.#fault(path, `expected at most ${schema.maxItems} items, found ${value.length}`)
-    if (value.length < (schema.minItems ?? 0)) return this.#fault(path, `expected at least ${schema.minItems} items, found ${value.length}`)
+    if (value.length > (schema.maxItems ?? Infinity))
+      return this.#fault(path, `expected at most ${schema.maxItems} items, found ${value.length}`)
+    if (value.length < (schema.minItems ?? 0))
+      return this.#fault(path, `expected at least ${schema.minItems} items, found ${value.length}`)
     const clean: unknown[] = []
     for (let index = 0; index < value.length && this.faults.length < maximumFaults; index++) {
       clean.push(this.check(schema.items, value[index], `${path}[${index}]`))
@@ -208,36 +244,84 @@ class Validation {
   #oneOf(alternatives: readonly AnySchema[], value: unknown, path: string): unknown {
     const fitting = chooseAlternative(alternatives, value)
     if (fitting.length !== 1) {
-      const names = alternatives.map((alternative) => (alternative.type === 'object' ? alternative.objectType : alternative.type)).join(', ')
+      const names = alternatives
+        .map((alternative) => (alternative.type === 'object' ? alternative.objectType : alternative.type))
+        .join(', ')
       return this.#fault(path, `expected exactly one of ${names}; say which by $objectType. Found ${describe(value)}`)
     }
     const alternative = fitting[0] as AnySchema
     const clean = this.check(alternative, value, path)
     // The stored value keeps its type name: it tells which alternative it is.
-    if (alternative.type === 'object' && alternative.objectType !== undefined && typeof clean === 'object' && clean !== null) {
+    if (
+      alternative.type === 'object' &&
+      alternative.objectType !== undefined &&
+      typeof clean === 'object' &&
+      clean !== null
+    ) {
       return { $objectType: alternative.objectType, ...clean }
     }
     return clean
+  }
+
+  /** Brings the other spellings of free content (under `$reserved`, or as own properties) into the field that is stored. */
+  #folded(schema: ObjectSchema, given: Record<string, unknown>, path: string): Record<string, unknown> {
+    const field = schema.foldsInto
+    if (field === undefined) return given
+    const isOwn = (name: string): boolean => !Object.hasOwn(schema.fields, name) && !decoration.test(name)
+    const parts = (from: unknown, keep: (name: string) => boolean): object | undefined => {
+      const kept = typeof from === 'object' && from !== null ? Object.entries(from).filter(([name]) => keep(name)) : []
+      return kept.length === 0 ? undefined : Object.fromEntries(kept)
+    }
+    const spellings = [
+      given[field] ?? undefined,
+      parts(given['$reserved'], (name) => !reservedMarks.has(name)),
+      parts(given, isOwn),
+    ]
+    const found = spellings.filter((spelling) => spelling !== undefined)
+    // A client that sends back what it read sends the same twice.
+    if (new Set(found.map((spelling) => JSON.stringify(spelling))).size > 1) {
+      this.#fault(
+        join(path, field),
+        `expected one filter, found ${found.length} different ones: in ${field}, in $reserved or beside them`,
+      )
+    }
+    const kept = Object.fromEntries(Object.entries(given).filter(([name]) => !isOwn(name)))
+    return found.length === 0 ? kept : { ...kept, [field]: found[0] }
   }
 
   #object(schema: ObjectSchema, value: unknown, path: string): unknown {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       return this.#fault(path, `expected an object, found ${describe(value)}`)
     }
-    const given = value as Record<string, unknown>
+    const given = this.#folded(schema, value as Record<string, unknown>, path)
     const type = given['$objectType']
-    if (type !== undefined && schema.objectType !== undefined && (typeof type !== 'string' || canonicalType(type) !== schema.objectType)) {
+    if (
+      type !== undefined &&
+      schema.objectType !== undefined &&
+      (typeof type !== 'string' || canonicalType(type) !== schema.objectType)
+    ) {
       this.#fault(join(path, '$objectType'), `expected ${schema.objectType}, found ${describe(type)}`)
     }
     const clean: Record<string, unknown> = {}
     for (const [name, field] of Object.entries(schema.fields)) {
-      if (field.readOnly === true) continue
+      // What is never set and never changes is compared with what is stored.
+      const isCompared = field.immutable === true && this.options.replaces === true && path === ''
+      if (field.readOnly === true && !isCompared) continue
       // A field that this version does not know is dropped; the stored value stays.
       if (this.#isNewer(field.since)) continue
       const item = Object.hasOwn(given, name) ? given[name] : undefined
       if (item === undefined || item === null) {
-        if (field.defaultsTo !== undefined && this.options.defaults) clean[name] = structuredClone(field.defaultsTo)
-        else if (field.optional !== true && !this.options.sparse) this.#fault(join(path, name), 'is required')
+        // A sparse body is merged into what is stored, one level deep; what it replaces must be whole.
+        const isMerged = this.options.sparse && !/[/[]/.test(path)
+        const keepsStored = this.options.replaces === true && field.immutable === true
+        if (
+          field.defaultsTo !== undefined &&
+          !keepsStored &&
+          (this.options.defaults || (this.options.sparse && !isMerged))
+        )
+          clean[name] = structuredClone(field.defaultsTo)
+        else if (field.optional !== true && !(this.options.sparse && path === ''))
+          this.#fault(join(path, name), 'is required')
         continue
       }
       const checked = this.check(field, item, join(path, name))
@@ -246,11 +330,15 @@ class Validation {
     for (const name of Object.keys(given)) {
       if (Object.hasOwn(schema.fields, name) || decoration.test(name)) continue
       if (this.options.unknown === 'refuse') this.#fault(join(path, clip(name)), 'is not a field of this object')
-      else if (this.warnings.length < maximumFaults) this.warnings.push(`${join(path, clip(name))} is not a field of this object and was ignored`)
+      else if (this.warnings.length < maximumFaults)
+        this.warnings.push(`${join(path, clip(name))} is not a field of this object and was ignored`)
     }
     return clean
   }
 }
+
+/** What `$reserved` holds beside a client's own content. */
+const reservedMarks = new Set(['$fv', '$fqObjectType', 'ETag'])
 
 /** The alternatives of a oneOf that a value can be: by `$objectType`, else by JSON type and required fields. */
 export function chooseAlternative(alternatives: readonly AnySchema[], value: unknown): readonly AnySchema[] {
@@ -266,7 +354,9 @@ export function chooseAlternative(alternatives: readonly AnySchema[], value: unk
   if (actual === 'array') {
     const first = (value as unknown[])[0]
     if (first === undefined) return sameForm.slice(0, 1)
-    return sameForm.filter((list) => list.type === 'list' && chooseAlternative([list.items], first).length === 1).slice(0, 1)
+    return sameForm
+      .filter((list) => list.type === 'list' && chooseAlternative([list.items], first).length === 1)
+      .slice(0, 1)
   }
   if (actual !== 'object') return sameForm.slice(0, 1)
   const given = value as Record<string, unknown>
@@ -278,7 +368,10 @@ export function chooseAlternative(alternatives: readonly AnySchema[], value: unk
   return sameForm.filter((schema) => {
     if (schema.type !== 'object') return false
     const required = Object.entries(schema.fields).filter(([, field]) => field.optional !== true)
-    return names.every((name) => Object.hasOwn(schema.fields, name)) && required.every(([name]) => Object.hasOwn(given, name))
+    return (
+      names.every((name) => Object.hasOwn(schema.fields, name)) &&
+      required.every(([name]) => Object.hasOwn(given, name))
+    )
   })
 }
 
@@ -292,11 +385,14 @@ function lengthWithin(text: string, maximum: number): number {
 
 const join = (path: string, name: string): string => (path === '' ? name : `${path}/${name}`)
 
-/** Fields of a kind that may be sent again only with the stored value. */
+/** Paths of fields, also within objects, that may be sent again only with the stored value. */
 export function immutableFields(schema: ObjectSchema): string[] {
-  return Object.entries(schema.fields)
-    .filter(([, field]) => field.immutable === true)
-    .map(([name]) => name)
+  return Object.entries(schema.fields).flatMap(([name, field]) => {
+    if (field.immutable === true) return [name]
+    return field.type === 'object' && field.readOnly !== true
+      ? immutableFields(field).map((inner) => `${name}/${inner}`)
+      : []
+  })
 }
 
 /** Every id in a body that must name an entity: kind, id, path. Read-only fields are not looked at. */
@@ -304,10 +400,14 @@ export function referencesIn(schema: AnySchema, value: unknown): { kind: string;
   const found: { kind: string; extId: string; path: string }[] = []
   const visit = (at: AnySchema, item: unknown, path: string): void => {
     if (item === undefined || item === null || at.readOnly === true) return
-    if (at.type === 'uuid' && at.refersTo !== undefined && typeof item === 'string') found.push({ kind: at.refersTo, extId: item, path })
-    else if (at.type === 'object') for (const [name, field] of Object.entries(at.fields)) visit(field, (item as any)[name], join(path, name))
-    else if (at.type === 'list' && Array.isArray(item)) item.forEach((one, index) => visit(at.items, one, `${path}[${index}]`))
-    else if (at.type === 'oneOf') for (const alternative of chooseAlternative(at.alternatives, item)) visit(alternative, item, path)
+    if (at.type === 'uuid' && at.refersTo !== undefined && typeof item === 'string')
+      found.push({ kind: at.refersTo, extId: item, path })
+    else if (at.type === 'object')
+      for (const [name, field] of Object.entries(at.fields)) visit(field, (item as any)[name], join(path, name))
+    else if (at.type === 'list' && Array.isArray(item))
+      for (const [index, one] of item.entries()) visit(at.items, one, `${path}[${index}]`)
+    else if (at.type === 'oneOf')
+      for (const alternative of chooseAlternative(at.alternatives, item)) visit(alternative, item, path)
   }
   if (hasReferences(schema)) visit(schema, value, '')
   return found

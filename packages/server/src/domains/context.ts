@@ -1,22 +1,29 @@
 /** The context that handlers and steps of every domain receive: core's, with the drivers of this service. */
+
+import type { OperationSet } from '@hyperplane/contract'
 import type { ReadContext as CoreReadContext, WriteContext as CoreWriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
 import { defineTask as coreDefineTask, type TaskDefinition } from '../core/tasks/define-task.ts'
-import type { OperationSet } from '@hyperplane/contract'
 import type { Drivers } from '../drivers/drivers.ts'
 
 export type ReadContext<T = any> = CoreReadContext<Drivers, T>
 export type WriteContext<T = any> = CoreWriteContext<Drivers, T>
 
 /** Says what the operations of a kind do; one that is missing does not compile. Lists and gets come for free. */
-export function implement<S extends OperationSet>(operations: S, handlers: Handlers<Drivers, S>, parts: DomainParts<Drivers> = {}): Domain<Drivers> & { readonly operations: S } {
+export function implement<S extends OperationSet>(
+  operations: S,
+  handlers: Handlers<Drivers, S>,
+  parts: DomainParts<Drivers, S> = {},
+): Domain<Drivers> & { readonly operations: S } {
   return {
     operations,
     handlers: handlers as Domain<Drivers>['handlers'],
+    prepares: (parts.prepare ?? {}) as Domain<Drivers>['prepares'],
     tasks: parts.tasks ?? [],
     presenters: parts.present ?? [],
     schedules: parts.schedules ?? [],
   }
 }
 
-export const defineTask = <I>(definition: TaskDefinition<Drivers, I>): TaskDefinition<Drivers, I> => coreDefineTask(definition)
+export const defineTask = <I>(definition: TaskDefinition<Drivers, I>): TaskDefinition<Drivers, I> =>
+  coreDefineTask(definition)

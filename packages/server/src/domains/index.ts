@@ -1,4 +1,6 @@
 /** Every domain, by the prefix of its operations' keys. */
+
+import type { Domain } from '../core/handlers.ts'
 import { clustermgmt } from './clustermgmt/index.ts'
 import { iam } from './iam/index.ts'
 import { networking } from './networking/index.ts'
@@ -7,7 +9,6 @@ import { storage } from './storage/index.ts'
 import { extern } from './vmm/extern/index.ts'
 import { vmm } from './vmm/index.ts'
 import { volumes } from './volumes/index.ts'
-import type { Domain } from '../core/handlers.ts'
 
 export const domains: Readonly<Record<string, Readonly<Record<string, Domain>>>> = {
   clustermgmt,

@@ -1,10 +1,10 @@
 /** What a new world holds. Ids follow from names, so that each kind's seed can refer to any other's. */
 import { createHash } from 'node:crypto'
+import type { Clock } from '../core/clock.ts'
+import type { Ids } from '../core/context.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 import type { Transaction } from '../store/store.ts'
-import type { Clock } from '../core/clock.ts'
-import type { Ids } from '../core/context.ts'
 
 export interface SeedContext {
   readonly store: Transaction

@@ -1,6 +1,7 @@
 /** The outside world, one interface a capability. `app.ts` chooses the implementations. */
 import type { BlockStorage } from './block-storage.ts'
 import type { ContentSource } from './content-source.ts'
+import type { ExternalHypervisor } from './external-hypervisor.ts'
 import type { Hardware } from './hardware.ts'
 import type { Hypervisor } from './hypervisor.ts'
 import type { NetworkFabric } from './network-fabric.ts'
@@ -10,6 +11,7 @@ import type { Telemetry } from './telemetry.ts'
 export interface Drivers {
   readonly blockStorage: BlockStorage
   readonly contentSource: ContentSource
+  readonly externalHypervisor: ExternalHypervisor
   readonly hardware: Hardware
   readonly hypervisor: Hypervisor
   readonly networkFabric: NetworkFabric

@@ -144,5 +144,8 @@ test('refuses given files that are absent, of the wrong kind, or do not belong t
   writeFileSync(tlsKey, encrypted)
   await assert.rejects(load(), refusedWith(/k\.pem holds no private key without a passphrase/))
   writeFileSync(tlsKey, (await makeSelfSigned(['hp.example'], now)).key)
-  await assert.rejects(load(), refusedWith(/k\.pem does not belong to the certificate .+c\.pem: give PEM files that belong/))
+  await assert.rejects(
+    load(),
+    refusedWith(/k\.pem does not belong to the certificate .+c\.pem: give PEM files that belong/),
+  )
 })

@@ -1,7 +1,7 @@
 /** The page at /docs: every operation, readable without network and without scripts from elsewhere. */
 import type { Namespace, Operation } from '@hyperplane/contract'
 
-const escape = (text: string): string =>
+const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 const style = `
@@ -24,7 +24,11 @@ box.addEventListener('input', () => {
 /** One self-contained HTML page, made from the contract. */
 export function browsePage(contract: readonly Namespace[]): string {
   const links = contract
-    .flatMap((namespace) => namespace.versions.map((version) => `<a href="/openapi/${namespace.name}/${version}.json">${namespace.name} ${version}</a>`))
+    .flatMap((namespace) =>
+      namespace.versions.map(
+        (version) => `<a href="/openapi/${namespace.name}/${version}.json">${namespace.name} ${version}</a>`,
+      ),
+    )
     .join('')
   return `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -41,9 +45,11 @@ function section(namespace: Namespace): string {
   const built = namespace.operations.map((operation) => ({ path: operation.path, html: row(namespace, operation) }))
   const gaps = namespace.unimplemented.map((gap) => ({
     path: gap.path,
-    html: `<details class="gap" data-text="${escape(`${gap.key} ${gap.path}`.toLowerCase())}"><summary><span class="method">${gap.method}</span><code>/api/${namespace.name}/${gap.versions[0]}${escape(gap.path)}</code><span>${gap.key.slice(gap.key.lastIndexOf('.') + 1)} (not built yet)</span></summary></details>`,
+    html: `<details class="gap" data-text="${escaped(`${gap.key} ${gap.path}`.toLowerCase())}"><summary><span class="method">${gap.method}</span><code>/api/${namespace.name}/${gap.versions[0]}${escaped(gap.path)}</code><span>${gap.key.slice(gap.key.lastIndexOf('.') + 1)} (not built yet)</span></summary></details>`,
   }))
-  const rows = [...built, ...gaps].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)).map((entry) => entry.html)
+  const rows = [...built, ...gaps]
+    .sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
+    .map((entry) => entry.html)
   return `<h2 id="${namespace.name}">${namespace.name} <small>${namespace.versions.join(', ')}</small></h2>\n${rows.join('\n')}`
 }
 
@@ -52,19 +58,31 @@ function row(namespace: Namespace, operation: Operation): string {
   const roles = operation.roles === 'everyone' ? 'everyone who is authenticated' : operation.roles.join(', ')
   const facts: [string, string | undefined][] = [
     ['Roles', roles],
-    ['Rate', `${[xsmall, small, large, xlarge].map((figure) => figure ?? '-').join(' / ')} a ${per} (xsmall / small / large / xlarge)`],
+    [
+      'Rate',
+      `${[xsmall, small, large, xlarge].map((figure) => figure ?? '-').join(' / ')} a ${per} (xsmall / small / large / xlarge)`,
+    ],
     ['Deployments', operation.deployments.join(', ')],
     ['Answers', `${operation.status} ${operation.runs === 'async' ? '(task)' : ''}`],
     ['IAM operation', operation.iamOperation],
-    ['Required', [operation.requestId === 'required' ? 'SVC-Request-Id' : '', operation.ifMatch === 'required' ? 'If-Match' : '', operation.clusterId === 'required' ? 'X-Cluster-Id' : ''].filter((name) => name !== '').join(', ')],
+    [
+      'Required',
+      [
+        operation.requestId === 'required' ? 'SVC-Request-Id' : '',
+        operation.ifMatch === 'required' ? 'If-Match' : '',
+        operation.clusterId === 'required' ? 'X-Cluster-Id' : '',
+      ]
+        .filter((name) => name !== '')
+        .join(', '),
+    ],
     ['$filter', operation.filter?.join(', ')],
     ['$orderby', operation.orderby?.join(', ')],
     ['$expand', operation.expand === undefined ? undefined : Object.keys(operation.expand).join(', ')],
   ]
   const list = facts
     .filter(([, value]) => value !== undefined && value !== '')
-    .map(([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value as string)}</dd>`)
+    .map(([name, value]) => `<dt>${escaped(name)}</dt><dd>${escaped(value as string)}</dd>`)
     .join('')
   const path = `/api/${namespace.name}/${operation.versions[0]}${operation.path}`
-  return `<details data-text="${escape(`${operation.key} ${path} ${roles}`.toLowerCase())}"><summary><span class="method">${operation.method}</span><code>${escape(path)}</code><span>${operation.id}</span></summary><dl>${list}</dl></details>`
+  return `<details data-text="${escaped(`${operation.key} ${path} ${roles}`.toLowerCase())}"><summary><span class="method">${operation.method}</span><code>${escaped(path)}</code><span>${operation.id}</span></summary><dl>${list}</dl></details>`
 }

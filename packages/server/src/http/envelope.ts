@@ -5,7 +5,7 @@ import { ApiResponseMetadata, errorResponseOf } from '@hyperplane/contract/envel
 import { ApiError, ShapeRefusal } from '../core/api-error.ts'
 import type { RefusedRequest } from '../core/pipeline.ts'
 import type { Reply } from '../core/reply.ts'
-import { pathIn, type Profile, typeIn } from './profiles/names.ts'
+import { type Profile, pathIn, typeIn } from './profiles/names.ts'
 import { discriminatorOf, type RenderSettings, render, reservedOf } from './profiles/render.ts'
 
 export interface Answer {
@@ -46,7 +46,12 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
     versionOf: (name) => settings.namespaces.get(name)?.versions[0] ?? 'v4.0',
   })
 
-  const metadataOf = (reply: Partial<Reply>, links: { href: string; rel: string }[], hasError: boolean, paged: boolean) => ({
+  const metadataOf = (
+    reply: Partial<Reply>,
+    links: { href: string; rel: string }[],
+    hasError: boolean,
+    paged: boolean,
+  ) => ({
     flags: [
       { name: 'hasError', value: hasError },
       { name: 'isPaginated', value: paged },
@@ -54,12 +59,24 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
     ],
     links,
     totalAvailableResults: reply.total,
-    messages: (reply.warnings ?? []).map((message) => ({ code: 'PLAT-10000', message, locale: 'en_US', severity: 'WARNING' })),
+    messages: (reply.warnings ?? []).map((message) => ({
+      code: 'PLAT-10000',
+      message,
+      locale: 'en_US',
+      severity: 'WARNING',
+    })),
   })
 
-  const envelope = (metadata: object, type: string, using: RenderSettings, data: unknown, discriminator: string | undefined): string => {
+  const envelope = (
+    metadata: object,
+    type: string,
+    using: RenderSettings,
+    data: unknown,
+    discriminator: string | undefined,
+  ): string => {
     const shown = render(ApiResponseMetadata, metadata, using)
-    if (using.profile === 'spec') return JSON.stringify(data === undefined ? { metadata: shown } : { metadata: shown, data })
+    if (using.profile === 'spec')
+      return JSON.stringify(data === undefined ? { metadata: shown } : { metadata: shown, data })
     return JSON.stringify({
       $objectType: typeIn('public', type),
       $reserved: reservedOf(using, type),
@@ -73,25 +90,38 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
     const headers: Record<string, string> = { ...reply.headers }
     if (reply.etag !== undefined) headers['ETag'] = reply.etag
     if (reply.replayed === true) headers['Idempotent-Replayed'] = 'true'
-    if (reply.location !== undefined) headers['Location'] = `${asked.origin}/api${pathIn(asked.profile, reply.location)}`
+    if (reply.location !== undefined)
+      headers['Location'] = `${asked.origin}/api${pathIn(asked.profile, reply.location)}`
     if (operation?.deprecated !== undefined) deprecate(headers, operation, asked)
     if (reply.status === 204 || operation === undefined) return { status: reply.status, headers }
 
-    const using = renderSettings(asked, operation.namespace, reply.version)
+    const using = {
+      ...renderSettings(asked, operation.namespace, reply.version),
+      isCreation: operation.verb === 'create',
+    }
     const links = linksOf(reply, operation, asked, settings.namespaces)
     const metadata = metadataOf(reply, links, false, operation.paged)
-    const answer = expandedAnswer(operation, settings.namespaces)
-    const withLinks = answer?.type === 'list' ? (reply.data as unknown[])?.map((item) => linked(item, operation, reply, settings)) : linked(reply.data, operation, reply, settings)
+    const answer = projected(expandedAnswer(operation, settings.namespaces), operation, asked)
+    const withLinks =
+      answer?.type === 'list'
+        ? (reply.data as unknown[])?.map((item) => linked(item, operation, reply, settings))
+        : linked(reply.data, operation, reply, settings)
     let data: unknown = reply.data === undefined || answer === undefined ? undefined : render(answer, withLinks, using)
     const isEmptyList = Array.isArray(data) && data.length === 0
-    const discriminator = data === undefined ? 'EMPTY' : isEmptyList ? undefined : discriminatorOf(answer as NonNullable<typeof answer>, withLinks, asked.profile)
+    const discriminator =
+      data === undefined
+        ? 'EMPTY'
+        : isEmptyList
+          ? undefined
+          : discriminatorOf(answer as NonNullable<typeof answer>, withLinks, asked.profile)
     if (isEmptyList && asked.profile === 'public') data = undefined
     return { status: reply.status, headers, body: envelope(metadata, operation.envelope, using, data, discriminator) }
   }
 
   function refusal(refused: RefusedRequest, asked: Asked, requestId: string): Answer {
     const cause = refused.refusal
-    const known = cause instanceof ApiError || cause instanceof ShapeRefusal ? cause : new ApiError('INTERNAL_ERROR', { requestId })
+    const known =
+      cause instanceof ApiError || cause instanceof ShapeRefusal ? cause : new ApiError('INTERNAL_ERROR', { requestId })
     const namespace = refused.namespace ?? 'platform'
     const using = renderSettings(asked, namespace, undefined)
     const schema = errorResponseOf(namespace)
@@ -112,7 +142,13 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
     const data = render(schema, { error }, using)
     const links = [{ href: `${asked.origin}/api${pathIn(asked.profile, asked.path)}`, rel: 'self' }]
     const type = refused.operation?.envelope ?? `${namespace}.v4.error.ErrorResponse`
-    const body = envelope(metadataOf({}, links, true, false), type, using, data, typeIn(asked.profile, schema.objectType as string))
+    const body = envelope(
+      metadataOf({}, links, true, false),
+      type,
+      using,
+      data,
+      typeIn(asked.profile, schema.objectType as string),
+    )
     return { status: known.status, headers, body }
   }
 
@@ -122,7 +158,17 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
     text: (value, namespace, asked) => {
       const using = renderSettings(asked, namespace, undefined)
       const links = [{ href: `${asked.origin}/api${asked.path}`, rel: 'self' }]
-      return { status: 200, headers: {}, body: envelope(metadataOf({}, links, false, false), `${namespace}.v4.config.InfoApiResponse`, using, value, 'String') }
+      return {
+        status: 200,
+        headers: {},
+        body: envelope(
+          metadataOf({}, links, false, false),
+          `${namespace}.v4.config.InfoApiResponse`,
+          using,
+          value,
+          'String',
+        ),
+      }
     },
   }
 }
@@ -140,14 +186,22 @@ function deprecate(headers: Record<string, string>, operation: Operation, asked:
 }
 
 /** Links of the envelope: pages of a list, the task of an asynchronous operation, the entity itself. */
-function linksOf(reply: Reply, operation: Operation, asked: Asked, namespaces: ReadonlyMap<string, Namespace>): { href: string; rel: string }[] {
+function linksOf(
+  reply: Reply,
+  operation: Operation,
+  asked: Asked,
+  namespaces: ReadonlyMap<string, Namespace>,
+): { href: string; rel: string }[] {
   const own = `${asked.origin}/api${pathIn(asked.profile, asked.path)}`
   const href = (query: string): string => (query === '' ? own : `${own}?${query}`)
   if (reply.status === 202 && reply.location !== undefined) {
     const links = [{ href: `${asked.origin}/api${pathIn(asked.profile, reply.location)}`, rel: 'self' }]
     const collection = collectionOf(operation, namespaces)
     if (collection !== undefined) {
-      links.push({ href: `${asked.origin}/api${pathIn(asked.profile, `/${operation.namespace}/${reply.version}${collection}`)}`, rel: 'collection' })
+      links.push({
+        href: `${asked.origin}/api${pathIn(asked.profile, `/${operation.namespace}/${reply.version}${collection}`)}`,
+        rel: 'collection',
+      })
     }
     return links
   }
@@ -169,7 +223,9 @@ function linksOf(reply: Reply, operation: Operation, asked: Asked, namespaces: R
 function collectionOf(operation: Operation, namespaces: ReadonlyMap<string, Namespace>): string | undefined {
   const kind = operation.resource?.kind
   if (kind === undefined) return undefined
-  const list = namespaces.get(operation.namespace)?.operations.find((other) => other.verb === 'list' && other.resource?.kind === kind)
+  const list = namespaces
+    .get(operation.namespace)
+    ?.operations.find((other) => other.verb === 'list' && other.resource?.kind === kind)
   return list === undefined || list.path.includes('{') ? undefined : list.path
 }
 
@@ -177,11 +233,14 @@ function collectionOf(operation: Operation, namespaces: ReadonlyMap<string, Name
 function linked(item: any, operation: Operation, reply: Reply, settings: EnvelopeSettings): any {
   const resource = operation.resource
   if (typeof item !== 'object' || item === null || resource === undefined || typeof item.extId !== 'string') return item
-  if (operation.runs === 'async' || resource.schema.fields['links'] === undefined || item.links !== undefined) return item
+  if (operation.runs === 'async' || resource.schema.fields['links'] === undefined || item.links !== undefined)
+    return item
   const getter = getterOf(operation, settings.namespaces)
   if (getter === undefined) return item
   const path = getter.path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    name === resource.parent?.param ? String(resource.parent.field.split('/').reduce((at: any, step) => at?.[step], item) ?? '') : item.extId,
+    name === resource.parent?.param
+      ? String(resource.parent.field.split('/').reduce((at: any, step) => at?.[step], item) ?? '')
+      : item.extId,
   )
   return { ...item, links: [{ href: `/${operation.namespace}/${reply.version}${path}`, rel: 'self' }] }
 }
@@ -208,6 +267,13 @@ function expandedAnswer(operation: Operation, namespaces: ReadonlyMap<string, Na
 }
 const expandedAnswers = new WeakMap<Operation, AnySchema>()
 
+/** Items that were expanded carry another type name, where the operation says so. */
+function projected(answer: Operation['answer'], { expandedType }: Operation, { query }: Asked): Operation['answer'] {
+  const isExpanded = expandedType !== undefined && /(?:^|&)(?:\$|%24)expand=./i.test(query)
+  if (!isExpanded || answer?.type !== 'list' || answer.items.type !== 'object') return answer
+  return { ...answer, items: { ...answer.items, objectType: expandedType } }
+}
+
 const resourceOf = (kind: string | undefined, namespaces: ReadonlyMap<string, Namespace>) =>
   [...namespaces.values()].flatMap((namespace) => namespace.resources).find((resource) => resource.kind === kind)
 
@@ -227,7 +293,9 @@ function getterOf(operation: Operation, namespaces: ReadonlyMap<string, Namespac
   let getter = getters.get(resource)
   if (getter === undefined) {
     getter =
-      namespaces.get(operation.namespace)?.operations.find((other) => other.verb === 'get' && other.resource === operation.resource) ?? null
+      namespaces
+        .get(operation.namespace)
+        ?.operations.find((other) => other.verb === 'get' && other.resource === operation.resource) ?? null
     getters.set(resource, getter)
   }
   return getter ?? undefined

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Namespace } from '@hyperplane/contract'
 import { openApiOf } from '@hyperplane/contract/openapi'
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { browsePage } from './docs-page.ts'
 import type { PageAnswer } from './server.ts'
 
@@ -53,9 +53,17 @@ export function createPages(options: PagesOptions): Pages {
   const index = {
     service: 'Hyperplane',
     version: options.version,
-    documents: [...documents].map(([url, namespace]) => ({ namespace: namespace.name, version: url.split('/')[3]?.replace('.json', ''), url })),
+    documents: [...documents].map(([url, namespace]) => ({
+      namespace: namespace.name,
+      version: url.split('/')[3]?.replace('.json', ''),
+      url,
+    })),
   }
-  const text = (status: number, body: string, contentType = 'text/plain; charset=utf-8'): PageAnswer => ({ status, contentType, body })
+  const text = (status: number, body: string, contentType = 'text/plain; charset=utf-8'): PageAnswer => ({
+    status,
+    contentType,
+    body,
+  })
   const json = (value: unknown): PageAnswer => text(200, `${JSON.stringify(value)}\n`, 'application/json')
 
   return {
@@ -66,8 +74,10 @@ export function createPages(options: PagesOptions): Pages {
       if (path === '/metrics') return text(200, await registry.metrics(), registry.contentType)
       if (path === '/openapi.json') return json(index)
       const namespace = documents.get(path)
-      if (namespace !== undefined) return json(openApiOf(namespace, path.split('/')[3]?.replace('.json', '') as string, '/api'))
-      if (path === '/docs' || path === '/docs/') return text(200, browsePage(options.contract), 'text/html; charset=utf-8')
+      if (namespace !== undefined)
+        return json(openApiOf(namespace, path.split('/')[3]?.replace('.json', '') as string, '/api'))
+      if (path === '/docs' || path === '/docs/')
+        return text(200, browsePage(options.contract), 'text/html; charset=utf-8')
       return undefined
     },
     observe(operation, status, duration) {

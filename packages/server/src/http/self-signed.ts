@@ -24,7 +24,9 @@ export async function makeSelfSigned(names: readonly string[], now: Date): Promi
     notBefore,
     notAfter: new Date(notBefore.getTime() + validDays * dayMillis),
     extensions: [
-      new x509.SubjectAlternativeNameExtension(names.map((name) => ({ type: isIP(name) === 0 ? 'dns' : 'ip', value: name }))),
+      new x509.SubjectAlternativeNameExtension(
+        names.map((name) => ({ type: isIP(name) === 0 ? 'dns' : 'ip', value: name })),
+      ),
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
@@ -32,5 +34,8 @@ export async function makeSelfSigned(names: readonly string[], now: Date): Promi
   })
   const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
   const lines = key.match(/.{1,64}/g)?.join('\n')
-  return { cert: `${certificate.toString('pem')}\n`, key: `-----BEGIN PRIVATE KEY-----\n${lines}\n-----END PRIVATE KEY-----\n` }
+  return {
+    cert: `${certificate.toString('pem')}\n`,
+    key: `-----BEGIN PRIVATE KEY-----\n${lines}\n-----END PRIVATE KEY-----\n`,
+  }
 }

@@ -9,6 +9,7 @@ import {
   checkOrderby,
   equals,
   evaluateFilter,
+  not,
   or,
   parseFilter,
   parseOrderby,
@@ -17,7 +18,7 @@ import {
   type TypedFilter,
 } from '../odata/index.ts'
 import { Machine, machineFields } from '../odata/test-kind.ts'
-import { compileFilter, compileOrderby } from './compile-query.ts'
+import { compileFilter, compileOrderby, type QueryTarget } from './compile-query.ts'
 import { registerFunctions, sqliteDialect } from './sqlite/dialect.ts'
 
 const rules = { fields: machineFields, schema: Machine }
@@ -34,7 +35,7 @@ const columns = new Map([
   ['owner/name', 'owner_name'],
   ['parentTask/extId', 'parent_task'],
 ])
-const target = { columns, dialect: sqliteDialect, table: 'machine' }
+const target: QueryTarget = { columns, dialect: sqliteDialect, table: 'machine' }
 const unindexed = { ...target, columns: new Map<string, string>() }
 
 const database = new DatabaseSync(':memory:')
@@ -389,4 +390,36 @@ test('large scopes compile: thousands of values, thousands of alternatives', () 
   assert.deepEqual(inDatabase(or(...names.map((value) => equals(tags, value))), target), [false, true])
   const alternatives = names.slice(0, 2000).map((value) => and(equals(name, value), equals(tags, 't')))
   assert.deepEqual(inDatabase(or(...alternatives, equals(name, 'n4999')), target), [true, false])
+})
+
+test('an id in a collection of references is looked up where the store keeps them', () => {
+  const references = {
+    kind: 'Machine',
+    paths: new Map([
+      ['clusterExtIds', 'Cluster'],
+      ['disks/image/extId', 'Image'],
+    ]),
+  }
+  const [a, b, c] = [1, 2, 3].map((n) => `bbbbbbbb-0000-4000-8000-00000000000${n}`) as [string, string, string]
+  store([{ extId: a, clusterExtIds: [b, c] }, { extId: b, disks: [{ image: { extId: c } }] }, { extId: c }])
+  database.exec(
+    `CREATE TABLE IF NOT EXISTS reference (to_kind TEXT, to_id TEXT, from_kind TEXT, from_id TEXT, path TEXT)`,
+  )
+  const refer = database.prepare('INSERT INTO reference VALUES (?, ?, ?, ?, ?)')
+  for (const id of [b, c]) refer.run('Cluster', id, 'Machine', a, 'clusterExtIds')
+  refer.run('Image', c, 'Machine', b, 'disks/image/extId')
+  const [clusters, image] = [resolvePath(Machine, 'clusterExtIds'), resolvePath(Machine, 'disks/image/extId')]
+  for (const filter of [
+    equals(clusters, c),
+    anyOf(clusters, [a, c]),
+    anyOf(image, [b, c]),
+    not(anyOf(clusters, [b])),
+    and(equals(clusters, b), equals(clusters, c)),
+  ]) {
+    assert.ok(compileFilter(filter, { ...target, references }).sql.includes('FROM reference'))
+    assert.deepEqual(inDatabase(filter, { ...target, references }), inDatabase(filter, target))
+  }
+  for (const other of [equals(clusters, null), equals(resolvePath(Machine, 'tags'), 'x')]) {
+    assert.ok(!compileFilter(other, { ...target, references }).sql.includes('FROM reference'))
+  }
 })

@@ -13,6 +13,11 @@ export interface QueryTarget {
   readonly dialect: Dialect
   /** Table or alias that qualifies the columns; needed where other tables, or `json_each`, have columns of these names. */
   readonly table?: string
+  /**
+   * Collections of ids that the store also keeps as rows of `reference`: path of the id -> the kind that it names. "Any
+   * element is one of these" is then a look-up there, instead of a walk through every document.
+   */
+  readonly references?: { readonly kind: string; readonly paths: ReadonlyMap<string, string> }
 }
 
 /** Text of a condition, for WHERE. It is 1, 0 or NULL where `evaluateFilter` is true, false or null. */
@@ -45,9 +50,11 @@ class QueryCompiler {
   readonly #columns: ReadonlyMap<string, string>
   readonly #dialect: Dialect
   readonly #table: Sql
+  readonly #references: QueryTarget['references']
 
-  constructor({ columns, dialect, table }: QueryTarget) {
+  constructor({ columns, dialect, table, references }: QueryTarget) {
     this.#columns = columns
+    this.#references = references
     this.#dialect = dialect
     this.#table = table === undefined ? raw('') : sql`${identifier(table)}.`
   }
@@ -133,11 +140,30 @@ class QueryCompiler {
   }
 
   #quantified({ quantifier, from, names, body }: TypedFilter & { kind: 'quantified' }, depth: number): Sql {
+    const referrers =
+      quantifier === 'any' && from === 0 && body !== undefined ? this.#referrers(names, body, depth + 1) : undefined
+    if (referrers !== undefined) return sql`${this.#column('ext_id')} IN (${referrers})`
     const elements = this.#dialect.elements(this.#json(from), names, aliasOf(depth + 1))
     if (body === undefined) return sql`EXISTS (SELECT 1 FROM ${elements})`
     const condition = this.condition(body, depth + 1)
     if (quantifier === 'any') return sql`EXISTS (SELECT 1 FROM ${elements} WHERE ${condition})`
     return sql`NOT EXISTS (SELECT 1 FROM ${elements} WHERE (${condition}) IS NOT TRUE)`
+  }
+
+  /** Ids of the rows that refer to one of the ids which `body` compares an element with; undefined: it asks something else. */
+  #referrers(names: readonly string[], body: TypedFilter, element: number): Sql | undefined {
+    const isEquality = body.kind === 'compare' && body.operator === 'eq' && body.right.kind === 'literal'
+    const subject = body.kind === 'in' ? body.value : isEquality ? body.left : undefined
+    if (subject?.kind !== 'field' || subject.from !== element || subject.type !== 'uuid') return undefined
+    const path = [...names, ...subject.names].join('/')
+    const referred = this.#references?.paths.get(path)
+    const literals =
+      body.kind === 'in' ? body.literals : isEquality && body.right.kind === 'literal' ? [body.right.value] : []
+    const ids = literals.filter((literal) => typeof literal === 'string')
+    if (referred === undefined || ids.length === 0 || ids.length < literals.length) return undefined
+    const kind = this.#references?.kind as string
+    const isOneOf = this.#dialect.isOneOf(raw('to_id'), ids)
+    return sql`SELECT from_id FROM reference WHERE to_kind = ${bound(referred)} AND from_kind = ${bound(kind)} AND path = ${bound(path)} AND ${isOneOf}`
   }
 
   #chain(terms: readonly Sql[], kind: 'and' | 'or'): Sql {

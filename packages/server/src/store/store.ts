@@ -64,7 +64,6 @@ export interface Reader {
   findWhere<R extends AnyResource>(kind: R, where: Readonly<Record<string, Scalar>>): Promise<EntityOf<R>[]>
   /** Costs what it returns, not what the table holds. */
   walk<R extends AnyResource>(kind: R, walk: Walk): Promise<EntityOf<R>[]>
-  countWalk(kind: AnyResource, walk: Walk): Promise<number>
   /** Also finds rows that are not published yet. */
   pending<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined>
   /** Who names this entity, by kind and id; published and pending rows alike unless told otherwise. */

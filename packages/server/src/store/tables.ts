@@ -50,7 +50,8 @@ export function tablesOf(resources: readonly Resource[], operations: readonly Op
   const kinds = new Set<string | undefined>(resources.map((resource) => resource.objectType))
   const tables = new Map<string, Table>()
   for (const resource of resources) {
-    if (resource.derived !== true) tables.set(resource.kind, tableOf(resource, listed.get(resource.kind) ?? new Set(), kinds))
+    if (resource.derived !== true)
+      tables.set(resource.kind, tableOf(resource, listed.get(resource.kind) ?? new Set(), kinds))
   }
   return tables
 }

@@ -13,10 +13,30 @@ export interface StepContext<D> extends World<D> {
   readonly outputs: Readonly<Record<string, any>>
   /** Raises progress inside a long step. */
   progress(percentage: number): Promise<void>
+  /**
+   * Writes what a long step has reached so far, durably, in one transaction with the task's progress. The step itself is
+   * not done by that: after a crash `run` starts again and must find out what this wrote. `undefined`: the task's own row
+   * stays as it is, unless `write` says something about the task.
+   */
+  checkpoint(
+    percentage: number | undefined,
+    write: (ctx: RecordContext<D>) => Promise<TaskChanges | void>,
+  ): Promise<void>
   /** Resolves when each of these tasks has ended; answers their final states in order. */
   untilEnded(taskExtIds: readonly string[]): Promise<readonly TaskEnd[]>
-  /** A cancel was asked for. */
+  /** A cancel was asked for. A step that gives up because of it throws `CancelAccepted`. */
   readonly cancelRequested: () => boolean
+  /** Aborted when the service stops: long steps leave at once, by `throwIfAborted`, and are taken up at the next start. */
+  readonly stopping: AbortSignal
+}
+
+/** What only a step knows of its task. */
+export interface TaskChanges {
+  readonly batchSummary?: {
+    readonly numberOfJobs: number
+    readonly numberOfJobsSuccessful: number
+    readonly numberOfJobsFailed: number
+  }
 }
 
 export interface RecordContext<D> extends Omit<StepContext<D>, 'store'> {
@@ -32,6 +52,7 @@ export interface TaskEnd {
   readonly extId: string
   readonly status: string
   readonly errorMessages: readonly AppMessage[]
+  readonly entitiesAffected: readonly AffectedEntity[]
 }
 
 export interface CompletionDetail {
@@ -47,8 +68,8 @@ export interface Step<D, I> {
   readonly seconds?: readonly [median: number, p95: number]
   /** Acts on the outside world. May run again after a crash, with the same `callKey`. Writes nothing to the store. */
   readonly run?: (ctx: StepContext<D>, input: I) => Promise<unknown>
-  /** Writes what came of it, in the transaction that marks the step done. */
-  readonly record?: (ctx: RecordContext<D>, input: I, output: any) => Promise<void>
+  /** Writes what came of it, in the transaction that marks the step done. `keep` replaces the step's output: ids of sub-tasks. */
+  readonly record?: (ctx: RecordContext<D>, input: I, output: any) => Promise<void | { readonly keep: unknown }>
   /** Takes the effect on the outside world back. Runs also when `run` failed half-way. */
   readonly undo?: (ctx: StepContext<D>, input: I) => Promise<void>
   /** Takes back what `record` wrote. */
@@ -101,7 +122,14 @@ export interface TaskOptions {
 }
 
 /** Stores a task in the transaction at hand; it runs after the commit. */
-export type StartTask = <I>(definition: TaskDefinition<any, I>, input: I, options: TaskOptions) => Promise<{ readonly extId: string }>
+export type StartTask = <I>(
+  definition: TaskDefinition<any, I>,
+  input: I,
+  options: TaskOptions,
+) => Promise<{ readonly extId: string }>
+
+/** A step gave up because a cancel was asked for: the task is undone and ends CANCELED. */
+export class CancelAccepted extends Error {}
 
 /** The outside world refused or did not answer; core decides what clients see. */
 export class DriverError extends Error {

@@ -8,10 +8,11 @@ import { anyOf } from '../../odata/index.ts'
 import type { Store, Transaction } from '../../store/store.ts'
 import { RowMissing, UniqueViolation } from '../../store/store.ts'
 import { ApiError, type AppMessage, Refusal } from '../api-error.ts'
-import { pathOf } from '../standard.ts'
 import type { Caller, World } from '../context.ts'
+import { pathOf } from '../standard.ts'
 import {
   type AffectedEntity,
+  CancelAccepted,
   type CompletionDetail,
   DriverError,
   type RecordContext,
@@ -36,6 +37,8 @@ interface Runner {
   readonly input: string
   readonly outputs: string
   readonly locks: readonly string[]
+  /** Locks of the tasks that this one is part of: they are held for it as well. */
+  readonly inherited?: readonly string[]
   readonly owner: Caller
   readonly dryRun?: boolean
 }
@@ -70,7 +73,7 @@ export class TaskRunner<D> {
   readonly #ends = new Map<string, ((end: TaskEnd) => void)[]>()
   /** Running tasks that only wait for their sub-tasks do not count against the limit. */
   #parked = 0
-  #stopping = false
+  readonly #stop = new AbortController()
 
   constructor(options: RunnerOptions<D>) {
     this.#options = options
@@ -89,7 +92,15 @@ export class TaskRunner<D> {
   /** The `startTask` of a transaction; `afterCommit` runs what may only happen once the task is durable. */
   starter(transaction: Transaction, owner: Caller, afterCommit: (work: () => void) => void, dryRun = false): StartTask {
     return async (definition, input, options) => {
-      const task = await this.#store(transaction, definition.name, input, options, owner, dryRun, definition.cancelableUntil !== undefined)
+      const task = await this.#store(
+        transaction,
+        definition.name,
+        input,
+        options,
+        owner,
+        dryRun,
+        definition.cancelableUntil !== undefined,
+      )
       afterCommit(() => {
         this.#enqueue(task.extId, task.runner.locks)
         this.#pump()
@@ -110,17 +121,24 @@ export class TaskRunner<D> {
     const { ids, clock } = this.#options.world
     const extId = ids.uuid()
     const now = clock.iso()
-    const locks = dryRun ? [] : (options.locks ?? options.affected.map((entity) => entity.extId))
+    const parent =
+      options.parent === undefined
+        ? undefined
+        : ((await transaction.get(Task, options.parent)) as TaskEntity | undefined)
+    // A part that waited for a lock of its whole would wait for ever.
+    const inherited = parent === undefined ? [] : [...(parent.runner.inherited ?? []), ...parent.runner.locks]
+    const wanted = dryRun ? [] : (options.locks ?? options.affected.map((entity) => entity.extId))
+    const locks = wanted.filter((lock) => !inherited.includes(lock))
     const runner: Runner = {
       definition,
       cursor: 0,
       input: this.#options.seal(JSON.stringify(input ?? null), `task/${extId}/input`),
       outputs: this.#options.seal('{}', `task/${extId}/outputs`),
       locks,
+      ...(inherited.length === 0 ? {} : { inherited }),
       owner,
       ...(dryRun ? { dryRun: true } : {}),
     }
-    const parent = options.parent === undefined ? undefined : ((await transaction.get(Task, options.parent)) as TaskEntity | undefined)
     const rootTask = parent === undefined ? undefined : (parent.rootTask ?? { extId: parent.extId, rel: 'subtask' })
     const operation = dryRun ? `${options.operation}-dryrun` : options.operation
     const task = {
@@ -151,7 +169,8 @@ export class TaskRunner<D> {
     if (parent !== undefined) {
       const subTasks = [...(parent.subTasks ?? [])]
       if (subTasks.length < 100) subTasks.push({ extId, rel: 'subtask' } as never)
-      await transaction.observe(Task, parent.extId, { subTasks, numberOfSubtasks: (parent.numberOfSubtasks ?? 0) + 1 } as never)
+      const numberOfSubtasks = (parent.numberOfSubtasks ?? 0) + 1
+      await transaction.observe(Task, parent.extId, { subTasks, numberOfSubtasks, lastUpdatedTime: now } as never)
     }
     return task
   }
@@ -162,10 +181,12 @@ export class TaskRunner<D> {
   }
 
   #pump(): void {
-    if (this.#stopping) return
+    if (this.#stop.signal.aborted) return
     for (const extId of this.#waiting) {
-      if (this.#running.size - this.#parked >= concurrentTasks) return
-      if (!this.#locks.isFree(extId)) continue
+      // A cancelled task that has not begun only needs to be ended: nothing stands in its way.
+      const endsAtOnce = this.#cancelAsked.has(extId)
+      if (!endsAtOnce && this.#running.size - this.#parked >= concurrentTasks) continue
+      if (!endsAtOnce && !this.#locks.isFree(extId)) continue
       this.#waiting.delete(extId)
       this.#running.add(extId)
       void this.#run(extId).finally(() => {
@@ -175,6 +196,11 @@ export class TaskRunner<D> {
         this.#pump()
       })
     }
+  }
+
+  /** Tasks that run or wait. */
+  size(): number {
+    return this.#running.size + this.#waiting.size
   }
 
   /** How many tasks wait for or hold this entity. */
@@ -187,24 +213,31 @@ export class TaskRunner<D> {
     return this.#locks.holder(entityExtId)
   }
 
-  /** Marks a cancel; the task notices at its next step. Call inside the transaction that checked that it may. */
-  async requestCancel(transaction: Transaction, task: EntityOf<typeof Task>): Promise<void> {
-    const runner = { ...(task as TaskEntity).runner, canceling: true }
+  /**
+   * Marks a cancel; the task notices at its next step, or at once when it has not begun. Call inside the transaction that
+   * checked that it may.
+   */
+  async requestCancel(transaction: Transaction, extId: string, afterCommit: (work: () => void) => void): Promise<void> {
+    const task = (await transaction.get(Task, extId)) as TaskEntity
+    const runner = { ...task.runner, canceling: true }
     const status = task.status === 'QUEUED' ? task.status : 'CANCELING'
-    await transaction.update(Task, task.extId, { status, runner, lastUpdatedTime: this.#options.world.clock.iso() } as never)
-    this.#cancelAsked.add(task.extId)
+    await transaction.update(Task, extId, { status, runner, lastUpdatedTime: this.#options.world.clock.iso() } as never)
+    afterCommit(() => {
+      if (!this.#running.has(extId) && !this.#waiting.has(extId)) return
+      this.#cancelAsked.add(extId)
+      this.#pump()
+    })
   }
 
   /** Resolves when the task has ended. */
   async untilEnded(extId: string): Promise<TaskEnd> {
+    // Waits first and looks second: a task that ends in between is not missed.
+    const { promise, resolve } = Promise.withResolvers<TaskEnd>()
+    this.#ends.set(extId, [...(this.#ends.get(extId) ?? []), resolve])
     const task = (await this.#options.store.get(Task, extId)) as TaskEntity | undefined
-    if (task === undefined) return { extId, status: 'CANCELED', errorMessages: [] }
-    if (!unfinished.includes(task.status as string)) return endOf(task)
-    return new Promise((resolve) => {
-      const waiting = this.#ends.get(extId)
-      if (waiting === undefined) this.#ends.set(extId, [resolve])
-      else waiting.push(resolve)
-    })
+    if (task === undefined) this.#ended({ extId, status: 'CANCELED' } as TaskEntity)
+    else if (!unfinished.includes(task.status as string)) this.#ended(task)
+    return promise
   }
 
   /** Resolves when nothing runs or waits. */
@@ -218,19 +251,23 @@ export class TaskRunner<D> {
 
   /** No step begins any more; resolves when those under way have reached their border, or after `milliseconds` of real time. */
   async stop(milliseconds: number): Promise<void> {
-    this.#stopping = true
+    this.#stop.abort(new Stopping())
     const until = performance.now() + milliseconds
     while (this.#running.size > this.#parked && performance.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
   }
 
+  /** What breaks between steps, such as a commit or an `unrecord`: the task keeps its locks, and goes on where its row says. */
   async #run(extId: string): Promise<void> {
-    try {
-      await this.#advance(extId)
-    } catch (error) {
-      if (this.#stopping) return
-      this.#options.log.error({ err: error, task: extId }, 'a task stopped unexpectedly; it is taken up again at the next start')
+    for (let tries = 0; !this.#stop.signal.aborted; tries++) {
+      try {
+        return await this.#advance(extId)
+      } catch (error) {
+        if (this.#stop.signal.aborted) return
+        this.#options.log.error({ err: error, task: extId }, 'a task stopped unexpectedly; it is taken up again')
+        await this.#pause(1000, tries)
+      }
     }
   }
 
@@ -245,7 +282,8 @@ export class TaskRunner<D> {
     if (task.startedTime === undefined && !this.#cancelAsked.has(extId)) {
       task = await this.#mark(task, { status: 'RUNNING', startedTime: this.#options.world.clock.iso() })
     }
-    while (!this.#stopping) {
+    let tries = 0
+    while (!this.#stop.signal.aborted) {
       if (task.runner.undoing === true) return this.#undo(task, definition, input)
       const step: Step<D, any> | undefined = definition.steps[task.runner.cursor]
       if (step === undefined) return
@@ -255,11 +293,16 @@ export class TaskRunner<D> {
       }
       try {
         task = await this.#step(task, definition, step, input)
+        tries = 0
       } catch (error) {
-        if (error instanceof Stopping) return
+        // What breaks because everything ends is no failure of the task: the next start takes it up again.
+        if (error instanceof Stopping || (this.#stop.signal.aborted && !(error instanceof Refusal))) return
         if (this.#isPastReturn(definition, task.runner.cursor)) {
-          this.#options.log.warn({ err: error, task: extId, step: step.name }, 'a step that cannot be undone failed; it is tried again')
-          await this.#pause(1000)
+          this.#options.log.warn(
+            { err: error, task: extId, step: step.name },
+            'a step that cannot be undone failed; it is tried again',
+          )
+          await this.#pause(1000, tries++)
           continue
         }
         task = await this.#turnBack(task, this.#messagesOf(error, extId))
@@ -277,20 +320,26 @@ export class TaskRunner<D> {
     return border >= 0 && cursor >= border
   }
 
-  async #step(task: TaskEntity, definition: TaskDefinition<D, any>, step: Step<D, any>, input: unknown): Promise<TaskEntity> {
+  async #step(
+    task: TaskEntity,
+    definition: TaskDefinition<D, any>,
+    step: Step<D, any>,
+    input: unknown,
+  ): Promise<TaskEntity> {
     const cursor = task.runner.cursor
     const context = this.#context(task, step.name)
     if (step.seconds !== undefined && this.#options.durations === 'natural') await this.#linger(step.seconds)
     await this.#options.beforeStep?.(definition.name, step.name, 'run')
     const output = step.run === undefined ? undefined : await this.#withRetries(() => step.run!(context, input))
     await this.#options.beforeStep?.(definition.name, step.name, 'record')
-    if (this.#stopping) throw new Stopping()
+    this.#stop.signal.throwIfAborted()
     const isLast = cursor === definition.steps.length - 1
-    const outputs = output === undefined ? task.runner.outputs : this.#withOutput(task, step.name, output)
     const after: (() => void)[] = []
     const stored = await this.#options.store.transaction(async (transaction) => {
       const record = this.#recordContext(context, transaction, after)
-      await step.record?.(record.context, input, output)
+      const recorded = await step.record?.(record.context, input, output)
+      const kept = recorded === undefined ? output : recorded.keep
+      const outputs = kept === undefined ? task.runner.outputs : this.#withOutput(task, step.name, kept)
       const current = (await transaction.get(Task, task.extId)) as TaskEntity
       const now = this.#options.world.clock.iso()
       return (await transaction.update(Task, task.extId, {
@@ -319,15 +368,15 @@ export class TaskRunner<D> {
       const step = definition.steps[index] as Step<D, any>
       const wasRecorded = index < current.runner.cursor
       const context = this.#context(current, step.name)
-      for (;;) {
-        if (this.#stopping) return
+      for (let tries = 0; ; tries++) {
+        if (this.#stop.signal.aborted) return
         try {
           await this.#options.beforeStep?.(definition.name, step.name, 'undo')
           await step.undo?.(context, input)
           break
         } catch (error) {
           this.#options.log.warn({ err: error, task: task.extId, step: step.name }, 'an undo failed; it is tried again')
-          await this.#pause(1000)
+          await this.#pause(1000, tries)
         }
       }
       const last = index === 0
@@ -341,7 +390,8 @@ export class TaskRunner<D> {
         const failure = current.runner.failure ?? []
         const wasCanceled = failure[0]?.errorGroup === 'TASK_CANCELED'
         return (await transaction.update(Task, task.extId, {
-          runner: { ...current.runner, cursor: index },
+          ...record.changes(stored),
+          runner: { ...stored.runner, ...current.runner, cursor: index },
           lastUpdatedTime: now,
           ...(last
             ? {
@@ -349,7 +399,7 @@ export class TaskRunner<D> {
                 completedTime: now,
                 isCancelable: false,
                 errorMessages: failure,
-                legacyErrorMessage: failure[0]?.message,
+                legacyErrorMessage: stored.legacyErrorMessage ?? failure[0]?.message,
                 ...(stored.startedTime === undefined ? { startedTime: now } : {}),
               }
             : {}),
@@ -370,7 +420,9 @@ export class TaskRunner<D> {
       const rows = plan.changes.slice(0, 50).map((change) => ({ map: { ...change } }))
       changes = {
         status: problems.length > 0 ? 'FAILED' : 'SUCCEEDED',
-        ...(problems.length > 0 ? { errorMessages: problems, legacyErrorMessage: problems[0]?.message } : { progressPercentage: 100 }),
+        ...(problems.length > 0
+          ? { errorMessages: problems, legacyErrorMessage: problems[0]?.message }
+          : { progressPercentage: 100 }),
         completionDetails: [
           { name: 'dryRun', value: true },
           { name: 'changes', value: rows },
@@ -393,17 +445,24 @@ export class TaskRunner<D> {
   async #mark(task: TaskEntity, changes: Record<string, unknown>): Promise<TaskEntity> {
     return this.#options.store.transaction(
       async (transaction) =>
-        (await transaction.update(Task, task.extId, { ...changes, lastUpdatedTime: this.#options.world.clock.iso() } as never)) as TaskEntity,
+        (await transaction.update(Task, task.extId, {
+          ...changes,
+          lastUpdatedTime: this.#options.world.clock.iso(),
+        } as never)) as TaskEntity,
     )
   }
 
   #withOutput(task: TaskEntity, step: string, output: unknown): string {
     const about = `task/${task.extId}/outputs`
-    return this.#options.seal(JSON.stringify({ ...JSON.parse(this.#options.open(task.runner.outputs, about)), [step]: output }), about)
+    return this.#options.seal(
+      JSON.stringify({ ...JSON.parse(this.#options.open(task.runner.outputs, about)), [step]: output }),
+      about,
+    )
   }
 
   #context(task: TaskEntity, step: string): StepContext<D> {
-    return {
+    let waits = 0
+    const context: StepContext<D> = {
       ...this.#options.world,
       store: this.#options.store,
       taskExtId: task.extId,
@@ -411,30 +470,43 @@ export class TaskRunner<D> {
       owner: task.runner.owner,
       outputs: JSON.parse(this.#options.open(task.runner.outputs, `task/${task.extId}/outputs`)),
       cancelRequested: () => this.#cancelAsked.has(task.extId),
-      progress: async (percentage) => {
+      stopping: this.#stop.signal,
+      progress: (percentage) => context.checkpoint(percentage, async () => undefined),
+      checkpoint: async (percentage, write) => {
+        const after: (() => void)[] = []
         await this.#options.store.transaction(async (transaction) => {
+          const record = this.#recordContext(context, transaction, after)
+          const reached = await write(record.context)
+          if (percentage === undefined && reached === undefined && !record.said()) return
           const current = (await transaction.get(Task, task.extId)) as TaskEntity
-          const progressPercentage = Math.min(99, Math.max(current.progressPercentage ?? 0, Math.floor(percentage)))
-          await transaction.update(Task, task.extId, { progressPercentage, lastUpdatedTime: this.#options.world.clock.iso() } as never)
+          await transaction.update(Task, task.extId, {
+            ...record.changes(current),
+            ...reached,
+            progressPercentage: Math.min(99, Math.max(current.progressPercentage ?? 0, Math.floor(percentage ?? 0))),
+            lastUpdatedTime: this.#options.world.clock.iso(),
+          } as never)
         })
+        for (const work of after) work()
       },
       untilEnded: async (extIds) => {
-        this.#parked++
+        // A step may wait at several places at once; it is one task all the same.
+        if (waits++ === 0) this.#parked++
         this.#pump()
         try {
           return await Promise.all(extIds.map((extId) => this.untilEnded(extId)))
         } finally {
-          this.#parked--
+          if (--waits === 0) this.#parked--
         }
       },
     }
+    return context
   }
 
   #recordContext(
     context: StepContext<D>,
     transaction: Transaction,
     after: (() => void)[],
-  ): { context: RecordContext<D>; changes: (current: TaskEntity) => Record<string, unknown> } {
+  ): { context: RecordContext<D>; said: () => boolean; changes: (current: TaskEntity) => Record<string, unknown> } {
     const details: CompletionDetail[] = []
     const warnings: AppMessage[] = []
     const affected: AffectedEntity[] = []
@@ -447,14 +519,21 @@ export class TaskRunner<D> {
         warn: (message) => void warnings.push(typeof message === 'string' ? warning(message) : message),
         affect: (entity) => void affected.push(entity),
       },
+      said: () => details.length + warnings.length + affected.length > 0,
       changes: (current) => {
         const all = [...((current as any).allAffected ?? current.entitiesAffected ?? []), ...affected]
         return {
-          ...(details.length === 0 ? {} : { completionDetails: [...(current.completionDetails ?? []), ...details].slice(0, 50) }),
+          ...(details.length === 0
+            ? {}
+            : { completionDetails: [...(current.completionDetails ?? []), ...details].slice(0, 50) }),
           ...(warnings.length === 0 ? {} : { warnings: [...(current.warnings ?? []), ...warnings] }),
           ...(affected.length === 0
             ? {}
-            : { entitiesAffected: all.slice(0, 300), numberOfEntitiesAffected: all.length, ...(all.length > 300 ? { allAffected: all } : {}) }),
+            : {
+                entitiesAffected: all.slice(0, 300),
+                numberOfEntitiesAffected: all.length,
+                ...(all.length > 300 ? { allAffected: all } : {}),
+              }),
         }
       },
     }
@@ -465,16 +544,22 @@ export class TaskRunner<D> {
       try {
         return await work()
       } catch (error) {
-        if (!(error instanceof DriverError) || !error.retryable || attempt >= retryDelays.length || this.#stopping) throw error
+        if (
+          !(error instanceof DriverError) ||
+          !error.retryable ||
+          attempt >= retryDelays.length ||
+          this.#stop.signal.aborted
+        )
+          throw error
         await this.#pause(retryDelays[attempt] as number)
       }
     }
   }
 
-  /** Waits on the world's clock; `instant` waits for no clock. */
-  async #pause(milliseconds: number): Promise<void> {
+  /** Waits on the world's clock; `instant` waits for no clock, but longer each time: what never succeeds must not keep a core busy. */
+  async #pause(milliseconds: number, tries = 0): Promise<void> {
     if (this.#options.durations === 'natural') await this.#options.world.clock.sleep(milliseconds)
-    else await new Promise((resolve) => setTimeout(resolve, 1))
+    else await new Promise((resolve) => setTimeout(resolve, Math.min(2 ** tries, 1000)))
   }
 
   /** A log-normal duration with this median and 95th percentile. */
@@ -486,6 +571,7 @@ export class TaskRunner<D> {
   }
 
   #messagesOf(error: unknown, task: string): readonly AppMessage[] {
+    if (error instanceof CancelAccepted) return [canceled(error.message)]
     if (error instanceof ApiError) return [error.appMessage, ...error.further]
     if (error instanceof DriverError) {
       if (error.appMessage !== undefined) return [error.appMessage]
@@ -495,7 +581,8 @@ export class TaskRunner<D> {
       return [wrapped.appMessage]
     }
     if (error instanceof UniqueViolation) {
-      return [new ApiError('ENTITY_ALREADY_EXISTS', { kind: error.kind, fields: error.fields.join(' and ') }).appMessage]
+      const key = (error.error ?? 'ENTITY_ALREADY_EXISTS') as 'ENTITY_ALREADY_EXISTS'
+      return [new ApiError(key, { kind: error.kind, fields: error.fields.join(' and ') }).appMessage]
     }
     if (error instanceof RowMissing) {
       return [new ApiError('CONFLICT', { fault: 'The entity was removed while the task waited or ran.' }).appMessage]
@@ -512,10 +599,11 @@ const endOf = (task: TaskEntity): TaskEnd => ({
   extId: task.extId,
   status: task.status as string,
   errorMessages: (task.errorMessages ?? []) as readonly AppMessage[],
+  entitiesAffected: ((task as any).allAffected ?? task.entitiesAffected ?? []) as readonly AffectedEntity[],
 })
 
-const canceled = (): AppMessage => ({
-  message: 'The task was cancelled as requested; what it had done was undone.',
+const canceled = (message = ''): AppMessage => ({
+  message: message === '' ? 'The task was cancelled as requested; what it had done was undone.' : message,
   severity: 'ERROR',
   code: 'TSKS-20905',
   locale: 'en_US',

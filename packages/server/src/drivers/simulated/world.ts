@@ -8,7 +8,11 @@ import type { Clock } from '../../core/clock.ts'
 import type { Transaction } from '../../store/store.ts'
 
 /** How a fact is stored; the table of the world. */
-export const Fact = resource('internal.v1.world.Fact', { collection: text(), id: text(), value: anything() }, { indexed: ['collection'] })
+export const Fact = resource(
+  'internal.v1.world.Fact',
+  { collection: text(), id: text(), value: anything() },
+  { indexed: ['collection'] },
+)
 
 /** Durable storage of facts; `app.ts` puts the store behind it. */
 export interface FactStore {

@@ -49,7 +49,8 @@ export function pathIn(profile: Profile, path: string): string {
   const tasks = segments.indexOf('tasks')
   const id = segments[5]
   // A request's own path, shown as its link, has the prefix already.
-  if (tasks === 4 && segments[1] === 'prism' && id !== undefined && bareUuid.test(id)) segments[5] = `${taskPrefix}:${id}`
+  if (tasks === 4 && segments[1] === 'prism' && id !== undefined && bareUuid.test(id))
+    segments[5] = `${taskPrefix}:${id}`
   return segments.join('/')
 }
 
@@ -64,7 +65,8 @@ export const typeIn = (profile: Profile, type: string): string =>
 export const relIn = (profile: Profile, rel: string): string =>
   profile === 'spec' ? rel : rel.replace(/^platform:/, 'prism:').replace(/^vmm:extern:/, 'vmm:esxi:')
 
-export const canonicalRel = (rel: string): string => rel.replace(/^prism:/, 'platform:').replace(/^vmm:esxi:/, 'vmm:extern:')
+export const canonicalRel = (rel: string): string =>
+  rel.replace(/^prism:/, 'platform:').replace(/^vmm:esxi:/, 'vmm:extern:')
 
 export const taskIdIn = (profile: Profile, id: string): string => (profile === 'spec' ? id : `${taskPrefix}:${id}`)
 
@@ -94,7 +96,8 @@ const systemNames: readonly (readonly [spec: string, public_: string])[] = [
 const publicNames = new Map(systemNames)
 const specNames = new Map(systemNames.map(([spec, public_]) => [public_, spec]))
 
-export const systemNameIn = (profile: Profile, name: string): string => (profile === 'spec' ? name : (publicNames.get(name) ?? name))
+export const systemNameIn = (profile: Profile, name: string): string =>
+  profile === 'spec' ? name : (publicNames.get(name) ?? name)
 export const canonicalSystemName = (name: string): string => specNames.get(name) ?? name
 
 /** What core asks of the profiles. */
@@ -115,7 +118,8 @@ export function profileOf(request: {
 }): Profile {
   if (request.pathProfile !== undefined) return request.pathProfile
   const has = (profile: Profile): boolean =>
-    request.header(requestIdHeader[profile].toLowerCase()) !== undefined || request.header(apiKeyHeader[profile].toLowerCase()) !== undefined
+    request.header(requestIdHeader[profile].toLowerCase()) !== undefined ||
+    request.header(apiKeyHeader[profile].toLowerCase()) !== undefined
   if (has('spec')) return 'spec'
   if (has('public')) return 'public'
   if (request.header('user-agent')?.startsWith('Nutanix-') === true) return 'public'

@@ -13,6 +13,8 @@ export interface RenderSettings {
   readonly version: string
   /** `https://host:port`, for absolute links. */
   readonly origin: string
+  /** The answer to a creation: the only one that shows one-time secrets. */
+  readonly isCreation?: boolean
   /** Newest version of a namespace, for types of others. */
   readonly versionOf: (namespace: string) => string
 }
@@ -61,7 +63,8 @@ export function render(schema: AnySchema, value: Json, settings: RenderSettings)
 
 function renderText(named: string, value: string, settings: RenderSettings): string {
   if (named === 'rel') return relIn(settings.profile, value)
-  if (named === 'href') return value.startsWith('/') ? `${settings.origin}/api${pathIn(settings.profile, value)}` : value
+  if (named === 'href')
+    return value.startsWith('/') ? `${settings.origin}/api${pathIn(settings.profile, value)}` : value
   if (named === 'objectType') return typeIn(settings.profile, value)
   return systemNameIn(settings.profile, value)
 }
@@ -71,13 +74,14 @@ function renderObject(schema: ObjectSchema, value: Json, settings: RenderSetting
   const isPublic = settings.profile === 'public'
   if (schema.objectType !== undefined) {
     shown['$objectType'] = typeIn(settings.profile, schema.objectType)
-    if (isPublic) shown['$reserved'] = reservedOf(settings, schema.objectType)
+    if (isPublic) shown['$reserved'] = value[schema.foldsInto ?? ''] ?? reservedOf(settings, schema.objectType)
   }
   // The order of the fields is the contract's, whatever the order in which they were stored.
   for (const name in schema.fields) {
     const field = schema.fields[name] as AnySchema
     const item = value[name]
-    if (item === undefined || item === null || field.secret === true) continue
+    if (item === undefined || item === null) continue
+    if (field.secret === true && !(field.oneTime === true && settings.isCreation === true)) continue
     if (field.since !== undefined && settings.version < field.since) continue
     if (Array.isArray(item) && item.length === 0) continue
     if (field.type === 'text' && field.named === 'systemName' && value['isSystemDefined'] === false) {
@@ -85,7 +89,8 @@ function renderObject(schema: ObjectSchema, value: Json, settings: RenderSetting
       continue
     }
     shown[name] = render(field, item, settings)
-    if (isPublic && field.type === 'oneOf') shown[`$${name}ItemDiscriminator`] = discriminatorOf(field, item, settings.profile)
+    if (isPublic && field.type === 'oneOf')
+      shown[`$${name}ItemDiscriminator`] = discriminatorOf(field, item, settings.profile)
   }
   return shown
 }

@@ -24,6 +24,8 @@ type Doc = Record<string, any>
 
 /** Format of the file. A newer one is refused, never overwritten. */
 const fileFormat = 1
+/** Files up to this size (64 MiB) are read whole at the start to find damage. */
+const checkedPages = 16_384
 /** Requests that share one durable commit. */
 const commitGroup = 128
 
@@ -63,8 +65,13 @@ function open(file: string, durable: boolean, readOnly: boolean): DatabaseSync {
 
 function migrate(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
   try {
-    const check = database.prepare('PRAGMA quick_check(1)').get() as { quick_check?: string }
-    if (check.quick_check !== 'ok') throw new Error(check.quick_check)
+    const { pages } = database.prepare('SELECT page_count AS pages FROM pragma_page_count').get() as { pages: number }
+    // Reading everything takes longer than a start may; of a large file only the structure is read.
+    if (pages <= checkedPages) {
+      const check = database.prepare('PRAGMA quick_check(1)').get() as { quick_check?: string }
+      if (check.quick_check !== 'ok') throw new Error(check.quick_check)
+    }
+    database.prepare('SELECT COUNT(*) FROM sqlite_schema').get()
   } catch (cause) {
     throw new StoreRefusal(
       `The data file is damaged (${(cause as Error).message}). Restore it from a backup, or start with another --data folder.`,
@@ -136,10 +143,39 @@ function columnValue(document: Doc, column: Column): SQLInputValue {
   return value
 }
 
+/** Paths that name one kind of entity, for look-ups by reference. */
+function referencesOf(table: Table): { kind: string; paths: ReadonlyMap<string, string> } {
+  let known = referencesByTable.get(table)
+  if (known === undefined) {
+    const paths = new Map<string, string>()
+    for (const { path, kind } of table.references) {
+      const text = path.join('/')
+      // A path of alternatives may name several kinds: those are read from the document.
+      if (paths.has(text)) paths.set(text, '')
+      else paths.set(text, kind)
+    }
+    for (const [path, kind] of paths) if (kind === '') paths.delete(path)
+    known = { kind: table.resource.kind, paths }
+    referencesByTable.set(table, known)
+  }
+  return known
+}
+const referencesByTable = new WeakMap<Table, { kind: string; paths: ReadonlyMap<string, string> }>()
+
 interface Prepared {
   readonly get: StatementSync
   readonly getAny: StatementSync
 }
+
+interface FoundRow {
+  readonly sequence: number
+  readonly version: number
+  readonly document: string
+}
+
+/** Rows, and counts of referrers, that are remembered until the next commit; longer documents are not. */
+const maximumRemembered = 2000
+const maximumRememberedLength = 8192
 
 /** Reads over one connection. */
 class SqliteReader implements Reader {
@@ -183,10 +219,12 @@ class SqliteReader implements Reader {
     return prepared
   }
 
+  protected found(table: Table, extId: string): FoundRow | undefined {
+    return this.#of(table).get.get(extId) as FoundRow | undefined
+  }
+
   async row<R extends AnyResource>(kind: R, extId: string): Promise<Row<EntityOf<R>> | undefined> {
-    const found = this.#of(this.table(kind)).get.get(extId) as
-      | { sequence: number; version: number; document: string }
-      | undefined
+    const found = this.found(this.table(kind), extId)
     return found === undefined
       ? undefined
       : { entity: JSON.parse(found.document), version: found.version, sequence: found.sequence }
@@ -271,19 +309,6 @@ class SqliteReader implements Reader {
   }
 
   async walk<R extends AnyResource>(kind: R, walk: Walk): Promise<EntityOf<R>[]> {
-    const { table, where, by, parameters } = this.#walked(kind, walk)
-    const text = `SELECT document FROM ${table} WHERE ${where} ORDER BY ${by}${walk.descending === true ? ' DESC' : ''} LIMIT ${walk.limit ?? -1}`
-    return (this.prepare(text).all(...parameters) as { document: string }[]).map((row) => JSON.parse(row.document))
-  }
-
-  async countWalk(kind: AnyResource, walk: Walk): Promise<number> {
-    const { table, where, parameters } = this.#walked(kind, walk)
-    return (
-      this.prepare(`SELECT COUNT(*) AS total FROM ${table} WHERE ${where}`).get(...parameters) as { total: number }
-    ).total
-  }
-
-  #walked(kind: AnyResource, walk: Walk): { table: string; where: string; by: string; parameters: SQLInputValue[] } {
     const table = this.table(kind)
     const columnOf = (path: string): string => {
       const column = table.columnOf.get(path)
@@ -302,7 +327,9 @@ class SqliteReader implements Reader {
     for (const [path, value] of Object.entries(walk.where)) add(`${columnOf(path)} = ?`, value)
     if (walk.from !== undefined) add(`${by} >= ?`, walk.from)
     if (walk.to !== undefined) add(`${by} <= ?`, walk.to)
-    return { table: table.name, where: terms.join(' AND '), by, parameters }
+    const order = `${by}${walk.descending === true ? ' DESC' : ''} LIMIT ${walk.limit ?? -1}`
+    const text = `SELECT document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY ${order}`
+    return (this.prepare(text).all(...parameters) as { document: string }[]).map((row) => JSON.parse(row.document))
   }
 
   async referrers(
@@ -342,7 +369,11 @@ class SqliteReader implements Reader {
     }
     for (const filter of [query.filter, query.scope]) {
       if (filter === undefined) continue
-      const compiled = compileFilter(filter, { columns: table.columnOf, dialect: sqliteDialect })
+      const compiled = compileFilter(filter, {
+        columns: table.columnOf,
+        dialect: sqliteDialect,
+        references: referencesOf(table),
+      })
       terms.push(`(${compiled.sql})`)
       parameters.push(...(compiled.parameters as SQLInputValue[]))
     }
@@ -473,7 +504,11 @@ class SqliteWriter extends SqliteReader implements Transaction {
 
   async removeWhere(kind: AnyResource, filter: NonNullable<Query['filter']>): Promise<number> {
     const table = this.table(kind)
-    const compiled = compileFilter(filter, { columns: table.columnOf, dialect: sqliteDialect })
+    const compiled = compileFilter(filter, {
+      columns: table.columnOf,
+      dialect: sqliteDialect,
+      references: referencesOf(table),
+    })
     const parameters = compiled.parameters as SQLInputValue[]
     if (table.references.length > 0) {
       this.prepare(
@@ -555,7 +590,15 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
+function remember<T>(known: Map<string, T>, key: string, value: T): void {
+  if (known.size >= maximumRemembered) known.clear()
+  known.set(key, value)
+}
+
 class SqliteStore extends SqliteReader implements Store {
+  /** What was read since the last commit: nothing can have changed, and asking again costs most of a read. */
+  readonly #rows = new Map<string, FoundRow>()
+  readonly #counts = new Map<string, ReadonlyMap<string, number>>()
   readonly #writerDatabase: DatabaseSync
   readonly #writer: SqliteWriter
   readonly #queue: Job[] = []
@@ -565,6 +608,29 @@ class SqliteStore extends SqliteReader implements Store {
     super(reader, options.tables)
     this.#writerDatabase = writer
     this.#writer = new SqliteWriter(writer, options)
+  }
+
+  protected override found(table: Table, extId: string): FoundRow | undefined {
+    const key = `${table.name} ${extId}`
+    const known = this.#rows.get(key)
+    if (known !== undefined) return known
+    const found = super.found(table, extId)
+    if (found !== undefined && found.document.length <= maximumRememberedLength) remember(this.#rows, key, found)
+    return found
+  }
+
+  override async referrerCounts(
+    kind: string,
+    extId: string,
+    options: { publishedOnly?: boolean } = {},
+  ): Promise<ReadonlyMap<string, number>> {
+    const key = `${kind} ${extId} ${options.publishedOnly === true}`
+    let counts = this.#counts.get(key)
+    if (counts === undefined) {
+      counts = await super.referrerCounts(kind, extId, options)
+      remember(this.#counts, key, counts)
+    }
+    return counts
   }
 
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
@@ -601,8 +667,11 @@ class SqliteStore extends SqliteReader implements Store {
         database.exec('RELEASE job')
       }
       database.exec('COMMIT')
+      this.#rows.clear()
+      this.#counts.clear()
     } catch (error) {
-      if (database.isTransaction) database.exec('ROLLBACK')
+      // Closed meanwhile: there is nothing to roll back, and everybody is told.
+      if (database.isOpen && database.isTransaction) database.exec('ROLLBACK')
       for (const job of jobs) job.reject(error)
       return
     }

@@ -1,0 +1,485 @@
+/** How tasks run, fail, are cancelled, and go on after a crash at any border. Source: conventions 18; 25.26 to 25.30. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { resource, text } from '@hyperplane/contract'
+import { Task } from '@hyperplane/contract/platform/task'
+import { openSqliteStore } from '../../store/sqlite/sqlite-store.ts'
+import type { Store } from '../../store/store.ts'
+import { tablesOf } from '../../store/tables.ts'
+import { ApiError } from '../api-error.ts'
+import { realClock } from '../clock.ts'
+import { systemCaller } from '../context.ts'
+import { CancelAccepted, DriverError, type TaskDefinition, type TaskOptions } from './define-task.ts'
+import { type RunnerOptions, TaskRunner } from './runner.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'hyperplane-runner-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** What steps write. */
+const Mark = resource('internal.v1.test.Mark', { name: text() })
+const owner = systemCaller('00000000-0000-0000-0000-000000000001')
+
+/** The outside world: it survives what happens to the service. */
+class Outside {
+  readonly effects = new Set<string>()
+  readonly calls: string[] = []
+  add(callKey: string): void {
+    this.calls.push(callKey)
+    this.effects.add(callKey)
+  }
+}
+
+const steps = ['reserve', 'build', 'announce'] as const
+
+/** Three steps, each with an effect outside and a row inside. `fails`: the step whose `run` fails for good, after its effect. */
+function definitionOf(outside: Outside, fails?: string): TaskDefinition<object, { name: string }> {
+  return {
+    name: 'test.three-steps',
+    cancelableUntil: 'announce',
+    steps: steps.map((name, index) => ({
+      name,
+      progress: 30 * (index + 1),
+      async run(ctx) {
+        outside.add(ctx.callKey)
+        if (name === fails) throw new DriverError('refused', { retryable: false })
+        return { name }
+      },
+      async record(ctx, input) {
+        await ctx.store.insert(Mark, { extId: `${input.name}/${name}`, name })
+      },
+      async undo(ctx) {
+        outside.effects.delete(ctx.callKey)
+      },
+      async unrecord(ctx, input) {
+        await ctx.store.remove(Mark, `${input.name}/${name}`)
+      },
+    })),
+    // The request itself stored a row too.
+    onUndone: (ctx, input) => ctx.store.remove(Mark, `${input.name}/request`),
+  }
+}
+
+interface Service {
+  readonly store: Store
+  readonly runner: TaskRunner<object>
+  start<I>(definition: TaskDefinition<object, I>, input: I, options?: Partial<TaskOptions>): Promise<string>
+  task(extId: string): Promise<any>
+  marks(): Promise<readonly string[]>
+}
+
+/** A service over a file; opening it again on the same file is a restart. */
+function open(
+  file: string,
+  definitions: readonly TaskDefinition<object, any>[],
+  options: Partial<RunnerOptions<object>> = {},
+): Service {
+  const store = openSqliteStore({ file, tables: tablesOf([Task, Mark], []), seal: (plain) => plain, durable: false })
+  const ids = {
+    uuid: () => crypto.randomUUID() as string,
+    random: Math.random,
+    secretBytes: (length: number) => Buffer.alloc(length),
+  }
+  const runner = new TaskRunner<object>({
+    store,
+    world: {
+      tenantId: owner.tenantId,
+      clock: realClock,
+      ids,
+      drivers: {},
+      services: {} as never,
+      secrets: { open: () => undefined },
+    },
+    definitions: new Map(definitions.map((each) => [each.name, each])),
+    durations: 'instant',
+    seal: (plain) => plain,
+    open: (sealed) => sealed,
+    log: { error: () => undefined, warn: () => undefined },
+    ...options,
+  })
+  return {
+    store,
+    runner,
+    async start(definition, input, given = {}) {
+      const works: (() => void)[] = []
+      const { extId } = await store.transaction(async (transaction) => {
+        const name = (input as { name?: string }).name
+        if (name !== undefined) await transaction.insert(Mark, { extId: `${name}/request`, name: 'request' })
+        const start = runner.starter(transaction, owner, (work) => works.push(work))
+        return start(definition, input, { operation: 'kTest', affected: [], ...given })
+      })
+      for (const work of works) work()
+      return extId
+    },
+    task: async (extId) => store.get(Task, extId),
+    marks: async () => (await store.find(Mark)).map((mark) => mark.name),
+  }
+}
+
+const newFile = () => join(folder, `${crypto.randomUUID()}.sqlite`)
+
+test('a task runs its steps in order and keeps what they made', async () => {
+  const outside = new Outside()
+  const definition = definitionOf(outside)
+  const service = open(newFile(), [definition])
+  const extId = await service.start(definition, { name: 'a' })
+  assert.equal((await service.task(extId)).status, 'QUEUED', 'it is there as soon as the request is answered')
+  await service.runner.untilEnded(extId)
+  const task = await service.task(extId)
+  assert.deepEqual([task.status, task.progressPercentage, task.isCancelable], ['SUCCEEDED', 100, false])
+  assert.deepEqual(
+    task.subSteps.map((step: any) => step.name),
+    steps,
+  )
+  assert.ok(task.createdTime <= task.startedTime && task.startedTime <= task.completedTime)
+  assert.deepEqual(await service.marks(), ['request', ...steps])
+  assert.equal(outside.effects.size, 3)
+})
+
+for (const fails of steps) {
+  test(`a failure of "${fails}" leaves nothing behind, inside or outside`, async () => {
+    const outside = new Outside()
+    const definition = definitionOf(outside, fails)
+    const service = open(newFile(), [definition])
+    const extId = await service.start(definition, { name: 'a' })
+    await service.runner.untilEnded(extId)
+    const task = await service.task(extId)
+    assert.equal(task.status, 'FAILED')
+    assert.ok(task.errorMessages.length > 0)
+    assert.equal(task.legacyErrorMessage, task.errorMessages[0].message)
+    assert.ok(task.progressPercentage < 100)
+    assert.deepEqual(await service.marks(), [])
+    assert.equal(outside.effects.size, 0)
+  })
+}
+
+for (const fails of [undefined, 'announce']) {
+  for (const step of steps) {
+    for (const phase of ['run', 'record', 'undo'] as const) {
+      // Only a task that fails is undone, and the step that fails is never recorded.
+      if (phase === (fails === undefined ? 'undo' : step === fails ? 'record' : undefined)) continue
+      test(`killed before ${phase} of "${step}"${fails === undefined ? '' : ' of a failing task'}, a task ends done once or never done`, async () => {
+        const outside = new Outside()
+        const definition = definitionOf(outside, fails)
+        const file = newFile()
+        const reached = Promise.withResolvers<void>()
+        const killed = open(file, [definition], {
+          // It hangs for ever, as a process that is gone.
+          beforeStep: (_definition, at, inPhase) => {
+            if (at !== step || inPhase !== phase) return
+            reached.resolve()
+            return new Promise(() => undefined)
+          },
+        })
+        const extId = await killed.start(definition, { name: 'a' })
+        await reached.promise
+        killed.store.close()
+
+        const service = open(file, [definition])
+        await service.runner.recover()
+        await service.runner.untilEnded(extId)
+        const task = await service.task(extId)
+        assert.equal(task.status, fails === undefined ? 'SUCCEEDED' : 'FAILED')
+        assert.deepEqual(await service.marks(), fails === undefined ? ['request', ...steps] : [])
+        assert.equal(outside.effects.size, fails === undefined ? 3 : 0)
+        // The same call twice has the same key: the outside world takes it for one.
+        assert.ok(new Set(outside.calls).size <= 3)
+        service.store.close()
+      })
+    }
+  }
+}
+
+test('retryable faults are tried four times', async () => {
+  let calls = 0
+  const definition: TaskDefinition<object, object> = {
+    name: 'test.flaky',
+    steps: [
+      {
+        name: 'call',
+        progress: 100,
+        async run() {
+          if (++calls < 4) throw new DriverError('busy', { retryable: true })
+        },
+      },
+    ],
+  }
+  const service = open(newFile(), [definition])
+  assert.equal((await service.runner.untilEnded(await service.start(definition, {}))).status, 'SUCCEEDED')
+  assert.equal(calls, 4)
+})
+
+test('an undo that fails is tried until done; the task stays RUNNING meanwhile', async () => {
+  let undone = 0
+  const seen: string[] = []
+  const definition: TaskDefinition<object, object> = {
+    name: 'test.hard-undo',
+    steps: [
+      {
+        name: 'call',
+        progress: 100,
+        run: async () => Promise.reject(new ApiError('CONFLICT', { fault: 'no' })),
+        async undo(ctx) {
+          seen.push((await ctx.store.get(Task, ctx.taskExtId))?.status as string)
+          if (++undone < 3) throw new Error('not now')
+        },
+      },
+    ],
+  }
+  const service = open(newFile(), [definition])
+  const end = await service.runner.untilEnded(await service.start(definition, {}))
+  assert.equal(end.status, 'FAILED')
+  assert.equal(end.errorMessages[0]?.code, 'PLAT-10009')
+  assert.deepEqual(seen, ['RUNNING', 'RUNNING', 'RUNNING'])
+})
+
+test('a failure beside the steps is tried again too; the task keeps its lock meanwhile', async () => {
+  let isInTheWay = true
+  const order: string[] = []
+  const definition: TaskDefinition<object, { id: string }> = {
+    name: 'test.hard-unrecord',
+    steps: [
+      {
+        name: 'call',
+        progress: 100,
+        async run(_ctx, { id }) {
+          order.push(`run ${id}`)
+          if (id === 'first') throw new ApiError('CONFLICT', { fault: 'no' })
+        },
+      },
+    ],
+    async onUndone(_ctx, { id }) {
+      order.push(`undone ${id}`)
+      if (!isInTheWay) return
+      isInTheWay = false
+      throw new Error('not now')
+    },
+  }
+  const service = open(newFile(), [definition])
+  const first = await service.start(definition, { id: 'first' }, { locks: ['entity'] })
+  const second = await service.start(definition, { id: 'second' }, { locks: ['entity'] })
+  assert.equal((await service.runner.untilEnded(first)).status, 'FAILED')
+  assert.equal((await service.runner.untilEnded(second)).status, 'SUCCEEDED')
+  assert.deepEqual(order, ['run first', 'undone first', 'undone first', 'run second'])
+})
+
+/** A task of one step that ends when it is told to. */
+function gated(): { definition: TaskDefinition<object, { id: string }>; open(id: string): void; begun: string[] } {
+  const gates = new Map<string, PromiseWithResolvers<void>>()
+  const gate = (id: string) => {
+    const known = gates.get(id) ?? Promise.withResolvers<void>()
+    gates.set(id, known)
+    return known
+  }
+  const begun: string[] = []
+  const definition: TaskDefinition<object, { id: string }> = {
+    name: 'test.gated',
+    cancelableUntil: 'wait',
+    steps: [
+      {
+        name: 'wait',
+        progress: 100,
+        async run(ctx, { id }) {
+          begun.push(id)
+          await gate(id).promise
+          if (ctx.cancelRequested()) throw new CancelAccepted()
+        },
+      },
+    ],
+  }
+  return { definition, open: (id) => gate(id).resolve(), begun }
+}
+
+const turns = async (count = 20) => {
+  for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
+}
+
+const cancel = async (service: Service, extId: string) => {
+  const works: (() => void)[] = []
+  await service.store.transaction((transaction) =>
+    service.runner.requestCancel(transaction, extId, (work) => works.push(work)),
+  )
+  for (const work of works) work()
+}
+
+test('tasks on one entity run in the order of acceptance, on two they overlap', async () => {
+  const gates = gated()
+  const service = open(newFile(), [gates.definition])
+  const on = (id: string, ...locks: string[]) => service.start(gates.definition, { id }, { locks })
+  const first = await on('first', 'vm-1')
+  const second = await on('second', 'vm-1')
+  const other = await on('other', 'vm-2')
+  await turns()
+  assert.deepEqual(gates.begun, ['first', 'other'])
+  assert.equal((await service.task(second)).status, 'QUEUED')
+  gates.open('first')
+  await service.runner.untilEnded(first)
+  await turns()
+  assert.deepEqual(gates.begun, ['first', 'other', 'second'])
+  for (const id of ['other', 'second']) gates.open(id)
+  await Promise.all([service.runner.untilEnded(second), service.runner.untilEnded(other)])
+})
+
+test('a cancel of a task that waits ends it at once; what it waited for goes on', async () => {
+  const gates = gated()
+  const service = open(newFile(), [gates.definition])
+  const first = await service.start(gates.definition, { id: 'first' }, { locks: ['vm-1'] })
+  const second = await service.start(gates.definition, { id: 'second' }, { locks: ['vm-1'] })
+  await turns()
+  await cancel(service, second)
+  const end = await service.runner.untilEnded(second)
+  assert.equal(end.status, 'CANCELED')
+  assert.ok(end.errorMessages.length > 0)
+  assert.equal((await service.task(first)).status, 'RUNNING')
+  gates.open('first')
+  await service.runner.untilEnded(first)
+  assert.deepEqual(gates.begun, ['first'], 'what was cancelled never began')
+})
+
+test('a cancel of a running task ends it CANCELED, by way of CANCELING', async () => {
+  const gates = gated()
+  const service = open(newFile(), [gates.definition])
+  const extId = await service.start(gates.definition, { id: 'a' })
+  await turns()
+  await cancel(service, extId)
+  assert.equal((await service.task(extId)).status, 'CANCELING')
+  gates.open('a')
+  assert.equal((await service.runner.untilEnded(extId)).status, 'CANCELED')
+})
+
+test('a cancel that is rolled back is none', async () => {
+  const gates = gated()
+  const service = open(newFile(), [gates.definition])
+  const extId = await service.start(gates.definition, { id: 'a' })
+  await turns()
+  const refused = service.store.transaction(async (transaction) => {
+    await service.runner.requestCancel(transaction, extId, () => undefined)
+    throw new Error('rolled back')
+  })
+  await assert.rejects(refused)
+  gates.open('a')
+  assert.equal((await service.runner.untilEnded(extId)).status, 'SUCCEEDED')
+})
+
+test('a part does not wait for the lock of its whole', async () => {
+  const part = gated()
+  const whole: TaskDefinition<object, object> = {
+    name: 'test.whole',
+    steps: [
+      {
+        name: 'split',
+        progress: 50,
+        async record(ctx) {
+          const started = await ctx.startTask(
+            part.definition,
+            { id: 'part' },
+            { operation: 'kPart', affected: [], locks: ['vm-1'], parent: ctx.taskExtId },
+          )
+          await ctx.store.insert(Mark, { extId: 'part', name: started.extId })
+        },
+      },
+      {
+        name: 'wait',
+        progress: 100,
+        run: async (ctx) => void (await ctx.untilEnded([(await ctx.store.get(Mark, 'part'))?.name as string])),
+      },
+    ],
+  }
+  const service = open(newFile(), [whole, part.definition])
+  const extId = await service.start(whole, {}, { locks: ['vm-1'] })
+  await turns()
+  part.open('part')
+  assert.equal((await service.runner.untilEnded(extId)).status, 'SUCCEEDED')
+  const task = await service.task(extId)
+  assert.deepEqual([task.numberOfSubtasks, task.subTasks.length], [1, 1])
+})
+
+test('what a step writes on the way is kept, and its task may not reach 100 by it', async () => {
+  const definition: TaskDefinition<object, object> = {
+    name: 'test.long',
+    steps: [
+      {
+        name: 'long',
+        progress: 100,
+        async run(ctx) {
+          await ctx.checkpoint(150, async (record) => {
+            await record.store.insert(Mark, { extId: 'way', name: 'way' })
+            record.affect({ extId: 'e', rel: 'r' })
+          })
+          await ctx.checkpoint(10, async () => undefined)
+          const task = await ctx.store.get(Task, ctx.taskExtId)
+          assert.deepEqual([task?.progressPercentage, task?.numberOfEntitiesAffected], [99, 1])
+        },
+      },
+    ],
+  }
+  const service = open(newFile(), [definition])
+  assert.equal((await service.runner.untilEnded(await service.start(definition, {}))).status, 'SUCCEEDED')
+  assert.deepEqual(await service.marks(), ['way'])
+})
+
+test('a dry run reports and changes nothing; what would hinder it fails the report', async () => {
+  const outside = new Outside()
+  for (const problems of [[], [new ApiError('CONFLICT', { fault: 'in the way' }).appMessage]]) {
+    const definition: TaskDefinition<object, { name: string }> = {
+      ...definitionOf(outside),
+      plan: async () => ({ changes: [{ attribute: 'name', from: 'a', to: 'b' }], warnings: ['slow'], problems }),
+    }
+    const service = open(newFile(), [definition])
+    const works: (() => void)[] = []
+    const { extId } = await service.store.transaction((transaction) =>
+      service.runner.starter(
+        transaction,
+        owner,
+        (work) => works.push(work),
+        true,
+      )(definition, { name: 'a' }, { operation: 'kTest', affected: [] }),
+    )
+    for (const work of works) work()
+    await service.runner.untilEnded(extId)
+    const task = await service.task(extId)
+    assert.deepEqual(
+      [task.operation, task.status, task.isCancelable],
+      ['kTest-dryrun', problems.length === 0 ? 'SUCCEEDED' : 'FAILED', false],
+    )
+    assert.equal(task.errorMessages?.length ?? 0, problems.length)
+    assert.deepEqual(task.completionDetails[1], {
+      name: 'changes',
+      value: [{ map: { attribute: 'name', from: 'a', to: 'b' } }],
+    })
+    assert.equal(task.warnings[0].message, 'slow')
+    assert.deepEqual(await service.marks(), [])
+  }
+  assert.equal(outside.effects.size, 0)
+})
+
+test('a stop leaves steps that give way to be taken up again', async () => {
+  let isStopped = false
+  const definition: TaskDefinition<object, object> = {
+    name: 'test.patient',
+    steps: [
+      {
+        name: 'long',
+        progress: 100,
+        async run(ctx) {
+          if (isStopped) return
+          await new Promise((resolve) => ctx.stopping.addEventListener('abort', resolve))
+          ctx.stopping.throwIfAborted()
+        },
+      },
+    ],
+  }
+  const file = newFile()
+  const first = open(file, [definition])
+  const extId = await first.start(definition, {})
+  await turns()
+  await first.runner.stop(1000)
+  assert.equal((await first.task(extId)).status, 'RUNNING')
+  first.store.close()
+  isStopped = true
+  const second = open(file, [definition])
+  await second.runner.recover()
+  assert.equal((await second.runner.untilEnded(extId)).status, 'SUCCEEDED')
+})

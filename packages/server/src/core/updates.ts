@@ -1,0 +1,61 @@
+/**
+ * What a PUT leaves behind: the body, and of the stored entity what a body cannot say - read-only and internal fields,
+ * secrets that it leaves out, and fields that the request's version of the interface does not know.
+ * Source: behaviour conventions 3 (PUT replaces, sparse PUT), 13 (secrets), 15 (versions).
+ */
+import type { AnySchema, EntityOf, Resource } from '@hyperplane/contract'
+
+type Doc = Readonly<Record<string, any>>
+type AnyResource = Resource<any, any>
+
+/** A replacing PUT. Fields that are absent are gone. */
+export function replaced<R extends AnyResource>(
+  kind: R,
+  stored: EntityOf<R>,
+  body: object,
+  version: string,
+): EntityOf<R> {
+  const next: Record<string, any> = { ...(replacedValue(kind.schema, stored, body, version) as Doc) }
+  for (const [name, value] of Object.entries(stored as Doc)) {
+    // Internal fields, and what the contract does not name, are never in a body.
+    if (kind.schema.fields[name] === undefined || name === 'extId' || name === 'tenantId') next[name] = value
+  }
+  return next as EntityOf<R>
+}
+
+/**
+ * A sparse PUT: absent fields keep their value, the objects named in `merged` are merged one level deep, everything else
+ * that is given replaces. Secrets inside what is given are kept by `keepSecrets`, which knows whose they are.
+ */
+export function sparselyUpdated<T extends object>(
+  stored: T,
+  body: object,
+  merged: readonly (keyof T & string)[] = [],
+): T {
+  const next: Record<string, any> = { ...stored }
+  for (const [name, value] of Object.entries(body)) {
+    const isMerged = (merged as readonly string[]).includes(name) && typeof next[name] === 'object'
+    next[name] = isMerged ? { ...next[name], ...value } : value
+  }
+  return next as T
+}
+
+function replacedValue(schema: AnySchema, stored: any, given: any, version: string): unknown {
+  if (schema.type !== 'object' || !isObject(given)) return given
+  const next: Record<string, unknown> = { ...given }
+  const known: Doc = isObject(stored) ? stored : {}
+  for (const [name, field] of Object.entries(schema.fields)) {
+    const isNewer = field.since !== undefined && version < field.since
+    const isUnsaid = field.readOnly === true || isNewer || (field.secret === true && given[name] === undefined)
+    // A field that never changes may be left out of a later body.
+    const isFixed = field.immutable === true && given[name] === undefined
+    if (isUnsaid || isFixed) {
+      if (known[name] !== undefined) next[name] = known[name]
+    } else if (given[name] !== undefined) {
+      next[name] = replacedValue(field, known[name], given[name], version)
+    }
+  }
+  return next
+}
+
+const isObject = (value: unknown): value is Doc => typeof value === 'object' && value !== null && !Array.isArray(value)
