@@ -1,12 +1,184 @@
-/** What may it do? Source: behaviour conventions 16; iam.md 8, 9. */
-import type { Clock } from '../../core/clock.ts'
-import type { AccessControl, Kinds } from '../../core/ports.ts'
+/**
+ * What may it do, and on which entities? Policies that speak of the caller, whose role holds the operation, reach together
+ * what their entity filters reach; there is nothing that takes away.
+ * Source: behaviour conventions 16; iam.md 8, 9.
+ */
+import { contract, type Operation, type Resource } from '@hyperplane/contract'
+import { LRUCache } from 'lru-cache'
+import { ApiError } from '../../core/api-error.ts'
+import type { Caller } from '../../core/context.ts'
+import type { AccessControl, Scope } from '../../core/ports.ts'
+import { pathOf } from '../../core/standard.ts'
+import { and, equals, or, type TypedFilter } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
+import { iamOperations } from './catalogue/operations.ts'
+import { scopedKind, scopedKindOf } from './catalogue/scoped-kind.ts'
+import { systemRoleId } from './catalogue/system-roles.ts'
+import { scopeOf } from './filters/entity-filter.ts'
+import { factsOf, type Grant, grantsTo, loadGrants } from './grants.ts'
 
-export function createAccessControl(_options: { readonly store: Store; readonly kinds: Kinds; readonly clock: Clock }): AccessControl {
-  return {
-    scope: async () => 'all',
-    viewScope: async () => 'all',
-    referScope: async () => 'all',
+/** What one identity was granted, with the scopes that were asked for since the last change of policies. */
+interface Identity {
+  readonly grants: readonly Grant[]
+  readonly scopes: Map<string, Scope | undefined>
+}
+
+const maximumIdentities = 10_000
+/** The only operation that a password which must be changed leaves open. */
+const passwordChange = 'iam.changeUserPassword'
+/** Its handler shows everyone the roles that they hold, without a policy for roles. */
+const readRole = 'iam.getRoleById'
+
+export function createAccessControl({ store }: { readonly store: Store }): AccessControl {
+  const identities = new LRUCache<string, Identity>({ max: maximumIdentities })
+  let grants: Promise<readonly Grant[]> | undefined
+  /** Counts changes: what was begun before one is not remembered after it. */
+  let changes = 0
+
+  async function identityOf(caller: Caller): Promise<Identity> {
+    const name = caller.groups.length === 0 ? caller.extId : `${caller.extId} ${caller.groups.join(' ')}`
+    const known = identities.get(name)
+    if (known !== undefined) return known
+    const begun = changes
+    grants ??= loadGrants(store).catch((error) => {
+      grants = undefined
+      throw error
+    })
+    const found: Identity = { grants: grantsTo(await grants, await factsOf(store, caller)), scopes: new Map() }
+    if (begun === changes) identities.set(name, found)
+    return found
   }
+
+  /** What the policies alone reach of a kind through an IAM operation. */
+  function granted(
+    identity: Identity,
+    iamOperations: readonly string[],
+    resource: Resource | undefined,
+    caller: Caller,
+  ): Scope | undefined {
+    const holding = holdersOf(identity, iamOperations)
+    if (holding.length === 0) return undefined
+    if (resource === undefined || holding.some((grant) => grant.isUnlimited)) return 'all'
+    return simplest(
+      scopeOf(
+        holding.flatMap((grant) => grant.entities),
+        resource,
+        caller.extId,
+      ),
+    )
+  }
+
+  async function remembered(
+    caller: Caller,
+    question: string,
+    answer: (identity: Identity) => Scope | undefined,
+  ): Promise<Scope | undefined> {
+    const identity = await identityOf(caller)
+    if (!identity.scopes.has(question)) identity.scopes.set(question, answer(identity))
+    return identity.scopes.get(question)
+  }
+
+  function view(identity: Identity, resource: Resource, caller: Caller): Scope | undefined {
+    const judged = scopedKind(resource)
+    const scope = granted(identity, viewsOf(resource), judged, caller)
+    // Rows of a sub-resource are judged by their parent.
+    if (judged.kind !== resource.kind) return scope === undefined ? undefined : 'all'
+    const own = ownPaths.get(resource.kind)
+    return united(scope, own === undefined ? undefined : equals(pathOf(resource, own), caller.extId))
+  }
+
+  return {
+    async scope(caller, operation) {
+      if (caller.mustChangePassword === true && operation.key !== passwordChange)
+        throw new ApiError('PASSWORD_CHANGE_REQUIRED')
+      if (caller.type === 'SYSTEM' || operation.roles === 'everyone' || operation.key === readRole) return 'all'
+      return remembered(caller, operation.key, (identity) => {
+        const resource = scopedKindOf(operation)
+        const own = resource === undefined ? undefined : ownRows(operation, resource, caller)
+        return united(granted(identity, [operation.iamOperation], resource, caller), own)
+      })
+    },
+
+    async viewScope(caller, resource) {
+      if (caller.type === 'SYSTEM') return 'all'
+      return remembered(caller, `view ${resource.kind}`, (identity) => view(identity, resource, caller))
+    },
+
+    async referScope(caller, operation, resource) {
+      if (caller.type === 'SYSTEM') return 'all'
+      return remembered(caller, `refer ${operation.key} ${resource.kind}`, (identity) => {
+        const mayView = holdersOf(identity, viewsOf(resource)).length > 0
+        const isGrantedBySystem = holdersOf(identity, [operation.iamOperation]).some((grant) => grant.isSystemRole)
+        const refer = !mayView && isGrantedBySystem ? 'all' : view(identity, resource, caller)
+        if (!actsOn(operation, resource)) return refer
+        return both(refer, granted(identity, [operation.iamOperation], scopedKind(resource), caller))
+      })
+    },
+
+    async hasRole(caller, roles) {
+      const ids = roles.map(systemRoleId)
+      const { grants } = await identityOf(caller)
+      return caller.type === 'SYSTEM' || grants.some((grant) => grant.isUnlimited && ids.includes(grant.roleExtId))
+    },
+
+    scopedKind: (operation) => scopedKindOf(operation)?.kind,
+
+    changed() {
+      changes += 1
+      grants = undefined
+      identities.clear()
+    },
+  }
+}
+
+/** An action changes what its body names as well (a volume group and the VM that it is attached to); categories only mark. */
+const actsOn = (operation: Operation, resource: Resource): boolean =>
+  operation.verb === 'action' && resource.kind !== operation.resource?.kind && resource.kind !== 'Category'
+
+const holdersOf = (identity: Identity, iamOperations: readonly string[]): readonly Grant[] =>
+  identity.grants.filter((grant) => iamOperations.some((name) => grant.operations.has(name)))
+
+/** IAM operations that show entities of a kind: hosts are seen with those of a cluster and with all hosts. */
+const viewsOf = (resource: Resource): readonly string[] => views.get(resource.kind) ?? viewsOfEntity(resource.iam?.name)
+/** A kind whose reads are not built yet is seen, expanded, with the operation that they will have. */
+const viewsOfEntity = (entity: string | undefined): readonly string[] =>
+  [...iamOperations.values()]
+    .filter((operation) => operation.entityType === entity && operation.displayName.startsWith('View_'))
+    .map((operation) => operation.displayName)
+const views = new Map<string, string[]>()
+for (const { verb, resource, iamOperation } of contract.flatMap((namespace) => namespace.operations)) {
+  if ((verb !== 'get' && verb !== 'list') || resource === undefined) continue
+  views.set(resource.kind, [...new Set([...(views.get(resource.kind) ?? []), iamOperation])])
+}
+
+/** Where each kind names the identity that may reach the row without a policy. */
+const ownPaths: ReadonlyMap<string, string> = new Map(
+  contract
+    .flatMap((namespace) => namespace.operations)
+    .flatMap(({ verb, own, resource }) =>
+      (verb === 'get' || verb === 'list') && own !== undefined && resource !== undefined
+        ? [[resource.kind, own] as const]
+        : [],
+    ),
+)
+
+function ownRows(operation: Operation, resource: Resource, caller: Caller): TypedFilter | undefined {
+  const own = resource.kind === operation.resource?.kind ? operation.own : operation.own && ownPaths.get(resource.kind)
+  return own === undefined ? undefined : equals(pathOf(resource, own), caller.extId)
+}
+
+const simplest = (filter: TypedFilter): Scope | undefined => {
+  if (filter.kind !== 'constant') return filter
+  return filter.value ? 'all' : undefined
+}
+
+function united(a: Scope | undefined, b: Scope | undefined): Scope | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return a === 'all' || b === 'all' ? 'all' : or(a, b)
+}
+
+function both(a: Scope | undefined, b: Scope | undefined): Scope | undefined {
+  if (a === undefined || b === undefined) return undefined
+  if (a === 'all') return b
+  return b === 'all' ? a : and(a, b)
 }

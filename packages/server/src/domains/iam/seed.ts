@@ -1,15 +1,166 @@
-/** Users and policies of a new world. Source: behaviour iam.md 12. */
+/** Users, roles and policies of a new world. Source: behaviour iam.md 12. */
+import { createHash } from 'node:crypto'
+import type { EntityOf, RoleName } from '@hyperplane/contract'
+import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
+import { Key } from '@hyperplane/contract/iam/key'
+import { Role } from '@hyperplane/contract/iam/role'
 import { User } from '@hyperplane/contract/iam/user'
-import type { SeedContext } from '../seed.ts'
+import { type SeedContext, seedId } from '../seed.ts'
+import { localProviderId, nameId } from './catalogue/name-id.ts'
+import { systemRoleId } from './catalogue/system-roles.ts'
 
-/** What every world needs: an administrator. */
+const system = '00000000-0000-0000-0000-000000000000'
+const everything = { '*': { '*': { eq: '*' } } }
+const day = 24 * 3600
+
+/** What every world needs: an administrator, by a policy that nobody can change. */
 export async function seedBase(ctx: SeedContext): Promise<void> {
-  await ctx.store.insert(User, {
-    extId: ctx.adminId,
-    tenantId: ctx.tenantId,
-    username: 'admin',
+  await insertUser(ctx, 'admin', {
     userType: 'LOCAL',
+    displayName: 'Administrator',
+    creationType: 'PREDEFINED',
+    createdBy: system,
+  })
+  await insertPolicy(ctx, 'Super Admin', systemRoleId('Super Admin'), [ctx.adminId], everything, {
+    authorizationPolicyType: 'PREDEFINED_READ_ONLY',
+    isSystemDefined: true,
+    createdBy: system,
+  })
+}
+
+/** Somebody for each way of being somebody. */
+export async function seedDemo(ctx: SeedContext): Promise<void> {
+  await insertUser(ctx, 'operator', {
+    userType: 'LOCAL',
+    displayName: 'Olga Operator',
+    emailId: 'operator@example.com',
+  })
+  await insertUser(ctx, 'viewer', { userType: 'LOCAL', displayName: 'Viktor Viewer', emailId: 'viewer@example.com' })
+  await insertUser(ctx, 'ci-robot', {
+    userType: 'SERVICE_ACCOUNT',
+    description: 'Takes snapshots before each deployment.',
+  })
+  await insertUser(ctx, 'alice', {
+    userType: 'LDAP',
+    displayName: 'Alice Example',
+    idpId: seedId('directory-service/corp-ad'),
+  })
+  await insertUser(ctx, 'bob', {
+    userType: 'SAML',
+    displayName: 'Bob Example',
+    idpId: seedId('saml-identity-provider/corp-sso'),
+  })
+  await insertUser(ctx, 'former', { userType: 'LOCAL', displayName: 'Frank Former', status: 'INACTIVE' })
+  await insertKey(ctx, 'deployment', 'VALID')
+  await insertKey(ctx, 'deployment-2025', 'REVOKED')
+
+  const snapshots = seedId('role/Snapshot Operator')
+  await ctx.store.insert(Role, {
+    extId: snapshots,
+    tenantId: ctx.tenantId,
+    displayName: 'Snapshot Operator',
+    description: 'Takes and restores recovery points of virtual machines.',
+    clientName: '',
+    operations: [
+      'View_Existing_Virtual_Machine',
+      'View_Virtual_Machine_Recovery_Point',
+      'Create_Virtual_Machine_Recovery_Point',
+    ].map((name) => nameId('operation', name)),
+    isSystemDefined: false,
+    operationSchemaChangeImpact: 'NOT_IMPACTED',
+    createdBy: ctx.adminId,
+    createdTime: ctx.ago(28 * day),
+    lastUpdatedTime: ctx.ago(28 * day),
+  })
+  const role = (name: RoleName): string => systemRoleId(name)
+  const dev = { virtual_machine: { category_uuid: { anyof: [seedId('category/Environment/Dev')] } } }
+  await insertPolicy(ctx, 'Viewers', role('Platform Viewer'), [seedId('user/viewer')], everything)
+  await insertPolicy(ctx, 'Operators', role('Virtual Machine Operator'), [seedId('user/operator')], everything)
+  await insertPolicy(ctx, 'Snapshots before deployments', snapshots, [seedId('user/ci-robot')], everything)
+  await insertPolicy(
+    ctx,
+    'Own images',
+    role('Virtual Machine Admin'),
+    [seedId('user/ci-robot'), seedId('user/alice')],
+    { image: { owner_uuid: { eq: 'SELF_OWNED' } } },
+  )
+  // Groups of directories come with the directories; the policy names this one already.
+  await insertPolicy(ctx, 'Development machines', role('Virtual Machine Admin'), [], dev, {
+    identities: [{ identityFilter: { user_group: { uuid: { anyof: [seedId('user-group/vm-admins')] } } } }],
+  })
+}
+
+type UserRow = EntityOf<typeof User>
+type PolicyRow = EntityOf<typeof AuthorizationPolicy>
+
+async function insertUser(
+  ctx: SeedContext,
+  username: string,
+  fields: Partial<UserRow> & Pick<UserRow, 'userType'>,
+): Promise<void> {
+  const texts = fields.userType === 'SERVICE_ACCOUNT' ? '' : undefined
+  const isLocal = fields.userType === 'LOCAL'
+  await ctx.store.insert(User, {
+    extId: seedId(`user/${username}`),
+    tenantId: ctx.tenantId,
+    username,
+    idpId: localProviderId,
+    locale: texts ?? 'en-US',
+    region: texts ?? 'en-US',
+    ...(texts === undefined ? {} : { displayName: '', firstName: '', middleInitial: '', lastName: '', emailId: '' }),
+    isForceResetPasswordEnabled: false,
     status: 'ACTIVE',
-    passwordHash: ctx.adminPasswordHash,
-  } as never)
+    creationType: 'USERDEFINED',
+    createdBy: ctx.adminId,
+    createdTime: ctx.ago(30 * day),
+    lastUpdatedBy: ctx.adminId,
+    lastUpdatedTime: ctx.ago(30 * day),
+    // The demo's people sign in with the password of the first start.
+    ...(isLocal ? { passwordHash: ctx.adminPasswordHash, formerPasswordHashes: [ctx.adminPasswordHash] } : {}),
+    ...fields,
+  })
+}
+
+async function insertKey(ctx: SeedContext, name: string, status: 'VALID' | 'REVOKED'): Promise<void> {
+  await ctx.store.insert(Key, {
+    extId: seedId(`key/ci-robot/${name}`),
+    tenantId: ctx.tenantId,
+    userExtId: seedId('user/ci-robot'),
+    name,
+    keyType: 'API_KEY',
+    status,
+    assignedTo: 'build pipeline',
+    // Of a key that nobody ever saw: it shows what keys look like and opens nothing.
+    apiKeyDigest: createHash('sha256').update(ctx.ids.secretBytes(32)).digest('hex'),
+    creationType: 'USERDEFINED',
+    createdBy: ctx.adminId,
+    createdTime: ctx.ago(29 * day),
+    lastUpdatedBy: ctx.adminId,
+    lastUpdatedTime: ctx.ago(29 * day),
+  })
+}
+
+async function insertPolicy(
+  ctx: SeedContext,
+  displayName: string,
+  role: string,
+  users: readonly string[],
+  entityFilter: object,
+  fields: Partial<PolicyRow> = {},
+): Promise<void> {
+  await ctx.store.insert(AuthorizationPolicy, {
+    extId: seedId(`authorization-policy/${displayName}`),
+    tenantId: ctx.tenantId,
+    displayName,
+    clientName: '',
+    role,
+    identities: [{ identityFilter: { user: { uuid: { anyof: users } } } }],
+    entities: [{ entityFilter }],
+    authorizationPolicyType: 'USER_DEFINED',
+    isSystemDefined: false,
+    createdBy: ctx.adminId,
+    createdTime: ctx.ago(28 * day),
+    lastUpdatedTime: ctx.ago(28 * day),
+    ...fields,
+  })
 }

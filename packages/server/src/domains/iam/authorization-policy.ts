@@ -1,0 +1,118 @@
+/** Authorization policies: these identities hold this role on these entities. Source: behaviour iam.md 9. */
+import { AuthorizationPolicy, authorizationPolicyOperations } from '@hyperplane/contract/iam/authorization-policy'
+import { iamMessages } from '@hyperplane/contract/iam/errors'
+import { Role } from '@hyperplane/contract/iam/role'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { assignedCounts } from './assigned.ts'
+import { requireHolding } from './escalation.ts'
+import { FilterReader } from './filters/conditions.ts'
+import { readEntityFilter, unknownNames } from './filters/entity-filter.ts'
+import { readIdentityFilter } from './filters/identity-filter.ts'
+import type { PolicyRow } from './grants.ts'
+import { requireSuperAdmin } from './super-admins.ts'
+
+export const authorizationPolicy = implement(
+  authorizationPolicyOperations,
+  {
+    async createAuthorizationPolicy(ctx, { body }) {
+      if (body.authorizationPolicyType !== 'USER_DEFINED')
+        throw invalid('authorizationPolicyType', 'a policy of a client is USER_DEFINED.')
+      checkFilters(ctx, body)
+      await requireGrantable(ctx, body.role)
+      const now = ctx.clock.iso()
+      const created = await ctx.store.insert(AuthorizationPolicy, {
+        ...body,
+        extId: ctx.ids.uuid(),
+        tenantId: ctx.tenantId,
+        clientName: '',
+        isSystemDefined: false,
+        createdBy: ctx.caller.extId,
+        createdTime: now,
+        lastUpdatedTime: now,
+      })
+      ctx.afterCommit(() => ctx.services.access.changed())
+      return (await withCounts(ctx, [created]))[0] as PolicyRow
+    },
+
+    async updateAuthorizationPolicyById(ctx, { body }) {
+      const { target } = ctx
+      refuseFixed(target, body)
+      checkFilters(ctx, body)
+      await requireGrantable(ctx, body.role)
+      const { extId, tenantId, clientName, isSystemDefined, createdBy, createdTime, authorizationPolicyType } = target
+      await ctx.store.replace(AuthorizationPolicy, {
+        ...body,
+        extId,
+        tenantId,
+        clientName,
+        isSystemDefined,
+        createdBy,
+        createdTime,
+        authorizationPolicyType,
+        lastUpdatedTime: ctx.clock.iso(),
+      })
+      await requireSuperAdmin(ctx.store)
+      ctx.afterCommit(() => ctx.services.access.changed())
+      return { ...iamMessages.AUTHORIZATION_POLICY_UPDATE_SUCCESS, severity: 'INFO' as const, locale: 'en_US' }
+    },
+
+    async deleteAuthorizationPolicyById(ctx) {
+      const { target } = ctx
+      if (target.authorizationPolicyType !== 'USER_DEFINED') throw fixed(target)
+      await ctx.store.remove(AuthorizationPolicy, target.extId)
+      await requireSuperAdmin(ctx.store)
+      ctx.afterCommit(() => ctx.services.access.changed())
+      return undefined
+    },
+  },
+  { present: [[AuthorizationPolicy, withCounts]] },
+)
+
+type Filters = Pick<PolicyRow, 'entities' | 'identities'>
+
+/** Every fault of every filter together; names that mean nothing here are accepted and told. */
+function checkFilters(ctx: WriteContext, { entities, identities }: Filters): void {
+  const faults: ApiError[] = []
+  const unknown = new Set<string>()
+  for (const [index, { identityFilter }] of identities.entries()) {
+    const reader = new FilterReader(identityFilter)
+    readIdentityFilter(identityFilter, `identities[${index}]/identityFilter`, reader)
+    faults.push(...reader.faults)
+  }
+  for (const [index, { entityFilter }] of entities.entries()) {
+    const reader = new FilterReader(entityFilter)
+    const filter = readEntityFilter(entityFilter, `entities[${index}]/entityFilter`, reader)
+    faults.push(...reader.faults)
+    for (const name of unknownNames(filter)) unknown.add(name)
+  }
+  refuseAll(faults)
+  for (const name of unknown) ctx.warn(`The entity filter names ${name}, which is not known here: it matches nothing.`)
+}
+
+async function requireGrantable(ctx: WriteContext, role: string): Promise<void> {
+  const granted = await ctx.store.get(Role, role)
+  await requireHolding(ctx, granted?.operations ?? [], role)
+}
+
+const fixed = (policy: PolicyRow): ApiError =>
+  new ApiError('SYSTEM_DEFINED_ENTITY', { kind: 'authorization policy', name: policy.displayName })
+
+/** What the type of a policy leaves open to change. */
+function refuseFixed(target: PolicyRow, body: Omit<PolicyRow, 'extId'>): void {
+  if (target.authorizationPolicyType === 'USER_DEFINED') return
+  if (target.authorizationPolicyType !== 'PREDEFINED_UPDATE_IDENTITY_ONLY') throw fixed(target)
+  const others = (policy: Omit<PolicyRow, 'extId'>): string =>
+    JSON.stringify([
+      policy.displayName,
+      policy.description ?? '',
+      policy.role,
+      policy.entities.map((element) => element.entityFilter),
+    ])
+  if (others(target) !== others(body)) throw fixed(target)
+}
+
+async function withCounts(ctx: ReadContext, policies: readonly PolicyRow[]): Promise<readonly PolicyRow[]> {
+  const counts = await assignedCounts(ctx.store, policies, (policy) => policy.extId)
+  return policies.map((policy) => ({ ...policy, ...counts(policy.extId) }))
+}

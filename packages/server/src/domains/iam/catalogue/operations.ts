@@ -1,0 +1,104 @@
+/**
+ * Every IAM operation: what a role can hold, which endpoints need it, and which system roles hold it. Derived from the
+ * contract, so that each endpoint has exactly one. Source: behaviour iam.md 7, 8; conventions 22.
+ */
+import { contract, type Namespace, type RoleName, walk } from '@hyperplane/contract'
+import { clientNameOf } from './clients.ts'
+import { nameId } from './name-id.ts'
+import { entityNameOf, scopedKindOf } from './scoped-kind.ts'
+import { unbuiltName } from './unbuilt-names.ts'
+
+export interface IamOperation {
+  readonly extId: string
+  readonly displayName: string
+  /** Entity that a policy names to narrow it. */
+  readonly entityType: string
+  readonly clientName: string
+  readonly operationType: 'EXTERNAL' | 'SYSTEM_DEFINED_ONLY'
+  readonly endpoints: readonly { readonly httpMethod: string; readonly endpointUrl: string }[]
+  readonly roles: ReadonlySet<RoleName>
+  /** Kinds whose entities its endpoints answer or refer to. */
+  readonly kinds: ReadonlySet<string>
+}
+
+/** What only the system's own roles may hold: running other people's requests, and replacing the whole manager. */
+const systemOnly = new Set(['Submit_Batch', 'Restore_Domain_Manager_Restore_Point'])
+
+interface Draft {
+  entityType: string
+  clientName: string
+  endpoints: Map<string, { httpMethod: string; endpointUrl: string }>
+  roles: Set<RoleName>
+  kinds: Set<string>
+}
+
+function derive(namespaces: readonly Namespace[]): ReadonlyMap<string, IamOperation> {
+  const drafts = new Map<string, Draft>()
+  const draftOf = (name: string, entityType: string, namespace: Namespace): Draft => {
+    let draft = drafts.get(name)
+    if (draft === undefined) {
+      const clientName = clientNameOf(namespace.name)
+      drafts.set(name, (draft = { entityType, clientName, endpoints: new Map(), roles: new Set(), kinds: new Set() }))
+    }
+    return draft
+  }
+  const addEndpoint = (draft: Draft, namespace: Namespace, httpMethod: string, path: string): void => {
+    const endpointUrl = `/${namespace.name}${path}`
+    draft.endpoints.set(`${httpMethod} ${endpointUrl}`, { httpMethod, endpointUrl })
+  }
+  for (const namespace of namespaces) {
+    for (const operation of namespace.operations) {
+      const scoped = scopedKindOf(operation)
+      const draft = draftOf(
+        operation.iamOperation,
+        scoped === undefined ? operation.stem : entityNameOf(scoped),
+        namespace,
+      )
+      addEndpoint(draft, namespace, operation.method, operation.path)
+      const roles = operation.roles === 'everyone' ? byRule(operation.iamOperation) : operation.roles
+      for (const role of [...roles, 'Super Admin' as const]) draft.roles.add(role)
+      if (operation.resource !== undefined) {
+        draft.kinds.add(operation.resource.kind)
+        for (const { schema } of walk(operation.resource.schema)) {
+          if (schema.type === 'uuid' && schema.refersTo !== undefined) draft.kinds.add(schema.refersTo)
+        }
+      }
+    }
+  }
+  for (const namespace of namespaces) {
+    for (const { key, method, path } of namespace.unimplemented) {
+      const name = unbuiltName(key, method, path)
+      const isNew = !drafts.has(name.displayName)
+      const draft = draftOf(name.displayName, name.entity, namespace)
+      addEndpoint(draft, namespace, method, path)
+      // The lists of an operation that is built are exact; these stand in until the others are.
+      if (isNew) for (const role of byRule(name.displayName)) draft.roles.add(role)
+    }
+  }
+  return new Map(
+    [...drafts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([displayName, draft]) => [displayName, finished(displayName, draft)]),
+  )
+}
+
+const finished = (displayName: string, draft: Draft): IamOperation => ({
+  ...draft,
+  extId: nameId('operation', displayName),
+  displayName,
+  operationType: systemOnly.has(displayName) ? 'SYSTEM_DEFINED_ONLY' : 'EXTERNAL',
+  endpoints: [...draft.endpoints.values()],
+})
+
+function byRule(displayName: string): readonly RoleName[] {
+  if (/^(Create|Update|Delete)_Directory_Service$/.test(displayName)) return ['Central Admin', 'Super Admin']
+  return displayName.startsWith('View_')
+    ? ['Platform Admin', 'Platform Viewer', 'Super Admin']
+    : ['Platform Admin', 'Super Admin']
+}
+
+/** By display name, sorted. */
+export const iamOperations = derive(contract)
+
+const byId = new Map([...iamOperations.values()].map((operation) => [operation.extId, operation]))
+export const iamOperationById = (extId: string): IamOperation | undefined => byId.get(extId)

@@ -1,0 +1,32 @@
+/**
+ * Whose rows a policy's entity filter judges. Most kinds are entities of their own; disks and NICs of a VM, jobs of a task
+ * and the like take the scope of their parent, statistics that of what they measure.
+ * Source: behaviour iam.md 9.3 (sub-resources).
+ */
+import { contract, type Operation, type Resource } from '@hyperplane/contract'
+
+const kinds: ReadonlyMap<string, Resource> = new Map(
+  contract.flatMap((namespace) => namespace.resources).map((resource) => [resource.kind, resource]),
+)
+
+/** The kind that is judged where this kind is asked for. */
+export function scopedKind(resource: Resource): Resource {
+  if (resource.iam !== undefined) return resource
+  const parent = resource.parent === undefined ? undefined : kinds.get(resource.parent.kind)
+  if (parent !== undefined) return scopedKind(parent)
+  const measured = kinds.get(resource.kind.replace(/Stats$/, ''))
+  return measured === undefined || measured === resource ? resource : scopedKind(measured)
+}
+
+/** The kind that an operation's scope judges; undefined: the operation speaks of no kind. */
+export function scopedKindOf(operation: Operation): Resource | undefined {
+  if (operation.resource !== undefined) return scopedKind(operation.resource)
+  const named = Object.values(operation.pathKinds)
+    .map((kind) => kinds.get(kind))
+    .find((resource) => resource !== undefined)
+  return named === undefined ? undefined : scopedKind(named)
+}
+
+/** Name of a kind in policies: `virtual_machine`. */
+export const entityNameOf = (resource: Resource): string =>
+  resource.iam?.name ?? resource.kind.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()

@@ -1,0 +1,53 @@
+/**
+ * System roles: exactly the operations whose list of roles names them. Kept as rows beside the custom ones, so that lists,
+ * references and names follow the ordinary rules; brought up to date at every start. Source: behaviour iam.md 8.
+ */
+import { type EntityOf, type RoleName, systemRoles } from '@hyperplane/contract'
+import { Role } from '@hyperplane/contract/iam/role'
+import type { Store } from '../../../store/store.ts'
+import { nameId, releaseTime } from './name-id.ts'
+import { iamOperations } from './operations.ts'
+
+export const systemRoleId = (name: RoleName): string => nameId('role', name)
+export const superAdminId = systemRoleId('Super Admin')
+
+type RoleRow = EntityOf<typeof Role>
+
+export function systemRoleRows(tenantId: string): RoleRow[] {
+  return systemRoles.map((name) => ({
+    extId: systemRoleId(name),
+    tenantId,
+    displayName: name,
+    description: `System role ${name}.`,
+    clientName: '',
+    operations: [...iamOperations.values()]
+      .filter((operation) => operation.roles.has(name))
+      .map((operation) => operation.extId),
+    isSystemDefined: true,
+    operationSchemaChangeImpact: 'NOT_IMPACTED',
+    createdBy: '00000000-0000-0000-0000-000000000000',
+    createdTime: releaseTime,
+    lastUpdatedTime: releaseTime,
+  }))
+}
+
+/** A release with other lists of roles changes what they permit, whenever the world was made. */
+export async function syncSystemRoles(store: Store, tenantId: string): Promise<void> {
+  const rows = systemRoleRows(tenantId)
+  const known = new Map(
+    (
+      await store.getMany(
+        Role,
+        rows.map((row) => row.extId),
+      )
+    ).map((row) => [row.extId, row]),
+  )
+  const changed = rows.filter((row) => JSON.stringify(known.get(row.extId)) !== JSON.stringify(row))
+  if (changed.length === 0) return
+  await store.transaction(async (transaction) => {
+    for (const row of changed) {
+      if (known.has(row.extId)) await transaction.replace(Role, row)
+      else await transaction.insert(Role, row)
+    }
+  })
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { unbuiltName } from './unbuilt-names.ts'
+
+const cases: readonly (readonly [key: string, method: string, path: string, displayName: string, entity: string])[] = [
+  ['networking.listFloatingIps', 'GET', '/config/floating-ips', 'View_Floating_Ip', 'floating_ip'],
+  ['networking.createRoutingPolicy', 'POST', '/config/routing-policies', 'Create_Routing_Policy', 'routing_policy'],
+  ['networking.getUplinkBondById', 'GET', '/config/uplink-bonds/{extId}', 'View_Uplink_Bond', 'uplink_bond'],
+  [
+    'networking.getTrafficMirrorStats',
+    'GET',
+    '/stats/traffic-mirrors/{extId}',
+    'View_Traffic_Mirror_Stats',
+    'traffic_mirror',
+  ],
+  [
+    'vmm.powerCycleVm',
+    'POST',
+    '/ahv/config/vms/{extId}/$actions/power-cycle',
+    'Power_Cycle_Virtual_Machine',
+    'virtual_machine',
+  ],
+  [
+    'vmm.cloneVm',
+    'POST',
+    '/ahv/config/vms/{extId}/$actions/clone',
+    'Clone_Existing_Virtual_Machine',
+    'virtual_machine',
+  ],
+  ['vmm.createGpu', 'POST', '/ahv/config/vms/{vmExtId}/gpus', 'Create_Virtual_Machine_GPU', 'virtual_machine'],
+  ['vmm.deleteTemplateById', 'DELETE', '/content/templates/{extId}', 'Delete_VM_Templates', 'vm_template'],
+  [
+    'iam.searchDirectoryService',
+    'POST',
+    '/authn/directory-services/{extId}/$actions/search',
+    'Search_Directory_Service',
+    'directory_service',
+  ],
+]
+
+for (const [key, method, path, displayName, entity] of cases) {
+  test(`${method} ${path} is ${displayName}`, () =>
+    assert.deepEqual(unbuiltName(key, method, path), { displayName, entity }))
+}

@@ -1,0 +1,144 @@
+/**
+ * IAM operations of the endpoints that are known and not built yet: the verb follows from method and action, the entity
+ * from the collection in the path. What has another name in use stands in a table.
+ * Source: behaviour iam.md 7 (rule), operation-roles.tsv (names in use).
+ */
+
+export interface UnbuiltName {
+  readonly displayName: string
+  /** Entity that a policy names. */
+  readonly entity: string
+}
+
+/** Names in use that the rule does not give. */
+const irregular: Readonly<Record<string, string>> = {
+  'clustermgmt.deleteClusterById': 'Destroy_Cluster',
+  'clustermgmt.discoverUnconfiguredNodes': 'Discover_Cluster_Unconfigured_Nodes',
+  'clustermgmt.enterHostMaintenance': 'Enter_Host_Maintenance',
+  'clustermgmt.exitHostMaintenance': 'Exit_Host_Maintenance',
+  'clustermgmt.expandCluster': 'Expand_Cluster',
+  'clustermgmt.fetchNodeNetworkingDetails': 'Fetch_Cluster_Node_Networking_Details',
+  'clustermgmt.removeNode': 'Remove_Cluster_Node',
+  'networking.createVirtualSwitch': 'Add_Virtual_Switch',
+  'networking.migrateBridge': 'Migrate_Bridge',
+  'networking.migrateSubnets': 'Migrate_Subnet',
+  'platform.restore': 'Restore_Domain_Manager_Restore_Point',
+  'vmm.assignIpById': 'Assign_Virtual_Machine_NIC_IP',
+  'vmm.associateCategories': 'Associate_Virtual_Machine_Categories',
+  'vmm.cloneVm': 'Clone_Existing_Virtual_Machine',
+  'vmm.customizeGuestVm': 'Customise_Virtual_Machine_Guest',
+  'vmm.disassociateCategories': 'Disassociate_Virtual_Machine_Categories',
+  'vmm.extern.associateCategories': 'Associate_External_Virtual_Machine_Categories',
+  'vmm.extern.disassociateCategories': 'Disassociate_External_Virtual_Machine_Categories',
+  'vmm.getFileByOvaId': 'Download_Ova',
+  'vmm.insertVmGuestTools': 'Insert_Virtual_Machine_Guest_Tools_ISO',
+  'vmm.migrateVmDisks': 'Migrate_Virtual_Machine_Disk',
+  'vmm.publishTemplate': 'Publish_VM_Templates_Versions',
+  'vmm.rebootVm': 'ACPI_Reboot_Virtual_Machine',
+  'vmm.releaseIpById': 'Release_Virtual_Machine_NIC_IP',
+  'vmm.revertVm': 'Revert_Existing_Virtual_Machine',
+  'volumes.attachNvmfClient': 'Attach_Volume_Group_To_External_NVMF_Client',
+  'volumes.detachNvmfClient': 'Detach_Volume_Group_From_External_NVMF_Client',
+}
+
+/** Collections whose last segment does not say what they hold: namespace and fixed segments -> words, entity in policies. */
+const collections: readonly (readonly [path: RegExp, words: string, entity?: string])[] = [
+  [/^clustermgmt.*\/clusters\/cvms$/, 'Cluster_Controller_VM', 'cluster'],
+  [/^clustermgmt.*\/clusters\/hosts$/, 'Cluster_Host', 'host'],
+  [/^clustermgmt.*\/host-nics$/, 'Host_NIC', 'host'],
+  [/^clustermgmt.*\/virtual-nics$/, 'Host_Virtual_NIC', 'host'],
+  [/^clustermgmt.*\/clusters\/snmp$/, 'Cluster_SNMP', 'cluster'],
+  [/^clustermgmt.*\/snmp\/traps$/, 'Cluster_SNMP_Trap', 'cluster'],
+  [/^clustermgmt.*\/snmp\/users$/, 'Cluster_SNMP_User', 'cluster'],
+  [/^clustermgmt.*\/ssl-certificate$/, 'Cluster_SSL_Certificate', 'cluster'],
+  [/^clustermgmt.*\/rsyslog-servers$/, 'Cluster_Rsyslog_Server', 'cluster'],
+  [/^clustermgmt.*\/rackable-units$/, 'Cluster_Rackable_Unit', 'cluster'],
+  [/^clustermgmt.*-gpu-profiles$/, 'Cluster_GPU_Profile', 'cluster'],
+  [/^clustermgmt.*\/disks$/, 'Cluster_Disk', 'disk'],
+  [/^clustermgmt.*\/task-response$/, 'Cluster_Task_Response', 'cluster'],
+  [/^iam.*\/sp-metadata$/, 'Saml_Sp_Metadata', 'saml_identity_provider'],
+  [/^networking\/config$/, 'Subnet'],
+  [/^networking\/cloud.*\/vpcs$/, 'AWS_VPC', 'aws_vpc'],
+  [/^networking.*\/capabilities$/, 'Cluster_Network_Capability', 'cluster'],
+  [/^networking.*\/controllers$/, 'Network_Controller'],
+  [/^networking.*\/route-tables$/, 'VPC_Route_Table', 'route_table'],
+  [/^networking.*\/route-tables\/routes$/, 'Route_Table_Route', 'route_table'],
+  [/^networking.*\/vpc\/external-subnets$/, 'VPC_External_Subnet', 'vpc'],
+  [/^networking.*\/vpcs$/, 'VPC', 'vpc'],
+  [/^networking.*\/vnics$/, 'VNIC', 'subnet'],
+  [/^networking.*\/bgp-sessions$/, 'BGP_Session', 'bgp_session'],
+  [/^networking.*\/ipfix-exporters$/, 'IPFIX_Exporter', 'ipfix_exporter'],
+  [/^networking.*\/vpn-connections$/, 'VPN_Connection', 'vpn_connection'],
+  [/^networking.*\/vpn-vendor-configs$/, 'VPN_Appliance', 'vpn_connection'],
+  [/^networking.*\/learned-mac-addresses$/, 'Layer2_Stretch_Learned_MAC_Address', 'layer2_stretch'],
+  [/^platform.*\/domain-managers\/(\w+-)?(backup-target|product|registration)s$/, 'Domain_Manager_*', 'domain_manager'],
+  [/^platform.*\/restore-points$/, 'Restorable_Domain_Manager_Restore_Point'],
+  [/^vmm\/extern.*\/vms$/, 'External_Virtual_Machine', 'external_virtual_machine'],
+  [/^vmm\/extern.*\/nutanix-guest-tools$/, 'External_Virtual_Machine_Guest_Tools', 'external_virtual_machine'],
+  [/^vmm.*\/vms$/, 'Virtual_Machine', 'virtual_machine'],
+  [/^vmm.*\/vms\/guest-tools$/, 'Virtual_Machine_Guest_Tools', 'virtual_machine'],
+  [/^vmm.*\/vms\/cd-roms$/, 'Virtual_Machine_CD_ROM', 'virtual_machine'],
+  [/^vmm.*\/vms\/gpus$/, 'Virtual_Machine_GPU', 'virtual_machine'],
+  [/^vmm.*\/vms\/nics$/, 'Virtual_Machine_NIC', 'virtual_machine'],
+  [/^vmm.*\/vms\/(disks|pcie-devices|serial-ports)$/, 'Virtual_Machine_*', 'virtual_machine'],
+  [/^vmm.*\/vm-recovery-points$/, 'Virtual_Machine_Recovery_Point'],
+  [/^vmm.*\/ovas\/file$/, 'Ova'],
+  [/^vmm.*\/templates$/, 'VM_Templates', 'vm_template'],
+  [/^vmm.*\/templates\/versions$/, 'VM_Templates_Versions', 'vm_template'],
+  [/^vmm\/images.*-?(placement-policies|rate-limit-policies)$/, 'Image_*', ''],
+  [
+    /^vmm.*\/vm-startup-policies\/.*(dependency-conflicts)/,
+    'VM_Startup_Policy_Dependency_Conflict',
+    'vm_startup_policy',
+  ],
+  [
+    /^vmm.*\/vm-startup-policies\/.*(start-condition-conflicts)/,
+    'VM_Startup_Policy_Start_Condition_Conflict',
+    'vm_startup_policy',
+  ],
+  [/^vmm.*\/vm-anti-affinity-policies\/vm-compliance-states$/, 'VM_Anti_Affinity_Policy', 'vm_anti_affinity_policy'],
+  [/^vmm.*\/vm-host-affinity-policies\/vm-compliance-states$/, 'VM_Host_Affinity_Policy', 'vm_host_affinity_policy'],
+  [/^vmm.*\/vm-startup-policies\/vm-compliance-states$/, 'VM_Startup_Policy', 'vm_startup_policy'],
+  [/^volumes.*\/volume-groups\/disks$/, 'Volume_Group_Disk', 'volume_group'],
+]
+
+/** @param key `vmm.cloneVm` @param path below the version, `/ahv/config/vms/{extId}/$actions/clone` */
+export function unbuiltName(key: string, method: string, path: string): UnbuiltName {
+  const namespace = key.slice(0, key.indexOf('.'))
+  const [collectionPath = '', action] = path.split('/$actions/')
+  const fixed = collectionPath.split('/').filter((segment) => segment !== '' && !segment.startsWith('{'))
+  const { words, entity } = wordsOf([namespace, ...fixed].join('/'), fixed.at(-1) ?? '')
+  const statistics = fixed[0] === 'stats' || fixed[1] === 'stats'
+  return { displayName: irregular[key] ?? `${verbOf(method, action)}_${words}${statistics ? '_Stats' : ''}`, entity }
+}
+
+function wordsOf(collection: string, last: string): { words: string; entity: string } {
+  const own = titled(singular(last))
+  const [, template = own, entity] = collections.find(([path]) => path.test(collection)) ?? []
+  const words = template.replace('*', own)
+  return { words, entity: entity === undefined || entity === '' ? words.toLowerCase() : entity }
+}
+
+function verbOf(method: string, action: string | undefined): string {
+  if (action !== undefined) return titled(action)
+  const verbs: Readonly<Record<string, string>> = {
+    GET: 'View',
+    POST: 'Create',
+    PUT: 'Update',
+    PATCH: 'Update',
+    DELETE: 'Delete',
+  }
+  return verbs[method] as string
+}
+
+const singular = (word: string): string =>
+  word
+    .replace(/ies$/, 'y')
+    .replace(/(ch|sh|ss|us)es$/, '$1')
+    .replace(/([^sui])s$/, '$1')
+
+const titled = (words: string): string =>
+  words
+    .split('-')
+    .map((word) => (word === 'vm' ? 'VM' : word.charAt(0).toUpperCase() + word.slice(1)))
+    .join('_')

@@ -1,0 +1,49 @@
+/** Entities that policies name, derived from the contract. Source: behaviour iam.md 7, 9.3. */
+import { Entity, entityOperations } from '@hyperplane/contract/iam/entity'
+import { listOf, notFound } from '../../core/standard.ts'
+import { implement, type ReadContext } from '../context.ts'
+import { type IamEntity, iamEntities, isCollection } from './catalogue/entities.ts'
+import { nameId, releaseTime } from './catalogue/name-id.ts'
+import { visible } from './visible.ts'
+
+export const entity = implement(entityOperations, {
+  async listEntities(ctx, request) {
+    return listOf(await visible(ctx, 'Entity', shownEntities(ctx)), request)
+  },
+  async getEntityById(ctx, { path }) {
+    const extId = path['extId'] as string
+    const found = (await visible(ctx, 'Entity', shownEntities(ctx))).find((one) => one.extId === extId)
+    if (found === undefined) throw notFound(Entity, 'Entity', extId, 'extId')
+    return found
+  },
+})
+
+const shownEntities = (ctx: ReadContext) => [...iamEntities.values()].map((one) => shown(one, ctx.tenantId))
+
+const shown = (one: IamEntity, tenantId: string) => ({
+  extId: one.extId,
+  tenantId,
+  name: one.name,
+  displayName: one.displayName,
+  description: `Policies narrow ${one.displayName.toLowerCase()} by these attributes.`,
+  clientName: one.clientName,
+  attributeList: one.attributes.map((name) => attribute(one, name)),
+  isLogicalAndSupportedForAttributes: one.attributes.length > 2,
+  ...(one.searchURL === undefined ? {} : { searchURL: one.searchURL }),
+  createdBy: '00000000-0000-0000-0000-000000000000',
+  createdTime: releaseTime,
+  lastUpdatedTime: releaseTime,
+})
+
+function attribute(one: IamEntity, name: string) {
+  const single: ('ANYOF' | 'EQ' | 'NONEOF' | 'NOTEQ' | 'ALLOF')[] = ['ANYOF', 'EQ', 'NONEOF', 'NOTEQ']
+  const operators = name === '*' ? single.slice(1, 2) : isCollection(one, name) ? [...single, 'ALLOF' as const] : single
+  const values = name === '*' || name === 'uuid' ? ['*'] : name === 'owner_uuid' ? ['SELF_OWNED'] : undefined
+  return {
+    extId: nameId('attribute', `${one.name}/${name}`),
+    name,
+    displayName: name === '*' ? 'All' : name.replaceAll('_', ' '),
+    supportedOperators: operators,
+    ...(values === undefined ? {} : { attributeValues: values }),
+  }
+}

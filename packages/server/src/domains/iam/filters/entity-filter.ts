@@ -1,0 +1,146 @@
+/**
+ * On what a policy speaks: entities by kind and attributes. Filters of many policies become one condition over the rows of
+ * a kind. Source: behaviour iam.md 9.3, 9.4.
+ */
+import type { Resource } from '@hyperplane/contract'
+import { pathOf } from '../../../core/standard.ts'
+import {
+  always,
+  and,
+  anyOf,
+  equals,
+  never,
+  not,
+  or,
+  type ResolvedPath,
+  type TypedFilter,
+} from '../../../odata/index.ts'
+import { entityNamed } from '../catalogue/entities.ts'
+import { entityNameOf } from '../catalogue/scoped-kind.ts'
+import { type AttributeConditions, FilterReader, isEverything } from './conditions.ts'
+
+/** One entity with its attributes, which must all hold; several parts stand beside one another. */
+export interface EntityFilterPart {
+  /** `*`, or the name as it is known (`images` reads as `image`); what is unknown stays as written and matches nothing. */
+  readonly entity: string
+  readonly attributes: readonly AttributeConditions[]
+}
+export type EntityFilter = readonly EntityFilterPart[]
+
+/** Reads the filter at `path`; faults are left in `reader`. */
+export function readEntityFilter(filter: unknown, path: string, reader = new FilterReader(filter)): EntityFilter {
+  return reader.properties(filter, path, '').map(([written, value]) => {
+    const at = `${path}/${written}`
+    const attributes = reader.attributes(value, at, written)
+    for (const attribute of attributes) {
+      if (attribute.attribute === '*' && !isEverything(attribute)) reader.fault(`${at}/*`, '*', 'expected {"eq": "*"}.')
+    }
+    return { entity: written === '*' ? '*' : (entityNamed(written)?.name ?? written), attributes }
+  })
+}
+
+/** Names that mean nothing here, for a warning: clients name kinds and attributes that this service does not have. */
+export function unknownNames(filter: EntityFilter): string[] {
+  return filter.flatMap(({ entity, attributes }) => {
+    if (entity === '*')
+      return attributes.filter(({ attribute }) => !generalAttributes.has(attribute)).map((one) => `*/${one.attribute}`)
+    const known = entityNamed(entity)
+    if (known === undefined) return [entity]
+    const names = new Set([...known.attributes, ...generalAttributes])
+    return attributes
+      .map(({ attribute }) => attribute)
+      .filter((attribute) => !names.has(synonyms[attribute] ?? attribute))
+      .map((attribute) => `${entity}/${attribute}`)
+  })
+}
+
+/** What of every entity is granted, without exception. */
+export const coversEverything = (filter: EntityFilter): boolean =>
+  filter.some(({ entity, attributes }) => entity === '*' && attributes.every((one) => one.attribute === '*'))
+
+const synonyms: Readonly<Record<string, string>> = { extId: 'uuid', categories: 'category_uuid' }
+/** What a filter on every entity can ask: other attributes are had by some kinds only. */
+const generalAttributes = new Set([
+  '*',
+  'uuid',
+  'extId',
+  'owner_uuid',
+  'category_uuid',
+  'categories',
+  'cluster_uuid',
+  'project_uuid',
+  'name',
+])
+
+/**
+ * The rows of the kind that the filters reach together; `never` when they speak of other kinds only.
+ * @param caller id that SELF_OWNED stands for
+ */
+export function scopeOf(filters: readonly EntityFilter[], resource: Resource, caller: string): TypedFilter {
+  const name = entityNameOf(resource)
+  const alternatives: TypedFilter[] = []
+  // Policies mostly differ in the value of one attribute: those become one condition with many values.
+  const values = new Map<string, Set<string>>()
+  for (const part of filters.flat()) {
+    if (part.entity !== '*' && part.entity !== name) continue
+    const [only, ...others] = part.attributes
+    const [condition, ...further] = only?.conditions ?? []
+    const isPlain =
+      others.length === 0 && further.length === 0 && (condition?.operator === 'eq' || condition?.operator === 'anyof')
+    const path = only === undefined ? undefined : pathOfAttribute(resource, only.attribute)
+    if (isPlain && path !== undefined && only !== undefined && condition !== undefined && !isAll(only)) {
+      const known = values.get(path) ?? new Set()
+      values.set(path, known)
+      for (const value of condition.values) known.add(meant(only.attribute, value, caller))
+    } else {
+      alternatives.push(partScope(part, resource, caller))
+    }
+  }
+  for (const [path, wanted] of values) alternatives.push(anyOf(pathOf(resource, path), [...wanted]))
+  return or(...alternatives)
+}
+
+function partScope(part: EntityFilterPart, resource: Resource, caller: string): TypedFilter {
+  return and(
+    ...part.attributes.map((attribute) => {
+      if (isAll(attribute)) return always
+      const path = pathOfAttribute(resource, attribute.attribute)
+      // An attribute that the kind does not have matches nothing, whatever is asked of it.
+      if (path === undefined) return never
+      const resolved = pathOf(resource, path)
+      return and(
+        ...attribute.conditions.map(({ operator, values }) =>
+          conditionScope(
+            operator,
+            resolved,
+            values.map((value) => meant(attribute.attribute, value, caller)),
+          ),
+        ),
+      )
+    }),
+  )
+}
+
+function conditionScope(
+  operator: AttributeConditions['conditions'][number]['operator'],
+  path: ResolvedPath,
+  values: readonly string[],
+): TypedFilter {
+  if (operator === 'allof') return and(...values.map((value) => equals(path, value)))
+  const any = anyOf(path, values)
+  return operator === 'noteq' || operator === 'noneof' ? not(any) : any
+}
+
+const isAll = (attribute: AttributeConditions): boolean =>
+  (attribute.attribute === '*' || attribute.attribute === 'uuid' || attribute.attribute === 'extId') &&
+  isEverything(attribute)
+
+function pathOfAttribute(resource: Resource, written: string): string | undefined {
+  const attribute = synonyms[written] ?? written
+  if (attribute === 'uuid') return 'extId'
+  const attributes = resource.iam?.attributes
+  return attributes !== undefined && Object.hasOwn(attributes, attribute) ? attributes[attribute] : undefined
+}
+
+const meant = (attribute: string, value: string, caller: string): string =>
+  attribute === 'owner_uuid' && value === 'SELF_OWNED' ? caller : value

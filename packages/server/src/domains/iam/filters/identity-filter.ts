@@ -1,0 +1,81 @@
+/** Whom a policy speaks of: by user, or by a group at the moment of the decision. Source: behaviour iam.md 9.2. */
+import { type AttributeConditions, FilterReader, holds, isEverything } from './conditions.ts'
+
+/** What identity filters can ask of a caller. Ids in lower case. */
+export interface IdentityFacts {
+  readonly uuid: string
+  readonly username: string
+  readonly idp: string
+  readonly type: string
+  readonly groups: ReadonlySet<string>
+}
+
+/** All of it must hold. */
+export interface IdentityFilter {
+  readonly user: readonly AttributeConditions[]
+  readonly group: readonly AttributeConditions[]
+}
+
+const userAttributes = new Set(['uuid', 'group', 'username', 'idp_uuid', 'user_type', '*'])
+const groupAttributes = new Set(['uuid', '*'])
+
+/** Reads the filter at `path`; faults are left in `reader`. */
+export function readIdentityFilter(filter: unknown, path: string, reader = new FilterReader(filter)): IdentityFilter {
+  const found: { user: AttributeConditions[]; group: AttributeConditions[] } = { user: [], group: [] }
+  for (const [subject, value] of reader.properties(filter, path, '')) {
+    const at = `${path}/${subject}`
+    if (subject !== 'user' && subject !== 'group' && subject !== 'user_group') {
+      reader.fault(at, subject, 'expected user, group or user_group.')
+      continue
+    }
+    const part = subject === 'user' ? 'user' : 'group'
+    const allowed = part === 'user' ? userAttributes : groupAttributes
+    for (const attribute of reader.attributes(value, at, subject)) {
+      if (!allowed.has(attribute.attribute)) {
+        reader.fault(`${at}/${attribute.attribute}`, attribute.attribute, `expected one of ${[...allowed].join(', ')}.`)
+      } else if (attribute.attribute === '*' && !isEverything(attribute)) {
+        reader.fault(`${at}/*`, '*', 'expected {"eq": "*"}.')
+      } else {
+        found[part].push(lowerCased(attribute))
+      }
+    }
+  }
+  return found
+}
+
+/** Ids and names of users are compared without case. */
+const lowerCased = ({ attribute, conditions }: AttributeConditions): AttributeConditions => ({
+  attribute,
+  conditions:
+    attribute === 'user_type'
+      ? conditions
+      : conditions.map(({ operator, values }) => ({ operator, values: values.map((value) => value.toLowerCase()) })),
+})
+
+export function matchesIdentity(filter: IdentityFilter, facts: IdentityFacts): boolean {
+  const valuesOf = (attribute: string): ReadonlySet<string> => {
+    if (attribute === 'group') return facts.groups
+    if (attribute === 'username') return new Set([facts.username])
+    if (attribute === 'idp_uuid') return new Set([facts.idp])
+    if (attribute === 'user_type') return new Set([facts.type])
+    return new Set([facts.uuid])
+  }
+  return (
+    filter.user.every((one) => one.attribute === '*' || holds(one, valuesOf(one.attribute))) &&
+    filter.group.every((one) => (one.attribute === '*' ? facts.groups.size > 0 : holds(one, facts.groups)))
+  )
+}
+
+/** Ids that the filter names one by one. */
+export function namedIn(filter: IdentityFilter): {
+  readonly users: readonly string[]
+  readonly groups: readonly string[]
+} {
+  const named = (list: readonly AttributeConditions[], attribute: string): string[] =>
+    list
+      .filter((one) => one.attribute === attribute)
+      .flatMap((one) => one.conditions)
+      .filter((condition) => condition.operator !== 'noteq' && condition.operator !== 'noneof')
+      .flatMap((condition) => condition.values)
+  return { users: named(filter.user, 'uuid'), groups: [...named(filter.user, 'group'), ...named(filter.group, 'uuid')] }
+}

@@ -1,0 +1,85 @@
+/**
+ * Policies as decisions need them: read once, with their filters understood and their roles' operations by name.
+ * Source: behaviour iam.md 8, 9; conventions 16.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
+import { Role } from '@hyperplane/contract/iam/role'
+import { User } from '@hyperplane/contract/iam/user'
+import type { Caller } from '../../core/context.ts'
+import type { Reader } from '../../store/store.ts'
+import { iamOperationById } from './catalogue/operations.ts'
+import { coversEverything, type EntityFilter, readEntityFilter } from './filters/entity-filter.ts'
+import {
+  type IdentityFacts,
+  type IdentityFilter,
+  matchesIdentity,
+  readIdentityFilter,
+} from './filters/identity-filter.ts'
+
+export type PolicyRow = EntityOf<typeof AuthorizationPolicy>
+
+/** One policy: who, what, on which entities. */
+export interface Grant {
+  readonly identities: readonly IdentityFilter[]
+  readonly roleExtId: string
+  readonly isSystemRole: boolean
+  /** Names of IAM operations. */
+  readonly operations: ReadonlySet<string>
+  readonly entities: readonly EntityFilter[]
+  /** Reaches every entity. */
+  readonly isUnlimited: boolean
+}
+
+export async function loadGrants(store: Reader): Promise<readonly Grant[]> {
+  const policies = await store.find(AuthorizationPolicy)
+  const roles = new Map((await store.find(Role)).map((role) => [role.extId, role]))
+  const operationsOf = new Map<string, ReadonlySet<string>>()
+  for (const role of roles.values()) operationsOf.set(role.extId, operationNames(role.operations))
+  return policies.map((policy) => {
+    const entities = entityFiltersOf(policy)
+    return {
+      identities: identityFiltersOf(policy),
+      roleExtId: policy.role,
+      isSystemRole: roles.get(policy.role)?.isSystemDefined === true,
+      operations: operationsOf.get(policy.role) ?? new Set(),
+      entities,
+      isUnlimited: entities.some(coversEverything),
+    }
+  })
+}
+
+/** Stored filters were judged when they came; a part that is not understood any more grants nothing. */
+export const entityFiltersOf = (policy: Pick<PolicyRow, 'entities'>): EntityFilter[] =>
+  policy.entities.map((element) => readEntityFilter(element.entityFilter, 'entityFilter'))
+export const identityFiltersOf = (policy: Pick<PolicyRow, 'identities'>): IdentityFilter[] =>
+  policy.identities.map((element) => readIdentityFilter(element.identityFilter, 'identityFilter'))
+
+/** What of these grants speaks of the identity. */
+export const grantsTo = (grants: readonly Grant[], facts: IdentityFacts): readonly Grant[] =>
+  grants.filter((grant) => grant.identities.some((filter) => matchesIdentity(filter, facts)))
+
+/** What identity filters ask of a caller. */
+export async function factsOf(store: Reader, caller: Caller): Promise<IdentityFacts> {
+  const user = await store.get(User, caller.extId)
+  return {
+    ...userFacts(user ?? { extId: caller.extId, username: caller.name, userType: caller.type }),
+    groups: new Set(caller.groups),
+  }
+}
+
+export const userFacts = (user: {
+  extId: string
+  username: string
+  userType: string
+  idpId?: string
+}): IdentityFacts => ({
+  uuid: user.extId,
+  username: user.username.toLowerCase(),
+  idp: user.idpId ?? '',
+  type: user.userType,
+  groups: new Set(),
+})
+
+const operationNames = (ids: readonly string[]): ReadonlySet<string> =>
+  new Set(ids.flatMap((id) => iamOperationById(id)?.displayName ?? []))

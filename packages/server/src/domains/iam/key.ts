@@ -1,0 +1,135 @@
+/** Keys: credentials of one user. They cannot change, only end. Source: behaviour iam.md 2. */
+import type { EntityOf } from '@hyperplane/contract'
+import { iamMessages } from '@hyperplane/contract/iam/errors'
+import { Key, keyOperations } from '@hyperplane/contract/iam/key'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { parseTime } from '../../core/clock.ts'
+import { listOf } from '../../core/standard.ts'
+import { evaluateFilter } from '../../odata/index.ts'
+import { implement, type ReadContext } from '../context.ts'
+import { apiKeyDigest } from './credentials.ts'
+import { requireNoTakeover } from './escalation.ts'
+
+type KeyRow = EntityOf<typeof Key>
+
+const maximumKeys = 25
+const maximumObjectKeys = 5
+const longestLife = 5 * 366 * 24 * 3600 * 1000
+/** By which a key is recognised where it should not be, in logs and repositories. */
+const apiKeyPrefix = 'hpk_'
+
+export const key = implement(
+  keyOperations,
+  {
+    /** A user has few keys, and whether one expired is a matter of the time: the list is made in memory. */
+    async listUserKeys(ctx, request) {
+      const scope = await ctx.scopeOf('Key')
+      const keys = await ctx.store.findWhere(Key, { userExtId: request.path['userExtId'] as string })
+      const visible = keys.filter(
+        (one) => scope !== 'none' && (scope === undefined || evaluateFilter(scope, one) === true),
+      )
+      return listOf(
+        visible.map((one) => shownKey(ctx, one)),
+        request,
+      )
+    },
+
+    async createUserKey(ctx, { body }) {
+      const owner = ctx.parents['userExtId']
+      await requireNoTakeover(ctx, owner)
+      const now = ctx.clock.now()
+      const faults: ApiError[] = []
+      if (body.status !== 'VALID') faults.push(invalid('status', 'a new key is VALID; leave the field out.'))
+      if (body.expiryTime !== undefined) {
+        const left = (parseTime(body.expiryTime) as number) - now
+        if (left <= 0 || left > longestLife)
+          faults.push(invalid('expiryTime', 'expected a time to come, at most five years from now.'))
+      }
+      refuseAll(faults)
+      if (owner.status !== 'ACTIVE')
+        throw new ApiError('CONFLICT', {
+          fault: `The user "${owner.username}" is INACTIVE: make it ACTIVE before it gets a key.`,
+        })
+      const keys = await ctx.store.findWhere(Key, { userExtId: owner.extId })
+      const objectKeys = keys.filter((one) => one.keyType === 'OBJECT_KEY' && shownKey(ctx, one).status === 'VALID')
+      if (!keys.some((one) => one.name === body.name)) {
+        if (keys.length >= maximumKeys)
+          throw new ApiError('LIMIT_EXCEEDED', {
+            limit: 'keys of a user',
+            maximum: maximumKeys,
+            found: keys.length + 1,
+          })
+        if (body.keyType === 'OBJECT_KEY' && objectKeys.length >= maximumObjectKeys) {
+          throw new ApiError('LIMIT_EXCEEDED', {
+            limit: 'valid object keys of a user',
+            maximum: maximumObjectKeys,
+            found: objectKeys.length + 1,
+          })
+        }
+      }
+      const time = ctx.clock.iso()
+      const secret = newSecret(ctx, body.keyType)
+      const created = await ctx.store.insert(Key, {
+        ...body,
+        ...secret.stored,
+        extId: ctx.ids.uuid(),
+        tenantId: ctx.tenantId,
+        userExtId: owner.extId,
+        creationType: 'USERDEFINED',
+        createdBy: ctx.caller.extId,
+        createdTime: time,
+        lastUpdatedBy: ctx.caller.extId,
+        lastUpdatedTime: time,
+      })
+      return { ...shownKey(ctx, created), keyDetails: secret.shownOnce }
+    },
+
+    async deleteUserKeyById(ctx) {
+      const { extId, userExtId } = ctx.target
+      await ctx.store.remove(Key, extId)
+      ctx.afterCommit(() => ctx.services.authenticator.forget(userExtId))
+      return undefined
+    },
+
+    async revokeUserKey(ctx) {
+      const { target } = ctx
+      if (shownKey(ctx, target).status === 'EXPIRED')
+        throw new ApiError('CONFLICT', { fault: `The key "${target.name}" is EXPIRED: it cannot be revoked.` })
+      await ctx.store.update(Key, target.extId, {
+        status: 'REVOKED',
+        lastUpdatedBy: ctx.caller.extId,
+        lastUpdatedTime: ctx.clock.iso(),
+      })
+      ctx.afterCommit(() => ctx.services.authenticator.forget(target.userExtId))
+      const said = iamMessages.REVOKE_USER_KEY_SUCCESS
+      return { ...said, severity: 'INFO' as const, locale: 'en_US', errorGroup: 'REVOKE_USER_KEY_SUCCESS' }
+    },
+  },
+  { present: [[Key, async (ctx, keys) => keys.map((one) => shownKey(ctx, one))]] },
+)
+
+/** A key as it is now: without what stays inside, EXPIRED from its time on. */
+export function shownKey(ctx: Pick<ReadContext, 'clock'>, row: KeyRow): KeyRow {
+  const { apiKeyDigest: _, objectSecretKey: __, ...shown } = row
+  const isOver =
+    row.status === 'VALID' && row.expiryTime !== undefined && (parseTime(row.expiryTime) as number) <= ctx.clock.now()
+  return (isOver ? { ...shown, status: 'EXPIRED' } : shown) as KeyRow
+}
+
+/** The only moment at which the secret is known here. */
+function newSecret(
+  ctx: Pick<ReadContext, 'ids'>,
+  keyType: KeyRow['keyType'],
+): { stored: Partial<KeyRow>; shownOnce: NonNullable<KeyRow['keyDetails']> } {
+  const random = ctx.ids.secretBytes(32).toString('base64url')
+  if (keyType === 'API_KEY') {
+    const apiKey = `${apiKeyPrefix}${random}`
+    return {
+      stored: { apiKeyDigest: apiKeyDigest(apiKey) },
+      shownOnce: { $objectType: 'iam.v4.authn.ApiKeyDetails', apiKey },
+    }
+  }
+  const accessKey = ctx.ids.secretBytes(15).toString('hex').toUpperCase().slice(0, 20)
+  const details = { $objectType: 'iam.v4.authn.ObjectKeyDetails', accessKey }
+  return { stored: { keyDetails: details, objectSecretKey: random }, shownOnce: { ...details, secretKey: random } }
+}

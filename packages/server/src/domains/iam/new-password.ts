@@ -1,0 +1,67 @@
+/**
+ * Hashing takes a core for a while, so it is done before the transaction that every other writer waits for. What was found
+ * there holds as long as the user's password is the one that it was compared with.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import type { User } from '@hyperplane/contract/iam/user'
+import { ApiError, refuseAll } from '../../core/api-error.ts'
+import { hashPassword, verifyPassword } from '../../core/passwords.ts'
+import { brokenRules, rememberedPasswords, reusedRule } from './password-policy.ts'
+
+type UserRow = EntityOf<typeof User>
+
+/** A new password, judged and hashed. */
+export interface NewPassword {
+  readonly broken: readonly string[]
+  /** Absent when a rule is broken. */
+  readonly hash?: string
+  /** Hash of the password that it was compared with; absent for a new user. */
+  readonly replaces?: string
+  /** Whether the caller knew the password that is replaced. */
+  readonly isOldRight?: boolean
+}
+
+export async function judgedPassword(
+  password: string,
+  username: string,
+  user?: UserRow,
+  old?: string,
+): Promise<NewPassword> {
+  const replaces = user?.passwordHash === undefined ? {} : { replaces: user.passwordHash }
+  const isOldRight =
+    old === undefined || user?.passwordHash === undefined ? undefined : await verifyPassword(old, user.passwordHash)
+  const known = { ...replaces, ...(isOldRight === undefined ? {} : { isOldRight }) }
+  if (isOldRight === false) return { broken: [], ...known }
+  const broken = brokenRules(password, username, old)
+  if (broken.length === 0 && (await isReused(password, user))) broken.push(reusedRule)
+  return broken.length > 0 ? { broken, ...known } : { broken, hash: await hashPassword(password), ...known }
+}
+
+async function isReused(password: string, user: UserRow | undefined): Promise<boolean> {
+  const hashes = new Set([
+    ...(user?.passwordHash === undefined ? [] : [user.passwordHash]),
+    ...(user?.formerPasswordHashes ?? []),
+  ])
+  const matches = await Promise.all(
+    [...hashes].slice(0, rememberedPasswords).map((hash) => verifyPassword(password, hash)),
+  )
+  return matches.includes(true)
+}
+
+/**
+ * The fields that the new password changes.
+ * @throws ApiError 400 with every broken rule; 409 when the password changed since it was judged
+ */
+export function withPassword(user: Pick<UserRow, 'passwordHash' | 'formerPasswordHashes'>, judged: NewPassword) {
+  refuseAll(judged.broken.map((rule) => new ApiError('PASSWORD_POLICY_VIOLATED', { rule })))
+  if (judged.hash === undefined || judged.replaces !== user.passwordHash) {
+    throw new ApiError('CONFLICT', { fault: 'The password was changed by another request at the same time. Retry.' })
+  }
+  return {
+    passwordHash: judged.hash,
+    formerPasswordHashes: [
+      judged.hash,
+      ...(user.formerPasswordHashes ?? (user.passwordHash === undefined ? [] : [user.passwordHash])),
+    ].slice(0, rememberedPasswords),
+  }
+}

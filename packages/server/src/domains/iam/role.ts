@@ -1,0 +1,125 @@
+/** Roles: sets of operations, the system's own and those of clients. Source: behaviour iam.md 8. */
+import type { EntityOf } from '@hyperplane/contract'
+import { iamMessages } from '@hyperplane/contract/iam/errors'
+import { Role, roleOperations } from '@hyperplane/contract/iam/role'
+import { ApiError, refuseAll } from '../../core/api-error.ts'
+import { evaluateFilter } from '../../odata/index.ts'
+import { implement, type ReadContext } from '../context.ts'
+import { assignedCounts, policiesWithRoles } from './assigned.ts'
+import { iamOperationById } from './catalogue/operations.ts'
+import { requireHolding } from './escalation.ts'
+import { factsOf, grantsTo, loadGrants } from './grants.ts'
+
+type RoleRow = EntityOf<typeof Role>
+
+const maximumRoles = 5000
+
+export const role = implement(
+  roleOperations,
+  {
+    /** Everyone may know the roles that they hold; any other needs the permission. */
+    async getRoleById(ctx) {
+      const scope = await ctx.scopeOf('Role')
+      if (scope === undefined || (scope !== 'none' && evaluateFilter(scope, ctx.target) === true)) return ctx.target
+      const held = grantsTo(await loadGrants(ctx.store), await factsOf(ctx.store, ctx.caller))
+      if (held.some((grant) => grant.roleExtId === ctx.target.extId)) return ctx.target
+      if (scope === 'none') throw new ApiError('ACCESS_DENIED', { operation: ctx.operation.iamOperation, reason: '' })
+      throw new ApiError('AUTHORIZATION_ENTITY_NOT_FOUND', {
+        kind: Role.title,
+        id: ctx.target.extId,
+        attribute: 'extId',
+      })
+    },
+
+    async createRole(ctx, { body }) {
+      checkOperations(body.operations)
+      await requireHolding(ctx, body.operations)
+      const count = await ctx.store.count(Role)
+      if (count >= maximumRoles)
+        throw new ApiError('LIMIT_EXCEEDED', { limit: 'roles', maximum: maximumRoles, found: count + 1 })
+      const now = ctx.clock.iso()
+      const created = await ctx.store.insert(Role, {
+        ...body,
+        extId: ctx.ids.uuid(),
+        tenantId: ctx.tenantId,
+        isSystemDefined: false,
+        operationSchemaChangeImpact: 'NOT_IMPACTED',
+        createdBy: ctx.caller.extId,
+        createdTime: now,
+        lastUpdatedTime: now,
+      })
+      return (await withDerived(ctx, [created]))[0] as RoleRow
+    },
+
+    async updateRoleById(ctx, { body }) {
+      const { target } = ctx
+      refuseSystemDefined(target)
+      checkOperations(body.operations)
+      const had = new Set(target.operations)
+      await requireHolding(
+        ctx,
+        body.operations.filter((id) => !had.has(id)),
+      )
+      const { extId, tenantId, isSystemDefined, operationSchemaChangeImpact, createdBy, createdTime } = target
+      await ctx.store.replace(Role, {
+        ...body,
+        extId,
+        tenantId,
+        isSystemDefined,
+        operationSchemaChangeImpact,
+        createdBy,
+        createdTime,
+        lastUpdatedTime: ctx.clock.iso(),
+      })
+      ctx.afterCommit(() => ctx.services.access.changed())
+      return { ...iamMessages.ROLE_UPDATE_SUCCESS, severity: 'INFO' as const, locale: 'en_US' }
+    },
+
+    async deleteRoleById(ctx) {
+      const { target } = ctx
+      refuseSystemDefined(target)
+      const count = (await ctx.store.referrerCounts('Role', target.extId)).get('AuthorizationPolicy') ?? 0
+      if (count > 0) throw new ApiError('ROLE_IN_USE', { name: target.displayName, count })
+      await ctx.store.remove(Role, target.extId)
+      ctx.afterCommit(() => ctx.services.access.changed())
+      return undefined
+    },
+  },
+  { present: [[Role, withDerived]] },
+)
+
+function checkOperations(ids: readonly string[]): void {
+  refuseAll(
+    ids.flatMap((id, index) =>
+      iamOperationById(id)?.operationType === 'EXTERNAL'
+        ? []
+        : [new ApiError('OPERATION_NOT_GRANTABLE', { attributePath: `operations[${index}]`, id })],
+    ),
+  )
+}
+
+function refuseSystemDefined(row: RoleRow): void {
+  if (row.isSystemDefined === true) throw new ApiError('SYSTEM_DEFINED_ENTITY', { kind: 'role', name: row.displayName })
+}
+
+/** What follows from the operations of a role, and from the policies that give it. */
+async function withDerived(ctx: ReadContext, roles: readonly RoleRow[]): Promise<readonly RoleRow[]> {
+  const policies = await policiesWithRoles(
+    ctx.store,
+    roles.map((one) => one.extId),
+  )
+  const counts = await assignedCounts(ctx.store, policies, (policy) => policy.role)
+  return roles.map((one) => {
+    const operations = one.operations.flatMap((id) => iamOperationById(id) ?? [])
+    const clients = [...new Set(operations.map((operation) => operation.clientName))].sort()
+    const entities = [...new Set(operations.map((operation) => operation.entityType))].sort()
+    return {
+      ...one,
+      accessibleClients: clients,
+      accessibleClientsCount: clients.length,
+      accessibleEntityTypes: entities,
+      accessibleEntityTypesCount: entities.length,
+      ...counts(one.extId),
+    }
+  })
+}

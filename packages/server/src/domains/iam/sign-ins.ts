@@ -1,0 +1,149 @@
+/**
+ * Failed sign-ins and what follows from them. Five within 15 minutes lock the pair of name and address; fifty within an hour
+ * slow the name down, wherever they come from; a hundred within a minute shut the address out for as long as they last.
+ * Locks go by the world's clock and are kept; the rest is a matter of minutes and is not. Source: behaviour conventions 14.
+ */
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { ApiError } from '../../core/api-error.ts'
+import { type Clock, formatTime, parseTime } from '../../core/clock.ts'
+import { pathOf } from '../../core/standard.ts'
+import type { TypedFilter } from '../../odata/index.ts'
+import type { Store } from '../../store/store.ts'
+import { SignInLock } from './records.ts'
+
+const minute = 60_000
+const pairRule = { failures: 5, within: 15 * minute, lockedFor: 15 * minute }
+const nameRule = { failures: 50, within: 60 * minute }
+const addressRule = { failures: 100, within: minute }
+const maximumTracked = 20_000
+
+export interface SignInsOptions {
+  readonly store: Store
+  /** Locks and their windows. */
+  readonly clock: Clock
+  /** The limit of an address, which a world that stands still must not make last for ever. */
+  readonly real: Clock
+  readonly enabled: boolean
+}
+
+export class SignIns {
+  readonly #options: SignInsOptions
+  readonly #pairFailures = new LRUCache<string, number[]>({ max: maximumTracked })
+  readonly #nameFailures = new LRUCache<string, number[]>({ max: maximumTracked })
+  readonly #addressFailures = new LRUCache<string, number[]>({ max: maximumTracked })
+  readonly #underWay = new Map<string, number>()
+  readonly #locks = new Map<string, { readonly name: string; readonly until: number }>()
+  #loaded: Promise<void> | undefined
+
+  constructor(options: SignInsOptions) {
+    this.#options = options
+  }
+
+  /** Reads the locks that an earlier process left. */
+  load(): Promise<void> {
+    this.#loaded ??= this.#options.store.find(SignInLock).then((locks) => {
+      for (const lock of locks) this.#locks.set(lock.extId, { name: lock.name, until: parseTime(lock.until) ?? 0 })
+    })
+    return this.#loaded
+  }
+
+  /** @throws ApiError 429 while too many sign-ins from the address failed */
+  admit(address: string): void {
+    if (!this.#options.enabled) return
+    const now = this.#options.real.now()
+    const recent = within(this.#addressFailures.get(address), now - addressRule.within)
+    if (recent.length + (this.#underWay.get(address) ?? 0) < addressRule.failures) return
+    const seconds = Math.max(1, Math.ceil(((recent[0] ?? now) + addressRule.within - now) / 1000))
+    const error = new ApiError('TOO_MANY_FAILED_SIGN_INS', { seconds })
+    error.headers['Retry-After'] = String(seconds)
+    throw error
+  }
+
+  /** Counts an attempt as long as it runs, so that many at once cannot pass together. */
+  async attempt<T>(address: string, work: () => Promise<T>): Promise<T> {
+    this.#underWay.set(address, (this.#underWay.get(address) ?? 0) + 1)
+    try {
+      return await work()
+    } finally {
+      const left = (this.#underWay.get(address) ?? 1) - 1
+      if (left === 0) this.#underWay.delete(address)
+      else this.#underWay.set(address, left)
+    }
+  }
+
+  isLocked(name: string, address: string): boolean {
+    if (!this.#options.enabled || this.#locks.size === 0) return false
+    const id = lockId(name, address)
+    const lock = this.#locks.get(id)
+    if (lock === undefined) return false
+    if (lock.until > this.#options.clock.now()) return true
+    this.#locks.delete(id)
+    return false
+  }
+
+  /** The name is being tried from anywhere: its sign-ins are slowed down. */
+  isUnderAttack(name: string): boolean {
+    if (!this.#options.enabled) return false
+    return within(this.#nameFailures.get(name), this.#options.clock.now() - nameRule.within).length >= nameRule.failures
+  }
+
+  /** A wrong password. Resolves when a lock that came of it is kept. */
+  async fail(name: string, address: string): Promise<void> {
+    this.failFrom(address)
+    if (!this.#options.enabled) return
+    const now = this.#options.clock.now()
+    noted(this.#nameFailures, name, now, nameRule)
+    if (this.isLocked(name, address)) return
+    const pair = `${name}\0${address}`
+    if (noted(this.#pairFailures, pair, now, pairRule) < pairRule.failures) return
+    this.#pairFailures.delete(pair)
+    await this.#lock(lockId(name, address), name, now + pairRule.lockedFor)
+  }
+
+  /** Any other credential that is worth nothing. */
+  failFrom(address: string): void {
+    if (this.#options.enabled) noted(this.#addressFailures, address, this.#options.real.now(), addressRule)
+  }
+
+  /** An administrator reset the password; the rows were removed with it. */
+  unlock(name: string): void {
+    for (const [id, lock] of this.#locks) if (lock.name === name) this.#locks.delete(id)
+    this.#nameFailures.delete(name)
+    for (const pair of this.#pairFailures.keys()) if (pair.startsWith(`${name}\0`)) this.#pairFailures.delete(pair)
+  }
+
+  async #lock(extId: string, name: string, until: number): Promise<void> {
+    this.#locks.set(extId, { name, until })
+    await this.#options.store.transaction(async (transaction) => {
+      await transaction.removeWhere(SignInLock, endedBefore(this.#options.clock.iso()))
+      const row = { extId, name, until: formatTime(until) }
+      if ((await transaction.get(SignInLock, extId)) === undefined) await transaction.insert(SignInLock, row)
+      else await transaction.replace(SignInLock, row)
+    })
+  }
+}
+
+const lockId = (name: string, address: string): string =>
+  createHash('sha256').update(`${name}\0${address}`).digest('base64url')
+
+const within = (times: readonly number[] | undefined, after: number): readonly number[] =>
+  times?.filter((time) => time > after) ?? []
+
+/** Notes a failure and answers how many there are now within the rule's span. */
+function noted(
+  counts: LRUCache<string, number[]>,
+  name: string,
+  now: number,
+  rule: { failures: number; within: number },
+): number {
+  const recent = [...within(counts.get(name), now - rule.within), now].slice(-rule.failures)
+  counts.set(name, recent)
+  return recent.length
+}
+
+function endedBefore(time: string): TypedFilter {
+  const { hops, type } = pathOf(SignInLock, 'until')
+  const field = { kind: 'field', from: 0, names: hops[0] ?? [], type } as const
+  return { kind: 'compare', operator: 'lt', left: field, right: { kind: 'literal', value: time } }
+}

@@ -1,0 +1,35 @@
+/**
+ * The rule that somebody can always administer everything: a change that would leave no active identity with Super Admin on
+ * all entities is refused. Source: behaviour iam.md 1, 9 (IAM-20018).
+ */
+import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
+import { User } from '@hyperplane/contract/iam/user'
+import { ApiError } from '../../core/api-error.ts'
+import { pathOf } from '../../core/standard.ts'
+import { and, anyOf, equals } from '../../odata/index.ts'
+import type { Reader } from '../../store/store.ts'
+import { superAdminId } from './catalogue/system-roles.ts'
+import { coversEverything } from './filters/entity-filter.ts'
+import { matchesIdentity, namedIn } from './filters/identity-filter.ts'
+import { entityFiltersOf, identityFiltersOf, userFacts } from './grants.ts'
+
+/** Called after the change was written, in its transaction. @throws ApiError 409 when nobody is left */
+export async function requireSuperAdmin(store: Reader): Promise<void> {
+  const policies = (await store.findWhere(AuthorizationPolicy, { role: superAdminId })).filter((policy) =>
+    entityFiltersOf(policy).some(coversEverything),
+  )
+  const filters = policies.flatMap(identityFiltersOf)
+  const isSuperAdmin = (user: Parameters<typeof userFacts>[0]): boolean =>
+    filters.some((filter) => matchesIdentity(filter, userFacts(user)))
+  // Almost always somebody is named; only then everybody is looked at.
+  const named = await store.getMany(User, [...new Set(filters.flatMap((filter) => namedIn(filter).users))])
+  if (named.some((user) => user.status === 'ACTIVE' && signsInHere.includes(user.userType) && isSuperAdmin(user)))
+    return
+  const active = await store.find(User, {
+    filter: and(equals(pathOf(User, 'status'), 'ACTIVE'), anyOf(pathOf(User, 'userType'), signsInHere)),
+  })
+  if (!active.some(isSuperAdmin)) throw new ApiError('LAST_SUPER_ADMIN')
+}
+
+/** Users of directories and SAML providers depend on a system outside: it may be what has to be repaired. */
+const signsInHere: readonly string[] = ['LOCAL', 'SERVICE_ACCOUNT']

@@ -1,0 +1,269 @@
+/** Users: persons and services that can be authenticated. Source: behaviour iam.md 1. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Key } from '@hyperplane/contract/iam/key'
+import { User, userOperations } from '@hyperplane/contract/iam/user'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { pathOf } from '../../core/standard.ts'
+import { and, anyOf, equals } from '../../odata/index.ts'
+import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { localProviderId } from './catalogue/name-id.ts'
+import { requireNoTakeover } from './escalation.ts'
+import { shownKey } from './key.ts'
+import { judgedPassword, type NewPassword, withPassword } from './new-password.ts'
+import { SignInLock } from './records.ts'
+import { requireSuperAdmin } from './super-admins.ts'
+
+type UserRow = EntityOf<typeof User>
+
+const maximumUsers = 10_000
+
+export const user = implement(
+  userOperations,
+  {
+    async createUser(ctx, { body, prepared }) {
+      checkType(body, body.password)
+      const named = isBuiltIn(body.userType) ? { idpId: localProviderId, username: body.username.toLowerCase() } : {}
+      await refuseProvider(body)
+      const count = await ctx.store.count(User)
+      if (count >= maximumUsers)
+        throw new ApiError('LIMIT_EXCEEDED', { limit: 'users', maximum: maximumUsers, found: count + 1 })
+      const { password: _, ...given } = body
+      const now = ctx.clock.iso()
+      const created = await ctx.store.insert(User, {
+        ...withDefaults(given),
+        ...named,
+        ...(body.userType === 'LOCAL' ? withPassword({}, prepared as NewPassword) : {}),
+        extId: ctx.ids.uuid(),
+        tenantId: ctx.tenantId,
+        creationType: 'USERDEFINED',
+        createdBy: ctx.caller.extId,
+        createdTime: now,
+        lastUpdatedBy: ctx.caller.extId,
+        lastUpdatedTime: now,
+      })
+      return answered(created)
+    },
+
+    async updateUserById(ctx, { body, prepared }) {
+      const { target } = ctx
+      checkType({ ...body, userType: target.userType, idpId: undefined }, body.password)
+      if (body.status === 'INACTIVE' && target.status === 'ACTIVE') refuseOwn(ctx, target)
+      if (body.password !== undefined) await requireNoTakeover(ctx, target)
+      const { password, ...given } = body
+      const kept: (keyof UserRow)[] = [
+        'extId',
+        'tenantId',
+        'idpId',
+        'username',
+        'userType',
+        'creationType',
+        'createdBy',
+        'createdTime',
+        'lastLoginTime',
+        'passwordHash',
+        'formerPasswordHashes',
+        'isInternal',
+      ]
+      const replaced = await ctx.store.replace(User, {
+        ...withDefaults(given),
+        ...picked(target, kept),
+        ...(password === undefined ? {} : withPassword(target, prepared as NewPassword)),
+        lastUpdatedBy: ctx.caller.extId,
+        lastUpdatedTime: ctx.clock.iso(),
+      })
+      if (replaced.status === 'INACTIVE' && target.status === 'ACTIVE') await requireSuperAdmin(ctx.store)
+      if (password !== undefined) await endLocks(ctx, target)
+      ctx.afterCommit(() => ctx.services.authenticator.forget(target.extId))
+      return answered((await withObjectKeys(ctx, [replaced]))[0] as UserRow)
+    },
+
+    async changeUserPassword(ctx, { body, prepared }) {
+      const { caller } = ctx
+      if (body.username.toLowerCase() !== caller.name.toLowerCase()) {
+        throw new ApiError('ACCESS_DENIED', {
+          operation: ctx.operation.iamOperation,
+          reason: ' on the account of somebody else',
+        })
+      }
+      if (caller.type !== 'LOCAL') throw invalid('username', 'only a local user has a password here.')
+      const target = (await ctx.store.get(User, caller.extId)) as UserRow
+      const judged = prepared as NewPassword
+      if (judged.isOldRight !== true) {
+        ctx.services.authenticator.countFailure(caller.name, caller.address ?? '')
+        throw new ApiError('OLD_PASSWORD_MISMATCH')
+      }
+      await ctx.store.update(User, caller.extId, {
+        ...withPassword(target, judged),
+        isForceResetPasswordEnabled: false,
+        lastUpdatedBy: caller.extId,
+        lastUpdatedTime: ctx.clock.iso(),
+      })
+      ctx.afterCommit(() => ctx.services.authenticator.forget(caller.extId))
+      return { message: 'The password was changed.' }
+    },
+
+    async updateUserState(ctx, { body }) {
+      const { target } = ctx
+      if (target.status === body.status) {
+        await ctx.store.touch(User, target.extId)
+        return { message: `The user is ${body.status} already.` }
+      }
+      if (body.status === 'INACTIVE') refuseOwn(ctx, target)
+      await ctx.store.update(User, target.extId, {
+        status: body.status,
+        lastUpdatedBy: ctx.caller.extId,
+        lastUpdatedTime: ctx.clock.iso(),
+      })
+      if (body.status === 'INACTIVE') await requireSuperAdmin(ctx.store)
+      ctx.afterCommit(() => ctx.services.authenticator.forget(target.extId))
+      return { message: `The user is ${body.status} now.` }
+    },
+
+    async resetUserPassword(ctx, { prepared }) {
+      const { target } = ctx
+      if (target.userType !== 'LOCAL') throw invalid('newPassword', 'only a local user has a password here.')
+      await requireNoTakeover(ctx, target)
+      await ctx.store.update(User, target.extId, {
+        ...withPassword(target, prepared as NewPassword),
+        // Who sets somebody else's password knows it: its owner must choose another one.
+        ...(target.extId === ctx.caller.extId ? {} : { isForceResetPasswordEnabled: true }),
+        lastUpdatedBy: ctx.caller.extId,
+        lastUpdatedTime: ctx.clock.iso(),
+      })
+      await endLocks(ctx, target)
+      ctx.afterCommit(() => ctx.services.authenticator.forget(target.extId))
+      return { message: 'The password was reset.' }
+    },
+  },
+  {
+    present: [[User, withObjectKeys]],
+    prepare: {
+      async createUser(_ctx, { body }) {
+        return body.password === undefined ? undefined : judgedPassword(body.password, body.username)
+      },
+      async updateUserById(ctx, { path, body }) {
+        return body.password === undefined ? undefined : judgedFor(ctx, path['extId'] as string, body.password)
+      },
+      async resetUserPassword(ctx, { path, body }) {
+        return judgedFor(ctx, path['extId'] as string, body.newPassword)
+      },
+      async changeUserPassword(ctx, { body }) {
+        const isOwn = body.username.toLowerCase() === ctx.caller.name.toLowerCase() && ctx.caller.type === 'LOCAL'
+        return isOwn ? judgedFor(ctx, ctx.caller.extId, body.newPassword, body.oldPassword) : undefined
+      },
+    },
+  },
+)
+
+async function judgedFor(
+  ctx: ReadContext,
+  extId: string,
+  password: string,
+  old?: string,
+): Promise<NewPassword | undefined> {
+  const target = await ctx.store.get(User, extId)
+  return target === undefined ? undefined : judgedPassword(password, target.username, target, old)
+}
+
+/** LOCAL users and service accounts: names that this service keeps itself, in one space, in lower case. */
+const isBuiltIn = (type: UserRow['userType']): boolean => type === 'LOCAL' || type === 'SERVICE_ACCOUNT'
+
+interface UserBody {
+  readonly userType: UserRow['userType']
+  readonly idpId?: string
+  readonly additionalAttributes?: readonly { readonly name?: string }[]
+}
+
+/** What the type of a user requires and excludes. */
+function checkType(body: UserBody, password: string | undefined): void {
+  const faults: ApiError[] = []
+  if (body.userType === 'EXTERNAL') faults.push(invalid('userType', 'a user of type EXTERNAL cannot be created.'))
+  if (body.userType === 'LOCAL' && body.idpId !== undefined)
+    faults.push(invalid('idpId', 'a local user belongs to the built-in provider; leave the field out.'))
+  if (body.userType === 'SERVICE_ACCOUNT' && body.idpId !== undefined && body.idpId !== localProviderId) {
+    faults.push(invalid('idpId', 'a service account belongs to the built-in provider; leave the field out.'))
+  }
+  if (body.userType !== 'LOCAL' && password !== undefined)
+    faults.push(invalid('password', `a user of type ${body.userType} has no password here.`))
+  const names = (body.additionalAttributes ?? []).map((attribute) => attribute.name)
+  if (new Set(names).size < names.length)
+    faults.push(invalid('additionalAttributes', 'expected distinct names, found one twice.'))
+  refuseAll(faults)
+}
+
+/** Step 14 for a new user; a local one needs a password as well. */
+async function refuseProvider(body: UserBody & { readonly password?: string }): Promise<void> {
+  if (body.userType === 'LOCAL' && body.password === undefined)
+    throw invalid('password', 'is required for a local user.')
+  if (isBuiltIn(body.userType)) return
+  if (body.idpId === undefined) throw invalid('idpId', `is required for a user of type ${body.userType}.`)
+  // Directory services and SAML providers are not built yet: none can be named.
+  if (body.userType === 'LDAP')
+    throw new ApiError('DIRECTORY_SERVICE_NOT_FOUND', { id: body.idpId, attribute: 'idpId' })
+  throw new ApiError('IDENTITY_PROVIDER_NOT_FOUND', {
+    kind: 'SAML identity provider',
+    id: body.idpId,
+    attribute: 'idpId',
+  })
+}
+
+function refuseOwn(ctx: WriteContext, target: UserRow): void {
+  if (target.extId === ctx.caller.extId) throw new ApiError('OWN_ACCOUNT')
+}
+
+/** Texts that were never given are shown empty for service accounts. */
+function withDefaults<B extends Pick<UserRow, 'userType'>>(body: B): B {
+  const empty = { displayName: '', firstName: '', middleInitial: '', lastName: '', emailId: '', locale: '', region: '' }
+  return { ...(body.userType === 'SERVICE_ACCOUNT' ? empty : { locale: 'en-US', region: 'en-US' }), ...body }
+}
+
+async function endLocks(ctx: WriteContext, target: UserRow): Promise<void> {
+  await ctx.store.removeWhere(SignInLock, equals(pathOf(SignInLock, 'name'), target.username.toLowerCase()))
+  ctx.afterCommit(() => ctx.services.authenticator.unlock(target.username))
+}
+
+/** Hashes stay inside. */
+function answered(row: UserRow): UserRow {
+  const { passwordHash: _, formerPasswordHashes: __, isInternal: ___, ...shown } = row
+  return shown as UserRow
+}
+
+/** Object keys stand in their user as well, without their secrets. */
+async function withObjectKeys(ctx: ReadContext, users: readonly UserRow[]): Promise<readonly UserRow[]> {
+  const owners = anyOf(
+    pathOf(Key, 'userExtId'),
+    users.map((one) => one.extId),
+  )
+  const keys = await ctx.store.find(Key, { filter: and(owners, equals(pathOf(Key, 'keyType'), 'OBJECT_KEY')) })
+  if (keys.length === 0) return users
+  return users.map((one) => {
+    const bucketsAccessKeys = keys
+      .filter((key) => key.userExtId === one.extId)
+      .map((key) => bucketsAccessKey(shownKey(ctx, key)))
+    return bucketsAccessKeys.length === 0 ? one : { ...one, bucketsAccessKeys }
+  })
+}
+
+const bucketsAccessKey = (key: EntityOf<typeof Key>) => ({
+  ...picked(key, [
+    'extId',
+    'tenantId',
+    'assignedTo',
+    'status',
+    'creationType',
+    'expiryTime',
+    'createdBy',
+    'createdTime',
+    'lastUpdatedBy',
+    'lastUpdatedTime',
+  ]),
+  accessKeyName: key.name,
+  userId: key.userExtId as string,
+})
+
+function picked<T extends object, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]]))) as Pick<
+    T,
+    K
+  >
+}
