@@ -1,16 +1,132 @@
-/** Categories. Source: behaviour platform.md 1. */
+/**
+ * Categories: who may make which, what may change, and why one cannot go.
+ * Source: behaviour platform.md 1.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { User } from '@hyperplane/contract/iam/user'
 import { Category, categoryOperations } from '@hyperplane/contract/platform/category'
-import { implement } from '../context.ts'
+import { platformMessages } from '@hyperplane/contract/platform/errors'
+import { ApiError } from '../../core/api-error.ts'
+import { both, notFound, pathOf, standardList } from '../../core/standard.ts'
+import { equals, not } from '../../odata/index.ts'
+import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { presentAssociations, userTypeOf } from './associations.ts'
 
-export const category = implement(categoryOperations, {
-  async createCategory(ctx, { body }) {
-    return ctx.store.insert(Category, { ...body, extId: ctx.ids.uuid(), tenantId: ctx.tenantId, ownerUuid: ctx.caller.extId })
+const maximumCategories = 20_000
+const maximumValuesOfKey = 1_000
+
+type CategoryEntity = EntityOf<typeof Category>
+
+export const category = implement(
+  categoryOperations,
+  {
+    async listCategories(ctx, request) {
+      const permitted = await ctx.scopeOf('Category')
+      if (permitted === 'none') return { entities: [], total: 0 }
+      const shown = (await seesInternal(ctx)) ? undefined : not(equals(pathOf(Category, 'type'), 'INTERNAL'))
+      return standardList(ctx, { ...request, body: undefined }, both(permitted, shown) ?? 'all')
+    },
+
+    async getCategoryById(ctx) {
+      const stored: CategoryEntity = ctx.target
+      if (stored.type === 'INTERNAL' && !(await seesInternal(ctx))) {
+        throw notFound(Category, 'Category', stored.extId, 'extId')
+      }
+      return stored
+    },
+
+    async createCategory(ctx, { body }) {
+      refuseSystemTypes(body.type)
+      await checkLimits(ctx, body.key)
+      const { ownerUuid: _, ...given } = body
+      const made = await ctx.store.insert(Category, {
+        ...given,
+        extId: ctx.ids.uuid(),
+        tenantId: ctx.tenantId,
+        ownerUuid: ctx.caller.extId,
+      })
+      await checkTotal(ctx, made.extId)
+      return made
+    },
+
+    async updateCategoryById(ctx, { body }) {
+      const stored: CategoryEntity = ctx.target
+      refuseSystemTypes(stored.type)
+      const ownerUuid = body.ownerUuid ?? stored.ownerUuid
+      if (
+        ownerUuid !== undefined &&
+        ownerUuid !== stored.ownerUuid &&
+        (await ctx.store.get(User, ownerUuid)) === undefined
+      ) {
+        throw notFound(User, 'User', ownerUuid, 'ownerUuid')
+      }
+      await ctx.store.replace(Category, {
+        extId: stored.extId,
+        tenantId: stored.tenantId,
+        key: stored.key,
+        value: body.value,
+        type: stored.type,
+        description: body.description,
+        // A category is never without an owner: left out, the stored one stays.
+        ownerUuid,
+      })
+      return [
+        {
+          ...platformMessages.CATEGORY_UPDATE_SUCCESS,
+          severity: 'INFO' as const,
+          locale: 'en_US',
+          errorGroup: 'CATEGORY_UPDATE_SUCCESS',
+        },
+      ]
+    },
+
+    async deleteCategoryById(ctx) {
+      const stored: CategoryEntity = ctx.target
+      refuseSystemTypes(stored.type)
+      await refuseWhileCarried(ctx, stored)
+      await ctx.store.remove(Category, stored.extId)
+      return undefined
+    },
   },
-  async updateCategoryById() {
-    return []
-  },
-  async deleteCategoryById(ctx) {
-    await ctx.store.remove(Category, ctx.target.extId)
-    return undefined
-  },
-})
+  { present: [[Category, presentAssociations]] },
+)
+
+const seesInternal = (ctx: ReadContext): Promise<boolean> => ctx.services.access.hasRole(ctx.caller, ['Super Admin'])
+
+function refuseSystemTypes(type: CategoryEntity['type']): void {
+  if (type === 'SYSTEM' || type === 'INTERNAL') throw new ApiError('SYSTEM_CATEGORY', { type })
+}
+
+async function checkLimits(ctx: WriteContext, key: string): Promise<void> {
+  const ofKey = await ctx.store.count(Category, { filter: equals(pathOf(Category, 'key'), key) })
+  if (ofKey >= maximumValuesOfKey) {
+    throw new ApiError('LIMIT_EXCEEDED', {
+      limit: `Values of the key "${key}"`,
+      maximum: maximumValuesOfKey,
+      found: ofKey + 1,
+    })
+  }
+}
+
+/** After the insert: rows are numbered, and as long as the newest number is within the limit, nothing has to be counted. */
+async function checkTotal(ctx: WriteContext, made: string): Promise<void> {
+  const row = await ctx.store.row(Category, made)
+  if (row === undefined || row.sequence <= maximumCategories) return
+  const all = await ctx.store.count(Category)
+  if (all > maximumCategories) {
+    throw new ApiError('LIMIT_EXCEEDED', { limit: 'Categories', maximum: maximumCategories, found: all })
+  }
+}
+
+/** Pending users count too: an association that is under way must not end with a category that is gone. */
+async function refuseWhileCarried(ctx: WriteContext, stored: CategoryEntity): Promise<void> {
+  const counts: Record<string, number> = {}
+  for (const [kind, count] of await ctx.store.referrerCounts('Category', stored.extId)) counts[userTypeOf(kind)] = count
+  const users = Object.entries(counts).map(([type, count]) => `${count} ${type}`)
+  if (users.length === 0) return
+  throw new ApiError(
+    'CATEGORY_IN_USE',
+    { key: stored.key, value: stored.value, users: users.join(', ') },
+    { extra: counts },
+  )
+}

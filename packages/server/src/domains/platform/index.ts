@@ -1,4 +1,20 @@
 /** What the operations of platform do: one line a kind, sorted. */
+import { batch } from './batch.ts'
 import { category } from './category.ts'
+import { domainManager } from './domain-manager.ts'
+import { restorableDomainManager } from './restorable-domain-manager.ts'
+import { restorePoint } from './restore-point.ts'
+import { restoreSource } from './restore-source.ts'
+import { task } from './task.ts'
+import { taskJob } from './task-job.ts'
 
-export const platform = { category }
+export const platform = {
+  batch,
+  category,
+  domainManager,
+  restorableDomainManager,
+  restorePoint,
+  restoreSource,
+  task,
+  taskJob,
+}

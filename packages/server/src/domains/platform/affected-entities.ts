@@ -1,0 +1,64 @@
+/**
+ * What tasks touched, as the caller may see it: names of entities that are out of its sight are left out.
+ * Source: behaviour platform.md 2.
+ */
+import { contract, type Resource } from '@hyperplane/contract'
+import type { AffectedEntity } from '../../core/tasks/define-task.ts'
+import { evaluateFilter } from '../../odata/index.ts'
+import type { ReadContext } from '../context.ts'
+
+const kindsByRel: ReadonlyMap<string, Resource> = new Map(
+  contract
+    .flatMap((namespace) => namespace.resources)
+    // What is derived shares its `rel` with the kind that it is derived from.
+    .filter((resource) => resource.rel !== undefined && resource.derived !== true)
+    .map((resource) => [resource.rel as string, resource]),
+)
+
+/** `rel` under which tasks name entities of this kind. */
+export const relOf = (resource: Resource): string =>
+  resource.rel ??
+  resource.objectType
+    .replace(/\.v\d+\./, ':')
+    .replaceAll('.', ':')
+    .replace(/:[^:]+$/, `:${snake(resource.kind)}`)
+
+const snake = (kind: string): string => kind.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()
+
+/** Says of each list of affected entities which names the caller sees; one look at each kind for all of them. */
+export async function withVisibleNames(
+  ctx: ReadContext,
+  lists: readonly (readonly AffectedEntity[])[],
+): Promise<readonly (readonly AffectedEntity[])[]> {
+  const scopes = new Map<string, 'all' | ReadonlySet<string>>()
+  for (const [rel, resource] of kindsByRel) {
+    const named = lists.flatMap((list) => list.filter((entity) => entity.rel === rel && entity.name !== undefined))
+    if (named.length > 0)
+      scopes.set(rel, await visibleOf(ctx, resource, [...new Set(named.map((entity) => entity.extId))]))
+  }
+  const isVisible = ({ rel, extId }: AffectedEntity): boolean => {
+    const scope = scopes.get(rel)
+    return scope === undefined || scope === 'all' || scope.has(extId)
+  }
+  return lists.map((list) =>
+    list.map((entity) => {
+      if (entity.name === undefined || isVisible(entity)) return entity
+      const { name: _, ...nameless } = entity
+      return nameless
+    }),
+  )
+}
+
+async function visibleOf(
+  ctx: ReadContext,
+  resource: Resource,
+  extIds: readonly string[],
+): Promise<'all' | ReadonlySet<string>> {
+  const scope = await ctx.scopeOf(resource.kind)
+  if (scope === undefined) return 'all'
+  if (scope === 'none' || resource.derived === true) return new Set()
+  const found = await ctx.store.getMany(resource, extIds)
+  return new Set(
+    found.filter((entity) => evaluateFilter(scope, entity as never) === true).map((entity) => entity.extId),
+  )
+}

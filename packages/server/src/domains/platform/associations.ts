@@ -1,0 +1,137 @@
+/**
+ * Who carries a category. Derived from the references that entities and policies hold, never stored with the category.
+ * Source: behaviour platform.md 1 (associations).
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import type { AssociationDetail, AssociationSummary, Category } from '@hyperplane/contract/platform/category'
+import type { ReadContext } from '../context.ts'
+import { nameId } from './name-id.ts'
+
+type CategoryEntity = EntityOf<typeof Category>
+type ResourceType = NonNullable<NonNullable<(typeof AssociationSummary)['is']>['resourceType']>
+type Summary = NonNullable<(typeof AssociationSummary)['is']>
+type Detail = NonNullable<(typeof AssociationDetail)['is']>
+
+/** Kinds as associations name them. A kind that is not here blocks the delete of a category, but has no count. */
+const resourceTypes: Readonly<Record<string, ResourceType>> = {
+  Cluster: 'CLUSTER',
+  ExternVm: 'MH_VM',
+  Host: 'HOST',
+  HostNic: 'HOST_NIC',
+  Image: 'IMAGE',
+  ImagePlacementPolicy: 'IMAGE_PLACEMENT_POLICY',
+  ImageRateLimitPolicy: 'IMAGE_RATE_LIMIT',
+  StoragePolicy: 'STORAGE_POLICY',
+  Subnet: 'SUBNET',
+  Template: 'VM_TEMPLATE',
+  Vm: 'VM',
+  VmAntiAffinityPolicy: 'VM_VM_ANTI_AFFINITY_POLICY',
+  VmHostAffinityPolicy: 'VM_HOST_AFFINITY_POLICY',
+  VmStartupPolicy: 'VM_DEPENDENCY_POLICY',
+  VirtualNic: 'VIRTUAL_NIC',
+  VolumeGroup: 'VOLUMEGROUP',
+  Vpc: 'VIRTUAL_NETWORK',
+}
+
+const entityTypes: ReadonlySet<string> = new Set<ResourceType>([
+  'VM',
+  'MH_VM',
+  'IMAGE',
+  'SUBNET',
+  'CLUSTER',
+  'HOST',
+  'VOLUMEGROUP',
+  'HOST_NIC',
+  'VIRTUAL_NIC',
+  'VM_TEMPLATE',
+  'VIRTUAL_NETWORK',
+  'REPORT',
+  'MARKETPLACE_ITEM',
+  'BLUEPRINT',
+  'APP',
+  'BUNDLE',
+])
+const groupOf = (type: ResourceType): 'ENTITY' | 'POLICY' => (entityTypes.has(type) ? 'ENTITY' : 'POLICY')
+
+/** One more than an answer shows: that there are more is told by `isTruncated`. */
+const maximumDetails = 101
+
+/** What a kind is called where a category counts its users: the type where there is one. */
+export const userTypeOf = (kind: string): string => resourceTypes[kind] ?? kind
+
+/** Adds associations to single reads, and both forms where they are expanded. Counts only what the caller may see. */
+export async function presentAssociations(
+  ctx: ReadContext,
+  categories: readonly CategoryEntity[],
+  wanted: { readonly single: boolean; readonly expand: ReadonlySet<string> },
+): Promise<readonly CategoryEntity[]> {
+  const counts = wanted.single || wanted.expand.has('associations')
+  const details = wanted.expand.has('detailedAssociations')
+  if (!counts && !details) return categories
+  const shown: CategoryEntity[] = []
+  for (const category of categories) {
+    const summaries = await summariesOf(ctx, category.extId)
+    shown.push({
+      ...category,
+      ...(counts ? { associations: summaries.map(({ kind: _, ...summary }) => summary) } : {}),
+      ...(details ? { detailedAssociations: await detailsOf(ctx, category.extId, summaries) } : {}),
+    })
+  }
+  return shown
+}
+
+async function summariesOf(ctx: ReadContext, categoryId: string): Promise<(Summary & { kind: string })[]> {
+  const summaries: (Summary & { kind: string })[] = []
+  for (const [kind, all] of await ctx.store.referrerCounts('Category', categoryId, { publishedOnly: true })) {
+    const resourceType = resourceTypes[kind]
+    const resource = ctx.kinds.resource(kind)
+    if (resourceType === undefined || resource === undefined) continue
+    const scope = await ctx.scopeOf(kind)
+    if (scope === 'none') continue
+    const refersTo = { kind: 'Category', extId: categoryId }
+    const count = scope === undefined ? all : await ctx.store.count(resource, { scope, refersTo })
+    if (count > 0) summaries.push({ kind, categoryId, resourceType, resourceGroup: groupOf(resourceType), count })
+  }
+  return summaries.sort((a, b) => ((a.resourceType as string) < (b.resourceType as string) ? -1 : 1))
+}
+
+async function detailsOf(
+  ctx: ReadContext,
+  categoryId: string,
+  summaries: readonly (Summary & { kind: string })[],
+): Promise<Detail[]> {
+  const details: Detail[] = []
+  for (const { kind, resourceType, resourceGroup } of summaries) {
+    const room = maximumDetails - details.length
+    if (room === 0) break
+    for (const resourceId of await carriersOf(ctx, kind, categoryId, room)) {
+      const extId = nameId('association', categoryId, resourceId)
+      details.push({
+        extId,
+        categoryId,
+        ...(resourceType && { resourceType }),
+        ...(resourceGroup && { resourceGroup }),
+        resourceId,
+      })
+    }
+  }
+  return details
+}
+
+async function carriersOf(
+  ctx: ReadContext,
+  kind: string,
+  categoryId: string,
+  limit: number,
+): Promise<readonly string[]> {
+  const scope = await ctx.scopeOf(kind)
+  const resource = ctx.kinds.resource(kind)
+  if (scope === 'none' || resource === undefined) return []
+  if (scope === undefined) {
+    // An entity may name a category at two places; it carries it once.
+    const rows = await ctx.store.referrers('Category', categoryId, 2 * limit, { from: kind, publishedOnly: true })
+    return [...new Set(rows.map((row) => row.extId))].slice(0, limit)
+  }
+  const found = await ctx.store.find(resource, { scope, refersTo: { kind: 'Category', extId: categoryId }, limit })
+  return found.map((entity) => entity.extId)
+}

@@ -1,0 +1,79 @@
+/** From a location, as clients write it, to its place; and what a place's refusal is called. Source: behaviour platform.md 0, 7, 9. */
+import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { BackupLocation } from '@hyperplane/contract/platform/backup-location'
+import type { RestoreSource } from '@hyperplane/contract/platform/restore-source'
+import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
+import { ApiError } from '../../../core/api-error.ts'
+import type { SecretReader } from '../../../core/context.ts'
+import { ObjectStoreError, type ObjectStoreFault, type Place } from '../../../drivers/object-store.ts'
+
+export type Location = ValueOf<typeof BackupLocation>
+type ClusterConfig = Extract<Location, { config: unknown }>['config']
+type ProviderConfig = Extract<Location, { providerConfig: unknown }>['providerConfig']
+
+/** Opens the secrets of a stored location. */
+export function placeOf(source: EntityOf<typeof RestoreSource>, secrets: SecretReader): Place {
+  const { extId, location } = source
+  // Credentials are sealed whole, as JSON.
+  const open: Open = (path, value) => {
+    const json = secrets.open('RestoreSource', extId, `location/${path}`, value)
+    return json === undefined ? undefined : JSON.parse(json)
+  }
+  return 'config' in location ? clusterPlace(location.config, open) : bucketPlace(location.providerConfig, open)
+}
+
+type Open = <T>(path: string, value: T) => T | undefined
+
+function clusterPlace(config: ClusterConfig, open: Open): Place {
+  if (!('address' in config)) return { kind: 'cluster', clusterExtId: config.extId }
+  const login = open('config/credentials', config.credentials)?.authentication
+  return {
+    kind: 'remoteCluster',
+    address: textOf(config.address),
+    username: login?.username ?? '',
+    password: login?.password ?? '',
+  }
+}
+
+function bucketPlace(config: ProviderConfig, open: Open): Place {
+  const { bucketName: bucket, region = 'us-east-1' } = config
+  const connection = 'connectionConfig' in config ? config.connectionConfig : undefined
+  const credentials = open('providerConfig/credentials', config.credentials)
+  return {
+    kind: 'bucket',
+    endpoint: connection === undefined ? `s3.${region}.amazonaws.com` : textOf(connection.ipAddressOrHostname),
+    port: connection?.port ?? 443,
+    bucket,
+    region,
+    skipsCertificateValidation: connection?.shouldSkipCertificateValidation ?? false,
+    ...(connection?.certificate === undefined ? {} : { certificate: connection.certificate }),
+    ...(credentials === undefined
+      ? {}
+      : { accessKeyId: credentials.accessKeyId, secretAccessKey: credentials.secretAccessKey }),
+  }
+}
+
+const textOf = ({ ipv4, ipv6, fqdn }: ValueOf<typeof IPAddressOrFQDN>): string =>
+  ipv4?.value ?? ipv6?.value ?? fqdn?.value ?? ''
+
+/** A refusal of the place in the words of the interface; anything else as it is. */
+export function translatePlaceFault(error: unknown, place: Place): unknown {
+  if (!(error instanceof ObjectStoreError)) return error
+  const endpoint =
+    place.kind === 'bucket'
+      ? place.endpoint
+      : place.kind === 'cluster'
+        ? `cluster ${place.clusterExtId}`
+        : place.address
+  const bucket = place.kind === 'bucket' ? place.bucket : ''
+  const options = { cause: error }
+  const refusals: { readonly [fault in ObjectStoreFault]: () => ApiError } = {
+    unreachable: () => new ApiError('OBJECT_STORE_UNREACHABLE', { endpoint, cause: error.message }, options),
+    accessDenied: () => new ApiError('OBJECT_STORE_ACCESS_DENIED', { endpoint, bucket }, options),
+    noSuchBucket: () => new ApiError('OBJECT_STORE_BUCKET_NOT_FOUND', { endpoint, bucket }, options),
+    tlsFailed: () => new ApiError('OBJECT_STORE_TLS_FAILED', { endpoint, cause: error.message }, options),
+    full: () => new ApiError('BACKUP_SPACE_EXHAUSTED', { shortfall: error.message }, options),
+    noSuchObject: () => new ApiError('BACKUP_CORRUPT', { part: error.message }, options),
+  }
+  return refusals[error.fault]()
+}

@@ -1,0 +1,54 @@
+/** What lies at the place of a restore source, read when it is asked for. Source: behaviour platform.md 9. */
+import type { EntityOf } from '@hyperplane/contract'
+import { RestoreSource } from '@hyperplane/contract/platform/restore-source'
+import type { Services } from '../../../core/context.ts'
+import { notFound } from '../../../core/standard.ts'
+import type { ReadContext } from '../../context.ts'
+import { isExpired, refuseApiKey } from '../restore-source.ts'
+import type { Manifest } from './format.ts'
+import { placeOf, translatePlaceFault } from './places.ts'
+import { type FoundRestorePoints, findRestorePoints } from './reader.ts'
+
+type Source = EntityOf<typeof RestoreSource>
+
+const rememberedMilliseconds = 30_000
+/** Answers by restore source: a client that pages does not make the place list everything again. */
+const remembered = new WeakMap<Services, Map<string, { readonly until: number; readonly found: FoundRestorePoints }>>()
+
+/**
+ * Complete restore points, newest first; of a cluster the newest of each manager only. Counts as a use of the source.
+ * @throws ApiError 404 for an expired source, 400 when the place refuses
+ */
+export async function restorePointsOf(ctx: ReadContext): Promise<readonly Manifest[]> {
+  refuseApiKey(ctx)
+  const source: Source = ctx.parents['restoreSourceExtId']
+  const now = ctx.clock.now()
+  if (isExpired(source, now)) throw notFound(RestoreSource, 'RestoreSource', source.extId, 'restoreSourceExtId')
+  ctx.noteUse(async (store) => {
+    if ((await store.get(RestoreSource, source.extId)) === undefined) return
+    await store.observe(RestoreSource, source.extId, { lastUsedTime: ctx.clock.iso() })
+  })
+  const { manifests, warnings } = await read(ctx, source, now)
+  for (const warning of warnings) ctx.warn(warning)
+  if (!('config' in source.location)) return manifests
+  const newest = new Map<string, Manifest>()
+  for (const manifest of manifests)
+    if (!newest.has(manifest.domainManager.extId)) newest.set(manifest.domainManager.extId, manifest)
+  return [...newest.values()]
+}
+
+async function read(ctx: ReadContext, source: Source, now: number): Promise<FoundRestorePoints> {
+  let answers = remembered.get(ctx.services)
+  if (answers === undefined) remembered.set(ctx.services, (answers = new Map()))
+  for (const [extId, answer] of answers) if (answer.until <= now) answers.delete(extId)
+  const known = answers.get(source.extId)
+  if (known !== undefined) return known.found
+  const place = placeOf(source, ctx.secrets)
+  try {
+    const found = await findRestorePoints({ store: ctx.drivers.objectStore, place })
+    answers.set(source.extId, { until: now + rememberedMilliseconds, found })
+    return found
+  } catch (error) {
+    throw translatePlaceFault(error, place)
+  }
+}

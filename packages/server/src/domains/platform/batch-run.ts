@@ -1,0 +1,179 @@
+/**
+ * Runs the elements of a batch: chunks one after another, the elements of a chunk side by side, each through the same
+ * pipeline as any request. Its request id is fixed, so that a restart gets the answer of an element that ran already.
+ * Source: behaviour conventions 20; platform.md 3.
+ */
+import type { Operation } from '@hyperplane/contract'
+import { Task } from '@hyperplane/contract/platform/task'
+import { ApiError, type AppMessage, ShapeRefusal } from '../../core/api-error.ts'
+import type { Services } from '../../core/context.ts'
+import { RefusedRequest } from '../../core/pipeline.ts'
+import type { Reply } from '../../core/reply.ts'
+import { Slots } from '../../core/slots.ts'
+import { type AffectedEntity, CancelAccepted } from '../../core/tasks/define-task.ts'
+import { defineTask } from '../context.ts'
+import { relOf } from './affected-entities.ts'
+import { complete, type Job, Journal, jobsOf, type Result, type Run } from './batch-journal.ts'
+import type { Element } from './batch-spec.ts'
+import { nameId } from './name-id.ts'
+
+export interface BatchInput {
+  readonly method: string
+  readonly query: string
+  readonly chunkSize: number
+  readonly shouldStopOnError: boolean
+  /** How the submitter wants unknown fields taken. */
+  readonly unknown: 'refuse' | 'ignore'
+}
+
+/** Elements that a server runs at once, whatever batch they belong to: other requests must get their turn. */
+const elementsAtOnce = 32
+const slotsOf = new WeakMap<Services, Slots>()
+
+export const runBatch = defineTask<BatchInput>({
+  name: 'platform.run-batch',
+  cancelableUntil: 'run elements',
+  steps: [
+    {
+      name: 'run elements',
+      progress: 100,
+      run: runElements,
+      record: (ctx) => complete(ctx),
+      // No undo: what elements did stays, as if they had been sent one by one.
+    },
+  ],
+  onUndone: (ctx) => complete(ctx),
+})
+
+async function runElements(ctx: Run, input: BatchInput): Promise<void> {
+  const jobs = await jobsOf(ctx.store, ctx.taskExtId)
+  const journal = new Journal(ctx, jobs, await affectedOf(ctx))
+  let rest: 'BATCH_STOPPED' | 'BATCH_CANCELED' | undefined
+  for (let start = 0; start < jobs.length && rest === undefined; start += input.chunkSize) {
+    const chunk = jobs.slice(start, start + input.chunkSize)
+    await Promise.all(chunk.filter((job) => job.status === 'PENDING').map((job) => runJob(ctx, input, job, journal)))
+    if (ctx.cancelRequested()) rest = 'BATCH_CANCELED'
+    else if (input.shouldStopOnError && chunk.some((job) => journal.hasFailed(job))) rest = 'BATCH_STOPPED'
+  }
+  if (rest !== undefined) for (const job of jobs) if (!journal.isFinished(job)) journal.finish(job, notRun(rest))
+  await journal.written()
+  const { failed, canceled } = journal
+  if (canceled) throw new CancelAccepted('The batch was cancelled as requested; what its elements had done stays.')
+  if (failed > 0) throw new ApiError('TASK_LEGACY_ERROR', { fault: `${failed} of ${jobs.length} elements failed` })
+}
+
+/** What the task says that it affected, in a run before this one. */
+async function affectedOf(ctx: Run): Promise<readonly AffectedEntity[]> {
+  const task = (await ctx.store.get(Task, ctx.taskExtId)) as
+    | { allAffected?: AffectedEntity[]; entitiesAffected?: AffectedEntity[] }
+    | undefined
+  return task?.allAffected ?? task?.entitiesAffected ?? []
+}
+
+async function runJob(ctx: Run, input: BatchInput, job: Job, journal: Journal): Promise<void> {
+  let slots = slotsOf.get(ctx.services)
+  if (slots === undefined) slotsOf.set(ctx.services, (slots = new Slots(elementsAtOnce)))
+  let taskExtId = job.elementTaskExtId
+  if (taskExtId === undefined) {
+    const result = await slots.use(async () => {
+      ctx.stopping.throwIfAborted()
+      return ctx.cancelRequested() ? notRun('BATCH_CANCELED') : send(ctx, input, job)
+    })
+    if (result.taskExtId === undefined) return journal.finish(job, result)
+    taskExtId = result.taskExtId
+    journal.accepted(job, taskExtId)
+    // A cancel that came while the element was on its way found no task to cancel.
+    if (ctx.cancelRequested()) await cancelPart(ctx, taskExtId)
+  }
+  const [end] = await ctx.untilEnded([taskExtId])
+  journal.finish(job, {
+    httpStatus: 202,
+    taskExtId,
+    affected: end?.entitiesAffected ?? [],
+    errors: end?.status === 'SUCCEEDED' ? [] : (end?.errorMessages ?? []),
+    warnings: [],
+  })
+}
+
+async function cancelPart(ctx: Run, taskExtId: string): Promise<void> {
+  const after: (() => void)[] = []
+  await ctx.checkpoint(0, async ({ store }) => {
+    const part = await store.get(Task, taskExtId)
+    if (part?.isCancelable === true)
+      await ctx.services.runner.requestCancel(store, taskExtId, (work) => after.push(work))
+  })
+  for (const work of after) work()
+}
+
+/** One element through the pipeline. The result of an asynchronous one is its task, which still runs. */
+async function send(ctx: Run, input: BatchInput, job: Job): Promise<Result> {
+  const sealed = ctx.secrets.open('TaskJob', job.extId, 'element', job.element)
+  const element: Element = JSON.parse(sealed ?? '{}')
+  const requestId = element.requestId ?? nameId('batch', ctx.taskExtId, job.name as string)
+  try {
+    const { reply, operation } = await ctx.services.dispatch({
+      method: input.method,
+      path: element.path,
+      query: input.query,
+      headers: {
+        requestId,
+        ...(element.ifMatch === undefined ? {} : { ifMatch: element.ifMatch }),
+        ...(element.clusterId === undefined ? {} : { clusterId: element.clusterId }),
+      },
+      address: 'batch',
+      profile: 'spec',
+      unknown: input.unknown,
+      readBody: async () => new Uint8Array(),
+      onBehalfOf: { caller: ctx.owner, body: element.data, requestId, parentTask: ctx.taskExtId },
+    })
+    const started = reply.status === 202 ? (reply.data as { extId?: string } | undefined)?.extId : undefined
+    return {
+      httpStatus: reply.status,
+      ...(started === undefined ? {} : { taskExtId: started }),
+      affected: operation === undefined ? [] : affectedBy(ctx, operation, input.method, element.path, reply),
+      errors: [],
+      warnings: reply.warnings ?? [],
+    }
+  } catch (error) {
+    ctx.stopping.throwIfAborted()
+    const refusal = error instanceof RefusedRequest ? error.refusal : error
+    return { httpStatus: statusOf(refusal), affected: [], errors: messagesOf(refusal, requestId), warnings: [] }
+  }
+}
+
+function affectedBy(ctx: Run, operation: Operation, method: string, path: string, reply: Reply): AffectedEntity[] {
+  if (operation.resource === undefined) return []
+  const data = reply.data as { extId?: string; name?: unknown } | undefined
+  const route = ctx.services.router.route(method, path)
+  const target =
+    route.found === 'operation' && operation.target !== undefined ? route.path[operation.target] : undefined
+  const extId = operation.verb === 'create' ? data?.extId : target
+  if (extId === undefined) return []
+  return [
+    {
+      extId: extId.toLowerCase(),
+      ...(typeof data?.name === 'string' ? { name: data.name } : {}),
+      rel: relOf(operation.resource),
+    },
+  ]
+}
+
+const notRun = (key: 'BATCH_STOPPED' | 'BATCH_CANCELED'): Result => ({
+  affected: [],
+  errors: [new ApiError(key).appMessage],
+  warnings: [],
+})
+
+const statusOf = (refusal: unknown): number =>
+  refusal instanceof ApiError || refusal instanceof ShapeRefusal ? refusal.status : 500
+
+function messagesOf(refusal: unknown, requestId: string): readonly AppMessage[] {
+  if (refusal instanceof ApiError) return [refusal.appMessage, ...refusal.further]
+  if (refusal instanceof ShapeRefusal) {
+    return refusal.faults.map(
+      (fault) =>
+        new ApiError('INVALID_ARGUMENT', { attributePath: fault.attributePath, fault: fault.message }).appMessage,
+    )
+  }
+  return [new ApiError('INTERNAL_ERROR', { requestId }).appMessage]
+}

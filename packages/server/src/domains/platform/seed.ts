@@ -1,0 +1,101 @@
+/** Categories and managers of a new world, and the demo's history and backups. Source: behaviour platform.md 13, conventions.md 24. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Category } from '@hyperplane/contract/platform/category'
+import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
+import { type SeedContext, seedId } from '../seed.ts'
+import { ownManagerExtId, sizeOfTier } from './domain-manager.ts'
+import { seedBackups } from './seed-backups.ts'
+import { seedTasks } from './seed-tasks.ts'
+
+/** In the order of lists. The first has a description and a key of its own. */
+const demoCategories = [
+  ['CostCenter', 'Research', 'Costs of the research department'],
+  ['Environment', 'Dev'],
+  ['Environment', 'Test'],
+  ['Environment', 'Production'],
+  ['AppTier', 'Web'],
+  ['AppTier', 'Database'],
+  ['Backup', 'Gold'],
+  ['Backup', 'Silver'],
+  ['Site', 'branch'],
+  ['KubernetesCluster', 'dev'],
+] as const
+const systemCategories = [
+  ['OSType', 'Linux'],
+  ['OSType', 'Windows'],
+] as const
+
+/** Before everything else: other kinds carry them. */
+export async function seedCategories(ctx: SeedContext, inventory: 'demo' | 'empty'): Promise<void> {
+  const insert = (
+    type: 'USER' | 'SYSTEM',
+    [key, value, description]: readonly [string, string, string?],
+  ): Promise<unknown> =>
+    ctx.store.insert(Category, {
+      extId: seedId(`category/${key}/${value}`),
+      tenantId: ctx.tenantId,
+      key,
+      value,
+      type,
+      ...(description === undefined ? {} : { description }),
+      ownerUuid: ctx.adminId,
+    })
+  if (inventory === 'demo') for (const each of demoCategories) await insert('USER', each)
+  for (const each of systemCategories) await insert('SYSTEM', each)
+}
+
+/** The manager itself is in every world. */
+export async function seedBase(ctx: SeedContext): Promise<void> {
+  await ctx.store.insert(DomainManager, {
+    ...managerBase(ctx, 'hyperplane'),
+    network: { nameServers: [], ntpServers: [], externalNetworks: [] },
+    isRegisteredWithHostingCluster: false,
+  })
+}
+
+export async function seedDemo(ctx: SeedContext): Promise<void> {
+  const base = managerBase(ctx, 'PC_10.44.1.9')
+  await ctx.store.replace(DomainManager, {
+    ...base,
+    config: { ...base.config, resourceConfig: { containerExtIds: [seedId('container/hp-native-01/default')] } },
+    network: demoNetwork,
+    hostingClusterExtId: seedId('cluster/hp-native-01'),
+    isRegisteredWithHostingCluster: true,
+  })
+  await seedTasks(ctx)
+  await seedBackups(ctx)
+}
+
+function managerBase(ctx: SeedContext, name: string): Omit<EntityOf<typeof DomainManager>, 'network'> {
+  return {
+    extId: ownManagerExtId,
+    tenantId: ctx.tenantId,
+    config: {
+      name,
+      size: sizeOfTier[ctx.tier],
+      buildInfo: { version: ctx.version },
+      shouldEnableLockdownMode: false,
+      bootstrapConfig: { environmentInfo: { type: 'ONPREM', providerType: 'NTNX', provisioningType: 'NATIVE' } },
+    },
+    nodeExtIds: [seedId('manager/node-1')],
+    shouldEnableHighAvailability: false,
+    createdTime: ctx.ago(9 * 24 * 3600),
+  }
+}
+
+const ipv4 = (value: string) => ({ ipv4: { value, prefixLength: 32 } })
+
+const demoNetwork = {
+  externalAddress: ipv4('10.44.1.9'),
+  fqdn: 'manager.example.com',
+  nameServers: [ipv4('10.44.1.2'), ipv4('10.44.1.3')],
+  ntpServers: [{ fqdn: { value: 'ntp.example.com' } }],
+  externalNetworks: [
+    {
+      defaultGateway: ipv4('10.44.1.1'),
+      subnetMask: ipv4('255.255.255.0'),
+      ipRanges: [{ begin: ipv4('10.44.1.9'), end: ipv4('10.44.1.9') }],
+      networkExtId: seedId('subnet/vlan-200-static'),
+    },
+  ],
+}

@@ -1,0 +1,146 @@
+/**
+ * Tasks: what reads add, cancelling, and how long finished ones are kept. They run in `core/tasks`.
+ * Source: behaviour platform.md 2, conventions.md 18.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { Batch } from '@hyperplane/contract/platform/batch'
+import { platformMessages } from '@hyperplane/contract/platform/errors'
+import { Task, taskOperations } from '@hyperplane/contract/platform/task'
+import { TaskJob } from '@hyperplane/contract/platform/task-job'
+import { ApiError } from '../../core/api-error.ts'
+import { formatTime } from '../../core/clock.ts'
+import type { Schedule } from '../../core/schedules.ts'
+import { listOf, pathOf } from '../../core/standard.ts'
+import type { AffectedEntity } from '../../core/tasks/define-task.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { and, anyOf, applySelection, equals, not, type TypedFilter } from '../../odata/index.ts'
+import type { Store } from '../../store/store.ts'
+import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { withVisibleNames } from './affected-entities.ts'
+
+type TaskEntity = EntityOf<typeof Task>
+/** What the runner stores beside the fields of the interface, when there are more than those show. */
+type StoredTask = TaskEntity & { readonly allAffected?: readonly AffectedEntity[] }
+
+const ended: readonly unknown[] = ['SUCCEEDED', 'FAILED', 'CANCELED']
+
+const day = 24 * 3600 * 1000
+const keptMilliseconds = 30 * day
+const batchKeptMilliseconds = 90 * day
+const maximumFinished = 1_000_000
+/** Tasks that one transaction removes: others write in between. */
+const removedAtOnce = 200
+
+const retention: Schedule<Drivers> = {
+  name: 'platform.task-retention',
+  everySeconds: 3600,
+  run: (ctx) => removeOld(ctx.store, ctx.clock.now()),
+}
+
+export const task = implement(
+  taskOperations,
+  {
+    async cancelTask(ctx) {
+      const found: TaskEntity = ctx.target
+      if (ended.includes(found.status)) {
+        throw new ApiError('TASK_ALREADY_FINISHED', { taskExtId: found.extId, status: found.status as string })
+      }
+      // Asked again, the answer is the same.
+      if (found.status !== 'CANCELING') await cancel(ctx, found)
+      return {
+        ...platformMessages.TASK_CANCELLATION_SUCCESS,
+        severity: 'INFO' as const,
+        locale: 'en_US',
+        errorGroup: 'TASK_CANCELLATION_SUCCESS',
+      }
+    },
+
+    async listTaskEntities(ctx, request) {
+      const found: StoredTask = ctx.target
+      const all = found.allAffected ?? ((found.entitiesAffected ?? []) as readonly AffectedEntity[])
+      const [shown] = await withVisibleNames(ctx, [all])
+      const page = listOf(shown as readonly AffectedEntity[], request)
+      const { select } = request.query
+      return (
+        select === undefined
+          ? page
+          : { ...page, entities: page.entities.map((entity) => applySelection(select, entity)) }
+      ) as never
+    },
+  },
+  { present: [[Task, presentTasks]], schedules: [retention] },
+)
+
+/** A cancel of the whole is a cancel of its parts. */
+async function cancel(ctx: WriteContext, found: TaskEntity): Promise<void> {
+  if (found.isCancelable !== true) {
+    throw new ApiError('TASK_NOT_CANCELABLE', { taskExtId: found.extId, operation: found.operation ?? '' })
+  }
+  await ctx.services.runner.requestCancel(ctx.store, found.extId, (work) => ctx.afterCommit(work))
+  for (const part of await ctx.store.findWhere(Task, { 'parentTask/extId': found.extId })) {
+    if (!ended.includes(part.status) && part.status !== 'CANCELING' && part.isCancelable === true)
+      await cancel(ctx, part)
+  }
+}
+
+async function presentTasks(ctx: ReadContext, tasks: readonly TaskEntity[]): Promise<readonly TaskEntity[]> {
+  const names = await withVisibleNames(
+    ctx,
+    tasks.map((each) => (each.entitiesAffected ?? []) as readonly AffectedEntity[]),
+  )
+  const linked = <R extends { extId?: string }>(reference: R): R & { href: string } => ({
+    ...reference,
+    href: `/platform/v4.3/config/tasks/${reference.extId}`,
+  })
+  return tasks.map((each, index) => ({
+    ...each,
+    ...(names[index]?.length === 0 ? {} : { entitiesAffected: names[index] as TaskEntity['entitiesAffected'] }),
+    ...(each.subTasks === undefined ? {} : { subTasks: each.subTasks.map(linked) }),
+    ...(each.parentTask === undefined ? {} : { parentTask: linked(each.parentTask) }),
+    ...(each.rootTask === undefined ? {} : { rootTask: linked(each.rootTask) }),
+  }))
+}
+
+/** Removes finished tasks that are old, with their parts and jobs; of too many the oldest. */
+export async function removeOld(store: Store, now: number): Promise<void> {
+  const isRoot = equals(pathOf(Task, 'rootTask/extId'), null)
+  const isBatch: TypedFilter = {
+    kind: 'match',
+    function: 'startswith',
+    text: { kind: 'field', from: 0, names: ['operation'], type: 'text' },
+    pattern: { kind: 'literal', value: 'BATCH-' },
+  }
+  await removeTasks(store, and(isRoot, not(isBatch), endedBefore(now - keptMilliseconds)))
+  await removeTasks(store, and(isRoot, isBatch, endedBefore(now - batchKeptMilliseconds)))
+  const finished = anyOf(pathOf(Task, 'status'), ended as string[])
+  for (let excess = (await store.count(Task, { filter: finished })) - maximumFinished; excess > 0; ) {
+    const removed = await removeTasks(store, and(isRoot, finished), Math.min(excess, removedAtOnce))
+    if (removed === 0) return
+    excess -= removed
+  }
+}
+
+const endedBefore = (time: number): TypedFilter => ({
+  kind: 'compare',
+  operator: 'lt',
+  left: { kind: 'field', from: 0, names: ['completedTime'], type: 'timestamp' },
+  right: { kind: 'literal', value: formatTime(time) },
+})
+
+/** `most`: at most so many, the oldest; else all that match. Answers how many went, parts included. */
+async function removeTasks(store: Store, filter: TypedFilter, most?: number): Promise<number> {
+  let removed = 0
+  for (;;) {
+    const old = (await store.find(Task, { filter, limit: most ?? removedAtOnce })).map((each) => each.extId)
+    if (old.length === 0) return removed
+    removed += await store.transaction(async (transaction) => {
+      const parts = await transaction.find(Task, { filter: anyOf(pathOf(Task, 'rootTask/extId'), old) })
+      const all = [...old, ...parts.map((part) => part.extId)]
+      await transaction.removeWhere(TaskJob, anyOf(pathOf(TaskJob, 'taskExtId'), all))
+      await transaction.removeWhere(Batch, anyOf(pathOf(Batch, 'extId'), old))
+      await transaction.removeWhere(Task, anyOf(pathOf(Task, 'extId'), all))
+      return all.length
+    })
+    if (most !== undefined) return removed
+  }
+}
