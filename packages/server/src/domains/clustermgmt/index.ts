@@ -1,2 +1,9 @@
 /** What the operations of clustermgmt do: one line a kind, sorted. */
-export const clustermgmt = {}
+import { bmcInfo } from './bmc-info.ts'
+import { cluster } from './cluster.ts'
+import { clusterProfile } from './cluster-profile.ts'
+import { dataStore } from './data-store.ts'
+import { host } from './host.ts'
+import { storageContainer } from './storage-container.ts'
+
+export const clustermgmt = { bmcInfo, cluster, clusterProfile, dataStore, host, storageContainer }

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { containerFree, faultTolerantCapacity, filled, hostCapacity, largestDisk, type PoolUsage } from './capacity.ts'
+
+const GiB = 1024 ** 3
+const day = 24 * 60 * 60 * 1000
+const poolOf = (freeBytes: number, usage: object = {}): PoolUsage => ({
+  clusterExtId: 'c',
+  capacityBytes: 1000 * GiB,
+  freeBytes,
+  containers: new Map([['own', { logicalBytes: 0, physicalBytes: 0, reservedBytes: 0, ...usage }]]),
+})
+const container = (more: object = {}): any => ({ extId: 'own', name: 'own', replicationFactor: 2, ...more })
+
+test('a drive gives 95 % of its size', () => {
+  assert.equal(hostCapacity({ disk: [{ sizeInBytes: 1000 }, { sizeInBytes: 200 }] } as never), 1140)
+})
+
+test('guests fill their disks towards 65 %, most of it within twenty days', () => {
+  assert.equal(filled(100 * GiB, 0), 0)
+  assert.ok(filled(100 * GiB, 20 * day) > 40 * GiB)
+  assert.ok(filled(100 * GiB, 20 * day) < 42 * GiB)
+  assert.ok(Math.abs(filled(100 * GiB) - 65 * GiB) < GiB / 1000)
+})
+
+test('free bytes are logical, and the own reservation is there to be used', () => {
+  assert.equal(containerFree(poolOf(100 * GiB), container()), 50 * GiB)
+  assert.equal(containerFree(poolOf(100 * GiB, { reservedBytes: 40 * GiB }), container()), 70 * GiB)
+})
+
+test('an advertised capacity bounds what can be written and how large a disk may be', () => {
+  const advertised = container({ logicalAdvertisedCapacityBytes: 10 * GiB })
+  assert.equal(containerFree(poolOf(100 * GiB, { logicalBytes: 4 * GiB, physicalBytes: 8 * GiB }), advertised), 6 * GiB)
+  assert.equal(largestDisk(1000 * GiB, advertised), 10 * GiB)
+  assert.equal(largestDisk(1000 * GiB, container()), 500 * GiB)
+})
+
+test('what stays when the largest hosts fail', () => {
+  const host = (bytes: number): any => ({ disk: [{ sizeInBytes: bytes }] })
+  const cluster = { config: { redundancyFactor: 2 } } as never
+  assert.equal(faultTolerantCapacity(cluster, [host(1000), host(3000), host(1000)]), 950)
+})

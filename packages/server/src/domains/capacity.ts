@@ -1,0 +1,220 @@
+/**
+ * Storage of a cluster in bytes: what there is, what is promised, what is used. Everything is computed from rows, nothing
+ * is kept; whoever shows or needs a number asks here.
+ *
+ * The model: each drive gives the pool 95 % of its size. Guests fill their disks towards 65 % of the size with a time
+ * constant of 20 days; images lie there whole. Each written byte takes as many physical ones as the container keeps
+ * copies, and a reservation holds its copies whether written or not.
+ * Source: behaviour clustermgmt.md 1.8, 1.9, 3 (Capacity).
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import { Image } from '@hyperplane/contract/vmm/image'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
+import type { Clock } from '../core/clock.ts'
+import { parseTime } from '../core/clock.ts'
+import { pathOf } from '../core/standard.ts'
+import type { Drivers } from '../drivers/drivers.ts'
+import { equals } from '../odata/index.ts'
+import type { Reader } from '../store/store.ts'
+import { seedId } from './seed.ts'
+
+/** Share of a drive that the pool can use, of a hundred. */
+const usablePercent = 95
+/** Level that guests fill their disks to, of a hundred. */
+const fullPercent = 65
+const fillingDays = 20
+const millisPerDay = 24 * 60 * 60 * 1000
+
+/** The container that holds the images of a cluster. */
+export const imageContainerName = 'SelfServiceContainer'
+
+interface Asking {
+  readonly store: Reader
+  readonly clock: Clock
+  readonly drivers: Pick<Drivers, 'blockStorage'>
+}
+
+type Container = EntityOf<typeof StorageContainer>
+
+export interface ContainerUsage {
+  /** Bytes that its users wrote; what copies share with their source counts for each. */
+  readonly logicalBytes: number
+  /** The same on drives, with all copies. */
+  readonly physicalBytes: number
+  /** What its reservation holds on drives, written or not. */
+  readonly reservedBytes: number
+}
+
+export interface PoolUsage {
+  readonly clusterExtId: string
+  /** All that the drives give. */
+  readonly capacityBytes: number
+  readonly freeBytes: number
+  readonly containers: ReadonlyMap<string, ContainerUsage>
+}
+
+/** A cluster has one storage pool; its id follows from the cluster's. */
+export const storagePoolOf = (clusterExtId: string): string => seedId(`storage-pool/${clusterExtId}`)
+
+export const copiesOf = (container: { replicationFactor?: number }): number => container.replicationFactor ?? 2
+
+/** Physical bytes that the drives of a host give to the pool. */
+export const hostCapacity = (host: EntityOf<typeof Host>): number =>
+  (host.disk ?? []).reduce((sum, disk) => sum + Math.floor(((disk.sizeInBytes ?? 0) * usablePercent) / 100), 0)
+
+export async function hostsOf(store: Reader, clusterExtId: string): Promise<EntityOf<typeof Host>[]> {
+  return store.findWhere(Host, { 'cluster/uuid': clusterExtId })
+}
+
+export async function poolCapacity(store: Reader, clusterExtId: string): Promise<number> {
+  return (await hostsOf(store, clusterExtId)).reduce((sum, host) => sum + hostCapacity(host), 0)
+}
+
+/** Physical bytes that the containers of a cluster reserve. */
+export async function reservedBytes(store: Reader, clusterExtId: string): Promise<number> {
+  const containers = await store.findWhere(StorageContainer, { clusterExtId })
+  return containers.reduce((sum, one) => sum + (one.logicalExplicitReservedCapacityBytes ?? 0) * copiesOf(one), 0)
+}
+
+/** The whole pool with each container. Reads every disk of the cluster: not for lists. */
+export async function poolUsage(ctx: Asking, clusterExtId: string): Promise<PoolUsage> {
+  const { store } = ctx
+  const containers = await store.findWhere(StorageContainer, { clusterExtId })
+  const written = await writtenBytes(ctx, clusterExtId, containers)
+  const usage = new Map<string, ContainerUsage>()
+  let taken = 0
+  for (const container of containers) {
+    const { logicalBytes, uniqueBytes } = written.get(container.extId) ?? { logicalBytes: 0, uniqueBytes: 0 }
+    const copies = copiesOf(container)
+    const one: ContainerUsage = {
+      logicalBytes,
+      physicalBytes: uniqueBytes * copies,
+      reservedBytes: (container.logicalExplicitReservedCapacityBytes ?? 0) * copies,
+    }
+    usage.set(container.extId, one)
+    taken += Math.max(one.physicalBytes, one.reservedBytes)
+  }
+  const capacityBytes = await poolCapacity(store, clusterExtId)
+  return { clusterExtId, capacityBytes, freeBytes: Math.max(0, capacityBytes - taken), containers: usage }
+}
+
+/** Logical bytes that can still be written to the container. */
+export function containerFree(pool: PoolUsage, container: Container): number {
+  const { physicalBytes, reservedBytes } = pool.containers.get(container.extId) ?? {
+    physicalBytes: 0,
+    reservedBytes: 0,
+  }
+  const copies = copiesOf(container)
+  const ownReserve = Math.max(0, reservedBytes - physicalBytes)
+  const advertised = container.logicalAdvertisedCapacityBytes
+  const untilAdvertised = advertised === undefined ? Number.POSITIVE_INFINITY : advertised * copies - physicalBytes
+  return Math.max(0, Math.floor(Math.min(pool.freeBytes + ownReserve, untilAdvertised) / copies))
+}
+
+/** Largest size that a thin disk may have there: nothing is taken until it is written. */
+export function largestDisk(capacityBytes: number, container: Container): number {
+  const whole = Math.floor(capacityBytes / copiesOf(container))
+  return Math.min(whole, container.logicalAdvertisedCapacityBytes ?? whole)
+}
+
+/** A thin disk of this size may be made in the container. */
+export async function mayHoldDisk(store: Reader, containerExtId: string, sizeBytes: number): Promise<boolean> {
+  const container = await store.get(StorageContainer, containerExtId)
+  if (container?.clusterExtId === undefined) return false
+  return sizeBytes <= largestDisk(await poolCapacity(store, container.clusterExtId), container)
+}
+
+/** So many bytes can be written to the container at once: full copies, images. */
+export async function hasRoom(ctx: Asking, containerExtId: string, bytes: number): Promise<boolean> {
+  const container = await ctx.store.get(StorageContainer, containerExtId)
+  if (container?.clusterExtId === undefined) return false
+  return bytes <= containerFree(await poolUsage(ctx, container.clusterExtId), container)
+}
+
+/** Host failures that the cluster survives now: those it is made for, less what failed or is not copied yet. */
+export async function currentFaultTolerance(
+  ctx: { readonly store: Reader; readonly drivers: Drivers },
+  cluster: EntityOf<typeof Cluster>,
+  hosts: readonly EntityOf<typeof Host>[],
+): Promise<number> {
+  const factor = cluster.config?.redundancyFactor ?? 2
+  const copies = Math.min(factor, cluster.achievedRedundancyFactor ?? factor)
+  const failed = hosts.filter(
+    (host) => host.maintenanceState !== 'normal' || !ctx.drivers.hardware.isHostUp(host.extId),
+  )
+  return Math.max(0, copies - 1 - failed.length)
+}
+
+/** Logical capacity that stays when as many of the largest hosts fail as the cluster is made to survive. */
+export function faultTolerantCapacity(
+  cluster: EntityOf<typeof Cluster>,
+  hosts: readonly EntityOf<typeof Host>[],
+): number {
+  const factor = cluster.config?.redundancyFactor ?? 2
+  const remaining = hosts.map(hostCapacity).sort((a, b) => a - b)
+  const kept = hosts.length > factor - 1 ? remaining.slice(0, remaining.length - (factor - 1)) : remaining
+  return Math.floor(kept.reduce((sum, bytes) => sum + bytes, 0) / factor)
+}
+
+interface Written {
+  readonly logicalBytes: number
+  /** What copies share counts once. */
+  readonly uniqueBytes: number
+}
+
+/** Bytes that users wrote, by container of the cluster. */
+async function writtenBytes(
+  ctx: Asking,
+  clusterExtId: string,
+  containers: readonly Container[],
+): Promise<ReadonlyMap<string, Written>> {
+  const { store } = ctx
+  const written = new Map<string, Written>()
+  const add = (container: string | undefined, bytes: number, unique = bytes): void => {
+    if (container === undefined) return
+    const { logicalBytes, uniqueBytes } = written.get(container) ?? { logicalBytes: 0, uniqueBytes: 0 }
+    written.set(container, { logicalBytes: logicalBytes + bytes, uniqueBytes: uniqueBytes + unique })
+  }
+  const now = ctx.clock.now()
+  for (const vm of await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })) {
+    for (const disk of (vm.disks ?? []) as readonly { readonly backingInfo?: unknown }[]) {
+      const backing = disk.backingInfo as { diskSizeBytes?: number; storageContainer?: { extId?: string } } | undefined
+      add(backing?.storageContainer?.extId, filled(backing?.diskSizeBytes ?? 0, ageOf(vm.createTime, now)))
+    }
+  }
+  for (const vm of await store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })) {
+    for (const disk of vm.disks ?? [])
+      add(disk.backingInfo?.storageContainer?.extId, filled(disk.backingInfo?.diskSizeBytes ?? 0))
+  }
+  for (const container of containers) {
+    const filter = equals(pathOf(VolumeDisk, 'storageContainerId'), container.extId)
+    const disks = await store.find(VolumeDisk, { filter })
+    const usage = await ctx.drivers.blockStorage.usageOf(disks.map(({ extId }) => extId))
+    for (const { writtenBytes, uniqueBytes } of usage.values()) add(container.extId, writtenBytes, uniqueBytes)
+  }
+  const imageContainer = containers.find(({ name }) => name === imageContainerName)
+  if (imageContainer !== undefined) {
+    for (const image of await store.find(Image, {
+      filter: equals(pathOf(Image, 'clusterLocationExtIds'), clusterExtId),
+    })) {
+      add(imageContainer.extId, image.sizeBytes ?? 0)
+    }
+  }
+  return written
+}
+
+const ageOf = (time: string | undefined, now: number): number | undefined => {
+  const since = time === undefined ? undefined : parseTime(time)
+  return since === undefined ? undefined : Math.max(0, now - since)
+}
+
+/** Whole bytes of a disk that its user has written; without an age, as much as ever. */
+export function filled(sizeBytes: number, ageMillis = Number.POSITIVE_INFINITY): number {
+  const share = (1 - Math.exp(-ageMillis / (fillingDays * millisPerDay))) * 10_000
+  return Math.floor((Math.floor((sizeBytes * fullPercent) / 100) / 10_000) * Math.round(share))
+}

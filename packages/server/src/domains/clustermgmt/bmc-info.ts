@@ -1,0 +1,133 @@
+/**
+ * How the baseboard management controller (BMC) of a host is reached, and whether that works.
+ * Source: specification 4.5; behaviour clustermgmt.md 1.13.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { BmcInfo, bmcInfoOperations } from '@hyperplane/contract/clustermgmt/bmc-info'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { ApiError, invalid } from '../../core/api-error.ts'
+import type { SecretReader } from '../../core/context.ts'
+import type { ScheduleContext } from '../../core/schedules.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { BmcStatus } from '../../drivers/hardware.ts'
+import { defineTask, implement } from '../context.ts'
+import { requireReachable } from '../reachability.ts'
+
+type Bmc = EntityOf<typeof BmcInfo>
+
+const probeEverySeconds = 5 * 60
+
+interface Update {
+  readonly bmc: Bmc
+}
+
+const warnings: Readonly<Partial<Record<BmcStatus, string>>> = {
+  INVALID: 'The BMC refused the credential. It was stored all the same; send the right one.',
+  UNAVAILABLE: 'The BMC did not answer. Address and credential were stored all the same.',
+}
+
+const updateBmc = defineTask<Update>({
+  name: 'clustermgmt.update-bmc-info',
+  steps: [
+    {
+      name: 'store',
+      progress: 50,
+      record: async (ctx, { bmc }) => {
+        await ctx.store.replace(BmcInfo, bmc)
+      },
+      // Nothing undoes it: the probe that follows cannot fail, it only says what it found.
+    },
+    {
+      name: 'probe the BMC',
+      progress: 100,
+      seconds: [1, 4],
+      run: async (ctx, { bmc }) => probe(ctx, (await ctx.store.get(BmcInfo, bmc.extId)) ?? bmc),
+      record: async (ctx, { bmc }, status: BmcStatus) => {
+        await ctx.store.observe(BmcInfo, bmc.extId, { status })
+        const warning = warnings[status]
+        if (warning !== undefined) ctx.warn(warning)
+      },
+    },
+  ],
+})
+
+export const bmcInfo = implement(
+  bmcInfoOperations,
+  {
+    async updateBmcInfo(ctx, { body, path }) {
+      const stored: Bmc = ctx.target
+      if (body.ipAddress === undefined && body.credential === undefined) {
+        throw invalid('$', 'expected ipAddress, credential or both; found neither')
+      }
+      const address = body.ipAddress
+      if (address !== undefined && address.ipv4 === undefined && address.ipv6 === undefined) {
+        throw invalid('ipAddress', 'expected ipv4 or ipv6, found neither')
+      }
+      // One of the two may be sent alone: what is absent stays as it is, the password too.
+      const credential =
+        body.credential === undefined
+          ? stored.credential
+          : { ...body.credential, password: body.credential.password ?? stored.credential?.password }
+      if (credential !== undefined && credential.password === undefined) {
+        throw invalid('credential/password', 'is required: none is stored for this host')
+      }
+      const cluster = ctx.parents['clusterExtId']
+      requireReachable(ctx, cluster)
+      await requireFreeAddress(ctx, stored, address?.ipv4?.value)
+      const bmc = { ...stored, ipAddress: address ?? stored.ipAddress, credential } as Bmc
+      const host = await ctx.store.get(Host, stored.extId)
+      await ctx.store.touch(BmcInfo, stored.extId)
+      return ctx.startTask(
+        updateBmc,
+        { bmc },
+        {
+          operation: 'Update BMC Info',
+          affected: [{ extId: stored.extId, name: host?.hostName ?? '', rel: 'clustermgmt:config:host' }],
+          clusterExtIds: [path['clusterExtId'] as string],
+        },
+      )
+    },
+  },
+  {
+    tasks: [updateBmc],
+    schedules: [{ name: 'clustermgmt.probe-bmcs', everySeconds: probeEverySeconds, run: probeAll }],
+  },
+)
+
+/** What was found changes no entity tag. */
+async function probeAll(ctx: ScheduleContext<Drivers>): Promise<void> {
+  for (const bmc of await ctx.store.find(BmcInfo)) {
+    const status = await probe(ctx, bmc)
+    if (status === bmc.status) continue
+    await ctx.store.transaction(async (transaction) => {
+      const now = await transaction.row(BmcInfo, bmc.extId)
+      // Changed meanwhile: the update probes by itself.
+      if (now !== undefined && now.entity.status === bmc.status)
+        await transaction.observe(BmcInfo, bmc.extId, { status })
+    })
+  }
+}
+
+async function probe(ctx: { readonly drivers: Drivers; readonly secrets: SecretReader }, bmc: Bmc): Promise<BmcStatus> {
+  const address = bmc.ipAddress?.ipv4?.value ?? bmc.ipAddress?.ipv6?.value
+  const password = ctx.secrets.open('BmcInfo', bmc.extId, 'credential/password', bmc.credential?.password)
+  if (address === undefined) return 'UNAVAILABLE'
+  return ctx.drivers.hardware.probeBmc({
+    hostExtId: bmc.extId,
+    address,
+    username: bmc.credential?.username ?? '',
+    password: password ?? '',
+  })
+}
+
+async function requireFreeAddress(ctx: { readonly store: any }, own: Bmc, address: string | undefined): Promise<void> {
+  if (address === undefined) return
+  const others: Bmc[] = await ctx.store.find(BmcInfo)
+  const other = others.find(({ extId, ipAddress }) => extId !== own.extId && ipAddress?.ipv4?.value === address)
+  if (other === undefined) return
+  throw new ApiError('CLUSTER_ADDRESS_IN_USE', {
+    attributePath: 'ipAddress',
+    address,
+    user: `the BMC of host ${other.extId}`,
+  })
+}

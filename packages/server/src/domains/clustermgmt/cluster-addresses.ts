@@ -1,0 +1,68 @@
+/**
+ * Addresses of clusters, hosts, controller VMs and BMCs: each is used once.
+ * Source: behaviour clustermgmt.md 1.2.
+ */
+import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import type { Reader } from '../../store/store.ts'
+
+const own = ['externalAddress', 'externalDataServiceIp'] as const
+
+/** @throws ApiError 400 for an address without IPv4 or two that are equal, 409 for one that somebody else uses */
+export async function requireFreeAddresses(
+  store: Reader,
+  cluster: EntityOf<typeof Cluster>,
+  given: BodyOf<typeof Cluster>,
+): Promise<void> {
+  const wanted = own.flatMap((name) =>
+    given.network?.[name] === undefined ? [] : [{ name, address: given.network[name].ipv4?.value }],
+  )
+  if (wanted.length === 0) return
+  const next = { ...cluster.network, ...given.network }
+  const faults = wanted
+    .filter(({ address }) => address === undefined)
+    .map(({ name }) => invalid(`network/${name}/ipv4`, 'is required'))
+  const [first, second] = own.map((name) => next[name]?.ipv4?.value)
+  if (first !== undefined && first === second) {
+    faults.push(
+      invalid('network/externalDataServiceIp', `expected another address than externalAddress, found ${first} in both`),
+    )
+  }
+  refuseAll(faults)
+  const users = await usersOfAddresses(store, cluster.extId)
+  refuseAll(
+    wanted.flatMap(({ name, address }) => {
+      const user = users.get(address as string)
+      return user === undefined
+        ? []
+        : [
+            new ApiError('CLUSTER_ADDRESS_IN_USE', {
+              attributePath: `network/${name}`,
+              address: address as string,
+              user,
+            }),
+          ]
+    }),
+  )
+}
+
+/** Who uses which IPv4 address; the cluster's own two are left out. */
+async function usersOfAddresses(store: Reader, clusterExtId: string): Promise<ReadonlyMap<string, string>> {
+  const users = new Map<string, string>()
+  const use = (address: { ipv4?: { value: string } } | undefined, user: string): void => {
+    if (address?.ipv4 !== undefined) users.set(address.ipv4.value, user)
+  }
+  for (const other of await store.find(Cluster)) {
+    if (other.extId === clusterExtId) continue
+    for (const name of own) use(other.network?.[name], `the cluster "${other.name}"`)
+  }
+  for (const host of await store.find(Host)) {
+    use(host.hypervisor?.externalAddress, `the host "${host.hostName}"`)
+    use(host.controllerVm?.externalAddress, `the controller VM of host "${host.hostName}"`)
+  }
+  for (const bmc of await store.find(BmcInfo)) use(bmc.ipAddress, `the BMC of host ${bmc.extId}`)
+  return users
+}

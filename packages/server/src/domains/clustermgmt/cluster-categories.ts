@@ -1,0 +1,67 @@
+/**
+ * Categories of a cluster, in the order in which they were associated. The category's counts follow by themselves: the
+ * store knows who refers to it. Source: specification 4.5; behaviour clustermgmt.md 1.2.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Category } from '@hyperplane/contract/platform/category'
+import { ApiError } from '../../core/api-error.ts'
+import { notFound } from '../../core/standard.ts'
+import { defineTask, type WriteContext } from '../context.ts'
+import { requireReachable } from '../reachability.ts'
+
+interface Association {
+  readonly clusterExtId: string
+  readonly direction: 'attach' | 'detach'
+  readonly categories: readonly string[]
+}
+
+const maximumCategories = 1024
+
+export const updateAssociations = defineTask<Association>({
+  name: 'clustermgmt.update-category-associations',
+  steps: [
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { clusterExtId, direction, categories }) => {
+        const cluster = (await ctx.store.get(Cluster, clusterExtId)) as EntityOf<typeof Cluster>
+        const known = cluster.categories ?? []
+        if (direction === 'detach') {
+          const left = known.filter((extId) => !categories.includes(extId))
+          await ctx.store.update(Cluster, clusterExtId, { categories: left.length === 0 ? undefined : left })
+          return
+        }
+        for (const [index, extId] of categories.entries()) {
+          const isThere = (await ctx.store.get(Category, extId)) !== undefined
+          if (!isThere) throw notFound(Category, 'Category', extId, `categories[${index}]`)
+        }
+        await ctx.store.update(Cluster, clusterExtId, { categories: [...new Set([...known, ...categories])] })
+      },
+    },
+  ],
+})
+
+export async function startAssociation(
+  ctx: WriteContext,
+  cluster: EntityOf<typeof Cluster>,
+  direction: 'attach' | 'detach',
+  categories: readonly string[],
+): Promise<{ extId: string }> {
+  const found = new Set([...(cluster.categories ?? []), ...categories]).size
+  if (direction === 'attach' && found > maximumCategories) {
+    throw new ApiError('LIMIT_EXCEEDED', { limit: 'categories of a cluster', maximum: maximumCategories, found })
+  }
+  requireReachable(ctx, cluster)
+  await ctx.store.touch(Cluster, cluster.extId)
+  return ctx.startTask(
+    updateAssociations,
+    { clusterExtId: cluster.extId, direction, categories },
+    {
+      operation: `UpdateCategoryAssociations_kOperation${direction === 'attach' ? 'Attach' : 'Detach'}`,
+      description: direction === 'attach' ? 'Associate Category' : 'Disassociate Category',
+      affected: [{ extId: cluster.extId, name: cluster.name, rel: 'clustermgmt:config:cluster' }],
+      clusterExtIds: [cluster.extId],
+    },
+  )
+}

@@ -1,0 +1,235 @@
+/**
+ * Cluster profiles: settings that clusters are brought to and then watched for.
+ * Source: specification 2.4, 4.5; behaviour clustermgmt.md 1.10.
+ */
+import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { ClusterProfile, clusterProfileOperations } from '@hyperplane/contract/clustermgmt/cluster-profile'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import type { AffectedEntity } from '../../core/tasks/define-task.ts'
+import { sparselyUpdated } from '../../core/updates.ts'
+import type { Reader } from '../../store/store.ts'
+import { defineTask, implement, type ReadContext } from '../context.ts'
+import { changedSections, complianceMonitor, membersOf, withMembers } from './compliance.ts'
+import { derivedList } from './derived-list.ts'
+import { type Application, applicationSteps, applySection, planOf } from './profile-apply.ts'
+import { namedClusters, requireApplicable } from './profile-members.ts'
+import { keepSecrets, settingsFaults, withSettingDefaults } from './settings-rules.ts'
+
+type Profile = EntityOf<typeof ClusterProfile>
+type ClusterRow = EntityOf<typeof Cluster>
+
+const affectedProfile = ({ extId, name }: { extId: string; name: string }): AffectedEntity => ({
+  extId,
+  name,
+  rel: 'clustermgmt:config:cluster-profile',
+})
+const affectedCluster = ({ extId, name }: ClusterRow): AffectedEntity => ({
+  extId,
+  name,
+  rel: 'clustermgmt:config:cluster',
+})
+
+const createProfile = defineTask<{ readonly extId: string }>({
+  name: 'clustermgmt.create-cluster-profile',
+  steps: [{ name: 'record', progress: 100, record: (ctx, { extId }) => ctx.store.publish(ClusterProfile, extId) }],
+  onUndone: (ctx, { extId }) => ctx.store.remove(ClusterProfile, extId),
+})
+
+const deleteProfile = defineTask<{ readonly extId: string; readonly name: string }>({
+  name: 'clustermgmt.delete-cluster-profile',
+  steps: [
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { extId, name }) => {
+        // A cluster may have joined while this waited.
+        await requireUnused(ctx.store, extId, name)
+        await ctx.store.remove(ClusterProfile, extId)
+      },
+    },
+  ],
+})
+
+const applyProfile = defineTask<Application>({
+  name: 'clustermgmt.apply-cluster-profile',
+  steps: applicationSteps,
+  plan: async (ctx, input) => planOf(ctx, (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile, input),
+})
+
+const updateProfile = defineTask<Application & { readonly profile: Profile }>({
+  name: 'clustermgmt.update-cluster-profile',
+  steps: [
+    {
+      name: 'store',
+      progress: 5,
+      record: async (ctx, { profile }) => {
+        await ctx.store.replace(ClusterProfile, profile)
+      },
+      // No unrecord: what is desired is the user's to say, also when a cluster does not follow.
+    },
+    ...applicationSteps,
+  ],
+  plan: (ctx, input) => planOf(ctx, input.profile, input),
+})
+
+const leaveProfile = defineTask<Application>({
+  name: 'clustermgmt.disassociate-cluster-profile',
+  steps: [
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { profileExtId, clusterExtIds }) => {
+        for (const extId of clusterExtIds) {
+          const cluster = await ctx.store.get(Cluster, extId)
+          if (cluster?.clusterProfileExtId !== profileExtId) continue
+          // Its settings stay as they are.
+          await ctx.store.update(Cluster, extId, { clusterProfileExtId: undefined, compliance: undefined })
+        }
+      },
+    },
+  ],
+})
+
+export const clusterProfile = implement(
+  clusterProfileOperations,
+  {
+    listClusterProfiles: (ctx, request) =>
+      derivedList(ctx, request, ClusterProfile, (profiles) => present(ctx, profiles)),
+
+    async createClusterProfile(ctx, { body }) {
+      const given = withSettingDefaults(body)
+      refuseAll(settingsFaults(given as never))
+      const now = ctx.clock.iso()
+      const by = ctx.caller.extId
+      const extId = ctx.ids.uuid()
+      const profile = {
+        ...given,
+        extId,
+        tenantId: ctx.tenantId,
+        createTime: now,
+        lastUpdateTime: now,
+        createdBy: by,
+        lastUpdatedBy: by,
+      }
+      await ctx.store.insert(ClusterProfile, profile as Profile, { pending: true })
+      return ctx.startTask(
+        createProfile,
+        { extId },
+        {
+          operation: 'createClusterProfile',
+          description: 'Create Cluster Profile',
+          affected: [affectedProfile(profile)],
+        },
+      )
+    },
+
+    async updateClusterProfileById(ctx, { body }) {
+      const stored: Profile = ctx.target
+      const given = withSettingDefaults(keepSecrets(body as never, stored as never)) as BodyOf<typeof ClusterProfile>
+      const next = {
+        ...sparselyUpdated(stored, given),
+        lastUpdateTime: ctx.clock.iso(),
+        lastUpdatedBy: ctx.caller.extId,
+      }
+      refuseAll(settingsFaults(given as never))
+      if (next.name !== stored.name) await requireFreeName(ctx.store, next)
+      const members = await membersOf(ctx.store, stored.extId)
+      await ctx.store.touch(ClusterProfile, stored.extId)
+      for (const { extId } of members) await ctx.store.touch(Cluster, extId)
+      const input = {
+        profile: next,
+        profileExtId: stored.extId,
+        clusterExtIds: members.map(({ extId }) => extId),
+        sections: changedSections(ctx.secrets, stored, next),
+      }
+      return ctx.startTask(updateProfile, input, {
+        operation: 'updateClusterProfile',
+        description: 'Update Cluster Profile',
+        affected: [affectedProfile(next), ...members.map(affectedCluster)],
+        clusterExtIds: input.clusterExtIds,
+      })
+    },
+
+    async deleteClusterProfileById(ctx) {
+      const { extId, name }: Profile = ctx.target
+      await requireUnused(ctx.store, extId, name)
+      return ctx.startTask(
+        deleteProfile,
+        { extId, name },
+        {
+          operation: 'deleteClusterProfile',
+          description: 'Delete Cluster Profile',
+          affected: [affectedProfile({ extId, name })],
+        },
+      )
+    },
+
+    async applyClusterProfile(ctx, { body }) {
+      const profile: Profile = ctx.target
+      const clusters = await namedClusters(ctx.store, body.clusters)
+      await requireApplicable(ctx, profile.extId, clusters)
+      await ctx.store.touch(ClusterProfile, profile.extId)
+      for (const { extId } of clusters) await ctx.store.touch(Cluster, extId)
+      const clusterExtIds = clusters.map(({ extId }) => extId)
+      return ctx.startTask(
+        applyProfile,
+        { profileExtId: profile.extId, clusterExtIds },
+        {
+          operation: 'applyClusterProfile',
+          description: 'Apply Cluster Profile',
+          affected: [affectedProfile(profile), ...clusters.map(affectedCluster)],
+          clusterExtIds,
+        },
+      )
+    },
+
+    async disassociateClusterFromClusterProfile(ctx, { body }) {
+      const profile: Profile = ctx.target
+      const clusters = await namedClusters(ctx.store, body.clusters)
+      refuseAll(
+        clusters
+          .filter(({ clusterProfileExtId }) => clusterProfileExtId !== profile.extId)
+          .map(({ name }) => invalid('clusters', `expected clusters that follow this profile; "${name}" does not`)),
+      )
+      await ctx.store.touch(ClusterProfile, profile.extId)
+      for (const { extId } of clusters) await ctx.store.touch(Cluster, extId)
+      const clusterExtIds = clusters.map(({ extId }) => extId)
+      return ctx.startTask(
+        leaveProfile,
+        { profileExtId: profile.extId, clusterExtIds },
+        {
+          operation: 'disassociateClusterFromClusterProfile',
+          description: 'Disassociate Cluster Profile Cluster',
+          affected: [affectedProfile(profile), ...clusters.map(affectedCluster)],
+          clusterExtIds,
+        },
+      )
+    },
+  },
+  {
+    tasks: [applyProfile, applySection, createProfile, deleteProfile, leaveProfile, updateProfile],
+    present: [[ClusterProfile, present]],
+    schedules: [complianceMonitor],
+  },
+)
+
+async function present(ctx: ReadContext, profiles: readonly any[]): Promise<readonly any[]> {
+  return Promise.all(
+    profiles.map((profile) => (profile.extId === undefined ? profile : withMembers(ctx.store, profile))),
+  )
+}
+
+async function requireUnused(store: Reader, extId: string, name: string): Promise<void> {
+  const members = await membersOf(store, extId)
+  if (members.length === 0) return
+  const users = members.map((cluster) => `"${cluster.name}"`).join(', ')
+  throw new ApiError('CLUSTER_PROFILE_IN_USE', { name, users }, { extra: { clusterCount: members.length } })
+}
+
+async function requireFreeName(store: Reader, profile: Profile): Promise<void> {
+  const others = await store.find(ClusterProfile)
+  if (others.some(({ extId, name }) => extId !== profile.extId && name.toLowerCase() === profile.name.toLowerCase())) {
+    throw new ApiError('CLUSTER_PROFILE_NAME_EXISTS', { fields: 'name' })
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * What the configuration of a cluster may be, given its hosts.
+ * Source: behaviour clustermgmt.md 1.2.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import type { Host } from '@hyperplane/contract/clustermgmt/host'
+import { type ApiError, invalid } from '../../core/api-error.ts'
+
+type Config = NonNullable<EntityOf<typeof Cluster>['config']>
+type Hosts = readonly EntityOf<typeof Host>[]
+
+/** Host or drive failures that a cluster is made to survive, by the word for it. */
+const toleranceOf: Readonly<Record<string, number>> = {
+  CFT_0N_AND_0D: 0,
+  CFT_1N_OR_1D: 1,
+  CFT_1N_OR_1D_STRICT: 1,
+  CFT_1N_AND_1D: 2,
+  CFT_2N_OR_2D: 2,
+  CFT_2N_OR_2D_STRICT: 2,
+}
+
+/** The word for so many failures. */
+export const toleranceWord = (failures: number) =>
+  (['CFT_0N_AND_0D', 'CFT_1N_OR_1D', 'CFT_2N_OR_2D'] as const)[Math.min(failures, 2)] as 'CFT_1N_OR_1D'
+
+/** Copies that the wanted tolerance asks for. */
+export const copiesFor = (tolerance: string): number => (toleranceOf[tolerance] ?? 1) + 1
+
+/** Faults of a new `config`: `given` is what the body says, `next` what it makes of the stored one. */
+export function configFaults(given: Config, next: Config, hosts: Hosts): ApiError[] {
+  const faults: ApiError[] = []
+  const fault = (path: string, text: string): void => void faults.push(invalid(`config/${path}`, text))
+  const copies = next.redundancyFactor ?? 2
+  const state = given.faultToleranceState
+  const functions = next.clusterFunction ?? []
+
+  if (state?.desiredClusterFaultTolerance !== undefined && given.redundancyFactor !== undefined) {
+    const wanted = copiesFor(state.desiredClusterFaultTolerance)
+    if (wanted !== given.redundancyFactor) {
+      fault(
+        'faultToleranceState/desiredClusterFaultTolerance',
+        `expected to agree with redundancyFactor ${given.redundancyFactor}, found one that needs ${wanted}`,
+      )
+    }
+  }
+  if (given.redundancyFactor !== undefined || state !== undefined) {
+    const level = next.faultToleranceState?.domainAwarenessLevel ?? 'NODE'
+    const problem = tooFewDomains(copies, level, functions, hosts)
+    if (problem !== undefined) fault('redundancyFactor', problem)
+  }
+  if (given.operationMode === 'SWITCH_TO_TWO_NODE' && !functions.includes('TWO_NODE')) {
+    fault('operationMode', 'expected SWITCH_TO_TWO_NODE on clusters of two nodes only')
+  }
+  const names = new Set<string>()
+  given.authorizedPublicKeyList?.forEach(({ name, key }, index) => {
+    if (names.has(name))
+      fault(`authorizedPublicKeyList[${index}]/name`, `expected a name that is not in the list yet, found "${name}"`)
+    names.add(name)
+    if (!isOpenSshKey(key)) {
+      fault(`authorizedPublicKeyList[${index}]/key`, 'expected an OpenSSH public key, "<type> <base64> [comment]"')
+    }
+  })
+  return faults
+}
+
+/** Why so many copies do not fit the hosts; undefined when they do. */
+function tooFewDomains(copies: number, level: string, functions: readonly string[], hosts: Hosts): string | undefined {
+  if (copies === 1) return undefined
+  const needed = copies === 2 ? 3 : 5
+  if (level === 'BLOCK' || level === 'RACK') {
+    // Racks are not modelled apart: each block stands for one.
+    const found = new Set(hosts.map((host) => host.blockSerial)).size
+    return found >= needed
+      ? undefined
+      : `${copies} copies with ${level} awareness need ${needed} ${level.toLowerCase()}s; the cluster has ${found}`
+  }
+  if (copies === 2 && hosts.length === 2 && functions.includes('TWO_NODE')) return undefined
+  if (copies === 2 && hosts.length === 1 && level === 'DISK') {
+    const drives = (hosts[0]?.disk ?? []).filter(({ storageTier }) => storageTier !== 'HDD').length
+    return drives >= 2 ? undefined : `2 copies on one host need 2 SSDs; it has ${drives}`
+  }
+  return hosts.length >= needed ? undefined : `${copies} copies need ${needed} hosts; the cluster has ${hosts.length}`
+}
+
+/** `ssh-ed25519 AAAA… comment`: the encoded part names the same type. */
+export function isOpenSshKey(text: string): boolean {
+  const [type, encoded] = text.trim().split(/\s+/)
+  if (type === undefined || encoded === undefined || !/^[a-z0-9@.-]+$/.test(type)) return false
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return false
+  const bytes = Buffer.from(encoded, 'base64')
+  if (bytes.length < 4) return false
+  const length = bytes.readUInt32BE(0)
+  return (
+    length === type.length && bytes.subarray(4, 4 + length).toString('latin1') === type && bytes.length > 4 + length
+  )
+}

@@ -1,0 +1,129 @@
+/**
+ * Changing a cluster: what is told to it, what is recorded, and what goes on in the background.
+ * Source: behaviour clustermgmt.md 1.1 (task shape), 1.2.
+ */
+import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import type { SecretReader } from '../../core/context.ts'
+import { sparselyUpdated } from '../../core/updates.ts'
+import type { ClusterSettings, SettingsChange } from '../../drivers/hardware.ts'
+import type { Transaction } from '../../store/store.ts'
+import { defineTask } from '../context.ts'
+import { checkCluster } from '../reachability.ts'
+import { recordCompliance } from './compliance.ts'
+import { openSecrets } from './settings-sections.ts'
+
+type Body = BodyOf<typeof Cluster>
+
+interface Update {
+  readonly clusterExtId: string
+  readonly body: Body
+  readonly change: SettingsChange
+}
+
+interface Copying {
+  readonly clusterExtId: string
+}
+
+/** Makes or frees copies until every extent has as many as the cluster asks for. */
+export const copyData = defineTask<Copying>({
+  name: 'clustermgmt.copy-data',
+  steps: [
+    {
+      name: 'copy data',
+      progress: 100,
+      seconds: [600, 1800],
+      record: async (ctx, { clusterExtId }) => {
+        const cluster = await ctx.store.get(Cluster, clusterExtId)
+        if (cluster === undefined) return
+        await ctx.store.observe(Cluster, clusterExtId, {
+          achievedRedundancyFactor: cluster.config?.redundancyFactor ?? 2,
+        })
+      },
+    },
+  ],
+})
+
+export const updateCluster = defineTask<Update>({
+  name: 'clustermgmt.update-cluster',
+  steps: [
+    checkCluster(({ clusterExtId }) => clusterExtId),
+    {
+      name: 'apply to the cluster',
+      progress: 90,
+      seconds: [1, 3],
+      run: (ctx, { clusterExtId, change }) => ctx.drivers.hardware.writeSettings(clusterExtId, change, ctx.callKey),
+      undo: (ctx, { clusterExtId }) => ctx.drivers.hardware.takeBackSettings(clusterExtId, ctx.callKey),
+    },
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { clusterExtId, body }) => {
+        const stored = (await ctx.store.get(Cluster, clusterExtId)) as EntityOf<typeof Cluster>
+        const next = sparselyUpdated(stored, body, ['config', 'network'])
+        const copies = next.config?.redundancyFactor
+        const isCopying = copies !== (stored.config?.redundancyFactor ?? copies)
+        await ctx.store.replace(Cluster, {
+          ...next,
+          ...(isCopying
+            ? { achievedRedundancyFactor: stored.achievedRedundancyFactor ?? stored.config?.redundancyFactor }
+            : {}),
+        } as typeof next)
+        if (next.name !== stored.name) await renameEverywhere(ctx.store, clusterExtId, next.name)
+        // Drift shows at once for changes that come through here.
+        await recordCompliance(ctx, clusterExtId, ctx.outputs['apply to the cluster'] as ClusterSettings)
+        if (!isCopying) return
+        await ctx.startTask(
+          copyData,
+          { clusterExtId },
+          {
+            operation: 'Update Cluster Redundancy',
+            affected: [{ extId: clusterExtId, name: next.name, rel: 'clustermgmt:config:cluster' }],
+            clusterExtIds: [clusterExtId],
+            // It outlives this task, and other changes of the cluster need not wait for it.
+            locks: [],
+            parent: ctx.taskExtId,
+            appName: 'clustermgmt',
+            background: true,
+          },
+        )
+      },
+    },
+  ],
+})
+
+/** What the cluster is told, secrets plain. A list given empty is unset. */
+export function changeOf(secrets: SecretReader, clusterExtId: string, body: Body): SettingsChange {
+  const opened = openSecrets(secrets, 'Cluster', clusterExtId, body)
+  const { nameServerIpList, ntpServerIpList, ntpServerConfigList, smtpServer, nfsSubnetWhitelist, ...network } =
+    opened.network ?? {}
+  const { pulseStatus, ...config } = opened.config ?? {}
+  const orNull = <T>(list: readonly T[]): readonly T[] | null => (list.length === 0 ? null : list)
+  return {
+    ...(ntpServerIpList === undefined && ntpServerConfigList === undefined
+      ? {}
+      : {
+          NTP_SERVER_CONFIG: {
+            ...(ntpServerIpList && { ntpServerIpList }),
+            ...(ntpServerConfigList && { ntpServerConfigList }),
+          },
+        }),
+    ...(nameServerIpList && { NAME_SERVER_CONFIG: orNull(nameServerIpList) }),
+    ...(smtpServer && { SMTP_SERVER_CONFIG: smtpServer }),
+    ...(nfsSubnetWhitelist && { NFS_SUBNET_WHITELIST_CONFIG: orNull(nfsSubnetWhitelist) }),
+    ...(pulseStatus && { PULSE_CONFIG: pulseStatus }),
+    general: { ...(opened.name === undefined ? {} : { name: opened.name }), ...network, ...config },
+  }
+}
+
+/** Rows that repeat the cluster's name follow a new one. */
+async function renameEverywhere(store: Transaction, clusterExtId: string, name: string): Promise<void> {
+  for (const container of await store.findWhere(StorageContainer, { clusterExtId })) {
+    await store.observe(StorageContainer, container.extId, { clusterName: name })
+  }
+  for (const host of await store.findWhere(Host, { 'cluster/uuid': clusterExtId })) {
+    await store.observe(Host, host.extId, { cluster: { ...host.cluster, name } })
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * What a cluster shows beside its own settings: hosts, VMs, availability, fault tolerance.
+ * Source: behaviour clustermgmt.md 1.2, 3.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { pathOf } from '../../core/standard.ts'
+import { equals } from '../../odata/index.ts'
+import { currentFaultTolerance, faultTolerantCapacity, hostCapacity, hostsOf, reservedBytes } from '../capacity.ts'
+import type { ReadContext } from '../context.ts'
+import { isManager } from '../storage-containers.ts'
+import { toleranceWord } from './cluster-rules.ts'
+
+type ClusterRow = EntityOf<typeof Cluster>
+
+/** Share of the pool, of a hundred, that nobody reserved and from which backups have room. */
+const roomForBackupsPercent = 10
+
+export async function withState(
+  ctx: ReadContext,
+  clusters: readonly any[],
+  wanted: { readonly expand: ReadonlySet<string> } = { expand: new Set() },
+): Promise<readonly any[]> {
+  const managers = await ctx.store.find(DomainManager)
+  const hosting = new Set(managers.map(({ hostingClusterExtId }) => hostingClusterExtId))
+  const shown: any[] = []
+  for (const cluster of clusters as ClusterRow[]) {
+    // A row of `$apply` is no cluster.
+    if (cluster.extId === undefined) return clusters
+    const config = { ...cluster.config, isAvailable: ctx.drivers.hardware.isReachable(cluster.extId) }
+    if (isManager(cluster)) shown.push({ ...cluster, config, backupEligibilityScore: 0 })
+    else
+      shown.push(await withHosts(ctx, { ...cluster, config } as ClusterRow, hosting.has(cluster.extId), wanted.expand))
+  }
+  return shown
+}
+
+async function withHosts(
+  ctx: ReadContext,
+  cluster: ClusterRow,
+  hostsManager: boolean,
+  expand: ReadonlySet<string>,
+): Promise<any> {
+  const hosts = await hostsOf(ctx.store, cluster.extId)
+  const capacity = hosts.reduce((sum, host) => sum + hostCapacity(host), 0)
+  const unreserved = capacity - (await reservedBytes(ctx.store, cluster.extId))
+  const desired = (cluster.config?.redundancyFactor ?? 2) - 1
+  const current = Math.min(desired, await currentFaultTolerance(ctx, cluster, hosts))
+  const hasRoom = unreserved * 100 >= capacity * roomForBackupsPercent
+  const conditions = [hasRoom, hosts.length >= 3, current >= 1, !hostsManager]
+  return {
+    ...cluster,
+    config: {
+      ...cluster.config,
+      faultToleranceState: {
+        domainAwarenessLevel: 'NODE',
+        desiredClusterFaultTolerance: toleranceWord(desired),
+        ...cluster.config?.faultToleranceState,
+        desiredMaxFaultTolerance: desired,
+        currentMaxFaultTolerance: current,
+        currentClusterFaultTolerance: toleranceWord(current),
+        redundancyStatus: { isCassandraPreparationDone: true, isZookeeperPreparationDone: true },
+      },
+    },
+    nodes: {
+      numberOfNodes: hosts.length,
+      nodeList: hosts.map((host) => ({
+        nodeUuid: host.extId,
+        controllerVmIp: host.controllerVm?.externalAddress,
+        hostIp: host.hypervisor?.externalAddress,
+      })),
+    },
+    vmCount: await ctx.store.count(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), cluster.extId) }),
+    backupEligibilityScore: 1 + conditions.filter((met) => met).length,
+    ...(expand.has('storageSummary')
+      ? { storageSummaryProjection: { clusterFaultTolerantCapacityInBytes: faultTolerantCapacity(cluster, hosts) } }
+      : {}),
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * Clusters: their settings and categories.
+ * Source: specification 4.5; behaviour clustermgmt.md 1.1, 1.2.
+ */
+import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import { Cluster, clusterOperations } from '@hyperplane/contract/clustermgmt/cluster'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { sparselyUpdated } from '../../core/updates.ts'
+import type { Transaction } from '../../store/store.ts'
+import { hostsOf } from '../capacity.ts'
+import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { requireReachable } from '../reachability.ts'
+import { isManager } from '../storage-containers.ts'
+import { requireFreeAddresses } from './cluster-addresses.ts'
+import { startAssociation, updateAssociations } from './cluster-categories.ts'
+import { configFaults, copiesFor } from './cluster-rules.ts'
+import { changeOf, copyData, updateCluster } from './cluster-update.ts'
+import { withState } from './cluster-view.ts'
+import { derivedList } from './derived-list.ts'
+import { keepSecrets, settingsFaults, withSettingDefaults } from './settings-rules.ts'
+
+type ClusterRow = EntityOf<typeof Cluster>
+type Body = BodyOf<typeof Cluster>
+
+export const cluster = implement(
+  clusterOperations,
+  {
+    listClusters: (ctx, request) => derivedList(ctx, request, Cluster, (clusters) => withState(ctx, clusters)),
+
+    async updateClusterById(ctx, { body }) {
+      const stored: ClusterRow = ctx.target
+      const given = withKeptSecrets(body, stored)
+      const next = sparselyUpdated(stored, given, ['config', 'network'])
+      const hosts = await hostsOf(ctx.store, stored.extId)
+      refuseAll([
+        ...createOnlyFaults(given, stored),
+        ...(isManager(stored) ? managerFaults(given, stored) : []),
+        ...settingsFaults(given.network ?? {}, 'network/'),
+        ...(given.config === undefined || isManager(stored)
+          ? []
+          : configFaults(given.config, next.config ?? {}, hosts)),
+      ])
+      await requireFreeAddresses(ctx.store, stored, given)
+      if (given.name !== undefined) await requireFreeName(ctx.store, stored, given.name)
+      await requireContainersFit(ctx, stored, next)
+      requireReachable(ctx, stored)
+      // The version rises now, so that a second writer with the same tag learns at once.
+      await ctx.store.touch(Cluster, stored.extId)
+      const input = { clusterExtId: stored.extId, body: given, change: changeOf(ctx.secrets, stored.extId, given) }
+      return ctx.startTask(updateCluster, input, {
+        operation: 'Update Cluster',
+        affected: [{ extId: stored.extId, name: given.name ?? stored.name, rel: 'clustermgmt:config:cluster' }],
+        clusterExtIds: [stored.extId],
+      })
+    },
+
+    associateCategoriesToCluster: (ctx, { body }) => startAssociation(ctx, ctx.target, 'attach', body.categories),
+
+    disassociateCategoriesFromCluster: (ctx, { body }) => startAssociation(ctx, ctx.target, 'detach', body.categories),
+  },
+  {
+    tasks: [copyData, updateAssociations, updateCluster],
+    present: [[Cluster, (ctx: ReadContext, clusters, wanted) => withState(ctx, clusters, wanted)]],
+  },
+)
+
+/** The body with the secrets that it leaves out and the values that the rules fill in. */
+function withKeptSecrets(body: Body, stored: ClusterRow): Body {
+  const config = body.config === undefined ? undefined : { ...body.config }
+  const tolerance = config?.faultToleranceState?.desiredClusterFaultTolerance
+  if (config !== undefined && tolerance !== undefined) config.redundancyFactor ??= copiesFor(tolerance)
+  // The word for the tolerance follows a new number of copies.
+  else if (config?.redundancyFactor !== undefined) {
+    const { desiredClusterFaultTolerance: _, ...state } = {
+      ...stored.config?.faultToleranceState,
+      ...config.faultToleranceState,
+    }
+    config.faultToleranceState = state
+  }
+  return {
+    ...body,
+    ...(config === undefined ? {} : { config }),
+    ...(body.network === undefined
+      ? {}
+      : {
+          network: withSettingDefaults(keepSecrets(body.network as never, stored.network as never)) as Body['network'],
+        }),
+  }
+}
+
+function createOnlyFaults(given: Body, stored: ClusterRow): ApiError[] {
+  const faults: ApiError[] = []
+  if (given.containerName !== undefined) faults.push(invalid('containerName', 'is for the creation of a cluster only'))
+  if (given.network?.backplane !== undefined && stored.network?.backplane === undefined) {
+    faults.push(invalid('network/backplane', 'is for the creation of a cluster only'))
+  }
+  return faults
+}
+
+/** Of the manager's own entity only name and network can be changed. */
+function managerFaults(given: Body, stored: ClusterRow): ApiError[] {
+  const changed = Object.entries(given.config ?? {}).filter(
+    ([name, value]) =>
+      JSON.stringify(value) !== JSON.stringify((stored.config as Record<string, unknown> | undefined)?.[name]),
+  )
+  return changed.length === 0
+    ? []
+    : [new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: stored.name, action: `changing config/${changed[0]?.[0]}` })]
+}
+
+async function requireFreeName(store: Transaction, stored: ClusterRow, name: string): Promise<void> {
+  const others = await store.find(Cluster)
+  if (others.some((other) => other.extId !== stored.extId && other.name.toLowerCase() === name.toLowerCase())) {
+    throw new ApiError('CLUSTER_NAME_EXISTS', { fields: 'name' })
+  }
+}
+
+/** No container may keep more copies than its cluster. */
+async function requireContainersFit(ctx: WriteContext, stored: ClusterRow, next: ClusterRow): Promise<void> {
+  const copies = next.config?.redundancyFactor ?? 2
+  if (copies >= (stored.config?.redundancyFactor ?? 2)) return
+  const containers = await ctx.store.findWhere(StorageContainer, { clusterExtId: stored.extId })
+  const above = containers.filter(({ replicationFactor }) => (replicationFactor ?? 2) > copies)
+  if (above.length === 0) return
+  const names = above.map(({ name }) => `"${name}"`).join(', ')
+  throw new ApiError('CONFLICT', {
+    fault: `The storage containers ${names} keep more than ${copies} copies. Lower those first.`,
+  })
+}

@@ -1,0 +1,145 @@
+/**
+ * How clusters stand to their profile. The state lives with the cluster, one profile at most; the profile's members and
+ * counts are derived from it. Drift is reported, never corrected.
+ * Source: behaviour clustermgmt.md 1.10.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
+import type { Clock } from '../../core/clock.ts'
+import type { SecretReader } from '../../core/context.ts'
+import type { ScheduleContext } from '../../core/schedules.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { type ClusterSettings, type SettingsSection, withDigests } from '../../drivers/hardware.ts'
+import type { Reader, Transaction } from '../../store/store.ts'
+import { differingSections, inClusterRow, openSecrets, sectionsOf } from './settings-sections.ts'
+
+type Profile = EntityOf<typeof ClusterProfile>
+type ClusterRow = EntityOf<typeof Cluster>
+
+const monitorEverySeconds = 30 * 60
+
+/** What a profile prescribes, secrets plain: for the cluster, and for comparing. */
+export const prescribed = (secrets: SecretReader, profile: Profile): ClusterSettings =>
+  sectionsOf(openSecrets(secrets, 'ClusterProfile', profile.extId, profile) as never)
+
+/** Sections that a new text of a profile changes. */
+export function changedSections(secrets: SecretReader, stored: Profile, next: Profile): SettingsSection[] {
+  return differingSections(
+    stored.extId,
+    prescribed(secrets, next),
+    withDigests(stored.extId, prescribed(secrets, stored)),
+  )
+}
+
+/** Sections in which a cluster departs from its profile; what may be overridden is no drift. */
+export function driftsOf(
+  secrets: SecretReader,
+  profile: Profile,
+  clusterExtId: string,
+  actual: ClusterSettings,
+): SettingsSection[] {
+  const allowed = new Set(profile.allowedOverrides)
+  return differingSections(clusterExtId, prescribed(secrets, profile), actual).filter(
+    (section) => !allowed.has(section),
+  )
+}
+
+interface Recording {
+  readonly store: Transaction
+  readonly secrets: SecretReader
+  readonly clock: Clock
+}
+
+/** Compares the settings that were just read with the cluster's profile. Changes no entity tag. */
+export async function recordCompliance(ctx: Recording, clusterExtId: string, actual: ClusterSettings): Promise<void> {
+  const cluster = await ctx.store.get(Cluster, clusterExtId)
+  const profileExtId = cluster?.clusterProfileExtId
+  const profile = profileExtId === undefined ? undefined : await ctx.store.get(ClusterProfile, profileExtId)
+  if (profile === undefined) return
+  const configDrifts = driftsOf(ctx.secrets, profile, clusterExtId, actual)
+  await ctx.store.observe(Cluster, clusterExtId, {
+    compliance: { isCompliant: configDrifts.length === 0, lastSyncedTime: ctx.clock.iso(), configDrifts },
+  })
+}
+
+/** Members of a profile, in the order in which the clusters were made. */
+export async function membersOf(store: Reader, profileExtId: string): Promise<ClusterRow[]> {
+  return store.findWhere(Cluster, { clusterProfileExtId: profileExtId })
+}
+
+/** Fields of a profile that follow from its members. */
+export async function withMembers(store: Reader, profile: Profile): Promise<Profile> {
+  const clusters = (await membersOf(store, profile.extId)).map(({ extId, compliance }) => ({
+    extId,
+    isCompliant: compliance?.isCompliant,
+    lastSyncedTime: compliance?.lastSyncedTime,
+    ...(compliance?.isCompliant === false ? { configDrifts: compliance.configDrifts } : {}),
+  }))
+  return {
+    ...profile,
+    clusterCount: clusters.length,
+    driftedClusterCount: clusters.filter(({ isCompliant }) => isCompliant === false).length,
+    ...(clusters.length === 0 ? {} : { clusters }),
+  }
+}
+
+/** Finds what was changed behind the interface. A cluster that does not answer keeps what was known. */
+export const complianceMonitor = {
+  name: 'clustermgmt.monitor-settings',
+  everySeconds: monitorEverySeconds,
+  async run(ctx: ScheduleContext<Drivers>): Promise<void> {
+    for (const { extId } of await ctx.store.find(Cluster)) {
+      if (!ctx.drivers.hardware.isReachable(extId)) continue
+      const actual = await ctx.drivers.hardware.readSettings(extId)
+      await ctx.store.transaction(async (transaction) => {
+        // A task that changes the cluster now records what it finds itself.
+        if (ctx.runner.queueLength(extId) > 0) return
+        await followSettings(transaction, extId, actual)
+        await recordCompliance({ ...ctx, store: transaction }, extId, actual)
+      })
+    }
+  },
+}
+
+/** Fields of a cluster's network that the cluster itself has the say of. */
+const followedFields = [
+  'nameServerIpList',
+  'nfsSubnetWhitelist',
+  'ntpServerConfigList',
+  'ntpServerIpList',
+  'smtpServer',
+]
+
+/** The row shows what the cluster has. */
+async function followSettings(store: Transaction, clusterExtId: string, actual: ClusterSettings): Promise<void> {
+  const cluster = await store.get(Cluster, clusterExtId)
+  if (cluster === undefined) return
+  const found = inClusterRow(actual)
+  const network: Record<string, any> = { ...cluster.network }
+  for (const name of followedFields) {
+    if (found.network[name] === undefined) delete network[name]
+    else network[name] = withKnownSecrets(found.network[name], network[name])
+  }
+  const config = { ...cluster.config, ...found.config }
+  if (JSON.stringify([network, config]) === JSON.stringify([cluster.network ?? {}, cluster.config ?? {}])) return
+  await store.observe(Cluster, clusterExtId, { network, config } as never)
+}
+
+/** Secrets cannot be read back: what is stored of them stays, for NTP keys by their id. */
+function withKnownSecrets(actual: any, known: any): any {
+  if (Array.isArray(actual)) {
+    const list: readonly any[] = Array.isArray(known) ? known : []
+    const of = (item: any) =>
+      list.find((other) => item?.encryptionKeyId !== undefined && other?.encryptionKeyId === item.encryptionKeyId)
+    return actual.map((item) => withKnownSecrets(item, of(item)))
+  }
+  if (typeof actual !== 'object' || actual === null) return actual
+  const next: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(actual)) {
+    const isSecret = typeof value === 'object' && value !== null && 'digest' in value
+    const kept = isSecret ? known?.[name] : withKnownSecrets(value, known?.[name])
+    if (kept !== undefined) next[name] = kept
+  }
+  return next
+}

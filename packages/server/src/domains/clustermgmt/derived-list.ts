@@ -1,0 +1,32 @@
+/**
+ * Lists of kinds whose filters and orders name values that are derived, not stored: clusters and their profiles. There
+ * are few of them, so the values are worked out for all that the caller may see.
+ */
+import type { EntityOf, Resource } from '@hyperplane/contract'
+import type { RequestInput } from '../../core/context.ts'
+import type { ListResult } from '../../core/handlers.ts'
+import { listOf } from '../../core/standard.ts'
+import { evaluateFilter, groupDocuments } from '../../odata/index.ts'
+import type { ReadContext } from '../context.ts'
+
+export async function derivedList<R extends Resource<any, any>>(
+  ctx: ReadContext,
+  request: Pick<RequestInput, 'query'>,
+  kind: R,
+  derive: (entities: readonly EntityOf<R>[]) => Promise<readonly EntityOf<R>[]>,
+): Promise<ListResult<any>> {
+  const scope = await ctx.scopeOf(kind.kind)
+  if (scope === 'none') return { entities: [], total: 0 }
+  const { filter, orderby, groupby, page, limit } = request.query
+  if (filter === undefined && orderby === undefined && groupby === undefined) {
+    // Derived when presented, for this page alone.
+    return ctx.store.page(kind, { ...(scope === undefined ? {} : { scope }), offset: page * limit, limit })
+  }
+  const all = await derive(await ctx.store.find(kind, scope === undefined ? {} : { scope }))
+  if (groupby === undefined) return listOf(all, request)
+  const groups = groupDocuments(
+    groupby,
+    filter === undefined ? all : all.filter((item) => evaluateFilter(filter, item) === true),
+  )
+  return { entities: groups.slice(page * limit, (page + 1) * limit), total: groups.length }
+}

@@ -1,0 +1,27 @@
+/** Hosts: read-only here. Source: behaviour clustermgmt.md 1.4. */
+import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
+import { Host, hostOperations } from '@hyperplane/contract/clustermgmt/host'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { pathOf } from '../../core/standard.ts'
+import { and, equals } from '../../odata/index.ts'
+import { implement, type ReadContext } from '../context.ts'
+
+export const host = implement(hostOperations, {}, { present: [[Host, withLoad]] })
+
+/** Adds what other kinds hold: the VMs that run there, and how its BMC is reached. */
+async function withLoad(ctx: ReadContext, hosts: readonly any[]): Promise<readonly any[]> {
+  const shown: any[] = []
+  for (const host of hosts) {
+    // A grouped or selected row is no host.
+    if (host.extId === undefined) return hosts
+    const bmc = await ctx.store.get(BmcInfo, host.extId)
+    const running = and(equals(pathOf(Vm, 'host/extId'), host.extId), equals(pathOf(Vm, 'powerState'), 'ON'))
+    const ipmi = bmc === undefined ? undefined : { ip: bmc.ipAddress, username: bmc.credential?.username }
+    shown.push({
+      ...host,
+      hypervisor: { ...host.hypervisor, numberOfVms: await ctx.store.count(Vm, { filter: running }) },
+      ...(ipmi === undefined ? {} : { ipmi }),
+    })
+  }
+  return shown
+}

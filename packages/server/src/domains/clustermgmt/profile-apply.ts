@@ -1,0 +1,249 @@
+/**
+ * Bringing clusters to what a profile prescribes: one sub-task for each cluster and section, at the same time. Of one
+ * cluster all sections take effect or none; clusters are independent, so those that were done stay, and the task fails
+ * when any failed.
+ * Source: behaviour clustermgmt.md 1.1 (what stays after a failed task), 1.10.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
+import { ApiError, type AppMessage } from '../../core/api-error.ts'
+import { notFound } from '../../core/standard.ts'
+import { DriverError, type Plan, type Step, type StepContext, type TaskEnd } from '../../core/tasks/define-task.ts'
+import { sparselyUpdated } from '../../core/updates.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { ClusterSettings, SettingsSection } from '../../drivers/hardware.ts'
+import { defineTask } from '../context.ts'
+import { unreachable } from '../reachability.ts'
+import { prescribed, recordCompliance } from './compliance.ts'
+import { takenBy } from './profile-members.ts'
+import { differingSections, inClusterRow, sections } from './settings-sections.ts'
+
+type Profile = EntityOf<typeof ClusterProfile>
+
+/** What both apply and update of a profile ask for. */
+export interface Application {
+  readonly profileExtId: string
+  readonly clusterExtIds: readonly string[]
+  /** Sections to write; absent: all that the profile prescribes. */
+  readonly sections?: readonly SettingsSection[]
+}
+
+interface SectionOfCluster {
+  readonly clusterExtId: string
+  readonly section: SettingsSection
+  readonly value: unknown
+}
+
+const stepOfSection = 'apply section'
+
+/** One section on one cluster. */
+export const applySection = defineTask<SectionOfCluster>({
+  name: 'clustermgmt.apply-profile-section',
+  steps: [
+    {
+      name: stepOfSection,
+      progress: 100,
+      seconds: [1, 3],
+      run: async (ctx, { clusterExtId, section, value }) => {
+        await ctx.drivers.hardware.writeSettings(clusterExtId, { [section]: value }, ctx.callKey)
+      },
+      undo: (ctx, { clusterExtId }) => ctx.drivers.hardware.takeBackSettings(clusterExtId, ctx.callKey),
+    },
+  ],
+})
+
+interface Started {
+  readonly clusterExtId: string
+  readonly tasks: readonly string[]
+}
+interface Result {
+  readonly clusterExtId: string
+  /** Settings afterwards; absent where it failed. */
+  readonly settings?: ClusterSettings
+  readonly messages: readonly AppMessage[]
+}
+
+/** The steps that apply and update share, after what each does first. */
+export const applicationSteps: readonly Step<Drivers, Application>[] = [
+  {
+    name: 'start sections',
+    progress: 10,
+    record: async (ctx, input) => {
+      const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile
+      const wanted = only(prescribed(ctx.secrets, profile), input.sections)
+      const started: Started[] = []
+      for (const clusterExtId of input.clusterExtIds) {
+        const cluster = await ctx.store.get(Cluster, clusterExtId)
+        const tasks: string[] = []
+        if (cluster !== undefined && (await takenBy(ctx.store, input.profileExtId, cluster)) === undefined) {
+          for (const section of sections) {
+            if (wanted[section] === undefined) continue
+            const { extId } = await ctx.startTask(
+              applySection,
+              { clusterExtId, section, value: wanted[section] },
+              {
+                operation: 'applyClusterProfileSection',
+                description: `Apply ${section}`,
+                affected: [{ extId: clusterExtId, name: cluster.name, rel: 'clustermgmt:config:cluster' }],
+                clusterExtIds: [clusterExtId],
+                // This task holds the cluster for them.
+                locks: [],
+                parent: ctx.taskExtId,
+                appName: 'clustermgmt',
+              },
+            )
+            tasks.push(extId)
+          }
+        }
+        started.push({ clusterExtId, tasks })
+      }
+      return { keep: started }
+    },
+    // Nothing to undo: no step after this one fails before every section has ended.
+  },
+  {
+    name: 'apply to the clusters',
+    progress: 95,
+    run: async (ctx, input) => {
+      const started: readonly Started[] = ctx.outputs['start sections']
+      return Promise.all(started.map((one) => settleOrSay(ctx, input.profileExtId, one)))
+    },
+    record: async (ctx, input, results: readonly Result[]) => {
+      const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile
+      const applied = inClusterRow(only(prescribed(ctx.secrets, profile), input.sections))
+      for (const { clusterExtId, settings } of results) {
+        const cluster = await ctx.store.get(Cluster, clusterExtId)
+        if (cluster === undefined) continue
+        if (settings !== undefined) {
+          const next = sparselyUpdated(cluster, applied, ['config', 'network'])
+          await ctx.store.replace(Cluster, { ...next, clusterProfileExtId: profile.extId })
+          await recordCompliance(ctx, clusterExtId, settings)
+        } else if (cluster.clusterProfileExtId === profile.extId) {
+          // The profile says something that this member does not have.
+          await recordFailedMember(ctx, profile, cluster, input.sections)
+        }
+      }
+    },
+    // No unrecord: clusters that were done stay members (an exception that the page states).
+  },
+  {
+    name: 'report',
+    progress: 100,
+    run: async (ctx) => {
+      const results: readonly Result[] = ctx.outputs['apply to the clusters']
+      const [first, ...rest] = results.flatMap(({ messages }) => messages)
+      if (first === undefined) return
+      const names = await Promise.all(
+        results
+          .filter(({ settings }) => settings === undefined)
+          .map(async ({ clusterExtId }) => (await ctx.store.get(Cluster, clusterExtId))?.name ?? clusterExtId),
+      )
+      const fault = `The profile could not be applied to ${names.map((name) => `"${name}"`).join(', ')}; the others follow it.`
+      throw new ApiError('CONFLICT', { fault }, { further: [first, ...rest] })
+    },
+  },
+]
+
+const only = (settings: ClusterSettings, wanted: readonly SettingsSection[] | undefined): ClusterSettings =>
+  wanted === undefined
+    ? settings
+    : Object.fromEntries(Object.entries(settings).filter(([name]) => wanted.includes(name as SettingsSection)))
+
+/** One cluster that stops answering does not keep the others from being recorded. */
+async function settleOrSay(ctx: StepContext<Drivers>, profileExtId: string, started: Started): Promise<Result> {
+  try {
+    return await settle(ctx, profileExtId, started)
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error
+    const { clusterExtId } = started
+    return { clusterExtId, messages: [new ApiError('BACKEND_TIMEOUT', { fault: error.message }).appMessage] }
+  }
+}
+
+/** Waits for the sections of one cluster; when one failed, takes the others back. */
+async function settle(
+  ctx: StepContext<Drivers>,
+  profileExtId: string,
+  { clusterExtId, tasks }: Started,
+): Promise<Result> {
+  const cluster = await ctx.store.get(Cluster, clusterExtId)
+  if (cluster === undefined)
+    return { clusterExtId, messages: [notFound(Cluster, 'Cluster', clusterExtId, 'clusters').appMessage] }
+  const taken = await takenBy(ctx.store, profileExtId, cluster)
+  if (taken !== undefined) return { clusterExtId, messages: [taken.appMessage] }
+  const ends = await ctx.untilEnded(tasks)
+  const failed = ends.filter(({ status }) => status !== 'SUCCEEDED')
+  if (failed.length === 0) {
+    if (!ctx.drivers.hardware.isReachable(clusterExtId))
+      return { clusterExtId, messages: [unreachable(cluster.name).appMessage] }
+    return { clusterExtId, settings: await ctx.drivers.hardware.readSettings(clusterExtId), messages: [] }
+  }
+  for (const end of ends) {
+    if (end.status === 'SUCCEEDED')
+      await ctx.drivers.hardware.takeBackSettings(clusterExtId, `${end.extId}/${stepOfSection}`)
+  }
+  return { clusterExtId, messages: messagesOf(failed) }
+}
+
+const messagesOf = (ends: readonly TaskEnd[]): AppMessage[] => ends.flatMap(({ errorMessages }) => errorMessages)
+
+async function recordFailedMember(
+  ctx: Parameters<typeof recordCompliance>[0],
+  profile: Profile,
+  cluster: EntityOf<typeof Cluster>,
+  changed: readonly SettingsSection[] | undefined,
+): Promise<void> {
+  const allowed = new Set(profile.allowedOverrides)
+  const known = cluster.compliance?.configDrifts ?? []
+  const configDrifts = sections.filter(
+    (section) => !allowed.has(section) && (known.includes(section) || changed?.includes(section) !== false),
+  )
+  await ctx.store.observe(Cluster, cluster.extId, {
+    compliance: {
+      isCompliant: configDrifts.length === 0,
+      lastSyncedTime: cluster.compliance?.lastSyncedTime ?? ctx.clock.iso(),
+      configDrifts,
+    },
+  })
+}
+
+/** What applying would change: one row for each cluster and section that differ. Secrets are not shown. */
+export async function planOf(
+  ctx: StepContext<Drivers>,
+  profile: Profile,
+  { clusterExtIds, sections: changed }: Application,
+): Promise<Plan> {
+  const wanted = only(prescribed(ctx.secrets, profile), changed)
+  const changes: Plan['changes'][number][] = []
+  const problems: AppMessage[] = []
+  for (const clusterExtId of clusterExtIds) {
+    const cluster = await ctx.store.get(Cluster, clusterExtId)
+    const blocked =
+      cluster === undefined
+        ? notFound(Cluster, 'Cluster', clusterExtId, 'clusters')
+        : ((await takenBy(ctx.store, profile.extId, cluster)) ??
+          (ctx.drivers.hardware.isReachable(clusterExtId) ? undefined : unreachable(cluster.name)))
+    if (blocked !== undefined) {
+      problems.push(blocked.appMessage)
+      continue
+    }
+    const actual = await ctx.drivers.hardware.readSettings(clusterExtId)
+    for (const section of differingSections(clusterExtId, wanted, actual)) {
+      changes.push({
+        attribute: `clusters/${clusterExtId}/${section}`,
+        from: shown(actual[section]),
+        to: shown(wanted[section]),
+      })
+    }
+  }
+  return { changes, problems }
+}
+
+const secretNames = new Set(['authKey', 'encryptionKey', 'password', 'privKey'])
+
+/** A section as text, secrets left out. */
+const shown = (section: unknown): string =>
+  section === undefined
+    ? 'unset'
+    : JSON.stringify(section, (name, value) => (secretNames.has(name) ? 'changed' : value))

@@ -1,0 +1,71 @@
+/**
+ * Which clusters a request about a profile names: by `uuid`, else by `name`; given both, they agree.
+ * Source: behaviour clustermgmt.md 1.10.
+ */
+import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { ClusterProfile, type ClusterReferenceListSpec } from '@hyperplane/contract/clustermgmt/cluster-profile'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { notFound } from '../../core/standard.ts'
+import type { Reader } from '../../store/store.ts'
+import type { WriteContext } from '../context.ts'
+import { requireReachable } from '../reachability.ts'
+import { isManager } from '../storage-containers.ts'
+
+type ClusterRow = EntityOf<typeof Cluster>
+type References = ValueOf<typeof ClusterReferenceListSpec>['clusters']
+
+/** @throws ApiError 400 for entries that contradict themselves or repeat one, 404 for unknown ones */
+export async function namedClusters(store: Reader, references: References): Promise<ClusterRow[]> {
+  const faults: ApiError[] = []
+  const unknown: ApiError[] = []
+  const found: ClusterRow[] = []
+  for (const [index, { uuid, name }] of references.entries()) {
+    const at = `clusters[${index}]`
+    if (uuid === undefined && name === undefined) {
+      faults.push(invalid(at, 'expected uuid or name, found neither'))
+      continue
+    }
+    const cluster =
+      uuid === undefined ? await store.findOne(Cluster, { name: name as string }) : await store.get(Cluster, uuid)
+    if (cluster === undefined)
+      unknown.push(
+        notFound(Cluster, 'Cluster', (uuid ?? name) as string, `${at}/${uuid === undefined ? 'name' : 'uuid'}`),
+      )
+    else if (name !== undefined && cluster.name !== name) {
+      faults.push(invalid(at, `expected uuid and name of one cluster; ${uuid} is "${cluster.name}", not "${name}"`))
+    } else if (found.some(({ extId }) => extId === cluster.extId)) {
+      faults.push(invalid(at, `expected each cluster once, found "${cluster.name}" again`))
+    } else found.push(cluster)
+  }
+  refuseAll([...faults, ...unknown])
+  return found
+}
+
+/** @throws ApiError 400 the manager, 409 a cluster of another profile, 503 one that does not answer */
+export async function requireApplicable(
+  ctx: WriteContext,
+  profileExtId: string,
+  clusters: readonly ClusterRow[],
+): Promise<void> {
+  refuseAll(
+    clusters
+      .filter(isManager)
+      .map(({ name }) => new ApiError('NOT_SUPPORTED_ON_MANAGER', { name, action: 'applying a profile' })),
+  )
+  const taken: ApiError[] = []
+  for (const cluster of clusters) {
+    const refusal = await takenBy(ctx.store, profileExtId, cluster)
+    if (refusal !== undefined) taken.push(refusal)
+  }
+  refuseAll(taken)
+  for (const cluster of clusters) requireReachable(ctx, cluster)
+}
+
+/** Why a cluster cannot follow this profile: it follows another one. */
+export async function takenBy(store: Reader, profileExtId: string, cluster: ClusterRow): Promise<ApiError | undefined> {
+  const other = cluster.clusterProfileExtId
+  if (other === undefined || other === profileExtId) return undefined
+  const profile = await store.get(ClusterProfile, other)
+  return new ApiError('CLUSTER_HAS_ANOTHER_PROFILE', { name: cluster.name, profile: profile?.name ?? other })
+}

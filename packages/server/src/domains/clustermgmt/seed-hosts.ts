@@ -1,0 +1,139 @@
+/** Hosts of the demo inventory, with their BMCs. Source: behaviour clustermgmt.md 4. */
+import type { EntityOf } from '@hyperplane/contract'
+import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { type BmcFact, bmcDigest } from '../../drivers/simulated/hardware.ts'
+import { type SeedContext, seedId } from '../seed.ts'
+
+const GiB = 1024 ** 3
+const TB = 1_000_000_000_000
+const microsPerMilli = 1000
+const uptimeDays = 30
+
+/** What the BMCs of the demo accept. */
+export const demoBmc = { username: 'ADMIN', password: 'Bmc.Passw0rd!' } as const
+
+export const ipv4 = (value: string) => ({ ipv4: { value, prefixLength: 32 } })
+
+type Drive = { readonly tier: 'PCIE_SSD' | 'SATA_SSD' | 'HDD'; readonly bytes: number }
+const times = (count: number, drive: Drive): Drive[] => Array.from({ length: count }, () => drive)
+
+interface HostClass {
+  readonly hypervisor: { readonly type: 'AHV' | 'ESX'; readonly fullName: string; readonly userName: string }
+  readonly memoryGiB: number
+  readonly drives: readonly Drive[]
+  readonly blockModel: string
+}
+
+const nativeHypervisor = { type: 'AHV', fullName: 'Native hypervisor 10.3', userName: 'root' } as const
+
+export const hostClasses = {
+  native: {
+    hypervisor: nativeHypervisor,
+    memoryGiB: 768,
+    drives: [...times(2, { tier: 'SATA_SSD', bytes: 1.92 * TB }), ...times(4, { tier: 'HDD', bytes: 4 * TB })],
+    blockModel: 'NX-3460-G8',
+  },
+  extern: {
+    hypervisor: { type: 'ESX', fullName: 'ESXi 8.0 U3', userName: 'root' },
+    memoryGiB: 512,
+    drives: [...times(2, { tier: 'SATA_SSD', bytes: 1.92 * TB }), ...times(4, { tier: 'HDD', bytes: 4 * TB })],
+    blockModel: 'NX-3360-G8',
+  },
+  cloud: {
+    hypervisor: nativeHypervisor,
+    memoryGiB: 512,
+    drives: times(4, { tier: 'PCIE_SSD', bytes: 3.84 * TB }),
+    blockModel: 'bare-metal',
+  },
+} as const satisfies Record<string, HostClass>
+
+export interface SeedHost {
+  readonly hostName: string
+  readonly address: string
+  readonly cvmAddress: string
+  /** Absent in the cloud. */
+  readonly bmcAddress?: string
+  readonly gpuList?: readonly string[]
+}
+
+export async function seedHosts(
+  ctx: SeedContext,
+  cluster: { readonly extId: string; readonly name: string },
+  hostClass: HostClass,
+  hosts: readonly SeedHost[],
+): Promise<void> {
+  for (const host of hosts) {
+    const extId = seedId(`host/${host.hostName}`)
+    await ctx.store.insert(Host, hostRow(ctx, cluster, hostClass, host, extId))
+    if (host.bmcAddress === undefined) continue
+    await ctx.store.insert(BmcInfo, {
+      extId,
+      tenantId: ctx.tenantId,
+      clusterExtId: cluster.extId,
+      ipAddress: ipv4(host.bmcAddress),
+      credential: demoBmc,
+      status: 'VALID',
+    } as EntityOf<typeof BmcInfo>)
+    await ctx.world.collection<BmcFact>('hardware.bmcs').put(extId, {
+      address: host.bmcAddress,
+      username: demoBmc.username,
+      passwordDigest: bmcDigest(extId, demoBmc.password),
+    })
+  }
+}
+
+function hostRow(
+  ctx: SeedContext,
+  cluster: { readonly extId: string; readonly name: string },
+  hostClass: HostClass,
+  host: SeedHost,
+  extId: string,
+): EntityOf<typeof Host> {
+  const sockets = 2
+  const cores = sockets * 20
+  const hertz = 2_100_000_000
+  return {
+    extId,
+    tenantId: ctx.tenantId,
+    hostName: host.hostName,
+    cluster: { uuid: cluster.extId, name: cluster.name },
+    hostType: 'HYPER_CONVERGED',
+    nodeStatus: 'NORMAL',
+    maintenanceState: 'normal',
+    hypervisor: {
+      ...hostClass.hypervisor,
+      externalAddress: ipv4(host.address),
+      state: 'ACROPOLIS_NORMAL',
+      acropolisConnectionState: 'CONNECTED',
+    },
+    controllerVm: {
+      externalAddress: ipv4(host.cvmAddress),
+      backplaneAddress: ipv4(`192.168.5.${host.cvmAddress.split('.')[3]}`),
+      isInMaintenanceMode: false,
+    },
+    disk: hostClass.drives.map(({ tier, bytes }, index) => {
+      const uuid = seedId(`disk/${host.hostName}/${index}`)
+      const serialId = `SN${uuid.slice(0, 8).toUpperCase()}`
+      return { uuid, serialId, mountPath: `/home/storage/disks/${serialId}`, sizeInBytes: bytes, storageTier: tier }
+    }),
+    cpuModel: 'x86-64, 20 cores at 2.1 GHz',
+    cpuCapacityHz: cores * hertz,
+    cpuFrequencyHz: hertz,
+    numberOfCpuCores: cores,
+    numberOfCpuSockets: sockets,
+    numberOfCpuThreads: 2 * cores,
+    memorySizeBytes: hostClass.memoryGiB * GiB,
+    bootTimeUsecs: Math.floor(ctx.clock.now() - uptimeDays * 24 * 60 * 60 * 1000) * microsPerMilli,
+    ...(host.gpuList === undefined ? {} : { gpuList: [...host.gpuList] }),
+    blockModel: hostClass.blockModel,
+    blockSerial: `BL${seedId(`block/${cluster.name}`).slice(0, 8).toUpperCase()}`,
+    nodeSerial: `ND${extId.slice(0, 8).toUpperCase()}`,
+    rackableUnitUuid: seedId(`block/${cluster.name}`),
+    hasCsr: false,
+    isDegraded: false,
+    isHardwareVirtualized: false,
+    isRebootPending: false,
+    isSecureBooted: false,
+  } as EntityOf<typeof Host>
+}

@@ -1,0 +1,301 @@
+/** Clusters of a new world. Source: behaviour clustermgmt.md 4. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
+import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import type { ClusterSettings } from '../../drivers/hardware.ts'
+import type { ClusterFact, ContainerFact } from '../../drivers/simulated/hardware.ts'
+import { storagePoolOf } from '../capacity.ts'
+import { type SeedContext, seedId } from '../seed.ts'
+import { hostClasses, ipv4, seedHosts } from './seed-hosts.ts'
+import { inClusterRow, sectionsOf } from './settings-sections.ts'
+
+const TiB = 1024 ** 4
+const fqdn = (value: string) => ({ fqdn: { value } })
+
+type ClusterRow = EntityOf<typeof Cluster>
+
+/** What every world needs: the manager's own entity. */
+export async function seedBase(ctx: SeedContext): Promise<void> {
+  const extId = seedId('manager')
+  const name = 'PC_10.44.1.9'
+  await ctx.store.insert(Cluster, {
+    extId,
+    tenantId: ctx.tenantId,
+    name,
+    config: {
+      clusterFunction: ['PRISM_CENTRAL'],
+      buildInfo: buildOf('2025.2'),
+      clusterSoftwareMap: [{ softwareType: 'PRISM_CENTRAL', version: '2025.2' }],
+      isLts: false,
+      timezone: 'UTC',
+      encryptionInTransitStatus: 'DISABLED',
+      pulseStatus: { isEnabled: false, piiScrubbingLevel: 'DEFAULT' },
+    },
+    network: { externalAddress: ipv4('10.44.1.9') },
+    upgradeStatus: 'SUCCEEDED',
+  } as ClusterRow)
+  await ctx.world
+    .collection<ClusterFact>('hardware.clusters')
+    .put(extId, { settings: { PULSE_CONFIG: { isEnabled: false, piiScrubbingLevel: 'DEFAULT' } } })
+}
+
+const smtpServer = {
+  emailAddress: 'alerts@example.com',
+  type: 'STARTTLS',
+  server: { ipAddress: fqdn('mail.example.com'), port: 587 },
+} as const
+const ntpServerIpList = [ipv4('10.44.1.5'), fqdn('ntp.example.com')]
+const nameServerIpList = [ipv4('10.44.1.6'), ipv4('10.44.1.7')]
+
+/** The demo inventory. The manager's entity comes last in lists: it is made again behind the clusters. */
+export async function seedDemo(ctx: SeedContext): Promise<void> {
+  await ctx.store.remove(Cluster, seedId('manager'))
+
+  const native = await seedCluster(ctx, 'hp-native-01', {
+    address: '10.44.1.10',
+    dataServices: '10.44.1.11',
+    hypervisor: 'AHV',
+    settings: sectionsOf({
+      ntpServerIpList,
+      nameServerIpList,
+      smtpServer,
+      nfsSubnetWhitelist: ['10.44.1.0/255.255.255.0'],
+    }),
+  })
+  await seedHosts(ctx, native, hostClasses.native, [
+    { hostName: 'hp-n01-a', address: '10.44.1.21', cvmAddress: '10.44.1.31', bmcAddress: '10.44.1.41' },
+    { hostName: 'hp-n01-b', address: '10.44.1.22', cvmAddress: '10.44.1.32', bmcAddress: '10.44.1.42' },
+    {
+      hostName: 'hp-n01-c',
+      address: '10.44.1.23',
+      cvmAddress: '10.44.1.33',
+      bmcAddress: '10.44.1.43',
+      gpuList: ['Compute GPU 24 GiB'],
+    },
+    {
+      hostName: 'hp-n01-d',
+      address: '10.44.1.24',
+      cvmAddress: '10.44.1.34',
+      bmcAddress: '10.44.1.44',
+      gpuList: ['Virtual GPU card 16 GiB'],
+    },
+  ])
+  await seedContainer(ctx, native, 'default', { name: 'default-container-48105320771234' })
+  await seedContainer(ctx, native, 'SelfServiceContainer', {})
+  await seedContainer(ctx, native, 'ManagementShare', { isInternal: true })
+  await seedContainer(ctx, native, 'db-gold', {
+    isCompressionEnabled: true,
+    compressionDelaySecs: 0,
+    logicalExplicitReservedCapacityBytes: TiB,
+  })
+  await seedContainer(ctx, native, 'archive-ec', {
+    erasureCode: 'ON',
+    erasureCodeDelaySecs: 604_800,
+    logicalAdvertisedCapacityBytes: 10 * TiB,
+  })
+
+  const baseline = await seedBaseline(ctx)
+  const extern = await seedCluster(ctx, 'hp-extern-01', {
+    address: '10.44.2.10',
+    hypervisor: 'ESX',
+    // Somebody pointed its mail elsewhere after the profile was applied.
+    settings: sectionsOf({
+      ntpServerIpList,
+      nameServerIpList,
+      smtpServer: {
+        emailAddress: 'old@example.com',
+        type: 'PLAIN',
+        server: { ipAddress: ipv4('10.44.2.6'), port: 25 },
+      },
+    }),
+    network: {
+      managementServer: {
+        ip: ipv4('10.44.2.5'),
+        type: 'VCENTER',
+        isRegistered: true,
+        isInUse: true,
+        isDrsEnabled: false,
+      },
+    },
+    more: {
+      categories: [seedId('category/Environment/Test')],
+      clusterProfileExtId: baseline,
+      compliance: { isCompliant: false, lastSyncedTime: ctx.ago(600), configDrifts: ['SMTP_SERVER_CONFIG'] },
+    },
+  })
+  const externHosts = ['a', 'b', 'c'].map((letter, index) => ({
+    hostName: `hp-e01-${letter}`,
+    address: `10.44.2.2${index + 1}`,
+    cvmAddress: `10.44.2.3${index + 1}`,
+    bmcAddress: `10.44.2.4${index + 1}`,
+  }))
+  await seedHosts(ctx, extern, hostClasses.extern, externHosts)
+  const store = await seedContainer(ctx, extern, 'extern-store', {})
+  for (const host of externHosts) await seedDatastore(ctx, extern, store, host)
+
+  const cloud = await seedCluster(ctx, 'cloud-1', { address: '10.45.1.10', hypervisor: 'AHV', settings: {} })
+  await seedHosts(
+    ctx,
+    cloud,
+    hostClasses.cloud,
+    ['a', 'b', 'c'].map((letter, index) => ({
+      hostName: `hp-c01-${letter}`,
+      address: `10.45.1.2${index + 1}`,
+      cvmAddress: `10.45.1.3${index + 1}`,
+    })),
+  )
+  await seedContainer(ctx, cloud, 'default', { name: 'default-container-70931546208817' })
+  await seedBase(ctx)
+}
+
+interface SeedCluster {
+  readonly address: string
+  readonly dataServices?: string
+  readonly hypervisor: 'AHV' | 'ESX'
+  readonly settings: ClusterSettings
+  readonly network?: object
+  readonly more?: object
+}
+
+async function seedCluster(ctx: SeedContext, name: string, given: SeedCluster): Promise<ClusterRow> {
+  const extId = seedId(`cluster/${name}`)
+  const settings: ClusterSettings = {
+    SNMP_SERVER_CONFIG: { isEnabled: false, transports: [{ protocol: 'UDP', port: 161 }] },
+    PULSE_CONFIG: { isEnabled: false, piiScrubbingLevel: 'DEFAULT' },
+    ...given.settings,
+  }
+  const shown = inClusterRow(settings)
+  const cluster = {
+    extId,
+    tenantId: ctx.tenantId,
+    name,
+    config: {
+      clusterFunction: ['AOS'],
+      clusterArch: 'X86_64',
+      clusterType: 'HYPER_CONVERGED',
+      hypervisorTypes: [given.hypervisor],
+      buildInfo: buildOf('7.3'),
+      clusterSoftwareMap: [
+        { softwareType: 'NOS', version: '7.3' },
+        { softwareType: 'NCC', version: '5.2' },
+      ],
+      incarnationId: Number.parseInt(extId.slice(0, 8), 16),
+      isLts: false,
+      isPasswordRemoteLoginEnabled: true,
+      isRemoteSupportEnabled: false,
+      timezone: 'UTC',
+      redundancyFactor: 2,
+      faultToleranceState: { domainAwarenessLevel: 'NODE' },
+      operationMode: 'NORMAL',
+      encryptionInTransitStatus: 'DISABLED',
+      ...shown.config,
+    },
+    network: {
+      externalAddress: ipv4(given.address),
+      ...(given.dataServices === undefined ? {} : { externalDataServiceIp: ipv4(given.dataServices) }),
+      externalSubnet: `${given.address.replace(/\d+$/, '0')}/255.255.255.0`,
+      internalSubnet: '192.168.5.0/255.255.255.128',
+      keyManagementServerType: 'LOCAL',
+      ...shown.network,
+      ...given.network,
+    },
+    upgradeStatus: 'SUCCEEDED',
+    ...given.more,
+  } as unknown as ClusterRow
+  await ctx.store.insert(Cluster, cluster)
+  await ctx.world.collection<ClusterFact>('hardware.clusters').put(extId, { settings })
+  return cluster
+}
+
+const buildOf = (version: string) => ({
+  buildType: 'release',
+  version,
+  fullVersion: `el8.5-release-${version}-stable`,
+  commitId: seedId(`build/${version}`).replaceAll('-', ''),
+  shortCommitId: seedId(`build/${version}`).slice(0, 6),
+})
+
+async function seedContainer(
+  ctx: SeedContext,
+  cluster: ClusterRow,
+  key: string,
+  more: Partial<EntityOf<typeof StorageContainer>>,
+): Promise<EntityOf<typeof StorageContainer>> {
+  const extId = seedId(`container/${cluster.name}/${key}`)
+  const container = {
+    extId,
+    tenantId: ctx.tenantId,
+    name: key,
+    containerExtId: extId,
+    clusterExtId: cluster.extId,
+    clusterName: cluster.name,
+    storagePoolExtId: storagePoolOf(cluster.extId),
+    ownerExtId: ctx.adminId,
+    replicationFactor: 2,
+    logicalExplicitReservedCapacityBytes: 0,
+    erasureCode: 'OFF',
+    isCompressionEnabled: false,
+    compressionDelaySecs: 0,
+    onDiskDedup: 'OFF',
+    cacheDeduplication: 'OFF',
+    isSoftwareEncryptionEnabled: false,
+    isEncrypted: false,
+    isNfsWhitelistInherited: true,
+    isInternal: false,
+    isMarkedForRemoval: false,
+    ...more,
+  } as EntityOf<typeof StorageContainer>
+  await ctx.store.insert(StorageContainer, container)
+  await ctx.world.collection<ContainerFact>('hardware.containers').put(extId, {
+    extId,
+    clusterExtId: cluster.extId,
+    name: container.name,
+    policy: {},
+  })
+  return container
+}
+
+async function seedDatastore(
+  ctx: SeedContext,
+  cluster: ClusterRow,
+  container: EntityOf<typeof StorageContainer>,
+  host: { readonly hostName: string; readonly address: string },
+): Promise<void> {
+  const hostExtId = seedId(`host/${host.hostName}`)
+  const spec = {
+    clusterExtId: cluster.extId,
+    hostExtId,
+    containerExtId: container.extId,
+    datastoreName: container.name,
+    isReadOnly: false,
+  }
+  await ctx.store.insert(DataStore, {
+    ...spec,
+    extId: seedId(`datastore/${host.hostName}/${container.name}`),
+    tenantId: ctx.tenantId,
+    containerName: container.name,
+    hostIpAddress: host.address,
+  } as EntityOf<typeof DataStore>)
+  await ctx.world.collection('hardware.datastores').put(`${hostExtId}/${container.name}`, spec)
+}
+
+async function seedBaseline(ctx: SeedContext): Promise<string> {
+  const extId = seedId('cluster-profile/baseline')
+  await ctx.store.insert(ClusterProfile, {
+    extId,
+    tenantId: ctx.tenantId,
+    name: 'baseline',
+    description: 'Time, names and mail for every cluster',
+    createTime: ctx.ago(40 * 24 * 3600),
+    lastUpdateTime: ctx.ago(40 * 24 * 3600),
+    createdBy: ctx.adminId,
+    lastUpdatedBy: ctx.adminId,
+    allowedOverrides: ['NTP_SERVER_CONFIG'],
+    ntpServerIpList,
+    nameServerIpList,
+    smtpServer,
+  } as EntityOf<typeof ClusterProfile>)
+  return extId
+}

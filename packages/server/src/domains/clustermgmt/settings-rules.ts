@@ -1,0 +1,197 @@
+/**
+ * Rules for the settings that a cluster has and a profile prescribes: what the contract's shapes cannot say.
+ * Source: behaviour clustermgmt.md 1.1 (addresses, secrets), 1.2, 1.10 to 1.12.
+ */
+import { type ApiError, invalid } from '../../core/api-error.ts'
+
+/** The settings as they stand in a cluster's `network` and `config`, or at the top of a profile. */
+export interface Settings {
+  readonly nameServerIpList?: readonly any[]
+  readonly ntpServerIpList?: readonly any[]
+  readonly ntpServerConfigList?: readonly any[]
+  readonly smtpServer?: any
+  readonly nfsSubnetWhitelist?: readonly string[]
+  readonly snmpConfig?: any
+  readonly rsyslogServerList?: readonly any[]
+}
+
+const maximumRsyslogServers = 10
+const defaultSmtpPorts: Readonly<Record<string, number>> = { PLAIN: 25, STARTTLS: 587, SSL: 465 }
+
+/** Every fault, with its path below `prefix` (`network/` or nothing). */
+export function settingsFaults(given: Settings, prefix = ''): ApiError[] {
+  const faults: ApiError[] = []
+  const fault = (path: string, text: string): void => void faults.push(invalid(`${prefix}${path}`, text))
+  const addresses = (name: string, list: readonly any[] | undefined, addressOf = (item: any) => item): void => {
+    list?.forEach((item, index) => {
+      if (!hasAddress(addressOf(item))) fault(`${name}[${index}]`, 'expected ipv4, ipv6 or fqdn, found none')
+    })
+    distinct(name, list, (item) => JSON.stringify(addressOf(item)), 'an address')
+  }
+  const distinct = (
+    name: string,
+    list: readonly any[] | undefined,
+    keyOf: (item: any) => string | undefined,
+    what: string,
+  ): void => {
+    const seen = new Set<string>()
+    list?.forEach((item, index) => {
+      const key = keyOf(item)
+      if (key !== undefined && seen.has(key)) fault(`${name}[${index}]`, `expected ${what} that is not in the list yet`)
+      if (key !== undefined) seen.add(key)
+    })
+  }
+
+  addresses('nameServerIpList', given.nameServerIpList)
+  addresses('ntpServerIpList', given.ntpServerIpList)
+  addresses('ntpServerConfigList', given.ntpServerConfigList, (item) => item.ntpServerAddress)
+  given.ntpServerConfigList?.forEach((item, index) => {
+    if (item.encryptionKey !== undefined && item.encryptionKeyId === undefined) {
+      fault(`ntpServerConfigList[${index}]/encryptionKeyId`, 'is required beside encryptionKey')
+    }
+  })
+  if (given.smtpServer !== undefined && !hasAddress(given.smtpServer.server?.ipAddress)) {
+    fault('smtpServer/server/ipAddress', 'expected ipv4, ipv6 or fqdn, found none')
+  }
+  given.nfsSubnetWhitelist?.forEach((entry, index) => {
+    if (!isContiguous(entry.split('/')[1] ?? '')) {
+      fault(`nfsSubnetWhitelist[${index}]`, `expected a netmask of leading ones, found "${entry}"`)
+    }
+  })
+  distinct('nfsSubnetWhitelist', given.nfsSubnetWhitelist, (entry) => entry, 'a subnet')
+
+  const servers = given.rsyslogServerList
+  distinct('rsyslogServerList', servers, (server) => server.serverName, 'a serverName')
+  distinct(
+    'rsyslogServerList',
+    servers,
+    (server) => JSON.stringify([server.ipAddress, server.port, server.networkProtocol]),
+    'an address, port and protocol',
+  )
+  servers?.forEach((server, index) => {
+    if (!hasAddress(server.ipAddress))
+      fault(`rsyslogServerList[${index}]/ipAddress`, 'expected ipv4 or ipv6, found none')
+    distinct(`rsyslogServerList[${index}]/modules`, server.modules, (module) => module.name, 'a module')
+  })
+  if (servers !== undefined && servers.length > maximumRsyslogServers) {
+    fault('rsyslogServerList', `expected at most ${maximumRsyslogServers} servers, found ${servers.length}`)
+  }
+  const snmp = given.snmpConfig
+  if (snmp !== undefined) {
+    distinct('snmpConfig/users', snmp.users, (user) => user.username, 'a username')
+    distinct('snmpConfig/transports', snmp.transports, (item) => `${item.protocol}/${item.port}`, 'a transport')
+    distinct(
+      'snmpConfig/traps',
+      snmp.traps,
+      (trap) => JSON.stringify([trap.address, trap.port, trap.username]),
+      'an address, port and username',
+    )
+    for (const [path, text] of snmpFaults(snmp)) fault(`snmpConfig/${path}`, text)
+  }
+  return faults
+}
+
+function* snmpFaults(snmp: any): Generator<readonly [path: string, text: string]> {
+  const usernames = new Set((snmp.users ?? []).map((user: any) => user.username))
+  for (const [index, user] of (snmp.users ?? []).entries()) {
+    if (user.authKey === undefined) yield [`users[${index}]/authKey`, 'is required of a new user']
+    if ((user.privType === undefined) !== (user.privKey === undefined)) {
+      yield [`users[${index}]`, 'expected privType and privKey together, found one of them']
+    }
+  }
+  for (const [index, trap] of (snmp.traps ?? []).entries()) {
+    const at = `traps[${index}]`
+    if (!hasAddress(trap.address)) yield [`${at}/address`, 'expected ipv4 or ipv6, found none']
+    if (trap.version === 'V3' && trap.username === undefined) yield [`${at}/username`, 'is required for version V3']
+    else if (trap.version === 'V3' && !usernames.has(trap.username)) {
+      yield [`${at}/username`, `expected one of the users of this configuration, found "${trap.username}"`]
+    }
+    if (trap.shouldInform === true && trap.version !== 'V3' && !['TCP', 'UDP'].includes(trap.protocol ?? 'UDP')) {
+      yield [`${at}/shouldInform`, 'expected version V3, or V2 over TCP or UDP']
+    }
+    const digits = trap.engineId?.replace(/^0[xX]/, '')
+    if (digits !== undefined && (digits.length % 2 !== 0 || digits.length < 10 || digits.length > 64)) {
+      yield [
+        `${at}/engineId`,
+        `expected an even number of hexadecimal digits, 5 to 32 octets; found ${digits.length} digits`,
+      ]
+    }
+  }
+}
+
+/** With what the rules fill in: the port of a mail server by its type, the community of V2 traps. */
+export function withSettingDefaults<T extends Settings>(given: T): T {
+  const { smtpServer, snmpConfig } = given
+  return {
+    ...given,
+    ...(smtpServer === undefined ? {} : { smtpServer: withPort(smtpServer) }),
+    ...(snmpConfig?.traps === undefined
+      ? {}
+      : { snmpConfig: { ...snmpConfig, traps: snmpConfig.traps.map(withCommunity) } }),
+  }
+}
+
+const withPort = (smtp: any): any => {
+  const type = smtp.type ?? 'PLAIN'
+  return { ...smtp, type, server: { ...smtp.server, port: smtp.server.port ?? defaultSmtpPorts[type] } }
+}
+const withCommunity = (trap: any): any =>
+  trap.version === 'V2' && trap.communityString === undefined ? { ...trap, communityString: 'public' } : trap
+
+/**
+ * Secrets that a body leaves out stay, as long as their owner is still there: the SMTP server, an SNMP user by
+ * `username`, an NTP key by `encryptionKeyId`, a proxy by `name`.
+ */
+export function keepSecrets<T extends Settings & { readonly httpProxyList?: readonly any[] }>(
+  given: T,
+  stored: T | undefined,
+): T {
+  const keeping = (owner: string, secrets: readonly string[]) => (item: any, list: readonly any[] | undefined) => {
+    const known = item[owner] === undefined ? undefined : list?.find((other) => other[owner] === item[owner])
+    const copy = { ...item }
+    for (const name of secrets) copy[name] ??= known?.[name]
+    for (const name of secrets) if (copy[name] === undefined) delete copy[name]
+    return copy
+  }
+  const user = keeping('username', ['authKey', 'privKey'])
+  const key = keeping('encryptionKeyId', ['encryptionKey'])
+  const proxy = keeping('name', ['password'])
+  const { smtpServer, snmpConfig, ntpServerConfigList, httpProxyList } = given
+  const password = smtpServer?.server?.password ?? stored?.smtpServer?.server?.password
+  return {
+    ...given,
+    ...(smtpServer === undefined || password === undefined
+      ? {}
+      : { smtpServer: { ...smtpServer, server: { ...smtpServer.server, password } } }),
+    ...(snmpConfig?.users === undefined
+      ? {}
+      : {
+          snmpConfig: {
+            ...snmpConfig,
+            users: snmpConfig.users.map((item: any) => dropLoneKey(user(item, stored?.snmpConfig?.users))),
+          },
+        }),
+    ...(ntpServerConfigList === undefined
+      ? {}
+      : { ntpServerConfigList: ntpServerConfigList.map((item) => key(item, stored?.ntpServerConfigList)) }),
+    ...(httpProxyList === undefined
+      ? {}
+      : { httpProxyList: httpProxyList.map((item) => proxy(item, stored?.httpProxyList)) }),
+  }
+}
+
+/** A user that gives up its privacy type gives up the kept key with it. */
+const dropLoneKey = (user: any): any => {
+  if (user.privType !== undefined || typeof user.privKey === 'string') return user
+  const { privKey: _, ...rest } = user
+  return rest
+}
+
+const hasAddress = (address: any): boolean =>
+  address?.ipv4 !== undefined || address?.ipv6 !== undefined || address?.fqdn !== undefined
+
+/** A netmask whose ones all lead: 255.255.254.0, not 255.0.255.0. */
+export function isContiguous(netmask: string): boolean {
+  const bits = netmask.split('.').map((part) => Number(part).toString(2).padStart(8, '0'))
+  return /^1*0*$/.test(bits.join(''))
+}

@@ -1,0 +1,112 @@
+/**
+ * Settings by section: what a profile prescribes, what a cluster holds, and where the two differ.
+ * Source: behaviour clustermgmt.md 1.10.
+ */
+import type { SecretReader } from '../../core/context.ts'
+import { type ClusterSettings, type SettingsChange, type SettingsSection, withDigests } from '../../drivers/hardware.ts'
+import type { Settings } from './settings-rules.ts'
+
+/** In the order in which drift is reported. */
+export const sections: readonly SettingsSection[] = [
+  'NTP_SERVER_CONFIG',
+  'NAME_SERVER_CONFIG',
+  'SMTP_SERVER_CONFIG',
+  'NFS_SUBNET_WHITELIST_CONFIG',
+  'SNMP_SERVER_CONFIG',
+  'RSYSLOG_SERVER_CONFIG',
+  'PULSE_CONFIG',
+]
+
+export interface PrescribedSettings extends Settings {
+  readonly pulseStatus?: { readonly isEnabled?: boolean; readonly piiScrubbingLevel?: string }
+}
+
+/** A list without items prescribes nothing: it is how a sparse update takes a section out of a profile. */
+const unlessEmpty = <T>(list: readonly T[] | undefined): readonly T[] | undefined =>
+  list === undefined || list.length === 0 ? undefined : list
+
+/** The sections that these settings speak of, in the driver's shape. Secrets stay as they are. */
+export function sectionsOf(settings: PrescribedSettings): ClusterSettings {
+  const ntpServerIpList = unlessEmpty(settings.ntpServerIpList)
+  const ntpServerConfigList = unlessEmpty(settings.ntpServerConfigList)
+  const found: Record<string, unknown> = {
+    NTP_SERVER_CONFIG:
+      ntpServerIpList === undefined && ntpServerConfigList === undefined
+        ? undefined
+        : { ...(ntpServerIpList && { ntpServerIpList }), ...(ntpServerConfigList && { ntpServerConfigList }) },
+    NAME_SERVER_CONFIG: unlessEmpty(settings.nameServerIpList),
+    SMTP_SERVER_CONFIG: settings.smtpServer,
+    NFS_SUBNET_WHITELIST_CONFIG: unlessEmpty(settings.nfsSubnetWhitelist),
+    SNMP_SERVER_CONFIG: settings.snmpConfig,
+    RSYSLOG_SERVER_CONFIG: unlessEmpty(settings.rsyslogServerList),
+    PULSE_CONFIG: settings.pulseStatus,
+  }
+  return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined)) as ClusterSettings
+}
+
+/** Sections in which the cluster departs from what is prescribed, whoever changed it. Secrets are compared by digest. */
+export function differingSections(
+  clusterExtId: string,
+  wanted: ClusterSettings,
+  actual: ClusterSettings,
+): SettingsSection[] {
+  const expected: ClusterSettings = withDigests(clusterExtId, wanted)
+  return sections.filter((section) => {
+    const prescribed = expected[section]
+    return prescribed !== undefined && !agrees(section, prescribed, actual[section])
+  })
+}
+
+function agrees(section: SettingsSection, wanted: any, actual: any): boolean {
+  if (section === 'NAME_SERVER_CONFIG' || section === 'SMTP_SERVER_CONFIG')
+    return canonical(wanted) === canonical(actual)
+  if (Array.isArray(wanted)) return asSet(wanted) === asSet(actual)
+  // Of an object only what is prescribed counts; its lists are sets.
+  return Object.keys(plain(wanted)).every((name) =>
+    Array.isArray(wanted[name])
+      ? asSet(wanted[name]) === asSet(actual?.[name])
+      : canonical(wanted[name]) === canonical(actual?.[name]),
+  )
+}
+
+const asSet = (list: unknown): string => (Array.isArray(list) ? list.map(canonical).sort().join('\n') : '')
+
+const canonical = (value: unknown): string => JSON.stringify(plain(value)) ?? ''
+
+/** Without what says nothing: ids, links, type names, the order of fields. */
+function plain(value: any): any {
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.keys(value).filter((name) => !['$objectType', 'extId', 'links', 'tenantId'].includes(name))
+  return Object.fromEntries(kept.sort().map((name) => [name, plain(value[name])]))
+}
+
+/** A section as a list of secrets' paths opened: plain texts for the cluster. */
+export function openSecrets<T>(secrets: SecretReader, kind: string, extId: string, value: T, path = ''): T {
+  if (Array.isArray(value)) return value.map((item) => openSecrets(secrets, kind, extId, item, path)) as T
+  if (typeof value !== 'object' || value === null) return value
+  if ('$sealed' in value) return secrets.open(kind, extId, path, value) as T
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [
+      name,
+      openSecrets(secrets, kind, extId, item, path === '' ? name : `${path}/${name}`),
+    ]),
+  ) as T
+}
+
+/** Settings as a cluster's row shows them. Sections without a place there (SNMP, rsyslog) are left out. */
+export function inClusterRow(change: SettingsChange): {
+  network: Record<string, unknown>
+  config: Record<string, unknown>
+} {
+  const network: Record<string, unknown> = {}
+  const config: Record<string, unknown> = {}
+  const ntp = change.NTP_SERVER_CONFIG
+  if (ntp?.ntpServerIpList !== undefined) network['ntpServerIpList'] = ntp.ntpServerIpList
+  if (ntp?.ntpServerConfigList !== undefined) network['ntpServerConfigList'] = ntp.ntpServerConfigList
+  if (change.NAME_SERVER_CONFIG) network['nameServerIpList'] = change.NAME_SERVER_CONFIG
+  if (change.SMTP_SERVER_CONFIG) network['smtpServer'] = change.SMTP_SERVER_CONFIG
+  if (change.NFS_SUBNET_WHITELIST_CONFIG) network['nfsSubnetWhitelist'] = change.NFS_SUBNET_WHITELIST_CONFIG
+  if (change.PULSE_CONFIG) config['pulseStatus'] = change.PULSE_CONFIG
+  return { network, config }
+}

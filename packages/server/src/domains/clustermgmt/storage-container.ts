@@ -1,0 +1,32 @@
+/**
+ * Storage containers. The rules are those of `domains/storage-containers.ts`, which storage v4.0.a3 shares.
+ * Source: specification 4.1; behaviour clustermgmt.md 1.9.
+ */
+import { StorageContainer, storageContainerOperations } from '@hyperplane/contract/clustermgmt/storage-container'
+import { replaced } from '../../core/updates.ts'
+import { createContainer, deleteContainer, updateContainer } from '../container-tasks.ts'
+import { withCapacity } from '../container-views.ts'
+import { implement } from '../context.ts'
+import { mountContainer, startMount, startUnmount, unmountContainer } from '../datastores.ts'
+import { startContainerCreation, startContainerRemoval, startContainerUpdate } from '../storage-containers.ts'
+
+export const storageContainer = implement(
+  storageContainerOperations,
+  {
+    createStorageContainer: (ctx, { body, headers }) => startContainerCreation(ctx, headers.clusterId as string, body),
+
+    updateStorageContainerById: (ctx, { body }) =>
+      startContainerUpdate(ctx, ctx.target, replaced(StorageContainer, ctx.target, body, ctx.version)),
+
+    deleteStorageContainerById: (ctx, { query }) =>
+      startContainerRemoval(ctx, ctx.target, query.parameters['ignoreSmallFiles'] === true),
+
+    mountStorageContainer: (ctx, { body }) => startMount(ctx, ctx.target, body),
+
+    unmountStorageContainer: (ctx, { body }) => startUnmount(ctx, ctx.target, body),
+  },
+  {
+    tasks: [createContainer, deleteContainer, mountContainer, unmountContainer, updateContainer],
+    present: [[StorageContainer, withCapacity]],
+  },
+)

@@ -1,0 +1,162 @@
+/**
+ * Clusters and their machines, simulated. The facts, by collection:
+ * `hardware.clusters` what each cluster is set to, `hardware.containers`, `hardware.datastores` (`<host>/<name>`),
+ * `hardware.bmcs` the real credentials of each host's controller, and `hardware.faults` (by cluster or host) what is
+ * wrong now. Changing a fact by hand is a change behind the interface's back.
+ * Source: behaviour clustermgmt.md 3.
+ */
+import { DriverError } from '../../core/tasks/define-task.ts'
+import {
+  type BmcAccess,
+  type ClusterSettings,
+  type ContainerSpec,
+  type DatastoreSpec,
+  type Hardware,
+  mergedSections,
+  secretDigest,
+  withDigests,
+} from '../hardware.ts'
+import type { SimulatedWorld } from './world.ts'
+
+export interface ClusterFact {
+  readonly settings: ClusterSettings
+  /** Calls that took effect, newest last, with what they replaced. */
+  readonly calls?: readonly { readonly key: string; readonly before: Readonly<Record<string, unknown>> }[]
+}
+
+export interface ContainerFact extends ContainerSpec {
+  readonly calls?: readonly { readonly key: string; readonly before: ContainerSpec | null }[]
+  /** Sizes in bytes of files that nobody knows. */
+  readonly files?: readonly number[]
+}
+
+export interface BmcFact {
+  readonly address: string
+  readonly username: string
+  readonly passwordDigest: string
+}
+
+/** What is wrong with a cluster or a host. */
+export interface HardwareFault {
+  /** Does not answer: of a host, its BMC answers all the same. */
+  readonly isDown?: boolean
+  readonly isBmcSilent?: boolean
+  /** Calls that are refused for good, `writeSettings`. */
+  readonly refuses?: readonly string[]
+}
+
+/** Calls that a cluster remembers: those of one profile on one cluster, with room. */
+const rememberedCalls = 16
+
+export const bmcDigest = (hostExtId: string, password: string): string => secretDigest(`bmc/${hostExtId}`, password)
+
+export function createHardware(world: SimulatedWorld): Hardware {
+  const clusters = world.collection<ClusterFact>('hardware.clusters')
+  const containers = world.collection<ContainerFact>('hardware.containers')
+  const datastores = world.collection<DatastoreSpec>('hardware.datastores')
+  const bmcs = world.collection<BmcFact>('hardware.bmcs')
+  const faults = world.collection<HardwareFault>('hardware.faults')
+
+  /** @throws DriverError when `id` (a cluster or host) cannot do this now */
+  const ask = (id: string, call: string): void => {
+    const fault = faults.get(id)
+    if (fault?.isDown === true) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
+    if (fault?.refuses?.includes(call)) throw new DriverError(`${call} was refused`, { retryable: false })
+  }
+  const clusterOf = (id: string): ClusterFact => clusters.get(id) ?? { settings: {} }
+
+  return {
+    isReachable: (clusterExtId) => faults.get(clusterExtId)?.isDown !== true,
+    isHostUp: (hostExtId) => faults.get(hostExtId)?.isDown !== true,
+
+    async probeBmc(access: BmcAccess) {
+      const bmc = bmcs.get(access.hostExtId)
+      if (bmc === undefined || bmc.address !== access.address) return 'UNAVAILABLE'
+      if (faults.get(access.hostExtId)?.isBmcSilent === true) return 'UNAVAILABLE'
+      const fits =
+        bmc.username === access.username && bmc.passwordDigest === bmcDigest(access.hostExtId, access.password)
+      return fits ? 'VALID' : 'INVALID'
+    },
+
+    async readSettings(clusterExtId) {
+      ask(clusterExtId, 'readSettings')
+      return clusterOf(clusterExtId).settings
+    },
+
+    async writeSettings(clusterExtId, change, callKey) {
+      ask(clusterExtId, 'writeSettings')
+      const { settings, calls = [] } = clusterOf(clusterExtId)
+      if (calls.some(({ key }) => key === callKey)) return settings
+      const next: Record<string, unknown> = { ...settings }
+      const before: Record<string, unknown> = {}
+      for (const [section, value] of Object.entries(withDigests(clusterExtId, change))) {
+        before[section] = next[section] ?? null
+        if (value === null || value === undefined) delete next[section]
+        else if (mergedSections.has(section)) next[section] = { ...(next[section] as object), ...(value as object) }
+        else next[section] = value
+      }
+      await clusters.put(clusterExtId, {
+        settings: next,
+        calls: [...calls, { key: callKey, before }].slice(-rememberedCalls),
+      })
+      return next
+    },
+
+    async takeBackSettings(clusterExtId, callKey) {
+      const { settings, calls = [] } = clusterOf(clusterExtId)
+      const call = calls.find(({ key }) => key === callKey)
+      if (call === undefined) return
+      ask(clusterExtId, 'takeBackSettings')
+      const next: Record<string, unknown> = { ...settings, ...call.before }
+      for (const [section, value] of Object.entries(call.before)) if (value === null) delete next[section]
+      await clusters.put(clusterExtId, { settings: next, calls: calls.filter(({ key }) => key !== callKey) })
+    },
+
+    async putContainer(container, callKey) {
+      ask(container.clusterExtId, 'putContainer')
+      const { calls = [], files, ...before } = containers.get(container.extId) ?? { calls: [] }
+      if (calls.some(({ key }) => key === callKey)) return
+      const wasThere = containers.get(container.extId) !== undefined
+      await containers.put(container.extId, {
+        ...container,
+        ...(files === undefined ? {} : { files }),
+        calls: [...calls, { key: callKey, before: wasThere ? (before as ContainerSpec) : null }].slice(
+          -rememberedCalls,
+        ),
+      })
+    },
+
+    async takeBackContainer(clusterExtId, containerExtId, callKey) {
+      const container = containers.get(containerExtId)
+      const call = container?.calls?.find(({ key }) => key === callKey)
+      if (call === undefined) return
+      ask(clusterExtId, 'takeBackContainer')
+      if (call.before === null) await containers.remove(containerExtId)
+      else await containers.put(containerExtId, call.before)
+    },
+
+    async removeContainer(clusterExtId, containerExtId) {
+      ask(clusterExtId, 'removeContainer')
+      await containers.remove(containerExtId)
+    },
+
+    async leftoverFiles(clusterExtId, containerExtId) {
+      ask(clusterExtId, 'leftoverFiles')
+      return containers.get(containerExtId)?.files ?? []
+    },
+
+    async mountDatastore(datastore) {
+      ask(datastore.clusterExtId, 'mountDatastore')
+      ask(datastore.hostExtId, 'mountDatastore')
+      await datastores.put(`${datastore.hostExtId}/${datastore.datastoreName}`, datastore)
+    },
+
+    async unmountDatastore(clusterExtId, hostExtId, datastoreName) {
+      const id = `${hostExtId}/${datastoreName}`
+      if (datastores.get(id) === undefined) return
+      ask(clusterExtId, 'unmountDatastore')
+      ask(hostExtId, 'unmountDatastore')
+      await datastores.remove(id)
+    },
+  }
+}
