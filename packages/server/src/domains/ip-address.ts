@@ -1,0 +1,142 @@
+/**
+ * Addresses and prefixes as numbers, so that every spelling of an address is the same address.
+ * Source: behaviour networking.md 1.1 (addresses); RFC 4291, RFC 5952.
+ */
+export type Family = 'IPV4' | 'IPV6'
+
+export interface Address {
+  readonly family: Family
+  readonly value: bigint
+}
+
+/** The addresses from `first` to `last`, both included. */
+export interface AddressRange {
+  readonly first: bigint
+  readonly last: bigint
+}
+
+export interface Prefix extends AddressRange {
+  readonly family: Family
+  readonly length: number
+}
+
+/** As the interface writes an address: exactly one of the two is given. */
+export interface WireAddress {
+  readonly ipv4?: { readonly value: string }
+  readonly ipv6?: { readonly value: string }
+}
+
+export const bitsOf = (family: Family): number => (family === 'IPV4' ? 32 : 128)
+
+/** @returns undefined for a text that is no address of the family: zone ids are none */
+export function parseAddress(family: Family, text: string): Address | undefined {
+  const value = family === 'IPV4' ? parseV4(text) : parseV6(text)
+  return value === undefined ? undefined : { family, value }
+}
+
+/** Dotted decimal, or the form of RFC 5952. */
+export function formatAddress({ family, value }: Address): string {
+  return family === 'IPV4' ? formatV4(value) : formatV6(value)
+}
+
+/** What stands in a body. @returns a text that says what is wrong */
+export function readAddress(given: WireAddress): Address | string {
+  const { ipv4, ipv6 } = given
+  if ((ipv4 === undefined) === (ipv6 === undefined)) return 'expected exactly one of ipv4 and ipv6'
+  const [family, text] = ipv4 === undefined ? (['IPV6', ipv6!.value] as const) : (['IPV4', ipv4.value] as const)
+  return parseAddress(family, text) ?? `expected an ${family === 'IPV4' ? 'IPv4' : 'IPv6'} address, found "${text}"`
+}
+
+/** As answers write it, with the full prefix length (observed of public clients). */
+export function writeAddress(address: Address): {
+  ipv4?: { value: string; prefixLength: number }
+  ipv6?: { value: string; prefixLength: number }
+} {
+  const shown = { value: formatAddress(address), prefixLength: bitsOf(address.family) }
+  return address.family === 'IPV4' ? { ipv4: shown } : { ipv6: shown }
+}
+
+/** Why this cannot be the address of one host; undefined when it can. */
+export function notAHost({ family, value }: Address): string | undefined {
+  if (family === 'IPV4') {
+    if (value === 0n) return 'the unspecified address is no host'
+    if (value >> 24n === 127n) return 'a loopback address is no host on a network'
+    return value >> 28n === 14n ? 'a multicast address is no host' : undefined
+  }
+  if (value === 0n) return 'the unspecified address is no host'
+  if (value === 1n) return 'the loopback address is no host on a network'
+  if (value >> 120n === 0xffn) return 'a multicast address is no host'
+  return value >> 32n === 0xffffn ? 'an IPv4-mapped address is no host; write it as ipv4' : undefined
+}
+
+/** The prefix that holds this address; host bits are cut off. */
+export function prefixOf({ family, value }: Address, length: number): Prefix {
+  const hostBits = BigInt(bitsOf(family) - length)
+  const first = (value >> hostBits) << hostBits
+  return { family, length, first, last: first + (1n << hostBits) - 1n }
+}
+
+export const formatPrefix = (prefix: Prefix): string =>
+  `${formatAddress({ family: prefix.family, value: prefix.first })}/${prefix.length}`
+
+export const holds = (range: AddressRange, value: bigint): boolean => range.first <= value && value <= range.last
+export const overlap = (a: AddressRange, b: AddressRange): boolean => a.first <= b.last && b.first <= a.last
+export const sizeOf = (range: AddressRange): bigint => range.last - range.first + 1n
+
+/** Hexadecimal of the family's fixed width: the order of the texts is the order of the addresses. */
+export const toSortable = ({ family, value }: Address): string => value.toString(16).padStart(bitsOf(family) / 4, '0')
+export const fromSortable = (family: Family, text: string): Address => ({ family, value: BigInt(`0x${text}`) })
+
+function parseV4(text: string): bigint | undefined {
+  const parts = text.split('.')
+  if (parts.length !== 4) return undefined
+  let value = 0n
+  for (const part of parts) {
+    if (!/^\d{1,3}$/.test(part) || Number(part) > 255) return undefined
+    value = (value << 8n) | BigInt(part)
+  }
+  return value
+}
+
+function formatV4(value: bigint): string {
+  return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.')
+}
+
+function parseV6(text: string): bigint | undefined {
+  const halves = text.split('::')
+  if (halves.length > 2) return undefined
+  const head = groupsOf(halves[0] as string, halves.length === 1)
+  const tail = halves.length === 1 ? [] : groupsOf(halves[1] as string, true)
+  if (head === undefined || tail === undefined) return undefined
+  const missing = 8 - head.length - tail.length
+  if (halves.length === 1 ? missing !== 0 : missing < 1) return undefined
+  return [...head, ...Array<bigint>(missing).fill(0n), ...tail].reduce((value, group) => (value << 16n) | group, 0n)
+}
+
+/** `mayEndInV4`: the last 32 bits may be written in dotted decimal. */
+function groupsOf(text: string, mayEndInV4: boolean): bigint[] | undefined {
+  if (text === '') return []
+  const parts = text.split(':')
+  const groups: bigint[] = []
+  for (const [index, part] of parts.entries()) {
+    if (mayEndInV4 && index === parts.length - 1 && part.includes('.')) {
+      const low = parseV4(part)
+      if (low === undefined) return undefined
+      groups.push(low >> 16n, low & 0xffffn)
+    } else if (/^[0-9a-fA-F]{1,4}$/.test(part)) groups.push(BigInt(`0x${part}`))
+    else return undefined
+  }
+  return groups
+}
+
+function formatV6(value: bigint): string {
+  const groups = Array.from({ length: 8 }, (_, index) => ((value >> BigInt(112 - 16 * index)) & 0xffffn).toString(16))
+  let best = { start: 0, length: 1 }
+  for (let start = 0; start < 8; start++) {
+    let length = 0
+    while (groups[start + length] === '0') length++
+    if (length > best.length) best = { start, length }
+  }
+  if (best.length === 1) return groups.join(':')
+  return `${groups.slice(0, best.start).join(':')}::${groups.slice(best.start + best.length).join(':')}`
+}

@@ -1,0 +1,183 @@
+/**
+ * A BGP session as it stands: what the peer offers, judged against the VPC, and what we advertise. Computed from the
+ * fabric and the rows of the moment, so that session, routes and VPC cannot disagree.
+ * Source: behaviour networking.md 1.10.
+ */
+import { createHash } from 'node:crypto'
+import type { EntityOf } from '@hyperplane/contract'
+import type { BgpRoute } from '@hyperplane/contract/networking/bgp-route'
+import type { BgpSession } from '@hyperplane/contract/networking/bgp-session'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { Vpc } from '@hyperplane/contract/networking/vpc'
+import type { OfferedRoute } from '../../drivers/network-fabric.ts'
+import type { Reader } from '../../store/store.ts'
+import { families, planOf } from '../address-plan.ts'
+import type { ReadContext } from '../context.ts'
+import {
+  bitsOf,
+  type Family,
+  formatAddress,
+  formatPrefix,
+  holds,
+  overlap,
+  type Prefix,
+  parseAddress,
+  prefixOf,
+  writeAddress,
+} from '../ip-address.ts'
+
+export type SessionEntity = EntityOf<typeof BgpSession>
+export type RouteEntity = EntityOf<typeof BgpRoute>
+type VpcEntity = EntityOf<typeof Vpc>
+type IpSubnet = NonNullable<VpcEntity['externallyRoutablePrefixes']>[number]
+
+export interface SessionView {
+  readonly status: NonNullable<SessionEntity['status']>
+  readonly routes: readonly RouteEntity[]
+}
+
+/** Prefixes beyond this number are ignored. */
+const maximumPrefixes = 250
+
+/** What routes are judged against. */
+export interface Judging {
+  readonly localAsn: number
+  /** Subnets and externally routable prefixes of the VPC. */
+  readonly own: readonly Prefix[]
+  /** Prefixes of the external subnet without NAT, where the peer is. */
+  readonly external: readonly Prefix[]
+}
+
+export async function viewOf(
+  ctx: Pick<ReadContext, 'store' | 'drivers'>,
+  session: SessionEntity,
+): Promise<SessionView> {
+  const peer = await ctx.drivers.networkFabric.bgpPeer(session.extId)
+  if (peer?.state !== 'Established') return { status: { state: 'DOWN', message: peer?.state ?? 'Idle' }, routes: [] }
+  const around = await surroundingsOf(ctx.store, session)
+  const received = judged(session.extId, peer.routes, around.judging)
+  const accepted = received.filter((route) => route.bgpRouteType === 'RECEIVED').length
+  return {
+    status: { state: 'UP', message: `Established, ${accepted} prefixes received` },
+    routes: [...received, ...advertised(session, around)],
+  }
+}
+
+/** Received routes, and those that are ignored with the reason. */
+export function judged(sessionExtId: string, offered: readonly OfferedRoute[], judging: Judging): RouteEntity[] {
+  let accepted = 0
+  return offered.map((route) => {
+    const reason =
+      reasonToIgnore(route, judging) ??
+      (accepted >= maximumPrefixes ? `beyond ${maximumPrefixes} prefixes of this session` : undefined)
+    if (reason === undefined) accepted++
+    const type = reason === undefined ? 'RECEIVED' : 'RECEIVED_AND_IGNORED'
+    return { ...routeOf(sessionExtId, type, route), ...(reason === undefined ? {} : { description: reason }) }
+  })
+}
+
+function reasonToIgnore(route: OfferedRoute, { localAsn, own, external }: Judging): string | undefined {
+  const prefix = parsePrefix(route.prefix)
+  if (prefix.length === bitsOf(prefix.family)) return 'a host route'
+  if (route.autonomousSystemPath.includes(localAsn)) return `the AS path holds the local AS number ${localAsn}`
+  const nexthop = parseAddress(prefix.family, route.nexthop)
+  const isReachable = external.some(
+    (net) => nexthop !== undefined && net.family === prefix.family && holds(net, nexthop.value),
+  )
+  if (!isReachable) return `the nexthop ${route.nexthop} is not on the external subnet`
+  // A default route covers everything, and hides nothing that is more specific.
+  const clash = own.find((net) => net.family === prefix.family && prefix.length > 0 && overlap(net, prefix))
+  return clash === undefined ? undefined : `overlaps ${formatPrefix(clash)} of the VPC`
+}
+
+interface Around {
+  readonly judging: Judging
+  readonly vpc?: VpcEntity
+  /** The VPC's router on the external subnet without NAT. */
+  readonly routerPort?: string
+}
+
+async function surroundingsOf(store: Reader, session: SessionEntity): Promise<Around> {
+  const local = await store.get(Gateway, session.localGatewayReference)
+  const services: any = local?.services
+  const vpcExtId = local?.vpcReference ?? services?.localBgpService?.vpcReference
+  const vpc = vpcExtId === undefined ? undefined : await store.get(Vpc, vpcExtId)
+  const localAsn: number = services?.localBgpService?.asn ?? 0
+  if (vpc === undefined) return { judging: { localAsn, own: [], external: [] } }
+  const subnets = await store.findWhere(Subnet, { vpcReference: vpc.extId })
+  const prefixesOf = (subnet: (typeof subnets)[number]): Prefix[] =>
+    families.flatMap((family) => planOf(subnet.ipConfig)[family]?.prefix ?? [])
+  const own = [...subnets.flatMap(prefixesOf), ...(vpc.externallyRoutablePrefixes ?? []).map(prefixOfWire)]
+  for (const attachment of vpc.externalSubnets ?? []) {
+    const subnet = await store.get(Subnet, attachment.subnetReference)
+    if (subnet === undefined || subnet.isNatEnabled === true) continue
+    const routerPort = attachment.externalIps?.[0]?.ipv4?.value
+    return {
+      judging: { localAsn, own, external: prefixesOf(subnet) },
+      vpc,
+      ...(routerPort === undefined ? {} : { routerPort }),
+    }
+  }
+  return { judging: { localAsn, own, external: [] }, vpc }
+}
+
+/** The chosen externally routable prefixes; none without an attachment that does not translate addresses. */
+function advertised(session: SessionEntity, { vpc, routerPort }: Around): RouteEntity[] {
+  if (vpc === undefined || routerPort === undefined) return []
+  const listed = session.externallyRoutablePrefixesToAdvertise ?? []
+  const all = session.shouldAdvertiseAllExternallyRoutablePrefixes ?? listed.length === 0
+  const prefixes = all ? (vpc.externallyRoutablePrefixes ?? []) : listed
+  const communities = session.advertisedRoutesCommunities ?? []
+  return prefixes.map((given) =>
+    routeOf(session.extId, 'ADVERTISED', {
+      prefix: formatPrefix(prefixOfWire(given)),
+      nexthop: routerPort,
+      communities,
+    }),
+  )
+}
+
+function routeOf(
+  sessionExtId: string,
+  bgpRouteType: RouteEntity['bgpRouteType'],
+  { prefix: text, nexthop, communities }: Pick<OfferedRoute, 'prefix' | 'nexthop' | 'communities'>,
+): RouteEntity {
+  const prefix = parsePrefix(text)
+  const address = parseAddress(prefix.family, nexthop)
+  const ip = writeAddress({ family: prefix.family, value: prefix.first })
+  const { length: prefixLength } = prefix
+  return {
+    extId: idOf(`bgp-route/${sessionExtId}/${bgpRouteType}/${text}/${nexthop}`),
+    name: text,
+    bgpSessionReference: sessionExtId,
+    bgpRouteType,
+    destination:
+      ip.ipv4 === undefined ? { ipv6: { ip: ip.ipv6!, prefixLength } } : { ipv4: { ip: ip.ipv4, prefixLength } },
+    nexthop: {
+      nexthopType: 'IP_ADDRESS',
+      ...(address === undefined
+        ? {}
+        : { nexthopIpAddress: writeAddress(address), nexthopName: formatAddress(address) }),
+    },
+    ...(communities.length === 0 ? {} : { bgpCommunities: [...communities] }),
+  }
+}
+
+function parsePrefix(text: string): Prefix {
+  const [address = '', length] = text.split('/')
+  const family: Family = address.includes(':') ? 'IPV6' : 'IPV4'
+  return prefixOf(parseAddress(family, address) ?? { family, value: 0n }, Number(length))
+}
+
+function prefixOfWire(given: IpSubnet): Prefix {
+  const [family, of] = given.ipv4 === undefined ? (['IPV6', given.ipv6] as const) : (['IPV4', given.ipv4] as const)
+  return prefixOf(parseAddress(family, of?.ip.value ?? '') ?? { family, value: 0n }, of?.prefixLength ?? 0)
+}
+
+/** A UUID (version 5) that follows from a text: the same route has the same id through every flap. */
+function idOf(text: string): string {
+  const hex = createHash('sha1').update('hyperplane\0').update(text).digest('hex')
+  const variant = ((Number.parseInt(hex[16] as string, 16) & 3) | 8).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

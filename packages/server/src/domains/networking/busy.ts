@@ -1,0 +1,15 @@
+/**
+ * Kinds of networking do not queue: what a task changes now is refused to others. The mark is in the row and is written
+ * with the task, so that of two requests at once one sees the other's. Source: behaviour networking.md 1.1 (life of a row).
+ */
+import { ApiError } from '../../core/api-error.ts'
+
+interface Changing {
+  readonly name: string
+  readonly change?: { readonly taskExtId: string }
+}
+
+/** @throws ApiError 409 ENTITY_BUSY */
+export function refuseWhileChanging(kind: string, { name, change }: Changing): void {
+  if (change !== undefined) throw new ApiError('NETWORKING_ENTITY_BUSY', { kind, name, taskExtId: change.taskExtId })
+}

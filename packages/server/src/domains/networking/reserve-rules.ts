@@ -1,0 +1,82 @@
+/**
+ * What a request to reserve or unreserve addresses says: which fields belong to its type, which addresses it means.
+ * Source: behaviour networking.md 1.1 (addresses), 1.3.
+ */
+import type { IpReserveSpec, IpUnreserveSpec } from '@hyperplane/contract/networking/reserved-ip'
+import type { ValueOf } from '@hyperplane/contract/schema'
+import { type ApiError, refuseAll } from '../../core/api-error.ts'
+import { type Address, bitsOf, notAHost, readAddress, type WireAddress } from '../ip-address.ts'
+import { fault } from './ip-config.ts'
+
+export type ReserveSpec = ValueOf<typeof IpReserveSpec>
+export type UnreserveSpec = ValueOf<typeof IpUnreserveSpec>
+
+export type Wanted =
+  | { readonly kind: 'lowest'; readonly count: number; readonly start?: Address }
+  | { readonly kind: 'exactly'; readonly addresses: readonly Address[]; readonly pathOf: (index: number) => string }
+  | { readonly kind: 'context'; readonly context: string }
+
+type Choice = 'startIpAddress' | 'count' | 'ipAddresses'
+const choices: readonly Choice[] = ['startIpAddress', 'count', 'ipAddresses']
+
+/** Fields that a type needs, and those that it may have beside them. */
+const fieldsOf: Readonly<Record<string, { readonly needs: readonly Choice[]; readonly takes?: readonly Choice[] }>> = {
+  IP_ADDRESS_COUNT: { needs: ['count'], takes: ['startIpAddress'] },
+  IP_ADDRESS_RANGE: { needs: ['startIpAddress', 'count'] },
+  IP_ADDRESS_LIST: { needs: ['ipAddresses'] },
+  CONTEXT: { needs: [] },
+}
+
+/** @throws ApiError 400 with every field that is missing, does not belong, or is no address of a host */
+export function wantedBy(spec: ReserveSpec | UnreserveSpec): Wanted {
+  const type = 'reserveType' in spec ? spec.reserveType : spec.unreserveType
+  const { needs, takes = [] } = fieldsOf[type]!
+  const faults: ApiError[] = []
+  for (const name of choices) {
+    if (needs.includes(name) && spec[name] === undefined) faults.push(fault(name, `is required with ${type}`))
+    if (!needs.includes(name) && !takes.includes(name) && spec[name] !== undefined) {
+      faults.push(fault(name, `does not belong to ${type}`))
+    }
+  }
+  if (type === 'CONTEXT' && spec.clientContext === undefined)
+    faults.push(fault('clientContext', 'is required with CONTEXT'))
+  refuseAll(faults)
+
+  if (type === 'CONTEXT') return { kind: 'context', context: spec.clientContext! }
+  if (type === 'IP_ADDRESS_LIST') return listOfAddresses(spec.ipAddresses!)
+  const start = spec.startIpAddress === undefined ? undefined : hostAt(spec.startIpAddress, 'startIpAddress', faults)
+  refuseAll(faults)
+  const count = spec.count!
+  if (type === 'IP_ADDRESS_COUNT') return { kind: 'lowest', count, ...(start === undefined ? {} : { start }) }
+  const { family, value } = start!
+  if (value + BigInt(count) > 1n << BigInt(bitsOf(family)))
+    throw fault('count', 'the range ends beyond the last address')
+  return {
+    kind: 'exactly',
+    addresses: Array.from({ length: count }, (_, index) => ({ family, value: value + BigInt(index) })),
+    pathOf: () => 'startIpAddress',
+  }
+}
+
+function listOfAddresses(given: readonly WireAddress[]): Wanted {
+  const faults: ApiError[] = []
+  const seen = new Set<string>()
+  const addresses = given.flatMap((item, index) => {
+    const path = `ipAddresses[${index}]`
+    const address = hostAt(item, path, faults)
+    if (address === undefined) return []
+    const key = `${address.family} ${address.value}`
+    if (seen.has(key)) faults.push(fault(path, 'expected distinct addresses, found the same one twice'))
+    seen.add(key)
+    return [address]
+  })
+  refuseAll(faults)
+  return { kind: 'exactly', addresses, pathOf: (index) => `ipAddresses[${index}]` }
+}
+
+function hostAt(given: WireAddress, path: string, faults: ApiError[]): Address | undefined {
+  const address = readAddress(given)
+  const reason = typeof address === 'string' ? address : notAHost(address)
+  if (reason !== undefined) faults.push(fault(path, reason))
+  return typeof address === 'string' ? undefined : address
+}

@@ -1,0 +1,224 @@
+/** Reservations of addresses. Source: behaviour networking.md 1.3. */
+import type { EntityOf } from '@hyperplane/contract'
+import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import { type ReservedIp, reservedIpOperations } from '@hyperplane/contract/networking/reserved-ip'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { ApiError, refuseAll } from '../../core/api-error.ts'
+import { both, listOf, pathOf } from '../../core/standard.ts'
+import { and, equals, evaluateFilter, type TypedFilter, type TypedOrderby } from '../../odata/index.ts'
+import type { Reader } from '../../store/store.ts'
+import type { SubnetEntity } from '../address-plan.ts'
+import {
+  addressOf,
+  holdersOf,
+  isManaged,
+  type Lease,
+  leaseExactly,
+  leaseLowest,
+  release,
+  requireAttachable,
+  stateOf,
+  tallyOf,
+} from '../addresses.ts'
+import { defineTask, implement, type WriteContext } from '../context.ts'
+import { formatAddress } from '../ip-address.ts'
+import { requireClusterReachable } from '../reachability.ts'
+import { fault } from './ip-config.ts'
+import { type Wanted, wantedBy } from './reserve-rules.ts'
+
+const maximumReserved = 65_536
+
+interface ReservationInput {
+  readonly subnetExtId: string
+  /** What was taken or given back, in the order of the addresses. */
+  readonly leases: readonly Lease[]
+}
+
+const textsOf = (leases: readonly Lease[]): string[] => leases.map((lease) => formatAddress(addressOf(lease)))
+
+/** The pair that clients look for; exactly one. */
+const outcome = (key: 'reserved_ips' | 'unreserved_ips', leases: readonly Lease[]) => [
+  { name: 'reserved_or_unreserved_ips', value: JSON.stringify({ [key]: textsOf(leases) }) },
+]
+
+const reserveTask = defineTask<ReservationInput>({
+  name: 'networking.reserve-addresses',
+  steps: [
+    {
+      name: 'announce',
+      progress: 100,
+      seconds: [0.03, 0.1],
+      run: (ctx, { subnetExtId, leases }) =>
+        ctx.drivers.networkFabric.announceAddresses(subnetExtId, { held: textsOf(leases) }),
+      // No undo: responders are told what is held by the next announcement; the leases decide.
+      record: async (ctx, { leases }) => ctx.complete(outcome('reserved_ips', leases)),
+    },
+  ],
+  onUndone: (ctx, { leases }) => release(ctx.store, leases),
+})
+
+const unreserveTask = defineTask<ReservationInput>({
+  name: 'networking.unreserve-addresses',
+  steps: [
+    {
+      name: 'announce',
+      progress: 100,
+      seconds: [0.03, 0.1],
+      run: (ctx, { subnetExtId, leases }) =>
+        ctx.drivers.networkFabric.announceAddresses(subnetExtId, { freed: textsOf(leases) }),
+      // No undo, as above.
+      record: async (ctx, { leases }) => ctx.complete(outcome('unreserved_ips', leases)),
+    },
+  ],
+  // Reserved again, but for what others took meanwhile.
+  async onUndone(ctx, { subnetExtId, leases }) {
+    const subnet = await ctx.store.get(Subnet, subnetExtId)
+    if (subnet === undefined) return
+    for (const lease of leases) {
+      if ((await holdersOf(ctx.store, subnetExtId, [addressOf(lease)])).length > 0) continue
+      const context = lease.clientContext === undefined ? {} : { context: lease.clientContext }
+      await leaseExactly(ctx, subnet, [addressOf(lease)], { kind: 'RESERVED', ...context }, () => 'address')
+    }
+  },
+})
+
+export const reservedIp = implement(
+  reservedIpOperations,
+  {
+    async listReservedIpsBySubnetId(ctx, request) {
+      const { filter, orderby, page, limit } = request.query
+      const where = reservationsOf(ctx.parents['subnetExtId'].extId)
+      if (filter === undefined || !isAboutAddress(filter)) {
+        const found = await ctx.store.page(AddressLease, {
+          filter: both(where, filter) as TypedFilter,
+          ...(orderby === undefined ? {} : { orderby: orderby.map(byNumber) }),
+          offset: page * limit,
+          limit,
+        })
+        return { entities: found.entities.map(shown), total: found.total }
+      }
+      // Addresses are stored as numbers; a filter on their text reads them all.
+      const leases = await ctx.store.find(AddressLease, { filter: where })
+      const matching = leases.filter((lease) => evaluateFilter(filter, shown(lease)) === true)
+      const query = { ...request.query, ...(orderby === undefined ? {} : { orderby: orderby.map(byNumber) }) }
+      const { entities, total } = listOf(matching, { query: { ...query, filter: undefined } })
+      return { entities: entities.map(shown), total }
+    },
+
+    async reserveIpsBySubnetId(ctx, { body }) {
+      const subnet: SubnetEntity = ctx.target
+      const wanted = wantedBy(body)
+      await requireUsable(ctx, subnet)
+      const terms = {
+        kind: 'RESERVED' as const,
+        ...(body.clientContext === undefined ? {} : { context: body.clientContext }),
+      }
+      await refuseBeyondLimit(ctx.store, subnet, wanted)
+      return start(ctx, reserveTask, subnet, await reserve(ctx, subnet, wanted, terms))
+    },
+
+    async unreserveIpsBySubnetId(ctx, { body }) {
+      const subnet: SubnetEntity = ctx.target
+      const wanted = wantedBy(body)
+      await requireUsable(ctx, subnet)
+      const leases = await reservations(ctx.store, subnet, wanted, body.clientContext)
+      await release(ctx.store, leases)
+      return start(ctx, unreserveTask, subnet, leases)
+    },
+  },
+  { tasks: [reserveTask, unreserveTask] },
+)
+
+/** @throws ApiError 400 without address management, 409 while the subnet comes or goes, 503 without its cluster */
+async function requireUsable(ctx: WriteContext, subnet: SubnetEntity): Promise<void> {
+  if (!isManaged(subnet)) throw fault('extId', `subnet ${subnet.name} is not managed`)
+  requireAttachable(subnet)
+  await requireClusterReachable(ctx, subnet.clusterReference)
+}
+
+async function reserve(
+  ctx: WriteContext,
+  subnet: SubnetEntity,
+  wanted: Wanted,
+  terms: { readonly kind: 'RESERVED'; readonly context?: string },
+): Promise<readonly Lease[]> {
+  if (wanted.kind === 'exactly') return leaseExactly(ctx, subnet, wanted.addresses, terms, wanted.pathOf)
+  if (wanted.kind === 'context') throw fault('reserveType', 'a context chooses no addresses')
+  const { count, start } = wanted
+  const [config] = subnet.ipConfig ?? []
+  const family = start?.family ?? (config?.ipv4 === undefined ? 'IPV6' : 'IPV4')
+  return leaseLowest(ctx, subnet, { ...terms, family, count, ...(start === undefined ? {} : { start: start.value }) })
+}
+
+/** What is to be freed; nothing but reservations. @throws ApiError 409, and then nothing is freed */
+async function reservations(
+  store: Reader,
+  subnet: SubnetEntity,
+  wanted: Wanted,
+  context: string | undefined,
+): Promise<readonly Lease[]> {
+  if (wanted.kind === 'context') {
+    const found = await store.findWhere(AddressLease, { clientContext: wanted.context, subnetExtId: subnet.extId })
+    return found.filter((lease) => lease.kind === 'RESERVED')
+  }
+  if (wanted.kind === 'lowest') throw fault('unreserveType', 'a count chooses no addresses')
+  const leases = await holdersOf(store, subnet.extId, wanted.addresses)
+  const held = new Map(leases.map((lease) => [formatAddress(addressOf(lease)), lease]))
+  refuseAll(
+    wanted.addresses.flatMap((address) => {
+      const text = formatAddress(address)
+      const lease = held.get(text)
+      if (lease === undefined) return [new ApiError('CONFLICT', { fault: `${text} is not reserved.` })]
+      if (lease.kind !== 'RESERVED') {
+        return [new ApiError('IP_ADDRESS_UNAVAILABLE', { address: text, state: stateOf[lease.kind!] })]
+      }
+      if (context === undefined || lease.clientContext === context) return []
+      return [new ApiError('CONFLICT', { fault: `${text} is reserved with another context.` })]
+    }),
+  )
+  return leases
+}
+
+/** The subnet is named without its name, and not locked: reservations of one subnet do not wait for each other. */
+function start(ctx: WriteContext, definition: typeof reserveTask, subnet: SubnetEntity, leases: readonly Lease[]) {
+  const keyOf = (lease: Lease): string => `${lease.family} ${lease.address}`
+  const inOrder = [...leases].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  const input: ReservationInput = { subnetExtId: subnet.extId, leases: inOrder }
+  return ctx.startTask(definition, input, {
+    operation: 'kSubnetReserveIp',
+    description: 'Reserve or Unreserve IP on Managed Subnet',
+    affected: [{ extId: subnet.extId, rel: 'networking:config:subnet' }],
+    locks: [],
+    ...(subnet.subnetType === 'VLAN' && subnet.clusterReference !== undefined
+      ? { clusterExtIds: [subnet.clusterReference] }
+      : {}),
+  })
+}
+
+/** @throws ApiError 422 */
+async function refuseBeyondLimit(store: Reader, subnet: SubnetEntity, wanted: Wanted): Promise<void> {
+  const more = wanted.kind === 'exactly' ? wanted.addresses.length : wanted.kind === 'lowest' ? wanted.count : 0
+  const found = (await tallyOf(store, subnet.extId)).reserved + more
+  if (found <= maximumReserved) return
+  const limit = `Reserved addresses of subnet ${subnet.name}`
+  throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit, maximum: maximumReserved, found })
+}
+
+const shown = (lease: Lease): EntityOf<typeof ReservedIp> => ({
+  extId: lease.extId,
+  ipv4Address: formatAddress(addressOf(lease)),
+  ...(lease.clientContext === undefined ? {} : { clientContext: lease.clientContext }),
+})
+
+const reservationsOf = (subnetExtId: string): TypedFilter =>
+  and(
+    equals(pathOf(AddressLease, 'subnetExtId'), subnetExtId),
+    equals(pathOf(AddressLease, 'kind'), 'RESERVED'),
+    equals(pathOf(AddressLease, 'family'), 'IPV4'),
+  )
+
+const isAboutAddress = (filter: TypedFilter): boolean => JSON.stringify(filter).includes('"ipv4Address"')
+
+/** The order of the addresses as numbers is that of their sortable texts. */
+const byNumber = (key: TypedOrderby): TypedOrderby =>
+  key.field.names[0] === 'ipv4Address' ? { ...key, field: { ...key.field, names: ['address'] } } : key

@@ -1,0 +1,288 @@
+/** Networks of the demo. Source: behaviour networking.md 4 (the kinds that exist so far). */
+
+import { createHash } from 'node:crypto'
+import { AwsSubnet } from '@hyperplane/contract/networking/aws-subnet'
+import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { fabricFacts } from '../../drivers/simulated/network-fabric.ts'
+import type { SubnetEntity } from '../address-plan.ts'
+import { planOf } from '../address-plan.ts'
+import { leaseAddress, leaseLowest, syncOwnLeases } from '../addresses.ts'
+import { type Address, formatAddress, parseAddress, writeAddress } from '../ip-address.ts'
+import { type SeedContext, seedId } from '../seed.ts'
+import { programmingOf } from './subnet-tasks.ts'
+
+const cluster = seedId('cluster/hp-native-01')
+const hosts = ['a', 'b', 'c', 'd'].map((letter) => seedId(`host/hp-n01-${letter}`))
+
+/** Subnets; what is the same for all follows in `seedSubnet`. */
+const inventory: readonly (Partial<SubnetEntity> & { readonly name: string })[] = [
+  {
+    name: 'vlan-100-app',
+    description: 'Applications: addresses managed, both families',
+    networkId: 100,
+    ipConfig: [
+      {
+        ipv4: v4('10.10.100.0', 24, '10.10.100.1', [['10.10.100.50', '10.10.100.200']]),
+        ipv6: v6('fd00:100::', 64, 'fd00:100::1', [['fd00:100::1000', 'fd00:100::1fff']]),
+      },
+    ],
+    dhcpOptions: {
+      domainName: 'app.example.com',
+      domainNameServers: [writeAddress(address('10.10.100.2'))],
+      searchDomains: ['example.com'],
+    },
+  },
+  { name: 'vlan-200-static', description: 'No address management: others answer DHCP', networkId: 200 },
+  {
+    name: 'ext-nat',
+    networkId: 300,
+    isExternal: true,
+    isNatEnabled: true,
+    // .205 is in no pool: it stays free for whoever asks for it by name.
+    ipConfig: [
+      {
+        ipv4: v4('10.44.3.192', 27, '10.44.3.193', [
+          ['10.44.3.194', '10.44.3.204'],
+          ['10.44.3.206', '10.44.3.222'],
+        ]),
+      },
+    ],
+  },
+  {
+    name: 'ext-routed',
+    networkId: 301,
+    isExternal: true,
+    isNatEnabled: false,
+    ipConfig: [{ ipv4: v4('10.44.4.0', 24, '10.44.4.1', [['10.44.4.50', '10.44.4.200']]) }],
+  },
+  {
+    name: 'web',
+    vpcReference: seedId('vpc/prod'),
+    vni: 4096,
+    ipConfig: [{ ipv4: v4('192.168.10.0', 24, '192.168.10.1', [['192.168.10.10', '192.168.10.250']]) }],
+  },
+  {
+    name: 'db',
+    vpcReference: seedId('vpc/prod'),
+    vni: 4097,
+    ipConfig: [{ ipv4: v4('192.168.20.0', 24, '192.168.20.1', [['192.168.20.10', '192.168.20.250']]) }],
+  },
+  {
+    name: 'transit-ext',
+    vpcReference: seedId('vpc/transit'),
+    vni: 4098,
+    isExternal: true,
+    isNatEnabled: true,
+    ipConfig: [{ ipv4: v4('100.64.0.0', 24, '100.64.0.1', [['100.64.0.10', '100.64.0.250']]) }],
+  },
+]
+
+export async function seedDemo(ctx: SeedContext): Promise<void> {
+  await seedVirtualSwitches(ctx)
+  const subnets = new Map<string, SubnetEntity>()
+  for (const described of inventory) subnets.set(described.name, await seedSubnet(ctx, described))
+  await seedVpcs(ctx, subnets)
+  await seedBgp(ctx, subnets.get('ext-routed')!)
+  await leaseLowest(ctx, subnets.get('vlan-100-app')!, {
+    kind: 'RESERVED',
+    context: 'demo-k8s',
+    family: 'IPV4',
+    count: 5,
+  })
+  await seedCloudSubnets(ctx)
+}
+
+const owned = (ctx: SeedContext) => ({
+  tenantId: ctx.tenantId,
+  metadata: { ownerReferenceId: ctx.adminId, ownerUserName: 'admin' },
+})
+
+async function seedVirtualSwitches(ctx: SeedContext): Promise<void> {
+  const described = [
+    { name: 'vs0', bondMode: 'ACTIVE_BACKUP', bridge: 'br0', nics: ['eth0', 'eth1'] },
+    { name: 'vs1', bondMode: 'BALANCE_TCP', bridge: 'br1', nics: ['eth2', 'eth3'] },
+  ] as const
+  for (const { name, bondMode, bridge, nics } of described) {
+    const isDefault = name === 'vs0'
+    const activeUplink = bondMode === 'ACTIVE_BACKUP' ? { activeUplink: nics[0] } : {}
+    await ctx.store.insert(VirtualSwitch, {
+      ...owned(ctx),
+      extId: seedId(`virtual-switch/${name}`),
+      name,
+      bondMode,
+      clusters: [
+        {
+          extId: cluster,
+          hosts: hosts.map((extId) => ({ extId, internalBridgeName: bridge, hostNics: [...nics], ...activeUplink })),
+        },
+      ],
+      clusterExtId: cluster,
+      mtu: 1500,
+      igmpSpec: { isSnoopingEnabled: false, snoopingTimeout: 300 },
+      isQuickMode: false,
+      isDefault,
+      ownerType: 'PC',
+      hasUpdateInProgress: false,
+      hasDeleteInProgress: false,
+      hasDeploymentError: false,
+    })
+  }
+}
+
+async function seedSubnet(ctx: SeedContext, described: (typeof inventory)[number]): Promise<SubnetEntity> {
+  const isOverlay = described.vpcReference !== undefined
+  const subnet: SubnetEntity = {
+    ...owned(ctx),
+    extId: seedId(`subnet/${described.name}`),
+    subnetType: isOverlay ? 'OVERLAY' : 'VLAN',
+    isExternal: false,
+    ...(isOverlay
+      ? { isAdvancedNetworking: true }
+      : { clusterReference: cluster, virtualSwitchReference: seedId('virtual-switch/vs0') }),
+    ...described,
+  }
+  await ctx.store.insert(Subnet, subnet)
+  await syncOwnLeases(ctx, subnet, planOf(subnet.ipConfig))
+  const { program, dhcp } = await programmingOf(ctx.store, subnet)
+  const facts = fabricFacts(ctx.world)
+  await facts.subnets.put(subnet.extId, program)
+  if (dhcp !== undefined) await facts.dhcp.put(subnet.extId, dhcp)
+  return subnet
+}
+
+/** Routers take a port on each external subnet that they are attached to. */
+async function seedVpcs(ctx: SeedContext, subnets: ReadonlyMap<string, SubnetEntity>): Promise<void> {
+  const described = [
+    { name: 'prod', vpcType: 'REGULAR', external: ['ext-nat', 'ext-routed'], routable: [['192.168.20.0', 24]] },
+    { name: 'transit', vpcType: 'TRANSIT', external: ['ext-nat'], routable: [] },
+    { name: 'tenant-a', vpcType: 'REGULAR', external: ['transit-ext'], routable: [] },
+  ] as const
+  for (const { name, vpcType, external, routable } of described) {
+    const extId = seedId(`vpc/${name}`)
+    const attachments = []
+    const snatIps = []
+    for (const subnetName of external) {
+      const subnet = subnets.get(subnetName)!
+      const port = writeAddress(await leaseAddress(ctx, subnet, { kind: 'ROUTER_PORT', holder: extId }))
+      if (subnet.isNatEnabled === true) snatIps.push(port)
+      attachments.push({ subnetReference: subnet.extId, externalIps: [port], activeGatewayCount: 1 })
+    }
+    await ctx.store.insert(Vpc, {
+      ...owned(ctx),
+      extId,
+      name,
+      vpcType,
+      externalSubnets: attachments,
+      ...(routable.length === 0
+        ? {}
+        : {
+            externallyRoutablePrefixes: routable.map(([ip, prefixLength]) => ({
+              ipv4: { ip: { value: ip, prefixLength: 32 }, prefixLength },
+            })),
+          }),
+      ...(snatIps.length === 0 ? {} : { snatIps }),
+    })
+  }
+}
+
+/** A router that, by its address, offers 10 routes, one of which must be ignored. */
+const torAddress = '10.44.4.21'
+const localAsn = 65010
+const remoteAsn = 65001
+
+async function seedBgp(ctx: SeedContext, uplink: SubnetEntity): Promise<void> {
+  const local = seedId('gateway/bgp-prod')
+  const remote = seedId('gateway/tor-a')
+  const session = seedId('bgp-session/prod-tor-a')
+  const own = await leaseAddress(ctx, uplink, { kind: 'GATEWAY_INTERFACE', holder: local })
+  await ctx.store.insert(Gateway, {
+    ...owned(ctx),
+    extId: local,
+    name: 'bgp-prod',
+    vpcReference: seedId('vpc/prod'),
+    services: {
+      $objectType: 'networking.v4.config.LocalNetworkServices',
+      localBgpService: { asn: localAsn, vpcReference: seedId('vpc/prod'), isBgpAddPathEnabled: false },
+    } as never,
+    isActive: true,
+    status: { state: 'UP' },
+  })
+  await ctx.store.insert(Gateway, {
+    ...owned(ctx),
+    extId: remote,
+    name: 'tor-a',
+    services: {
+      $objectType: 'networking.v4.config.RemoteNetworkServices',
+      remoteBgpService: { address: writeAddress(address(torAddress)), asn: remoteAsn },
+    } as never,
+    status: { state: 'UP' },
+  })
+  await ctx.store.insert(BgpSession, {
+    ...owned(ctx),
+    extId: session,
+    name: 'prod-tor-a',
+    localGatewayReference: local,
+    remoteGatewayReference: remote,
+    localGatewayInterfaceIpAddress: writeAddress(own),
+    dynamicRoutePriority: 700,
+    shouldAdvertiseAllExternallyRoutablePrefixes: true,
+    advertisedRoutesCommunities: [{ autonomousSystemNumber: localAsn, communityValue: 100 }],
+  })
+  await fabricFacts(ctx.world).bgpPeers.put(session, {
+    sessionExtId: session,
+    local: { address: formatAddress(own), autonomousSystemNumber: localAsn },
+    remote: { address: torAddress, autonomousSystemNumber: remoteAsn },
+    since: ctx.clock.now() - 9 * 86_400_000,
+  })
+}
+
+/** Two VPCs of the cloud account, six subnets each, in two zones. */
+async function seedCloudSubnets(ctx: SeedContext): Promise<void> {
+  for (let index = 0; index < 12; index++) {
+    const vpc = index < 6 ? 0 : 1
+    const network = `10.${100 + vpc}.${16 * (index % 6)}`
+    await ctx.store.insert(AwsSubnet, {
+      extId: seedId(`aws-subnet/cloud-1/${index}`),
+      tenantId: ctx.tenantId,
+      clusterExtId: seedId('cluster/cloud-1'),
+      subnetId: `subnet-${cloudId(`subnet ${index}`)}`,
+      vpcId: `vpc-${cloudId(`vpc ${vpc}`)}`,
+      cidr: `${network}.0/24`,
+      gatewayIp: `${network}.1`,
+      availabilityZone: index % 2 === 0 ? 'eu-central-1a' : 'eu-central-1b',
+      cloudType: 'AWS',
+      annotation: ['app', 'db', 'management'][Math.floor((index % 6) / 2)]!,
+    })
+  }
+}
+
+/** 17 hexadecimal digits, as the cloud gives them. */
+const cloudId = (name: string): string => createHash('sha1').update(`cloud ${name}`).digest('hex').slice(0, 17)
+
+type Config = NonNullable<SubnetEntity['ipConfig']>[number]
+
+function v4(net: string, length: number, gateway: string, pools: [string, string][]): NonNullable<Config['ipv4']> {
+  const host = (value: string) => ({ value, prefixLength: 32 })
+  return {
+    ipSubnet: { ip: host(net), prefixLength: length },
+    defaultGatewayIp: host(gateway),
+    poolList: pools.map(([start, end]) => ({ startIp: host(start), endIp: host(end) })),
+  }
+}
+
+function v6(net: string, length: number, gateway: string, pools: [string, string][]): NonNullable<Config['ipv6']> {
+  const host = (value: string) => ({ value, prefixLength: 128 })
+  return {
+    ipSubnet: { ip: host(net), prefixLength: length },
+    defaultGatewayIp: host(gateway),
+    poolList: pools.map(([start, end]) => ({ startIp: host(start), endIp: host(end) })),
+  }
+}
+
+function address(text: string): Address {
+  return parseAddress('IPV4', text) as Address
+}

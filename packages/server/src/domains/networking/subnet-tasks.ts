@@ -1,0 +1,143 @@
+/**
+ * What the fabric is made to do for a subnet, step by step.
+ * Source: behaviour networking.md 1.1 (life of an entity row), 1.2 (tasks), 1.22.
+ */
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { DhcpService, SubnetProgram } from '../../drivers/network-fabric.ts'
+import type { Reader } from '../../store/store.ts'
+import type { SubnetEntity } from '../address-plan.ts'
+import { planOf } from '../address-plan.ts'
+import { releaseSubnet, syncOwnLeases } from '../addresses.ts'
+import { defineTask } from '../context.ts'
+import { formatAddress, formatPrefix } from '../ip-address.ts'
+
+/** The subnet as the fabric is told about it. */
+export interface Programming {
+  readonly program: SubnetProgram
+  /** Absent: nobody answers DHCP there. */
+  readonly dhcp?: DhcpService
+}
+
+export interface UpdateInput {
+  readonly before: Programming
+  readonly after: Programming
+  /** What is stored when the fabric has changed; without what the server keeps beside it. */
+  readonly entity: SubnetEntity
+}
+
+/** Hosts of the subnet's switch; of every default switch for a logical switch, which spans the deployment. */
+export async function programmingOf(store: Reader, subnet: SubnetEntity): Promise<Programming> {
+  const switches =
+    subnet.virtualSwitchReference === undefined
+      ? await store.findWhere(VirtualSwitch, { isDefault: true })
+      : await store.getMany(VirtualSwitch, [subnet.virtualSwitchReference])
+  const hosts = switches.flatMap((one) => one.clusters.flatMap((cluster) => cluster.hosts.map((host) => host.extId)))
+  const prefixes = Object.values(planOf(subnet.ipConfig))
+  return {
+    program: {
+      extId: subnet.extId,
+      type: subnet.subnetType,
+      tag: subnet.vni ?? subnet.networkId ?? 0,
+      ...(subnet.virtualSwitchReference === undefined ? {} : { virtualSwitchExtId: subnet.virtualSwitchReference }),
+      ...(subnet.vpcReference === undefined ? {} : { vpcExtId: subnet.vpcReference }),
+      hostExtIds: hosts,
+    },
+    ...(prefixes.length === 0
+      ? {}
+      : {
+          dhcp: {
+            subnetExtId: subnet.extId,
+            prefixes: prefixes.map((plan) => formatPrefix(plan.prefix)),
+            gateways: prefixes.flatMap(({ gateway, prefix }) =>
+              gateway === undefined ? [] : [formatAddress({ family: prefix.family, value: gateway })],
+            ),
+            options: subnet.dhcpOptions ?? {},
+          },
+        }),
+  }
+}
+
+const applyDhcp = ({ networkFabric }: Drivers, { program, dhcp }: Programming): Promise<void> =>
+  dhcp === undefined ? networkFabric.stopDhcp(program.extId) : networkFabric.serveDhcp(dhcp)
+
+export const createSubnetTask = defineTask<Programming>({
+  name: 'networking.create-subnet',
+  steps: [
+    {
+      name: 'program hosts',
+      progress: 70,
+      seconds: [0.4, 1.2],
+      run: (ctx, { program }) => ctx.drivers.networkFabric.programSubnet(program),
+      undo: (ctx, { program }) => ctx.drivers.networkFabric.removeSubnet(program.extId),
+    },
+    {
+      name: 'start DHCP',
+      progress: 100,
+      seconds: [0.1, 0.3],
+      run: (ctx, input) => applyDhcp(ctx.drivers, input),
+      undo: (ctx, { program }) => ctx.drivers.networkFabric.stopDhcp(program.extId),
+      record: async (ctx, { program }) => {
+        await ctx.store.update(Subnet, program.extId, { change: undefined })
+      },
+    },
+  ],
+  onUndone: (ctx, { program }) => removeRow(ctx.store, program.extId),
+})
+
+export const updateSubnetTask = defineTask<UpdateInput>({
+  name: 'networking.update-subnet',
+  steps: [
+    {
+      name: 'program hosts',
+      progress: 60,
+      seconds: [0.4, 1.2],
+      run: (ctx, { after }) => ctx.drivers.networkFabric.programSubnet(after.program),
+      undo: (ctx, { before }) => ctx.drivers.networkFabric.programSubnet(before.program),
+    },
+    {
+      name: 'configure DHCP',
+      progress: 100,
+      seconds: [0.1, 0.3],
+      run: (ctx, { after }) => applyDhcp(ctx.drivers, after),
+      undo: (ctx, { before }) => applyDhcp(ctx.drivers, before),
+      record: async (ctx, { entity }) => {
+        await syncOwnLeases(ctx, entity, planOf(entity.ipConfig))
+        await ctx.store.replace(Subnet, entity)
+      },
+    },
+  ],
+  async onUndone(ctx, { entity }) {
+    const subnet = await ctx.store.get(Subnet, entity.extId)
+    if (subnet === undefined) return
+    await syncOwnLeases(ctx, subnet, planOf(subnet.ipConfig))
+    await ctx.store.update(Subnet, subnet.extId, { change: undefined })
+  },
+})
+
+export const deleteSubnetTask = defineTask<{ readonly extId: string }>({
+  name: 'networking.delete-subnet',
+  steps: [
+    {
+      name: 'stop DHCP',
+      progress: 30,
+      seconds: [0.1, 0.3],
+      run: (ctx, { extId }) => ctx.drivers.networkFabric.stopDhcp(extId),
+      // No undo: a deletion goes forward until it is done.
+    },
+    {
+      name: 'remove from hosts',
+      progress: 100,
+      seconds: [0.3, 1],
+      run: (ctx, { extId }) => ctx.drivers.networkFabric.removeSubnet(extId),
+      record: (ctx, { extId }) => removeRow(ctx.store, extId),
+    },
+  ],
+  pointOfNoReturn: 'stop DHCP',
+})
+
+async function removeRow(store: Parameters<typeof releaseSubnet>[0], extId: string): Promise<void> {
+  await releaseSubnet(store, extId)
+  await store.remove(Subnet, extId)
+}

@@ -1,0 +1,163 @@
+/** Subnets. Source: behaviour networking.md 1.1, 1.2. */
+import { Subnet, subnetOperations } from '@hyperplane/contract/networking/subnet'
+import { ApiError, refuseAll } from '../../core/api-error.ts'
+import type { AffectedEntity } from '../../core/tasks/define-task.ts'
+import { families, hostsOf, planOf, type SubnetEntity } from '../address-plan.ts'
+import { addressOf, isManaged, leasesOutside, ownAddresses, stateOf, syncOwnLeases } from '../addresses.ts'
+import { implement, type WriteContext } from '../context.ts'
+import { formatAddress, overlap } from '../ip-address.ts'
+import { requireClusterReachable } from '../reachability.ts'
+import { refuseWhileChanging } from './busy.ts'
+import {
+  configurationOf,
+  ownedBy,
+  type SubnetBody,
+  type Surroundings,
+  subnetFaults,
+  surroundingsOf,
+} from './subnet-rules.ts'
+import { createSubnetTask, deleteSubnetTask, programmingOf, updateSubnetTask } from './subnet-tasks.ts'
+import { inUse, refuseWhileAttached, refuseWhileConnected, refuseWhileUsed } from './subnet-users.ts'
+import { presentSubnets } from './subnet-view.ts'
+
+const maximumSubnets = 5000
+const networkIdentifiers = { minimum: 4096, maximum: 16777215 }
+
+export const subnet = implement(
+  subnetOperations,
+  {
+    async createSubnet(ctx, { body }) {
+      const around = await surroundingsOf(ctx.store, body)
+      refuseAll(subnetFaults(body, around))
+      await requireClusterReachable(ctx, around.virtualSwitch?.clusterExtId)
+      if (body.subnetType === 'VLAN' && body.isAdvancedNetworking === true) {
+        throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability: 'SUPPORTS_VLAN_ADVANCED' })
+      }
+      const entity: SubnetEntity = {
+        extId: ctx.ids.uuid(),
+        tenantId: ctx.tenantId,
+        ...configurationOf(body, around, ownedBy(ctx.caller)),
+        ...(body.subnetType === 'OVERLAY' ? { vni: await freeNetworkIdentifier(ctx) } : {}),
+      }
+      await refuseOverlap(ctx, entity)
+      const found = (await ctx.store.count(Subnet)) + 1
+      if (found > maximumSubnets) {
+        throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit: 'Subnets', maximum: maximumSubnets, found })
+      }
+      const programming = await programmingOf(ctx.store, entity)
+      const task = await ctx.startTask(createSubnetTask, programming, taskOf('Create', entity))
+      await ctx.store.insert(Subnet, { ...entity, change: { taskExtId: task.extId, verb: 'create' } })
+      await syncOwnLeases(ctx, entity, planOf(entity.ipConfig))
+      return { ...task, created: entity.extId }
+    },
+
+    async updateSubnetById(ctx, { body }) {
+      const stored: SubnetEntity = ctx.target
+      const around = await surroundingsOf(ctx.store, body)
+      refuseAll(subnetFaults(body, around))
+      refuseWhileChanging('subnet', stored)
+      await requireClusterReachable(ctx, stored.clusterReference)
+      const next = replacementOf(stored, body, around)
+      await refuseChangesInUse(ctx, stored, next)
+      await refuseOverlap(ctx, next)
+      const [before, after] = [await programmingOf(ctx.store, stored), await programmingOf(ctx.store, next)]
+      const task = await ctx.startTask(updateSubnetTask, { before, after, entity: next }, taskOf('Update', stored))
+      // The new gateway is taken now; the old one is given back when the update has succeeded.
+      await syncOwnLeases(ctx, next, planOf(next.ipConfig), true)
+      const change = { taskExtId: task.extId, verb: 'update' as const, ipConfig: next.ipConfig ?? [] }
+      await ctx.store.update(Subnet, stored.extId, { change })
+      return task
+    },
+
+    async deleteSubnetById(ctx) {
+      const stored: SubnetEntity = ctx.target
+      refuseWhileChanging('subnet', stored)
+      await requireClusterReachable(ctx, stored.clusterReference)
+      await refuseWhileUsed(ctx, stored)
+      const task = await ctx.startTask(deleteSubnetTask, { extId: stored.extId }, taskOf('Delete', stored))
+      await ctx.store.update(Subnet, stored.extId, { change: { taskExtId: task.extId, verb: 'delete' } })
+      return task
+    },
+  },
+  {
+    tasks: [createSubnetTask, updateSubnetTask, deleteSubnetTask],
+    present: [[Subnet, presentSubnets]],
+  },
+)
+
+/** Locks only the subnet: tasks of others on the same switch or VPC do not wait for it. */
+function taskOf(verb: 'Create' | 'Update' | 'Delete', entity: SubnetEntity) {
+  const { extId, name, virtualSwitchReference, vpcReference, clusterReference } = entity
+  const affected: AffectedEntity[] = [{ extId, name, rel: 'networking:config:subnet' }]
+  if (virtualSwitchReference !== undefined) {
+    affected.push({ extId: virtualSwitchReference, rel: 'networking:config:virtual-switch' })
+  }
+  if (vpcReference !== undefined) affected.push({ extId: vpcReference, rel: 'networking:config:vpc' })
+  return {
+    operation: `kSubnet${verb}`,
+    description: `${verb} subnet ${name}`,
+    affected,
+    locks: [extId],
+    ...(entity.subnetType === 'VLAN' && clusterReference !== undefined ? { clusterExtIds: [clusterReference] } : {}),
+  }
+}
+
+/** The body, with what the server keeps. */
+function replacementOf(stored: SubnetEntity, body: SubnetBody, around: Surroundings): SubnetEntity {
+  const { extId, tenantId, vni, isAdvancedNetworking, migrationState, layer2StretchReference, metadata } = stored
+  const kept = { extId, tenantId, vni, isAdvancedNetworking, migrationState, layer2StretchReference }
+  const owner = { ownerReferenceId: metadata?.ownerReferenceId, ownerUserName: metadata?.ownerUserName }
+  const next = { ...configurationOf(body, around, owner), ...kept }
+  return Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined)) as unknown as SubnetEntity
+}
+
+/** @throws ApiError 409 for what cannot change while somebody depends on it */
+async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next: SubnetEntity): Promise<void> {
+  if (stored.networkId !== next.networkId || stored.virtualSwitchReference !== next.virtualSwitchReference) {
+    await refuseWhileConnected(ctx, stored)
+  }
+  if (stored.isNatEnabled !== next.isNatEnabled) await refuseWhileAttached(ctx, stored)
+  if (!isManaged(stored)) return
+  const plan = planOf(next.ipConfig)
+  const present = planOf(stored.ipConfig)
+  const own = new Set(ownAddresses(present).map(([, address]) => formatAddress(address)))
+  const homeless: string[] = []
+  for (const family of families) {
+    const prefix = plan[family]?.prefix
+    // Gateway and DHCP server move with the configuration; they are at most two.
+    const outside = await leasesOutside(ctx.store, stored.extId, family, prefix && hostsOf(prefix), 7)
+    for (const lease of outside) {
+      const address = formatAddress(addressOf(lease))
+      if (!own.has(address)) homeless.push(`${address} (${stateOf[lease.kind!]})`)
+    }
+  }
+  if (homeless.length > 0) throw inUse(stored, homeless.slice(0, 5))
+}
+
+/** @throws ApiError 409: overlay subnets of one VPC do not overlap */
+async function refuseOverlap(ctx: WriteContext, entity: SubnetEntity): Promise<void> {
+  if (entity.vpcReference === undefined) return
+  const plan = planOf(entity.ipConfig)
+  for (const sibling of await ctx.store.findWhere(Subnet, { vpcReference: entity.vpcReference })) {
+    if (sibling.extId === entity.extId) continue
+    // A sibling under change holds its old range and the new one.
+    for (const other of [planOf(sibling.ipConfig), planOf(sibling.change?.ipConfig)]) {
+      for (const family of families) {
+        const [a, b] = [plan[family]?.prefix, other[family]?.prefix]
+        if (a !== undefined && b !== undefined && overlap(a, b)) {
+          const fields = `range in the VPC (subnet ${sibling.name} overlaps it)`
+          throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'subnet', fields })
+        }
+      }
+    }
+  }
+}
+
+/** Drawn: a few thousand of sixteen million are in use. */
+async function freeNetworkIdentifier(ctx: WriteContext): Promise<number> {
+  const { minimum, maximum } = networkIdentifiers
+  for (;;) {
+    const vni = minimum + Math.floor(ctx.ids.random() * (maximum - minimum + 1))
+    if ((await ctx.store.findOne(Subnet, { vni })) === undefined) return vni
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * NICs of virtual machines as their subnet sees them: derived from the NICs, the leases and the running guests.
+ * Source: behaviour networking.md 1.2 (listVnicsBySubnetId).
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { type Vnic, vnicOperations } from '@hyperplane/contract/networking/vnic'
+import { listOf } from '../../core/standard.ts'
+import { addressOf, type Lease, type LeaseKind, leasesOfKind } from '../addresses.ts'
+import { implement, type ReadContext } from '../context.ts'
+import { parseAddress, type WireAddress, writeAddress } from '../ip-address.ts'
+import { nicsOn } from './subnet-nics.ts'
+
+type VnicEntity = EntityOf<typeof Vnic>
+
+export const vnic = implement(vnicOperations, {
+  async listVnicsBySubnetId(ctx, request) {
+    const subnetExtId: string = ctx.parents['subnetExtId'].extId
+    const primary = await heldBy(ctx, subnetExtId, 'ASSIGNED')
+    const secondary = await heldBy(ctx, subnetExtId, 'ASSIGNED_SECONDARY')
+    const items = (await nicsOn(ctx.store, subnetExtId)).map(
+      ({ extId, vmExtId, macAddress }): VnicEntity => ({
+        extId,
+        vmReference: vmExtId,
+        ...(macAddress === undefined ? {} : { macAddress }),
+        ...given('assignedIpv4Addresses', primary.get(extId)),
+        ...given('assignedSecondaryIpv4Addresses', secondary.get(extId)),
+      }),
+    )
+    const { entities, total } = listOf(items, request)
+    return { entities: await withLearned(ctx, entities), total }
+  },
+})
+
+async function heldBy(
+  ctx: ReadContext,
+  subnetExtId: string,
+  kind: LeaseKind,
+): Promise<ReadonlyMap<string, WireAddress[]>> {
+  const held = new Map<string, WireAddress[]>()
+  for (const lease of await leasesOfKind(ctx.store, subnetExtId, kind)) {
+    if (lease.family !== 'IPV4' || lease.holderExtId === undefined) continue
+    held.set(lease.holderExtId, [...(held.get(lease.holderExtId) ?? []), shown(lease)])
+  }
+  return held
+}
+
+const shown = (lease: Lease): WireAddress => writeAddress(addressOf(lease))
+
+/** What was seen of guests that run; of those on the page only. */
+async function withLearned(ctx: ReadContext, items: readonly VnicEntity[]): Promise<readonly VnicEntity[]> {
+  const machines = new Set(items.flatMap((item) => item.vmReference ?? []))
+  const guests = await ctx.drivers.hypervisor.observeGuests([...machines])
+  return items.map((item) => {
+    const texts = guests.get(item.vmReference ?? '')?.learnedAddresses.get(item.extId) ?? []
+    const learned = texts.flatMap((text) => parseAddress('IPV4', text) ?? []).map(writeAddress)
+    return { ...item, ...given('learnedIpv4Addresses', learned) }
+  })
+}
+
+/** An empty collection is left out. */
+const given = <N extends string>(name: N, addresses: readonly WireAddress[] | undefined): { [K in N]?: any } =>
+  (addresses?.length ?? 0) === 0 ? {} : ({ [name]: addresses } as { [K in N]: any })

@@ -1,0 +1,48 @@
+/**
+ * A simulated router: what it offers follows from its address and AS number alone, so that it is the same router for
+ * every session and after every restart. Source: behaviour networking.md 1.10.
+ */
+import type { BgpPeer, OfferedRoute } from '../network-fabric.ts'
+import { drawsFrom } from './world.ts'
+
+/** About this part of the routes must be ignored by whoever gets them. */
+const troubledPart = 1 / 8
+
+/** A default route and 4 to 16 prefixes. */
+export function offeredRoutes(peer: Pick<BgpPeer, 'local' | 'remote'>): readonly OfferedRoute[] {
+  const { address, autonomousSystemNumber } = peer.remote
+  const draw = drawsFrom(`bgp router ${address} ${autonomousSystemNumber}`)
+  const pick = (from: number, to: number): number => from + Math.floor(draw() * (to - from + 1))
+  const communities = (): OfferedRoute['communities'] =>
+    Array.from({ length: pick(0, 3) }, (_, index) => ({
+      autonomousSystemNumber: autonomousSystemNumber & 0xffff,
+      communityValue: 100 * (index + 1) + pick(0, 99),
+    }))
+  // Private AS numbers of the upper range, which no gateway of a demo has.
+  const path = (): number[] => [
+    autonomousSystemNumber,
+    ...Array.from({ length: pick(0, 3) }, () => 4_200_000_000 + pick(0, 9999)),
+  ]
+
+  const routes: OfferedRoute[] = [
+    { prefix: '0.0.0.0/0', nexthop: address, autonomousSystemPath: path(), communities: communities() },
+  ]
+  const count = pick(4, 16)
+  for (let index = 0; index < count; index++) {
+    const route = {
+      // Sixteen apart: none overlaps another, whatever its length.
+      prefix: `10.200.${16 * index}.0/${pick(20, 28)}`,
+      nexthop: address,
+      autonomousSystemPath: path(),
+      communities: communities(),
+    }
+    const trouble = draw() < troubledPart ? pick(0, 2) : undefined
+    if (trouble === 0) routes.push({ ...route, prefix: `10.200.${16 * index}.1/32` })
+    else if (trouble === 1) routes.push({ ...route, nexthop: '198.51.100.1' })
+    else if (trouble === 2) {
+      const { autonomousSystemNumber: local } = peer.local
+      routes.push({ ...route, autonomousSystemPath: [...route.autonomousSystemPath, local] })
+    } else routes.push(route)
+  }
+  return routes
+}

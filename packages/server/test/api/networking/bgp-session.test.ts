@@ -1,0 +1,112 @@
+/** BGP sessions and routes. Source: behaviour networking.md 1.10, 4, 5 (28, the demo's session). */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
+import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { seedId } from '../../../src/domains/seed.ts'
+import { fabricFacts } from '../../../src/drivers/simulated/network-fabric.ts'
+import { startApp, type TestApp } from '../../support/start-app.ts'
+
+const sessions = '/networking/v4.3/config/bgp-sessions'
+const demo = `${sessions}/${seedId('bgp-session/prod-tor-a')}`
+const routes = `${demo}/bgp-routes`
+let app: TestApp
+before(async () => {
+  app = await startApp()
+})
+after(() => app.close())
+
+const count = async (type: string): Promise<number | undefined> =>
+  (await app.call('GET', `${routes}?$filter=bgpRouteType eq Networking.Config.BgpRouteType'${type}'`)).total
+
+test('the session of the demo is established: 9 received, 1 ignored, 1 advertised', async () => {
+  const { data, etag } = await app.call('GET', demo)
+  assert.deepEqual(data.status, { state: 'UP', message: 'Established, 9 prefixes received' })
+  assert.ok(etag)
+  assert.deepEqual(await Promise.all(['RECEIVED', 'RECEIVED_AND_IGNORED', 'ADVERTISED'].map(count)), [9, 1, 1])
+})
+
+test('an ignored route says why; an advertised one has the router of the VPC as nexthop', async () => {
+  const { data } = await app.call('GET', routes)
+  const ignored = data.find((route: any) => route.bgpRouteType === 'RECEIVED_AND_IGNORED')
+  assert.ok(ignored.description.length > 0)
+  const advertised = data.find((route: any) => route.bgpRouteType === 'ADVERTISED')
+  assert.equal(advertised.name, '192.168.20.0/24')
+  assert.equal(advertised.nexthop.nexthopIpAddress.ipv4.value, '10.44.4.50')
+  assert.deepEqual(advertised.bgpCommunities, [{ autonomousSystemNumber: 65010, communityValue: 100 }])
+  const received = data.filter((route: any) => route.bgpRouteType === 'RECEIVED')
+  assert.ok(received.some((route: any) => route.name === '0.0.0.0/0'))
+  assert.ok(received.every((route: any) => route.nexthop.nexthopIpAddress.ipv4.value === '10.44.4.21'))
+})
+
+test('a route keeps its id, is read by it, and belongs to its session', async () => {
+  const [first] = (await app.call('GET', `${routes}?$limit=1`)).data
+  const again = await app.call('GET', `${routes}/${first.extId}`)
+  assert.deepEqual(again.data, first)
+  const unknown = await app.call('GET', `${routes}/${randomUUID()}`)
+  assert.deepEqual([unknown.status, unknown.errors[0]!.code], [404, 'NETWORKING-10010'])
+  assert.equal((await app.call('GET', `${sessions}/${randomUUID()}/bgp-routes/${first.extId}`)).status, 404)
+})
+
+test('a prefix that is added to the VPC is advertised', async () => {
+  const prod = seedId('vpc/prod')
+  const before = (await app.store.get(Vpc, prod))!.externallyRoutablePrefixes!
+  const added = { ipv4: { ip: { value: '192.168.30.0', prefixLength: 32 }, prefixLength: 24 } }
+  await app.store.transaction((store) => store.update(Vpc, prod, { externallyRoutablePrefixes: [...before, added] }))
+  assert.equal(await count('ADVERTISED'), 2)
+  await app.store.transaction((store) => store.update(Vpc, prod, { externallyRoutablePrefixes: before }))
+})
+
+test('a route that overlaps a prefix of the VPC is ignored', async () => {
+  const { data } = await app.call('GET', `${routes}?$filter=bgpRouteType eq 'RECEIVED'`)
+  const offered = data.find((route: any) => route.name.startsWith('10.200.'))
+  const prod = seedId('vpc/prod')
+  const before = (await app.store.get(Vpc, prod))!.externallyRoutablePrefixes!
+  const clashing = [...before, offered.destination]
+  await app.store.transaction((store) => store.update(Vpc, prod, { externallyRoutablePrefixes: clashing }))
+  const ignored = (await app.call('GET', `${routes}?$filter=name eq '${offered.name}'`)).data
+  assert.deepEqual(
+    ignored.map((route: any) => route.bgpRouteType),
+    ['RECEIVED_AND_IGNORED', 'ADVERTISED'],
+  )
+  assert.match(ignored[0].description, /overlaps .* of the VPC/)
+  await app.store.transaction((store) => store.update(Vpc, prod, { externallyRoutablePrefixes: before }))
+})
+
+test('a new peer is down first, and up within ten seconds, with the same routes', async () => {
+  const fresh = await startApp()
+  try {
+    const extId = seedId('bgp-session/prod-tor-a')
+    const ids = async (): Promise<string[]> => (await fresh.call('GET', routes)).data.map((route: any) => route.extId)
+    const before = await ids()
+    const peer = fabricFacts(fresh.world).bgpPeers.get(extId)!
+    await fresh.drivers.networkFabric.removeBgpPeer(extId)
+    await fresh.drivers.networkFabric.addBgpPeer(peer)
+    const down = await fresh.call('GET', demo)
+    assert.equal(down.data.status.state, 'DOWN')
+    assert.deepEqual(await ids(), [])
+    await fresh.clock.advance(10_000)
+    assert.equal((await fresh.call('GET', demo)).data.status.state, 'UP')
+    assert.deepEqual(await ids(), before)
+  } finally {
+    await fresh.close()
+  }
+})
+
+test('a session is found by its fields and expanded; its password is never answered', async () => {
+  await app.store.transaction((store) =>
+    store.update(BgpSession, seedId('bgp-session/prod-tor-a'), { password: 'peer-secret-1' }),
+  )
+  const filter = `advertisedRoutesCommunities/any(c:c/communityValue eq 100) and dynamicRoutePriority eq 700`
+  const list = await app.call(
+    'GET',
+    `${sessions}?$filter=${encodeURIComponent(filter)}&$expand=localGateway,remoteGateway`,
+  )
+  assert.equal(list.total, 1)
+  assert.equal(list.data[0].localGateway.name, 'bgp-prod')
+  assert.equal(list.data[0].remoteGateway.services.remoteBgpService.asn, 65001)
+  const plain = await app.call('GET', demo)
+  assert.equal(plain.data.localGateway, undefined)
+  assert.ok(!JSON.stringify([list.data, plain.data]).includes('peer-secret-1'))
+})
