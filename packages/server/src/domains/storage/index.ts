@@ -1,2 +1,8 @@
-/** What the operations of storage do: one line a kind, sorted. */
-export const storage = {}
+/** What the operations of storage v4.0.a3 do: one line a kind, sorted. */
+import { dataStore } from './data-store.ts'
+import { iscsiClient } from './iscsi-client.ts'
+import { storageContainer } from './storage-container.ts'
+import { volumeDisk } from './volume-disk.ts'
+import { volumeGroup } from './volume-group.ts'
+
+export const storage = { dataStore, iscsiClient, storageContainer, volumeDisk, volumeGroup }

@@ -1,0 +1,205 @@
+/**
+ * iSCSI clients as they are shown and changed, whichever namespace asks (volumes, storage v4.0.a3), and what CHAP demands
+ * of a client and its volume groups.
+ * Source: behaviour volumes-storage.md 1.5, 1.8.
+ */
+import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { type ApiError, invalid, refuseAll } from '../core/api-error.ts'
+import type { SecretReader } from '../core/context.ts'
+import type { TaskStarted } from '../core/handlers.ts'
+import { notFound } from '../core/standard.ts'
+import type { Initiator } from '../drivers/block-storage.ts'
+import type { Reader } from '../store/store.ts'
+import { defineTask, type WriteContext } from './context.ts'
+import { attachmentsWith, type ClientEntity, claimsOn, type Group } from './volume-attachments.ts'
+import { requireWritable } from './volume-groups.ts'
+
+const rel = 'volumes:config:iscsi-client'
+
+export const affectedClient = (client: ClientEntity) => ({
+  extId: client.extId,
+  ...(client.iscsiInitiatorName === undefined ? {} : { name: client.iscsiInitiatorName }),
+  rel,
+})
+
+interface Reading {
+  readonly store: Reader
+  readonly secrets: SecretReader
+}
+
+/** Adds the targets that each client sees, in the order of attach. */
+export async function withTargets(
+  ctx: { readonly store: Reader },
+  clients: readonly ClientEntity[],
+): Promise<readonly ClientEntity[]> {
+  const ids = clients.map(({ extId }) => extId)
+  const attachments = await attachmentsWith(ctx.store, 'iscsiClientExtId', ids)
+  const shown: ClientEntity[] = []
+  for (const client of clients) {
+    const groupIds = (attachments.get(client.extId) ?? []).map(({ volumeGroupExtId }) => volumeGroupExtId as string)
+    const groups = await ctx.store.getMany(VolumeGroup, groupIds)
+    const attachedTargets = groups.map(({ targetName }) => ({
+      ...(targetName === undefined ? {} : { iscsiTargetName: targetName }),
+      ...(client.numVirtualTargets === undefined ? {} : { numVirtualTargets: client.numVirtualTargets }),
+    }))
+    shown.push(attachedTargets.length === 0 ? client : { ...client, attachedTargets })
+  }
+  return shown
+}
+
+/** Authentication of a client as it shall be; the secret is plain. */
+export interface ClientChap {
+  readonly authentication: 'CHAP' | 'NONE'
+  readonly secret?: string
+}
+
+export function targetSecretOf(ctx: Reading, group: Group): string | undefined {
+  return ctx.secrets.open(
+    VolumeGroup.kind,
+    group.extId,
+    'iscsiFeatures/targetSecret',
+    group.iscsiFeatures?.targetSecret,
+  )
+}
+
+export function clientSecretOf(ctx: Reading, client: ClientEntity): string | undefined {
+  return ctx.secrets.open(IscsiClient.kind, client.extId, 'clientSecret', client.clientSecret)
+}
+
+export const usesChap = (group: Pick<Group, 'enabledAuthentications'>): boolean =>
+  group.enabledAuthentications === 'CHAP'
+
+/** Fault of the client by itself. */
+export function secretFaults({ authentication, secret }: ClientChap): ApiError[] {
+  if (authentication === 'CHAP' && secret === undefined) return [invalid('clientSecret', 'is required with CHAP')]
+  if (authentication === 'NONE' && secret !== undefined) {
+    return [invalid('clientSecret', 'expected only with enabledAuthentications CHAP')]
+  }
+  return []
+}
+
+/** Faults of the client together with a volume group: login is mutual, and the two secrets differ. */
+export function mutualFaults(ctx: Reading, { authentication, secret }: ClientChap, group: Group): ApiError[] {
+  if (authentication !== 'CHAP') return []
+  if (!usesChap(group)) {
+    const fault = `CHAP of a client needs CHAP on each of its volume groups; "${group.name}" has none`
+    return [invalid('enabledAuthentications', fault)]
+  }
+  if (secret !== targetSecretOf(ctx, group)) return []
+  return [invalid('clientSecret', `expected another secret than that of the volume group "${group.name}"`)]
+}
+
+/** The client as its backend is told of it. */
+export function initiatorOf(ctx: Reading, client: ClientEntity, chap?: ClientChap): Initiator {
+  const { ipv4, ipv6, fqdn } = client.iscsiInitiatorNetworkId ?? {}
+  const address = (ipv4 ?? ipv6 ?? fqdn)?.value
+  const chapSecret = chap === undefined ? clientSecretOf(ctx, client) : chap.secret
+  return {
+    clientExtId: client.extId,
+    paths: client.numVirtualTargets ?? 32,
+    ...(client.iscsiInitiatorName === undefined ? {} : { name: client.iscsiInitiatorName }),
+    ...(address === undefined ? {} : { address }),
+    ...(chapSecret === undefined ? {} : { chapSecret }),
+  }
+}
+
+interface Change {
+  readonly clientExtId: string
+  readonly chap: ClientChap
+}
+
+/**
+ * `given.secret`: absent keeps the stored one, with CHAP. Answers also the client as it will be.
+ * @throws ApiError 400
+ */
+export async function startClientUpdate(
+  ctx: WriteContext,
+  client: ClientEntity,
+  given: ClientChap,
+): Promise<TaskStarted & { readonly client: ClientEntity }> {
+  const chap = completed(ctx, client, given)
+  refuseAll(secretFaults(chap))
+  await requireMutual(ctx, client, chap)
+  await requireWritable(ctx, client.clusterReference as string)
+  await ctx.store.touch(IscsiClient, client.extId)
+  const task = await ctx.startTask(
+    updateIscsiClient,
+    { clientExtId: client.extId, chap },
+    {
+      operation: 'IscsiClientUpdate',
+      description: 'Update iSCSI Client',
+      affected: [affectedClient(client)],
+      clusterExtIds: [client.clusterReference as string],
+    },
+  )
+  const { clientSecret: _, ...shown } = client
+  return { ...task, client: { ...shown, enabledAuthentications: chap.authentication } }
+}
+
+const completed = (ctx: Reading, client: ClientEntity, given: ClientChap): ClientChap => {
+  const secret = given.secret ?? (given.authentication === 'CHAP' ? clientSecretOf(ctx, client) : undefined)
+  return { authentication: given.authentication, ...(secret === undefined ? {} : { secret }) }
+}
+
+/** Claims count: what is being attached must fit, too. */
+async function requireMutual(ctx: Reading, client: ClientEntity, chap: ClientChap): Promise<void> {
+  const claims = await claimsOn(ctx.store, 'IscsiClient', client.extId)
+  const groups = await ctx.store.getMany(
+    VolumeGroup,
+    claims.map(({ volumeGroupExtId }) => volumeGroupExtId as string),
+  )
+  refuseAll(groups.flatMap((group) => mutualFaults(ctx, chap, group)))
+}
+
+export const updateIscsiClient = defineTask<Change>({
+  name: 'volumes.update-iscsi-client',
+  steps: [
+    {
+      name: 'check',
+      progress: 10,
+      run: async (ctx, { clientExtId, chap }) => requireMutual(ctx, await presentClient(ctx.store, clientExtId), chap),
+      // Nothing was changed.
+    },
+    {
+      name: 'change access lists',
+      progress: 90,
+      seconds: [1, 3],
+      run: async (ctx, { clientExtId, chap }) => {
+        const client = await presentClient(ctx.store, clientExtId)
+        for (const groupExtId of await groupsOf(ctx.store, clientExtId)) {
+          await ctx.drivers.blockStorage.allow(groupExtId, initiatorOf(ctx, client, chap))
+        }
+      },
+      undo: async (ctx, { clientExtId }) => {
+        const client = await presentClient(ctx.store, clientExtId)
+        for (const groupExtId of await groupsOf(ctx.store, clientExtId)) {
+          await ctx.drivers.blockStorage.allow(groupExtId, initiatorOf(ctx, client))
+        }
+      },
+    },
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { clientExtId, chap }) => {
+        await requireMutual(ctx, await presentClient(ctx.store, clientExtId), chap)
+        const secret = chap.secret as ClientEntity['clientSecret']
+        await ctx.store.update(IscsiClient, clientExtId, {
+          enabledAuthentications: chap.authentication,
+          clientSecret: secret,
+        } as Partial<ClientEntity>)
+      },
+    },
+  ],
+})
+
+export async function presentClient(store: Reader, extId: string): Promise<ClientEntity> {
+  const client = await store.get(IscsiClient, extId)
+  if (client === undefined) throw notFound(IscsiClient, IscsiClient.kind, extId, 'extId')
+  return client
+}
+
+async function groupsOf(store: Reader, clientExtId: string): Promise<string[]> {
+  const attachments = (await attachmentsWith(store, 'iscsiClientExtId', [clientExtId])).get(clientExtId) ?? []
+  return attachments.map(({ volumeGroupExtId }) => volumeGroupExtId as string)
+}

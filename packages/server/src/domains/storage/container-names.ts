@@ -1,0 +1,95 @@
+/**
+ * The older names of a storage container's fields, both ways. Fields without a counterpart are kept beside the container
+ * and shown again.
+ * Source: behaviour volumes-storage.md 1.8 (map of names).
+ */
+import type { BodyOf, EntityOf, ValueOf } from '@hyperplane/contract'
+import type { StorageContainer as Container } from '@hyperplane/contract/clustermgmt/storage-container'
+import type { StorageContainer as OlderContainer } from '@hyperplane/contract/storage/storage-container'
+
+export type Older = ValueOf<typeof OlderContainer>
+type Entity = EntityOf<typeof Container>
+
+/** Older name -> name. What is not here is called the same, or has no counterpart. */
+const newerNames = {
+  advertisedCapacity: 'logicalAdvertisedCapacityBytes',
+  affinityHostUuid: 'affinityHostExtId',
+  compressionDelayInSecs: 'compressionDelaySecs',
+  compressionEnabled: 'isCompressionEnabled',
+  enableSoftwareEncryption: 'isSoftwareEncryptionEnabled',
+  encrypted: 'isEncrypted',
+  inlineEcEnabled: 'isInlineEcEnabled',
+  isNutanixManaged: 'isInternal',
+  markedForRemoval: 'isMarkedForRemoval',
+  maxCapacity: 'maxCapacityBytes',
+  ownerUuid: 'ownerExtId',
+  preferHigherECFaultDomain: 'hasHigherEcFaultDomainPreference',
+  storagePoolUuid: 'storagePoolExtId',
+  totalExplicitReservedCapacity: 'logicalExplicitReservedCapacityBytes',
+  totalImplicitReservedCapacity: 'logicalImplicitReservedCapacityBytes',
+} as const
+
+const sameNames = [
+  'clusterExtId',
+  'containerExtId',
+  'erasureCodeDelaySecs',
+  'extId',
+  'isNfsWhitelistInherited',
+  'name',
+  'nfsWhitelistAddress',
+  'replicationFactor',
+  'tenantId',
+] as const
+
+const withoutCounterpart = [
+  'downMigrateTimesInSecs',
+  'mappedRemoteContainers',
+  'oplogReplicationFactor',
+  'randomIoPreference',
+  'seqIoPreference',
+  'vstoreNameList',
+] as const
+
+/** Older name -> name of the fields whose values are spelled differently, too. */
+const switches = {
+  erasureCode: 'erasureCode',
+  fingerPrintOnWrite: 'cacheDeduplication',
+  onDiskDedup: 'onDiskDedup',
+} as const
+
+const olderSwitch: Readonly<Record<string, string>> = { OFF: 'false', ON: 'true' }
+const newerSwitch: Readonly<Record<string, string>> = { false: 'OFF', true: 'ON' }
+
+export function olderContainer(container: Entity, containerId: string | undefined): Older {
+  const given = container as Readonly<Record<string, unknown>>
+  const older: Record<string, unknown> = {
+    vstoreNameList: [container.name],
+    ...(container.legacy as object),
+    containerId,
+  }
+  for (const name of sameNames) older[name] = given[name]
+  for (const [name, newer] of Object.entries(newerNames)) older[name] = given[newer]
+  for (const [name, newer] of Object.entries(switches)) {
+    const value = given[newer] as string | undefined
+    older[name] = value === undefined ? undefined : (olderSwitch[value] ?? value)
+  }
+  return defined(older) as Older
+}
+
+/** A body of clustermgmt with what this one says, and `legacy` with the rest. */
+export function newerBody(older: Partial<Older>): BodyOf<typeof Container> {
+  const given = older as Readonly<Record<string, unknown>>
+  const body: Record<string, unknown> = {}
+  for (const name of sameNames) body[name] = given[name]
+  for (const [name, newer] of Object.entries(newerNames)) body[newer] = given[name]
+  for (const [name, newer] of Object.entries(switches)) {
+    const value = given[name] as string | undefined
+    body[newer] = value === undefined ? undefined : (newerSwitch[value] ?? value)
+  }
+  const legacy = defined(Object.fromEntries(withoutCounterpart.map((name) => [name, given[name]])))
+  if (Object.keys(legacy).length > 0) body['legacy'] = legacy
+  return defined(body) as BodyOf<typeof Container>
+}
+
+const defined = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))

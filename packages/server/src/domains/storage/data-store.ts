@@ -1,0 +1,67 @@
+/** Datastores in their older shape: mounted and unmounted by the same tasks. Source: behaviour volumes-storage.md 1.8. */
+import type { EntityOf } from '@hyperplane/contract'
+import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
+import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { dataStoreOperations } from '@hyperplane/contract/storage/data-store'
+import { refuseAll } from '../../core/api-error.ts'
+import { listOf, notFound } from '../../core/standard.ts'
+import { withSpace } from '../container-views.ts'
+import { implement, type WriteContext } from '../context.ts'
+import { startMount, startUnmount } from '../datastores.ts'
+import { containerNumber, hostNumber, hostWithNumber } from './older-numbers.ts'
+
+type Container = EntityOf<typeof StorageContainer>
+
+export const dataStore = implement(dataStoreOperations, {
+  async getDataStores(ctx, request) {
+    const scope = await ctx.scopeOf(DataStore.kind)
+    const rows = scope === 'none' ? [] : await ctx.store.find(DataStore, scope === undefined ? {} : { scope })
+    const { entities } = listOf(rows, request, { paged: false })
+    const shown = []
+    for (const { capacityBytes, freeSpaceBytes, ...same } of await withSpace(ctx, entities)) {
+      shown.push({
+        ...same,
+        containerId: await containerNumber(ctx.store, same.containerExtId as string),
+        hostId: await hostNumber(ctx.store, same.hostExtId as string),
+        capacity: capacityBytes,
+        freeSpace: freeSpaceBytes,
+      })
+    }
+    return shown as never
+  },
+
+  async addDataStoreForCluster(ctx, { body }) {
+    const { nodeIds, nodeExtIds, readOnly, ...same } = body
+    return startMount(ctx, ctx.target, {
+      ...same,
+      nodeExtIds: await united(ctx, ctx.target, nodeIds, nodeExtIds),
+      isReadOnly: readOnly === true,
+    })
+  },
+
+  async deleteDataStoreForCluster(ctx, { body }) {
+    const { datastoreName, nodeIds, nodeExtIds } = body
+    return startUnmount(ctx, ctx.target, {
+      datastoreName,
+      nodeExtIds: await united(ctx, ctx.target, nodeIds, nodeExtIds),
+    })
+  },
+})
+
+/** Hosts that one of the two lists names; none means all. @throws ApiError 404 for each number that names none */
+async function united(
+  ctx: WriteContext,
+  container: Container,
+  numbers: readonly string[] = [],
+  extIds: readonly string[] = [],
+): Promise<readonly string[]> {
+  const found = new Set(extIds)
+  const unknown = []
+  for (const [index, number] of numbers.entries()) {
+    const extId = await hostWithNumber(ctx.store, container.clusterExtId as string, number)
+    if (extId === undefined) unknown.push(notFound(undefined, 'host of this cluster', number, `nodeIds[${index}]`))
+    else found.add(extId)
+  }
+  refuseAll(unknown)
+  return [...found]
+}

@@ -1,0 +1,29 @@
+/**
+ * The short numbers by which older clients know hosts and containers: `<cluster id>::<n>`. The number is the order of
+ * creation, so it stays when others come and go.
+ * Source: behaviour volumes-storage.md 1.8 (nodeIds, containerId, hostId).
+ */
+
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import type { Reader } from '../../store/store.ts'
+import { hostsOf } from '../capacity.ts'
+
+export async function containerNumber(store: Reader, containerExtId: string): Promise<string | undefined> {
+  const row = await store.row(StorageContainer, containerExtId)
+  return row === undefined ? undefined : `${row.entity.clusterExtId}::${row.sequence}`
+}
+
+export async function hostNumber(store: Reader, hostExtId: string): Promise<string | undefined> {
+  const row = await store.row(Host, hostExtId)
+  return row === undefined ? undefined : `${row.entity.cluster?.uuid}::${row.sequence}`
+}
+
+/** The host of this cluster that has this number, with or without the cluster in front. */
+export async function hostWithNumber(store: Reader, clusterExtId: string, number: string): Promise<string | undefined> {
+  const whole = number.includes('::') ? number.toLowerCase() : `${clusterExtId}::${number}`
+  for (const { extId } of await hostsOf(store, clusterExtId)) {
+    if ((await hostNumber(store, extId)) === whole) return extId
+  }
+  return undefined
+}

@@ -1,0 +1,23 @@
+/**
+ * Lists of this namespace: a page above the last one is the last one, and no items may be asked for.
+ * Source: specification 4.1 ($page, $limit); behaviour volumes-storage.md 1.8.
+ */
+import type { RequestInput } from '../../core/context.ts'
+import type { ListResult } from '../../core/handlers.ts'
+import { listOf } from '../../core/standard.ts'
+import { applySelection } from '../../odata/index.ts'
+
+/** `present`: adds to the items of the page what only they need. */
+export async function clampedList<T extends object>(
+  items: readonly T[],
+  { query }: Pick<RequestInput, 'query'>,
+  present: (page: readonly T[]) => Promise<readonly T[]> = async (page) => page,
+): Promise<ListResult<T>> {
+  const { entities: matching, total } = listOf(items, { query }, { paged: false })
+  const { limit, select } = query
+  const last = limit === 0 ? 0 : Math.max(0, Math.ceil(total / limit) - 1)
+  const page = Math.min(query.page, last)
+  const shown = await present(matching.slice(page * limit, (page + 1) * limit))
+  const entities = select === undefined ? shown : shown.map((item) => applySelection(select, item))
+  return { entities, total, page }
+}

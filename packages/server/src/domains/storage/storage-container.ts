@@ -1,0 +1,73 @@
+/** Storage containers in their older shape: the same rows, rules and tasks. Source: behaviour volumes-storage.md 1.8. */
+import type { EntityOf } from '@hyperplane/contract'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { storageContainerOperations } from '@hyperplane/contract/storage/storage-container'
+import { ApiError } from '../../core/api-error.ts'
+import { replaced } from '../../core/updates.ts'
+import { withCapacity } from '../container-views.ts'
+import { implement, type ReadContext } from '../context.ts'
+import { startContainerCreation, startContainerRemoval, startContainerUpdate } from '../storage-containers.ts'
+import { newerBody, type Older, olderContainer } from './container-names.ts'
+import { containerNumber } from './older-numbers.ts'
+import { clampedList } from './paging.ts'
+
+type Container = EntityOf<typeof StorageContainer>
+
+export const storageContainer = implement(storageContainerOperations, {
+  async getAllStorageContainers(ctx, request) {
+    const scope = await ctx.scopeOf(StorageContainer.kind)
+    const rows = scope === 'none' ? [] : await ctx.store.find(StorageContainer, scope === undefined ? {} : { scope })
+    const all: Older[] = []
+    for (const container of await withCapacity(ctx, rows)) all.push(await shown(ctx, container))
+    return (await clampedList(all, request)) as never
+  },
+
+  async getStorageContainerByExtId(ctx) {
+    const [container] = await withCapacity(ctx, [ctx.target])
+    return shown(ctx, container as Container)
+  },
+
+  addStorageContainerForCluster: (ctx, { body, headers }) =>
+    startContainerCreation(ctx, headers.clusterId as string, { ...defaults, ...newerBody(body as Older) }),
+
+  async updateStorageContainer(ctx, { body }) {
+    const stored: Container = ctx.target
+    const next = newerBody(body as Older)
+    requireSameHost(stored, body as Older)
+    const container = replaced(
+      StorageContainer,
+      stored,
+      { ...defaults, isInternal: stored.isInternal, ...next },
+      ctx.version,
+    )
+    return startContainerUpdate(ctx, stored, { ...container, legacy: (next as Partial<Container>).legacy } as Container)
+  },
+
+  deleteStorageContainerByExtId: (ctx, { query }) =>
+    startContainerRemoval(ctx, ctx.target, query.parameters['ignoreSmallFiles'] === true),
+})
+
+/** The older shape declares no defaults; those of the container are the same. */
+const defaults = {
+  logicalExplicitReservedCapacityBytes: 0,
+  erasureCode: 'OFF',
+  isCompressionEnabled: false,
+  compressionDelaySecs: 0,
+  onDiskDedup: 'OFF',
+  cacheDeduplication: 'OFF',
+  isSoftwareEncryptionEnabled: false,
+  isInternal: false,
+} as const
+
+const shown = async (ctx: ReadContext, container: Container): Promise<Older> =>
+  olderContainer(container, await containerNumber(ctx.store, container.extId))
+
+/** It has another name than the stored field, so nobody compared the two yet. */
+function requireSameHost({ affinityHostExtId: expected }: Container, { affinityHostUuid: found }: Older): void {
+  if (found === undefined || found === expected) return
+  throw new ApiError('IMMUTABLE_ATTRIBUTE', {
+    attributePath: 'affinityHostUuid',
+    expected: expected === undefined ? 'nothing' : `"${expected}"`,
+    found: `"${found}"`,
+  })
+}

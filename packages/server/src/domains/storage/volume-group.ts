@@ -1,0 +1,20 @@
+/** Volume groups as the older namespace shows them. Source: behaviour volumes-storage.md 1.8. */
+import { volumeGroupOperations } from '@hyperplane/contract/storage/volume-group'
+import { implement } from '../context.ts'
+import type { Group } from '../volume-attachments.ts'
+import { presentVolumeGroups } from '../volume-groups.ts'
+
+export const volumeGroup = implement(volumeGroupOperations, {
+  async getVolumeGroupById(ctx) {
+    const [group] = await presentVolumeGroups(ctx, [ctx.target], { expand: new Set() })
+    return inOlderTypes(group as Group)
+  },
+})
+
+/** The alternatives of an attachment are told apart by their type names, which are this namespace's own. */
+function inOlderTypes(group: Group): Group {
+  const attachments = group.attachments?.map(({ attachment }) => ({
+    attachment: { ...attachment, $objectType: attachment.$objectType?.replace(/^volumes\./, 'storage.') },
+  }))
+  return attachments === undefined ? group : ({ ...group, attachments } as Group)
+}

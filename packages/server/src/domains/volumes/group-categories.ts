@@ -1,0 +1,124 @@
+/** Categories and metadata of a volume group. Source: behaviour volumes-storage.md 1.2. */
+import type { EntityOf } from '@hyperplane/contract'
+import { User } from '@hyperplane/contract/iam/user'
+import { Category } from '@hyperplane/contract/platform/category'
+import { type CategoryDetails, VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import type { RequestInput } from '../../core/context.ts'
+import type { ListResult, TaskStarted } from '../../core/handlers.ts'
+import { listOf, notFound } from '../../core/standard.ts'
+import { defineTask, type ReadContext, type WriteContext } from '../context.ts'
+import type { Group } from '../volume-attachments.ts'
+import { affected, requireUsable } from '../volume-groups.ts'
+
+const maximumCategories = 20
+
+interface Change {
+  readonly groupExtId: string
+  readonly categoryIds: readonly string[]
+}
+
+const kinds = {
+  associate: { operation: 'UpdateCategoryAssociations_kOperationAttach', description: 'Associate Category' },
+  disassociate: { operation: 'UpdateCategoryAssociations_kOperationDetach', description: 'Disassociate Category' },
+} as const
+
+/** What is associated already, or not at all, is no change. */
+export async function associateCategories(
+  ctx: WriteContext,
+  group: Group,
+  categories: readonly { readonly extId: string; readonly entityType?: string | undefined }[],
+  kind: keyof typeof kinds,
+): Promise<TaskStarted> {
+  refuseAll(
+    categories.flatMap(({ entityType }, index) =>
+      entityType === undefined || entityType === 'CATEGORY'
+        ? []
+        : [invalid(`categories[${index}]/entityType`, `expected CATEGORY, found ${entityType}`)],
+    ),
+  )
+  const cluster = await requireUsable(ctx, group)
+  const categoryIds = categories.map(({ extId }) => extId)
+  if (kind === 'associate') withCategories(group, categoryIds)
+  await ctx.store.touch(VolumeGroup, group.extId)
+  return ctx.startTask(
+    tasks[kind],
+    { groupExtId: group.extId, categoryIds },
+    {
+      ...kinds[kind],
+      affected: [affected(group)],
+      clusterExtIds: [cluster.extId],
+    },
+  )
+}
+
+const tasks = {
+  associate: defineTask<Change>({
+    name: 'volumes.associate-category',
+    steps: [
+      {
+        name: 'associate',
+        progress: 100,
+        record: async (ctx, { groupExtId, categoryIds }) => {
+          for (const extId of categoryIds) {
+            if ((await ctx.store.get(Category, extId)) !== undefined) continue
+            throw notFound(Category, Category.kind, extId, 'categories')
+          }
+          const group = await ctx.store.get(VolumeGroup, groupExtId)
+          if (group === undefined) throw notFound(VolumeGroup, VolumeGroup.kind, groupExtId, 'extId')
+          await ctx.store.update(VolumeGroup, groupExtId, { categoryIds: withCategories(group, categoryIds) })
+        },
+      },
+    ],
+  }),
+  disassociate: defineTask<Change>({
+    name: 'volumes.disassociate-category',
+    steps: [
+      {
+        name: 'disassociate',
+        progress: 100,
+        record: async (ctx, { groupExtId, categoryIds }) => {
+          const group = await ctx.store.get(VolumeGroup, groupExtId)
+          const kept = (group?.categoryIds ?? []).filter((extId) => !categoryIds.includes(extId))
+          await ctx.store.update(VolumeGroup, groupExtId, { categoryIds: kept })
+        },
+      },
+    ],
+  }),
+}
+
+export const categoryTasks = Object.values(tasks)
+
+/** @throws ApiError LIMIT_EXCEEDED */
+function withCategories(group: Group, added: readonly string[]): string[] {
+  const all = [...new Set([...(group.categoryIds ?? []), ...added])]
+  if (all.length > maximumCategories) {
+    const limit = `Categories of the volume group "${group.name}"`
+    throw new ApiError('LIMIT_EXCEEDED', { limit, maximum: maximumCategories, found: all.length })
+  }
+  return all
+}
+
+export async function metadataOf(ctx: ReadContext, { categoryIds = [], ownerReferenceId }: Group) {
+  const owner = ownerReferenceId === undefined ? undefined : await ctx.store.get(User, ownerReferenceId)
+  return {
+    ...(categoryIds.length === 0 ? {} : { categoryIds }),
+    ...(ownerReferenceId === undefined ? {} : { ownerReferenceId }),
+    ...(owner === undefined ? {} : { ownerUserName: owner.username }),
+  }
+}
+
+export async function categoryDetailsOf(
+  ctx: ReadContext,
+  group: Group,
+  request: Pick<RequestInput, 'query'>,
+): Promise<ListResult<EntityOf<typeof CategoryDetails>>> {
+  const categories = await ctx.store.getMany(Category, group.categoryIds ?? [])
+  const details = categories.map(({ extId, key, value }) => ({
+    extId,
+    name: `${key}/${value}`,
+    entityType: 'CATEGORY' as const,
+    uris: [`/api/platform/v4.3/config/categories/${extId}`],
+  }))
+  return listOf(details, request)
+}

@@ -1,0 +1,128 @@
+/** createVolumeGroup. Source: behaviour volumes-storage.md 1.2. */
+import type { BodyOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import type { TaskStarted } from '../../core/handlers.ts'
+import { pathOf } from '../../core/standard.ts'
+import { equals } from '../../odata/index.ts'
+import { defineTask, type WriteContext } from '../context.ts'
+import { isManager } from '../storage-containers.ts'
+import type { Group } from '../volume-attachments.ts'
+import { affectedDisk } from '../volume-disks.ts'
+import { affected, requireWritable } from '../volume-groups.ts'
+import { accessAfter, namingAfter } from './group-rules.ts'
+import { targetOf } from './group-target.ts'
+import { allocateDisk, checkDisk, type DiskInput, inputOf, planDisks } from './new-disks.ts'
+
+const groupsPerCluster = 6000
+
+interface Creation {
+  readonly groupExtId: string
+  readonly clusterExtId: string
+  readonly disks: readonly DiskInput[]
+}
+
+/** Group and disks hold their names and indexes from now on; they show when the task has succeeded. */
+export async function createGroup(ctx: WriteContext, body: BodyOf<typeof VolumeGroup>): Promise<TaskStarted> {
+  const extId = ctx.ids.uuid()
+  const { disks: diskBodies = [], ...given } = body
+  const { access, faults } = accessAfter(body)
+  const { naming, faults: namingFaults } = namingAfter(extId, body)
+  const cluster = await ctx.store.get(Cluster, body.clusterReference)
+  const ofManager =
+    cluster === undefined || isManager(cluster)
+      ? [invalid('clusterReference', 'expected a cluster with storage, found the manager itself')]
+      : []
+  refuseAll([...faults, ...namingFaults, ...ofManager])
+  const place = {
+    cluster: await requireWritable(ctx, body.clusterReference),
+    groupExtId: extId,
+    groupName: body.name,
+    pathOf: (index: number) => `disks[${index}]/`,
+  }
+  const planned = await planDisks(ctx, diskBodies, place)
+  const count = await ctx.store.count(VolumeGroup, {
+    filter: equals(pathOf(VolumeGroup, 'clusterReference'), body.clusterReference),
+  })
+  if (count >= groupsPerCluster) {
+    const found = count + 1
+    throw new ApiError('LIMIT_EXCEEDED', { limit: 'Volume groups of the cluster', maximum: groupsPerCluster, found })
+  }
+  const { iscsiFeatures: _, ...plain } = given
+  const group: Group = {
+    ...plain,
+    ...access,
+    ...naming,
+    extId,
+    tenantId: ctx.tenantId,
+    createdBy: body.createdBy ?? ctx.caller.name,
+    ownerReferenceId: ctx.caller.extId,
+  }
+  await ctx.store.insert(VolumeGroup, group, { pending: true })
+  for (const { disk } of planned) await ctx.store.insert(VolumeDisk, disk, { pending: true })
+  const input = { groupExtId: extId, clusterExtId: body.clusterReference, disks: planned.map(inputOf) }
+  const task = await ctx.startTask(makeGroup, input, {
+    operation: 'VolumeGroupCreate',
+    description: 'Create Volume Group',
+    affected: [affected(group), ...planned.map(({ disk }) => affectedDisk(disk))],
+    clusterExtIds: [body.clusterReference],
+  })
+  return { ...task, created: extId }
+}
+
+export const makeGroup = defineTask<Creation>({
+  name: 'volumes.create-volume-group',
+  cancelableUntil: 'publish',
+  steps: [
+    {
+      name: 'check',
+      progress: 5,
+      run: async (ctx, { disks }) => {
+        for (const disk of disks) await checkDisk(ctx.store, disk)
+      },
+      // Nothing was made.
+    },
+    {
+      name: 'reserve target name',
+      progress: 15,
+      seconds: [0.5, 1.5],
+      run: async (ctx, { groupExtId }) => {
+        const group = (await ctx.store.pending(VolumeGroup, groupExtId)) as Group
+        await ctx.drivers.blockStorage.putTarget(targetOf(ctx, group))
+      },
+      undo: (ctx, { groupExtId }) => ctx.drivers.blockStorage.removeTarget(groupExtId),
+    },
+    {
+      name: 'create disks',
+      progress: 90,
+      seconds: [0.5, 1.5],
+      run: async (ctx, { clusterExtId, disks }) => {
+        for (const [index, disk] of disks.entries()) {
+          await allocateDisk(ctx, clusterExtId, disk)
+          await ctx.drivers.blockStorage.publishDisk(disk.diskExtId)
+          await ctx.progress(15 + (75 * (index + 1)) / disks.length)
+        }
+      },
+      undo: async (ctx, { disks }) => {
+        for (const { diskExtId } of disks) await ctx.drivers.blockStorage.deleteDisk(diskExtId)
+      },
+    },
+    {
+      name: 'publish',
+      progress: 100,
+      record: async (ctx, { groupExtId, disks }) => {
+        await ctx.store.publish(VolumeGroup, groupExtId)
+        for (const { diskExtId } of disks) {
+          await ctx.store.update(VolumeDisk, diskExtId, { copyOf: undefined } as never)
+          await ctx.store.publish(VolumeDisk, diskExtId)
+        }
+      },
+    },
+  ],
+  onUndone: async (ctx, { groupExtId, disks }) => {
+    for (const { diskExtId } of disks) await ctx.store.remove(VolumeDisk, diskExtId)
+    await ctx.store.remove(VolumeGroup, groupExtId)
+  },
+})

@@ -1,0 +1,81 @@
+/**
+ * What a volume group's own fields demand of each other: one authentication in two places, secret and CHAP together, and
+ * the name of its target.
+ * Source: behaviour volumes-storage.md 1.2.
+ */
+import type { BodyOf } from '@hyperplane/contract'
+import type { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { type ApiError, invalid } from '../../core/api-error.ts'
+import type { Group } from '../volume-attachments.ts'
+
+export type GroupBody = Partial<BodyOf<typeof VolumeGroup>>
+type Authentication = Group['enabledAuthentications']
+
+/** Largest prefix that leaves room for a hyphen and the id. */
+const maximumPrefix = 512 - 37
+
+export interface Access {
+  readonly enabledAuthentications?: Authentication
+  readonly iscsiFeatures?: Group['iscsiFeatures']
+}
+
+/** Authentication and secret after this body; a stored secret stays where the body has none. */
+export function accessAfter(body: GroupBody, stored?: Access): { access: Access; faults: ApiError[] } {
+  const own = body.enabledAuthentications
+  const nested = body.iscsiFeatures?.enabledAuthentications
+  if (own !== undefined && nested !== undefined && own !== nested) {
+    const fault = `expected ${own}, as enabledAuthentications says; found ${nested}`
+    return { access: {}, faults: [invalid('iscsiFeatures/enabledAuthentications', fault)] }
+  }
+  const enabledAuthentications = own ?? nested ?? stored?.enabledAuthentications
+  const given = body.iscsiFeatures?.targetSecret
+  if (enabledAuthentications !== 'CHAP') {
+    const faults =
+      given === undefined
+        ? []
+        : [invalid('iscsiFeatures/targetSecret', 'expected only with enabledAuthentications CHAP')]
+    return { access: both(enabledAuthentications), faults }
+  }
+  const secret = given ?? stored?.iscsiFeatures?.targetSecret
+  const faults = secret === undefined ? [invalid('iscsiFeatures/targetSecret', 'is required with CHAP')] : []
+  return { access: both(enabledAuthentications, secret), faults }
+}
+
+const both = (enabledAuthentications: Authentication, targetSecret?: string): Access =>
+  enabledAuthentications === undefined
+    ? {}
+    : {
+        enabledAuthentications,
+        iscsiFeatures: { enabledAuthentications, ...(targetSecret === undefined ? {} : { targetSecret }) },
+      }
+
+export interface TargetNaming {
+  readonly targetPrefix?: string
+  readonly targetName: string
+}
+
+/** Name of the target after this body: given, or made of the prefix or the group's name, and its id. */
+export function namingAfter(
+  extId: string,
+  body: GroupBody,
+  stored?: Partial<TargetNaming>,
+): { naming: TargetNaming; faults: ApiError[] } {
+  // A client that sends back what it read repeats both.
+  const prefix = body.targetPrefix === stored?.targetPrefix ? undefined : body.targetPrefix
+  const name = body.targetName === stored?.targetName ? undefined : body.targetName
+  const faults: ApiError[] = []
+  if (prefix !== undefined && name !== undefined) {
+    faults.push(invalid('targetName', 'expected at most one of targetName and targetPrefix, found both'))
+  }
+  if (prefix !== undefined && prefix.length > maximumPrefix) {
+    faults.push(invalid('targetPrefix', `expected at most ${maximumPrefix} characters, found ${prefix.length}`))
+  }
+  const kept = stored?.targetPrefix === undefined ? {} : { targetPrefix: stored.targetPrefix }
+  if (prefix !== undefined) return { naming: { targetPrefix: prefix, targetName: targetNameOf(prefix, extId) }, faults }
+  if (name !== undefined) return { naming: { targetName: name }, faults }
+  if (stored?.targetName !== undefined) return { naming: { ...kept, targetName: stored.targetName }, faults }
+  return { naming: { targetName: targetNameOf(body.name ?? '', extId) }, faults }
+}
+
+export const targetNameOf = (beginning: string, extId: string): string =>
+  `${beginning.toLowerCase().replace(/[^a-z0-9.-]/g, '-')}-${extId}`

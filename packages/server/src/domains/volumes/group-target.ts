@@ -1,0 +1,24 @@
+/** A volume group as its cluster's block storage is told of it. */
+import type { SecretReader } from '../../core/context.ts'
+import type { Target } from '../../drivers/block-storage.ts'
+import type { Reader } from '../../store/store.ts'
+import { targetSecretOf, usesChap } from '../iscsi-clients.ts'
+import type { Group } from '../volume-attachments.ts'
+
+/** `secret`: the plain one of a group that is about to change; else the stored one. */
+export function targetOf(
+  ctx: { readonly store: Reader; readonly secrets: SecretReader },
+  group: Group,
+  secret?: string,
+): Target {
+  const chapSecret = usesChap(group) ? (secret ?? targetSecretOf(ctx, group)) : undefined
+  return {
+    volumeGroupExtId: group.extId,
+    clusterExtId: group.clusterReference,
+    name: group.targetName as string,
+    isSpread: group.shouldLoadBalanceVmAttachments === true,
+    isFlashPinned: group.storageFeatures?.flashMode?.isEnabled === true,
+    isBackupTarget: group.usageType === 'BACKUP_TARGET',
+    ...(chapSecret === undefined ? {} : { chapSecret }),
+  }
+}

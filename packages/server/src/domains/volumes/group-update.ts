@@ -1,0 +1,135 @@
+/** updateVolumeGroupById: a sparse PUT. Source: behaviour volumes-storage.md 1.1, 1.2. */
+
+import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import type { SecretReader } from '../../core/context.ts'
+import type { TaskStarted } from '../../core/handlers.ts'
+import { notFound } from '../../core/standard.ts'
+import { sparselyUpdated } from '../../core/updates.ts'
+import type { Reader } from '../../store/store.ts'
+import { defineTask, type WriteContext } from '../context.ts'
+import { clientSecretOf, targetSecretOf, usesChap } from '../iscsi-clients.ts'
+import { type Attachment, claimsOn, type Group, isExternal } from '../volume-attachments.ts'
+import { affected, requireUsable } from '../volume-groups.ts'
+import { accessAfter, type GroupBody, namingAfter } from './group-rules.ts'
+import { targetOf } from './group-target.ts'
+
+interface Change {
+  readonly groupExtId: string
+  readonly body: GroupBody
+}
+
+interface Reading {
+  readonly store: Reader
+  readonly secrets: SecretReader
+}
+
+export async function updateGroup(ctx: WriteContext, group: Group, given: GroupBody): Promise<TaskStarted> {
+  // Disks have operations of their own; the rest follows from attachments.
+  const { disks: _, attachmentType: __, protocol: ___, ...body } = given
+  await groupAfter(ctx, group, body)
+  await requireUsable(ctx, group)
+  await requireFreeName(ctx.store, group, body)
+  await ctx.store.touch(VolumeGroup, group.extId)
+  return ctx.startTask(
+    changeGroup,
+    { groupExtId: group.extId, body },
+    {
+      operation: 'VolumeGroupUpdate',
+      description: 'Update Volume Group',
+      affected: [affected(group)],
+      clusterExtIds: [group.clusterReference],
+    },
+  )
+}
+
+export const changeGroup = defineTask<Change>({
+  name: 'volumes.update-volume-group',
+  steps: [
+    {
+      name: 'apply',
+      progress: 90,
+      seconds: [0.5, 1],
+      run: async (ctx, { groupExtId, body }) => {
+        const next = await groupAfter(ctx, await presentGroup(ctx.store, groupExtId), body)
+        await ctx.drivers.blockStorage.putTarget(targetOf(ctx, next, body.iscsiFeatures?.targetSecret))
+      },
+      undo: async (ctx, { groupExtId }) => {
+        const group = await ctx.store.get(VolumeGroup, groupExtId)
+        if (group !== undefined) await ctx.drivers.blockStorage.putTarget(targetOf(ctx, group))
+      },
+    },
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { groupExtId, body }) => {
+        const next = await groupAfter(ctx, await presentGroup(ctx.store, groupExtId), body)
+        await ctx.store.replace(VolumeGroup, next)
+      },
+    },
+  ],
+})
+
+async function presentGroup(store: Reader, extId: string): Promise<Group> {
+  const group = await store.get(VolumeGroup, extId)
+  if (group === undefined) throw notFound(VolumeGroup, VolumeGroup.kind, extId, 'extId')
+  return group
+}
+
+/** The group as this body makes it. @throws ApiError 400 and 409, of the rules that attachments and other fields set */
+async function groupAfter(ctx: Reading, group: Group, body: GroupBody): Promise<Group> {
+  const { access, faults } = accessAfter(body, group)
+  const { naming, faults: namingFaults } = namingAfter(group.extId, body, group)
+  const claims = await claimsOn(ctx.store, 'VolumeGroup', group.extId)
+  refuseAll([...faults, ...namingFaults, ...(await clientFaults(ctx, group, { ...access }, body, claims))])
+  const { iscsiFeatures: _, targetPrefix: __, ...merged } = sparselyUpdated(group, body, ['storageFeatures'])
+  const next: Group = { ...merged, ...access, ...naming }
+  refuseAll(attachmentRefusals(group, next, claims))
+  return next
+}
+
+/** Clients with CHAP need it on the group, with another secret. */
+async function clientFaults(
+  ctx: Reading,
+  group: Group,
+  access: Pick<Group, 'enabledAuthentications'>,
+  body: GroupBody,
+  claims: readonly Attachment[],
+): Promise<ApiError[]> {
+  const secret = body.iscsiFeatures?.targetSecret ?? targetSecretOf(ctx, group)
+  const faults: ApiError[] = []
+  for (const { iscsiClientExtId } of claims) {
+    const client = iscsiClientExtId === undefined ? undefined : await ctx.store.pending(IscsiClient, iscsiClientExtId)
+    if (client?.enabledAuthentications !== 'CHAP') continue
+    const called = `the iSCSI client "${client.iscsiInitiatorName ?? client.extId}"`
+    if (!usesChap(access)) faults.push(invalid('enabledAuthentications', `expected CHAP, which ${called} uses`))
+    else if (secret === clientSecretOf(ctx, client)) {
+      faults.push(invalid('iscsiFeatures/targetSecret', `expected another secret than that of ${called}`))
+    }
+  }
+  return faults
+}
+
+function attachmentRefusals(group: Group, next: Group, claims: readonly Attachment[]): ApiError[] {
+  const external = claims.filter(isExternal)
+  const { name } = group
+  const refusals: ApiError[] = []
+  if (next.sharingStatus !== 'SHARED' && claims.length > 1) {
+    refusals.push(new ApiError('VOLUME_GROUP_HAS_SEVERAL_ATTACHMENTS', { name, count: claims.length }))
+  }
+  if (next.shouldLoadBalanceVmAttachments === true && external.length > 0) {
+    refusals.push(new ApiError('LOAD_BALANCING_EXCLUDES_EXTERNAL_CLIENTS', { name }))
+  }
+  if (next.targetName !== group.targetName && external.length > 0) {
+    refusals.push(new ApiError('VOLUME_GROUP_ATTACHED', { name, users: `${external.length} external clients` }))
+  }
+  return refusals
+}
+
+/** The new name is taken when the task records it; of two that meet there one fails. */
+async function requireFreeName(store: Reader, group: Group, { name }: GroupBody): Promise<void> {
+  if (name === undefined || name === group.name) return
+  const other = await store.findOne(VolumeGroup, { clusterReference: group.clusterReference, name })
+  if (other !== undefined) throw new ApiError('VOLUME_GROUP_NAME_EXISTS', { fields: 'clusterReference and name' })
+}

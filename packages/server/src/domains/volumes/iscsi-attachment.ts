@@ -1,0 +1,296 @@
+/**
+ * Attaching volume groups to iSCSI clients: a client comes into being by its first attach and outlives the last.
+ * Source: behaviour volumes-storage.md 1.1, 1.5.
+ */
+import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { formatTime } from '../../core/clock.ts'
+import type { TaskStarted } from '../../core/handlers.ts'
+import type { ScheduleContext } from '../../core/schedules.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { type Reader, UniqueViolation } from '../../store/store.ts'
+import { defineTask, type WriteContext } from '../context.ts'
+import { formatAddress, parseAddress } from '../ip-address.ts'
+import {
+  affectedClient,
+  type ClientChap,
+  clientSecretOf,
+  initiatorOf,
+  mutualFaults,
+  secretFaults,
+} from '../iscsi-clients.ts'
+import {
+  type Attachment,
+  type ClientEntity,
+  claimForIscsiClient,
+  claimsOn,
+  confirm,
+  drop,
+  type Group,
+  requireAttachable,
+  requireAttachment,
+  requireClaim,
+  requireMade,
+  touchEnds,
+} from '../volume-attachments.ts'
+import { affected, requireUsable } from '../volume-groups.ts'
+
+const usualTargets = 32
+const keptUnusedMillis = 90 * 24 * 3600 * 1000
+
+export type ClientBody = Partial<ClientEntity>
+
+interface OfAttachment {
+  readonly attachment: Attachment
+}
+
+export async function attachClient(ctx: WriteContext, group: Group, given: ClientBody): Promise<TaskStarted> {
+  refuseAll([...refuseSite(given), ...identityFaults(given)])
+  const body = { ...given, ...canonicalAddress(given) }
+  const { client, isNew } = await clientOf(ctx, group, body)
+  refuseAll(isNew ? secretFaults(chapOf(body)) : differences(ctx, client, body))
+  refuseAll(mutualFaults(ctx, isNew ? chapOf(body) : storedChap(ctx, client), group))
+  const cluster = await requireUsable(ctx, group)
+  const attachment = await claimForIscsiClient(ctx, group, client)
+  return ctx.startTask(
+    attachIscsiClient,
+    { attachment },
+    {
+      operation: 'VolumeGroupAttachExternal',
+      description: 'Volume group attach to iSCSI Client',
+      affected: [affectedClient(client), affected(group)],
+      clusterExtIds: [cluster.extId],
+    },
+  )
+}
+
+export async function detachClient(ctx: WriteContext, group: Group, clientExtId: string): Promise<TaskStarted> {
+  const cluster = await requireUsable(ctx, group)
+  const client = (await ctx.store.get(IscsiClient, clientExtId)) as ClientEntity
+  const attachment = await requireAttachment(ctx.store, group, client, called(client))
+  await touchEnds(ctx.store, attachment)
+  return ctx.startTask(
+    detachIscsiClient,
+    { attachment },
+    {
+      operation: 'VolumeGroupDetachExternal',
+      description: 'Volume group detach from iSCSI Client',
+      affected: [affectedClient(client), affected(group)],
+      clusterExtIds: [cluster.extId],
+    },
+  )
+}
+
+const attachIscsiClient = defineTask<OfAttachment>({
+  name: 'volumes.attach-iscsi-client',
+  cancelableUntil: 'record',
+  steps: [
+    {
+      name: 'check',
+      progress: 10,
+      run: async (ctx, { attachment }) => {
+        await requireClaim(ctx.store, attachment.extId)
+        await requireAttachable(ctx.store, attachment)
+      },
+      // Nothing was changed.
+    },
+    {
+      name: 'allow',
+      progress: 80,
+      seconds: [1, 3],
+      run: async (ctx, { attachment }) => {
+        const client = (await ctx.store.pending(IscsiClient, attachment.iscsiClientExtId!)) as ClientEntity
+        await ctx.drivers.blockStorage.allow(attachment.volumeGroupExtId!, initiatorOf(ctx, client))
+      },
+      undo: ({ drivers }, { attachment }) => deny(drivers, attachment),
+    },
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { attachment }) => {
+        const client = (await ctx.store.pending(IscsiClient, attachment.iscsiClientExtId!)) as ClientEntity
+        const group = await ctx.store.get(VolumeGroup, attachment.volumeGroupExtId!)
+        if (group !== undefined) refuseAll(mutualFaults(ctx, storedChap(ctx, client), group))
+        await confirm(ctx.store, attachment.extId)
+        await ctx.store.observe(IscsiClient, client.extId, { unusedSince: undefined } as never)
+        await ctx.store.publish(IscsiClient, client.extId)
+      },
+    },
+  ],
+  onUndone: async (ctx, { attachment }) => {
+    await drop(ctx.store, attachment)
+    const clientExtId = attachment.iscsiClientExtId!
+    // A client that nobody has seen goes with the last attach that wanted it.
+    const isSeen = (await ctx.store.get(IscsiClient, clientExtId)) !== undefined
+    const isWanted = (await claimsOn(ctx.store, 'IscsiClient', clientExtId)).length > 0
+    if (!isSeen && !isWanted) await ctx.store.remove(IscsiClient, clientExtId)
+  },
+})
+
+const detachIscsiClient = defineTask<OfAttachment>({
+  name: 'volumes.detach-iscsi-client',
+  steps: [
+    {
+      name: 'check',
+      progress: 10,
+      run: (ctx, { attachment }) => requireMade(ctx.store, attachment),
+      // Nothing was changed.
+    },
+    {
+      name: 'deny',
+      progress: 80,
+      seconds: [1, 3],
+      run: ({ drivers }, { attachment }) => deny(drivers, attachment),
+      undo: async (ctx, { attachment }) => {
+        const client = await ctx.store.get(IscsiClient, attachment.iscsiClientExtId!)
+        if (client === undefined) return
+        await ctx.drivers.blockStorage.allow(attachment.volumeGroupExtId!, initiatorOf(ctx, client))
+      },
+    },
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { attachment }) => {
+        await drop(ctx.store, attachment)
+        const clientExtId = attachment.iscsiClientExtId!
+        if ((await claimsOn(ctx.store, 'IscsiClient', clientExtId)).length > 0) return
+        await ctx.store.observe(IscsiClient, clientExtId, { unusedSince: ctx.clock.iso() })
+      },
+    },
+  ],
+})
+
+export const iscsiAttachmentTasks = [attachIscsiClient, detachIscsiClient]
+
+const deny = ({ blockStorage }: Drivers, { volumeGroupExtId, iscsiClientExtId }: Attachment): Promise<void> =>
+  blockStorage.deny(volumeGroupExtId!, iscsiClientExtId!)
+
+/** There is no synchronous replication, so there are no sites. */
+export const refuseSite = ({ attachmentSite }: ClientBody): ApiError[] =>
+  attachmentSite === undefined
+    ? []
+    : [invalid('attachmentSite', 'expected nothing: it needs synchronous replication, which is not configured')]
+
+function identityFaults({ extId, iscsiInitiatorName, iscsiInitiatorNetworkId: address }: ClientBody): ApiError[] {
+  const faults: ApiError[] = []
+  const given = [iscsiInitiatorName, address].filter((identity) => identity !== undefined).length
+  if (given > 1 || (given === 0 && extId === undefined)) {
+    const expected = extId === undefined ? 'exactly' : 'at most'
+    const fault = `expected ${expected} one of iscsiInitiatorName and iscsiInitiatorNetworkId, found ${given}`
+    faults.push(invalid('iscsiInitiatorName', fault))
+  }
+  const forms = [address?.ipv4, address?.ipv6, address?.fqdn].filter((form) => form !== undefined).length
+  if (address !== undefined && forms !== 1) {
+    faults.push(invalid('iscsiInitiatorNetworkId', `expected exactly one of ipv4, ipv6 and fqdn, found ${forms}`))
+  } else if (address?.ipv6 !== undefined && parseAddress('IPV6', address.ipv6.value) === undefined) {
+    const fault = `expected an IPv6 address, found "${address.ipv6.value}"`
+    faults.push(invalid('iscsiInitiatorNetworkId/ipv6/value', fault))
+  }
+  return faults
+}
+
+/**
+ * The client that the body names, or a new one, held but not shown before its attach succeeds. One that another attach is
+ * making is the same client. @throws ApiError 409 for a client of another cluster
+ */
+async function clientOf(
+  ctx: WriteContext,
+  group: Group,
+  body: ClientBody,
+): Promise<{ client: ClientEntity; isNew: boolean }> {
+  if (body.extId !== undefined) {
+    const client = (await ctx.store.get(IscsiClient, body.extId)) as ClientEntity
+    if (client.clusterReference === group.clusterReference) return { client, isNew: false }
+    throw new ApiError('CONFLICT', { fault: `${called(client)} belongs to another cluster than "${group.name}".` })
+  }
+  const client = newClient(ctx, group, body)
+  try {
+    await ctx.store.insert(IscsiClient, client, { pending: true })
+    return { client, isNew: true }
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error
+  }
+  return { client: await namesake(ctx.store, client), isNew: false }
+}
+
+/** Whom the store knows by this identity already, seen or not. */
+async function namesake(store: Reader, wanted: ClientEntity): Promise<ClientEntity> {
+  const rows = await store.referrers('Cluster', wanted.clusterReference as string, 1_000_000, {
+    from: IscsiClient.kind,
+  })
+  for (const { extId } of rows) {
+    const client = await store.pending(IscsiClient, extId)
+    if (client !== undefined && identityOf(client) === identityOf(wanted)) return client
+  }
+  throw new Error('a client whose identity is taken has a namesake')
+}
+
+/** However an IPv6 address is spelled, it is kept as one text, so that one address is one client. */
+function canonicalAddress({ iscsiInitiatorNetworkId: address }: ClientBody): ClientBody {
+  const parsed = address?.ipv6 === undefined ? undefined : parseAddress('IPV6', address.ipv6.value)
+  if (address?.ipv6 === undefined || parsed === undefined) return {}
+  return { iscsiInitiatorNetworkId: { ipv6: { ...address.ipv6, value: formatAddress(parsed) } } }
+}
+
+/** Names without case; addresses have one spelling here. */
+function identityOf({ iscsiInitiatorName, iscsiInitiatorNetworkId: address }: ClientBody): string {
+  if (iscsiInitiatorName !== undefined) return `name ${iscsiInitiatorName.toLowerCase()}`
+  return `address ${(address?.ipv4 ?? address?.ipv6 ?? address?.fqdn)?.value.toLowerCase()}`
+}
+
+/** What the body says of a client that exists must be so: to change it has an operation of its own. */
+function differences(ctx: WriteContext, client: ClientEntity, body: ClientBody): ApiError[] {
+  const faults: ApiError[] = []
+  const differs = (field: string, expected: string | number): void =>
+    void faults.push(invalid(field, `the client exists with ${expected}; change it with updateIscsiClientById`))
+  const hasIdentity = body.iscsiInitiatorName !== undefined || body.iscsiInitiatorNetworkId !== undefined
+  if (hasIdentity && identityOf(client) !== identityOf(body)) {
+    const field = body.iscsiInitiatorName === undefined ? 'iscsiInitiatorNetworkId' : 'iscsiInitiatorName'
+    faults.push(invalid(field, 'expected that of the client which extId names, or none'))
+  }
+  if (body.numVirtualTargets !== undefined && body.numVirtualTargets !== client.numVirtualTargets) {
+    differs('numVirtualTargets', client.numVirtualTargets ?? usualTargets)
+  }
+  if (body.enabledAuthentications === 'CHAP' && client.enabledAuthentications !== 'CHAP') {
+    differs('enabledAuthentications', 'NONE')
+  } else if (body.clientSecret !== undefined && body.clientSecret !== clientSecretOf(ctx, client)) {
+    differs('clientSecret', client.enabledAuthentications === 'CHAP' ? 'another secret' : 'none')
+  }
+  return faults
+}
+
+const newClient = (ctx: WriteContext, group: Group, body: ClientBody): ClientEntity => ({
+  extId: ctx.ids.uuid(),
+  tenantId: ctx.tenantId,
+  ...(body.iscsiInitiatorName === undefined ? {} : { iscsiInitiatorName: body.iscsiInitiatorName }),
+  ...(body.iscsiInitiatorNetworkId === undefined ? {} : { iscsiInitiatorNetworkId: body.iscsiInitiatorNetworkId }),
+  enabledAuthentications: body.enabledAuthentications ?? 'NONE',
+  ...(body.clientSecret === undefined ? {} : { clientSecret: body.clientSecret }),
+  numVirtualTargets: body.numVirtualTargets ?? usualTargets,
+  clusterReference: group.clusterReference,
+})
+
+const chapOf = ({ enabledAuthentications, clientSecret }: ClientBody): ClientChap => ({
+  authentication: enabledAuthentications ?? 'NONE',
+  ...(clientSecret === undefined ? {} : { secret: clientSecret }),
+})
+
+function storedChap(ctx: Parameters<typeof clientSecretOf>[0], client: ClientEntity): ClientChap {
+  const secret = clientSecretOf(ctx, client)
+  return { authentication: client.enabledAuthentications ?? 'NONE', ...(secret === undefined ? {} : { secret }) }
+}
+
+const called = (client: ClientEntity): string => `The iSCSI client "${client.iscsiInitiatorName ?? client.extId}"`
+
+/** Clients that nothing was attached to for 90 days. */
+export async function removeUnused({ store, clock }: ScheduleContext<Drivers>): Promise<void> {
+  const before = formatTime(clock.now() - keptUnusedMillis)
+  await store.transaction(async (transaction) => {
+    for (const client of await transaction.find(IscsiClient)) {
+      if (client.unusedSince === undefined || client.unusedSince >= before) continue
+      if ((await claimsOn(transaction, 'IscsiClient', client.extId)).length > 0) continue
+      await transaction.remove(IscsiClient, client.extId)
+    }
+  })
+}

@@ -1,0 +1,60 @@
+/** iSCSI clients. Source: behaviour volumes-storage.md 1.5. */
+import { IscsiClient, iscsiClientOperations } from '@hyperplane/contract/volumes/iscsi-client'
+import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { listOf } from '../../core/standard.ts'
+import { implement, type ReadContext } from '../context.ts'
+import { startClientUpdate, updateIscsiClient, withTargets } from '../iscsi-clients.ts'
+import { attachmentsWith, type ClientEntity, type Group } from '../volume-attachments.ts'
+import { clusterProjections } from '../volume-groups.ts'
+import { attachClient, detachClient, iscsiAttachmentTasks, refuseSite, removeUnused } from './iscsi-attachment.ts'
+
+export const iscsiClient = implement(
+  iscsiClientOperations,
+  {
+    async updateIscsiClientById(ctx, { body }) {
+      const client: ClientEntity = ctx.target
+      refuseAll([...refuseSite(body), ...newIdentity(client, body)])
+      const { client: _, ...task } = await startClientUpdate(ctx, client, {
+        authentication: body.enabledAuthentications ?? 'NONE',
+        ...(body.clientSecret === undefined ? {} : { secret: body.clientSecret }),
+      })
+      return task
+    },
+
+    attachIscsiClient: (ctx, { body }) => attachClient(ctx, ctx.target, body),
+    detachIscsiClient: (ctx, { body }) => detachClient(ctx, ctx.target, body.extId),
+
+    async listExternalIscsiAttachmentsByVolumeGroupId(ctx, request) {
+      const { extId, clusterReference }: Group = ctx.parents['volumeGroupExtId']
+      const own = (await attachmentsWith(ctx.store, 'volumeGroupExtId', [extId])).get(extId) ?? []
+      const items = own.flatMap(({ iscsiClientExtId }) =>
+        iscsiClientExtId === undefined ? [] : { extId: iscsiClientExtId, clusterReference },
+      )
+      return listOf(items, request)
+    },
+  },
+  {
+    tasks: [...iscsiAttachmentTasks, updateIscsiClient],
+    present: [[IscsiClient, presentClients]],
+    schedules: [{ name: 'volumes.remove-unused-iscsi-clients', everySeconds: 24 * 3600, run: removeUnused }],
+  },
+)
+
+/** One of the two was given at the first attach; the other cannot be added. */
+function newIdentity(client: ClientEntity, body: Partial<ClientEntity>): ApiError[] {
+  return (['iscsiInitiatorName', 'iscsiInitiatorNetworkId'] as const)
+    .filter((field) => client[field] === undefined && body[field] !== undefined)
+    .map((field) => invalid(field, 'cannot be added: the client is known by its other identity'))
+}
+
+async function presentClients(
+  ctx: ReadContext,
+  clients: readonly ClientEntity[],
+  { expand }: { readonly expand: ReadonlySet<string> },
+): Promise<readonly ClientEntity[]> {
+  const shown = await withTargets(ctx, clients)
+  if (!expand.has('cluster')) return shown
+  const references = clients.map(({ clusterReference }) => clusterReference)
+  const clusters = await clusterProjections(ctx, references)
+  return shown.map((client) => ({ ...client, ...clusters.get(client.clusterReference as string) }))
+}

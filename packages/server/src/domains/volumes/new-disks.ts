@@ -1,0 +1,244 @@
+/**
+ * New disks of a volume group, with it or later: what a body asks for, made whole, and the steps that make them.
+ * Source: behaviour volumes-storage.md 1.3.
+ */
+import type { BodyOf, EntityOf, Resource } from '@hyperplane/contract'
+import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { notFound, pathOf } from '../../core/standard.ts'
+import type { StepContext } from '../../core/tasks/define-task.ts'
+import type { BlockSource } from '../../drivers/block-storage.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { equals, evaluateFilter } from '../../odata/index.ts'
+import type { Reader } from '../../store/store.ts'
+import type { WriteContext } from '../context.ts'
+import { type DiskEntity, requireDiskRoom, sizeFaults } from '../volume-disks.ts'
+
+export type DiskBody = BodyOf<typeof VolumeDisk>
+
+const maximumDisks = 256
+const maximumIndex = 16_383
+
+export interface PlannedDisk {
+  readonly disk: DiskEntity
+  readonly source?: BlockSource
+}
+
+/** Where new disks go. */
+export interface Place {
+  readonly cluster: EntityOf<typeof Cluster>
+  readonly groupExtId: string
+  readonly groupName: string
+  /** Path of each body, with a slash at the end where there is one. */
+  readonly pathOf: (index: number) => string
+}
+
+/** What a disk is made of, by what its body names. */
+interface Origin {
+  readonly container: EntityOf<typeof StorageContainer>
+  readonly source?: BlockSource
+  readonly sourceBytes?: number
+}
+
+/** @throws ApiError 400, 404, 409, 422: all faults of one step together */
+export async function planDisks(ctx: WriteContext, bodies: readonly DiskBody[], place: Place): Promise<PlannedDisk[]> {
+  refuseAll(bodies.flatMap((body, index) => bodyFaults(body, place.pathOf(index))))
+  refuseAll(twiceTaken(bodies, place))
+  const origins: Origin[] = []
+  for (const [index, body] of bodies.entries()) {
+    const origin = await originOf(ctx, body, place, `${place.pathOf(index)}diskDataSourceReference/extId`)
+    refuseAll(copyFaults(body, origin, place.pathOf(index)))
+    origins.push(origin)
+  }
+  const taken = await takenIndexes(ctx.store, place.groupExtId)
+  if (taken.size + bodies.length > maximumDisks) {
+    const found = taken.size + bodies.length
+    throw new ApiError('LIMIT_EXCEEDED', { limit: 'Disks of a volume group', maximum: maximumDisks, found })
+  }
+  for (const { index } of bodies) {
+    if (index !== undefined && taken.has(index)) throw new ApiError('INDEX_IN_USE', { fields: `index, ${index}` })
+    if (index !== undefined) taken.add(index)
+  }
+  const planned: PlannedDisk[] = []
+  for (const [position, body] of bodies.entries()) {
+    const { container, source, sourceBytes } = origins[position] as Origin
+    const { extId: _, ...given } = body
+    const diskSizeBytes = (body.diskSizeBytes ?? sourceBytes) as number
+    await requireDiskRoom(ctx.store, container.extId, diskSizeBytes, `${place.pathOf(position)}diskSizeBytes`)
+    const index = body.index ?? lowestFree(taken)
+    taken.add(index)
+    const disk: DiskEntity = {
+      ...given,
+      extId: ctx.ids.uuid(),
+      tenantId: ctx.tenantId,
+      index,
+      diskSizeBytes,
+      storageContainerId: container.extId,
+      volumeGroupExtId: place.groupExtId,
+      // Keeps the source until the copy is made.
+      ...(source?.kind === 'volumeDisk' ? { copyOf: source.extId } : {}),
+    }
+    planned.push({ disk, ...(source === undefined ? {} : { source }) })
+  }
+  return planned
+}
+
+function bodyFaults(body: DiskBody, path: string): ApiError[] {
+  const reference = body.diskDataSourceReference
+  const at = `${path}diskDataSourceReference`
+  const faults = sizeFaults(`${path}diskSizeBytes`, body.diskSizeBytes)
+  const isNew = reference === undefined || reference.entityType === 'STORAGE_CONTAINER'
+  if (isNew && body.diskSizeBytes === undefined) {
+    faults.push(invalid(`${path}diskSizeBytes`, 'is required for a disk that is no copy'))
+  }
+  if (reference === undefined) return faults
+  if (!sourceTypes.includes(reference.entityType ?? '')) {
+    const found = reference.entityType ?? 'nothing'
+    faults.push(invalid(`${at}/entityType`, `expected one of ${sourceTypes.join(', ')}; found ${found}`))
+  }
+  if (reference.extId === undefined) faults.push(invalid(`${at}/extId`, 'is required'))
+  return faults
+}
+
+const sourceTypes: readonly string[] = ['STORAGE_CONTAINER', 'VOLUME_DISK', 'VM_DISK', 'DISK_RECOVERY_POINT']
+
+function twiceTaken(bodies: readonly DiskBody[], place: Place): ApiError[] {
+  const seen = new Set<number>()
+  return bodies.flatMap(({ index }, position) => {
+    if (index === undefined) return []
+    const isTwice = seen.has(index)
+    seen.add(index)
+    return isTwice ? [invalid(`${place.pathOf(position)}index`, `expected distinct indexes, found ${index} twice`)] : []
+  })
+}
+
+function copyFaults(body: DiskBody, { sourceBytes }: Origin, path: string): ApiError[] {
+  if (sourceBytes === undefined || body.diskSizeBytes === undefined || body.diskSizeBytes >= sourceBytes) return []
+  const fault = `expected at least ${sourceBytes}, the size of its source; found ${body.diskSizeBytes}`
+  return [invalid(`${path}diskSizeBytes`, fault)]
+}
+
+async function originOf(ctx: WriteContext, body: DiskBody, place: Place, path: string): Promise<Origin> {
+  const { extId = '', entityType } = body.diskDataSourceReference ?? {}
+  switch (entityType) {
+    case undefined:
+      return { container: await defaultContainer(ctx.store, place) }
+    case 'STORAGE_CONTAINER': {
+      const container = await ctx.store.get(StorageContainer, extId)
+      if (container === undefined || !(await mayRefer(ctx, StorageContainer, container))) {
+        throw notFound(StorageContainer, StorageContainer.kind, extId, path)
+      }
+      return { container: await usable(ctx.store, container.extId, place, path) }
+    }
+    case 'VOLUME_DISK': {
+      const disk = await ctx.store.get(VolumeDisk, extId)
+      const group = disk === undefined ? undefined : await ctx.store.get(VolumeGroup, disk.volumeGroupExtId as string)
+      if (disk === undefined || group === undefined || !(await mayRefer(ctx, VolumeGroup, group))) {
+        throw notFound(VolumeDisk, VolumeDisk.kind, extId, path)
+      }
+      const container = await usable(ctx.store, disk.storageContainerId as string, place, path)
+      return { container, source: { kind: 'volumeDisk', extId }, sourceBytes: disk.diskSizeBytes ?? 0 }
+    }
+    case 'VM_DISK': {
+      const [vm] = await ctx.store.find(Vm, { filter: equals(pathOf(Vm, 'disks/extId'), extId), limit: 1 })
+      const backing = vm?.disks?.find((disk) => disk.extId === extId)?.backingInfo as VmDiskBacking | undefined
+      if (vm === undefined || backing?.storageContainer?.extId === undefined || !(await mayRefer(ctx, Vm, vm))) {
+        throw notFound(VolumeDisk, 'VM disk', extId, path)
+      }
+      const container = await usable(ctx.store, backing.storageContainer.extId, place, path)
+      return { container, source: { kind: 'vmDisk', extId }, sourceBytes: backing.diskSizeBytes ?? 0 }
+    }
+    default:
+      // Recovery points come with the protection of volume groups, which makes none yet.
+      throw new ApiError('VOLUME_UNKNOWN_ENTITY_ERROR', { kind: 'disk recovery point', id: extId })
+  }
+}
+
+interface VmDiskBacking {
+  readonly diskSizeBytes?: number
+  readonly storageContainer?: { readonly extId?: string }
+}
+
+async function mayRefer(ctx: WriteContext, kind: Resource<any, any>, entity: { extId: string }): Promise<boolean> {
+  const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, kind)
+  return scope === 'all' || (scope !== undefined && evaluateFilter(scope, entity) === true)
+}
+
+async function usable(store: Reader, containerExtId: string, place: Place, path: string): Promise<Origin['container']> {
+  const container = await store.get(StorageContainer, containerExtId)
+  if (container === undefined) throw notFound(StorageContainer, StorageContainer.kind, containerExtId, path)
+  if (container.clusterExtId !== place.cluster.extId) {
+    const where = `the cluster "${place.cluster.name}" of the volume group "${place.groupName}"`
+    throw new ApiError('CONFLICT', { fault: `The storage container "${container.name}" is not on ${where}.` })
+  }
+  if (container.isMarkedForRemoval === true) {
+    throw new ApiError('CONFLICT', { fault: `The storage container "${container.name}" is being removed.` })
+  }
+  return container
+}
+
+/** The oldest that is not the system's own. */
+async function defaultContainer(store: Reader, { cluster }: Place): Promise<Origin['container']> {
+  const all = await store.findWhere(StorageContainer, { clusterExtId: cluster.extId })
+  const container = all.find((one) => one.isInternal !== true && one.isMarkedForRemoval !== true)
+  if (container === undefined) {
+    const fault = `The cluster "${cluster.name}" has no storage container. Name one in diskDataSourceReference.`
+    throw new ApiError('CONFLICT', { fault })
+  }
+  return container
+}
+
+/** Those of disks that are being made count. */
+async function takenIndexes(store: Reader, groupExtId: string): Promise<Set<number>> {
+  const rows = await store.referrers('VolumeGroup', groupExtId, 2 * maximumDisks, { from: VolumeDisk.kind })
+  const disks = await Promise.all(rows.map(({ extId }) => store.pending(VolumeDisk, extId)))
+  return new Set(disks.flatMap((disk) => disk?.index ?? []))
+}
+
+function lowestFree(taken: ReadonlySet<number>): number {
+  for (let index = 0; index <= maximumIndex; index++) if (!taken.has(index)) return index
+  throw new Error('a volume group has fewer disks than indexes')
+}
+
+/** A planned disk between the steps of its task. */
+export interface DiskInput {
+  readonly diskExtId: string
+  readonly source?: BlockSource
+}
+
+export const inputOf = ({ disk, source }: PlannedDisk): DiskInput => ({
+  diskExtId: disk.extId,
+  ...(source === undefined ? {} : { source }),
+})
+
+/** Its container and its source are still there. @throws ApiError 404 */
+export async function checkDisk(store: Reader, { diskExtId, source }: DiskInput): Promise<void> {
+  const disk = (await store.pending(VolumeDisk, diskExtId)) as DiskEntity
+  await requireDiskRoom(store, disk.storageContainerId as string, disk.diskSizeBytes ?? 0, 'diskSizeBytes')
+  if (source?.kind !== 'volumeDisk') return
+  if ((await store.get(VolumeDisk, source.extId)) === undefined) {
+    throw notFound(VolumeDisk, VolumeDisk.kind, source.extId, 'diskDataSourceReference/extId')
+  }
+}
+
+/** Makes the disk and shows it to consumers; both again change nothing. */
+export async function allocateDisk(
+  ctx: Pick<StepContext<Drivers>, 'store' | 'drivers'>,
+  clusterExtId: string,
+  { diskExtId, source }: DiskInput,
+): Promise<void> {
+  const disk = (await ctx.store.pending(VolumeDisk, diskExtId)) as DiskEntity
+  await ctx.drivers.blockStorage.createDisk({
+    extId: diskExtId,
+    clusterExtId,
+    containerExtId: disk.storageContainerId as string,
+    volumeGroupExtId: disk.volumeGroupExtId as string,
+    index: disk.index as number,
+    sizeBytes: disk.diskSizeBytes as number,
+    ...(source === undefined ? {} : { source }),
+  })
+}

@@ -1,0 +1,33 @@
+/** NVMe-TCP clients: what stands in the store, and the targets that each sees. Source: behaviour volumes-storage.md 1.6. */
+import type { EntityOf } from '@hyperplane/contract'
+import { NvmfClient, nvmfClientOperations } from '@hyperplane/contract/volumes/nvmf-client'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { implement, type ReadContext } from '../context.ts'
+import { attachmentsWith } from '../volume-attachments.ts'
+import { clusterProjections } from '../volume-groups.ts'
+
+type NvmfEntity = EntityOf<typeof NvmfClient>
+
+export const nvmfClient = implement(nvmfClientOperations, {}, { present: [[NvmfClient, presentClients]] })
+
+async function presentClients(
+  ctx: ReadContext,
+  clients: readonly NvmfEntity[],
+  { expand }: { readonly expand: ReadonlySet<string> },
+): Promise<readonly NvmfEntity[]> {
+  const ids = clients.map(({ extId }) => extId)
+  const attachments = await attachmentsWith(ctx.store, 'nvmfClientExtId', ids)
+  const references = clients.map(({ clusterReference }) => clusterReference)
+  const clusters = expand.has('cluster') ? await clusterProjections(ctx, references) : undefined
+  const shown: NvmfEntity[] = []
+  for (const client of clients) {
+    const groupIds = (attachments.get(client.extId) ?? []).map(({ volumeGroupExtId }) => volumeGroupExtId as string)
+    const targets = (await ctx.store.getMany(VolumeGroup, groupIds)).flatMap(({ targetName }) => targetName ?? [])
+    shown.push({
+      ...client,
+      ...(targets.length === 0 ? {} : { attachedTargets: targets }),
+      ...clusters?.get(client.clusterReference as string),
+    })
+  }
+  return shown
+}

@@ -1,0 +1,101 @@
+/** Disks of volume groups. Source: behaviour volumes-storage.md 1.3. */
+import { VolumeDisk, volumeDiskOperations } from '@hyperplane/contract/volumes/volume-disk'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { defineTask, implement, type ReadContext } from '../context.ts'
+import type { Group } from '../volume-attachments.ts'
+import {
+  affectedDisk,
+  type DiskEntity,
+  deleteDisk,
+  startDiskRemoval,
+  startDiskUpdate,
+  updateDisk,
+  withEffectiveFlash,
+} from '../volume-disks.ts'
+import { affected, requireUsable } from '../volume-groups.ts'
+import { allocateDisk, checkDisk, type DiskInput, inputOf, planDisks } from './new-disks.ts'
+
+interface Creation extends DiskInput {
+  readonly groupExtId: string
+  readonly clusterExtId: string
+}
+
+const createDisk = defineTask<Creation>({
+  name: 'volumes.create-volume-disk',
+  cancelableUntil: 'record',
+  steps: [
+    {
+      name: 'allocate',
+      progress: 70,
+      seconds: [0.5, 2],
+      run: async (ctx, input) => {
+        await checkDisk(ctx.store, input)
+        await allocateDisk(ctx, input.clusterExtId, input)
+      },
+      undo: (ctx, { diskExtId }) => ctx.drivers.blockStorage.deleteDisk(diskExtId),
+    },
+    {
+      name: 'publish LUN',
+      progress: 90,
+      run: (ctx, { diskExtId }) => ctx.drivers.blockStorage.publishDisk(diskExtId),
+      // Goes with the disk.
+    },
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { groupExtId, diskExtId }) => {
+        await ctx.store.update(VolumeDisk, diskExtId, { copyOf: undefined } as never)
+        await ctx.store.publish(VolumeDisk, diskExtId)
+        await ctx.store.touch(VolumeGroup, groupExtId)
+      },
+    },
+  ],
+  onUndone: (ctx, { diskExtId }) => ctx.store.remove(VolumeDisk, diskExtId),
+})
+
+export const volumeDisk = implement(
+  volumeDiskOperations,
+  {
+    async createVolumeDisk(ctx, { body }) {
+      const group = ctx.parents['volumeGroupExtId'] as Group
+      const cluster = await requireUsable(ctx, group)
+      const place = { cluster, groupExtId: group.extId, groupName: group.name, pathOf: () => '' }
+      for (const planned of await planDisks(ctx, [body], place)) {
+        const { disk } = planned
+        await ctx.store.insert(VolumeDisk, disk, { pending: true })
+        await ctx.store.touch(VolumeGroup, group.extId)
+        const input = { ...inputOf(planned), groupExtId: group.extId, clusterExtId: cluster.extId }
+        const task = await ctx.startTask(createDisk, input, {
+          operation: 'VolumeGroupDiskCreate',
+          description: 'Create Volume Disk',
+          affected: [affectedDisk(disk), affected(group)],
+          clusterExtIds: [cluster.extId],
+        })
+        return { ...task, created: disk.extId }
+      }
+      throw new Error('one body, one disk')
+    },
+
+    async updateVolumeDiskById(ctx, { body }) {
+      return startDiskUpdate(ctx, ctx.parents['volumeGroupExtId'], ctx.target, {
+        ...(body.diskSizeBytes === undefined ? {} : { diskSizeBytes: body.diskSizeBytes }),
+        description: body.description ?? null,
+        diskStorageFeatures: body.diskStorageFeatures ?? null,
+      })
+    },
+
+    async deleteVolumeDiskById(ctx) {
+      return startDiskRemoval(ctx, ctx.parents['volumeGroupExtId'], ctx.target)
+    },
+  },
+  { tasks: [createDisk, updateDisk, deleteDisk], present: [[VolumeDisk, withFlash]] },
+)
+
+async function withFlash(ctx: ReadContext, disks: readonly DiskEntity[]): Promise<readonly DiskEntity[]> {
+  const groups = new Map<string, Group>()
+  for (const extId of new Set(disks.map(({ volumeGroupExtId }) => volumeGroupExtId as string))) {
+    const group = await ctx.store.get(VolumeGroup, extId)
+    if (group !== undefined) groups.set(extId, group)
+  }
+  return disks.map((disk) => withEffectiveFlash(groups.get(disk.volumeGroupExtId as string), disk))
+}

@@ -1,0 +1,23 @@
+/** Volume groups: one file for each group of actions. Source: behaviour volumes-storage.md 1.2. */
+import { VolumeGroup, volumeGroupOperations } from '@hyperplane/contract/volumes/volume-group'
+import { implement } from '../context.ts'
+import { presentVolumeGroups } from '../volume-groups.ts'
+import { associateCategories, categoryDetailsOf, categoryTasks, metadataOf } from './group-categories.ts'
+import { createGroup, makeGroup } from './group-create.ts'
+import { deleteGroup, removeGroup } from './group-delete.ts'
+import { changeGroup, updateGroup } from './group-update.ts'
+
+export const volumeGroup = implement(
+  volumeGroupOperations,
+  {
+    createVolumeGroup: (ctx, { body }) => createGroup(ctx, body),
+    updateVolumeGroupById: (ctx, { body }) => updateGroup(ctx, ctx.target, body),
+    deleteVolumeGroupById: (ctx) => deleteGroup(ctx, ctx.target),
+    associateCategory: (ctx, { body }) => associateCategories(ctx, ctx.target, body.categories, 'associate'),
+    disassociateCategory: (ctx, { body }) => associateCategories(ctx, ctx.target, body.categories, 'disassociate'),
+    getVolumeGroupMetadataById: (ctx) => metadataOf(ctx, ctx.target),
+    listCategoryAssociationsByVolumeGroupId: (ctx, request) =>
+      categoryDetailsOf(ctx, ctx.parents['volumeGroupExtId'], request),
+  },
+  { tasks: [makeGroup, changeGroup, removeGroup, ...categoryTasks], present: [[VolumeGroup, presentVolumeGroups]] },
+)

@@ -1,0 +1,200 @@
+/** Disks of volume groups through the API. Source: behaviour volumes-storage.md 1.3, 5. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { Task } from '@hyperplane/contract/platform/task'
+import { seedId } from '../../../src/domains/seed.ts'
+import { blockDiskFacts } from '../../../src/drivers/simulated/block-storage.ts'
+import { startApp, type TestApp } from '../../support/start-app.ts'
+import {
+  act,
+  aDisk,
+  aGroup,
+  aVm,
+  clusterId,
+  containerId,
+  GiB,
+  goldId,
+  groups,
+  onContainer,
+  pathsOf,
+  postDisk,
+  put,
+  refusal,
+  send,
+  succeeded,
+  usageOf,
+} from '../../support/volumes.ts'
+
+let app: TestApp
+let groupId: string
+before(async () => {
+  app = await startApp()
+  groupId = (await aGroup(app)).extId
+})
+after(() => app.close())
+
+const pathOf = (disk: { extId: string }, group = groupId): string => `${groups}/${group}/disks/${disk.extId}`
+const copyOf = (extId: string, entityType = 'VOLUME_DISK') => ({ diskDataSourceReference: { extId, entityType } })
+
+test('a disk on a container gets the lowest free index; a size below the least, or no multiple of 512, is 400, a taken index 409', async () => {
+  const { extId } = await aGroup(app)
+  const {
+    volumeGroupExtId: _,
+    tenantId: __,
+    extId: ___,
+    ...first
+  } = await aDisk(app, extId, { diskSizeBytes: GiB, ...onContainer(goldId) })
+  assert.deepEqual(first, { index: 0, diskSizeBytes: GiB, storageContainerId: goldId, ...onContainer(goldId) })
+  await aDisk(app, extId, { diskSizeBytes: GiB, index: 2, ...onContainer() })
+  assert.equal((await aDisk(app, extId)).index, 1)
+  for (const diskSizeBytes of [524_287, 524_289]) {
+    assert.deepEqual(pathsOf(await postDisk(app, extId, { diskSizeBytes })), ['diskSizeBytes'])
+  }
+  assert.deepEqual(refusal(await postDisk(app, extId, { diskSizeBytes: GiB, index: 2 })), {
+    status: 409,
+    group: 'INDEX_IN_USE',
+  })
+})
+
+test('the task of a disk names the disk first, then the group; the group gets a new tag', async () => {
+  const before = (await app.call('GET', `${groups}/${groupId}`)).etag
+  const task = await succeeded(app, postDisk(app, groupId, { diskSizeBytes: GiB }))
+  assert.equal(task.operation, 'VolumeGroupDiskCreate')
+  assert.deepEqual(
+    task.entitiesAffected.map(({ rel }: any) => rel),
+    ['volumes:config:volume-group:disk', 'volumes:config:volume-group'],
+  )
+  assert.notEqual((await app.call('GET', `${groups}/${groupId}`)).etag, before)
+})
+
+test('a disk without a source lies in the default container, and needs a size', async () => {
+  assert.equal((await aDisk(app, groupId)).storageContainerId, containerId)
+  assert.deepEqual(pathsOf(await postDisk(app, groupId, {})), ['diskSizeBytes'])
+})
+
+test('sources: unknown ones are 404, another type 400, a container of another cluster 409, too large a disk 409', async () => {
+  const sized = { diskSizeBytes: GiB }
+  assert.equal((await postDisk(app, groupId, { ...sized, ...onContainer(randomUUID()) })).status, 404)
+  assert.equal((await postDisk(app, groupId, { ...sized, ...copyOf(randomUUID()) })).status, 404)
+  assert.equal((await postDisk(app, groupId, { ...sized, ...copyOf(randomUUID(), 'VM_DISK') })).status, 404)
+  assert.equal((await postDisk(app, groupId, { ...sized, ...copyOf(randomUUID(), 'DISK_RECOVERY_POINT') })).status, 404)
+  assert.deepEqual(pathsOf(await postDisk(app, groupId, { ...sized, ...copyOf(containerId, 'VM') })), [
+    'diskDataSourceReference/entityType',
+  ])
+  const elsewhere = onContainer(seedId('container/hp-extern-01/extern-store'))
+  assert.equal((await postDisk(app, groupId, { ...sized, ...elsewhere })).status, 409)
+  const tooLarge = await postDisk(app, groupId, { diskSizeBytes: 200 * 1024 * GiB })
+  assert.deepEqual(refusal(tooLarge), { status: 409, group: 'INSUFFICIENT_STORAGE' })
+})
+
+test('a copy has the size of its source, shares its bytes, and may outlive it', async () => {
+  const source = await aDisk(app, groupId, { diskSizeBytes: 4 * GiB })
+  const fact = blockDiskFacts(app.world).get(source.extId)
+  assert.ok(fact)
+  await blockDiskFacts(app.world).put(source.extId, { ...fact, writtenBytes: GiB })
+  const before = await usageOf(app)
+  const copy = await aDisk(app, groupId, copyOf(source.extId))
+  assert.equal(copy.diskSizeBytes, 4 * GiB)
+  assert.equal(copy.storageContainerId, containerId)
+  const after = await usageOf(app)
+  assert.deepEqual([after.logicalBytes - before.logicalBytes, after.physicalBytes - before.physicalBytes], [GiB, 0])
+  assert.deepEqual(pathsOf(await postDisk(app, groupId, { ...copyOf(source.extId), diskSizeBytes: GiB })), [
+    'diskSizeBytes',
+  ])
+  await succeeded(app, send(app, 'DELETE', pathOf(source)))
+  assert.equal((await app.call('GET', pathOf(copy))).status, 200)
+})
+
+test('a disk of a VM can be copied', async () => {
+  const vm = await aVm(app, {
+    disks: [{ backingInfo: { $objectType: 'vmm.v4.ahv.config.VmDisk', diskSizeBytes: 2 * GiB } }],
+  })
+  const copy = await aDisk(app, groupId, copyOf(vm.disks[0].extId, 'VM_DISK'))
+  assert.equal(copy.diskSizeBytes, 2 * GiB)
+})
+
+test('a disk grows, and never shrinks; its index and container stay', async () => {
+  const disk = await aDisk(app, groupId, { diskSizeBytes: 20 * GiB })
+  const task = await succeeded(app, put(app, pathOf(disk), { diskSizeBytes: 40 * GiB }))
+  assert.equal(task.operation, 'VolumeGroupDiskUpdate')
+  assert.equal((await app.call('GET', pathOf(disk))).data.diskSizeBytes, 40 * GiB)
+  assert.equal(blockDiskFacts(app.world).get(disk.extId)?.sizeBytes, 40 * GiB)
+  assert.deepEqual(refusal(await put(app, pathOf(disk), { diskSizeBytes: 20 * GiB })), {
+    status: 400,
+    group: 'DISK_CANNOT_SHRINK',
+  })
+  for (const change of [{ index: disk.index + 1 }, { storageContainerId: goldId }]) {
+    const result = await put(app, pathOf(disk), { diskSizeBytes: 40 * GiB, ...change })
+    assert.deepEqual(refusal(result), { status: 400, group: 'IMMUTABLE_ATTRIBUTE' })
+  }
+  await succeeded(
+    app,
+    put(app, pathOf(disk), { index: disk.index, storageContainerId: containerId, description: 'grown' }),
+  )
+  assert.equal((await app.call('GET', pathOf(disk))).data.description, 'grown')
+})
+
+test('a cluster that refuses to grow a disk leaves it as it was', async () => {
+  const disk = await aDisk(app, groupId)
+  const faults = app.world.collection('hardware.faults')
+  await faults.put(clusterId, { refuses: ['resizeDisk'] })
+  const started = await put(app, pathOf(disk), { diskSizeBytes: 2 * GiB })
+  // The undo is tried again until the cluster takes it.
+  const isUndoing = async () => ((await app.store.get(Task, started.data.extId)) as any).runner.undoing === true
+  while (!(await isUndoing())) await new Promise((resolve) => setImmediate(resolve))
+  await faults.remove(clusterId)
+  assert.equal((await app.task(started)).status, 'FAILED')
+  assert.equal((await app.call('GET', pathOf(disk))).data.diskSizeBytes, GiB)
+  assert.equal(blockDiskFacts(app.world).get(disk.extId)?.sizeBytes, GiB)
+})
+
+test('a disk of another group is not found under this one', async () => {
+  const other = await aGroup(app)
+  const disk = await aDisk(app, groupId)
+  assert.equal((await app.call('GET', pathOf(disk, other.extId))).status, 404)
+  assert.equal((await send(app, 'DELETE', pathOf(disk, other.extId))).status, 404)
+})
+
+test('lists are in the order of the indexes, filter by container, and find nothing for a value that names nothing', async () => {
+  const { extId } = await aGroup(app)
+  for (const index of [7, 3, 5]) await aDisk(app, extId, { index, diskSizeBytes: (10 - index) * GiB })
+  const indexes = async (query: string) =>
+    (await app.call('GET', `${groups}/${extId}/disks?${query}`)).data.map((disk: any) => disk.index)
+  assert.deepEqual(await indexes(''), [3, 5, 7])
+  assert.deepEqual(await indexes('$orderby=diskSizeBytes'), [7, 5, 3])
+  assert.deepEqual(await indexes(`$filter=storageContainerId eq '${containerId}'`), [3, 5, 7])
+  const none = await app.call('GET', `${groups}/${extId}/disks?$filter=storageContainerId eq 'invalid'`)
+  assert.deepEqual([none.status, none.total], [200, 0])
+})
+
+test('a disk without its own setting shows the flash mode of its group', async () => {
+  const group = await aGroup(app, { storageFeatures: { flashMode: { isEnabled: true } } })
+  const own = await aDisk(app, group.extId, {
+    diskSizeBytes: GiB,
+    diskStorageFeatures: { flashMode: { isEnabled: false } },
+  })
+  const without = await aDisk(app, group.extId)
+  assert.equal(own.diskStorageFeatures.flashMode.isEnabled, false)
+  assert.equal(without.diskStorageFeatures.flashMode.isEnabled, true)
+})
+
+test('a disk can be deleted while its group is attached', async () => {
+  const vm = await aVm(app)
+  const { extId } = await aGroup(app)
+  const disk = await aDisk(app, extId)
+  await succeeded(app, act(app, extId, 'attach-vm', { extId: vm.extId }))
+  await succeeded(app, send(app, 'DELETE', pathOf(disk, extId)))
+  assert.equal((await app.call('GET', pathOf(disk, extId))).status, 404)
+})
+
+test('two disks at once get two indexes', async () => {
+  const { extId } = await aGroup(app)
+  const started = await Promise.all([1, 2].map((size) => postDisk(app, extId, { diskSizeBytes: size * GiB })))
+  for (const one of started) await succeeded(app, one)
+  const listed = (await app.call('GET', `${groups}/${extId}/disks`)).data
+  assert.deepEqual(
+    listed.map((disk: any) => disk.index),
+    [0, 1],
+  )
+})

@@ -1,0 +1,375 @@
+/** Volume groups through the API. Source: behaviour volumes-storage.md 1.1, 1.2, 5. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { seedId } from '../../../src/domains/seed.ts'
+import { blockDiskFacts, targetFacts } from '../../../src/drivers/simulated/block-storage.ts'
+import { startApp, type TestApp } from '../../support/start-app.ts'
+import {
+  act,
+  aDisk,
+  aGroup,
+  aVm,
+  chap,
+  clusterId,
+  containerId,
+  externClusterId,
+  GiB,
+  groups,
+  nameOf,
+  onContainer,
+  pathsOf,
+  postDisk,
+  postGroup,
+  put,
+  read,
+  refusal,
+  secret,
+  send,
+  succeeded,
+  usageOf,
+} from '../../support/volumes.ts'
+
+let app: TestApp
+before(async () => {
+  app = await startApp()
+})
+after(() => app.close())
+
+test('name and cluster alone make a group with all defaults, and the task names it', async () => {
+  const name = nameOf('Plain Group')
+  const task = await succeeded(app, postGroup(app, { name }))
+  assert.equal(task.operation, 'VolumeGroupCreate')
+  const [affected] = task.entitiesAffected
+  assert.equal(affected.rel, 'volumes:config:volume-group')
+  const { ownerReferenceId: _, tenantId: __, extId, ...shown } = await read(app, affected.extId)
+  assert.deepEqual(shown, {
+    name,
+    clusterReference: clusterId,
+    createdBy: 'admin',
+    usageType: 'USER',
+    isHidden: false,
+    shouldLoadBalanceVmAttachments: false,
+    attachmentType: 'NONE',
+    protocol: 'NOT_ASSIGNED',
+    targetName: `${name.toLowerCase().replace(' ', '-')}-${extId}`,
+  })
+})
+
+test('a group without a cluster is 400, with an unknown one 404, with the manager 400', async () => {
+  const body = (clusterReference?: string) => ({ body: { name: nameOf(), clusterReference } })
+  assert.deepEqual(pathsOf(await send(app, 'POST', groups, body())), ['clusterReference'])
+  assert.equal((await send(app, 'POST', groups, body(randomUUID()))).status, 404)
+  const manager = await send(app, 'POST', groups, body(seedId('manager')))
+  assert.equal(manager.status, 400)
+  assert.deepEqual(pathsOf(manager), ['clusterReference'])
+})
+
+test('the target is called after its prefix; prefix and name together are refused', async () => {
+  const group = await aGroup(app, { targetPrefix: 'vg1' })
+  assert.equal(group.targetName, `vg1-${group.extId}`)
+  assert.equal(group.targetPrefix, 'vg1')
+  assert.equal((await postGroup(app, { targetPrefix: 'vg1', targetName: 'twelve-chars' })).status, 400)
+  const named = nameOf('a-target-name')
+  await aGroup(app, { targetName: named })
+  assert.equal((await postGroup(app, { targetName: named })).status, 409)
+})
+
+test('CHAP needs a secret of 12 to 16 characters, and nothing that is kept or shown holds it in plain text', async () => {
+  assert.deepEqual(pathsOf(await postGroup(app, { enabledAuthentications: 'CHAP' })), ['iscsiFeatures/targetSecret'])
+  for (const targetSecret of ['a'.repeat(11), 'a'.repeat(17), 'with a blank']) {
+    const result = await postGroup(app, { iscsiFeatures: { enabledAuthentications: 'CHAP', targetSecret } })
+    assert.deepEqual([result.status, pathsOf(result)], [400, ['iscsiFeatures/targetSecret']])
+  }
+  const differing = {
+    enabledAuthentications: 'NONE',
+    iscsiFeatures: { enabledAuthentications: 'CHAP', targetSecret: secret },
+  }
+  assert.equal((await postGroup(app, differing)).status, 400)
+  const own = 'Zq8!unseen-ever'
+  const group = await aGroup(app, { iscsiFeatures: { enabledAuthentications: 'CHAP', targetSecret: own } })
+  assert.equal(group.enabledAuthentications, 'CHAP')
+  for (const file of ['world.sqlite', 'world.sqlite-wal']) {
+    assert.equal(readFileSync(join(app.folder, file)).includes(own), false, file)
+  }
+})
+
+test('a PUT of three fields leaves every other one, the cluster and the secret as they were', async () => {
+  const group = await aGroup(app, { ...chap, usageType: 'TEMPORARY', isHidden: true, description: 'before' })
+  const digest = targetFacts(app.world).get(group.extId)?.chapDigest
+  const changes = { name: nameOf('renamed'), description: 'after', sharingStatus: 'SHARED' }
+  await succeeded(app, put(app, `${groups}/${group.extId}`, changes))
+  assert.deepEqual(await read(app, group.extId), { ...group, ...changes })
+  assert.ok(digest !== undefined)
+  assert.equal(targetFacts(app.world).get(group.extId)?.chapDigest, digest)
+})
+
+test('what was read can be sent back whole', async () => {
+  const group = await aGroup(app, { targetPrefix: 'back', sharingStatus: 'SHARED' })
+  const { ownerReferenceId: _, ...shown } = group
+  await succeeded(app, put(app, `${groups}/${group.extId}`, shown))
+  assert.deepEqual(await read(app, group.extId), group)
+})
+
+test('leaving CHAP drops the secret, and coming back needs a new one', async () => {
+  const group = await aGroup(app, chap)
+  const none = { enabledAuthentications: 'NONE', iscsiFeatures: { enabledAuthentications: 'NONE' } }
+  await succeeded(app, put(app, `${groups}/${group.extId}`, none))
+  assert.equal(targetFacts(app.world).get(group.extId)?.chapDigest, undefined)
+  assert.deepEqual((await read(app, group.extId)).iscsiFeatures, { enabledAuthentications: 'NONE' })
+  const again = { enabledAuthentications: 'CHAP', iscsiFeatures: { enabledAuthentications: 'CHAP' } }
+  assert.equal((await put(app, `${groups}/${group.extId}`, again)).status, 400)
+})
+
+test('cluster and creator never change', async () => {
+  const { extId } = await aGroup(app)
+  for (const change of [{ clusterReference: externClusterId }, { createdBy: 'somebody' }]) {
+    assert.deepEqual(refusal(await put(app, `${groups}/${extId}`, change)), {
+      status: 400,
+      group: 'IMMUTABLE_ATTRIBUTE',
+    })
+  }
+})
+
+test('a PUT without a tag is 428; of two with one tag exactly one is accepted', async () => {
+  const { extId } = await aGroup(app)
+  const path = `${groups}/${extId}`
+  assert.equal((await send(app, 'PUT', path, { body: { description: 'x' } })).status, 428)
+  const ifMatch = (await app.call('GET', path)).etag as string
+  const both = await Promise.all(
+    ['a', 'b'].map((description) => send(app, 'PUT', path, { body: { description }, ifMatch })),
+  )
+  assert.deepEqual(both.map(({ status }) => status).sort(), [202, 412])
+})
+
+test('the same name twice at once makes one group and one 409; renaming to a taken name is 409', async () => {
+  const name = nameOf('twice')
+  const both = await Promise.all([postGroup(app, { name }), postGroup(app, { name })])
+  assert.deepEqual(both.map(({ status }) => status).sort(), [202, 409])
+  assert.equal(both.find(({ status }) => status === 409)?.errors[0]?.errorGroup, 'VOLUME_GROUP_NAME_EXISTS')
+  const other = await aGroup(app)
+  assert.equal((await put(app, `${groups}/${other.extId}`, { name })).status, 409)
+})
+
+test('filters find exact rows, count after filtering, and refuse a property that is not listed', async () => {
+  const prefix = nameOf('filtered')
+  for (const end of ['a', 'b', 'c']) await aGroup(app, { name: `${prefix}-${end}` })
+  const found = await app.call('GET', `${groups}?$filter=startswith(name,'${prefix}')&$limit=2&$orderby=name desc`)
+  assert.equal(found.total, 3)
+  assert.deepEqual(
+    found.data.map((group: any) => group.name),
+    [`${prefix}-c`, `${prefix}-b`],
+  )
+  assert.equal((await app.call('GET', `${groups}?$filter=name eq '${prefix}-a'`)).total, 1)
+  assert.equal((await app.call('GET', `${groups}?$filter=description eq 'x'`)).status, 400)
+  assert.equal((await app.call('GET', `${groups}?$filter=clusterReference eq 'nothing'`)).total, 0)
+})
+
+test('pages: 0 and 101 items are refused, a page past the end is empty', async () => {
+  for (const limit of [0, 101]) assert.equal((await app.call('GET', `${groups}?$limit=${limit}`)).status, 400)
+  const beyond = await app.call('GET', `${groups}?$page=999`)
+  assert.deepEqual([beyond.status, beyond.data], [200, []])
+})
+
+test('cluster and metadata expand to a name and category ids; a selection keeps only what it names', async () => {
+  const category = seedId('category/Environment/Dev')
+  const { extId, name } = await aGroup(app)
+  await succeeded(app, act(app, extId, 'associate-category', { categories: [{ extId: category }] }))
+  const expanded = (await app.call('GET', `${groups}/${extId}?$expand=cluster,metadata`)).data
+  assert.deepEqual(expanded.clusterProjection, { clusterExtId: clusterId, clusterName: 'hp-native-01' })
+  assert.deepEqual(expanded.volumeGroupMetadataProjection.categoryIds, [category])
+  const selected = await app.call('GET', `${groups}?$filter=extId eq '${extId}'&$select=name`)
+  assert.deepEqual(selected.data, [{ extId, name }])
+})
+
+test('unknown groups are 404 in the words of the namespace', async () => {
+  const extId = randomUUID()
+  const result = await app.call('GET', `${groups}/${extId}`)
+  assert.equal(result.status, 404)
+  assert.deepEqual(
+    { code: result.errors[0]?.code, group: result.errors[0]?.errorGroup, message: result.errors[0]?.message },
+    { code: 'VOL-10001', group: 'VOLUME_UNKNOWN_ENTITY_ERROR', message: `Unknown volume group ${extId}` },
+  )
+})
+
+test('hostile values are 400 and name their field', async () => {
+  const { extId } = await aGroup(app)
+  const cases: [Promise<{ status: number; errors: readonly any[] }>, string][] = [
+    [postGroup(app, { name: 'n'.repeat(257) }), 'name'],
+    [postGroup(app, { targetPrefix: 'with blank' }), 'targetPrefix'],
+    [act(app, extId, 'attach-iscsi-client', { iscsiInitiatorName: `iqn'quote` }), 'iscsiInitiatorName'],
+    [postDisk(app, extId, { index: 2 ** 63, diskSizeBytes: GiB }), 'index'],
+    [postDisk(app, extId, { diskSizeBytes: Number.MAX_VALUE }), 'diskSizeBytes'],
+    [app.call('GET', `${groups}/not-a-uuid`), 'extId'],
+  ]
+  for (const [sent, path] of cases) {
+    const result = await sent
+    assert.deepEqual([result.status, pathsOf(result as never)], [400, [path]])
+  }
+})
+
+test('a category is counted once it is associated, and no more once it is not, or the group is gone', async () => {
+  const created = await app.call('POST', '/platform/v4.3/config/categories', {
+    requestId: randomUUID(),
+    body: { key: nameOf('key'), value: 'v' },
+  })
+  const category = created.data.extId
+  const count = async (): Promise<number> => {
+    const { data } = await app.call('GET', `/platform/v4.3/config/categories/${category}`)
+    return data.associations?.find((one: any) => one.resourceType === 'VOLUMEGROUP')?.count ?? 0
+  }
+  const { extId } = await aGroup(app)
+  const body = { categories: [{ extId: category, entityType: 'CATEGORY' }] }
+  const task = await succeeded(app, act(app, extId, 'associate-category', body))
+  assert.equal(task.operation, 'UpdateCategoryAssociations_kOperationAttach')
+  assert.equal(await count(), 1)
+  await succeeded(app, act(app, extId, 'associate-category', body))
+  assert.equal(await count(), 1)
+  const listed = await app.call('GET', `${groups}/${extId}/category-associations`)
+  assert.equal(listed.data[0].name, `${created.data.key}/v`)
+  const metadata = await app.call('GET', `${groups}/${extId}/metadata`)
+  assert.deepEqual(metadata.data.categoryIds, [category])
+  assert.equal(metadata.data.ownerUserName, 'admin')
+  await succeeded(app, act(app, extId, 'disassociate-category', body))
+  assert.equal(await count(), 0)
+  await succeeded(app, act(app, extId, 'associate-category', body))
+  await succeeded(app, send(app, 'DELETE', `${groups}/${extId}`))
+  assert.equal(await count(), 0)
+})
+
+test('categories: no id and another type are 400, an unknown one 404, more than 20 are 422', async () => {
+  const { extId } = await aGroup(app)
+  const known = seedId('category/Environment/Dev')
+  assert.equal((await act(app, extId, 'associate-category', { categories: [{}] })).status, 400)
+  assert.equal(
+    (await act(app, extId, 'associate-category', { categories: [{ extId: known, entityType: 'VM' }] })).status,
+    400,
+  )
+  assert.equal((await act(app, extId, 'associate-category', { categories: [{ extId: randomUUID() }] })).status, 404)
+  const ids: string[] = []
+  for (let value = 0; value < 21; value++) {
+    const body = { key: 'many', value: String(value) }
+    ids.push((await send(app, 'POST', '/platform/v4.3/config/categories', { body })).data.extId)
+  }
+  await succeeded(
+    app,
+    act(app, extId, 'associate-category', { categories: ids.slice(0, 20).map((id) => ({ extId: id })) }),
+  )
+  assert.equal((await act(app, extId, 'associate-category', { categories: [{ extId: ids[20] }] })).status, 422)
+})
+
+test('disks of a creation come with the group, all or none', async () => {
+  const disks = [
+    { diskSizeBytes: GiB, index: 4, ...onContainer() },
+    { diskSizeBytes: 2 * GiB, ...onContainer() },
+  ]
+  const task = await succeeded(app, postGroup(app, { disks }))
+  const [group, ...made] = task.entitiesAffected
+  assert.deepEqual(
+    made.map(({ rel }: any) => rel),
+    Array(2).fill('volumes:config:volume-group:disk'),
+  )
+  const listed = (await app.call('GET', `${groups}/${group.extId}/disks`)).data
+  assert.deepEqual(
+    listed.map((disk: any) => [disk.index, disk.diskSizeBytes]),
+    [
+      [0, 2 * GiB],
+      [4, GiB],
+    ],
+  )
+  const twice = [
+    { diskSizeBytes: GiB, index: 1 },
+    { diskSizeBytes: GiB, index: 1 },
+  ]
+  assert.deepEqual(pathsOf(await postGroup(app, { disks: twice })), ['disks[1]/index'])
+  const eleven = Array.from({ length: 11 }, () => ({ diskSizeBytes: GiB }))
+  assert.deepEqual(pathsOf(await postGroup(app, { disks: eleven })), ['disks'])
+})
+
+test('a creation whose last disk is refused by the cluster leaves nothing behind', async () => {
+  const name = nameOf('torn')
+  const faults = app.world.collection('hardware.faults')
+  const before = await usageOf(app)
+  await faults.put(clusterId, { refuses: ['publishDisk'] })
+  const task = await app.task(await postGroup(app, { name, disks: [{ diskSizeBytes: GiB }] }))
+  await faults.remove(clusterId)
+  assert.equal(task.status, 'FAILED')
+  const [group, disk] = task.entitiesAffected
+  assert.equal(targetFacts(app.world).get(group.extId), undefined)
+  assert.equal(blockDiskFacts(app.world).get(disk.extId), undefined)
+  assert.deepEqual(await usageOf(app), before)
+  // The name is free again.
+  await aGroup(app, { name })
+})
+
+test('an attached group cannot be deleted; once detached it goes with its disks and their space', async () => {
+  const vm = await aVm(app)
+  const { extId } = await aGroup(app)
+  const disk = await aDisk(app, extId)
+  await succeeded(app, act(app, extId, 'attach-vm', { extId: vm.extId }))
+  await app.clock.advance(3600 * 1000)
+  assert.deepEqual(refusal(await send(app, 'DELETE', `${groups}/${extId}`)), {
+    status: 409,
+    group: 'VOLUME_GROUP_ATTACHED',
+  })
+  await succeeded(app, act(app, extId, 'detach-vm', { extId: vm.extId }))
+  const written = (await app.drivers.blockStorage.usageOf([disk.extId])).get(disk.extId)?.writtenBytes ?? 0
+  assert.ok(written > 0)
+  const used = (await usageOf(app)).logicalBytes
+  const task = await succeeded(app, send(app, 'DELETE', `${groups}/${extId}`))
+  assert.equal(task.operation, 'VolumeGroupDelete')
+  assert.equal((await usageOf(app)).logicalBytes, used - written)
+  assert.equal((await app.call('GET', `${groups}/${extId}`)).status, 404)
+  assert.equal(blockDiskFacts(app.world).get(disk.extId), undefined)
+  assert.equal(targetFacts(app.world).get(extId), undefined)
+})
+
+test('a container that holds a volume disk cannot be deleted', async () => {
+  const { extId } = await aGroup(app)
+  const created = await send(app, 'POST', '/clustermgmt/v4.2/config/storage-containers', {
+    body: { name: nameOf('sc') },
+    clusterId,
+  })
+  const container = (await succeeded(app, created)).entitiesAffected[0].extId
+  const path = `/clustermgmt/v4.2/config/storage-containers/${container}`
+  const disk = await aDisk(app, extId, { diskSizeBytes: GiB, ...onContainer(container) })
+  assert.equal((await send(app, 'DELETE', path)).status, 409)
+  await succeeded(app, send(app, 'DELETE', `${groups}/${extId}/disks/${disk.extId}`))
+  await succeeded(app, send(app, 'DELETE', path))
+})
+
+test('a cluster that does not answer, or only reads, takes no changes', async () => {
+  const { extId } = await aGroup(app)
+  const faults = app.world.collection('hardware.faults')
+  await faults.put(clusterId, { isDown: true })
+  const down = await Promise.all([
+    postGroup(app),
+    put(app, `${groups}/${extId}`, { description: 'x' }),
+    postDisk(app, extId, { diskSizeBytes: GiB }),
+  ])
+  await faults.remove(clusterId)
+  assert.deepEqual(
+    down.map(({ status }) => status),
+    [503, 503, 503],
+  )
+  assert.equal(down[0]?.errors[0]?.code, 'CLUSTER-10503')
+})
+
+test('the groups of the demo are attached as its inventory says', async () => {
+  const shown = async (name: string) => {
+    const { attachmentType, protocol, attachments = [] } = await read(app, seedId(`volume-group/${name}`))
+    return { attachmentType, protocol, attachments: attachments.length }
+  }
+  assert.deepEqual(await shown('vg-orders-db'), { attachmentType: 'EXTERNAL', protocol: 'ISCSI', attachments: 2 })
+  assert.deepEqual(await shown('vg-app-shared'), { attachmentType: 'DIRECT', protocol: 'NOT_ASSIGNED', attachments: 2 })
+  assert.deepEqual(await shown('vg-nvme-bench'), { attachmentType: 'EXTERNAL', protocol: 'NVMF', attachments: 1 })
+  assert.deepEqual(await shown('vg-unused'), { attachmentType: 'NONE', protocol: 'NOT_ASSIGNED', attachments: 0 })
+  assert.equal((await app.call('GET', `${groups}?$filter=startswith(name,'pvc-')`)).total, 6)
+  const disks = await app.call(
+    'GET',
+    `${groups}/${seedId('volume-group/vg-app-shared')}/disks?$filter=storageContainerId eq '${containerId}'`,
+  )
+  assert.equal(disks.total, 4)
+})
