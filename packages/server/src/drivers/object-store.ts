@@ -1,3 +1,52 @@
-/** Places that hold backups: directories and buckets. */
-// biome-ignore lint/suspicious/noEmptyInterface: filled by the kinds that need it
-export interface ObjectStore {}
+/**
+ * Places that hold backups: the storage of a cluster, or a bucket of an S3-compatible service.
+ * Source: behaviour platform.md 8 (place), 9.
+ */
+import { DriverError } from '../core/tasks/define-task.ts'
+
+export type Place =
+  | { readonly kind: 'cluster'; readonly clusterExtId: string }
+  /** A cluster that is not registered here. */
+  | { readonly kind: 'remoteCluster'; readonly address: string; readonly username: string; readonly password: string }
+  | BucketPlace
+
+export interface BucketPlace {
+  readonly kind: 'bucket'
+  /** Host name or address of the service. */
+  readonly endpoint: string
+  readonly port: number
+  readonly bucket: string
+  readonly region: string
+  readonly accessKeyId?: string
+  readonly secretAccessKey?: string
+  /** PEM of an authority that the service's certificate may come from, beside the well-known ones. */
+  readonly certificate?: string
+  readonly skipsCertificateValidation: boolean
+}
+
+export interface StoredObject {
+  readonly key: string
+  readonly sizeBytes: number
+}
+
+/** Each call contacts the place, and gives up after 10 s. */
+export interface ObjectStore {
+  /** Everything whose key begins with `prefix`, by key. @throws ObjectStoreError */
+  list(place: Place, prefix: string): Promise<readonly StoredObject[]>
+  /** @throws ObjectStoreError `noSuchObject` where there is none */
+  get(place: Place, key: string): Promise<Uint8Array>
+  /** Resolves when the object is durable there; one with the same key is replaced. @throws ObjectStoreError */
+  put(place: Place, key: string, content: Uint8Array): Promise<void>
+  /** An object that is not there is removed already. @throws ObjectStoreError */
+  remove(place: Place, key: string): Promise<void>
+}
+
+export type ObjectStoreFault = 'unreachable' | 'accessDenied' | 'noSuchBucket' | 'tlsFailed' | 'full' | 'noSuchObject'
+
+export class ObjectStoreError extends DriverError {
+  readonly fault: ObjectStoreFault
+  constructor(fault: ObjectStoreFault, message: string, cause?: unknown) {
+    super(message, { retryable: fault === 'unreachable', cause })
+    this.fault = fault
+  }
+}

@@ -36,12 +36,24 @@ const filters = [
   "name eq 'unclosed",
   'name eq 5 add 3',
   `extId in (${Array.from({ length: 300 }, () => "'a'").join(',')})`,
-  "a/any(b:b/any(c:c/any(d:d eq 1)))",
+  'a/any(b:b/any(c:c/any(d:d eq 1)))',
   `${'a/'.repeat(3000)}b eq 1`,
   "contains(name,'",
   "name eq '" + 'x'.repeat(9000) + "'",
 ]
-const values: readonly unknown[] = [null, true, -1, 2 ** 63, 1.5, [], {}, [[[[]]]], { a: { b: { c: {} } } }, Array.from({ length: 2000 }, () => 1), ...texts]
+const values: readonly unknown[] = [
+  null,
+  true,
+  -1,
+  2 ** 63,
+  1.5,
+  [],
+  {},
+  [[[[]]]],
+  { a: { b: { c: {} } } },
+  Array.from({ length: 2000 }, () => 1),
+  ...texts,
+]
 
 /** An endless, repeatable stream. `draw` gives numbers in [0, 1). */
 export function* hostileRequests(draw: () => number): Generator<HostileRequest> {
@@ -49,11 +61,15 @@ export function* hostileRequests(draw: () => number): Generator<HostileRequest> 
   const value = (depth: number): unknown => {
     if (depth === 0 || draw() < 0.6) return any(values)
     if (draw() < 0.5) return Array.from({ length: Math.floor(draw() * 4) }, () => value(depth - 1))
-    return Object.fromEntries(Array.from({ length: Math.floor(draw() * 4) }, () => [any(texts) || 'x', value(depth - 1)]))
+    return Object.fromEntries(
+      Array.from({ length: Math.floor(draw() * 4) }, () => [any(texts) || 'x', value(depth - 1)]),
+    )
   }
   for (;;) {
     const operation: Operation = any(operations)
-    const path = operation.path.replace(/\{\w+\}/g, () => (draw() < 0.5 ? encodeURIComponent(any(texts)) || '-' : '00000000-0000-4000-8000-000000000000'))
+    const path = operation.path.replace(/\{\w+\}/g, () =>
+      draw() < 0.5 ? encodeURIComponent(any(texts)) || '-' : '00000000-0000-4000-8000-000000000000',
+    )
     const body = operation.body?.type === 'object' && draw() < 0.7 ? hostileObject(operation, draw, value) : value(3)
     const query =
       draw() < 0.5
@@ -63,7 +79,9 @@ export function* hostileRequests(draw: () => number): Generator<HostileRequest> 
       method: operation.method,
       path: `/${operation.namespace}/${operation.versions[0]}${path}${query}`,
       // An empty body or a plain read could succeed; something is always wrong.
-      ...(operation.method === 'GET' ? {} : { body: body ?? [], requestId: draw() < 0.5 ? 'not-a-uuid' : '00000000-0000-4000-8000-000000000001' }),
+      ...(operation.method === 'GET'
+        ? {}
+        : { body: body ?? [], requestId: draw() < 0.5 ? 'not-a-uuid' : '00000000-0000-4000-8000-000000000001' }),
     }
   }
 }

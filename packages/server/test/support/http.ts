@@ -32,7 +32,9 @@ export function http(url: string, path: string, options: HttpOptions = {}): Prom
         method: options.method ?? 'GET',
         headers: {
           ...(as === null ? {} : { authorization: `Basic ${Buffer.from(as).toString('base64')}` }),
-          ...(options.body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(options.body)) }),
+          ...(options.body === undefined
+            ? {}
+            : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(options.body)) }),
           ...options.headers,
         },
       },
@@ -47,7 +49,13 @@ export function http(url: string, path: string, options: HttpOptions = {}): Prom
           } catch {
             json = undefined
           }
-          resolve({ status: answer.statusCode ?? 0, reason: answer.statusMessage ?? '', headers: answer.headers, text, json })
+          resolve({
+            status: answer.statusCode ?? 0,
+            reason: answer.statusMessage ?? '',
+            headers: answer.headers,
+            text,
+            json,
+          })
         })
         answer.on('error', reject)
       },

@@ -33,7 +33,13 @@ export interface CallResult {
   readonly status: number
   readonly data: any
   /** Messages of a refusal, flat. */
-  readonly errors: readonly { code?: string; errorGroup?: string; message: string; attributePath?: string; argumentsMap?: Record<string, string> }[]
+  readonly errors: readonly {
+    code?: string
+    errorGroup?: string
+    message: string
+    attributePath?: string
+    argumentsMap?: Record<string, string>
+  }[]
   readonly total?: number
   readonly etag?: string
   readonly location?: string
@@ -115,7 +121,13 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
       const refusal = (error as any).refusal ?? error
       if (typeof refusal.status !== 'number') throw refusal
       const errors = refusal.faults ?? [refusal.appMessage, ...refusal.further]
-      return { status: refusal.status, data: undefined, errors, headers: { ...(error as any).headers, ...refusal.headers }, warnings: [] }
+      return {
+        status: refusal.status,
+        data: undefined,
+        errors,
+        headers: { ...(error as any).headers, ...refusal.headers },
+        warnings: [],
+      }
     }
   }
   return {
@@ -124,7 +136,8 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
     call,
     async task(started) {
       const id = typeof started === 'string' ? started : started.data?.extId
-      if (typeof started !== 'string' && started.status !== 202) throw new Error(`no task: ${started.status} ${JSON.stringify(started.errors)}`)
+      if (typeof started !== 'string' && started.status !== 202)
+        throw new Error(`no task: ${started.status} ${JSON.stringify(started.errors)}`)
       await app.runner.untilEnded(id)
       return (await call('GET', `/platform/v4.3/config/tasks/${id}`)).data
     },

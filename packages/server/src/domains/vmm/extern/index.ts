@@ -1,2 +1,12 @@
 /** What the operations of the external hypervisor's kinds do: one line a kind, sorted. */
-export const extern = {}
+import { externVm } from './vm.ts'
+import { externVmDiskStats } from './vm-disk-stats.ts'
+import { externVmNicStats } from './vm-nic-stats.ts'
+import { externVmStats } from './vm-stats.ts'
+
+export const extern = {
+  vm: externVm,
+  vmDiskStats: externVmDiskStats,
+  vmNicStats: externVmNicStats,
+  vmStats: externVmStats,
+}

@@ -1,0 +1,93 @@
+/**
+ * The mirror of what external managements show: their VMs appear, change and disappear with the outside; what is held
+ * here (categories, owner, guest tools) stays. Source: behaviour vmm.md 1.7.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import { canonicalJson } from '../../../core/idempotency.ts'
+import type { ScheduleContext } from '../../../core/schedules.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { OutsideVm } from '../../../drivers/external-hypervisor.ts'
+import type { Transaction } from '../../../store/store.ts'
+
+type ExternVmEntity = EntityOf<typeof ExternVm>
+
+const pollSeconds = 30
+
+/** What changes by itself all the time, and is no reason for a new entity tag. */
+const observed = ['host', 'nics'] as const
+
+export const pollInventory = {
+  name: 'vmm.poll-external-inventory',
+  everySeconds: pollSeconds,
+  async run({ drivers, store, tenantId }: ScheduleContext<Drivers>): Promise<void> {
+    const inventories = await drivers.externalHypervisor.inventory()
+    const known = await store.find(ExternVm)
+    const isSame = inventories.every(({ clusterExtId, isConnected, vms }) => {
+      const ours = known.filter((vm) => vm.cluster?.extId === clusterExtId)
+      if (!isConnected) return ours.every(({ powerState }) => powerState === 'UNDETERMINED')
+      return (
+        ours.length === vms.length &&
+        vms.every((vm) =>
+          isMirrored(
+            known.find(({ extId }) => extId === vm.extId),
+            vm,
+          ),
+        )
+      )
+    })
+    // Nothing to write: most of the time.
+    if (isSame) return
+    await store.transaction(async (transaction) => {
+      for (const inventory of inventories) {
+        const ours = (await transaction.find(ExternVm)).filter((vm) => vm.cluster?.extId === inventory.clusterExtId)
+        if (inventory.isConnected) await mirrorAll(transaction, ours, inventory.vms, tenantId)
+        else for (const vm of ours) await mirror(transaction, vm, { ...vm, powerState: 'UNDETERMINED' }, tenantId)
+      }
+    })
+  },
+}
+
+async function mirrorAll(
+  store: Transaction,
+  ours: readonly ExternVmEntity[],
+  theirs: readonly OutsideVm[],
+  tenantId: string,
+): Promise<void> {
+  const there = new Set(theirs.map(({ extId }) => extId))
+  for (const vm of ours) if (!there.has(vm.extId)) await store.remove(ExternVm, vm.extId)
+  for (const outside of theirs) {
+    await mirror(
+      store,
+      ours.find(({ extId }) => extId === outside.extId),
+      outside,
+      tenantId,
+    )
+  }
+}
+
+/** Brings one row to what the management shows. */
+export async function mirror(
+  store: Transaction,
+  ours: ExternVmEntity | undefined,
+  outside: OutsideVm,
+  tenantId: string,
+): Promise<void> {
+  if (ours === undefined) {
+    await store.insert(ExternVm, { ...outside, tenantId })
+    return
+  }
+  if (isMirrored(ours, outside)) return
+  const changed = fieldsOf(outside).filter((name) => !isEqual(ours[name], outside[name]))
+  const isObservation = changed.every((name) => (observed as readonly string[]).includes(name))
+  const changes = Object.fromEntries(changed.map((name) => [name, outside[name]]))
+  if (isObservation) await store.observe(ExternVm, ours.extId, changes)
+  else await store.update(ExternVm, ours.extId, changes)
+}
+
+const fieldsOf = (vm: OutsideVm) => Object.keys(vm) as (keyof OutsideVm)[]
+
+const isMirrored = (ours: ExternVmEntity | undefined, outside: OutsideVm): boolean =>
+  ours !== undefined && fieldsOf(outside).every((name) => isEqual(ours[name], outside[name]))
+
+const isEqual = (a: unknown, b: unknown): boolean => canonicalJson(a ?? null) === canonicalJson(b ?? null)

@@ -1,0 +1,40 @@
+/** External VMs as statistics see them. Source: behaviour vmm.md 1.15, 3.8. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import { filled } from '../../capacity.ts'
+import type { ReadContext } from '../../context.ts'
+import type { Subject } from '../statistics/series.ts'
+
+type ExternVmEntity = EntityOf<typeof ExternVm>
+
+export async function externSubjects(ctx: ReadContext, vms: readonly ExternVmEntity[]): Promise<Subject[]> {
+  const clusters = await ctx.store.getMany(Cluster, [...new Set(vms.flatMap((vm) => vm.cluster?.extId ?? []))])
+  const types = new Map(clusters.map(({ extId, config }) => [extId, config?.hypervisorTypes?.[0]]))
+  return Promise.all(vms.map((vm) => subjectOf(ctx, vm, types.get(vm.cluster?.extId ?? '') ?? 'NULLHYPERVISOR')))
+}
+
+async function subjectOf(ctx: ReadContext, vm: ExternVmEntity, hypervisorType: string): Promise<Subject> {
+  const disks = vm.disks ?? []
+  return {
+    // How old it is, only the outside knows.
+    createdAt: 0,
+    hypervisorType,
+    disks: disks.map(({ backingInfo }) => {
+      const capacityBytes = backingInfo?.diskSizeBytes ?? 0
+      return { capacityBytes, usedBytesAt: () => filled(capacityBytes) }
+    }),
+    vm: {
+      extId: vm.extId,
+      name: vm.name ?? '',
+      runs: await ctx.drivers.externalHypervisor.runs(vm.extId),
+      disks: disks.map(({ extId, backingInfo }) => ({
+        extId: extId as string,
+        isFlash: backingInfo?.storageConfig?.isFlashModeEnabled === true,
+      })),
+      connectedNics: (vm.nics ?? []).filter(({ backingInfo }) => backingInfo?.isConnected !== false).length,
+      hasGpu: false,
+      isOvercommitted: false,
+    },
+  }
+}

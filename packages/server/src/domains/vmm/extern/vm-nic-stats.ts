@@ -1,0 +1,21 @@
+/** Statistics of the NICs of external VMs. Source: specification 2.7, 4.8; behaviour vmm.md 1.15. */
+import type { EntityOf } from '@hyperplane/contract'
+import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import { ExternVmNicStatsTuple, externVmNicStatsOperations } from '@hyperplane/contract/vmm/extern/vm-nic-stats'
+import { notFound } from '../../../core/standard.ts'
+import { implement } from '../../context.ts'
+import { nicStatistics } from '../statistics/answers.ts'
+import type { Subject } from '../statistics/series.ts'
+import { externSubjects } from './subjects.ts'
+
+export const externVmNicStats = implement(externVmNicStatsOperations, {
+  async getNicStatsById(ctx, request) {
+    const { vmExtId, extId } = request.path as { vmExtId: string; extId: string }
+    const vm: EntityOf<typeof ExternVm> = ctx.parents['vmExtId']
+    // A NIC has no kind of its own: its VM's words.
+    if (!(vm.nics ?? []).some((nic) => nic.extId === extId))
+      throw notFound({ ...ExternVm, title: 'NIC' }, 'NIC', extId, 'extId')
+    const [subject] = (await externSubjects(ctx, [vm])) as [Subject]
+    return nicStatistics(ctx, request, subject, { extId, vmExtId }, ExternVmNicStatsTuple)
+  },
+})

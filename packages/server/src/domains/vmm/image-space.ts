@@ -1,0 +1,44 @@
+/** Room for images: each lies whole in one container of each cluster that holds it. Source: behaviour vmm.md 1.8. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { ApiError } from '../../core/api-error.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { Reader } from '../../store/store.ts'
+import { containerFree, imageContainerName, poolUsage } from '../capacity.ts'
+import { isNative } from './vm/clusters.ts'
+
+interface Asking {
+  readonly store: Reader
+  readonly clock: Clock
+  readonly drivers: Drivers
+}
+
+/** @throws ApiError OUT_OF_STORAGE for the first of these clusters that cannot take so many bytes */
+export async function requireImageRoom(ctx: Asking, clusterExtIds: readonly string[], bytes: number): Promise<void> {
+  for (const clusterExtId of clusterExtIds) {
+    const container = await imageContainer(ctx.store, clusterExtId)
+    // A cluster without such a container keeps images outside its pool.
+    if (container === undefined) continue
+    const free = containerFree(await poolUsage(ctx, clusterExtId), container)
+    if (bytes > free) throw new ApiError('OUT_OF_STORAGE', { name: container.name, free, asked: bytes })
+  }
+}
+
+/** The native cluster that can be reached and has most free bytes. */
+export async function roomiestCluster(ctx: Asking): Promise<string | undefined> {
+  let best: { extId: string; free: number } | undefined
+  for (const cluster of await ctx.store.find(Cluster)) {
+    if (!isNative(cluster) || !ctx.drivers.hardware.isReachable(cluster.extId)) continue
+    const { freeBytes } = await poolUsage(ctx, cluster.extId)
+    if (best === undefined || freeBytes > best.free) best = { extId: cluster.extId, free: freeBytes }
+  }
+  return best?.extId
+}
+
+const imageContainer = async (
+  store: Reader,
+  clusterExtId: string,
+): Promise<EntityOf<typeof StorageContainer> | undefined> =>
+  (await store.findWhere(StorageContainer, { clusterExtId })).find(({ name }) => name === imageContainerName)

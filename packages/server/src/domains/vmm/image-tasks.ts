@@ -1,0 +1,229 @@
+/** How images are made, changed and removed. Source: behaviour vmm.md 1.8, 1.16, 3.6. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Image } from '@hyperplane/contract/vmm/image'
+import { ApiError } from '../../core/api-error.ts'
+import { notFound } from '../../core/standard.ts'
+import { CancelAccepted, DriverError, type StepContext } from '../../core/tasks/define-task.ts'
+import type { ContentOrigin, Digest, ImageFile } from '../../drivers/content-source.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { defineTask } from '../context.ts'
+import { requireImageRoom } from './image-space.ts'
+import { findDisk } from './vm/disk-sources.ts'
+import { fileOf } from './vm/entity.ts'
+
+type ImageEntity = EntityOf<typeof Image>
+type Running = StepContext<Drivers>
+
+const transferFrom = 10
+const transferTo = 85
+
+export const createImage = defineTask<{ readonly extId: string }>({
+  name: 'vmm.create-image',
+  cancelableUntil: 'store',
+  steps: [
+    {
+      name: 'resolve source',
+      progress: 5,
+      run: async (ctx, { extId }) => {
+        const image = await pendingImage(ctx, extId)
+        const origin = await originOf(ctx, image)
+        return available(image, () => ctx.drivers.contentSource.look(origin))
+      },
+      record: async (ctx, { extId }, { sizeBytes }) => {
+        await ctx.store.observe(Image, extId, { sizeBytes })
+      },
+      // No undo: it only looked.
+    },
+    {
+      name: 'reserve bytes',
+      progress: transferFrom,
+      // Asked again when the image is stored: what is free is counted, not kept.
+      record: async (ctx, { extId }) => {
+        const { sizeBytes = 0, clusterLocationExtIds = [] } = (await ctx.store.pending(Image, extId)) as ImageEntity
+        await requireImageRoom(ctx, clusterLocationExtIds, sizeBytes)
+      },
+    },
+    {
+      name: 'transfer',
+      progress: transferTo,
+      run: async (ctx, { extId }) => {
+        const image = await pendingImage(ctx, extId)
+        const origin = await originOf(ctx, image)
+        const [first, ...others] = filesOf(image)
+        await available(image, () =>
+          ctx.drivers.contentSource.fetch(first as ImageFile, origin, (share) => report(ctx, share)),
+        )
+        for (const file of others) await ctx.drivers.contentSource.copy(first as ImageFile, file)
+      },
+      undo: async (ctx, { extId }) => {
+        for (const file of filesOf(await pendingImage(ctx, extId))) await ctx.drivers.contentSource.remove(file)
+      },
+    },
+    {
+      name: 'verify checksum',
+      progress: 90,
+      run: async (ctx, { extId }) => {
+        const image = await pendingImage(ctx, extId)
+        const file = filesOf(image)[0] as ImageFile
+        if (image.checksum === undefined) return (await ctx.drivers.contentSource.digests(file)).sha256
+        const expected = digestOf(image.checksum)
+        const found = await ctx.drivers.contentSource.verify(file, expected)
+        if (found !== undefined) throw new ApiError('CHECKSUM_MISMATCH', { expected: expected.hex, found })
+        return undefined
+      },
+      // No undo: the files go with the transfer.
+    },
+    {
+      name: 'store',
+      progress: 100,
+      record: async (ctx, { extId }) => {
+        const image = (await ctx.store.pending(Image, extId)) as ImageEntity
+        await requireImageRoom(ctx, image.clusterLocationExtIds ?? [], image.sizeBytes ?? 0)
+        const hexDigest: string | undefined = ctx.outputs['verify checksum']
+        await ctx.store.observe(Image, extId, {
+          lastUpdateTime: ctx.clock.iso(),
+          ...(hexDigest === undefined
+            ? {}
+            : { checksum: { $objectType: 'vmm.v4.content.ImageSha256Checksum', hexDigest } }),
+        })
+        await ctx.store.publish(Image, extId)
+      },
+    },
+  ],
+  onUndone: (ctx, { extId }) => ctx.store.remove(Image, extId),
+})
+
+interface Update {
+  /** As it shall be, without its source. */
+  readonly image: ImageEntity
+}
+
+export const updateImage = defineTask<Update>({
+  name: 'vmm.update-image',
+  // What is stored says where the image is; the files that it no longer names only have to go.
+  pointOfNoReturn: 'remove copies',
+  steps: [
+    {
+      name: 'add copies',
+      progress: 60,
+      run: async (ctx, { image }) => {
+        const stored = await storedImage(ctx, image.extId)
+        const before = stored.clusterLocationExtIds ?? []
+        const added = (image.clusterLocationExtIds ?? []).filter((extId) => !before.includes(extId))
+        await requireImageRoom(ctx, added, stored.sizeBytes ?? 0)
+        const from = { imageExtId: image.extId, clusterExtId: before[0] as string }
+        for (const clusterExtId of added)
+          await ctx.drivers.contentSource.copy(from, { imageExtId: image.extId, clusterExtId })
+        return { added, removed: before.filter((extId) => !(image.clusterLocationExtIds ?? []).includes(extId)) }
+      },
+      undo: async (ctx, { image }) => {
+        const before = (await ctx.store.get(Image, image.extId))?.clusterLocationExtIds ?? []
+        for (const clusterExtId of image.clusterLocationExtIds ?? []) {
+          if (!before.includes(clusterExtId))
+            await ctx.drivers.contentSource.remove({ imageExtId: image.extId, clusterExtId })
+        }
+      },
+    },
+    {
+      name: 'store',
+      progress: 90,
+      record: async (ctx, { image }) => {
+        const stored = await ctx.store.get(Image, image.extId)
+        if (stored === undefined) throw notFound(Image, 'Image', image.extId, 'extId')
+        await requireImageRoom(ctx, ctx.outputs['add copies'].added, stored.sizeBytes ?? 0)
+        const { source } = stored
+        await ctx.store.replace(Image, {
+          ...image,
+          ...(source === undefined ? {} : { source }),
+          lastUpdateTime: ctx.clock.iso(),
+        })
+      },
+    },
+    {
+      name: 'remove copies',
+      progress: 100,
+      run: async (ctx, { image }) => {
+        for (const clusterExtId of ctx.outputs['add copies'].removed) {
+          await ctx.drivers.contentSource.remove({ imageExtId: image.extId, clusterExtId })
+        }
+      },
+    },
+  ],
+})
+
+interface Removal {
+  readonly extId: string
+  readonly name: string
+}
+
+export const deleteImage = defineTask<Removal>({
+  name: 'vmm.delete-image',
+  pointOfNoReturn: 'remove files',
+  steps: [
+    {
+      name: 'recheck',
+      progress: 5,
+      run: async (ctx, { extId }) => void (await storedImage(ctx, extId)),
+      // No undo: it only looked.
+    },
+    {
+      name: 'remove files',
+      progress: 90,
+      // Disks that were made from it have bytes of their own.
+      run: async (ctx, { extId }) => {
+        const image = await ctx.store.get(Image, extId)
+        if (image !== undefined) for (const file of filesOf(image)) await ctx.drivers.contentSource.remove(file)
+      },
+    },
+    { name: 'remove row', progress: 100, record: (ctx, { extId }) => ctx.store.remove(Image, extId) },
+  ],
+})
+
+const pendingImage = async (ctx: Running, extId: string): Promise<ImageEntity> =>
+  (await ctx.store.pending(Image, extId)) as ImageEntity
+
+/** @throws ApiError 404 when an earlier task of the queue removed it */
+async function storedImage(ctx: Running, extId: string): Promise<ImageEntity> {
+  const image = await ctx.store.get(Image, extId)
+  if (image === undefined) throw notFound(Image, 'Image', extId, 'extId')
+  return image
+}
+
+const filesOf = (image: ImageEntity): ImageFile[] =>
+  (image.clusterLocationExtIds ?? []).map((clusterExtId) => ({ imageExtId: image.extId, clusterExtId }))
+
+async function originOf(ctx: Running, image: ImageEntity): Promise<ContentOrigin> {
+  const source = image.source as { url?: string; extId?: string }
+  if (source.url !== undefined) return { kind: 'url', url: source.url, type: image.type }
+  const diskExtId = source.extId as string
+  const found = await findDisk(ctx.store, diskExtId)
+  const sizeBytes = found === undefined ? undefined : fileOf(found.disk)?.diskSizeBytes
+  if (sizeBytes === undefined) throw diskNotFound(diskExtId)
+  return { kind: 'disk', diskExtId, sizeBytes }
+}
+
+export const diskNotFound = (extId: string): ApiError =>
+  notFound({ ...Image, title: 'disk' }, 'disk', extId, 'source/extId')
+
+/** What a source that is not there means for whoever asked for the image. */
+async function available<T>(image: ImageEntity, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof DriverError) || error.retryable) throw error
+    const { url, extId } = image.source as { url?: string; extId?: string }
+    const values = { action: `Creating the image "${image.name}"`, source: url ?? extId ?? '', cause: error.message }
+    throw new ApiError('SOURCE_UNAVAILABLE', values, { cause: error })
+  }
+}
+
+async function report(ctx: Running, share: number): Promise<void> {
+  if (ctx.cancelRequested()) throw new CancelAccepted()
+  ctx.stopping.throwIfAborted()
+  await ctx.progress(Math.floor(transferFrom + (transferTo - transferFrom) * share))
+}
+
+function digestOf(checksum: NonNullable<ImageEntity['checksum']>): Digest {
+  const hex = checksum.hexDigest.toLowerCase()
+  return { algorithm: hex.length === 40 ? 'sha1' : 'sha256', hex }
+}

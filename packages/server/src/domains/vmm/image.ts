@@ -1,0 +1,199 @@
+/**
+ * Images: what may be asked of them, and the bytes themselves. Their tasks are in `image-tasks.ts`.
+ * Source: behaviour vmm.md 1.8, 3.6, 3.9.
+ */
+import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Image, imageOperations } from '@hyperplane/contract/vmm/image'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { ApiError, refuseAll } from '../../core/api-error.ts'
+import { replaced } from '../../core/updates.ts'
+import { evaluateFilter } from '../../odata/index.ts'
+import { implement, type WriteContext } from '../context.ts'
+import { requireClusterReachable } from '../reachability.ts'
+import { roomiestCluster } from './image-space.ts'
+import { createImage, deleteImage, diskNotFound, updateImage } from './image-tasks.ts'
+import { isNative } from './vm/clusters.ts'
+import { findDisk } from './vm/disk-sources.ts'
+import { fileOf } from './vm/entity.ts'
+import { fault } from './vm/rules.ts'
+
+type ImageEntity = EntityOf<typeof Image>
+type Body = BodyOf<typeof Image>
+
+const rel = 'vmm:content:image'
+const maximumImages = 2000
+
+export const diskSourceType = 'vmm.v4.content.VmDiskSource'
+const bucketSourceType = 'vmm.v4.content.ObjectsLiteSource'
+
+export const image = implement(
+  imageOperations,
+  {
+    async createImage(ctx, { body }) {
+      const source = body.source
+      if (source === undefined) throw fault('source', 'one of VmDiskSource, UrlSource and ObjectsLiteSource', undefined)
+      if (source.$objectType === bucketSourceType) {
+        throw new ApiError('NOT_IMPLEMENTED', { operation: 'createImage with an ObjectsLiteSource' })
+      }
+      const disk =
+        source.$objectType === diskSourceType ? await sourceDisk(ctx, (source as { extId: string }).extId) : undefined
+      if (disk !== undefined && body.checksum !== undefined) {
+        throw fault('checksum', 'none: the content of a disk that is in use has no digest beforehand', body.checksum)
+      }
+      const count = await ctx.store.count(Image)
+      if (count >= maximumImages) {
+        throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'Images', maximum: maximumImages, found: count + 1 })
+      }
+      const clusterLocationExtIds = await locationsOf(ctx, body, disk?.clusterExtId)
+      const extId = ctx.ids.uuid()
+      const now = ctx.clock.iso()
+      const image = {
+        ...body,
+        extId,
+        tenantId: ctx.tenantId,
+        clusterLocationExtIds,
+        ownerExtId: ctx.caller.extId,
+        ownerName: ctx.caller.name,
+        createTime: now,
+        lastUpdateTime: now,
+      } as ImageEntity
+      await ctx.store.insert(Image, image, { pending: true })
+      const task = await ctx.startTask(
+        createImage,
+        { extId },
+        {
+          operation: 'kImageCreate',
+          description: 'Create image',
+          affected: [{ extId, name: image.name, rel }],
+          clusterExtIds: clusterLocationExtIds,
+        },
+      )
+      return { ...task, created: extId }
+    },
+
+    async updateImageById(ctx, { body }) {
+      const stored: ImageEntity = ctx.target
+      refuseAll(fixedFaults(stored, body))
+      if (body.clusterLocationExtIds?.length === 0) {
+        throw new ApiError('CONFLICT', {
+          fault: 'The last location of an image cannot be removed. Delete the image instead.',
+        })
+      }
+      const before = stored.clusterLocationExtIds ?? []
+      const after = distinct(body.clusterLocationExtIds ?? before)
+      await requireLocations(
+        ctx,
+        after.filter((extId) => !before.includes(extId)),
+      )
+      const next = {
+        ...replaced(Image, stored, body, ctx.version),
+        type: stored.type,
+        source: stored.source,
+        checksum: stored.checksum,
+        clusterLocationExtIds: after,
+      } as ImageEntity
+      await ctx.store.touch(Image, stored.extId)
+      return ctx.startTask(
+        updateImage,
+        { image: withoutSecrets(next) },
+        {
+          operation: 'kImageUpdate',
+          description: 'Update image',
+          affected: [{ extId: stored.extId, name: next.name, rel }],
+          clusterExtIds: distinct([...before, ...after]),
+        },
+      )
+    },
+
+    async deleteImageById(ctx) {
+      const stored: ImageEntity = ctx.target
+      return ctx.startTask(
+        deleteImage,
+        { extId: stored.extId, name: stored.name },
+        {
+          operation: 'kImageDelete',
+          description: 'Delete image',
+          affected: [{ extId: stored.extId, name: stored.name, rel }],
+          clusterExtIds: stored.clusterLocationExtIds ?? [],
+        },
+      )
+    },
+
+    async getFileByImageId(ctx) {
+      const { extId, name, sizeBytes, clusterLocationExtIds = [] }: ImageEntity = ctx.target
+      const clusterExtId = clusterLocationExtIds.find((location) => ctx.drivers.hardware.isReachable(location))
+      if (clusterExtId === undefined) {
+        throw new ApiError('CONFLICT', { fault: `No cluster that holds the image "${name}" can be reached.` })
+      }
+      return {
+        contentType: 'application/octet-stream',
+        fileName: name.replaceAll(/[^A-Za-z0-9._-]/g, '') || 'image',
+        contentLength: sizeBytes ?? 0,
+        content: ctx.drivers.contentSource.read({ imageExtId: extId, clusterExtId }),
+      }
+    },
+  },
+  { tasks: [createImage, deleteImage, updateImage] },
+)
+
+const distinct = (extIds: readonly string[]): string[] => [...new Set(extIds)]
+
+/** The disk that a new image copies, of a VM that the caller may refer to. @throws ApiError 404 */
+async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clusterExtId: string | undefined }> {
+  const found = await findDisk(ctx.store, diskExtId)
+  const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, Vm)
+  const isVisible = scope === 'all' || (scope !== undefined && evaluateFilter(scope, found?.vm) === true)
+  if (found === undefined || !isVisible) throw diskNotFound(diskExtId)
+  if (fileOf(found.disk) === undefined) throw fault('source/extId', 'a disk of its own, not a volume group', diskExtId)
+  return { clusterExtId: found.vm.cluster?.extId }
+}
+
+/** Those that the body names; else the disk's cluster, else the native one with most room. */
+async function locationsOf(ctx: WriteContext, body: Body, diskCluster: string | undefined): Promise<string[]> {
+  const named = distinct(body.clusterLocationExtIds ?? [])
+  if (named.length > 0) {
+    await requireLocations(ctx, named)
+    return named
+  }
+  const chosen = diskCluster ?? (await roomiestCluster(ctx))
+  if (chosen === undefined) throw fault('clusterLocationExtIds', 'a cluster: no native one is there', undefined)
+  await requireClusterReachable(ctx, chosen)
+  return [chosen]
+}
+
+async function requireLocations(ctx: WriteContext, extIds: readonly string[]): Promise<void> {
+  for (const cluster of await ctx.store.getMany(Cluster, extIds)) {
+    if (!isNative(cluster)) throw fault('clusterLocationExtIds', 'clusters of the native hypervisor', cluster.name)
+    await requireClusterReachable(ctx, cluster.extId)
+  }
+}
+
+/** Source and checksum say how the image was made; type and the rest of what cannot change are the contract's. */
+function fixedFaults(stored: ImageEntity, body: Body): ApiError[] {
+  const faults: ApiError[] = []
+  if (body.source !== undefined && sameText(body.source) !== sameText(stored.source)) {
+    faults.push(fault('source', 'what it was made from, or nothing', sourceText(body.source)))
+  }
+  if (body.checksum !== undefined && sameText(body.checksum) !== sameText(stored.checksum)) {
+    faults.push(fault('checksum', 'the one that it was made with, or nothing', body.checksum))
+  }
+  return faults
+}
+
+/** Equal texts for equal meanings: secrets aside, digests in any case, defaults as if sent. */
+function sameText(value: unknown): string {
+  const { basicAuth: _, $objectType, hexDigest, ...rest } = (value ?? {}) as Record<string, unknown>
+  const digest = typeof hexDigest === 'string' ? hexDigest.toLowerCase() : undefined
+  const entries = Object.entries({ shouldAllowInsecureUrl: false, ...rest, digest, $objectType })
+  return JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+const sourceText = (source: NonNullable<Body['source']>): unknown =>
+  (source as { url?: string }).url ?? (source as { extId?: string }).extId ?? (source as { key?: string }).key
+
+/** What a task carries: the sealed password stays in the row. */
+function withoutSecrets(image: ImageEntity): ImageEntity {
+  const { source: _, ...rest } = image
+  return rest as ImageEntity
+}

@@ -1,0 +1,23 @@
+/** Reads of a VM's NICs. Source: behaviour vmm.md 1.4. */
+import { Nic, nicOperations } from '@hyperplane/contract/vmm/nic'
+import { listOf, notFound } from '../../core/standard.ts'
+import { implement, type ReadContext } from '../context.ts'
+import type { NicEntity } from './vm/entity.ts'
+import { presentVms } from './vm/present.ts'
+
+/** With what their guest shows now. */
+async function nicsOf(ctx: ReadContext): Promise<readonly NicEntity[]> {
+  const [vm] = await presentVms(ctx, [ctx.parents['vmExtId']])
+  return vm?.nics ?? []
+}
+
+export const nic = implement(nicOperations, {
+  async listNicsByVmId(ctx, request) {
+    return listOf(await nicsOf(ctx), request) as never
+  },
+  async getNicById(ctx, { path }) {
+    const found = (await nicsOf(ctx)).find(({ extId }) => extId === path['extId'])
+    if (found === undefined) throw notFound(Nic, Nic.kind, path['extId'] as string, 'extId')
+    return found as never
+  },
+})

@@ -1,0 +1,62 @@
+/**
+ * When which VM ran where, and how large it was: what statistics are bounded by. One row each time that this changes, with
+ * the state from then on; the rows go with the VM. Source: behaviour vmm.md 3.8 (journals of power, host and size changes).
+ */
+import { type EntityOf, enumeration, integer, optional, resource, timestamp, uuid } from '@hyperplane/contract'
+import type { Vm } from '@hyperplane/contract/vmm/vm'
+import type { Ids } from '../../core/context.ts'
+import { pathOf } from '../../core/standard.ts'
+import { equals } from '../../odata/index.ts'
+import type { Reader, Transaction } from '../../store/store.ts'
+
+type VmEntity = EntityOf<typeof Vm>
+
+export const PowerEvent = resource(
+  'internal.v1.vmm.PowerEvent',
+  {
+    vmExtId: uuid(),
+    time: timestamp(),
+    /** RESET: the guest began anew. MOVED, RESIZED: it went on running. */
+    change: enumeration(['MOVED', 'OFF', 'ON', 'RESET', 'RESIZED']),
+    powerState: enumeration(['OFF', 'ON', 'PAUSED', 'UNDETERMINED']),
+    clusterExtId: optional(uuid()),
+    hostExtId: optional(uuid()),
+    memorySizeBytes: integer(),
+    vcpus: integer(),
+  },
+  { indexed: ['clusterExtId', 'hostExtId', 'vmExtId'] },
+)
+
+export type PowerChange = EntityOf<typeof PowerEvent>['change']
+
+export const vcpusOf = (vm: Pick<VmEntity, 'numSockets' | 'numCoresPerSocket' | 'numThreadsPerCore'>): number =>
+  (vm.numSockets ?? 1) * (vm.numCoresPerSocket ?? 1) * (vm.numThreadsPerCore ?? 1)
+
+/** Notes what the VM is from `time` on. Call in the transaction that changes it, with the VM as it is then. */
+export async function notePower(
+  store: Transaction,
+  ids: Pick<Ids, 'uuid'>,
+  vm: VmEntity,
+  change: PowerChange,
+  time: string,
+): Promise<void> {
+  await store.insert(PowerEvent, {
+    extId: ids.uuid(),
+    vmExtId: vm.extId,
+    time,
+    change,
+    powerState: vm.powerState ?? 'OFF',
+    ...(vm.cluster?.extId === undefined ? {} : { clusterExtId: vm.cluster.extId }),
+    ...(vm.host?.extId === undefined ? {} : { hostExtId: vm.host.extId }),
+    memorySizeBytes: vm.memorySizeBytes ?? 0,
+    vcpus: vcpusOf(vm),
+  })
+}
+
+/** Oldest first. */
+export const powerHistory = (store: Reader, vmExtId: string): Promise<EntityOf<typeof PowerEvent>[]> =>
+  store.findWhere(PowerEvent, { vmExtId })
+
+export async function forgetPower(store: Transaction, vmExtId: string): Promise<void> {
+  await store.removeWhere(PowerEvent, equals(pathOf(PowerEvent, 'vmExtId'), vmExtId))
+}

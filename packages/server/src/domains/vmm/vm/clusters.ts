@@ -1,0 +1,68 @@
+/** On which cluster a new VM is made, and where its disks lie by default. Source: behaviour vmm.md 1.1, 1.2. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { ApiError } from '../../../core/api-error.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { Reader } from '../../../store/store.ts'
+import { freeMemoryBytes } from '../scheduler.ts'
+import { fault } from './rules.ts'
+
+type ClusterEntity = EntityOf<typeof Cluster>
+
+/** Something in the body that only these clusters have. */
+export interface Constraint {
+  readonly path: string
+  /** For people: `subnet web`. */
+  readonly what: string
+  readonly clusterExtIds: readonly string[]
+}
+
+export const isNative = (cluster: ClusterEntity): boolean =>
+  cluster.config?.hypervisorTypes?.includes('AHV') === true &&
+  cluster.config.clusterFunction?.includes('PRISM_CENTRAL') !== true
+
+/**
+ * The cluster that the body names, or the one with most free memory among those that have everything which the body names.
+ * @throws ApiError 400 not a native cluster, or none has everything; 409 the named cluster lacks something
+ */
+export async function chooseCluster(
+  ctx: { readonly store: Reader; readonly drivers: Drivers },
+  named: string | undefined,
+  constraints: readonly Constraint[],
+): Promise<ClusterEntity> {
+  if (named !== undefined) {
+    const cluster = await ctx.store.get(Cluster, named)
+    if (cluster === undefined || !isNative(cluster)) {
+      throw fault('cluster/extId', 'a cluster of the native hypervisor', cluster?.name ?? named)
+    }
+    const [lacking] = constraints.filter(({ clusterExtIds }) => !clusterExtIds.includes(named))
+    if (lacking === undefined) return cluster
+    throw new ApiError('CONFLICT', { fault: `${lacking.path}: ${lacking.what} is not on the cluster ${cluster.name}.` })
+  }
+  const natives = (await ctx.store.find(Cluster)).filter(isNative)
+  const fitting = natives.filter(
+    ({ extId }) =>
+      ctx.drivers.hardware.isReachable(extId) &&
+      constraints.every(({ clusterExtIds }) => clusterExtIds.includes(extId)),
+  )
+  let best: { cluster: ClusterEntity; free: number } | undefined
+  for (const cluster of fitting) {
+    const free = await freeMemoryBytes(ctx, cluster.extId)
+    if (best === undefined || free > best.free) best = { cluster, free }
+  }
+  if (best !== undefined) return best.cluster
+  throw fault('cluster/extId', 'a cluster: no native one has all that the body names', undefined)
+}
+
+/** Where new disks go when nothing else says so. */
+export async function defaultContainer(
+  store: Reader,
+  clusterExtId: string,
+): Promise<EntityOf<typeof StorageContainer>> {
+  const own = await store.findWhere(StorageContainer, { clusterExtId })
+  const usable = own.filter((container) => container.isInternal !== true && container.isMarkedForRemoval !== true)
+  const found = usable.find(({ name }) => name.startsWith('default-container')) ?? usable[0]
+  if (found === undefined) throw new ApiError('CONFLICT', { fault: 'The cluster has no storage container for disks.' })
+  return found
+}

@@ -1,0 +1,80 @@
+/**
+ * The plain configuration of a VM: which fields an update replaces, which of them may change while it runs.
+ * Source: behaviour vmm.md 1.1 (Update).
+ */
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { canonicalJson } from '../../../core/idempotency.ts'
+import type { VmBody, VmEntity } from './entity.ts'
+
+/** Clients send back what they read; these have their own operations, and an update ignores them. */
+const ownOperations = new Set<string>([
+  'categories',
+  'cdRoms',
+  'customAttributes',
+  'disks',
+  'gpus',
+  'guestTools',
+  'host',
+  'nics',
+  'pcieDevices',
+  'powerState',
+  'serialPorts',
+])
+/** Left out of a body they keep their value. */
+const keptWhenAbsent = new Set<string>([
+  'biosUuid',
+  'guestCustomization',
+  'memorySizeBytes',
+  'ownershipInfo',
+  'project',
+  'storageConfig',
+])
+const changesWhileOn = new Set<string>([
+  'description',
+  'hardwareClockTimezone',
+  'isBrandingEnabled',
+  'isVgaConsoleEnabled',
+  'memorySizeBytes',
+  'name',
+  'numSockets',
+  'ownershipInfo',
+  'project',
+  'protectionPolicyState',
+  'storageConfig',
+])
+
+const configurable = Object.entries(Vm.schema.fields)
+  .filter(([name, field]) => !('readOnly' in field) && !('immutable' in field) && !ownOperations.has(name))
+  .map(([name]) => name)
+
+/** The VM with the plain configuration of the body; what the body leaves out is gone, or keeps its value. */
+export function configurationOf(vm: VmEntity, body: VmBody): VmEntity {
+  const next: Record<string, unknown> = { ...vm }
+  for (const field of configurable) {
+    const given = body[field as keyof VmBody]
+    if (given !== undefined) next[field] = given
+    else if (!keptWhenAbsent.has(field)) delete next[field]
+  }
+  if (body.guestCustomization !== undefined) next['vmGuestCustomizationStatus'] = 'PENDING'
+  else next['guestCustomization'] = vm.guestCustomization
+  return next as VmEntity
+}
+
+export function changedFields(vm: VmEntity, next: VmEntity): string[] {
+  return [...configurable, 'vmGuestCustomizationStatus'].filter((field) => {
+    const [before, after] = [vm[field as keyof VmEntity], next[field as keyof VmEntity]]
+    return canonicalJson(before ?? null) !== canonicalJson(after ?? null)
+  })
+}
+
+/** Changes that a running VM does not take. */
+export function hotFaults(vm: VmEntity, next: VmEntity): string[] {
+  const grows = (field: 'memorySizeBytes' | 'numSockets'): boolean => (next[field] ?? 0) > (vm[field] ?? 0)
+  return changedFields(vm, next).filter((field) => {
+    if (field === 'vmGuestCustomizationStatus') return false
+    if (!changesWhileOn.has(field)) return true
+    if (field === 'memorySizeBytes') return !grows(field)
+    if (field === 'numSockets') return !grows(field) || vm.isCpuHotplugEnabled === false
+    return false
+  })
+}

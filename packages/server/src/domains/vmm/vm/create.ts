@@ -1,0 +1,213 @@
+/** createVm. Source: behaviour vmm.md 1.1 (Create, steps). */
+import type { EntityOf, Operation } from '@hyperplane/contract'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { Image } from '@hyperplane/contract/vmm/image'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { volumes } from '@hyperplane/contract/volumes'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { ApiError, refuseAll } from '../../../core/api-error.ts'
+import type { TaskStarted } from '../../../core/handlers.ts'
+import type { StepContext } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { VirtualDisk } from '../../../drivers/hypervisor.ts'
+import { evaluateFilter } from '../../../odata/index.ts'
+import type { Reader, Transaction } from '../../../store/store.ts'
+import { largestDisk, mayHoldDisk, poolCapacity } from '../../capacity.ts'
+import { defineTask, type WriteContext } from '../../context.ts'
+import { claimForVm, claimsOn, confirm, drop, type Group, plugGroups, unplugGroups } from '../../volume-attachments.ts'
+import { requireImageRoom } from '../image-space.ts'
+import { type OfVm, taskOf } from './admission.ts'
+import { nameOfSource, resolveSource } from './disk-sources.ts'
+import { domainOf } from './domain.ts'
+import { type DiskEntity, type FileBacking, filesOf, firmwareFilesOf, type VmBody, type VmEntity } from './entity.ts'
+import { releaseNics, takeAskedAddresses, takeFreeAddress, takeMac } from './nics.ts'
+import { type PlannedVm, planVm } from './plan.ts'
+import { bootDeviceFaults } from './rules.ts'
+
+/** The row and everything that must be unique are held from acceptance on; the VM shows when the task has succeeded. */
+export async function createVm(ctx: WriteContext, body: VmBody): Promise<TaskStarted> {
+  const { vm: planned, groups } = await planVm(ctx, body)
+  await requireMayAttach(ctx, groups)
+  const nics = []
+  for (const [index, nic] of (planned.nics ?? []).entries()) {
+    nics.push(await takeMac(ctx, planned.extId, nic))
+    await takeAskedAddresses(ctx, nic, `nics[${index}]`)
+  }
+  const vm = { ...planned, ...(nics.length === 0 ? {} : { nics }) }
+  const groupDisks = groups.map(({ index }) => ({ diskAddress: { busType: 'SCSI' as const, index } }))
+  refuseAll(bootDeviceFaults({ ...vm, disks: [...(vm.disks ?? []), ...groupDisks] as DiskEntity[] }))
+  await ctx.store.insert(Vm, vm, { pending: true })
+  for (const { volumeGroupExtId, index } of groups) {
+    await claimForVm(ctx, (await ctx.store.get(VolumeGroup, volumeGroupExtId)) as Group, vm, index)
+  }
+  const images = (await imagesToCopy(ctx.store, vm)).map(({ extId }) => extId)
+  const locks = [vm.extId, ...images]
+  const task = await ctx.startTask(makeVm, { vmExtId: vm.extId }, { ...taskOf('CreateVm', vm), locks })
+  return { ...task, created: vm.extId }
+}
+
+export const makeVm = defineTask<OfVm>({
+  name: 'vmm.create-vm',
+  cancelableUntil: 'define',
+  steps: [
+    {
+      name: 'check references',
+      progress: 5,
+      run: async (ctx, input) => {
+        const vm = await coming(ctx.store, input)
+        for (const file of filesOf(vm)) await diskOf(ctx.store, file)
+        await requireRoom(ctx.store, filesOf(vm))
+      },
+      // Nothing was made.
+    },
+    {
+      name: 'copy images',
+      progress: 20,
+      run: async (ctx, input) => {
+        const vm = await coming(ctx.store, input)
+        const clusterExtId = vm.cluster?.extId as string
+        for (const { extId, sizeBytes = 0, clusterLocationExtIds = [] } of await imagesToCopy(ctx.store, vm)) {
+          await requireImageRoom(ctx, [clusterExtId], sizeBytes)
+          const from = { imageExtId: extId, clusterExtId: clusterLocationExtIds[0] as string }
+          await ctx.drivers.contentSource.copy(from, { imageExtId: extId, clusterExtId })
+        }
+      },
+      record: async (ctx, input) => {
+        const vm = await coming(ctx.store, input)
+        for (const { extId, clusterLocationExtIds = [] } of await imagesToCopy(ctx.store, vm)) {
+          await ctx.store.update(Image, extId, {
+            clusterLocationExtIds: [...clusterLocationExtIds, vm.cluster?.extId as string],
+          })
+        }
+      },
+      // No undo: the copy is the image's own from then on, and others may use it already.
+    },
+    {
+      name: 'create disks',
+      progress: 50,
+      seconds: [0.4, 1],
+      run: async (ctx, input) => {
+        const vm = await coming(ctx.store, input)
+        for (const file of filesOf(vm)) await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, file))
+        for (const firmware of firmwareDisks(vm)) await ctx.drivers.hypervisor.createDisk(firmware)
+      },
+      undo: async (ctx, input) => removeDisks(ctx, await coming(ctx.store, input)),
+    },
+    {
+      name: 'reserve addresses',
+      progress: 60,
+      record: async (ctx, input) => {
+        const vm = await coming(ctx.store, input)
+        const nics = []
+        for (const nic of vm.nics ?? []) nics.push(await takeFreeAddress(ctx, nic))
+        if (nics.length > 0) await ctx.store.observe(Vm, vm.extId, { nics })
+      },
+      // Given back with those that the request itself held, at the end.
+    },
+    {
+      name: 'define',
+      progress: 85,
+      seconds: [0.5, 1],
+      run: async (ctx, input) => {
+        const vm = await coming(ctx.store, input)
+        await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, vm))
+        await plugGroups(ctx, vm.extId)
+      },
+      undo: async (ctx, { vmExtId }) => {
+        await unplugGroups(ctx, vmExtId)
+        await ctx.drivers.hypervisor.undefineVm(vmExtId)
+      },
+    },
+    {
+      name: 'store',
+      progress: 100,
+      record: async (ctx, { vmExtId }) => {
+        await ctx.store.update(Vm, vmExtId, { updateTime: ctx.clock.iso() })
+        await ctx.store.publish(Vm, vmExtId)
+        for (const { extId } of await claimsOn(ctx.store, 'Vm', vmExtId)) await confirm(ctx.store, extId)
+      },
+    },
+  ],
+  async onUndone(ctx, { vmExtId }) {
+    const vm = await ctx.store.pending(Vm, vmExtId)
+    await releaseNics(ctx.store, vmExtId, vm?.nics ?? [])
+    await detachGroups(ctx.store, vmExtId)
+    await ctx.store.remove(Vm, vmExtId)
+  },
+})
+
+/** The groups and their data stay. */
+export async function detachGroups(store: Transaction, vmExtId: string): Promise<void> {
+  for (const attachment of await claimsOn(store, 'Vm', vmExtId)) await drop(store, attachment)
+}
+
+/** A disk that stands for a volume group is an attachment: it takes the permission for that as well. */
+async function requireMayAttach(ctx: WriteContext, groups: PlannedVm['groups']): Promise<void> {
+  const attach = volumes.operations.find(({ id }) => id === 'attachVm') as Operation
+  const scope = groups.length === 0 ? 'all' : await ctx.services.access.scope(ctx.caller, attach)
+  for (const { volumeGroupExtId } of groups) {
+    const group = await ctx.store.get(VolumeGroup, volumeGroupExtId)
+    if (scope === 'all' || (scope !== undefined && evaluateFilter(scope, group as never) === true)) continue
+    throw new ApiError('ACCESS_DENIED', { operation: attach.iamOperation, reason: ' on this volume group' })
+  }
+}
+
+async function coming(store: Reader, { vmExtId }: OfVm): Promise<VmEntity> {
+  return (await store.pending(Vm, vmExtId)) as VmEntity
+}
+
+/** Images that the VM is made from and its cluster does not hold yet. */
+async function imagesToCopy(store: Reader, vm: VmEntity): Promise<EntityOf<typeof Image>[]> {
+  const ids = filesOf(vm).flatMap(
+    ({ dataSource }) => (dataSource?.reference as { imageExtId?: string } | undefined)?.imageExtId ?? [],
+  )
+  const images = await store.getMany(Image, [...new Set(ids)])
+  return images.filter(({ clusterLocationExtIds }) => !clusterLocationExtIds?.includes(vm.cluster?.extId as string))
+}
+
+/** @throws ApiError 404 when what it is made from has gone */
+export async function diskOf(store: Reader, file: FileBacking): Promise<VirtualDisk> {
+  const reference = file.dataSource?.reference
+  const resolved = reference === undefined ? undefined : await resolveSource(store, reference)
+  if (reference !== undefined && resolved === undefined) {
+    throw new ApiError('VMM_ENTITY_NOT_FOUND', { ...nameOfSource(reference), attribute: 'dataSource/reference' })
+  }
+  return {
+    extId: file.diskExtId as string,
+    containerExtId: file.storageContainer?.extId as string,
+    sizeBytes: file.diskSizeBytes ?? 0,
+    ...(resolved === undefined ? {} : { source: resolved.source }),
+  }
+}
+
+function firmwareDisks(vm: VmEntity): VirtualDisk[] {
+  const boot = vm.bootConfig as { nvramDevice?: { backingStorageInfo?: FileBacking } } | undefined
+  const nvram = boot?.nvramDevice?.backingStorageInfo
+  const tpm = vm.vtpmConfig?.vtpmDevice
+  const files = [
+    { extId: nvram?.diskExtId, containerExtId: nvram?.storageContainer?.extId },
+    { extId: tpm?.diskExtId, containerExtId: tpm?.backingFirmwareDiskStorageInfo?.storageContainer?.extId },
+  ]
+  return files
+    .filter((file): file is { extId: string; containerExtId: string } => file.extId !== undefined)
+    .map((file) => ({ ...file, sizeBytes: 0 }))
+}
+
+/** @throws ApiError OUT_OF_STORAGE */
+export async function requireRoom(store: Reader, files: readonly FileBacking[]): Promise<void> {
+  for (const { diskSizeBytes = 0, storageContainer } of files) {
+    const extId = storageContainer?.extId as string
+    if (await mayHoldDisk(store, extId, diskSizeBytes)) continue
+    const container = await store.get(StorageContainer, extId)
+    const free =
+      container?.clusterExtId === undefined
+        ? 0
+        : largestDisk(await poolCapacity(store, container.clusterExtId), container)
+    throw new ApiError('OUT_OF_STORAGE', { name: container?.name ?? extId, free, asked: diskSizeBytes })
+  }
+}
+
+export async function removeDisks(ctx: Pick<StepContext<Drivers>, 'drivers'>, vm: VmEntity): Promise<void> {
+  const files = filesOf(vm).flatMap(({ diskExtId }) => diskExtId ?? [])
+  for (const extId of [...files, ...firmwareFilesOf(vm)]) await ctx.drivers.hypervisor.deleteDisk(extId)
+}

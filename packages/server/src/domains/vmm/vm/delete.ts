@@ -1,0 +1,76 @@
+/** deleteVmById. After its first step it only goes forward. Source: behaviour vmm.md 1.1 (Delete). */
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import type { TaskStarted } from '../../../core/handlers.ts'
+import { defineTask, type WriteContext } from '../../context.ts'
+import { unplugGroups } from '../../volume-attachments.ts'
+import { forgetPower } from '../power-journal.ts'
+import { giveBack } from '../scheduler.ts'
+import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
+import { detachGroups, removeDisks } from './create.ts'
+import { releaseNics } from './nics.ts'
+
+export async function deleteVm(ctx: WriteContext): Promise<TaskStarted> {
+  const vm = await admit(ctx, 'delete')
+  return ctx.startTask(removeVm, { vmExtId: vm.extId }, taskOf('DeleteVm', vm))
+}
+
+export const removeVm = defineTask<OfVm>({
+  name: 'vmm.delete-vm',
+  pointOfNoReturn: 'power off',
+  steps: [
+    {
+      name: 'check',
+      progress: 5,
+      run: async (ctx, { vmExtId }) => {
+        await present(ctx.store, vmExtId, 'delete')
+      },
+      // Nothing was changed.
+    },
+    {
+      name: 'power off',
+      progress: 20,
+      seconds: [0.5, 1],
+      run: (ctx, { vmExtId }) => ctx.drivers.hypervisor.stopVm(vmExtId),
+      record: async (ctx, { vmExtId }) => {
+        await giveBack(ctx.store, vmExtId)
+        const off = { powerState: 'OFF', host: undefined, isLiveMigrateCapable: undefined } as const
+        await ctx.store.update(Vm, vmExtId, off)
+      },
+    },
+    {
+      name: 'detach volume groups',
+      progress: 30,
+      run: (ctx, { vmExtId }) => unplugGroups(ctx, vmExtId),
+      record: (ctx, { vmExtId }) => detachGroups(ctx.store, vmExtId),
+    },
+    {
+      name: 'free addresses',
+      progress: 50,
+      record: async (ctx, { vmExtId }) => {
+        const { nics = [] } = await present(ctx.store, vmExtId)
+        await releaseNics(ctx.store, vmExtId, nics)
+        await ctx.store.update(Vm, vmExtId, { nics: undefined })
+      },
+    },
+    {
+      name: 'delete disks',
+      progress: 80,
+      seconds: [0.5, 1],
+      run: async (ctx, { vmExtId }) => removeDisks(ctx, await present(ctx.store, vmExtId)),
+    },
+    {
+      name: 'undefine',
+      progress: 90,
+      run: (ctx, { vmExtId }) => ctx.drivers.hypervisor.undefineVm(vmExtId),
+    },
+    {
+      name: 'remove row',
+      progress: 100,
+      record: async (ctx, { vmExtId }) => {
+        await forgetPower(ctx.store, vmExtId)
+        await ctx.store.remove(Vm, vmExtId)
+      },
+    },
+  ],
+  onUndone: endUnchanged,
+})

@@ -1,0 +1,40 @@
+/** A VM as the hypervisor is told of it. */
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import type { Domain, DomainNic } from '../../../drivers/hypervisor.ts'
+import type { Reader } from '../../../store/store.ts'
+import { isManaged } from '../../addresses.ts'
+import { vcpusOf } from '../power-journal.ts'
+import type { NicEntity, VmEntity } from './entity.ts'
+
+export async function domainOf(store: Reader, vm: VmEntity): Promise<Domain> {
+  return {
+    extId: vm.extId,
+    name: vm.name,
+    memoryBytes: vm.memorySizeBytes ?? 0,
+    vcpus: vcpusOf(vm),
+    bootOrder: vm.bootConfig?.bootOrder ?? ['CDROM', 'DISK', 'NETWORK'],
+    diskExtIds: (vm.disks ?? []).flatMap(({ extId }) => extId ?? []),
+    isoExtIds: (vm.cdRoms ?? []).flatMap(({ backingInfo }) => backingInfo?.diskExtId ?? []),
+    nics: await Promise.all((vm.nics ?? []).map((nic) => nicOf(store, nic))),
+    hasGuestTools: vm.guestTools?.isInstalled === true && vm.guestTools.isEnabled !== false,
+    isCustomized: vm.vmGuestCustomizationStatus === 'PENDING',
+  }
+}
+
+async function nicOf(store: Reader, nic: NicEntity): Promise<DomainNic> {
+  const { backingInfo, networkInfo } = nic
+  const subnetExtId = networkInfo?.subnet?.extId
+  const subnet = subnetExtId === undefined ? undefined : await store.get(Subnet, subnetExtId)
+  const address = networkInfo?.ipv4Config?.ipAddress?.value
+  const isOutside = subnet !== undefined && !isManaged(subnet) && subnet.subnetType === 'VLAN'
+  return {
+    extId: nic.extId as string,
+    macAddress: backingInfo?.macAddress as string,
+    isConnected: backingInfo?.isConnected !== false,
+    ...(subnetExtId === undefined ? {} : { subnetExtId }),
+    ...(address === undefined ? {} : { address }),
+    ...(isOutside && subnet.virtualSwitchReference !== undefined
+      ? { vlan: { virtualSwitchExtId: subnet.virtualSwitchReference, tag: subnet.networkId ?? 0 } }
+      : {}),
+  }
+}

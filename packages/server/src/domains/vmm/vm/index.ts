@@ -1,0 +1,22 @@
+/** What VM operations do: one file for each group of actions. Source: behaviour vmm.md 1.1. */
+import { Vm, vmOperations } from '@hyperplane/contract/vmm/vm'
+import { implement } from '../../context.ts'
+import { createVm, makeVm } from './create.ts'
+import { deleteVm, removeVm } from './delete.ts'
+import { powerOff, powerOn, powerTasks, reset, shutdown } from './power.ts'
+import { presentVms } from './present.ts'
+import { changeVm, updateVm } from './update.ts'
+
+export const vm = implement(
+  vmOperations,
+  {
+    createVm: (ctx, { body }) => createVm(ctx, body),
+    updateVmById: (ctx, { body }) => updateVm(ctx, body),
+    deleteVmById: (ctx) => deleteVm(ctx),
+    powerOnVm: (ctx) => powerOn(ctx),
+    powerOffVm: (ctx) => powerOff(ctx),
+    resetVm: (ctx) => reset(ctx),
+    shutdownVm: (ctx) => shutdown(ctx),
+  },
+  { tasks: [makeVm, changeVm, removeVm, ...powerTasks], present: [[Vm, presentVms]] },
+)

@@ -1,0 +1,148 @@
+/**
+ * A body -> the VM that it asks for: every default, every part with its id and place. Refuses what cannot be, in the order
+ * of the pipeline: rules of the body (400), what it names (404), what is taken (409).
+ * Source: behaviour vmm.md 1.1 to 1.4, 3.9.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { Category } from '@hyperplane/contract/platform/category'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { ApiError, refuseAll } from '../../../core/api-error.ts'
+import { pathOf } from '../../../core/standard.ts'
+import { equals } from '../../../odata/index.ts'
+import type { WriteContext } from '../../context.ts'
+import { requireClusterReachable } from '../../reachability.ts'
+import { vcpusOf } from '../power-journal.ts'
+import { type Constraint, chooseCluster, defaultContainer } from './clusters.ts'
+import type { NicEntity, VmBody, VmEntity } from './entity.ts'
+import { withFirmware, withMachineType } from './firmware.ts'
+import { nicFaults, readNic, subnetFaults } from './nics.ts'
+import { fileConstraints, filesIn, groupConstraints, partsOf, placed, slotWishes } from './plan-disks.ts'
+import { configurationFaults, fault, serialPortsOf } from './rules.ts'
+import { assignSlots, misplaced } from './slots.ts'
+import { refuseUnbuilt } from './unbuilt.ts'
+
+const vmsPerCluster = 5000
+
+/** A VM that can be made, and the volume groups that it is to have on its SCSI bus. */
+export interface PlannedVm {
+  readonly vm: VmEntity
+  readonly groups: readonly { readonly volumeGroupExtId: string; readonly index: number }[]
+}
+
+export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm> {
+  refuseUnbuilt('createVm', body)
+  const config = withMachineType(body)
+  const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ctx.ids.uuid()))
+  const wishes = slotWishes(config)
+  refuseAll([
+    ...configurationFaults(config),
+    ...misplaced(wishes),
+    ...nics.flatMap((nic, index) => nicFaults(nic, `nics[${index}]`, vcpusOf(config))),
+  ])
+  const subnets = await subnetsOf(ctx, nics)
+  refuseAll(await categoryFaults(ctx, body))
+  const files = await filesIn(ctx, body)
+  const cluster = await chooseCluster(ctx, body.cluster?.extId, [
+    ...subnets,
+    ...(await fileConstraints(ctx, files, body.cluster?.extId !== undefined)),
+    ...(await groupConstraints(ctx, body)),
+  ])
+  await requireClusterReachable(ctx, cluster.extId)
+  refuseAll(architectureFaults(config, cluster))
+  const pinnedHostExtId = await agentHost(ctx, body, cluster)
+  await requireRoomInCluster(ctx, cluster)
+  const { slots, refusals } = assignSlots(wishes, [])
+  refuseAll(refusals)
+
+  const container = (await defaultContainer(ctx.store, cluster.extId)).extId
+  const backings = files.map((file) => placed(file, container, cluster.extId, ctx.ids.uuid()))
+  const { groups, ...parts } = partsOf(body, files, backings, slots, () => ctx.ids.uuid())
+  const vm = {
+    ...vmOf(ctx, config, cluster.extId, container),
+    ...kept({ ...parts, nics, serialPorts: serialPortsOf(body, () => ctx.ids.uuid()) ?? [] }),
+    ...(pinnedHostExtId === undefined ? {} : { pinnedHostExtId }),
+  }
+  return { vm, groups }
+}
+
+/** The VM without its parts. */
+function vmOf(ctx: WriteContext, config: VmBody, clusterExtId: string, containerExtId: string): VmEntity {
+  const { host: _host, disks: _disks, cdRoms: _drives, nics: _nics, serialPorts: _ports, ...plain } = config
+  const extId = ctx.ids.uuid()
+  const now = ctx.clock.iso()
+  const hasOwner = config.ownershipInfo?.owner?.extId !== undefined
+  return {
+    ...plain,
+    extId,
+    tenantId: ctx.tenantId,
+    createTime: now,
+    updateTime: now,
+    powerState: 'OFF',
+    cluster: { extId: clusterExtId },
+    biosUuid: config.biosUuid ?? extId,
+    generationUuid: ctx.ids.uuid(),
+    ...(hasOwner ? {} : { ownershipInfo: { owner: { extId: ctx.caller.extId } } }),
+    isCrossClusterMigrationInProgress: false,
+    ...withFirmware(config, { nvramExtId: ctx.ids.uuid(), tpmExtId: ctx.ids.uuid(), containerExtId }),
+    ...(config.guestCustomization === undefined ? {} : { vmGuestCustomizationStatus: 'PENDING' }),
+  }
+}
+
+/** Collections that hold something. */
+const kept = <T extends Record<string, readonly unknown[]>>(parts: T): Partial<T> =>
+  Object.fromEntries(Object.entries(parts).filter(([, items]) => items.length > 0)) as Partial<T>
+
+async function requireRoomInCluster(ctx: WriteContext, cluster: EntityOf<typeof Cluster>): Promise<void> {
+  const count = await ctx.store.count(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), cluster.extId) })
+  if (count < vmsPerCluster) return
+  throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'VMs of the cluster', maximum: vmsPerCluster, found: count + 1 })
+}
+
+export function architectureFaults(config: VmBody, cluster: EntityOf<typeof Cluster>): ApiError[] {
+  const isPower = cluster.config?.clusterArch === 'PPC64LE'
+  if (config.machineType === 'PSERIES' && !isPower)
+    return [fault('machineType', 'PC or Q35 on this cluster', 'PSERIES')]
+  return []
+}
+
+async function subnetsOf(ctx: WriteContext, nics: readonly NicEntity[]): Promise<Constraint[]> {
+  const constraints: Constraint[] = []
+  const faults: ApiError[] = []
+  for (const [index, nic] of nics.entries()) {
+    const extId = nic.networkInfo?.subnet?.extId
+    const subnet = extId === undefined ? undefined : await ctx.store.get(Subnet, extId)
+    if (subnet === undefined) continue
+    const path = `nics[${index}]`
+    faults.push(...subnetFaults(nic, subnet, path))
+    // An overlay subnet reaches every cluster.
+    if (subnet.subnetType === 'VLAN' && subnet.clusterReference !== undefined) {
+      constraints.push({ path, what: `subnet ${subnet.name}`, clusterExtIds: [subnet.clusterReference] })
+    }
+  }
+  refuseAll(faults)
+  return constraints
+}
+
+async function categoryFaults(ctx: WriteContext, body: VmBody): Promise<ApiError[]> {
+  const ids = (body.categories ?? []).flatMap(({ extId }) => extId ?? [])
+  const found = await ctx.store.getMany(Category, ids)
+  return found
+    .filter(({ type }) => type === 'INTERNAL')
+    .map(({ extId }) => fault(`categories[${ids.indexOf(extId)}]/extId`, 'a category that is not internal', extId))
+}
+
+/** An agent VM is bound to the host that its body names. */
+async function agentHost(
+  ctx: WriteContext,
+  body: VmBody,
+  cluster: EntityOf<typeof Cluster>,
+): Promise<string | undefined> {
+  const extId = body.isAgentVm === true ? body.host?.extId : undefined
+  if (extId === undefined) return undefined
+  const host = await ctx.store.get(Host, extId)
+  if (host?.cluster.uuid === cluster.extId) return extId
+  throw new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'host', id: extId, attribute: 'host/extId' })
+}

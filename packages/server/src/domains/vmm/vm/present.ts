@@ -1,0 +1,53 @@
+/**
+ * What is shown of a VM and not stored with it: what its guest does now, and the local zone. A look changes nothing, so the
+ * entity tag stays. Source: behaviour vmm.md 1.0, 1.1, 1.4, 3.3.
+ */
+import { formatTime } from '../../../core/clock.ts'
+import type { GuestView } from '../../../drivers/hypervisor.ts'
+import type { ReadContext } from '../../context.ts'
+import { seedId } from '../../seed.ts'
+import { withVolumeGroups } from '../../volume-attachments.ts'
+import type { NicEntity, VmEntity } from './entity.ts'
+
+/** There is one zone: this deployment. */
+const localZone = { extId: seedId('availability-zone/local') }
+
+export async function presentVms(ctx: ReadContext, vms: readonly VmEntity[]): Promise<readonly VmEntity[]> {
+  const running = vms.filter(({ powerState }) => powerState === 'ON').map(({ extId }) => extId)
+  const views =
+    running.length === 0 ? new Map<string, GuestView>() : await ctx.drivers.hypervisor.observeGuests(running)
+  return (await withVolumeGroups(ctx.store, vms)).map((vm) => shown(vm, views.get(vm.extId)))
+}
+
+function shown(vm: VmEntity, view: GuestView | undefined): VmEntity {
+  const { nics, guestTools, vmGuestCustomizationStatus, ...rest } = vm
+  return {
+    ...rest,
+    availabilityZone: localZone,
+    ...(nics === undefined ? {} : { nics: nics.map((nic) => withLearned(nic, view)) }),
+    ...(guestTools === undefined ? {} : { guestTools: toolsOf(guestTools, view) }),
+    ...(vmGuestCustomizationStatus === undefined || view?.isCustomized === true ? {} : { vmGuestCustomizationStatus }),
+  } as VmEntity
+}
+
+/** Both pairs show the addresses that were seen of the guest. */
+function withLearned(nic: NicEntity, view: GuestView | undefined): NicEntity {
+  const learned = view?.learnedAddresses.get(nic.extId as string)
+  if (learned === undefined) return nic
+  const ipv4Info = { learnedIpAddresses: learned.map((value) => ({ value, prefixLength: 32 })) }
+  return {
+    ...nic,
+    networkInfo: { ...nic.networkInfo, ipv4Info },
+    nicNetworkInfo: { ...nic.nicNetworkInfo, ipv4Info },
+  } as NicEntity
+}
+
+function toolsOf(tools: NonNullable<VmEntity['guestTools']>, view: GuestView | undefined): VmEntity['guestTools'] {
+  const isReachable = view?.areToolsReachable === true
+  const bootedAt = isReachable && view.bootedAt !== undefined ? formatTime(view.bootedAt) : undefined
+  return {
+    ...tools,
+    isReachable,
+    ...(bootedAt === undefined ? {} : { guestInfo: { ...tools.guestInfo, lastBootUpTime: bootedAt } }),
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * What the fields of a VM demand of each other. All faults of a body are found together; none needs the store.
+ * Source: behaviour vmm.md 1.1 (cross-field), 1.2 to 1.5, 3.9.
+ */
+import { ApiError } from '../../../core/api-error.ts'
+import { vcpusOf } from '../power-journal.ts'
+import { type CdRomEntity, type DiskEntity, isUefi, type VmBody } from './entity.ts'
+
+const MiB = 1024 ** 2
+const TiB = 1024 ** 4
+const maximumVcpus = 240
+const maximumMemoryBytes = 16 * TiB
+/** 1 is reserved. */
+const serialIndexes = [0, 2, 3]
+const maximumCustomAttributes = 64
+
+export const fault = (attributePath: string, expected: string, found: unknown): ApiError =>
+  new ApiError('VMM_INVALID_ARGUMENT', { attributePath, expected, found: shown(found) })
+
+const shown = (found: unknown): string => {
+  if (found === undefined) return 'nothing'
+  const text = typeof found === 'string' ? `"${found}"` : JSON.stringify(found)
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text
+}
+
+/** Rules of the plain configuration, and of the parts where they depend on it. */
+export function configurationFaults(vm: VmBody): ApiError[] {
+  return [
+    ...sizeFaults(vm),
+    ...firmwareFaults(vm),
+    ...busFaults(vm),
+    ...serialFaults(vm),
+    ...attributeFaults('customAttributes', vm.customAttributes),
+    ...(vm.disks ?? []).flatMap((disk, index) => diskFaults(disk, `disks[${index}]`)),
+    ...(vm.categories ?? []).flatMap(({ extId }, index) =>
+      extId === undefined ? [fault(`categories[${index}]/extId`, 'the id of a category', extId)] : [],
+    ),
+    ...customizationFaults(vm),
+    ...(isTimezone(vm.hardwareClockTimezone ?? 'UTC')
+      ? []
+      : [fault('hardwareClockTimezone', 'a name of the IANA time zone database', vm.hardwareClockTimezone)]),
+  ]
+}
+
+function sizeFaults(vm: VmBody): ApiError[] {
+  const faults: ApiError[] = []
+  const { memorySizeBytes: memory } = vm
+  if (memory === undefined || memory % MiB !== 0 || memory < 64 * MiB) {
+    faults.push(fault('memorySizeBytes', 'a multiple of 1 MiB, at least 64 MiB', memory))
+  } else if (memory > maximumMemoryBytes) {
+    faults.push(
+      new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'memorySizeBytes', maximum: maximumMemoryBytes, found: memory }),
+    )
+  }
+  const vcpus = vcpusOf(vm)
+  if (vcpus > maximumVcpus) {
+    faults.push(fault('numSockets', `sockets x cores x threads of at most ${maximumVcpus}`, vcpus))
+  }
+  if ((vm.numNumaNodes ?? 0) > (vm.numSockets ?? 1)) {
+    faults.push(fault('numNumaNodes', `at most numSockets (${vm.numSockets ?? 1})`, vm.numNumaNodes))
+  }
+  if (vm.isMemoryOvercommitEnabled === true && vm.isVcpuHardPinningEnabled === true) {
+    faults.push(fault('isMemoryOvercommitEnabled', 'false with isVcpuHardPinningEnabled', true))
+  }
+  return faults
+}
+
+function firmwareFaults(vm: VmBody): ApiError[] {
+  const faults: ApiError[] = []
+  const isSecure = (vm.bootConfig as { isSecureBootEnabled?: boolean } | undefined)?.isSecureBootEnabled === true
+  if (isSecure && vm.machineType !== 'Q35') faults.push(fault('machineType', 'Q35 with secure boot', vm.machineType))
+  if (vm.vtpmConfig?.isVtpmEnabled === true && !isUefi(vm)) {
+    faults.push(fault('vtpmConfig/isVtpmEnabled', 'false without UEFI boot', true))
+  }
+  return faults
+}
+
+function busFaults(vm: VmBody): ApiError[] {
+  const onBus = (path: string, parts: readonly (DiskEntity | CdRomEntity)[]): ApiError[] =>
+    parts.flatMap(({ diskAddress }, index) => {
+      const at = `${path}[${index}]/diskAddress/busType`
+      const bus = diskAddress?.busType ?? (path === 'disks' ? 'SCSI' : undefined)
+      if (bus === 'IDE' && vm.machineType === 'Q35') return [fault(at, 'another bus on machine type Q35', bus)]
+      if (bus === 'SPAPR' && vm.machineType !== 'PSERIES') return [fault(at, 'another bus than on PSERIES', bus)]
+      if (bus === 'SCSI' && vm.isScsiControllerEnabled === false) {
+        return [fault(at, 'another bus without the SCSI controller (isScsiControllerEnabled)', bus)]
+      }
+      return []
+    })
+  return [...onBus('disks', vm.disks ?? []), ...onBus('cdRoms', vm.cdRoms ?? [])]
+}
+
+/** A disk is a file of some size or from some source, or a whole volume group. */
+export function diskFaults(disk: DiskEntity, path: string): ApiError[] {
+  const faults = attributeFaults(`${path}/customAttributes`, disk.customAttributes)
+  const backing = disk.backingInfo as Record<string, unknown> | undefined
+  if (backing === undefined) return [...faults, fault(`${path}/backingInfo`, 'a disk or a volume group', undefined)]
+  if (backing['volumeGroupExtId'] !== undefined) {
+    const bus = disk.diskAddress?.busType ?? 'SCSI'
+    return bus === 'SCSI' ? faults : [...faults, fault(`${path}/diskAddress/busType`, 'SCSI for a volume group', bus)]
+  }
+  if (backing['diskSizeBytes'] === undefined && backing['dataSource'] === undefined) {
+    faults.push(fault(`${path}/backingInfo`, 'diskSizeBytes or dataSource', backing))
+  }
+  if (((backing['diskSizeBytes'] as number | undefined) ?? 0) > 64 * TiB) {
+    faults.push(fault(`${path}/backingInfo/diskSizeBytes`, 'at most 64 TiB', backing['diskSizeBytes']))
+  }
+  return faults
+}
+
+function serialFaults(vm: VmBody): ApiError[] {
+  const ports = vm.serialPorts ?? []
+  if (ports.length > serialIndexes.length) {
+    return [fault('serialPorts', `at most ${serialIndexes.length} ports`, ports.length)]
+  }
+  const seen = new Set<number>()
+  return ports.flatMap(({ index }, at) => {
+    if (index === undefined) return []
+    const isDouble = seen.has(index)
+    seen.add(index)
+    return isDouble || !serialIndexes.includes(index)
+      ? [fault(`serialPorts[${at}]/index`, 'distinct indexes out of 0, 2, 3', index)]
+      : []
+  })
+}
+
+/** Free indexes for the ports that name none. */
+export function serialPortsOf(vm: VmBody, newId: () => string): VmBody['serialPorts'] {
+  const taken = new Set((vm.serialPorts ?? []).map(({ index }) => index))
+  return vm.serialPorts?.map((port) => {
+    const index = port.index ?? serialIndexes.find((free) => !taken.has(free))
+    taken.add(index)
+    return { isConnected: false, ...port, extId: newId(), ...(index === undefined ? {} : { index }) }
+  })
+}
+
+function attributeFaults(path: string, attributes: readonly string[] | undefined): ApiError[] {
+  if (attributes === undefined) return []
+  if (attributes.length > maximumCustomAttributes) {
+    return [
+      new ApiError('VMM_LIMIT_EXCEEDED', { limit: path, maximum: maximumCustomAttributes, found: attributes.length }),
+    ]
+  }
+  const keys = attributes.map((text) => text.slice(0, text.indexOf(':')))
+  return attributes.flatMap((text, index) => {
+    if (!text.includes(':')) return [fault(`${path}[${index}]`, 'key:value', text)]
+    return keys.indexOf(keys[index] as string) === index
+      ? []
+      : [fault(`${path}[${index}]`, 'one value for each key', text)]
+  })
+}
+
+const base64 = /^(?:[A-Za-z0-9+/]\s*)*={0,2}\s*$/
+
+/** Lengths are the contract's; here that the texts are base64. Their content is never shown. */
+function customizationFaults(vm: VmBody): ApiError[] {
+  const config = vm.guestCustomization?.config as Record<string, any> | undefined
+  const texts: [string, unknown][] = [
+    ['metadata', config?.['metadata']],
+    ['cloudInitScript/value', config?.['cloudInitScript']?.value],
+    ['sysprepScript/value', config?.['sysprepScript']?.value],
+  ]
+  return texts
+    .filter(([, text]) => typeof text === 'string' && !base64.test(text))
+    .map(([path]) => fault(`guestCustomization/config/${path}`, 'base64', 'a text that is not'))
+}
+
+function isTimezone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The boot device must be one of the VM's own: asked once disks have addresses and NICs have MACs. */
+export function bootDeviceFaults(vm: VmBody): ApiError[] {
+  const device = vm.bootConfig?.bootDevice as { diskAddress?: Address; macAddress?: string } | undefined
+  if (device === undefined) return []
+  const { diskAddress, macAddress } = device
+  if (macAddress !== undefined) {
+    const isOwn = (vm.nics ?? []).some(
+      (nic) => nic.backingInfo?.macAddress === macAddress.toLowerCase().replaceAll('-', ':'),
+    )
+    return isOwn ? [] : [fault('bootConfig/bootDevice/macAddress', 'the MAC address of a NIC of this VM', macAddress)]
+  }
+  if (diskAddress === undefined) return [fault('bootConfig/bootDevice', 'diskAddress or macAddress', device)]
+  const own = [...(vm.disks ?? []), ...(vm.cdRoms ?? [])]
+  const isOwn = own.some(
+    (disk) => disk.diskAddress?.busType === diskAddress.busType && disk.diskAddress?.index === diskAddress.index,
+  )
+  return isOwn ? [] : [fault('bootConfig/bootDevice/diskAddress', 'the address of a disk of this VM', diskAddress)]
+}
+
+type Address = { busType?: string; index?: number }

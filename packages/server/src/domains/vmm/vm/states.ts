@@ -1,0 +1,23 @@
+/** Which operation a VM takes in which power state. Source: behaviour vmm.md 1.1 (table). */
+import { ApiError } from '../../../core/api-error.ts'
+import type { VmEntity } from './entity.ts'
+
+type PowerState = NonNullable<VmEntity['powerState']>
+
+const statesFor = {
+  delete: ['OFF', 'ON', 'PAUSED'],
+  'power-off': ['ON', 'PAUSED'],
+  'power-on': ['OFF', 'PAUSED'],
+  reset: ['ON', 'PAUSED'],
+  shutdown: ['ON'],
+} as const satisfies Readonly<Record<string, readonly PowerState[]>>
+
+export type StateBound = keyof typeof statesFor
+
+/** @throws ApiError 409 INVALID_POWER_STATE */
+export function requireState(vm: Pick<VmEntity, 'name' | 'powerState'>, operation: StateBound): void {
+  const state = vm.powerState ?? 'OFF'
+  const states: readonly PowerState[] = statesFor[operation]
+  if (states.includes(state)) return
+  throw new ApiError('INVALID_POWER_STATE', { name: vm.name, state, operation, states: states.join(' or ') })
+}

@@ -1,0 +1,28 @@
+/** Parts of a VM's body that are known and not built yet: refused, never accepted and left undone. */
+import { ApiError } from '../../../core/api-error.ts'
+import type { VmBody } from './entity.ts'
+import { isEmulated } from './nics.ts'
+
+const unbuiltSources: Readonly<Record<string, string>> = {
+  'vmm.v4.ahv.config.ExternalDataSourceDiskReference': 'a disk of an external repository',
+  'vmm.v4.ahv.config.VmDiskRecoveryPointReference': 'a disk of a VM recovery point',
+  'vmm.v4.ahv.config.VolumeDiskRecoveryPointReference': 'a disk of a volume group recovery point',
+}
+
+/** @throws ApiError 501 naming the first such field */
+export function refuseUnbuilt(operation: string, body: VmBody): void {
+  const refuse = (what: string): never => {
+    throw new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with ${what}` })
+  }
+  if (body.source !== undefined) refuse('source')
+  if ((body.gpus ?? []).length > 0) refuse('gpus')
+  if ((body.pcieDevices ?? []).length > 0) refuse('pcieDevices')
+  if (body.guestTools !== undefined) refuse('guestTools')
+  if (body.apcConfig?.isApcEnabled === true) refuse('apcConfig/isApcEnabled')
+  const backings = [...(body.disks ?? []), ...(body.cdRoms ?? [])].map(({ backingInfo }) => backingInfo)
+  for (const backing of backings as ({ dataSource?: { reference?: { $objectType?: string } } } | undefined)[]) {
+    const source = unbuiltSources[backing?.dataSource?.reference?.$objectType ?? '']
+    if (source !== undefined) refuse(source)
+  }
+  if ((body.nics ?? []).some((nic) => !isEmulated(nic))) refuse('NICs with SR-IOV or offload')
+}

@@ -1,0 +1,169 @@
+/** updateVmById: replaces the plain configuration; parts have their own operations. Source: behaviour vmm.md 1.1 (Update), 1.16. */
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { ApiError, refuseAll } from '../../../core/api-error.ts'
+import type { TaskStarted } from '../../../core/handlers.ts'
+import type { RecordContext, StepContext } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import { defineTask, type WriteContext } from '../../context.ts'
+import { withVolumeGroups } from '../../volume-attachments.ts'
+import { notePower, vcpusOf } from '../power-journal.ts'
+import { giveBack, makeRoom, shrinkBack } from '../scheduler.ts'
+import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
+import { defaultContainer } from './clusters.ts'
+import { changedFields, configurationOf, hotFaults } from './configuration.ts'
+import { domainOf } from './domain.ts'
+import { firmwareFilesOf, type VmBody, type VmEntity } from './entity.ts'
+import { type FirmwareFiles, withFirmware, withMachineType } from './firmware.ts'
+import { nicFaults } from './nics.ts'
+import { architectureFaults } from './plan.ts'
+import { bootDeviceFaults, configurationFaults } from './rules.ts'
+
+interface Change extends OfVm {
+  readonly body: VmBody
+  /** For firmware that the change may need. */
+  readonly files: FirmwareFiles
+}
+
+export async function updateVm(ctx: WriteContext<VmEntity>, body: VmBody): Promise<TaskStarted> {
+  if (body.apcConfig?.isApcEnabled === true) {
+    throw new ApiError('NOT_IMPLEMENTED', { operation: 'updateVmById with apcConfig/isApcEnabled' })
+  }
+  const vm = ctx.target
+  const clusterExtId = vm.cluster?.extId as string
+  const container = await defaultContainer(ctx.store, clusterExtId)
+  const files = { nvramExtId: ctx.ids.uuid(), tpmExtId: ctx.ids.uuid(), containerExtId: container.extId }
+  const next = nextOf(vm, { body, files })
+  const cluster = await ctx.store.get(Cluster, clusterExtId)
+  refuseAll([
+    ...configurationFaults(next),
+    ...bootDeviceFaults((await withVolumeGroups(ctx.store, [next]))[0] as VmEntity),
+    ...(next.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]`, vcpusOf(next))),
+    ...(cluster === undefined ? [] : architectureFaults(next, cluster)),
+  ])
+  const isIdle = ctx.services.runner.queueLength(vm.extId) === 0
+  if (isIdle) requireHotChange(vm, next)
+  await admit(ctx)
+  return ctx.startTask(changeVm, { vmExtId: vm.extId, body, files }, taskOf('UpdateVm', vm))
+}
+
+/** The VM as the body wants it. */
+function nextOf(vm: VmEntity, { body, files }: Pick<Change, 'body' | 'files'>): VmEntity {
+  const config = withMachineType(configurationOf(vm, body))
+  return { ...config, ...withFirmware(config, files, vm) }
+}
+
+/** @throws ApiError 409 naming the fields that cannot change now */
+function requireHotChange(vm: VmEntity, next: VmEntity): void {
+  if (vm.powerState === 'OFF') return
+  const fields = hotFaults(vm, next)
+  if (fields.length > 0) throw new ApiError('HOT_CHANGE_NOT_ALLOWED', { name: vm.name, fields: fields.join(', ') })
+}
+
+const isRunning = (vm: VmEntity): boolean => vm.powerState === 'ON' || vm.powerState === 'PAUSED'
+const hasOtherSize = (vm: VmEntity, next: VmEntity): boolean =>
+  vm.memorySizeBytes !== next.memorySizeBytes || vcpusOf(vm) !== vcpusOf(next)
+
+export const changeVm = defineTask<Change>({
+  name: 'vmm.update-vm',
+  // What is stored is what the VM is; the files that it no longer names only have to go.
+  pointOfNoReturn: 'remove unused files',
+  steps: [
+    {
+      name: 'recheck',
+      progress: 10,
+      run: async (ctx, input) => {
+        const vm = await present(ctx.store, input.vmExtId)
+        requireHotChange(vm, nextOf(vm, input))
+      },
+      // Nothing was changed.
+    },
+    {
+      name: 'make room',
+      progress: 40,
+      record: async (ctx, input) => {
+        const vm = await present(ctx.store, input.vmExtId)
+        const next = nextOf(vm, input)
+        if (!isRunning(vm) || !hasOtherSize(vm, next)) return
+        return { keep: { hostExtId: await makeRoom(ctx, vm, next) } }
+      },
+      unrecord: async (ctx, { vmExtId }) => {
+        const vm = await ctx.store.get(Vm, vmExtId)
+        if (vm !== undefined && isRunning(vm)) await shrinkBack(ctx.store, vm)
+      },
+    },
+    {
+      name: 'move',
+      progress: 60,
+      run: async (ctx, { vmExtId }) => {
+        const target = roomOf(ctx)
+        const vm = await present(ctx.store, vmExtId)
+        if (target !== undefined && target !== vm.host?.extId) await ctx.drivers.hypervisor.migrateVm(vmExtId, target)
+      },
+      undo: async (ctx, { vmExtId }) => {
+        const host = (await ctx.store.get(Vm, vmExtId))?.host?.extId
+        if (host !== undefined) await ctx.drivers.hypervisor.migrateVm(vmExtId, host)
+      },
+    },
+    {
+      name: 'apply',
+      progress: 80,
+      seconds: [0.5, 1],
+      run: async (ctx, input) => {
+        const vm = await present(ctx.store, input.vmExtId)
+        const next = nextOf(vm, input)
+        for (const extId of newFiles(vm, next)) {
+          await ctx.drivers.hypervisor.createDisk({ extId, containerExtId: input.files.containerExtId, sizeBytes: 0 })
+        }
+        await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, next))
+      },
+      undo: async (ctx, input) => {
+        const vm = await ctx.store.get(Vm, input.vmExtId)
+        if (vm === undefined) return
+        await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, vm))
+        for (const extId of newFiles(vm, nextOf(vm, input))) await ctx.drivers.hypervisor.deleteDisk(extId)
+      },
+    },
+    { name: 'store', progress: 90, record: storeChange },
+    {
+      name: 'remove unused files',
+      progress: 100,
+      run: async (ctx) => {
+        for (const extId of ctx.outputs['store']?.unused ?? []) await ctx.drivers.hypervisor.deleteDisk(extId)
+      },
+      // Nothing names them any more.
+    },
+  ],
+  onUndone: endUnchanged,
+})
+
+async function storeChange(ctx: RecordContext<Drivers>, input: Change): Promise<{ keep: { unused: string[] } }> {
+  const vm = await present(ctx.store, input.vmExtId)
+  const next = nextOf(vm, input)
+  const target = roomOf(ctx) ?? vm.host?.extId
+  const hasMoved = target !== undefined && target !== vm.host?.extId
+  const changes: Partial<VmEntity> = Object.fromEntries(
+    changedFields(vm, next).map((field) => [field, next[field as keyof VmEntity]]),
+  )
+  const now = ctx.clock.iso()
+  const stored = await ctx.store.update(Vm, vm.extId, {
+    ...changes,
+    updateTime: now,
+    ...(hasMoved ? { host: { extId: target }, lastHostExtId: target } : {}),
+  })
+  if (hasMoved) {
+    await giveBack(ctx.store, vm.extId, vm.host?.extId)
+    await notePower(ctx.store, ctx.ids, stored, 'MOVED', now)
+  } else if (hasOtherSize(vm, next)) {
+    await notePower(ctx.store, ctx.ids, stored, 'RESIZED', now)
+  }
+  const kept = firmwareFilesOf(next)
+  return { keep: { unused: firmwareFilesOf(vm).filter((extId) => !kept.includes(extId)) } }
+}
+
+const roomOf = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => ctx.outputs['make room']?.hostExtId
+
+const newFiles = (vm: VmEntity, next: VmEntity): string[] => {
+  const former = firmwareFilesOf(vm)
+  return firmwareFilesOf(next).filter((extId) => !former.includes(extId))
+}

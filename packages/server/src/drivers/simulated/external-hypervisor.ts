@@ -1,0 +1,124 @@
+/**
+ * Simulated external management. The facts: `extern.vms` what runs outside, by id, `extern.faults` (by cluster) what is
+ * wrong with its management, `extern.clusters` which clusters have one. Changing a VM by hand is a change by somebody
+ * else. Source: behaviour vmm.md 1.7, 3.1.
+ */
+import { DriverError } from '../../core/tasks/define-task.ts'
+import type { ExternalHypervisor, OutsideVm, PowerChange } from '../external-hypervisor.ts'
+import type { Run } from '../telemetry.ts'
+import type { SimulatedWorld } from './world.ts'
+
+export interface OutsideVmFact {
+  readonly vm: OutsideVm
+  readonly areToolsRunning: boolean
+  /** When it ran before, oldest first. */
+  readonly past: readonly Run[]
+  /** Since when it runs, and its guest; milliseconds since 1970. */
+  readonly now?: { readonly from: number; readonly startedAt: number }
+  readonly lastCall?: string
+}
+
+export interface ManagementFault {
+  readonly isAway: true
+  /** The heartbeat has not missed it yet. */
+  readonly isUnnoticed?: true
+}
+
+const noAnswerSeconds = 30
+const rememberedRuns = 200
+
+type State = NonNullable<OutsideVm['powerState']>
+
+/** From which states a change leads where. */
+const changes: Readonly<
+  Record<PowerChange, { readonly from: readonly State[]; readonly to: State; readonly seconds: number }>
+> = {
+  GUEST_REBOOT: { from: ['ON'], to: 'ON', seconds: 20 },
+  GUEST_SHUTDOWN: { from: ['ON'], to: 'OFF', seconds: 10 },
+  OFF: { from: ['ON', 'SUSPENDED'], to: 'OFF', seconds: 2 },
+  ON: { from: ['OFF', 'SUSPENDED'], to: 'ON', seconds: 5 },
+  RESET: { from: ['ON'], to: 'ON', seconds: 5 },
+  SUSPEND: { from: ['ON'], to: 'SUSPENDED', seconds: 8 },
+}
+
+export const outsideVms = (world: SimulatedWorld) => world.collection<OutsideVmFact>('extern.vms')
+
+export function createExternalHypervisor(
+  world: SimulatedWorld,
+  settings: { readonly durations: 'instant' | 'natural' },
+): ExternalHypervisor {
+  const vms = outsideVms(world)
+  const clusters = world.collection<object>('extern.clusters')
+  const faults = world.collection<ManagementFault>('extern.faults')
+  const pass = async (seconds: number): Promise<void> => {
+    if (settings.durations === 'natural') await world.clock.sleep(1000 * seconds)
+  }
+
+  return {
+    isConnected(clusterExtId) {
+      const fault = faults.get(clusterExtId)
+      return fault === undefined || fault.isUnnoticed === true
+    },
+    areToolsRunning: (vmExtId) => vms.get(vmExtId)?.areToolsRunning === true,
+    async inventory() {
+      const all = [...vms.all().values()].map(({ vm }) => vm)
+      return [...clusters.all().keys()].map((clusterExtId) => {
+        const isConnected = faults.get(clusterExtId) === undefined
+        return {
+          clusterExtId,
+          isConnected,
+          vms: isConnected ? all.filter((vm) => vm.cluster?.extId === clusterExtId) : [],
+        }
+      })
+    },
+    async changePower(vmExtId, change, callKey) {
+      const asked = vms.get(vmExtId)
+      if (asked === undefined) throw final('the VM is not there any more')
+      if (faults.get(asked.vm.cluster?.extId ?? '') !== undefined) {
+        await pass(noAnswerSeconds)
+        throw final(`the management did not answer within ${noAnswerSeconds} s`)
+      }
+      if (asked.lastCall === callKey) return asked.vm
+      const { from, to, seconds } = changes[change]
+      await pass(seconds)
+      const fact = vms.get(vmExtId)
+      if (fact === undefined) throw final('the VM is not there any more')
+      const state = fact.vm.powerState ?? 'OFF'
+      if (!from.includes(state)) throw final(`the VM is ${state} by now`)
+      const changed = { ...withPower(fact, to, change, world.clock.now()), lastCall: callKey }
+      await vms.put(vmExtId, changed)
+      return changed.vm
+    },
+    async runs(vmExtId) {
+      const fact = vms.get(vmExtId)
+      if (fact === undefined) return []
+      return [...fact.past, ...(fact.now === undefined ? [] : [runOf(fact, fact.now, world.clock.now())])]
+    },
+  }
+}
+
+const final = (fault: string): DriverError => new DriverError(fault, { retryable: false })
+
+function withPower(fact: OutsideVmFact, state: State, change: PowerChange, at: number): OutsideVmFact {
+  const { now, ...rest } = fact
+  // A resumed guest goes on where it was; its run begins anew all the same, because nothing was measured in between.
+  const past = now === undefined ? fact.past : [...fact.past, runOf(fact, now, at)].slice(-rememberedRuns)
+  const isFresh = change !== 'ON' || fact.vm.powerState === 'OFF'
+  const startedAt = isFresh ? at : (fact.past.at(-1)?.startedAt ?? at)
+  return {
+    ...rest,
+    vm: { ...fact.vm, powerState: state },
+    past,
+    ...(state === 'ON' ? { now: { from: at, startedAt } } : {}),
+  }
+}
+
+const runOf = ({ vm }: OutsideVmFact, { from, startedAt }: { from: number; startedAt: number }, to: number): Run => ({
+  from,
+  to: Math.max(from, to),
+  startedAt,
+  hostExtId: vm.host?.extId ?? '',
+  clusterExtId: vm.cluster?.extId ?? '',
+  memoryBytes: vm.memorySizeBytes ?? 0,
+  vcpus: vm.numCpus ?? 1,
+})

@@ -1,0 +1,62 @@
+/**
+ * The life of a simulated guest after power-on, as a function of the world's time: nothing happens between two looks at it
+ * that a look could miss. Source: behaviour vmm.md 3.3, 3.7.
+ */
+import type { BootPhase } from '../hypervisor.ts'
+import { drawsFrom } from './world.ts'
+
+export type GuestOs = 'linux' | 'windows' | 'installer'
+
+export interface Boot {
+  /** World's seed, VM, time of this start: what the durations are drawn from. */
+  readonly seed: string
+  /** Milliseconds since 1970. */
+  readonly startedAt: number
+  /** What the boot order found; undefined: nothing bootable. */
+  readonly os: GuestOs | undefined
+  readonly isCustomized: boolean
+  readonly isInstant: boolean
+}
+
+/** Least and most seconds of each phase. */
+const seconds: Readonly<Record<Exclude<BootPhase, 'running'>, (boot: Boot) => readonly [number, number]>> = {
+  firmware: () => [1, 3],
+  loader: () => [1, 3],
+  kernel: ({ os }) => (os === 'windows' ? [15, 40] : os === 'installer' ? [8, 8] : [5, 15]),
+  network: () => [1, 4],
+  customization: ({ isCustomized }) => (isCustomized ? [5, 20] : [0, 0]),
+}
+const toolsSeconds = [3, 10] as const
+/** `instant`: every phase a tenth of a second, so that a guest is up, tools and all, within one. */
+const instantSeconds = 0.1
+
+export interface BootTimes {
+  /** When each phase ends; Infinity where the boot gets stuck. */
+  readonly ends: Readonly<Record<Exclude<BootPhase, 'running'>, number>>
+  readonly toolsAt: number
+}
+
+export function bootTimes(boot: Boot): BootTimes {
+  const draw = drawsFrom(boot.seed)
+  let at = boot.startedAt
+  const after = ([least, most]: readonly [number, number]): number => {
+    const drawn = least + (most - least) * draw()
+    at += 1000 * (boot.isInstant ? Math.min(drawn, instantSeconds) : drawn)
+    return at
+  }
+  const firmware = after(seconds.firmware(boot))
+  const loader = boot.os === undefined ? Number.POSITIVE_INFINITY : after(seconds.loader(boot))
+  at = loader
+  const kernel = after(seconds.kernel(boot))
+  const network = after(seconds.network(boot))
+  const customization = after(seconds.customization(boot))
+  return { ends: { firmware, loader, kernel, network, customization }, toolsAt: after(toolsSeconds) }
+}
+
+export function phaseAt({ ends }: BootTimes, now: number): BootPhase {
+  if (now < ends.firmware) return 'firmware'
+  if (now < ends.loader) return 'loader'
+  if (now < ends.kernel) return 'kernel'
+  if (now < ends.network) return 'network'
+  return now < ends.customization ? 'customization' : 'running'
+}

@@ -1,0 +1,204 @@
+/** Disks of VMs through the API: those that a creation makes. Source: behaviour vmm.md 1.2, 5. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { diskFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import {
+  aNativeCluster,
+  aVm,
+  bootDisk,
+  changed,
+  emptyDisk,
+  GiB,
+  type NativeCluster,
+  postVm,
+} from '../../support/native-cluster.ts'
+import { startApp, type TestApp } from '../../support/start-app.ts'
+import { aGroup } from '../../support/volumes.ts'
+
+let app: TestApp
+let cluster: NativeCluster
+before(async () => {
+  app = await startApp({ config: { seed: 'empty' } })
+  cluster = await aNativeCluster(app)
+})
+after(() => app.close())
+
+const vms = '/vmm/v4.2/ahv/config/vms'
+const at = (busType: string, index?: number) => ({
+  diskAddress: { busType, ...(index === undefined ? {} : { index }) },
+})
+
+test('a disk without an address takes the lowest free SCSI index; the order of GET is that of the body', async () => {
+  const sizes = [3, 1, 2].map((n) => n * GiB)
+  const vm = await aVm(app, cluster, {
+    disks: [{ ...emptyDisk(sizes[0]), ...at('SCSI', 1) }, emptyDisk(sizes[1]), emptyDisk(sizes[2])],
+  })
+  const { data, total } = await app.call('GET', `${vms}/${vm.extId}/disks`)
+  assert.equal(total, 3)
+  assert.deepEqual(
+    data.map((disk: any) => [disk.backingInfo.diskSizeBytes, disk.diskAddress.busType, disk.diskAddress.index]),
+    [
+      [sizes[0], 'SCSI', 1],
+      [sizes[1], 'SCSI', 0],
+      [sizes[2], 'SCSI', 2],
+    ],
+  )
+  for (const disk of data) assert.equal(disk.extId, disk.backingInfo.diskExtId)
+})
+
+test('a taken index is 409, an index that the bus does not have 400', async () => {
+  const taken = await postVm(app, cluster, {
+    disks: [
+      { ...emptyDisk(), ...at('SCSI', 0) },
+      { ...emptyDisk(), ...at('SCSI', 0) },
+    ],
+  })
+  assert.deepEqual([taken.status, taken.errors[0]?.code], [409, 'VMM-30106'])
+  assert.equal((await postVm(app, cluster, { disks: [{ ...emptyDisk(), ...at('IDE', 4) }] })).status, 400)
+})
+
+test('disks and CD-ROM drives share the places of a bus', async () => {
+  const vm = await aVm(app, cluster, { disks: [{ ...emptyDisk(), ...at('IDE') }], cdRoms: [{}] })
+  assert.deepEqual([vm.disks[0].diskAddress.index, vm.cdRoms[0].diskAddress.index].sort(), [0, 1])
+})
+
+test('a disk of an image is at least as large as it, and lies in the default container', async () => {
+  const larger = { backingInfo: { ...bootDisk(cluster).backingInfo, diskSizeBytes: 5 * GiB } }
+  const smaller = { backingInfo: { ...bootDisk(cluster).backingInfo, diskSizeBytes: GiB } }
+  const vm = await aVm(app, cluster, { disks: [bootDisk(cluster), larger, smaller] })
+  assert.deepEqual(
+    vm.disks.map((disk: any) => disk.backingInfo.diskSizeBytes),
+    [2 * GiB, 5 * GiB, 2 * GiB],
+  )
+  assert.equal(vm.disks[0].backingInfo.storageContainer.extId, cluster.containerExtId)
+})
+
+test('a clone of a disk, named by id or by VM and address, is a layer over it in its container', async () => {
+  const container = randomUUID()
+  const described = {
+    extId: container,
+    containerExtId: container,
+    name: `gold-${container.slice(0, 8)}`,
+    clusterExtId: cluster.extId,
+    replicationFactor: 1,
+  }
+  await app.store.transaction((store) => store.insert(StorageContainer, described as never))
+  const file = { ...bootDisk(cluster).backingInfo, storageContainer: { extId: container } }
+  const source = await aVm(app, cluster, { disks: [{ backingInfo: file }] })
+  const $objectType = 'vmm.v4.ahv.config.VmDiskReference'
+  const byId = { $objectType, diskExtId: source.disks[0].extId }
+  const byAddress = { $objectType, vmReference: { extId: source.extId }, diskAddress: { busType: 'SCSI', index: 0 } }
+  const clone = await aVm(app, cluster, {
+    disks: [byId, byAddress].map((reference) => ({ backingInfo: { dataSource: { reference } } })),
+  })
+  for (const disk of clone.disks) {
+    assert.equal(disk.backingInfo.storageContainer.extId, container)
+    assert.equal(diskFacts(app.world).get(disk.extId)?.parentExtId, source.disks[0].extId)
+    assert.notEqual(disk.extId, source.disks[0].extId)
+  }
+})
+
+test('a disk can be made from a disk of a volume group', async () => {
+  const [volumeGroupExtId, diskExtId] = [randomUUID(), randomUUID()]
+  await app.store.transaction(async (store) => {
+    await store.insert(VolumeGroup, {
+      extId: volumeGroupExtId,
+      name: `vg-${volumeGroupExtId}`,
+      clusterReference: cluster.extId,
+    } as never)
+    await store.insert(VolumeDisk, {
+      extId: diskExtId,
+      volumeGroupExtId,
+      index: 0,
+      diskSizeBytes: 3 * GiB,
+      storageContainerId: cluster.containerExtId,
+    } as never)
+  })
+  const reference = { $objectType: 'vmm.v4.ahv.config.VolumeDiskReference', volumeGroupExtId, diskExtId }
+  const vm = await aVm(app, cluster, { disks: [{ backingInfo: { dataSource: { reference } } }] })
+  assert.equal(vm.disks[0].backingInfo.diskSizeBytes, 3 * GiB)
+})
+
+test('the echo of the source stays, and an unknown source is 404', async () => {
+  const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)] })
+  assert.equal(vm.disks[0].backingInfo.dataSource.reference.imageExtId, cluster.imageExtId)
+  const reference = { $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId: randomUUID() }
+  const refused = await postVm(app, cluster, {
+    disks: [{ backingInfo: { dataSource: { reference } } }, { backingInfo: { dataSource: { reference } } }],
+  })
+  assert.deepEqual([refused.status, refused.errors.length], [404, 2])
+  assert.match(refused.errors[0]?.message ?? '', /could not find the entity/)
+})
+
+test('sources that are not built yet are refused', async () => {
+  const $objectType = 'vmm.v4.ahv.config.VmDiskRecoveryPointReference'
+  const disk = { backingInfo: { dataSource: { reference: { $objectType, diskRecoveryPointExtId: randomUUID() } } } }
+  assert.equal((await postVm(app, cluster, { disks: [disk] })).status, 501)
+})
+
+test('one disk by its id; unknown ids of the disk and of the VM are 404', async () => {
+  const vm = await aVm(app, cluster, { disks: [emptyDisk()] })
+  const got = await app.call('GET', `${vms}/${vm.extId}/disks/${vm.disks[0].extId}`)
+  assert.deepEqual([got.status, got.data.extId], [200, vm.disks[0].extId])
+  const other = await aVm(app, cluster)
+  for (const path of [
+    `${vm.extId}/disks/${randomUUID()}`,
+    `${other.extId}/disks/${vm.disks[0].extId}`,
+    `${randomUUID()}/disks`,
+  ]) {
+    const missing = await app.call('GET', `${vms}/${path}`)
+    assert.deepEqual([missing.status, missing.errors[0]?.code], [404, 'VMM-20005'], path)
+  }
+})
+
+test('disks page, and take no other option', async () => {
+  const vm = await aVm(app, cluster, { disks: [1, 2, 3].map((n) => emptyDisk(n * GiB)) })
+  const page = await app.call('GET', `${vms}/${vm.extId}/disks?$page=1&$limit=2`)
+  assert.deepEqual([page.total, page.data.length], [3, 1])
+  assert.equal((await app.call('GET', `${vms}/${vm.extId}/disks?$orderby=extId`)).status, 400)
+})
+
+test('custom attributes are key:value, one value for each key', async () => {
+  const vm = await aVm(app, cluster, { disks: [{ ...emptyDisk(), customAttributes: ['tier:gold'] }] })
+  assert.deepEqual(vm.disks[0].customAttributes, ['tier:gold'])
+  assert.equal((await postVm(app, cluster, { disks: [{ ...emptyDisk(), customAttributes: ['gold'] }] })).status, 400)
+})
+
+test("a disk that stands for a volume group is an attachment: both sides show it, and the VM's delete ends it", async () => {
+  const { extId: group } = await aGroup(app, { clusterReference: cluster.extId, sharingStatus: 'NOT_SHARED' })
+  const disk = { backingInfo: { $objectType: 'vmm.v4.ahv.config.ADSFVolumeGroupReference', volumeGroupExtId: group } }
+  const vm = await aVm(app, cluster, { disks: [emptyDisk(), disk] })
+  assert.deepEqual(
+    vm.disks.map(({ backingInfo, diskAddress }: any) => [backingInfo.volumeGroupExtId, diskAddress.index]),
+    [
+      [undefined, 0],
+      [group, 1],
+    ],
+  )
+  const [, entry] = (await app.call('GET', `${vms}/${vm.extId}/disks`)).data
+  assert.equal(
+    (await app.call('GET', `${vms}/${vm.extId}/disks/${entry.extId}`)).data.backingInfo.volumeGroupExtId,
+    group,
+  )
+  const attached = async (): Promise<string[]> => {
+    const shown = (await app.call('GET', `/volumes/v4.2/config/volume-groups/${group}/vm-attachments`)).data
+    return shown.map(({ extId }: any) => extId)
+  }
+  assert.deepEqual(await attached(), [vm.extId])
+  assert.equal((await postVm(app, cluster, { disks: [disk] })).errors[0]?.errorGroup, 'VOLUME_GROUP_NOT_SHARED')
+  assert.equal((await postVm(app, cluster, { disks: [{ ...disk, ...at('SATA') }] })).status, 400)
+  assert.equal((await changed(app, vm.extId, 'delete')).status, 'SUCCEEDED')
+  assert.deepEqual(await attached(), [])
+})
+
+test('a creation that fails gives its volume groups back', async () => {
+  const { extId: group } = await aGroup(app, { clusterReference: cluster.extId })
+  const disk = { backingInfo: { $objectType: 'vmm.v4.ahv.config.ADSFVolumeGroupReference', volumeGroupExtId: group } }
+  const failed = await app.task(await postVm(app, cluster, { disks: [disk, emptyDisk(60_000 * GiB)] }))
+  assert.equal(failed.status, 'FAILED')
+  assert.equal((await aVm(app, cluster, { disks: [disk] })).disks.length, 1)
+})

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { ExternVmStatsTuple } from '@hyperplane/contract/vmm/extern/vm-stats'
+import { seedId } from '../../../src/domains/seed.ts'
+import type { ManagementFault, OutsideVmFact } from '../../../src/drivers/simulated/external-hypervisor.ts'
+import { beginning, startApp, type TestApp } from '../../support/start-app.ts'
+
+const vms = '/vmm/v4.2/extern/config/vms'
+const stats = '/vmm/v4.2/extern/stats/vms'
+const cluster = seedId('cluster/hp-extern-01')
+const [erp, print, spare] = ['legacy-erp', 'legacy-print', 'legacy-test'].map((name) =>
+  seedId(`extern-vm/${name}`),
+) as [string, string, string]
+
+let app: TestApp
+before(async () => {
+  app = await startApp()
+})
+after(() => app.close())
+
+const stateOf = async (extId: string, of = app): Promise<string> =>
+  (await of.call('GET', `${vms}/${extId}`)).data.powerState
+async function act(extId: string, action: string, of = app) {
+  const { etag } = await of.call('GET', `${vms}/${extId}`)
+  return of.call('POST', `${vms}/${extId}/$actions/${action}`, { ifMatch: etag as string, requestId: randomUUID() })
+}
+const outside = (of = app) => of.world.collection<OutsideVmFact>('extern.vms')
+const faults = (of = app) => of.world.collection<ManagementFault>('extern.faults')
+const iso = (secondsAgo: number): string => new Date(beginning - 1000 * secondsAgo).toISOString()
+const during = (secondsAgo: number): string => `$startTime=${iso(secondsAgo)}&$endTime=${iso(0)}`
+
+/** Sets the state outside, as the management's own users do, and waits for the poll. */
+async function setOutside(extId: string, powerState: 'ON' | 'OFF' | 'SUSPENDED', of = app): Promise<void> {
+  const fact = outside(of).get(extId) as OutsideVmFact
+  await outside(of).put(extId, { ...fact, vm: { ...fact.vm, powerState } })
+  await polled(of)
+}
+async function polled(of = app): Promise<void> {
+  await of.clock.advance(30_000)
+  // The poll writes in a transaction of its own; another one waits for it.
+  await of.store.transaction(async () => undefined)
+  await new Promise(setImmediate)
+  await of.store.transaction(async () => undefined)
+}
+
+describe('the demo', () => {
+  test('three VMs are listed, filtered and selected', async () => {
+    const { data, total } = await app.call('GET', `${vms}?$orderby=name&$select=name,powerState`)
+    assert.equal(total, 3)
+    assert.deepEqual(
+      data.map(({ name, powerState }: any) => `${name} ${powerState}`),
+      ['legacy-erp ON', 'legacy-print SUSPENDED', 'legacy-test OFF'],
+    )
+    const on = await app.call('GET', `${vms}?$filter=powerState eq 'ON' and cluster/extId eq '${cluster}'`)
+    assert.deepEqual(
+      on.data.map(({ extId }: any) => extId),
+      [erp],
+    )
+    assert.equal((await app.call('GET', `${vms}/${randomUUID()}`)).errors[0]?.code, 'VMM-20005')
+  })
+})
+
+describe('power', () => {
+  /** Which actions each state takes, and where they lead. */
+  const table: Record<string, Record<string, string>> = {
+    OFF: { 'power-on': 'ON' },
+    ON: { 'power-off': 'OFF', reset: 'ON', suspend: 'SUSPENDED', 'guest-shutdown': 'OFF', 'guest-reboot': 'ON' },
+    SUSPENDED: { 'power-on': 'ON', 'power-off': 'OFF' },
+  }
+  for (const [state, leadsTo] of Object.entries(table)) {
+    for (const action of ['power-on', 'power-off', 'reset', 'suspend', 'guest-shutdown', 'guest-reboot']) {
+      const to = leadsTo[action]
+      test(`${action} of a VM that is ${state} ${to === undefined ? 'is refused with 409' : `makes it ${to}`}`, async () => {
+        await setOutside(erp, state as 'ON')
+        assert.equal(await stateOf(erp), state)
+        const answer = await act(erp, action)
+        if (to === undefined) {
+          assert.equal(answer.status, 409)
+          assert.equal(answer.errors[0]?.code, 'VMM-30100')
+          assert.equal(await stateOf(erp), state)
+          return
+        }
+        const task = await app.task(answer)
+        assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+        assert.deepEqual(
+          task.entitiesAffected.map(({ extId, rel }: any) => [extId, rel]),
+          [[erp, 'vmm:extern:config:vm']],
+        )
+        assert.equal(await stateOf(erp), to)
+        assert.equal(outside().get(erp)?.vm.powerState, to)
+      })
+    }
+  }
+
+  test('a suspended VM resumes: its guest has not begun anew', async () => {
+    await setOutside(erp, 'OFF')
+    await app.task(await act(erp, 'power-on'))
+    const before = outside().get(erp)?.now?.startedAt
+    await app.clock.advance(60_000)
+    await app.task(await act(erp, 'suspend'))
+    await app.clock.advance(60_000)
+    assert.equal((await app.task(await act(erp, 'power-on'))).operation, 'PowerOnVm')
+    assert.equal(outside().get(erp)?.now?.startedAt, before)
+  })
+
+  test('guest-shutdown without running tools is 409 and the VM stays ON', async () => {
+    await setOutside(print, 'ON')
+    const answer = await act(print, 'guest-shutdown')
+    assert.equal(answer.status, 409)
+    assert.equal(answer.errors[0]?.code, 'VMM-30103')
+    assert.equal(await stateOf(print), 'ON')
+  })
+
+  test('an action needs the current tag, and every action makes a new one', async () => {
+    await setOutside(spare, 'OFF')
+    const path = `${vms}/${spare}/$actions/power-on`
+    assert.equal((await app.call('POST', path, { requestId: randomUUID() })).status, 428)
+    const { etag } = await app.call('GET', `${vms}/${spare}`)
+    await app.task(await app.call('POST', path, { ifMatch: etag as string, requestId: randomUUID() }))
+    const stale = await app.call('POST', `${vms}/${spare}/$actions/power-off`, {
+      ifMatch: etag as string,
+      requestId: randomUUID(),
+    })
+    assert.equal(stale.status, 412)
+    assert.equal(stale.errors[0]?.code, 'VMM-30303')
+  })
+})
+
+describe('the outside', () => {
+  test('what somebody else changes, makes or removes there is seen within 30 s', async () => {
+    await setOutside(spare, 'SUSPENDED')
+    assert.equal(await stateOf(spare), 'SUSPENDED')
+    const extId = randomUUID()
+    const fact = outside().get(spare) as OutsideVmFact
+    await outside().put(extId, { ...fact, vm: { ...fact.vm, extId, name: 'found' } })
+    await polled()
+    assert.equal((await app.call('GET', `${vms}/${extId}`)).data.name, 'found')
+    await outside().remove(extId)
+    await polled()
+    assert.equal((await app.call('GET', `${vms}/${extId}`)).status, 404)
+    assert.equal((await app.call('GET', `${vms}/${spare}`)).data.ownershipInfo.owner.entityType, 'USER')
+  })
+
+  test('while the management is away, actions are 409 and reads still answer; later all is as before', async () => {
+    await setOutside(erp, 'ON')
+    await faults().put(cluster, { isAway: true })
+    assert.equal((await act(erp, 'power-off')).status, 409)
+    await polled()
+    assert.equal(await stateOf(erp), 'UNDETERMINED')
+    assert.equal((await app.call('GET', vms)).total, 3)
+    for (const action of ['power-on', 'power-off', 'reset', 'suspend'])
+      assert.equal((await act(erp, action)).status, 409)
+    await faults().remove(cluster)
+    await polled()
+    assert.equal(await stateOf(erp), 'ON')
+  })
+
+  test('a management that goes away unnoticed ends the task FAILED, and nothing changed', async () => {
+    await setOutside(erp, 'ON')
+    await faults().put(cluster, { isAway: true, isUnnoticed: true })
+    const task = await app.task(await act(erp, 'power-off'))
+    await faults().remove(cluster)
+    assert.equal(task.status, 'FAILED')
+    assert.ok(task.errorMessages.length > 0)
+    assert.equal(await stateOf(erp), 'ON')
+    assert.equal(outside().get(erp)?.vm.powerState, 'ON')
+  })
+})
+
+describe('statistics', () => {
+  let fresh: TestApp
+  before(async () => {
+    fresh = await startApp()
+  })
+  after(() => fresh.close())
+  const read = (target: string, query: string) => fresh.call('GET', `${stats}${target}?${query}`)
+
+  test('a VM that runs has every value of its tuple, one that does not has only its storage', async () => {
+    const on = (await read(`/${erp}`, during(3600))).data
+    assert.equal(on.stats.length, 120)
+    for (const point of on.stats) {
+      assert.equal(point.controllerNumIops, point.controllerNumReadIops + point.controllerNumWriteIops)
+      assert.ok([0, 1_000_000].includes(point.controllerReadIoPpm + point.controllerWriteIoPpm))
+      assert.equal(point.hypervisorType, 'ESX')
+      assert.equal(point.cluster, cluster)
+    }
+    assert.deepEqual(Object.keys(on.stats[0]).sort(), Object.keys(ExternVmStatsTuple.fields).sort())
+    const off = (await read(`/${spare}`, during(60))).data.stats
+    assert.ok(off.every((point: any) => point.controllerUserBytes > 0 && point.hypervisorCpuUsagePpm === undefined))
+    assert.deepEqual((await read(`/${erp}`, during(3600))).data, on)
+  })
+
+  test('parameters: missing times, an interval below 1 and an unknown operator are 400', async () => {
+    for (const query of [
+      '',
+      `$startTime=${iso(60)}`,
+      `$endTime=${iso(0)}`,
+      `${during(60)}&$samplingInterval=0`,
+      `${during(60)}&$statType=P99`,
+    ]) {
+      for (const target of ['', `/${erp}`]) assert.equal((await read(target, query)).status, 400, query)
+    }
+    for (const type of ['AVG', 'SUM', 'COUNT', 'MIN', 'MAX', 'LAST']) {
+      assert.equal((await read(`/${erp}`, `${during(60)}&$statType=${type}`)).status, 200)
+    }
+  })
+
+  test('every statistic that the specification names is a filter of listVmStats', async () => {
+    const named =
+      `checkScore, cluster, controllerAvgIoLatencyMicros, controllerAvgReadIoLatencyMicros, controllerAvgReadIoSizeKb,
+      controllerAvgWriteIoLatencyMicros, controllerAvgWriteIoSizeKb, controllerIoBandwidthKbps, controllerNumIo, controllerNumIops,
+      controllerNumRandomIo, controllerNumReadIo, controllerNumReadIops, controllerNumSeqIo, controllerNumWriteIo,
+      controllerNumWriteIops, controllerRandomIoPpm, controllerReadIoBandwidthKbps, controllerReadIoPpm, controllerSeqIoPpm,
+      controllerStorageTierSsdUsageBytes, controllerTimespanMicros, controllerTotalIoSizeKb, controllerTotalIoTimeMicros,
+      controllerTotalReadIoSizeKb, controllerTotalReadIoTimeMicros, controllerTotalTransformedUsageBytes, controllerUserBytes,
+      controllerWriteIoBandwidthKbps, hypervisorNumIo, hypervisorCpuUsagePpm, guestMemoryUsagePpm`.split(/,\s*/)
+    for (const name of named) {
+      const literal = name === 'cluster' ? `'${cluster}'` : '0'
+      const answer = await read('', `${during(300)}&$filter=stats/${name} ge ${literal}&$select=extId`)
+      assert.equal(answer.status, 200, `${name} ${JSON.stringify(answer.errors)}`)
+      assert.ok((answer.total as number) >= 1, name)
+    }
+  })
+
+  test('a filter of two bounds keeps VMs whose aggregate lies between them', async () => {
+    const { data } = await read(
+      '',
+      `${during(3600)}&$filter=stats/hypervisorCpuUsagePpm gt 0 and stats/hypervisorCpuUsagePpm lt 1000000&$select=stats/hypervisorCpuUsagePpm`,
+    )
+    assert.deepEqual(
+      data.map(({ extId }: any) => extId),
+      [erp],
+    )
+    assert.deepEqual(Object.keys(data[0].stats[0]).sort(), ['hypervisorCpuUsagePpm', 'timestamp'])
+    const none = await read('', `${during(3600)}&$filter=stats/hypervisorCpuUsagePpm gt 1000000`)
+    assert.equal(none.total, 0)
+  })
+
+  test('a NIC and a disk of the VM answer, others are 404', async () => {
+    const nic = await read(`/${erp}/nics/${seedId('extern-nic/legacy-erp/0')}`, `${during(60)}&$select=stats,vmExtId`)
+    assert.equal(nic.data.vmExtId, erp)
+    assert.equal(nic.data.stats.length, 2)
+    assert.equal(nic.data.stats[0].networkDroppedReceivedPackets, 0)
+    const ofDisks = await Promise.all(
+      [0, 1].map((at) => read(`/${erp}/disks/${seedId(`extern-disk/legacy-erp/${at}`)}`, during(60))),
+    )
+    const whole = (await read(`/${erp}`, during(60))).data.stats
+    for (const [index, point] of whole.entries()) {
+      const parts = ofDisks.map(({ data }) => data.stats[index].controllerNumIops)
+      assert.equal(point.controllerNumIops, parts[0] + parts[1])
+    }
+    for (const target of [
+      `/${randomUUID()}`,
+      `/${erp}/nics/${randomUUID()}`,
+      `/${erp}/disks/${seedId('extern-disk/legacy-test/0')}`,
+    ]) {
+      const answer = await read(target, during(60))
+      assert.equal(answer.status, 404)
+      assert.equal(answer.errors[0]?.code, 'VMM-20005')
+    }
+  })
+})

@@ -1,0 +1,71 @@
+/** Who may do what with VMs. Source: behaviour vmm.md 2, 5; conventions.md 16. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { aUser } from '../../support/identities.ts'
+import {
+  aNativeCluster,
+  aSubnet,
+  aVm,
+  change,
+  changed,
+  emptyDisk,
+  type NativeCluster,
+  nicOn,
+  postVm,
+  tagOf,
+} from '../../support/native-cluster.ts'
+import { startApp, type TestApp } from '../../support/start-app.ts'
+
+let app: TestApp
+let cluster: NativeCluster
+before(async () => {
+  app = await startApp({ config: { seed: 'empty' } })
+  cluster = await aNativeCluster(app)
+})
+after(() => app.close())
+
+const vms = '/vmm/v4.2/ahv/config/vms'
+
+test('a Virtual Machine Viewer reads everything, is refused every mutation with 403, and makes no task', async () => {
+  const as = await aUser(app, ['Virtual Machine Viewer'])
+  const subnet = await aSubnet(app, cluster)
+  const vm = await aVm(app, cluster, { disks: [emptyDisk()], nics: [nicOn(subnet)], cdRoms: [{}] })
+  const parts = [`disks/${vm.disks[0].extId}`, `nics/${vm.nics[0].extId}`, `cd-roms/${vm.cdRoms[0].extId}`]
+  for (const path of ['', 'disks', 'nics', 'cd-roms', ...parts]) {
+    assert.equal((await app.call('GET', `${vms}/${vm.extId}/${path}`.replace(/\/$/, ''), { as })).status, 200, path)
+  }
+  assert.ok(((await app.call('GET', vms, { as })).total ?? 0) > 0)
+  const before = (await app.call('GET', '/platform/v4.3/config/tasks')).total
+  assert.equal((await postVm(app, cluster, {}, { as })).status, 403)
+  for (const what of ['power-on', 'power-off', 'reset', 'shutdown', 'delete', { put: vm }] as const) {
+    assert.equal((await change(app, vm.extId, what, { as })).status, 403, JSON.stringify(what).slice(0, 20))
+  }
+  assert.equal((await app.call('GET', '/platform/v4.3/config/tasks')).total, before)
+})
+
+test('a Virtual Machine Operator switches, and neither makes nor deletes', async () => {
+  const as = await aUser(app, ['Virtual Machine Operator'])
+  const vm = await aVm(app, cluster)
+  assert.equal((await changed(app, vm.extId, 'power-on', { as })).status, 'SUCCEEDED')
+  assert.equal((await changed(app, vm.extId, 'power-off', { as })).status, 'SUCCEEDED')
+  assert.equal((await change(app, vm.extId, 'delete', { as })).status, 403)
+  assert.equal((await postVm(app, cluster, {}, { as })).status, 403)
+})
+
+test('a Virtual Machine Admin makes VMs, and owns them', async () => {
+  const as = await aUser(app, ['Virtual Machine Admin'])
+  const started = await postVm(app, cluster, {}, { as })
+  assert.equal(started.status, 202)
+  const task = await app.task(started)
+  const { ownershipInfo } = (await app.call('GET', `${vms}/${task.entitiesAffected[0].extId}`)).data
+  assert.equal(ownershipInfo.owner.extId, task.ownedBy.extId)
+})
+
+test('an unknown VM is 404 before its tag is asked for; without a request id the call is 400', async () => {
+  const missing = await app.call('POST', `${vms}/${randomUUID()}/$actions/power-on`, { requestId: randomUUID() })
+  assert.deepEqual([missing.status, missing.errors[0]?.code], [404, 'VMM-20005'])
+  const vm = await aVm(app, cluster)
+  const ifMatch = await tagOf(app, vm.extId)
+  assert.equal((await app.call('POST', `${vms}/${vm.extId}/$actions/power-on`, { ifMatch })).status, 400)
+})

@@ -1,0 +1,97 @@
+/** The virtual machines of the demo. Source: behaviour vmm.md 3.8 (invariants), 4. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import { powerHistory } from '../../../src/domains/vmm/power-journal.ts'
+import { HostAllocation, MacLease } from '../../../src/domains/vmm/records.ts'
+import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { changed, GiB, readVm } from '../../support/native-cluster.ts'
+import { startApp, type TestApp } from '../../support/start-app.ts'
+
+let app: TestApp
+let vms: any[]
+before(async () => {
+  app = await startApp()
+  vms = (await app.call('GET', '/vmm/v4.2/ahv/config/vms')).data
+})
+after(() => app.close())
+
+const named = (name: string): any => vms.find((vm) => vm.name === name)
+
+test('seven VMs; all but the template source have been ON for nine days, and carry learned addresses', async () => {
+  assert.deepEqual(
+    vms.map(({ name }) => name),
+    ['web-01', 'web-02', 'db-01', 'batch-01', 'desktop-01', 'template-source', 'floating-01'],
+  )
+  const day = 24 * 3600 * 1000
+  for (const vm of vms) {
+    const isOff = vm.name === 'template-source'
+    assert.equal(vm.powerState, isOff ? 'OFF' : 'ON', vm.name)
+    const [{ networkInfo }] = vm.nics
+    assert.equal(
+      networkInfo.ipv4Info?.learnedIpAddresses[0].value,
+      isOff ? undefined : networkInfo.ipv4Config.ipAddress.value,
+    )
+    const [first] = await powerHistory(app.store, vm.extId)
+    assert.equal(first && app.clock.now() - Date.parse(first.time), isOff ? undefined : 9 * day)
+  }
+  assert.deepEqual([named('db-01').disks.length, named('db-01').memorySizeBytes], [2, 32 * GiB])
+  assert.equal(named('desktop-01').guestTools.isReachable, true)
+  assert.equal(named('template-source').guestTools.isReachable, false)
+})
+
+test('every address and MAC has its lease, every running VM its place and its domain', async () => {
+  for (const vm of vms) {
+    for (const nic of vm.nics) {
+      assert.equal((await app.store.findWhere(AddressLease, { holderExtId: nic.extId })).length, 1)
+      assert.equal((await app.store.findOne(MacLease, { nicExtId: nic.extId }))?.macAddress, nic.backingInfo.macAddress)
+    }
+    const held = await app.store.findWhere(HostAllocation, { vmExtId: vm.extId })
+    assert.deepEqual(
+      held.map(({ hostExtId }) => hostExtId),
+      vm.host === undefined ? [] : [vm.host.extId],
+    )
+    assert.equal(domainFacts(app.world).get(vm.extId)?.hostExtId, vm.host?.extId)
+  }
+})
+
+test('hosts count their VMs; the manager itself is in no count, and its memory is held', async () => {
+  const cluster = named('web-01').cluster.extId
+  const hosts = (await app.call('GET', `/clustermgmt/v4.2/config/clusters/${cluster}/hosts`)).data
+  const shown = hosts.reduce((sum: number, host: any) => sum + (host.hypervisor.numberOfVms ?? 0), 0)
+  assert.equal(shown, 6)
+  const held = await app.store.findWhere(HostAllocation, { clusterExtId: cluster })
+  assert.equal(held.length, 7)
+})
+
+test('categories of VMs show in their associations', async () => {
+  const [production] = (
+    await app.call('GET', "/platform/v4.3/config/categories?$filter=key eq 'Environment' and value eq 'Production'")
+  ).data
+  const { associations } = (await app.call('GET', `/platform/v4.3/config/categories/${production.extId}`)).data
+  assert.equal(associations.find(({ resourceType }: any) => resourceType === 'VM').count, 3)
+})
+
+test('a demo VM is shut down by its guest and starts again', async () => {
+  const { extId } = named('batch-01')
+  assert.equal((await changed(app, extId, 'shutdown')).status, 'SUCCEEDED')
+  assert.equal((await changed(app, extId, 'power-on')).status, 'SUCCEEDED')
+  assert.equal((await readVm(app, extId)).powerState, 'ON')
+  assert.equal((await changed(app, named('floating-01').extId, 'delete')).status, 'SUCCEEDED')
+})
+
+test('a seed file may ask for further VMs, which are OFF, power on, and go', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-seed-'))
+  const file = join(folder, 'seed.yaml')
+  writeFileSync(file, 'inventory: demo\nvms: 30\n')
+  const large = await startApp({ config: { seed: { file } } })
+  const { data, total } = await large.call('GET', "/vmm/v4.2/ahv/config/vms?$filter=startswith(name,'vm-')")
+  assert.equal(total, 30)
+  assert.equal((await changed(large, data[0].extId, 'power-on')).status, 'SUCCEEDED')
+  assert.equal((await changed(large, data[0].extId, 'delete')).status, 'SUCCEEDED')
+  await large.close()
+  rmSync(folder, { recursive: true })
+})

@@ -1,0 +1,84 @@
+/** The smallest body of every operation that makes an entity with a task. */
+import { randomUUID } from 'node:crypto'
+import { contract } from '@hyperplane/contract'
+import { seedId } from '../../src/domains/seed.ts'
+import type { CallResult, TestApp } from './start-app.ts'
+
+/** The demo's native cluster. */
+export const nativeCluster = seedId('cluster/hp-native-01')
+const GiB = 1024 ** 3
+
+export interface Creation {
+  readonly path: string
+  readonly body: (name: string) => object
+  readonly clusterId?: string
+}
+
+/** By operation: `vmm.createVm`. */
+export const creations: Readonly<Record<string, Creation>> = {
+  'clustermgmt.createClusterProfile': { path: '/clustermgmt/v4.2/config/cluster-profiles', body: (name) => ({ name }) },
+  'clustermgmt.createStorageContainer': {
+    path: '/clustermgmt/v4.2/config/storage-containers',
+    body: (name) => ({ name }),
+    clusterId: nativeCluster,
+  },
+  'networking.createSubnet': {
+    path: '/networking/v4.3/config/subnets',
+    body: (name) => ({
+      name,
+      subnetType: 'VLAN',
+      networkId: 3100 + Math.floor(Math.random() * 900),
+      clusterReference: nativeCluster,
+    }),
+  },
+  'storage.addStorageContainerForCluster': {
+    path: '/storage/v4.0.a3/config/storage-containers',
+    body: (name) => ({ name }),
+    clusterId: nativeCluster,
+  },
+  'vmm.createImage': {
+    path: '/vmm/v4.2/content/images',
+    body: (name) => ({
+      name,
+      type: 'DISK_IMAGE',
+      source: { $objectType: 'vmm.v4.content.UrlSource', url: `https://images.example.com/${name}.qcow2` },
+    }),
+  },
+  'vmm.createVm': {
+    path: '/vmm/v4.2/ahv/config/vms',
+    body: (name) => ({ name, memorySizeBytes: GiB, cluster: { extId: nativeCluster } }),
+  },
+  'volumes.createVolumeDisk': {
+    path: `/volumes/v4.2/config/volume-groups/${seedId('volume-group/vg-unused')}/disks`,
+    body: () => ({ diskSizeBytes: GiB }),
+  },
+  'volumes.createVolumeGroup': {
+    path: '/volumes/v4.2/config/volume-groups',
+    body: (name) => ({ name, clusterReference: nativeCluster }),
+  },
+}
+
+/** Sends one of each; an operation of the contract that is not in the table fails here. */
+export function asyncCreations(
+  app: TestApp,
+): readonly (readonly [operation: string, send: () => Promise<CallResult>])[] {
+  const operations = contract
+    .flatMap((namespace) => namespace.operations)
+    .filter(({ verb, runs }) => verb === 'create' && runs === 'async')
+  return operations.map(({ key }) => {
+    const creation = creations[key]
+    if (creation === undefined) throw new Error(`no body for ${key}`)
+    return [key, () => create(app, creation)]
+  })
+}
+
+export const create = (
+  app: TestApp,
+  { path, body, clusterId }: Creation,
+  name = `made-${randomUUID().slice(0, 8)}`,
+): Promise<CallResult> =>
+  app.call('POST', path, {
+    body: body(name),
+    requestId: randomUUID(),
+    ...(clusterId === undefined ? {} : { clusterId }),
+  })

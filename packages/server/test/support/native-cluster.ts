@@ -1,0 +1,147 @@
+/** Builders for tests of virtual machines: a small cluster of their own, so that each test counts its own memory and addresses. */
+import { randomUUID } from 'node:crypto'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { Image } from '@hyperplane/contract/vmm/image'
+import type { CallOptions, CallResult, TestApp } from './start-app.ts'
+
+export const MiB = 1024 ** 2
+export const GiB = 1024 ** 3
+/** What a host keeps for itself. */
+const overheadBytes = 40 * GiB
+
+export interface NativeCluster {
+  readonly extId: string
+  readonly hostExtIds: readonly string[]
+  readonly containerExtId: string
+  /** `ubuntu`, 2 GiB. */
+  readonly imageExtId: string
+}
+
+export async function aNativeCluster(
+  app: TestApp,
+  { hosts = 2, usableGiB = 100, threads = 80 }: { hosts?: number; usableGiB?: number; threads?: number } = {},
+): Promise<NativeCluster> {
+  const extId = randomUUID()
+  const name = `cluster-${extId.slice(0, 8)}`
+  const hostExtIds = Array.from({ length: hosts }, () => randomUUID())
+  const containerExtId = randomUUID()
+  const imageExtId = randomUUID()
+  await app.store.transaction(async (store) => {
+    await store.insert(Cluster, {
+      extId,
+      name,
+      config: { clusterFunction: ['AOS'], hypervisorTypes: ['AHV'], clusterArch: 'X86_64', isAvailable: true },
+    } as never)
+    for (const [index, hostExtId] of hostExtIds.entries()) {
+      await store.insert(Host, {
+        extId: hostExtId,
+        hostName: `${name}-${index}`,
+        cluster: { uuid: extId, name },
+        nodeStatus: 'NORMAL',
+        maintenanceState: 'normal',
+        memorySizeBytes: usableGiB * GiB + overheadBytes,
+        numberOfCpuThreads: threads,
+        disk: [{ uuid: randomUUID(), sizeInBytes: 4000 * GiB, storageTier: 'PCIE_SSD' }],
+      } as never)
+    }
+    await store.insert(StorageContainer, {
+      extId: containerExtId,
+      containerExtId,
+      name: `default-container-${extId.slice(0, 8)}`,
+      clusterExtId: extId,
+      replicationFactor: 1,
+    } as never)
+    await store.insert(Image, {
+      extId: imageExtId,
+      name: 'ubuntu',
+      type: 'DISK_IMAGE',
+      sizeBytes: 2 * GiB,
+      clusterLocationExtIds: [extId],
+    } as never)
+  })
+  return { extId, hostExtIds, containerExtId, imageExtId }
+}
+
+/** A VLAN of the cluster; `pool`: managed, with these first and last addresses of 10.0.0.0/24. */
+export async function aSubnet(app: TestApp, cluster: NativeCluster, pool?: readonly [string, string]): Promise<string> {
+  const extId = randomUUID()
+  const ipSubnet = { ip: { value: '10.0.0.0', prefixLength: 32 }, prefixLength: 24 }
+  const poolList = pool && [
+    { startIp: { value: pool[0], prefixLength: 32 }, endIp: { value: pool[1], prefixLength: 32 } },
+  ]
+  await app.store.transaction((store) =>
+    store.insert(Subnet, {
+      extId,
+      name: `subnet-${extId.slice(0, 8)}`,
+      subnetType: 'VLAN',
+      networkId: 7,
+      clusterReference: cluster.extId,
+      isExternal: false,
+      ...(pool === undefined ? {} : { ipConfig: [{ ipv4: { ipSubnet, poolList } }] }),
+    } as never),
+  )
+  return extId
+}
+
+export const bootDisk = (cluster: NativeCluster) => ({
+  backingInfo: {
+    dataSource: { reference: { $objectType: 'vmm.v4.ahv.config.ImageReference', imageExtId: cluster.imageExtId } },
+  },
+})
+export const emptyDisk = (sizeBytes = GiB) => ({ backingInfo: { diskSizeBytes: sizeBytes } })
+export const nicOn = (subnetExtId: string, network: object = {}) => ({
+  networkInfo: { subnet: { extId: subnetExtId }, ...network },
+})
+
+const vms = '/vmm/v4.2/ahv/config/vms'
+
+export const postVm = (
+  app: TestApp,
+  cluster: NativeCluster,
+  body: object = {},
+  options: CallOptions = {},
+): Promise<CallResult> =>
+  app.call('POST', vms, {
+    requestId: randomUUID(),
+    ...options,
+    body: { name: 'vm', memorySizeBytes: GiB, cluster: { extId: cluster.extId }, ...body },
+  })
+
+/** A VM that exists. */
+export async function aVm(app: TestApp, cluster: NativeCluster, body: object = {}): Promise<any> {
+  const task = await app.task(await postVm(app, cluster, body))
+  if (task.status !== 'SUCCEEDED') throw new Error(JSON.stringify(task.errorMessages))
+  return readVm(app, task.entitiesAffected[0].extId)
+}
+
+/** As a client sees it: without what only the server keeps. */
+export async function readVm(app: TestApp, extId: string): Promise<any> {
+  const { lastHostExtId: _last, pinnedHostExtId: _pinned, ...vm } = (await app.call('GET', `${vms}/${extId}`)).data
+  return vm
+}
+export const tagOf = async (app: TestApp, extId: string): Promise<string> =>
+  (await app.call('GET', `${vms}/${extId}`)).etag as string
+
+/** Sends a mutation of the VM with its current tag. */
+export async function change(
+  app: TestApp,
+  extId: string,
+  what: 'delete' | 'power-on' | 'power-off' | 'reset' | 'shutdown' | { put: object },
+  options: CallOptions = {},
+): Promise<CallResult> {
+  const sent = { requestId: randomUUID(), ifMatch: await tagOf(app, extId), ...options }
+  if (typeof what === 'object') return app.call('PUT', `${vms}/${extId}`, { ...sent, body: what.put })
+  if (what === 'delete') return app.call('DELETE', `${vms}/${extId}`, sent)
+  return app.call('POST', `${vms}/${extId}/$actions/${what}`, sent)
+}
+
+/** The same, to its end. */
+export const changed = async (
+  app: TestApp,
+  extId: string,
+  what: Parameters<typeof change>[2],
+  options: CallOptions = {},
+): Promise<any> => app.task(await change(app, extId, what, options))
