@@ -3,11 +3,18 @@ import type { Clock } from '../core/clock.ts'
 import { formatTime } from '../core/clock.ts'
 import type { Ids } from '../core/context.ts'
 import type { Drivers } from '../drivers/drivers.ts'
-import type { SeedPlan } from '../seed-file.ts'
-import type { Store } from '../store/store.ts'
 import { factsIn, type SimulatedWorld } from '../drivers/simulated/world.ts'
-import { seedBase as seedIamBase } from './iam/seed.ts'
+import type { SeedPlan } from '../seed-file.ts'
+import { StartRefusal } from '../start-refusal.ts'
+import type { Store } from '../store/store.ts'
+import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from './clustermgmt/seed.ts'
+import { seedBase as seedIamBase, seedDemo as seedIamDemo } from './iam/seed.ts'
+import { seedDemo as seedNetworkingDemo } from './networking/seed.ts'
+import { seedCategories, seedBase as seedPlatformBase, seedDemo as seedPlatformDemo } from './platform/seed.ts'
 import { type SeedContext, seedId } from './seed.ts'
+import { seedDemo as seedVmmDemo } from './vmm/seed.ts'
+import { seedManyVms } from './vmm/vm/seed-many.ts'
+import { seedDemo as seedVolumesDemo } from './volumes/seed.ts'
 
 export interface SeedOptions {
   readonly plan: SeedPlan
@@ -41,10 +48,25 @@ export async function seedWorld(options: SeedOptions): Promise<void> {
       adminPasswordHash,
       ago: (seconds) => formatTime(now - seconds * 1000),
     }
+    await seedCategories(ctx, plan.inventory)
     await seedIamBase(ctx)
+    await seedClustermgmtBase(ctx)
+    await seedPlatformBase(ctx)
     if (plan.inventory === 'demo') await seedDemo(ctx)
+    if ((await seedManyVms(ctx, plan.vms)) < plan.vms) {
+      throw new StartRefusal(
+        'The seed asks for virtual machines, and its inventory has no native cluster for them: take the inventory demo.',
+      )
+    }
   })
 }
 
 /** The inventory that the kinds' pages describe: categories first, what refers to others last. */
-async function seedDemo(_ctx: SeedContext): Promise<void> {}
+async function seedDemo(ctx: SeedContext): Promise<void> {
+  await seedIamDemo(ctx)
+  await seedClustermgmtDemo(ctx)
+  await seedNetworkingDemo(ctx)
+  await seedVmmDemo(ctx)
+  await seedVolumesDemo(ctx)
+  await seedPlatformDemo(ctx)
+}

@@ -14,7 +14,10 @@ const pathOf = (operation: Operation, ids: Readonly<Record<string, string>> = {}
 const requiredQuery = (operation: Operation): string =>
   Object.entries(operation.query)
     .filter(([, schema]) => schema.optional !== true)
-    .map(([name, schema]) => `${name}=${schema.type === 'timestamp' ? (name === '$endTime' ? '2026-03-02T09:00:00Z' : '2026-03-02T08:00:00Z') : '1'}`)
+    .map(
+      ([name, schema]) =>
+        `${name}=${schema.type === 'timestamp' ? (name === '$endTime' ? '2026-03-02T09:00:00Z' : '2026-03-02T08:00:00Z') : '1'}`,
+    )
     .join('&')
 
 const target = (operation: Operation, more = ''): string => {
@@ -36,7 +39,11 @@ after(() => app.close())
 
 test('every operation refuses a request without credentials with 401', async () => {
   for (const operation of operations) {
-    const result = await app.call(operation.method, target(operation), { as: null, ...headers(operation), address: `198.51.100.${operations.indexOf(operation) % 250}` })
+    const result = await app.call(operation.method, target(operation), {
+      as: null,
+      ...headers(operation),
+      address: `198.51.100.${operations.indexOf(operation) % 250}`,
+    })
     assert.equal(result.status, 401, `${operation.key}: ${facts(result)}`)
     assert.equal(result.errors[0]?.code, 'PLAT-10401')
   }
@@ -72,26 +79,47 @@ test('every operation refuses an option that it does not know, and ignores it wi
   for (const operation of operations) {
     const strict = await app.call(operation.method, target(operation, '$nonsense=1'), headers(operation))
     assert.equal(strict.status, 400, `${operation.key}: ${facts(strict)}`)
-    assert.ok(strict.errors.some((error) => error.attributePath === '$nonsense'), operation.key)
-    const lenient = await app.call(operation.method, target(operation, '$nonsense=1'), { ...headers(operation), unknown: 'ignore' })
+    assert.ok(
+      strict.errors.some((error) => error.attributePath === '$nonsense'),
+      operation.key,
+    )
+    const lenient = await app.call(operation.method, target(operation, '$nonsense=1'), {
+      ...headers(operation),
+      unknown: 'ignore',
+    })
     assert.ok(!lenient.errors.some((error) => error.attributePath === '$nonsense'), operation.key)
   }
 })
 
 test('every body refuses fields that it does not have', async () => {
   for (const operation of operations.filter((candidate) => candidate.body?.type === 'object')) {
-    const result = await app.call(operation.method, target(operation), { ...headers(operation), body: { 'no such field': 1 } })
+    const result = await app.call(operation.method, target(operation), {
+      ...headers(operation),
+      body: { 'no such field': 1 },
+    })
     assert.equal(result.status, 400, `${operation.key}: ${facts(result)}`)
-    assert.ok(result.errors.some((error) => error.attributePath === 'no such field'), operation.key)
+    assert.ok(
+      result.errors.some((error) => error.attributePath === 'no such field'),
+      operation.key,
+    )
   }
 })
 
 test('every operation that requires a request id refuses its absence, and a text that is none', async () => {
   for (const operation of operations.filter((candidate) => candidate.requestId === 'required')) {
     const absent = await app.call(operation.method, target(operation), { ...headers(operation), requestId: '' })
-    assert.ok(absent.errors.some((error) => error.attributePath === 'SVC-Request-Id'), `${operation.key}: ${facts(absent)}`)
-    const wrong = await app.call(operation.method, target(operation), { ...headers(operation), requestId: 'not-a-uuid' })
-    assert.ok(wrong.errors.some((error) => error.attributePath === 'SVC-Request-Id'), `${operation.key}: ${facts(wrong)}`)
+    assert.ok(
+      absent.errors.some((error) => error.attributePath === 'SVC-Request-Id'),
+      `${operation.key}: ${facts(absent)}`,
+    )
+    const wrong = await app.call(operation.method, target(operation), {
+      ...headers(operation),
+      requestId: 'not-a-uuid',
+    })
+    assert.ok(
+      wrong.errors.some((error) => error.attributePath === 'SVC-Request-Id'),
+      `${operation.key}: ${facts(wrong)}`,
+    )
   }
 })
 
@@ -101,21 +129,40 @@ test('every malformed path id is quoted in the refusal with the pattern that it 
     const query = requiredQuery(operation)
     const result = await app.call(operation.method, query === '' ? path : `${path}?${query}`, headers(operation))
     assert.equal(result.status, 400, `${operation.key}: ${facts(result)}`)
-    assert.ok(result.errors.some((error) => error.message.includes('invalid-ext-id') && error.message.includes('regular expression')), operation.key)
+    assert.ok(
+      result.errors.some(
+        (error) => error.message.includes('invalid-ext-id') && error.message.includes('regular expression'),
+      ),
+      operation.key,
+    )
   }
 })
 
 test('every listed filter and order field is accepted, and any other is refused with the list of those allowed', async () => {
   for (const operation of operations) {
-    for (const [option, fields] of [['$filter', operation.filter], ['$orderby', operation.orderby]] as const) {
+    for (const [option, fields] of [
+      ['$filter', operation.filter],
+      ['$orderby', operation.orderby],
+    ] as const) {
       if (fields === undefined || operation.path.includes('{')) continue
       const text = option === '$filter' ? "noSuchField eq 'x'" : 'noSuchField'
-      const refused = await app.call('GET', target(operation, `${option}=${encodeURIComponent(text)}`), headers(operation))
+      const refused = await app.call(
+        'GET',
+        target(operation, `${option}=${encodeURIComponent(text)}`),
+        headers(operation),
+      )
       assert.equal(refused.status, 400, `${operation.key} ${option}: ${facts(refused)}`)
       for (const field of fields) {
         const expression = option === '$filter' ? `${field} eq null` : field
-        const result = await app.call('GET', target(operation, `${option}=${encodeURIComponent(expression)}`), headers(operation))
-        assert.ok(result.status === 200 || result.status === 404, `${operation.key} ${option}=${expression}: ${facts(result)}`)
+        const result = await app.call(
+          'GET',
+          target(operation, `${option}=${encodeURIComponent(expression)}`),
+          headers(operation),
+        )
+        assert.ok(
+          result.status === 200 || result.status === 404,
+          `${operation.key} ${option}=${expression}: ${facts(result)}`,
+        )
       }
     }
   }

@@ -26,26 +26,47 @@ function* names(value: unknown): Generator<string> {
 
 const lists = contract
   .flatMap((namespace) => namespace.operations)
-  .filter((operation) => operation.verb === 'list' && !operation.path.includes('{') && operation.clusterId === undefined && Object.keys(operation.query).length === 0)
+  .filter(
+    (operation) =>
+      operation.verb === 'list' &&
+      !operation.path.includes('{') &&
+      operation.clusterId === undefined &&
+      Object.keys(operation.query).length === 0,
+  )
 
 test('with the names of the specification no answer has an envelope property besides metadata and data, and no $reserved anywhere', async () => {
   for (const operation of lists) {
-    const answer = await http(url, `/api/${operation.namespace}/${operation.versions[0]}${operation.path}`, { headers: { 'SVC-Request-Id': crypto.randomUUID() } })
-    assert.ok(answer.status === 200 || answer.status === 501, `${operation.key}: ${answer.status} ${answer.text.slice(0, 200)}`)
-    assert.deepEqual(Object.keys(answer.json).filter((name) => name !== 'metadata' && name !== 'data'), [], operation.key)
+    const answer = await http(url, `/api/${operation.namespace}/${operation.versions[0]}${operation.path}`, {
+      headers: { 'SVC-Request-Id': crypto.randomUUID() },
+    })
+    assert.ok(
+      answer.status === 200 || answer.status === 501,
+      `${operation.key}: ${answer.status} ${answer.text.slice(0, 200)}`,
+    )
+    assert.deepEqual(
+      Object.keys(answer.json).filter((name) => name !== 'metadata' && name !== 'data'),
+      [],
+      operation.key,
+    )
     assert.ok(![...names(answer.json)].includes('$reserved'), operation.key)
     assert.equal(answer.headers['x-hyperplane-names'], 'spec')
     if (answer.status !== 200) continue
     assert.ok(Array.isArray(answer.json.data), operation.key)
     assert.equal(typeof answer.json.metadata.totalAvailableResults, 'number', operation.key)
-    assert.deepEqual(answer.json.metadata.flags.map((flag: any) => flag.name), ['hasError', 'isPaginated', 'isTruncated'])
-    for (const item of answer.json.data) assert.equal(item.$objectType, (operation.answer as any).items.objectType, operation.key)
+    assert.deepEqual(
+      answer.json.metadata.flags.map((flag: any) => flag.name),
+      ['hasError', 'isPaginated', 'isTruncated'],
+    )
+    for (const item of answer.json.data)
+      assert.equal(item.$objectType, (operation.answer as any).items.objectType, operation.key)
   }
 })
 
 test('with public names envelope and data have $reserved and $objectType, and an empty list has no data', async () => {
   for (const operation of lists) {
-    const answer = await http(url, `/api/${operation.namespace}/${operation.versions[0]}${operation.path}`, { headers: { 'NTNX-Request-Id': crypto.randomUUID() } })
+    const answer = await http(url, `/api/${operation.namespace}/${operation.versions[0]}${operation.path}`, {
+      headers: { 'NTNX-Request-Id': crypto.randomUUID() },
+    })
     if (operation.namespace === 'platform' || operation.path.startsWith('/extern')) continue
     assert.equal(answer.headers['x-hyperplane-names'], 'public', operation.key)
     assert.ok(answer.json.$objectType.startsWith(`${operation.namespace}.v4.`), operation.key)
@@ -57,7 +78,10 @@ test('with public names envelope and data have $reserved and $objectType, and an
 })
 
 test('the same category in both profiles has the same id and tag; a PUT in one takes the tag of the other', async () => {
-  const created = await http(url, '/api/platform/v4.3/config/categories', { method: 'POST', body: JSON.stringify({ key: 'profile', value: 'both' }) })
+  const created = await http(url, '/api/platform/v4.3/config/categories', {
+    method: 'POST',
+    body: JSON.stringify({ key: 'profile', value: 'both' }),
+  })
   assert.equal(created.status, 201)
   const id = created.json.data.extId
   const spec = await http(url, `/api/platform/v4.3/config/categories/${id}`)
@@ -74,7 +98,10 @@ test('the same category in both profiles has the same id and tag; a PUT in one t
 })
 
 test('a name that looks like a rewritten one is unchanged in both profiles', async () => {
-  const created = await http(url, '/api/prism/v4.3/config/categories', { method: 'POST', body: JSON.stringify({ key: 'prism.config', value: 'prism.v4.config.x' }) })
+  const created = await http(url, '/api/prism/v4.3/config/categories', {
+    method: 'POST',
+    body: JSON.stringify({ key: 'prism.config', value: 'prism.v4.config.x' }),
+  })
   const id = created.json.data.extId
   for (const path of ['prism', 'platform']) {
     const read = await http(url, `/api/${path}/v4.3/config/categories/${id}`)
@@ -125,8 +152,16 @@ test('the negotiation answers a string without credentials and request id', asyn
   const answer = await http(url, '/api/prism/unversioned/info', { method: 'OPTIONS', as: null })
   assert.equal(answer.status, 200)
   assert.equal(answer.json.data, 'v4.3')
-  for (const [namespace, version] of [['iam', 'v4.1.b2'], ['storage', 'v4.0.a3'], ['clustermgmt', 'v4.2'], ['vmm', 'v4.2']]) {
-    assert.equal((await http(url, `/api/${namespace}/unversioned/info`, { method: 'OPTIONS', as: null })).json.data, version)
+  for (const [namespace, version] of [
+    ['iam', 'v4.1.b2'],
+    ['storage', 'v4.0.a3'],
+    ['clustermgmt', 'v4.2'],
+    ['vmm', 'v4.2'],
+  ]) {
+    assert.equal(
+      (await http(url, `/api/${namespace}/unversioned/info`, { method: 'OPTIONS', as: null })).json.data,
+      version,
+    )
   }
 })
 
@@ -156,7 +191,8 @@ test('heads that are too large are refused in the envelope: 414, 431', async () 
 })
 
 test('bodies: too large 413, not JSON 400, invalid UTF-8 400, keys twice 400, nested too deep 400, __proto__ refused as a field', async () => {
-  const post = (body: string | Uint8Array) => http(url, '/api/platform/v4.3/config/categories', { method: 'POST', body })
+  const post = (body: string | Uint8Array) =>
+    http(url, '/api/platform/v4.3/config/categories', { method: 'POST', body })
   assert.equal((await post(`{"key":"${'k'.repeat(1024 * 1024)}"}`)).status, 413)
   assert.equal((await post('{"key":')).status, 400)
   assert.equal((await post(new Uint8Array([0x7b, 0xff, 0xfe, 0x7d]))).status, 400)
@@ -175,7 +211,8 @@ test('health, metrics and documents need no credentials and hold no names', asyn
   assert.ok(!metrics.text.includes('admin'))
   const index = await http(url, '/openapi.json', { as: null })
   assert.equal(index.json.documents.length, 8)
-  for (const document of index.json.documents) assert.equal((await http(url, document.url, { as: null })).json.openapi, '3.1.0')
+  for (const document of index.json.documents)
+    assert.equal((await http(url, document.url, { as: null })).json.openapi, '3.1.0')
   const page = await http(url, '/docs', { as: null })
   assert.match(page.text, /createCategory/)
   assert.ok(!/(?:src|href)="https?:/.test(page.text), 'works offline')

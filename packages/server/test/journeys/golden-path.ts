@@ -10,16 +10,20 @@ export async function goldenPath(url: string, password: string, say: (text: stri
   const client = createClient({ url, username: 'admin', password, pollMilliseconds: 30 })
   const { clustermgmt, iam, networking, platform, vmm, volumes } = client
   const run = crypto.randomUUID().slice(0, 8)
-  const affected = (task: any, rel: string): string => task.entitiesAffected.find((entity: any) => entity.rel === rel).extId
+  const affected = (task: any, rel: string): string =>
+    task.entitiesAffected.find((entity: any) => entity.rel === rel).extId
   const byId = (extId: string): { path: { extId: string } } => ({ path: { extId } })
 
   const { data: users } = await iam.listUsers({ filter: "username eq 'admin'" })
   assert.equal(users.length, 1)
   say('iam: the signed-in user is listed')
 
-  const { data: clusters } = await clustermgmt.listClusters({ filter: "config/clusterFunction/any(t:t eq Clustermgmt.Config.ClusterFunctionRef'AOS')" })
+  const { data: clusters } = await clustermgmt.listClusters({
+    filter: "config/clusterFunction/any(t:t eq Clustermgmt.Config.ClusterFunctionRef'AOS')",
+  })
   const cluster = clusters[0]?.extId as string
-  const host = async (extId: string): Promise<any> => (await clustermgmt.getHostById({ path: { clusterExtId: cluster, extId } })).data
+  const host = async (extId: string): Promise<any> =>
+    (await clustermgmt.getHostById({ path: { clusterExtId: cluster, extId } })).data
   const hosts = (await clustermgmt.listHostsByClusterId({ path: { clusterExtId: cluster } })).data
   const load = async (extId: string): Promise<number> => (await host(extId)).hypervisor?.numberOfVms ?? 0
   const before = new Map<string, number>()
@@ -64,7 +68,8 @@ export async function goldenPath(url: string, password: string, say: (text: stri
     ),
     'networking:config:subnet',
   )
-  const free = async (): Promise<number> => ((await networking.getSubnetById(byId(subnet))).data as any).ipUsage.numFreeIPs
+  const free = async (): Promise<number> =>
+    ((await networking.getSubnetById(byId(subnet))).data as any).ipUsage.numFreeIPs
   assert.equal(await free(), 50)
   say('networking: a VLAN subnet with a pool of 50')
 
@@ -94,12 +99,20 @@ export async function goldenPath(url: string, password: string, say: (text: stri
   const read = async (): Promise<{ data: any; etag: string }> => (await vmm.getVmById(byId(vm))) as never
   assert.equal((await read()).data.powerState, 'OFF')
   const counts = ((await platform.getCategoryById(byId(category.extId))).data as any).associations
-  assert.deepEqual(counts.map((entry: any) => [entry.resourceType, entry.count]), [['VM', 1]])
+  assert.deepEqual(
+    counts.map((entry: any) => [entry.resourceType, entry.count]),
+    [['VM', 1]],
+  )
   say('vmm: a VM with a disk cloned from the image; the category counts it')
 
   const progress: number[] = []
-  await client.completed(await vmm.powerOnVm({ ...byId(vm), ifMatch: (await read()).etag }), (task) => progress.push(task.progressPercentage))
-  assert.deepEqual(progress, [...progress].sort((a, b) => a - b))
+  await client.completed(await vmm.powerOnVm({ ...byId(vm), ifMatch: (await read()).etag }), (task) =>
+    progress.push(task.progressPercentage),
+  )
+  assert.deepEqual(
+    progress,
+    [...progress].sort((a, b) => a - b),
+  )
   const running = (await read()).data
   assert.equal(running.powerState, 'ON')
   assert.equal(await load(running.host.extId), (before.get(running.host.extId) as number) + 1)
@@ -114,7 +127,9 @@ export async function goldenPath(url: string, password: string, say: (text: stri
   say('vmm: statistics move')
 
   const group = affected(
-    await client.completed(await volumes.createVolumeGroup({ body: { name: `golden-${run}`, clusterReference: cluster } as never })),
+    await client.completed(
+      await volumes.createVolumeGroup({ body: { name: `golden-${run}`, clusterReference: cluster } as never }),
+    ),
     'volumes:config:volume-group',
   )
   await client.completed(await volumes.attachVm({ ...byId(group), body: { extId: vm } as never }))
@@ -133,7 +148,12 @@ export async function goldenPath(url: string, password: string, say: (text: stri
   assert.equal(made.total, 100)
   const removal = await platform.submitBatch({
     body: {
-      metadata: { action: 'DELETE', name: `golden-${run}-removal`, uri: '/api/platform/v4.3/config/categories/{extId}', chunkSize: 50 },
+      metadata: {
+        action: 'DELETE',
+        name: `golden-${run}-removal`,
+        uri: '/api/platform/v4.3/config/categories/{extId}',
+        chunkSize: 50,
+      },
       payload: made.data.map((entry) => ({ metadata: { path: [{ name: 'extId', value: entry.extId }] } })),
     } as never,
   })
