@@ -1,0 +1,170 @@
+/**
+ * Kills the service at each step of each task, and looks at what the next start makes of it: what was acknowledged is
+ * there, done once; what was not is done once when it is asked for again. Source: behaviour conventions 18.3, 25.26.
+ */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { TaskDefinition } from '../../src/core/tasks/define-task.ts'
+import { domains } from '../../src/domains/index.ts'
+import { type HttpResult, http } from '../support/http.ts'
+import { checkInvariants, differences } from '../support/invariants.ts'
+import { beginning, type CallResult, startApp, type TestApp, type TestSettings } from '../support/start-app.ts'
+import { type Asked, scenarios } from './scenarios.ts'
+import { outcomeOf, snapshotOf } from './snapshot.ts'
+import { Victims } from './victims.ts'
+
+/** Of all domains, by name. */
+export const definitions: ReadonlyMap<string, TaskDefinition<any, any>> = new Map(
+  Object.values(domains)
+    .flatMap((kinds) => Object.values(kinds))
+    .flatMap(({ tasks }) => tasks)
+    .map((task) => [task.name, task]),
+)
+
+/** Moments that differ: a step that does nothing outside is, before its record, where it was before its run. */
+export const momentsOf = ({ steps }: TaskDefinition<any, any>): { step: string; phase: 'run' | 'record' }[] =>
+  steps.flatMap(({ name, run }) =>
+    (run === undefined ? (['run'] as const) : (['run', 'record'] as const)).map((phase) => ({ step: name, phase })),
+  )
+
+/** Guests that were started before have booted by then. */
+const anHourLater = beginning + 3600_000
+
+let parent: string
+let seeded: string
+const victims = new Victims()
+
+/** Tests of all definitions of a namespace. */
+export function killAtEveryStep(namespace: string): void {
+  inOwnFolder()
+  for (const [name, definition] of definitions) {
+    if (!name.startsWith(`${namespace}.`)) continue
+    test(`${name}: killed at each step, it is done once after the next start`, async (t) => {
+      const { folder, asked, base } = await prepared(name)
+      const whole = await uninterrupted(folder, asked, base)
+      for (const { step, phase } of momentsOf(definition)) {
+        await t.test(`before the ${phase} of "${step}"`, () =>
+          killed(folder, asked, { definition: name, step, phase }, base, whole),
+        )
+      }
+      rmSync(folder, { recursive: true })
+    })
+  }
+}
+
+/** A world of its own for the tests of a file. */
+export function inOwnFolder(): void {
+  before(async () => {
+    parent = mkdtempSync(join(tmpdir(), 'hyperplane-restart-'))
+    seeded = join(parent, 'seeded')
+    await (await startApp({ folder: seeded })).close()
+  })
+  after(async () => {
+    await victims.end()
+    rmSync(parent, { recursive: true, force: true })
+  })
+}
+
+/** A folder with what the scenario of a definition needs, the request that starts it, and how the world is before it. */
+export async function prepared(name: string): Promise<{ folder: string; asked: Asked; base: readonly string[] }> {
+  const scenario = scenarios[name]
+  assert.ok(scenario, `scenarios.ts has none for ${name}`)
+  const folder = copyOf(seeded)
+  const prepare = async (app: TestApp): Promise<Asked> => {
+    const asked = await scenario(app)
+    await app.runner.idle()
+    return asked
+  }
+  const asked = await within(folder, prepare, { startAt: beginning })
+  return { folder, asked, base: snapshotOf(folder) }
+}
+
+export function copyOf(folder: string): string {
+  const copy = mkdtempSync(join(parent, 'world-'))
+  cpSync(folder, copy, { recursive: true })
+  return copy
+}
+
+export async function within<T>(
+  folder: string,
+  work: (app: TestApp) => Promise<T>,
+  settings: TestSettings = {},
+): Promise<T> {
+  const app = await startApp({ folder, startAt: anHourLater, ...settings })
+  try {
+    return await work(app)
+  } finally {
+    await app.close()
+  }
+}
+
+export const send = (app: TestApp, asked: Asked, requestId: string): Promise<CallResult> => {
+  const { method, path, ...options } = asked
+  return app.call(method, path, { ...options, requestId })
+}
+
+export const sendOver = (url: string, asked: Asked, requestId: string): Promise<HttpResult> =>
+  http(url, `/api${asked.path}`, {
+    method: asked.method,
+    headers: {
+      'SVC-Request-Id': requestId,
+      ...(asked.ifMatch === undefined ? {} : { 'If-Match': asked.ifMatch }),
+      ...(asked.clusterId === undefined ? {} : { 'X-Cluster-Id': asked.clusterId }),
+    },
+    ...(asked.body === undefined ? {} : { body: JSON.stringify(asked.body) }),
+  })
+
+/** What comes of the request when nothing stops it. */
+async function uninterrupted(prepared: string, asked: Asked, base: readonly string[]): Promise<readonly string[]> {
+  const folder = copyOf(prepared)
+  await within(folder, async (app) => {
+    const task = await app.task(await send(app, asked, randomUUID()))
+    assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+    await checkInvariants(app)
+  })
+  const outcome = outcomeOf(snapshotOf(folder), base)
+  rmSync(folder, { recursive: true })
+  return outcome
+}
+
+async function killed(
+  prepared: string,
+  asked: Asked,
+  kill: { definition: string; step: string; phase: 'run' | 'record' },
+  base: readonly string[],
+  whole: readonly string[],
+): Promise<void> {
+  const folder = copyOf(prepared)
+  const requestId = randomUUID()
+  const victim = await victims.start({ folder, startAt: anHourLater, kill })
+  const answer = await sendOver(victim.url, asked, requestId).catch(() => undefined)
+  if (answer !== undefined) assert.equal(answer.status, 202, answer.text)
+  // A step that is never reached would wait here for ever.
+  const end = await Promise.race([
+    victim.dead,
+    new Promise<string>((resolve) => setTimeout(resolve, 20_000, 'nothing').unref()),
+  ])
+  if (end === 'nothing') victim.kill()
+  assert.equal(end, 'SIGKILL', 'the moment did not come')
+
+  await within(folder, async (app) => {
+    await app.runner.idle()
+    await checkInvariants(app)
+    const again = await send(app, asked, requestId)
+    assert.equal(again.status, 202, JSON.stringify(again.errors))
+    // A task's first step begins after its request was committed.
+    assert.equal(again.replayed, true)
+    if (answer !== undefined) assert.equal(again.data.extId, answer.json.data.extId)
+    const task = await app.task(again)
+    assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+  })
+  const first = snapshotOf(folder)
+  assert.deepEqual(differences(outcomeOf(first, base), whole), [])
+  await within(folder, (app) => app.runner.idle())
+  assert.deepEqual(differences(snapshotOf(folder), first), [], 'a second start changes nothing')
+  rmSync(folder, { recursive: true })
+}

@@ -1,0 +1,3 @@
+import { killAtEveryStep } from './killing.ts'
+
+killAtEveryStep('volumes')
