@@ -14,8 +14,25 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'server/drivers (roots)': ['contract', 'server/core'],
   'server/drivers/*': ['contract', 'server/drivers (roots)', 'server/core', 'server/store (roots)'],
   'server/core': ['contract', 'server/odata', 'server/store (roots)'],
-  'server/domains (roots)': ['contract', 'server/core', 'server/odata', 'server/store (roots)', 'server/drivers (roots)', 'server/drivers/*', 'server/domains/*', 'server (roots)'],
-  'server/domains/*': ['contract', 'server/core', 'server/odata', 'server/store (roots)', 'server/drivers (roots)', 'server/domains (roots)', 'server/drivers/simulated'],
+  'server/domains (roots)': [
+    'contract',
+    'server/core',
+    'server/odata',
+    'server/store (roots)',
+    'server/drivers (roots)',
+    'server/drivers/*',
+    'server/domains/*',
+    'server (roots)',
+  ],
+  'server/domains/*': [
+    'contract',
+    'server/core',
+    'server/odata',
+    'server/store (roots)',
+    'server/drivers (roots)',
+    'server/domains (roots)',
+    'server/drivers/simulated',
+  ],
   'server/http': ['contract', 'server/core', 'server (roots)'],
   'server (roots)': ['*'],
 }
@@ -36,14 +53,24 @@ const allowed = (from: string, to: string): boolean => {
   if (from === to) return true
   const generic = from.replace(/\/[^/]+$/, '/*')
   const rule = mayImport[from] ?? mayImport[generic] ?? []
-  return rule.includes('*') || rule.includes(to) || rule.some((entry) => entry.endsWith('/*') && to.startsWith(entry.slice(0, -1)))
+  return (
+    rule.includes('*') ||
+    rule.includes(to) ||
+    rule.some((entry) => entry.endsWith('/*') && to.startsWith(entry.slice(0, -1)))
+  )
 }
 
 /** One line for each import that the table forbids. */
 export function forbiddenImports(): string[] {
   const found: string[] = []
   const files = readdirSync(join(root, 'packages'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts') && !entry.parentPath.includes('node_modules'))
+    .filter(
+      (entry) =>
+        entry.isFile() &&
+        entry.name.endsWith('.ts') &&
+        !entry.name.endsWith('.test.ts') &&
+        !entry.parentPath.includes('node_modules'),
+    )
     .map((entry) => join(entry.parentPath, entry.name))
   for (const file of files) {
     const from = partOf(file)
@@ -55,7 +82,8 @@ export function forbiddenImports(): string[] {
         : target.startsWith('.')
           ? partOf(resolve(dirname(file), target))
           : undefined
-      if (to !== undefined && !allowed(from, to)) found.push(`${relative(root, file)} (${from}) imports ${target} (${to})`)
+      if (to !== undefined && !allowed(from, to))
+        found.push(`${relative(root, file)} (${from}) imports ${target} (${to})`)
     }
   }
   return found.sort()

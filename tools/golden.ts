@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { contract, type Operation } from '@hyperplane/contract'
-import { errorCatalogue, type ErrorDefinition } from '@hyperplane/contract/error-catalogue'
+import { type ErrorDefinition, errorCatalogue } from '@hyperplane/contract/error-catalogue'
 import { domains } from '../packages/server/src/domains/index.ts'
 
 const folder = resolve(import.meta.dirname, '../packages/server/test/golden')
@@ -31,11 +31,15 @@ const handled = new Set(
 
 /** Known operations that answer 501: those without a contract yet, and those without behaviour. */
 function gaps(): string[] {
-  const unbuilt = contract.flatMap((namespace) => namespace.unimplemented.map((entry) => `${entry.key} | ${entry.method} ${entry.path}`))
+  const unbuilt = contract.flatMap((namespace) =>
+    namespace.unimplemented.map((entry) => `${entry.key} | ${entry.method} ${entry.path}`),
+  )
   const withoutHandler = contract
     .flatMap((namespace) => namespace.operations)
     .filter((operation) => !handled.has(operation.key))
-    .filter((operation) => !(operation.resource?.derived !== true && (operation.verb === 'list' || operation.verb === 'get')))
+    .filter(
+      (operation) => !(operation.resource?.derived !== true && (operation.verb === 'list' || operation.verb === 'get')),
+    )
     .map((operation) => `${operation.key} | ${operation.method} ${operation.path}`)
   return [...unbuilt, ...withoutHandler]
 }

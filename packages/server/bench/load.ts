@@ -15,11 +15,18 @@ export interface Measured {
   readonly statuses: ReadonlyMap<number, number>
 }
 
+export interface Answer {
+  readonly status: number
+  /** Status line and headers. */
+  readonly head: string
+  readonly body: Buffer
+}
+
 /** Answers of one connection, one after another. */
 export class Connection {
   readonly #socket: TLSSocket
   #buffer: Buffer = Buffer.alloc(0)
-  #waiting: ((answer: { status: number; body: Buffer }) => void) | undefined
+  #waiting: ((answer: Answer) => void) | undefined
 
   private constructor(socket: TLSSocket) {
     this.#socket = socket
@@ -27,21 +34,26 @@ export class Connection {
       this.#buffer = this.#buffer.length === 0 ? chunk : Buffer.concat([this.#buffer, chunk])
       this.#deliver()
     })
-    socket.on('error', () => this.#waiting?.({ status: 0, body: Buffer.alloc(0) }))
+    // A server ends what is idle for long: the caller learns of it, with the status 0, when it asks the next time.
+    for (const event of ['error', 'close'])
+      socket.on(event, () => this.#answer({ status: 0, head: '', body: Buffer.alloc(0) }))
   }
 
   static open(target: Target): Promise<Connection> {
     return new Promise((resolve, reject) => {
-      const socket = connect({ host: target.host, port: target.port, rejectUnauthorized: false }, () => resolve(new Connection(socket)))
+      const socket = connect({ host: target.host, port: target.port, rejectUnauthorized: false }, () =>
+        resolve(new Connection(socket)),
+      )
       socket.setNoDelay(true)
       socket.once('error', reject)
     })
   }
 
-  send(request: Buffer): Promise<{ status: number; body: Buffer }> {
+  send(request: Buffer): Promise<Answer> {
     return new Promise((resolve) => {
       this.#waiting = resolve
-      this.#socket.write(request)
+      if (this.#socket.destroyed) this.#answer({ status: 0, head: '', body: Buffer.alloc(0) })
+      else this.#socket.write(request)
     })
   }
 
@@ -53,18 +65,32 @@ export class Connection {
     const end = this.#buffer.indexOf('\r\n\r\n')
     if (end < 0) return
     const head = this.#buffer.toString('latin1', 0, end)
-    const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
-    if (this.#buffer.length < end + 4 + length) return
-    const body = this.#buffer.subarray(end + 4, end + 4 + length)
-    this.#buffer = this.#buffer.subarray(end + 4 + length)
+    const status = Number(head.slice(9, 12))
+    const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
+    if (Number.isNaN(status) || (length === undefined && status !== 204))
+      throw new Error(`an answer that is not understood: ${head}`)
+    const after = end + 4 + Number(length ?? 0)
+    if (this.#buffer.length < after) return
+    const body = this.#buffer.subarray(end + 4, after)
+    this.#buffer = this.#buffer.subarray(after)
+    this.#answer({ status, head, body })
+  }
+
+  #answer(answer: Answer): void {
     const waiting = this.#waiting
     this.#waiting = undefined
-    waiting?.({ status: Number(head.slice(9, 12)), body })
+    waiting?.(answer)
   }
 }
 
 /** Bytes of a request with Basic credentials. */
-export function requestBytes(method: string, path: string, password: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Buffer {
+export function requestBytes(
+  method: string,
+  path: string,
+  password: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Buffer {
   const content = body === undefined ? '' : JSON.stringify(body)
   const lines = [
     `${method} ${path} HTTP/1.1`,
@@ -77,7 +103,12 @@ export function requestBytes(method: string, path: string, password: string, bod
 }
 
 /** Keeps `connections` busy for `seconds`; `next` makes each request. */
-export async function load(target: Target, connections: number, seconds: number, next: () => Buffer): Promise<Measured> {
+export async function load(
+  target: Target,
+  connections: number,
+  seconds: number,
+  next: () => Buffer,
+): Promise<Measured> {
   const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(target)))
   const times: number[] = []
   const statuses = new Map<number, number>()
@@ -97,5 +128,12 @@ export async function load(target: Target, connections: number, seconds: number,
   for (const connection of open) connection.close()
   times.sort((a, b) => a - b)
   const at = (share: number): number => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
-  return { requests: times.length, perSecond: times.length / elapsed, p50: at(0.5), p95: at(0.95), p99: at(0.99), statuses }
+  return {
+    requests: times.length,
+    perSecond: times.length / elapsed,
+    p50: at(0.5),
+    p95: at(0.95),
+    p99: at(0.99),
+    statuses,
+  }
 }
