@@ -1,6 +1,5 @@
 /** Shared shapes. Source: specification 2.1; catalogue common.json. */
 import {
-  anything,
   arrayOf,
   boolean,
   enumeration,
@@ -115,4 +114,3 @@ export const Metadata = object('common.v1.config.Metadata', {
   projectName: optional(text({ maxLength: 128 })),
   categoryIds: optional(arrayOf(uuid(), { maxItems: 256 })),
 })
-export const AnyValue = anything()

@@ -19,28 +19,18 @@ export class LockTable {
     return (this.#locksOf.get(holder) ?? []).every((lock) => this.#queues.get(lock)?.[0] === holder)
   }
 
-  /** Leaves; answers who may have become free. */
-  release(holder: string): readonly string[] {
-    const heads: string[] = []
+  /** Leaves every queue. */
+  release(holder: string): void {
     for (const lock of this.#locksOf.get(holder) ?? []) {
       const queue = (this.#queues.get(lock) ?? []).filter((waiting) => waiting !== holder)
       if (queue.length === 0) this.#queues.delete(lock)
-      else {
-        this.#queues.set(lock, queue)
-        heads.push(queue[0] as string)
-      }
+      else this.#queues.set(lock, queue)
     }
     this.#locksOf.delete(holder)
-    return heads
   }
 
   /** How many wait for or hold this lock. */
   depth(lock: string): number {
     return this.#queues.get(lock)?.length ?? 0
-  }
-
-  /** Who holds it now. */
-  holder(lock: string): string | undefined {
-    return this.#queues.get(lock)?.[0]
   }
 }

@@ -208,11 +208,6 @@ export class TaskRunner<D> {
     return this.#locks.depth(entityExtId)
   }
 
-  /** The task that changes this entity now. */
-  holderOf(entityExtId: string): string | undefined {
-    return this.#locks.holder(entityExtId)
-  }
-
   /**
    * Marks a cancel; the task notices at its next step, or at once when it has not begun. Call inside the transaction that
    * checked that it may.

@@ -1,6 +1,8 @@
 /** On which entities: scopes of policies in lists, reads, mutations, creations and references. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Category } from '@hyperplane/contract/platform/category'
 import { Image } from '@hyperplane/contract/vmm/image'
@@ -246,7 +248,7 @@ test('a policy that ends takes its right with it; another keeps it', async () =>
 
 test('decisions are the same after a restart', async () => {
   const { mkdtempSync, rmSync } = await import('node:fs')
-  const folder = mkdtempSync('/tmp/hyperplane-test-')
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-test-'))
   const first = await startApp({ folder })
   const robot = await aRobot(first)
   await grant(first, 'Category Viewer', robot.extId)

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { realClock } from '../../../src/core/clock.ts'
 import { AuditRecord } from '../../../src/core/records.ts'
@@ -163,7 +165,7 @@ test('every failed sign-in is audited, reads as well', async () => {
 
 test('a lock survives a restart', async () => {
   const { mkdtempSync, rmSync } = await import('node:fs')
-  const folder = mkdtempSync('/tmp/hyperplane-test-')
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-test-'))
   const first = await startApp({ folder })
   const address = '192.0.2.77'
   for (let i = 0; i < 5; i++) await first.call('GET', categories, { as: `admin:wrong${i}`, address })

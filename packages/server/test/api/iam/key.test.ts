@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { AuditRecord } from '../../../src/core/records.ts'
@@ -190,7 +191,7 @@ test('a key whose creation committed before the crash comes again with the same 
   const body = { name: 'after the crash', keyType: 'API_KEY' }
   const created = ok(await first.call('POST', keysOf(robot.extId), { body, requestId }), 201)
   const { cpSync, mkdtempSync, rmSync } = await import('node:fs')
-  const folder = join(mkdtempSync('/tmp/hyperplane-test-'), 'copy')
+  const folder = join(mkdtempSync(join(tmpdir(), 'hyperplane-test-')), 'copy')
   cpSync(first.folder, folder, { recursive: true, filter: (path) => !/lock/i.test(path) })
   await first.close()
   const second = await startApp({ folder })
