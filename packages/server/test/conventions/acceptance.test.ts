@@ -1,18 +1,20 @@
 /**
  * The acceptance statements of the conventions, each a test whose title begins with its number. Proven elsewhere:
  *
- *  2        test/http/envelope.test.ts (names of the specification)
- *  4        test/http/envelope.test.ts (one entity, two profiles)
- * 11        test/restart/answers.test.ts (killed between commit and answer)
- * 20        test/conventions/operations.test.ts (malformed path ids)
- * 23-25     test/api/iam (lock-out, API keys, scopes)
- * 26        test/restart (each step of each definition), test/api/vmm/vm-crash.test.ts
- * 27        test/api/vmm/vm-crash.test.ts (fails at its last step)
- * 28        test/api/platform/task.test.ts (cancel)
- * 31-33     test/api/platform/batch.test.ts, batch-restart.test.ts
+ *  2        test/http/envelope.test.ts
+ *  4        test/http/envelope.test.ts
+ * 11        test/restart/answers.test.ts; under load test/restart/load.test.ts
+ * 20        test/conventions/operations.test.ts
+ * 23        test/api/iam/credentials.test.ts
+ * 24        test/api/iam/key.test.ts
+ * 25        test/api/iam/access.test.ts
+ * 26        test/restart/<namespace>.test.ts: every step of every definition
+ * 27        test/restart/undone.test.ts: every definition; test/api/vmm/vm-crash.test.ts
+ * 31, 32    test/api/platform/batch.test.ts
+ * 33        test/api/platform/batch-restart.test.ts
  * 34        test/api/clustermgmt/versions.test.ts
- * 35        test/http/envelope.test.ts (negotiation)
- * 36        test/api/volumes (storage v4.0.a3)
+ * 35        test/http/envelope.test.ts
+ * 36        test/api/storage/volumes.test.ts
  * 37        test/conventions/secrets.test.ts
  * 38        test/http/envelope.test.ts, test/conventions/hostile.test.ts
  *
@@ -24,9 +26,19 @@ import { after, before, test } from 'node:test'
 import { contract } from '@hyperplane/contract'
 import { clustermgmt, ids, setFault } from '../support/clustermgmt.ts'
 import { asyncCreations } from '../support/creations.ts'
+import { factsById } from '../support/facts.ts'
 import { http } from '../support/http.ts'
 import { aUser } from '../support/identities.ts'
-import { aNativeCluster, aVm, change, changed } from '../support/native-cluster.ts'
+import { checkInvariants } from '../support/invariants.ts'
+import {
+  aNativeCluster,
+  aVm,
+  change,
+  changed,
+  emptyDisk,
+  type NativeCluster,
+  postVm,
+} from '../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../support/start-app.ts'
 
 const categories = '/platform/v4.3/config/categories'
@@ -288,7 +300,7 @@ test('17 filters: quotes, colons, blanks, infix, bare UUIDs and foreign enum nam
 
 test('18 a function of an absent value leaves the row out, ne keeps it', async () => {
   const key = `null-${randomUUID().slice(0, 8)}`
-  // Every category's description is left out of its filter fields; VMs may be filtered by theirs.
+  // Categories cannot be filtered by their descriptions; VMs can.
   const cluster = await aNativeCluster(app)
   const names = async (filter: string): Promise<string[]> =>
     (
@@ -361,6 +373,43 @@ test('22 eleven createCategory calls within a second at limit 10: one 429 with R
     assert.equal((await create()).status, 201)
   } finally {
     await limited.close()
+  }
+})
+
+test('28 cancel of a running cancelable task: 200, then CANCELED, nothing left, a message; again 409', async () => {
+  const reached = Promise.withResolvers<void>()
+  const goOn = Promise.withResolvers<void>()
+  const gated = await startApp({
+    beforeStep: async (definition, step, phase) => {
+      if (definition !== 'vmm.create-vm' || step !== 'create disks' || phase !== 'record') return
+      reached.resolve()
+      await goOn.promise
+    },
+  })
+  try {
+    const vms = async (): Promise<unknown> => (await gated.call('GET', '/vmm/v4.2/ahv/config/vms?$limit=100')).data
+    const before = [await vms(), await factsById(gated)]
+    const cluster = { extId: ids.native }
+    const started = await postVm(gated, cluster as NativeCluster, { name: 'cancelled', disks: [emptyDisk()] })
+    await reached.promise
+    assert.equal((await gated.call('GET', started.location as string)).data.isCancelable, true)
+    const cancel = (): Promise<CallResult> =>
+      gated.call('POST', `${started.location}/$actions/cancel`, { requestId: randomUUID() })
+    const first = await cancel()
+    assert.equal(first.status, 200, JSON.stringify(first.errors))
+    assert.equal(JSON.stringify(first.data).includes('TASK_CANCELLATION_SUCCESS'), true)
+    assert.equal((await cancel()).status, 200)
+    assert.equal((await gated.call('GET', started.location as string)).data.status, 'CANCELING')
+    goOn.resolve()
+    const task = await gated.task(started)
+    assert.equal(task.status, 'CANCELED')
+    assert.ok(task.errorMessages.length > 0)
+    assert.equal((await cancel()).status, 409)
+    assert.deepEqual([await vms(), await factsById(gated)], before)
+    await checkInvariants(gated)
+  } finally {
+    goOn.resolve()
+    await gated.close()
   }
 })
 

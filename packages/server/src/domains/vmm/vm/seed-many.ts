@@ -8,8 +8,9 @@ import { seedDefaults } from './seed.ts'
 const GiB = 1024 ** 3
 const memoryGiB = [1, 2, 4, 8]
 const sockets = [1, 2, 4]
+const environments = ['Dev', 'Test', 'Production'].map((value) => ({ extId: seedId(`category/Environment/${value}`) }))
 
-/** @returns how many were made: none where there is no native cluster */
+/** Hosts hear of a VM when it is switched on: one that is off needs no fact. @returns how many were made: none where there is no native cluster */
 export async function seedManyVms(ctx: SeedContext, count: number): Promise<number> {
   const clusters = (await ctx.store.find(Cluster)).filter(isNative)
   if (clusters.length === 0) return 0
@@ -32,6 +33,7 @@ export async function seedManyVms(ctx: SeedContext, count: number): Promise<numb
       biosUuid: extId,
       generationUuid: seedId(`vm/${name}/generation`),
       ownershipInfo: { owner: { extId: ctx.adminId } },
+      categories: [environments[index % environments.length] as { extId: string }],
     })
   }
   return count
