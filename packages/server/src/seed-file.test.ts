@@ -30,6 +30,10 @@ test('a fault is refused with line and column', () => {
   assert.throws(() => seedOf('inventory: large\n'), /line 1, column 12: inventory: expected demo or empty/)
   assert.throws(() => seedOf('inventory: demo\nhosts: 3\n'), /line 2, column 1: "hosts" is no key of a seed/)
   assert.throws(() => seedOf('inventory: [\n'), /line \d+, column \d+: is not YAML/)
+  assert.throws(
+    () => seedOf('vms: 3\ninventory: empty\n'),
+    /line 1, column 6: vms: the inventory empty has no cluster for them/,
+  )
   assert.throws(() => seedOf('- a\n'), /expected a mapping/)
   assert.throws(() => readSeed({ file: join(folder, 'absent.yaml') }), /cannot be read \(ENOENT\)/)
 })

@@ -36,6 +36,7 @@ export function readSeed(seed: Config['seed']): SeedPlan {
   const { contents } = document
   if (!isMap(contents)) throw refuse(0, 'expected a mapping with the keys inventory and vms')
   const plan: { inventory: SeedPlan['inventory']; vms: number } = { inventory: 'demo', vms: 0 }
+  let vmsAt = 0
   for (const { key, value } of contents.items) {
     const name = isScalar(key) ? String(key.value) : ''
     const given = isScalar(value) ? value.value : undefined
@@ -49,12 +50,16 @@ export function readSeed(seed: Config['seed']): SeedPlan {
         throw refuse(at, `vms: expected an integer from 0 to ${largestCount}, found ${JSON.stringify(given)}`)
       }
       plan.vms = given
+      vmsAt = at
     } else {
       throw refuse(
         (isScalar(key) ? key.range?.[0] : undefined) ?? 0,
         `"${name}" is no key of a seed; expected inventory or vms`,
       )
     }
+  }
+  if (plan.inventory === 'empty' && plan.vms > 0) {
+    throw refuse(vmsAt, 'vms: the inventory empty has no cluster for them; take the inventory demo, or 0')
   }
   return plan
 }
