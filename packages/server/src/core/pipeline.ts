@@ -125,6 +125,8 @@ export function createPipeline<D>(options: PipelineOptions<D>): { dispatch: Disp
       const scope = await access.scope(caller, operation)
       if (scope === undefined) throw denied(operation)
       const warnings: string[] = []
+      const asked = request.path.split('/')[2]
+      if (asked !== route.version) warnings.push(`Version ${asked} is not served; ${route.version} answered.`)
       const input = await readInput(request, operation, namespace as Namespace, route.path, route.version, warnings)
       const outcome = operation.mutates
         ? await mutate(request, operation, caller, scope, input, route.version, warnings)

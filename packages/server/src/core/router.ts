@@ -71,9 +71,12 @@ export function createRouter(namespaces: readonly Namespace[], options: { readon
 
   const servedVersion = (namespace: Namespace, asked: string): string | undefined => {
     if (namespace.versions.includes(asked)) return asked
-    if (!options.loose) return undefined
-    const major = /^v(\d+)\./.exec(asked)?.[1]
-    return namespace.versions.find((version) => version.startsWith(`v${major}.`))
+    const [, major, minor] = /^v(\d+)\.(\d+)/.exec(asked) ?? []
+    if (!options.loose || minor === undefined) return undefined
+    const distance = (version: string): number => Math.abs(Number(/\.(\d+)/.exec(version)?.[1]) - Number(minor))
+    return namespace.versions
+      .filter((version) => version.startsWith(`v${major}.`))
+      .sort((a, b) => distance(a) - distance(b))[0]
   }
 
   return {
