@@ -1,7 +1,7 @@
 /** Values against the contract: all faults at once, and the clean value that handlers receive. Source: conventions 2.4, 3. */
 import { type AnySchema, type ObjectSchema, walk } from '@hyperplane/contract'
 import type { ShapeFault } from './api-error.ts'
-import { formatTime, parseTime } from './clock.ts'
+import { canonicalTime } from './clock.ts'
 
 export interface ValidationOptions {
   /** Unknown fields: a fault, or a warning and ignored. */
@@ -148,13 +148,13 @@ class Validation {
           ? value
           : this.#fault(path, `expected true or false, found ${describe(value)}`)
       case 'timestamp': {
-        const time = typeof value === 'string' ? parseTime(value) : undefined
+        const time = typeof value === 'string' ? canonicalTime(value) : undefined
         if (time === undefined)
           return this.#fault(
             path,
             `expected a date-time with an offset (RFC 3339, years 1970 to 9999), found ${describe(value)}`,
           )
-        return formatTime(time)
+        return time
       }
       case 'enumeration': {
         const newer = schema.valuesSince?.[value as string]

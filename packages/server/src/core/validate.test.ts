@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { timestamp } from '@hyperplane/contract'
+import { validateBody } from './validate.ts'
+
+const options = { unknown: 'refuse', version: 'v4.2', sparse: false, defaults: true } as const
+
+test('a time is stored in UTC to the microsecond, also beyond what a number can hold', () => {
+  assert.equal(validateBody(timestamp(), '2026-03-02T10:00:00.5+01:00', options).value, '2026-03-02T09:00:00.500000Z')
+  assert.equal(validateBody(timestamp(), '9000-01-01T00:00:00.123457Z', options).value, '9000-01-01T00:00:00.123457Z')
+})
+
+test('a text without an offset, or of no real day, is refused', () => {
+  for (const text of ['2026-03-02T10:00:00', '2026-02-30T10:00:00Z', '1969-12-31T23:59:59Z', 'now']) {
+    assert.equal(validateBody(timestamp(), text, options).faults.length, 1, text)
+  }
+})
