@@ -36,7 +36,7 @@ function evaluate(filter: TypedFilter, elements: Elements): boolean | null {
     case 'truth':
       return scalarOf(filter.field, elements) as boolean | null
     case 'quantified': {
-      const found = read(elements[filter.from], filter.names)
+      const found = valueBelow(elements[filter.from], filter.names)
       const collection: readonly unknown[] = Array.isArray(found) ? found : []
       const { body } = filter
       if (body === undefined) return collection.length > 0
@@ -75,12 +75,14 @@ function scalarOf(value: Value, elements: Elements): Scalar | null {
   return typeof argument === 'string' ? textFunctions[value.function](argument) : null
 }
 
-function fieldValue(field: Field, elements: Elements): Scalar | null {
-  const value = (read(elements[field.from], field.names) ?? null) as Scalar | null
+/** Of the element that the field counts from; ids folded as stores fold them. */
+export function fieldValue(field: Field, elements: Elements): Scalar | null {
+  const value = (valueBelow(elements[field.from], field.names) ?? null) as Scalar | null
   return typeof value === 'string' && (field.type === 'uuid' || field.type === 'taskId') ? foldId(value) : value
 }
 
-function read(from: unknown, names: readonly string[]): unknown {
+/** The value below these names; undefined where one is missing. */
+export function valueBelow(from: unknown, names: readonly string[]): unknown {
   let at = from
   for (const name of names) {
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined

@@ -13,6 +13,7 @@ import {
   or,
   parseFilter,
   parseOrderby,
+  predicateOf,
   resolvePath,
   sortBy,
   type TypedFilter,
@@ -282,8 +283,24 @@ test('SQL and evaluation agree on every filter and document', () => {
       const expected = documents.map((document) => evaluateFilter(filter, document))
       assert.deepEqual(inDatabase(filter, target), expected, 'with columns')
       assert.deepEqual(inDatabase(filter, unindexed), expected, 'from the document')
+      const isTrue = expected.map((value) => value === true)
+      assert.deepEqual(documents.map(predicateOf(filter)), isTrue, 'prepared')
     }),
     { numRuns: 1500 },
+  )
+})
+
+test('many alternatives, prepared, mean what they mean one by one', () => {
+  fc.assert(
+    fc.property(fc.array(filters, { maxLength: 12 }), fc.array(machine, { maxLength: 5 }), (texts, machines) => {
+      const documents = machines.map((document) => JSON.parse(JSON.stringify(document)))
+      const pairs = texts.map((text, index) => and(check(text), check(texts[(index * 7) % texts.length] as string)))
+      for (const filter of [or(...texts.map(check)), or(...pairs), and(or(...pairs), not(or(...texts.map(check))))]) {
+        const isTrue = documents.map((document) => evaluateFilter(filter, document) === true)
+        assert.deepEqual(documents.map(predicateOf(filter)), isTrue)
+      }
+    }),
+    { numRuns: 500 },
   )
 })
 
