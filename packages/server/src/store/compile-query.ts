@@ -82,7 +82,8 @@ class QueryCompiler {
       case 'truth':
         return dialect.truth(this.field(filter.field))
       case 'quantified':
-        return this.#quantified(filter, depth)
+        // Inside another it runs through its elements for each element of that one.
+        return depth === 0 ? this.#quantified(filter, 0) : dialect.timed(this.#quantified(filter, depth))
     }
   }
 

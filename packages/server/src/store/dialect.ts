@@ -21,6 +21,8 @@ export interface Dialect {
   elements(json: Sql, names: readonly string[], alias: Sql): Sql
   /** The JSON of the element at which `alias` stands. */
   element(alias: Sql): Sql
+  /** The same condition, where it is asked so often for one row that the time must be watched in between. */
+  timed(condition: Sql): Sql
   /** A boolean value as a condition; null stays null. */
   truth(value: Sql): Sql
   /** Two-valued: null equals null and nothing else. */

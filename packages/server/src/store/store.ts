@@ -23,6 +23,11 @@ export interface Query {
   readonly newestFirst?: boolean
   readonly offset?: number
   readonly limit?: number
+  /**
+   * A request asks: it takes as long as one query may, and no longer. Pages are always bounded; what the service asks
+   * for itself, and inside a transaction, never is. @throws QueryStopped
+   */
+  readonly isBounded?: boolean
 }
 
 /** Rows in the order of one column, between two of its values, both included. */
@@ -57,6 +62,7 @@ export interface Reader {
   /** In the order asked; unknown ids are left out. */
   getMany<R extends AnyResource>(kind: R, extIds: readonly string[]): Promise<EntityOf<R>[]>
   find<R extends AnyResource>(kind: R, query?: Query): Promise<EntityOf<R>[]>
+  /** Bounded, see there. @throws QueryStopped */
   page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>>
   count(kind: AnyResource, query?: Query): Promise<number>
   /** The first entity whose fields equal these values (paths of columns). */
@@ -73,6 +79,7 @@ export interface Reader {
     limit?: number,
     options?: { from?: string; publishedOnly?: boolean },
   ): Promise<readonly Referrer[]>
+  /** How many entities name this one, by kind. Of a kind that is declared `counted` it costs the same however many. */
   referrerCounts(
     kind: string,
     extId: string,
@@ -85,7 +92,7 @@ export type Scalar = string | number | boolean | null
 export interface Transaction extends Reader {
   /**
    * Stores a new entity. `pending`: its unique values and references are held, but nobody sees it before `publish`.
-   * @throws UniqueViolation
+   * @throws UniqueViolation, TooManyReferrers
    */
   insert<R extends AnyResource>(kind: R, entity: EntityOf<R>, options?: { pending?: boolean }): Promise<EntityOf<R>>
   /** Makes a pending entity visible. */
@@ -103,15 +110,32 @@ export interface Transaction extends Reader {
   removeWhere(kind: AnyResource, filter: TypedFilter): Promise<number>
 }
 
+export interface Staged<T> {
+  /** The end of `work`: transactions that begin later see what it wrote, readers do not yet. A throw rolled it back. */
+  readonly applied: Promise<T>
+  /** The commit. Rejected where that fails; what was refused needs none. */
+  readonly durable: Promise<void>
+}
+
 export interface Store extends Reader {
   /**
    * Runs `work` alone, and commits what it wrote, durably, before the promise resolves; a throw rolls it back.
    * `work` only awaits its transaction: everybody else's writes wait for it.
    */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /**
+   * The same for one who does many things one after another and waits for the disk at the end: what is asked for between
+   * `applied` and `durable` may share the commit, as long as nobody else waits for it.
+   */
+  stage<T>(work: (transaction: Transaction) => Promise<T>): Staged<T>
+  /** Calls `changed` after each commit that may have written rows of these kinds; the answer ends that. */
+  watch(kinds: readonly AnyResource[], changed: () => void): () => void
   meta(name: string): string | undefined
   setMeta(name: string, value: string): void
-  close(): void
+  /** All or none. */
+  setMetas(values: Readonly<Record<string, string>>): void
+  /** Bounded queries that still run are stopped. Without any, everything is closed when this returns. */
+  close(): Promise<void>
 }
 
 /** Two entities may not share these values. */
@@ -125,6 +149,31 @@ export class UniqueViolation extends Error {
     this.kind = kind
     this.fields = fields
     this.error = error
+  }
+}
+
+/** A bounded query was given up: it ran too long, too many wait before it, or the store closes. */
+export class QueryStopped extends Error {
+  readonly why: 'too long' | 'busy' | 'closing'
+  constructor(why: QueryStopped['why']) {
+    super(`a query was stopped: ${why}`)
+    this.why = why
+  }
+}
+
+/** As many entities name this one as may. */
+export class TooManyReferrers extends Error {
+  /** For people: `category`. */
+  readonly title: string
+  readonly extId: string
+  readonly maximum: number
+  readonly found: number
+  constructor(title: string, extId: string, maximum: number, found: number) {
+    super(`${found} name the ${title} ${extId}`)
+    this.title = title
+    this.extId = extId
+    this.maximum = maximum
+    this.found = found
   }
 }
 

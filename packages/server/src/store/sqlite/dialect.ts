@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Dialect, sqlFunctions } from '../dialect.ts'
 import { bound, joined, raw, type Sql, sql } from '../sql.ts'
+import { inTime, TimeLimit } from './time-limit.ts'
 
 /** More values than this travel as one JSON array: the number of parameters of a statement is limited. */
 const maximumBoundValues = 100
@@ -20,6 +21,7 @@ export const sqliteDialect: Dialect = {
     return sql`(SELECT value FROM ${each} WHERE typeof(key) = 'integer') AS ${alias}`
   },
   element: (alias) => sql`${alias}.value`,
+  timed: (condition) => sql`(${raw(inTime)} AND ${condition})`,
   truth: (value) => sql`${value} = 1`,
   equal: (left, right) => sql`${left} IS ${right}`,
   unequal: (left, right) => sql`${left} IS NOT ${right}`,
@@ -42,8 +44,12 @@ export const sqliteDialect: Dialect = {
 
 const functionNames = { tolower: 'odata_lower', toupper: 'odata_upper', trim: 'odata_trim', length: 'length' } as const
 
-/** Every connection that runs filters needs these: SQLite's own functions know only ASCII letters and the blank. */
-export function registerFunctions(database: Pick<DatabaseSync, 'function'>): void {
+/**
+ * Every connection that runs filters needs these: SQLite's own functions know only ASCII letters and the blank.
+ * @param timeLimit that of the bounded queries on this connection
+ */
+export function registerFunctions(database: Pick<DatabaseSync, 'function'>, timeLimit = new TimeLimit()): void {
+  timeLimit.register(database)
   for (const { name, apply } of sqlFunctions) {
     database.function(name, { deterministic: true, directOnly: true }, (text) =>
       text === null ? null : apply(String(text)),

@@ -1,0 +1,275 @@
+/** Reads over one connection. */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { EntityOf, Resource } from '@hyperplane/contract'
+import { compileFilter, compileOrderby } from '../compile-query.ts'
+import type { Page, Query, Reader, Referrer, Row, Scalar, Walk } from '../store.ts'
+import type { Table } from '../tables.ts'
+import { sqliteDialect } from './dialect.ts'
+import { type FoundPage, type PageQuery, readPage, type Statement } from './page-query.ts'
+import { inTime } from './time-limit.ts'
+
+export type AnyResource = Resource<any, any>
+
+/** Paths that name one kind of entity, for look-ups by reference. */
+export function referencesOf(table: Table): { kind: string; paths: ReadonlyMap<string, string> } {
+  let known = referencesByTable.get(table)
+  if (known === undefined) {
+    const paths = new Map<string, string>()
+    for (const { path, kind } of table.references) {
+      const text = path.join('/')
+      // A path of alternatives may name several kinds: those are read from the document.
+      if (paths.has(text)) paths.set(text, '')
+      else paths.set(text, kind)
+    }
+    for (const [path, kind] of paths) if (kind === '') paths.delete(path)
+    known = { kind: table.resource.kind, paths }
+    referencesByTable.set(table, known)
+  }
+  return known
+}
+const referencesByTable = new WeakMap<Table, { kind: string; paths: ReadonlyMap<string, string> }>()
+
+interface Prepared {
+  readonly get: StatementSync
+  readonly getAny: StatementSync
+}
+
+export interface FoundRow {
+  readonly sequence: number
+  readonly version: number
+  readonly document: string
+}
+
+const isPublished = 'published = 1'
+
+const keptCounts = (publishedOnly = false): string => {
+  const count = publishedOnly ? 'published' : 'total'
+  return `SELECT from_kind AS kind, ${count} AS n FROM referrer_count
+    WHERE to_kind = ? AND to_id = ? AND ${count} > 0 ORDER BY from_kind`
+}
+const countedNow = (publishedOnly = false): string =>
+  `SELECT from_kind AS kind, COUNT(DISTINCT from_id) AS n FROM reference
+    WHERE to_kind = ? AND to_id = ?${publishedOnly ? ' AND published = 1' : ''} GROUP BY from_kind ORDER BY from_kind`
+
+export class SqliteReader implements Reader {
+  protected readonly database: DatabaseSync
+  protected readonly tables: ReadonlyMap<string, Table>
+  readonly #prepared = new Map<string, Prepared>()
+  readonly #statements = new Map<string, StatementSync>()
+
+  constructor(database: DatabaseSync, tables: ReadonlyMap<string, Table>) {
+    this.database = database
+    this.tables = tables
+  }
+
+  protected table(kind: AnyResource): Table {
+    const table = this.tables.get(kind.kind)
+    if (table === undefined) throw new Error(`kind ${kind.kind} has no table: is its contract in a namespace?`)
+    return table
+  }
+
+  protected prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      // Shapes of queries are few; the bound keeps a hostile variety of filters from filling memory.
+      if (this.#statements.size >= 500) this.#statements.clear()
+      statement = this.database.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  #of(table: Table): Prepared {
+    let prepared = this.#prepared.get(table.name)
+    if (prepared === undefined) {
+      const columns = 'sequence, version, document'
+      prepared = {
+        get: this.database.prepare(`SELECT ${columns} FROM ${table.name} WHERE ext_id = ? AND published = 1`),
+        getAny: this.database.prepare(`SELECT ${columns} FROM ${table.name} WHERE ext_id = ?`),
+      }
+      this.#prepared.set(table.name, prepared)
+    }
+    return prepared
+  }
+
+  protected found(table: Table, extId: string): FoundRow | undefined {
+    return this.#of(table).get.get(extId) as FoundRow | undefined
+  }
+
+  async row<R extends AnyResource>(kind: R, extId: string): Promise<Row<EntityOf<R>> | undefined> {
+    const found = this.found(this.table(kind), extId)
+    return found === undefined
+      ? undefined
+      : { entity: JSON.parse(found.document), version: found.version, sequence: found.sequence }
+  }
+
+  async get<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined> {
+    return (await this.row(kind, extId))?.entity
+  }
+
+  async pending<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined> {
+    const found = this.#of(this.table(kind)).getAny.get(extId) as { document: string } | undefined
+    return found === undefined ? undefined : JSON.parse(found.document)
+  }
+
+  async getMany<R extends AnyResource>(kind: R, extIds: readonly string[]): Promise<EntityOf<R>[]> {
+    const found: EntityOf<R>[] = []
+    for (const extId of extIds) {
+      const entity = await this.get(kind, extId)
+      if (entity !== undefined) found.push(entity)
+    }
+    return found
+  }
+
+  async find<R extends AnyResource>(kind: R, query: Query = {}): Promise<EntityOf<R>[]> {
+    const { text, parameters } = this.#select(this.table(kind), query)
+    const rows = this.prepare(text).all(...parameters) as { document: string }[]
+    return rows.map((row) => JSON.parse(row.document))
+  }
+
+  async page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>> {
+    const { documents, total } = this.readPage(this.pageQuery(kind, query))
+    return { entities: documents.map((document) => JSON.parse(document)), total }
+  }
+
+  protected readPage(query: PageQuery): FoundPage {
+    return readPage(this.database, (text) => this.prepare(text), query)
+  }
+
+  protected pageQuery(kind: AnyResource, query: Query): PageQuery {
+    const table = this.table(kind)
+    const bounded = { ...query, isBounded: true }
+    return {
+      count: this.#count(table, bounded),
+      select: this.#select(table, bounded),
+      offset: query.offset ?? 0,
+      limit: query.limit ?? -1,
+    }
+  }
+
+  async count(kind: AnyResource, query: Query = {}): Promise<number> {
+    const { text, parameters } = this.#count(this.table(kind), query)
+    return (this.prepare(text).get(...parameters) as { total: number }).total
+  }
+
+  async findOne<R extends AnyResource>(
+    kind: R,
+    where: Readonly<Record<string, Scalar>>,
+  ): Promise<EntityOf<R> | undefined> {
+    return (await this.#where(kind, where, 1))[0]
+  }
+
+  async findWhere<R extends AnyResource>(kind: R, where: Readonly<Record<string, Scalar>>): Promise<EntityOf<R>[]> {
+    return this.#where(kind, where, -1)
+  }
+
+  async #where<R extends AnyResource>(
+    kind: R,
+    where: Readonly<Record<string, Scalar>>,
+    limit: number,
+  ): Promise<EntityOf<R>[]> {
+    const table = this.table(kind)
+    const terms = ['published = 1']
+    const parameters: SQLInputValue[] = []
+    for (const [path, value] of Object.entries(where)) {
+      const column = table.columnOf.get(path)
+      if (column === undefined)
+        throw new Error(`${kind.kind}.${path} has no column: add it to the kind's indexed paths`)
+      terms.push(`${column} IS ?`)
+      parameters.push(typeof value === 'boolean' ? Number(value) : value)
+    }
+    const text = `SELECT document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY sequence LIMIT ${limit}`
+    return (this.prepare(text).all(...parameters) as { document: string }[]).map((row) => JSON.parse(row.document))
+  }
+
+  async walk<R extends AnyResource>(kind: R, walk: Walk): Promise<EntityOf<R>[]> {
+    const table = this.table(kind)
+    const columnOf = (path: string): string => {
+      const column = table.columnOf.get(path)
+      if (column === undefined)
+        throw new Error(`${kind.kind}.${path} has no column: add it to the kind's indexed paths`)
+      return column
+    }
+    const by = columnOf(walk.by)
+    // The plus keeps `published` out of the choice of an index.
+    const terms = ['+published = 1']
+    const parameters: SQLInputValue[] = []
+    const add = (term: string, value: Scalar): void => {
+      terms.push(term)
+      parameters.push(typeof value === 'boolean' ? Number(value) : value)
+    }
+    for (const [path, value] of Object.entries(walk.where)) add(`${columnOf(path)} = ?`, value)
+    if (walk.from !== undefined) add(`${by} >= ?`, walk.from)
+    if (walk.to !== undefined) add(`${by} <= ?`, walk.to)
+    const order = `${by}${walk.descending === true ? ' DESC' : ''} LIMIT ${walk.limit ?? -1}`
+    const text = `SELECT document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY ${order}`
+    return (this.prepare(text).all(...parameters) as { document: string }[]).map((row) => JSON.parse(row.document))
+  }
+
+  async referrers(
+    kind: string,
+    extId: string,
+    limit = 100,
+    options: { from?: string; publishedOnly?: boolean } = {},
+  ): Promise<readonly Referrer[]> {
+    const from = options.from === undefined ? [] : [options.from]
+    const rows = this.prepare(
+      `SELECT from_kind AS kind, from_id AS extId, path FROM reference WHERE to_kind = ? AND to_id = ?${
+        from.length === 0 ? '' : ' AND from_kind = ?'
+      }${options.publishedOnly === true ? ' AND published = 1' : ''} ORDER BY from_kind, from_id LIMIT ?`,
+    ).all(kind, extId, ...from, limit)
+    return rows as unknown as Referrer[]
+  }
+
+  async referrerCounts(
+    kind: string,
+    extId: string,
+    options: { publishedOnly?: boolean } = {},
+  ): Promise<ReadonlyMap<string, number>> {
+    const isCounted = this.tables.get(kind)?.resource.counted === true
+    const text = isCounted ? keptCounts(options.publishedOnly) : countedNow(options.publishedOnly)
+    const rows = this.prepare(text).all(kind, extId) as { kind: string; n: number }[]
+    return new Map(rows.map((row) => [row.kind, row.n]))
+  }
+
+  #conditions(table: Table, query: Query): { text: string; parameters: SQLInputValue[] } {
+    // The guard stands first: what stands after a condition is only asked of the rows that meet it.
+    const terms = query.isBounded === true ? [inTime, isPublished] : [isPublished]
+    const parameters: SQLInputValue[] = []
+    if (query.refersTo !== undefined) {
+      terms.push('ext_id IN (SELECT from_id FROM reference WHERE to_kind = ? AND to_id = ? AND from_kind = ?)')
+      parameters.push(query.refersTo.kind, query.refersTo.extId, table.resource.kind)
+    }
+    for (const filter of [query.filter, query.scope]) {
+      if (filter === undefined) continue
+      const compiled = compileFilter(filter, {
+        columns: table.columnOf,
+        dialect: sqliteDialect,
+        references: referencesOf(table),
+      })
+      terms.push(`(${compiled.sql})`)
+      parameters.push(...(compiled.parameters as SQLInputValue[]))
+    }
+    return { text: terms.join(' AND '), parameters }
+  }
+
+  #count(table: Table, query: Query): Statement {
+    const where = this.#conditions(table, query)
+    // Of the whole table: the ids and the few pending rows are counted from indexes, and no document is read.
+    const text =
+      query.refersTo === undefined && query.filter === undefined && query.scope === undefined
+        ? `SELECT (SELECT COUNT(*) FROM ${table.name}) - (SELECT COUNT(*) FROM ${table.name} WHERE published = 0) AS total`
+        : `SELECT COUNT(*) AS total FROM ${table.name} WHERE ${where.text}`
+    return { text, parameters: where.parameters }
+  }
+
+  #select(table: Table, query: Query): Statement {
+    const where = this.#conditions(table, query)
+    const order = compileOrderby(query.orderby ?? [], { columns: table.columnOf, dialect: sqliteDialect })
+    const keys = [...order.terms, `sequence${query.newestFirst === true ? ' DESC' : ''}`].join(', ')
+    return {
+      text: `SELECT document FROM ${table.name} WHERE ${where.text} ORDER BY ${keys} LIMIT ? OFFSET ?`,
+      parameters: [...where.parameters, ...(order.parameters as SQLInputValue[]), query.limit ?? -1, query.offset ?? 0],
+    }
+  }
+}

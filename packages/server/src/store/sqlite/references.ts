@@ -1,0 +1,114 @@
+/**
+ * The rows of table `reference`, as one writer keeps them: who names whom, and how many may. The limit is asked where a
+ * reference is written, so that it holds for every kind that names the entity.
+ * Source: behaviour platform.md 1 (limits).
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { TooManyReferrers } from '../store.ts'
+import type { Table } from '../tables.ts'
+
+/** Where a document names whom. */
+interface Reference {
+  readonly kind: string
+  readonly extId: string
+  readonly path: string
+}
+
+export class References {
+  readonly #limits = new Map<string, { readonly title: string; readonly maximum: number }>()
+  readonly #insert: StatementSync
+  readonly #of: StatementSync
+  readonly #remove: StatementSync
+  readonly #removeAll: StatementSync
+  readonly #publish: StatementSync
+  readonly #count: StatementSync
+
+  /** `maxima`: of counted kinds, by kind; the others may be named without end. */
+  constructor(
+    database: DatabaseSync,
+    tables: ReadonlyMap<string, Table>,
+    maxima: Readonly<Record<string, number>> = {},
+  ) {
+    for (const [kind, maximum] of Object.entries(maxima)) {
+      const resource = tables.get(kind)?.resource
+      if (resource === undefined) continue
+      if (resource.counted !== true) throw new Error(`${kind} has a maximum of referrers: declare it counted`)
+      this.#limits.set(kind, { title: resource.title, maximum })
+    }
+    const isFrom = 'from_kind = ? AND from_id = ?'
+    this.#insert = database.prepare('INSERT INTO reference VALUES (?, ?, ?, ?, ?, ?)')
+    this.#of = database.prepare(`SELECT to_kind AS kind, to_id AS extId, path FROM reference WHERE ${isFrom}`)
+    this.#remove = database.prepare(`DELETE FROM reference WHERE to_kind = ? AND to_id = ? AND ${isFrom} AND path = ?`)
+    this.#removeAll = database.prepare(`DELETE FROM reference WHERE ${isFrom}`)
+    this.#publish = database.prepare(`UPDATE reference SET published = 1 WHERE ${isFrom}`)
+    this.#count = database.prepare('SELECT SUM(total) AS found FROM referrer_count WHERE to_kind = ? AND to_id = ?')
+  }
+
+  /** Of a row that is new. @throws TooManyReferrers */
+  add(table: Table, document: Readonly<Record<string, any>>, published: number): void {
+    if (table.references.length === 0) return
+    const from = table.resource.kind
+    for (const { kind, extId, path } of referencesIn(table, document).values()) {
+      this.#insert.run(kind, extId, from, document['extId'], path, published)
+      this.#check(kind, extId)
+    }
+  }
+
+  /** Of a row that was replaced: what it names as before is not written again. @throws TooManyReferrers */
+  change(table: Table, document: Readonly<Record<string, any>>, isPublished: () => number): void {
+    if (table.references.length === 0) return
+    const from = table.resource.kind
+    const { extId: fromId } = document
+    const before = this.#of.all(from, fromId) as unknown as Reference[]
+    const added = referencesIn(table, document)
+    const removed = before.filter((reference) => !added.delete(keyOf(reference)))
+    for (const { kind, extId, path } of removed) this.#remove.run(kind, extId, from, fromId, path)
+    if (added.size === 0) return
+    const published = isPublished()
+    for (const { kind, extId, path } of added.values()) {
+      this.#insert.run(kind, extId, from, fromId, path, published)
+      if (!before.some((known) => known.kind === kind && known.extId === extId)) this.#check(kind, extId)
+    }
+  }
+
+  publish(kind: string, extId: string): void {
+    this.#publish.run(kind, extId)
+  }
+
+  remove(kind: string, extId: string): void {
+    this.#removeAll.run(kind, extId)
+  }
+
+  #check(kind: string, extId: string): void {
+    const limit = this.#limits.get(kind)
+    if (limit === undefined) return
+    const { found } = this.#count.get(kind, extId) as { found: number }
+    if (found > limit.maximum) throw new TooManyReferrers(limit.title, extId, limit.maximum, found)
+  }
+}
+
+const keyOf = ({ kind, extId, path }: Reference): string => `${kind} ${extId} ${path}`
+
+/** Each once, by key. */
+function referencesIn(table: Table, document: unknown): Map<string, Reference> {
+  const found = new Map<string, Reference>()
+  for (const { kind, path } of table.references) {
+    for (const extId of valuesAt(document, path)) {
+      if (typeof extId !== 'string') continue
+      const reference = { kind, extId, path: path.join('/') }
+      found.set(keyOf(reference), reference)
+    }
+  }
+  return found
+}
+
+/** Every value at a path, through collections. */
+function* valuesAt(value: unknown, path: readonly string[]): Generator<unknown> {
+  if (Array.isArray(value)) {
+    for (const item of value) yield* valuesAt(item, path)
+  } else if (path.length === 0) {
+    if (value !== undefined && value !== null) yield value
+  } else if (typeof value === 'object' && value !== null) {
+    yield* valuesAt((value as Record<string, unknown>)[path[0] as string], path.slice(1))
+  }
+}

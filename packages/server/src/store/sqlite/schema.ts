@@ -1,0 +1,125 @@
+/** The file: its format, its tables as the contract has them now, and how it is opened. */
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { StoreRefusal } from '../store.ts'
+import type { Column, Table } from '../tables.ts'
+import { registerFunctions } from './dialect.ts'
+import { keepReferrerCounts } from './referrer-counts.ts'
+import type { TimeLimit } from './time-limit.ts'
+
+/** Format of the file. A newer one is refused, never overwritten. */
+const fileFormat = 1
+/** Files up to this size (64 MiB) are read whole at the start to find damage. */
+const checkedPages = 16_384
+
+export interface ConnectionOptions {
+  readonly readOnly?: boolean
+  /** false: commits do not wait for the disk. */
+  readonly durable?: boolean
+  /** Of the bounded queries on this connection. */
+  readonly timeLimit?: TimeLimit
+}
+
+/** @throws StoreRefusal when it cannot be opened */
+export function connect(file: string, options: ConnectionOptions): DatabaseSync {
+  const { readOnly = false, durable = true, timeLimit } = options
+  try {
+    const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
+    if (!readOnly) database.exec('PRAGMA journal_mode = WAL')
+    database.exec(
+      `PRAGMA synchronous = ${durable ? 'FULL' : 'OFF'}; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -32768`,
+    )
+    registerFunctions(database, timeLimit)
+    return database
+  } catch (cause) {
+    throw new StoreRefusal(
+      `The data file ${file} cannot be read (${(cause as Error).message}). Restore it from a backup, or start with another --data folder.`,
+      { cause },
+    )
+  }
+}
+
+/** Makes what is missing. @throws StoreRefusal when the file is damaged or newer than this version */
+export function migrate(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
+  try {
+    const { pages } = database.prepare('SELECT page_count AS pages FROM pragma_page_count').get() as { pages: number }
+    // Reading everything takes longer than a start may; of a large file only the structure is read.
+    if (pages <= checkedPages) {
+      const check = database.prepare('PRAGMA quick_check(1)').get() as { quick_check?: string }
+      if (check.quick_check !== 'ok') throw new Error(check.quick_check)
+      // The whole file passed through the cache, and is not needed there.
+      database.exec('PRAGMA shrink_memory')
+    }
+    database.prepare('SELECT COUNT(*) FROM sqlite_schema').get()
+  } catch (cause) {
+    throw new StoreRefusal(
+      `The data file is damaged (${(cause as Error).message}). Restore it from a backup, or start with another --data folder.`,
+      { cause },
+    )
+  }
+  database.exec('CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID')
+  const format = database.prepare("SELECT value FROM meta WHERE name = 'format'").get() as { value: string } | undefined
+  if (format !== undefined && Number(format.value) > fileFormat) {
+    throw new StoreRefusal(
+      `The data file has format ${format.value}; this version knows up to ${fileFormat}. Start the version that wrote it, or a later one.`,
+    )
+  }
+  database.exec('BEGIN')
+  database.prepare("INSERT OR IGNORE INTO meta VALUES ('format', ?)").run(String(fileFormat))
+  database.exec(`CREATE TABLE IF NOT EXISTS reference (
+    to_kind TEXT NOT NULL, to_id TEXT NOT NULL, from_kind TEXT NOT NULL, from_id TEXT NOT NULL, path TEXT NOT NULL,
+    published INTEGER NOT NULL, PRIMARY KEY (to_kind, to_id, from_kind, from_id, path)) WITHOUT ROWID`)
+  database.exec('CREATE INDEX IF NOT EXISTS reference_from ON reference (from_kind, from_id)')
+  keepReferrerCounts(database, tables)
+  for (const table of tables.values()) createTable(database, table)
+  database.exec('COMMIT')
+}
+
+function createTable(database: DatabaseSync, table: Table): void {
+  const columns = table.columns.map((column) => `, ${column.name} ${column.affinity}`).join('')
+  database.exec(`CREATE TABLE IF NOT EXISTS ${table.name} (
+    sequence INTEGER PRIMARY KEY, ext_id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, published INTEGER NOT NULL,
+    document TEXT NOT NULL${columns})`)
+  const present = new Set(
+    (database.prepare(`SELECT name FROM pragma_table_info('${table.name}')`).all() as { name: string }[]).map(
+      (row) => row.name,
+    ),
+  )
+  const missing = table.columns.filter((column) => !present.has(column.name))
+  for (const column of missing) database.exec(`ALTER TABLE ${table.name} ADD COLUMN ${column.name} ${column.affinity}`)
+  if (missing.length > 0) refill(database, table, missing)
+  database.exec(`CREATE INDEX IF NOT EXISTS ${table.name}__pending ON ${table.name} (sequence) WHERE published = 0`)
+  for (const column of table.columns) {
+    if (!column.folded)
+      database.exec(
+        `CREATE INDEX IF NOT EXISTS ${table.name}__${column.name} ON ${table.name} (${column.name}, sequence)`,
+      )
+  }
+  for (const rule of table.unique) {
+    database.exec(
+      `CREATE UNIQUE INDEX IF NOT EXISTS ${table.name}__unique_${rule.columns.join('_')} ON ${table.name} (${rule.columns.join(', ')})`,
+    )
+  }
+}
+
+function refill(database: DatabaseSync, table: Table, columns: readonly Column[]): void {
+  const write = database.prepare(
+    `UPDATE ${table.name} SET ${columns.map((column) => `${column.name} = ?`).join(', ')} WHERE sequence = ?`,
+  )
+  for (const row of database.prepare(`SELECT sequence, document FROM ${table.name}`).all() as {
+    sequence: number
+    document: string
+  }[]) {
+    const document = JSON.parse(row.document)
+    write.run(...columns.map((column) => columnValue(document, column)), row.sequence)
+  }
+}
+
+/** What a column holds of a document. */
+export function columnValue(document: unknown, column: Column): SQLInputValue {
+  let value: any = document
+  for (const name of column.path.split('/')) value = value?.[name]
+  if (value === undefined || value === null) return null
+  if (typeof value === 'boolean') return value ? 1 : 0
+  if (column.folded) return String(value).toLowerCase()
+  return value
+}

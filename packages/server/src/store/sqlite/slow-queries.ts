@@ -1,0 +1,105 @@
+/**
+ * Queries that take long, on a thread of their own: one at a time, each stopped when its time is up. The thread starts with
+ * the first of them, and again after it ended by itself.
+ */
+import { Worker } from 'node:worker_threads'
+import { QueryStopped } from '../store.ts'
+import type { FoundPage, PageQuery } from './page-query.ts'
+
+/** More than these do not wait: they are refused. */
+const maximumWaiting = 64
+
+/** What the thread is told when it starts. */
+export interface ThreadOrder {
+  readonly file: string
+  readonly limitMilliseconds: number
+}
+
+/** What the thread says of a query: what it found, that its time was up, or what went wrong. */
+export type ThreadAnswer =
+  | { readonly found: FoundPage; readonly milliseconds: number }
+  | { readonly stopped: true }
+  | { readonly failed: string }
+
+interface Asked {
+  readonly query: PageQuery
+  readonly since: number
+  readonly resolve: (found: { readonly page: FoundPage; readonly milliseconds: number }) => void
+  readonly reject: (error: Error) => void
+}
+
+export class SlowQueries {
+  readonly #order: ThreadOrder
+  readonly #waiting: Asked[] = []
+  #running: Asked | undefined
+  #thread: Worker | undefined
+  #isClosed = false
+
+  constructor(order: ThreadOrder) {
+    this.#order = order
+  }
+
+  /** @throws QueryStopped when it ran, or waited for the ones before it, as long as a query may, or too many wait */
+  run(query: PageQuery): Promise<{ readonly page: FoundPage; readonly milliseconds: number }> {
+    if (this.#isClosed) return Promise.reject(new QueryStopped('closing'))
+    if (this.#waiting.length >= maximumWaiting) return Promise.reject(new QueryStopped('busy'))
+    return new Promise((resolve, reject) => {
+      const asked = { query, since: performance.now(), resolve, reject }
+      if (this.#running === undefined) this.#begin(asked)
+      else this.#waiting.push(asked)
+    })
+  }
+
+  /** At once when there is no thread. What still waits or runs is rejected. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const { reject } of this.#waiting.splice(0)) reject(new QueryStopped('closing'))
+    if (this.#thread !== undefined) await this.#thread.terminate()
+  }
+
+  #begin(asked: Asked): void {
+    this.#running = asked
+    this.#thread ??= this.#start()
+    this.#thread.ref()
+    this.#thread.postMessage(asked.query)
+  }
+
+  #next(): void {
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      if (performance.now() - next.since < this.#order.limitMilliseconds) {
+        this.#begin(next)
+        return
+      }
+      next.reject(new QueryStopped('busy'))
+    }
+  }
+
+  #start(): Worker {
+    const thread = new Worker(new URL('query-thread.ts', import.meta.url), {
+      workerData: this.#order,
+      // Not what the process was started with: a check of the Node version, a test runner.
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      resourceLimits: { maxOldGenerationSizeMb: 256 },
+    })
+    thread.on('message', (answer: ThreadAnswer) => {
+      const asked = this.#running
+      this.#running = undefined
+      // It keeps the process alive for as long as somebody waits, and no longer.
+      thread.unref()
+      if ('found' in answer) asked?.resolve({ page: answer.found, milliseconds: answer.milliseconds })
+      else if ('stopped' in answer) asked?.reject(new QueryStopped('too long'))
+      else asked?.reject(new Error(`a query failed: ${answer.failed}`))
+      this.#next()
+    })
+    let cause: Error | undefined
+    thread.on('error', (error) => void (cause = error as Error))
+    thread.on('exit', () => {
+      this.#thread = undefined
+      const asked = this.#running
+      this.#running = undefined
+      asked?.reject(this.#isClosed ? new QueryStopped('closing') : new Error('the query thread ended', { cause }))
+      this.#next()
+    })
+    return thread
+  }
+}

@@ -1,0 +1,190 @@
+/** Writes of one transaction; reads see them. */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { EntityOf } from '@hyperplane/contract'
+import { compileFilter } from '../compile-query.ts'
+import { type Query, RowMissing, type Transaction, UniqueViolation } from '../store.ts'
+import type { Table } from '../tables.ts'
+import { sqliteDialect } from './dialect.ts'
+import { type AnyResource, referencesOf, SqliteReader } from './reader.ts'
+import { References } from './references.ts'
+import { columnValue } from './schema.ts'
+
+type Doc = Record<string, any>
+
+/** What stands for a secret in a document. */
+export type Seal = (plain: string, about: string) => unknown
+
+interface Written {
+  readonly insert: StatementSync
+  readonly replace: StatementSync
+}
+
+export class SqliteWriter extends SqliteReader implements Transaction {
+  readonly #seal: Seal
+  readonly #written = new Map<string, Written>()
+  /** Kinds of which rows were written; whoever commits empties it. */
+  readonly changed = new Set<string>()
+  readonly #references: References
+
+  constructor(
+    database: DatabaseSync,
+    tables: ReadonlyMap<string, Table>,
+    seal: Seal,
+    maximumReferrers?: Readonly<Record<string, number>>,
+  ) {
+    super(database, tables)
+    this.#seal = seal
+    this.#references = new References(database, tables, maximumReferrers)
+  }
+
+  #statements(table: Table): Written {
+    let written = this.#written.get(table.name)
+    if (written === undefined) {
+      const names = table.columns.map((column) => column.name)
+      written = {
+        insert: this.database.prepare(
+          `INSERT INTO ${table.name} (ext_id, version, published, document${names.map((name) => `, ${name}`).join('')}) VALUES (?, 1, ?, ?${', ?'.repeat(names.length)})`,
+        ),
+        replace: this.database.prepare(
+          `UPDATE ${table.name} SET version = version + ?, document = ?${names.map((name) => `, ${name} = ?`).join('')} WHERE ext_id = ?`,
+        ),
+      }
+      this.#written.set(table.name, written)
+    }
+    return written
+  }
+
+  #changing(kind: AnyResource): Table {
+    this.changed.add(kind.kind)
+    return this.table(kind)
+  }
+
+  async insert<R extends AnyResource>(
+    kind: R,
+    entity: EntityOf<R>,
+    options: { pending?: boolean } = {},
+  ): Promise<EntityOf<R>> {
+    const table = this.#changing(kind)
+    const published = options.pending === true ? 0 : 1
+    const stored = this.#sealed(table, entity as Doc)
+    const values = table.columns.map((column) => columnValue(stored, column))
+    this.#guarded(table, () =>
+      this.#statements(table).insert.run(stored['extId'], published, JSON.stringify(stored), ...values),
+    )
+    this.#references.add(table, stored, published)
+    return stored as EntityOf<R>
+  }
+
+  async publish(kind: AnyResource, extId: string): Promise<void> {
+    const table = this.#changing(kind)
+    this.prepare(`UPDATE ${table.name} SET published = 1 WHERE ext_id = ?`).run(extId)
+    this.#references.publish(kind.kind, extId)
+  }
+
+  async replace<R extends AnyResource>(kind: R, entity: EntityOf<R>): Promise<EntityOf<R>> {
+    return this.#write(kind, entity as Doc, 1) as EntityOf<R>
+  }
+
+  async update<R extends AnyResource>(kind: R, extId: string, changes: Partial<EntityOf<R>>): Promise<EntityOf<R>> {
+    return this.#merge(kind, extId, changes, 1)
+  }
+
+  async observe<R extends AnyResource>(kind: R, extId: string, changes: Partial<EntityOf<R>>): Promise<EntityOf<R>> {
+    return this.#merge(kind, extId, changes, 0)
+  }
+
+  async #merge<R extends AnyResource>(
+    kind: R,
+    extId: string,
+    changes: Partial<EntityOf<R>>,
+    rise: 0 | 1,
+  ): Promise<EntityOf<R>> {
+    const stored = await this.pending(kind, extId)
+    if (stored === undefined) throw new RowMissing(kind.kind, extId)
+    const merged: Doc = { ...stored, ...changes }
+    for (const name of Object.keys(merged)) if (merged[name] === undefined) delete merged[name]
+    return this.#write(kind, merged, rise) as EntityOf<R>
+  }
+
+  #write(kind: AnyResource, entity: Doc, rise: 0 | 1): Doc {
+    const table = this.#changing(kind)
+    const stored = this.#sealed(table, entity)
+    const values = table.columns.map((column) => columnValue(stored, column))
+    const result = this.#guarded(table, () =>
+      this.#statements(table).replace.run(rise, JSON.stringify(stored), ...values, stored['extId']),
+    )
+    if (result.changes === 0) throw new RowMissing(kind.kind, stored['extId'])
+    this.#references.change(table, stored, () => this.#isPublished(table, stored['extId']))
+    return stored
+  }
+
+  #isPublished(table: Table, extId: string): number {
+    const row = this.prepare(`SELECT published FROM ${table.name} WHERE ext_id = ?`).get(extId)
+    return (row as { published: number }).published
+  }
+
+  async touch(kind: AnyResource, extId: string): Promise<void> {
+    this.prepare(`UPDATE ${this.#changing(kind).name} SET version = version + 1 WHERE ext_id = ?`).run(extId)
+  }
+
+  async remove(kind: AnyResource, extId: string): Promise<void> {
+    this.prepare(`DELETE FROM ${this.#changing(kind).name} WHERE ext_id = ?`).run(extId)
+    this.#references.remove(kind.kind, extId)
+  }
+
+  async removeWhere(kind: AnyResource, filter: NonNullable<Query['filter']>): Promise<number> {
+    const table = this.#changing(kind)
+    const compiled = compileFilter(filter, {
+      columns: table.columnOf,
+      dialect: sqliteDialect,
+      references: referencesOf(table),
+    })
+    const parameters = compiled.parameters as SQLInputValue[]
+    if (table.references.length > 0) {
+      this.prepare(
+        `DELETE FROM reference WHERE from_kind = ? AND from_id IN (SELECT ext_id FROM ${table.name} WHERE ${compiled.sql})`,
+      ).run(kind.kind, ...parameters)
+    }
+    return Number(this.prepare(`DELETE FROM ${table.name} WHERE ${compiled.sql}`).run(...parameters).changes)
+  }
+
+  #sealed(table: Table, entity: Doc): Doc {
+    if (table.secrets.length === 0) return entity
+    const copy = structuredClone(entity)
+    for (const path of table.secrets) {
+      sealAt(copy, path, (plain) => this.#seal(plain, `${table.resource.kind}/${copy['extId']}/${path.join('/')}`))
+    }
+    return copy
+  }
+
+  #guarded<T>(table: Table, write: () => T): T {
+    try {
+      return write()
+    } catch (error) {
+      const message = (error as Error).message
+      if (!message.startsWith('UNIQUE constraint failed')) throw error
+      const failed = message
+        .slice(message.indexOf(':') + 1)
+        .split(',')
+        .map((text) => text.trim().split('.')[1])
+      const rule = table.unique.find((candidate) => candidate.columns.join() === failed.join())
+      throw new UniqueViolation(table.resource.kind, rule?.fields ?? ['extId'], rule?.error)
+    }
+  }
+}
+
+function sealAt(value: unknown, path: readonly string[], seal: (plain: string) => unknown): void {
+  if (Array.isArray(value)) {
+    for (const item of value) sealAt(item, path, seal)
+  } else if (typeof value === 'object' && value !== null) {
+    const holder = value as Doc
+    const name = path[0] as string
+    if (path.length > 1) sealAt(holder[name], path.slice(1), seal)
+    else if (isPlain(holder[name]))
+      holder[name] = seal(typeof holder[name] === 'string' ? holder[name] : JSON.stringify(holder[name]))
+  }
+}
+
+/** A secret that is not sealed yet. One that is an object is sealed whole, as JSON. */
+const isPlain = (value: unknown): boolean =>
+  typeof value === 'string' || (typeof value === 'object' && value !== null && !Object.hasOwn(value, '$sealed'))
