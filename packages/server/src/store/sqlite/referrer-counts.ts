@@ -1,0 +1,60 @@
+/**
+ * How many entities name one, by the kind of those who name it: kept beside table `reference` for the kinds that declare
+ * `counted`, so that asking costs the same with 10 and with 100,000 of them. An entity that names one at two places counts
+ * once. Triggers write the counts, in the transaction that writes the reference, whoever does it; a file whose triggers are
+ * not these - an older one, or one whose counted kinds were others - is counted anew when it is opened.
+ * Source: behaviour platform.md 1 (associations, limits).
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import type { Table } from '../tables.ts'
+
+/** Makes the counts exact. Inside the transaction that opens the file. */
+export function keepReferrerCounts(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
+  // Opened for what stands beside the entities (the rotation of the key): nothing is known of kinds, nothing is counted.
+  if (tables.size === 0) return
+  database.exec(`CREATE TABLE IF NOT EXISTS referrer_count (
+    to_kind TEXT NOT NULL, to_id TEXT NOT NULL, from_kind TEXT NOT NULL, total INTEGER NOT NULL,
+    published INTEGER NOT NULL, PRIMARY KEY (to_kind, to_id, from_kind)) WITHOUT ROWID`)
+  const counted = [...tables.values()].filter(({ resource }) => resource.counted === true)
+  const triggers = triggersFor(counted.map(({ resource }) => resource.kind).sort())
+  const present = database
+    .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'reference' ORDER BY name")
+    .all() as { name: string; sql: string }[]
+  if (present.map(({ sql }) => sql).join() === triggers.join()) return
+  for (const { name } of present) database.exec(`DROP TRIGGER ${name}`)
+  database.exec(`DELETE FROM referrer_count;
+    INSERT INTO referrer_count
+    SELECT to_kind, to_id, from_kind, COUNT(DISTINCT from_id), COUNT(DISTINCT CASE WHEN published = 1 THEN from_id END)
+    FROM reference GROUP BY to_kind, to_id, from_kind HAVING to_kind IN (${listOf(counted.map(({ resource }) => resource.kind))})`)
+  for (const trigger of triggers) database.exec(trigger)
+}
+
+const listOf = (kinds: readonly string[]): string => kinds.map((kind) => `'${kind}'`).join(', ')
+
+/** In the order of their names. All references of one entity are published together. */
+function triggersFor(kinds: readonly string[]): readonly string[] {
+  if (kinds.length === 0) return []
+  const isRow = (row: string): string =>
+    `to_kind = ${row}.to_kind AND to_id = ${row}.to_id AND from_kind = ${row}.from_kind`
+  /** The entity names this one at no other place. */
+  const isOnly = (row: string, and = ''): string =>
+    `NOT EXISTS (SELECT 1 FROM reference
+  WHERE ${isRow(row)} AND from_id = ${row}.from_id AND path <> ${row}.path${and})`
+  const isCounted = (row: string): string => `${row}.to_kind IN (${listOf(kinds)})`
+  return [
+    `CREATE TRIGGER referrer_count_delete AFTER DELETE ON reference WHEN ${isCounted('OLD')} AND ${isOnly('OLD')} BEGIN
+  UPDATE referrer_count SET total = total - 1, published = published - OLD.published WHERE ${isRow('OLD')};
+  DELETE FROM referrer_count WHERE ${isRow('OLD')} AND total = 0;
+END`,
+    `CREATE TRIGGER referrer_count_insert AFTER INSERT ON reference WHEN ${isCounted('NEW')} AND ${isOnly('NEW')} BEGIN
+  INSERT INTO referrer_count VALUES (NEW.to_kind, NEW.to_id, NEW.from_kind, 1, NEW.published)
+  ON CONFLICT (to_kind, to_id, from_kind)
+  DO UPDATE SET total = total + 1, published = published + excluded.published;
+END`,
+    // The first of them that is published counts.
+    `CREATE TRIGGER referrer_count_publish AFTER UPDATE OF published ON reference
+WHEN NEW.published > OLD.published AND ${isCounted('NEW')} AND ${isOnly('NEW', ' AND published = 1')} BEGIN
+  UPDATE referrer_count SET published = published + 1 WHERE ${isRow('NEW')};
+END`,
+  ]
+}
