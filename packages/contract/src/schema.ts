@@ -175,6 +175,22 @@ export const object = <const F extends Fields>(
  */
 export const referenceTo = (kind: string): Typed<UuidSchema, string> => ({ type: 'uuid', refersTo: kind })
 
+/**
+ * The same shape where its ids name entities of another world: nobody asks whether they are here, and naming one keeps none
+ * from being deleted.
+ */
+export function ofAnotherWorld<S extends AnySchema>(schema: S): S {
+  const copy: any = { ...schema }
+  delete copy.refersTo
+  if (schema.type === 'object') {
+    const fields = Object.entries(schema.fields).map(([name, field]) => [name, ofAnotherWorld(field)])
+    copy.fields = Object.fromEntries(fields)
+  } else if (schema.type === 'list') copy.items = ofAnotherWorld(schema.items)
+  else if (schema.type === 'map') copy.values = ofAnotherWorld(schema.values)
+  else if (schema.type === 'oneOf') copy.alternatives = schema.alternatives.map(ofAnotherWorld)
+  return copy
+}
+
 export const optional = <S extends AnySchema>(schema: S): S & { readonly optional: true } => ({
   ...schema,
   optional: true,

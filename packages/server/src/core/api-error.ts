@@ -5,6 +5,7 @@ import {
   type ErrorKey,
   errorCatalogue,
 } from '@hyperplane/contract/error-catalogue'
+import type { TooManyReferrers } from '../store/store.ts'
 
 /** One message of an ErrorResponse, in canonical names. */
 export interface AppMessage {
@@ -45,7 +46,7 @@ export class ApiError<K extends ErrorKey = ErrorKey> extends Refusal {
       code: definition.code,
       locale: 'en_US',
       errorGroup: definition.group ?? key,
-      ...(Object.keys(given).length === 0 ? {} : { argumentsMap: texts(given) }),
+      ...(Object.keys(given).length === 0 ? {} : { argumentsMap: named(definition, texts(given)) }),
     }
   }
 }
@@ -81,7 +82,9 @@ export function inWordsOf(namespace: string | undefined, refusal: unknown): unkn
     const shared = definitionOf(message.errorGroup)
     const definition = definitionOf(`${namespace.toUpperCase()}_${message.errorGroup}`)
     if (shared?.code !== message.code || definition?.status !== shared.status) return message
-    return { ...message, code: definition.code, message: fill(definition.message, message.argumentsMap ?? {}) }
+    const { argumentsMap = {} } = message
+    const text = fill(definition.message, argumentsMap)
+    return { ...message, code: definition.code, message: text, argumentsMap: named(definition, argumentsMap) }
   }
   return Object.assign(Object.create(refusal), {
     appMessage: own(refusal.appMessage),
@@ -95,6 +98,13 @@ const definitionOf = (key: string): ErrorDefinition | undefined =>
 /** A cross-field rule of a body (400): what was expected, what was found. */
 export const invalid = (attributePath: string, fault: string): ApiError<'INVALID_ARGUMENT'> =>
   new ApiError('INVALID_ARGUMENT', { attributePath, fault })
+
+/** One entity more than may name this one. */
+export const tooManyReferrers = (violation: TooManyReferrers): ApiError<'LIMIT_EXCEEDED'> => {
+  const { title, extId, maximum, found } = violation
+  const values = { limit: `Associations of the ${title} ${extId}`, maximum, found }
+  return new ApiError('LIMIT_EXCEEDED', values, { cause: violation })
+}
 
 export interface ShapeFault {
   readonly location: 'path' | 'query' | 'header' | 'body'
@@ -114,6 +124,10 @@ export class ShapeRefusal extends Refusal {
 
 export const fill = (message: string, values: ExtraArguments): string =>
   message.replace(/\{(\w+)\}/g, (whole, name: string) => (values[name] === undefined ? whole : String(values[name])))
+
+/** Arguments by the names that clients of the namespace know. */
+const named = ({ argumentNames = {} }: ErrorDefinition, values: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [argumentNames[name] ?? name, value]))
 
 const texts = (values: ExtraArguments): Record<string, string> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))

@@ -2,10 +2,20 @@
 import type { Operation } from '@hyperplane/contract'
 import type { Field, Selection, TypedFilter, TypedOrderby } from '../odata/index.ts'
 import type { Reader, Row, Transaction } from '../store/store.ts'
-import type { Clock } from './clock.ts'
+import type { AddressGuard } from './address-guard.ts'
+import type { AttendingClock } from './clock.ts'
 import type { EntityTags } from './etag.ts'
-import type { Dispatch } from './pipeline.ts'
-import type { AccessControl, Authenticator, CanonicalNames, Kinds } from './ports.ts'
+import type { Dispatch } from './pipeline/request.ts'
+import type {
+  AccessControl,
+  Authenticator,
+  CanonicalNames,
+  ClientCertificates,
+  Kinds,
+  Restores,
+  ServiceIdentity,
+  Snapshots,
+} from './ports.ts'
 import type { Tier } from './rate-limit.ts'
 import type { Router } from './router.ts'
 import type { StartTask } from './tasks/define-task.ts'
@@ -50,7 +60,7 @@ export interface Ids {
 /** What every operation of one world shares. `D`: the drivers of the outside world, fixed in `domains/context.ts`. */
 export interface World<D> {
   readonly tenantId: string
-  readonly clock: Clock
+  readonly clock: AttendingClock
   readonly ids: Ids
   readonly drivers: D
   readonly secrets: SecretReader
@@ -66,11 +76,21 @@ export interface Services {
   readonly tags: EntityTags
   readonly access: AccessControl
   readonly authenticator: Authenticator
+  readonly clientCertificates: ClientCertificates
+  readonly identity: ServiceIdentity
+  /** Origin under which clients reach this service, as far as it is known: configured, else that of the port. */
+  publicUrl(): string
+  /** Judges every host that a client names before it is called. */
+  readonly addressGuard: AddressGuard
+  readonly snapshots: Snapshots
+  readonly restores: Restores
   /** Size of this manager: the tier of the rate limits. */
   readonly tier: Tier
   readonly version: string
   /** Folder for files of the world (backup places, image content). */
   readonly dataFolder: string
+  /** Limits that this app was started with, by name; see `domains/limits.ts` for what holds otherwise. */
+  readonly limits: Readonly<Record<string, number>>
 }
 
 /** Opens what the store sealed. */

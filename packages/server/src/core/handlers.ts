@@ -1,5 +1,6 @@
 /** How a domain says what its operations do. Reads come for free; every mutation is written down. */
 import type { Declared, OperationSet, Resource } from '@hyperplane/contract'
+import type { ApiError } from './api-error.ts'
 import type { ReadContext, RequestInput, WriteContext } from './context.ts'
 import type { Schedule } from './schedules.ts'
 import type { TaskDefinition } from './tasks/define-task.ts'
@@ -56,6 +57,17 @@ export type Handler<D, O> = (
  */
 export type Prepare<D, O> = (ctx: ReadContext<D>, request: Request<O>) => Promise<unknown>
 
+/** What a rule may look at beside the request: nothing that is stored. */
+export type RuleContext = Pick<ReadContext, 'caller' | 'clock' | 'operation' | 'version'>
+
+/**
+ * What the fields of a valid request demand of each other, whatever is stored: every fault (400). Asked before any id in the
+ * body is looked up, so that a handler states only what depends on the state.
+ */
+export type Rule<O> = (request: Request<O>, ctx: RuleContext) => readonly ApiError[]
+
+export type Rules<S extends OperationSet> = { readonly [K in keyof S]?: Rule<S[K]> }
+
 export type Prepares<D, S extends OperationSet> = { readonly [K in keyof S]?: Prepare<D, S[K]> }
 
 export type Handlers<D, S extends OperationSet> = {
@@ -75,6 +87,7 @@ export type Presenter<D> = (
 /** Everything that a domain file says about its kind. */
 export interface Domain<D = any> {
   readonly handlers: Readonly<Record<string, Handler<D, any>>>
+  readonly rules: Readonly<Record<string, Rule<any>>>
   readonly prepares: Readonly<Record<string, Prepare<D, any>>>
   readonly tasks: readonly TaskDefinition<D, any>[]
   readonly presenters: readonly (readonly [Resource<any, any>, Presenter<D>])[]
@@ -82,6 +95,7 @@ export interface Domain<D = any> {
 }
 
 export interface DomainParts<D, S extends OperationSet = OperationSet> {
+  readonly rules?: Rules<S>
   readonly prepare?: Prepares<D, S>
   readonly tasks?: readonly TaskDefinition<D, any>[]
   readonly present?: readonly (readonly [Resource<any, any>, Presenter<D>])[]

@@ -1,5 +1,5 @@
 /** A retry gets the first answer again; the record commits with the effect. Source: conventions 6. */
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import type { Transaction } from '../store/store.ts'
 import { ApiError } from './api-error.ts'
 import { type Clock, formatTime } from './clock.ts'
@@ -29,7 +29,7 @@ export interface IdempotencyOptions {
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
   return {
     keyOf: (tenantId, identity, requestId) =>
-      createHash('sha256').update(`${tenantId}\0${identity}\0${requestId.toLowerCase()}`).digest('base64url'),
+      hash('sha256', `${tenantId}\0${identity}\0${requestId.toLowerCase()}`, 'base64url'),
     fingerprintOf: (method, path, query, body) =>
       createHmac('sha256', options.salt)
         .update(`${method}\0${path}\0${query.split('&').sort().join('&')}\0${canonicalJson(body)}`)

@@ -26,8 +26,42 @@ export interface QueryConventions {
   /** Out-of-range paging is set to the nearest value (storage v4.0.a3). */
   readonly clamped: boolean
   /** Texts of filters that the naming profile of the request spells in its own way -> canonical. */
-  readonly canonical?: FilterRules['canonical']
+  readonly canonical?: FilterRules['canonical'] | undefined
 }
+
+/**
+ * The query of a request. Its faults of shape are added to `faults`; what is returned reads the language, for when there are
+ * none. @throws ApiError 400 for malformed percent-encoding
+ */
+export function readQuery(
+  operation: Operation,
+  text: string,
+  conventions: QueryConventions,
+  kinds: Kinds,
+  faults: ShapeFault[],
+  warnings: string[],
+): () => QueryOptions {
+  const plain = text === '' ? withoutQuery(operation) : undefined
+  if (plain !== undefined) return plain
+  const options = readOptions(operation, parseQueryText(text), conventions, faults, warnings)
+  return () => readExpressions(operation, options, conventions, kinds, warnings)
+}
+
+/** What a request without a query asks for: the same each time, unless something is required. */
+function withoutQuery(operation: Operation): (() => QueryOptions) | undefined {
+  let known = plainQueries.get(operation)
+  if (known === undefined) {
+    const faults: ShapeFault[] = []
+    const { page, limit, dryRun, parameters } = readOptions(operation, [], usualConventions, faults, [])
+    const query = Object.freeze({ page, limit, dryRun, parameters: Object.freeze(parameters), expand: [] })
+    known = faults.length > 0 ? null : () => query
+    plainQueries.set(operation, known)
+  }
+  return known ?? undefined
+}
+const plainQueries = new WeakMap<Operation, (() => QueryOptions) | null>()
+/** Without a text they differ in nothing. */
+const usualConventions: QueryConventions = { unknown: 'refuse', clamped: false }
 
 /** `text` of the target after `?`. @throws ApiError 400 for malformed percent-encoding */
 export function parseQueryText(text: string): [name: string, value: string][] {

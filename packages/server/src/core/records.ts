@@ -25,6 +25,8 @@ export const AuditRecord = resource(
     task: optional(text()),
     changed: optional(anything()),
     dryRun: optional(text()),
+    /** The rule that allowed or denied it. */
+    decision: optional(text()),
     previous: text(),
     hash: text(),
   },

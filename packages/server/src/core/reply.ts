@@ -13,6 +13,8 @@ export interface Reply {
   readonly total?: number
   readonly page?: { readonly page: number; readonly limit: number }
   readonly truncated?: boolean
+  /** Lists: which of the entities answered had a collection cut. */
+  readonly truncatedIndexes?: readonly number[]
   readonly warnings?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
   readonly replayed?: boolean

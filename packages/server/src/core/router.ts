@@ -9,13 +9,16 @@ export interface UnbuiltOperation {
 export type Route =
   | {
       readonly found: 'operation'
+      readonly namespace: Namespace
       readonly operation: Operation
       readonly version: string
+      /** The version that was asked for: another one than `version` where that is served in its place. */
+      readonly askedVersion: string
       readonly path: Readonly<Record<string, string>>
     }
-  | { readonly found: 'unbuilt'; readonly operation: UnbuiltOperation; readonly version: string }
-  | { readonly found: 'method'; readonly allowed: readonly Method[] }
-  | { readonly found: 'nothing'; readonly namespace?: Namespace }
+  | { readonly found: 'unbuilt'; readonly namespace: Namespace; readonly operation: UnbuiltOperation }
+  | { readonly found: 'method'; readonly namespace: Namespace; readonly allowed: readonly Method[] }
+  | { readonly found: 'nothing'; readonly namespace: Namespace | undefined }
 
 interface Node {
   readonly literal: Map<string, Node>
@@ -34,7 +37,8 @@ export interface Router {
 /** `loose`: other minor versions of a served major are answered by the nearest served one. */
 export function createRouter(namespaces: readonly Namespace[], options: { readonly loose: boolean }): Router {
   const byName = new Map(namespaces.map((namespace) => [namespace.name, namespace]))
-  const roots = new Map<string, Node>()
+  /** By namespace, then by version. */
+  const roots = new Map(namespaces.map((namespace) => [namespace.name, new Map<string, Node>()]))
   const insert = (
     namespace: string,
     version: string,
@@ -42,9 +46,9 @@ export function createRouter(namespaces: readonly Namespace[], options: { readon
     path: string,
     entry: { operation?: Operation; unbuilt?: UnbuiltOperation },
   ): void => {
-    const rootName = `${namespace}/${version}`
-    let at = roots.get(rootName) ?? node()
-    roots.set(rootName, at)
+    const versions = roots.get(namespace) as Map<string, Node>
+    let at = versions.get(version) ?? node()
+    versions.set(version, at)
     const names: string[] = []
     for (const segment of path.split('/').slice(1)) {
       if (segment.startsWith('{')) {
@@ -82,23 +86,24 @@ export function createRouter(namespaces: readonly Namespace[], options: { readon
   return {
     namespaces: byName,
     route(method, path) {
-      const segments = path.split('/').slice(1)
-      const namespace = byName.get(segments[0] ?? '')
-      if (namespace === undefined) return { found: 'nothing' }
-      const version = servedVersion(namespace, segments[1] ?? '')
-      const root = version === undefined ? undefined : roots.get(`${namespace.name}/${version}`)
+      // The first segment is empty: a path begins with a slash.
+      const segments = path.split('/')
+      const namespace = byName.get(segments[1] ?? '')
+      if (namespace === undefined) return { found: 'nothing', namespace }
+      const askedVersion = segments[2] ?? ''
+      const version = servedVersion(namespace, askedVersion)
+      const root = version === undefined ? undefined : roots.get(namespace.name)?.get(version)
       if (root === undefined || version === undefined) return { found: 'nothing', namespace }
       const values: string[] = []
-      const match = find(root, segments, 2, values)
+      const match = find(root, segments, 3, values)
       if (match === undefined) return { found: 'nothing', namespace }
       const entry = match.methods.get((method === 'HEAD' ? 'GET' : method) as Method)
-      if (entry === undefined) return { found: 'method', allowed: [...match.methods.keys()].sort() }
-      if (entry.operation === undefined) return { found: 'unbuilt', operation: entry.unbuilt!, version }
+      if (entry === undefined) return { found: 'method', namespace, allowed: [...match.methods.keys()].sort() }
+      if (entry.operation === undefined) return { found: 'unbuilt', namespace, operation: entry.unbuilt! }
       const parameters: Record<string, string> = {}
-      entry.names.forEach((name, index) => {
-        parameters[name] = values[index] as string
-      })
-      return { found: 'operation', operation: entry.operation, version, path: parameters }
+      for (let index = 0; index < values.length; index++)
+        parameters[entry.names[index] as string] = values[index] as string
+      return { found: 'operation', namespace, operation: entry.operation, version, askedVersion, path: parameters }
     },
   }
 }

@@ -39,6 +39,7 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
   const filter = both(query.filter, parentFilter)
   if (query.groupby !== undefined) {
     const all = await ctx.store.find(resource, {
+      isBounded: true,
       ...(filter === undefined ? {} : { filter }),
       ...(scope === 'all' ? {} : { scope }),
     })
@@ -98,6 +99,13 @@ export const withInternal = (resource: Resource): Resource['schema'] => {
 }
 const internalSchemas = new WeakMap<Resource, Resource['schema']>()
 
+interface Presented {
+  readonly entities: readonly any[]
+  readonly truncated: boolean
+  /** Of the entities, those with a collection that was cut. */
+  readonly truncatedIndexes: readonly number[]
+}
+
 /** Adds derived values, expanded relations, and keeps the selected fields. */
 export async function present(
   ctx: ReadContext,
@@ -105,49 +113,45 @@ export async function present(
   request: RequestInput,
   presenters: ReadonlyMap<string, readonly Presenter<any>[]>,
   single: boolean,
-): Promise<{ entities: readonly any[]; truncated: boolean }> {
+): Promise<Presented> {
   const { operation } = ctx
   const expand = new Set(request.query.expand.map((item) => item.name))
   let shown = entities
   for (const presenter of presenters.get(operation.resource?.kind ?? '') ?? []) {
     shown = await presenter(ctx, shown, { single, expand })
   }
-  let truncated = false
-  for (const item of request.query.expand) {
-    const result = await expandOne(ctx, operation, shown, item)
-    shown = result.entities
-    truncated ||= result.truncated
-  }
+  const cut = new Set<number>()
+  for (const item of request.query.expand) shown = await expandOne(ctx, operation, shown, item, cut)
   const { select } = request.query
   // What was expanded stays, whether it is selected or not.
   const expanded = request.query.expand.map((item) => operation.expand?.[item.name]?.into ?? item.name)
   if (select !== undefined) shown = shown.map((entity) => applySelection(select, entity, expanded))
-  return { entities: shown, truncated }
+  return { entities: shown, truncated: cut.size > 0, truncatedIndexes: [...cut].sort((a, b) => a - b) }
 }
 
+/** @param cut is told the place of each entity of which something was cut */
 async function expandOne(
   ctx: ReadContext,
   operation: Operation,
   entities: readonly any[],
   item: ExpandOption,
-): Promise<{ entities: readonly any[]; truncated: boolean }> {
+  cut: Set<number>,
+): Promise<readonly any[]> {
   const declared = operation.expand?.[item.name]
   const property = declared?.into ?? item.name
-  let truncated = false
-  const nested = (values: readonly any[]): readonly any[] => {
+  const nested = (values: readonly any[], index: number): readonly any[] => {
     let shown =
       item.filter === undefined ? values : values.filter((value) => evaluateFilter(item.filter!, value) === true)
     if (item.orderby !== undefined) shown = [...shown].sort(sortBy(item.orderby))
-    if (shown.length > maximumExpanded) truncated = true
+    if (shown.length > maximumExpanded) cut.add(index)
     shown = shown.slice(0, maximumExpanded)
     return item.select === undefined ? shown : shown.map((value) => applySelection(item.select!, value))
   }
   if (declared?.kind === undefined || declared.by === undefined) {
     // The domain filled it; nested options still apply.
-    const filled = entities.map((entity) =>
-      Array.isArray(entity[property]) ? { ...entity, [property]: nested(entity[property]) } : entity,
+    return entities.map((entity, index) =>
+      Array.isArray(entity[property]) ? { ...entity, [property]: nested(entity[property], index) } : entity,
     )
-    return { entities: filled, truncated }
   }
   const path = declared.by.split('/')
   const idsOf = (entity: any): string[] =>
@@ -155,7 +159,7 @@ async function expandOne(
   const wanted = [...new Set(entities.flatMap(idsOf))]
   const scope = await ctx.scopeOf(declared.kind)
   const resource = ctx.kinds.resource(declared.kind)
-  if (scope === 'none' || resource === undefined) return { entities, truncated }
+  if (scope === 'none' || resource === undefined) return entities
   const found = new Map<string, any>()
   for (const related of await ctx.store.getMany(resource, wanted)) {
     if (scope === undefined || evaluateFilter(scope, related) === true) found.set(related.extId, related)
@@ -163,12 +167,14 @@ async function expandOne(
   const many = entities.some((entity) =>
     Array.isArray(path.reduce((at: any, name) => (Array.isArray(at) ? at : at?.[name]), entity)),
   )
-  const filled = entities.map((entity) => {
-    const related = nested(idsOf(entity).flatMap((id) => found.get(id) ?? []))
+  return entities.map((entity, index) => {
+    const related = nested(
+      idsOf(entity).flatMap((id) => found.get(id) ?? []),
+      index,
+    )
     if (related.length === 0) return entity
     return { ...entity, [property]: many ? related : related[0] }
   })
-  return { entities: filled, truncated }
 }
 
 function* valuesAt(value: any, path: readonly string[]): Generator<unknown> {

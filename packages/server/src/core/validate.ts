@@ -24,7 +24,8 @@ export interface ValidationResult {
 
 const uuidForm = /^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{12}$/
 const controlCharacters = /[\u0000-\u001f]/
-const controlCharactersInText = /[\u0000-\u0008\u000b-\u001f]/
+/** A line may end as Windows ends it. */
+const controlCharactersInText = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]|\r(?!\n)/
 const decoration = /^\$(?:objectType|reserved|unknownFields|\w+Discriminator)$/
 const maximumFaults = 100
 

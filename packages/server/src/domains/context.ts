@@ -18,6 +18,7 @@ export function implement<S extends OperationSet>(
   return {
     operations,
     handlers: handlers as Domain<Drivers>['handlers'],
+    rules: (parts.rules ?? {}) as Domain<Drivers>['rules'],
     prepares: (parts.prepare ?? {}) as Domain<Drivers>['prepares'],
     tasks: parts.tasks ?? [],
     presenters: parts.present ?? [],

@@ -92,10 +92,12 @@ test('every operation refuses an option that it does not know, and ignores it wi
 })
 
 test('every body refuses fields that it does not have', async () => {
+  const form = new FormData()
+  form.append('no such field', '1')
   for (const operation of operations.filter((candidate) => candidate.body?.type === 'object')) {
     const result = await app.call(operation.method, target(operation), {
       ...headers(operation),
-      body: { 'no such field': 1 },
+      ...(operation.form === undefined ? { body: { 'no such field': 1 } } : { form }),
     })
     assert.equal(result.status, 400, `${operation.key}: ${facts(result)}`)
     assert.ok(

@@ -1,0 +1,31 @@
+/** A dry run reads what is, and writes nothing. Source: conventions 7. */
+import type { EntityOf, Resource } from '@hyperplane/contract'
+import type { Transaction } from '../../store/store.ts'
+
+export function readOnlyView(transaction: Transaction): Transaction {
+  const unchanged = async (_kind: unknown, entity: any): Promise<any> => entity
+  const merged = async <R extends Resource<any, any>>(kind: R, extId: string, changes: object): Promise<EntityOf<R>> =>
+    ({ ...(await transaction.get(kind, extId)), ...changes }) as EntityOf<R>
+  return {
+    get: (kind, extId) => transaction.get(kind, extId),
+    row: (kind, extId) => transaction.row(kind, extId),
+    getMany: (kind, extIds) => transaction.getMany(kind, extIds),
+    find: (kind, query) => transaction.find(kind, query),
+    page: (kind, query) => transaction.page(kind, query),
+    count: (kind, query) => transaction.count(kind, query),
+    findOne: (kind, where) => transaction.findOne(kind, where),
+    findWhere: (kind, where) => transaction.findWhere(kind, where),
+    walk: (kind, walk) => transaction.walk(kind, walk),
+    pending: (kind, extId) => transaction.pending(kind, extId),
+    referrers: (kind, extId, limit, narrowing) => transaction.referrers(kind, extId, limit, narrowing),
+    referrerCounts: (kind, extId, counting) => transaction.referrerCounts(kind, extId, counting),
+    insert: unchanged,
+    replace: unchanged,
+    update: merged,
+    observe: merged,
+    publish: async () => undefined,
+    touch: async () => undefined,
+    remove: async () => undefined,
+    removeWhere: async () => 0,
+  }
+}

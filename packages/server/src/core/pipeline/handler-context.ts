@@ -1,0 +1,42 @@
+/** What a handler is handed, reading or writing. */
+import type { Reader } from '../../store/store.ts'
+import type { ReadContext } from '../context.ts'
+import { both, filterOf } from '../standard.ts'
+import type { Call } from './call.ts'
+import type { Machinery } from './machinery.ts'
+import type { Targets } from './targets.ts'
+
+export function readContext<D>(
+  { world, store, kinds, access, log }: Machinery<D>,
+  { request, operation, caller, scope, version, warnings }: Call,
+  reader: Reader,
+  targets: Targets,
+): ReadContext<D> {
+  return {
+    ...world,
+    operation,
+    caller,
+    store: reader,
+    kinds,
+    version,
+    target: targets.row?.entity,
+    row: targets.row,
+    parents: targets.parents,
+    scopeOf: async (kind) => {
+      const resource = kinds.resource(kind)
+      if (resource === undefined) return 'none'
+      const view = await access.viewScope(caller, resource)
+      // Answers about entities of another kind, such as statistics: what the operation may be used on counts as well.
+      const isJudged = kind === access.scopedKind(operation) && kind !== operation.resource?.kind
+      if (!isJudged) return view === undefined ? 'none' : filterOf(view)
+      return both(view === undefined ? undefined : filterOf(view), filterOf(scope))
+    },
+    unknown: request.unknown,
+    warn: (message) => void warnings.push(message),
+    noteUse: (write) => {
+      store
+        .transaction(write)
+        .catch((error) => log.error({ err: error, operation: operation.key }, 'a use could not be noted'))
+    },
+  }
+}

@@ -1,0 +1,154 @@
+/** Steps 7 and 8: media types, body, and everything that has a declared shape. Source: conventions 1, 2.4, 3, 6, 11. */
+import type { Operation } from '@hyperplane/contract'
+import { ApiError, type ShapeFault, ShapeRefusal } from '../api-error.ts'
+import type { RequestInput } from '../context.ts'
+import { parseJson } from '../json.ts'
+import { readForm } from '../multipart.ts'
+import type { CanonicalNames } from '../ports.ts'
+import { type QueryConventions, readQuery } from '../query.ts'
+import { validateBody, validateText } from '../validate.ts'
+import type { Call } from './call.ts'
+import type { Machinery } from './machinery.ts'
+import { checkAccept, checkContentType } from './media.ts'
+import type { ApiRequest } from './request.ts'
+import type { FoundRoute } from './routes.ts'
+
+const usualMaximumBody = 1024 * 1024
+const uuidSchema = { type: 'uuid' } as const
+
+/** @throws ShapeRefusal with all faults of shape; ApiError 400, 406, 413, 415 */
+export async function readInput(
+  machinery: Machinery<any>,
+  request: ApiRequest,
+  route: FoundRoute,
+  warnings: string[],
+): Promise<Call['input']> {
+  const { namespace, operation, path, version } = route
+  const { names, kinds } = machinery
+  checkAccept(request.headers.accept, operation)
+  const { readBody: read, onBehalfOf } = request
+  const rawBody =
+    onBehalfOf !== undefined || read === undefined ? onBehalfOf?.body : await readRawBody(operation, request, read)
+  const conventions: QueryConventions = {
+    unknown: request.unknown,
+    clamped: namespace.conventions === 'alpha',
+    canonical: request.profile === 'public' ? names.text : undefined,
+  }
+  const faults: ShapeFault[] = []
+  const cleanPath = readPath(request, operation, path, names, faults)
+  const query = readQuery(operation, request.query, conventions, kinds, faults, warnings)
+  const headers = readHeaders(request, operation, faults)
+  const body = readBody(request, operation, rawBody, version, faults, warnings)
+  if (faults.length > 0) throw new ShapeRefusal(faults)
+  return { path: cleanPath, query: query(), body, headers, rawBody }
+}
+
+/** The body as it was sent. */
+async function readRawBody(
+  operation: Operation,
+  request: ApiRequest,
+  read: NonNullable<ApiRequest['readBody']>,
+): Promise<unknown> {
+  const bytes = await read(operation.maximumBodyBytes ?? usualMaximumBody)
+  if (operation.body === undefined || bytes.length === 0) return undefined
+  checkContentType(request.headers.contentType, operation)
+  // Checked: without a content type it would have been refused.
+  return operation.form === undefined
+    ? parseJson(bytes)
+    : readForm(operation, bytes, request.headers.contentType as string)
+}
+
+/** The body as the operation declares it. */
+function readBody(
+  request: ApiRequest,
+  operation: Operation,
+  rawBody: unknown,
+  version: string,
+  faults: ShapeFault[],
+  warnings: string[],
+): unknown {
+  if (operation.body === undefined) return undefined
+  if (rawBody === undefined || rawBody === null) {
+    if (operation.bodyRequired) faults.push({ location: 'body', attributePath: '$', message: 'a body is required' })
+    return undefined
+  }
+  const sparse = operation.method === 'PATCH' || (operation.verb === 'update' && operation.resource?.sparsePut === true)
+  const result = validateBody(operation.body, rawBody, {
+    unknown: request.unknown,
+    version,
+    sparse,
+    defaults: !sparse,
+    replaces: operation.verb === 'update',
+  })
+  faults.push(...result.faults)
+  warnings.push(...result.warnings)
+  return result.value
+}
+
+function readPath(
+  request: ApiRequest,
+  operation: Operation,
+  path: Readonly<Record<string, string>>,
+  names: CanonicalNames,
+  faults: ShapeFault[],
+): Record<string, string> {
+  const clean: Record<string, string> = {}
+  for (const name in path) {
+    const decoded = decodeSegment(path[name] as string)
+    const schema = operation.pathSchemas[name] ?? uuidSchema
+    const checked =
+      schema.type === 'taskId'
+        ? taskIdIn(request.profile, decoded, name, names)
+        : validateText(schema, decoded, name, 'path')
+    if (checked.fault === undefined) clean[name] = String(checked.value)
+    else faults.push(checked.fault)
+  }
+  return clean
+}
+
+function taskIdIn(
+  profile: ApiRequest['profile'],
+  text: string,
+  name: string,
+  names: CanonicalNames,
+): ReturnType<typeof validateText> {
+  const plain = names.taskId(profile, text)
+  if (plain !== undefined) return validateText(uuidSchema, plain, name, 'path')
+  const message = `expected the id of a task, found "${text.slice(0, 80)}", which does not match the regular expression ^ZXJnb24=:<UUID>$`
+  return { fault: { location: 'path', attributePath: name, message } }
+}
+
+function readHeaders(request: ApiRequest, operation: Operation, faults: ShapeFault[]): RequestInput['headers'] {
+  const fault = (attributePath: string, message: string): void =>
+    void faults.push({ location: 'header', attributePath, message })
+  const headers: { ifMatch?: string; requestId?: string; clusterId?: string } = {}
+  const { ifMatch, requestId, clusterId } = request.headers
+  if (ifMatch !== undefined && ifMatch.trim() !== '') headers.ifMatch = ifMatch.trim()
+  if (operation.mutates) {
+    if (request.requestIdsDiffer === true) fault('SVC-Request-Id', 'stands twice with different values')
+    if (requestId !== undefined && requestId !== '') {
+      const checked = validateText(uuidSchema, requestId, 'SVC-Request-Id', 'header')
+      if (checked.fault === undefined) headers.requestId = String(checked.value)
+      else faults.push(checked.fault)
+    } else if (operation.requestId === 'required' && request.unknown === 'refuse') {
+      fault('SVC-Request-Id', 'is required: a UUID that makes a retry safe')
+    }
+  }
+  if (clusterId !== undefined && clusterId !== '') {
+    const checked = validateText(uuidSchema, clusterId, 'X-Cluster-Id', 'header')
+    if (checked.fault === undefined) headers.clusterId = String(checked.value)
+    else if (operation.clusterId !== undefined) faults.push(checked.fault)
+  } else if (operation.clusterId === 'required') {
+    fault('X-Cluster-Id', 'is required: the id of the target cluster')
+  }
+  return headers
+}
+
+function decodeSegment(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new ApiError('MALFORMED_REQUEST', { fault: 'the path has malformed percent-encoding.' })
+  }
+}

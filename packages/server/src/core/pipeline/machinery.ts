@@ -1,0 +1,33 @@
+/** What the steps of the pipeline work with. `app.ts` joins it, once a world. */
+import type { Store } from '../../store/store.ts'
+import type { Audit } from '../audit.ts'
+import type { RequestInput, World, WriteContext } from '../context.ts'
+import type { EntityTags } from '../etag.ts'
+import type { Handler, Prepare, Presenter, Rule } from '../handlers.ts'
+import type { Idempotency } from '../idempotency.ts'
+import type { AccessControl, Authenticator, CanonicalNames, Kinds } from '../ports.ts'
+import type { RateLimiter } from '../rate-limit.ts'
+import type { Router } from '../router.ts'
+import type { TaskRunner } from '../tasks/runner.ts'
+
+export interface Machinery<D> {
+  readonly world: World<D>
+  readonly store: Store
+  readonly router: Router
+  readonly names: CanonicalNames
+  readonly kinds: Kinds
+  readonly authenticator: Authenticator
+  readonly access: AccessControl
+  readonly limiter: RateLimiter
+  readonly tags: EntityTags
+  readonly idempotency: Idempotency
+  readonly audit: Audit
+  readonly runner: TaskRunner<D>
+  readonly handlers: ReadonlyMap<string, Handler<D, any>>
+  readonly rules: ReadonlyMap<string, Rule<any>>
+  readonly prepares: ReadonlyMap<string, Prepare<D, any>>
+  /** Refuses a mutation that its handler would do: what holds for several kinds at once. Asked last, as it is about state. */
+  readonly admit?: (ctx: WriteContext<D>, input: RequestInput) => Promise<void>
+  readonly presenters: ReadonlyMap<string, readonly Presenter<D>[]>
+  readonly log: { error(details: object, message: string): void }
+}

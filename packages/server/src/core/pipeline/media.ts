@@ -1,0 +1,37 @@
+/** Step 7: media types. Source: conventions 1. */
+import type { Operation } from '@hyperplane/contract'
+import { ApiError } from '../api-error.ts'
+
+/** @throws ApiError 415 */
+export function checkContentType(contentType: string | undefined, { form }: Pick<Operation, 'form'>): void {
+  const media = contentType?.split(';')[0]?.trim().toLowerCase()
+  const expected = form === undefined ? 'application/json' : 'multipart/form-data'
+  const charset = /;\s*charset\s*=\s*"?([^";]*)/i
+    .exec(contentType ?? '')?.[1]
+    ?.trim()
+    .toLowerCase()
+  // Bodies are read as UTF-8: what says that it is something else would be read wrongly.
+  const isReadable = form !== undefined || charset === undefined || charset === 'utf-8' || charset === 'utf8'
+  if (media !== expected || !isReadable) {
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', {
+      expected,
+      found: contentType?.slice(0, 100) ?? 'none',
+    })
+  }
+}
+
+/** @throws ApiError 406 */
+export function checkAccept(accept: string | undefined, operation: Operation): void {
+  if (accept === undefined || accept === '') return
+  const asked = accept.split(',').map((part) => part.split(';')[0]?.trim().toLowerCase() ?? '')
+  const produces = operation.produces ?? 'application/json'
+  const fits = asked.some(
+    (media) =>
+      media === '*/*' ||
+      media === produces ||
+      media === 'application/json' ||
+      media === `${produces.split('/')[0]}/*` ||
+      media === 'application/*',
+  )
+  if (!fits) throw new ApiError('NOT_ACCEPTABLE', { expected: produces, found: accept.slice(0, 100) })
+}

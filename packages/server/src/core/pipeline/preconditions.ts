@@ -1,0 +1,55 @@
+/** Steps 12 and 13: the entity tag, the fields that never change, and the rules of the kind. Source: conventions 1, 2.4, 5. */
+import { ApiError, refuseAll } from '../api-error.ts'
+import type { EntityTags } from '../etag.ts'
+import { canonicalJson } from '../idempotency.ts'
+import { immutableFields } from '../validate.ts'
+import { type Call, valueAt } from './call.ts'
+import type { Machinery } from './machinery.ts'
+import type { Targets } from './targets.ts'
+
+/** @throws ApiError 428, 412 */
+export function checkTag(tags: EntityTags, { operation, input }: Call, { named }: Targets): void {
+  const given = input.headers.ifMatch
+  if (given === undefined) {
+    if (operation.ifMatch === 'required')
+      throw new ApiError('MISSING_ETAG_HEADER', { kind: named?.kind.title ?? operation.stem })
+    return
+  }
+  if (named === undefined) return
+  tags.require(
+    given,
+    tags.of(named.kind.kind, named.entity.extId, named.version),
+    named.kind.title,
+    named.kind.staleTag,
+  )
+}
+
+/** @throws ApiError 400 with all faults of what the request says by itself, and of immutable fields */
+export function checkRules({ rules, world }: Machinery<any>, call: Call, stored: any): void {
+  const { operation, caller, version, input } = call
+  const immutable = immutableFaults(call, stored)
+  const broken = rules.get(operation.key)?.(input, { operation, caller, version, clock: world.clock }) ?? []
+  refuseAll([...immutable, ...broken])
+}
+
+/** One for each immutable field whose value differs from the stored one. */
+function immutableFaults({ operation, input }: Call, stored: any): ApiError[] {
+  if (operation.verb !== 'update' || stored === undefined || operation.body?.type !== 'object') return []
+  const faults: ApiError[] = []
+  for (const name of immutableFields(operation.body)) {
+    const given = valueAt(input.body, name)
+    const known = valueAt(stored, name)
+    if (known === undefined) continue
+    if (given === undefined) {
+      // What cannot change keeps its value also where the body leaves it out.
+      if (operation.resource?.sparsePut !== true && operation.method !== 'PATCH' && !name.includes('/'))
+        input.body[name] = known
+      continue
+    }
+    if (canonicalJson(given) === canonicalJson(known)) continue
+    const show = (value: unknown): string =>
+      (typeof value === 'string' ? `"${value}"` : JSON.stringify(value)).slice(0, 100)
+    faults.push(new ApiError('IMMUTABLE_ATTRIBUTE', { attributePath: name, expected: show(known), found: show(given) }))
+  }
+  return faults
+}

@@ -1,0 +1,99 @@
+/** Reads: what is stored and what presenters add to it, or what the handler answers. Source: conventions 4, 5, 9. */
+import { ApiError } from '../api-error.ts'
+import type { ListResult, RawAnswer } from '../handlers.ts'
+import { canonicalJson } from '../idempotency.ts'
+import type { Reply } from '../reply.ts'
+import { present, standardList } from '../standard.ts'
+import { type Call, rowScope } from './call.ts'
+import { readContext } from './handler-context.ts'
+import type { Machinery } from './machinery.ts'
+import { checkRules, checkTag } from './preconditions.ts'
+import type { Outcome } from './request.ts'
+import { findTargets, tagOf } from './targets.ts'
+
+export async function read<D>(machinery: Machinery<D>, call: Call): Promise<Outcome> {
+  const { store, tags, access, handlers, presenters } = machinery
+  const { operation, input, version, warnings } = call
+  const targets = await findTargets(machinery, store, call)
+  const ctx = readContext(machinery, call, store, targets)
+  if (input.headers.ifMatch !== undefined && operation.method !== 'GET') checkTag(tags, call, targets)
+  if (operation.body !== undefined) checkRules(machinery, call, targets.row?.entity)
+  const handler = handlers.get(operation.key)
+  if (handler === undefined && (operation.verb === 'read' || operation.resource?.derived === true)) {
+    throw new ApiError('NOT_IMPLEMENTED', { operation: operation.id })
+  }
+  const base = { status: operation.status, operation: operation.key, version, warnings }
+
+  if (operation.verb === 'list') {
+    const result =
+      handler === undefined
+        ? await standardList(ctx, input, rowScope(access, call))
+        : ((await handler(ctx as never, input as never)) as ListResult<any>)
+    const shown = await present(ctx, result.entities, input, presenters, false)
+    return {
+      reply: {
+        ...base,
+        data: shown.entities,
+        total: result.total,
+        page: pageOf(call, result),
+        truncated: result.truncated === true || shown.truncated,
+        ...(shown.truncated ? { truncatedIndexes: shown.truncatedIndexes } : {}),
+      },
+    }
+  }
+  if (operation.verb === 'get' && handler === undefined) {
+    const shown = await present(ctx, [ctx.target], input, presenters, true)
+    return {
+      reply: { ...base, data: shown.entities[0], etag: tagOf(tags, call, targets), truncated: shown.truncated },
+    }
+  }
+  if (handler === undefined) throw new ApiError('NOT_IMPLEMENTED', { operation: operation.id })
+  const result: any = await handler(ctx as never, input as never)
+  if (isRaw(result)) return { reply: base, raw: result }
+  if (isListResult(result)) {
+    return {
+      reply: {
+        ...base,
+        data: result.entities,
+        total: result.total,
+        page: pageOf(call, result),
+        truncated: result.truncated === true,
+      },
+    }
+  }
+  const shown =
+    operation.verb === 'get'
+      ? await present(ctx, [result], input, presenters, true)
+      : { entities: [result], truncated: false }
+  // A read that answers the entity which the path names is one of its single reads.
+  const isOwn = operation.verb === 'read' && targets.row !== undefined && result?.extId === targets.row.entity.extId
+  const etag =
+    operation.verb === 'get' || isOwn
+      ? (tagOf(tags, call, targets) ?? tags.of(operation.key, result?.extId ?? '', hashOf(result)))
+      : undefined
+  return {
+    reply: {
+      ...base,
+      data: shown.entities[0],
+      truncated: shown.truncated || result?.truncated === true,
+      ...(etag === undefined ? {} : { etag }),
+    },
+  }
+}
+
+function pageOf({ operation, input }: Call, result: ListResult<any>): Reply['page'] {
+  if (!operation.paged) return undefined
+  const limit = Math.min(input.query.limit, operation.maximumItems ?? input.query.limit)
+  return { page: result.page ?? input.query.page, limit }
+}
+
+const isRaw = (value: any): value is RawAnswer => typeof value?.contentType === 'string' && value.content !== undefined
+const isListResult = (value: any): value is ListResult<any> =>
+  Array.isArray(value?.entities) && typeof value?.total === 'number'
+
+/** A stable number for what has no version of its own. */
+function hashOf(value: unknown): number {
+  let hash = 7
+  for (const character of canonicalJson(value)) hash = (hash * 31 + character.charCodeAt(0)) | 0
+  return hash
+}

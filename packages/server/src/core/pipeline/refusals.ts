@@ -1,0 +1,84 @@
+/** How a request ends early: faults of the store in the words of clients, and the audit of what had no effect. Source: conventions 11, 21. */
+import type { Namespace, Operation } from '@hyperplane/contract'
+import { QueryStopped, RowMissing, TooManyReferrers, UniqueViolation } from '../../store/store.ts'
+import { ApiError, inWordsOf, ShapeRefusal, tooManyReferrers } from '../api-error.ts'
+import type { Caller } from '../context.ts'
+import type { Machinery } from './machinery.ts'
+import type { ApiRequest } from './request.ts'
+
+export const denied = (operation: Operation, reason = ''): ApiError =>
+  new ApiError('ACCESS_DENIED', { operation: operation.iamOperation, reason })
+
+/** What was thrown, as the namespace that was asked says it. */
+export const inWordsOfClients = (error: unknown, namespace: Namespace | undefined): unknown =>
+  inWordsOf(namespace?.name, translate(error))
+
+function translate(error: unknown): unknown {
+  if (error instanceof UniqueViolation) {
+    const key = (error.error ?? 'ENTITY_ALREADY_EXISTS') as 'ENTITY_ALREADY_EXISTS'
+    return new ApiError(key, { kind: error.kind, fields: error.fields.join(' and ') }, { cause: error })
+  }
+  if (error instanceof TooManyReferrers) return tooManyReferrers(error)
+  if (error instanceof RowMissing)
+    return new ApiError('CONFLICT', { fault: 'The entity is being removed.' }, { cause: error })
+  if (error instanceof QueryStopped) return stopped(error)
+  return error
+}
+
+/** Source: conventions 10.3. */
+function stopped(error: QueryStopped): ApiError {
+  const faults = {
+    'too long':
+      'The query took longer than one query may and was stopped. Narrow it: compare listed fields with eq or in first, and order by fewer of them.',
+    busy: 'Too many slow queries wait. Ask again, or narrow the query.',
+    closing: 'The service is stopping. Ask again.',
+  }
+  const refusal = new ApiError('SERVICE_UNAVAILABLE', { fault: faults[error.why] }, { cause: error })
+  // What ran too long would do so again.
+  if (error.why !== 'too long') refusal.headers['Retry-After'] = '5'
+  return refusal
+}
+
+/** Names the key as well, where it was one. */
+export const credentialOf = (caller: Caller): string =>
+  caller.credentialId === undefined ? caller.credential : `${caller.credential} ${caller.credentialId}`
+
+const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
+
+/** The id by which the request is found again: the element's of a batch, else the one that was echoed. */
+export const auditedId = ({ echoedId, headers }: ApiRequest, own: string | undefined): { requestId?: string } => {
+  const requestId = own ?? echoedId ?? headers.requestId
+  return requestId === undefined ? {} : { requestId }
+}
+/** What was changed, or made, or should have been. */
+export const auditedTarget = (target: string | undefined): { target?: string } =>
+  target === undefined ? {} : { target }
+
+export async function auditRefusal(
+  { audit, access, log }: Machinery<any>,
+  request: ApiRequest,
+  operation: Operation | undefined,
+  caller: Caller | undefined,
+  refusal: unknown,
+): Promise<void> {
+  const { authorization, apiKey } = request.headers
+  const isAttempt = authorization !== undefined || apiKey !== undefined || request.certificate !== undefined
+  if (caller === undefined && !isAttempt) return
+  const status = refusal instanceof ApiError ? refusal.status : refusal instanceof ShapeRefusal ? 400 : 500
+  if (status === 429) return
+  const isDenied = status === 403 && operation !== undefined && caller !== undefined
+  const decision = isDenied ? await access.explain(caller, operation).catch(() => undefined) : undefined
+  await audit
+    .writeAlone({
+      ...(caller === undefined ? {} : { caller }),
+      credential: caller === undefined ? 'failed' : credentialOf(caller),
+      address: request.address,
+      operation: operation?.key ?? request.path.slice(0, 200),
+      status,
+      ...auditedId(request, request.onBehalfOf?.requestId),
+      ...auditedTarget(request.path.match(uuids)?.at(-1)?.toLowerCase()),
+      ...(refusal instanceof ApiError ? { code: refusal.appMessage.code } : {}),
+      ...(decision === undefined ? {} : { decision }),
+    })
+    .catch((error) => log.error({ err: error }, 'a refusal could not be audited'))
+}

@@ -1,0 +1,76 @@
+/** Steps 10 and 11: the entities that the path names exist, are visible, and may be used so. Source: conventions 1, 16. */
+import type { Resource } from '@hyperplane/contract'
+import type { Reader, Row } from '../../store/store.ts'
+import type { ApiError } from '../api-error.ts'
+import type { EntityTags } from '../etag.ts'
+import { reaches } from '../scope.ts'
+import { notFound } from '../standard.ts'
+import { type Call, valueAt } from './call.ts'
+import type { Machinery } from './machinery.ts'
+import { denied } from './refusals.ts'
+
+export interface Targets {
+  /** The entity that the operation is about. */
+  readonly row: Row<any> | undefined
+  /** The entities that it stands under, by path parameter. */
+  readonly parents: Readonly<Record<string, any>>
+  /** The innermost entity that the path names and whose tag is its own: what If-Match speaks of. */
+  readonly named: { readonly kind: Resource; readonly entity: any; readonly version: number } | undefined
+  /** The entity that the permission was asked about: the target, or what the target is a part of. */
+  readonly judged: unknown
+}
+
+export const noTargets: Targets = { row: undefined, parents: {}, named: undefined, judged: undefined }
+
+/** Outermost first: each exists, under its parent, and is visible. @throws ApiError 404, 403 */
+export async function findTargets(
+  { kinds, access }: Machinery<any>,
+  reader: Reader,
+  { operation, caller, scope, input: { path } }: Call,
+): Promise<Targets> {
+  const parents: Record<string, any> = {}
+  let row: Targets['row']
+  let named: Targets['named']
+  let judged: unknown
+  for (const [parameter, id] of Object.entries(path)) {
+    const kindName = operation.pathKinds[parameter]
+    const kind = kindName === undefined ? undefined : kinds.resource(kindName)
+    if (kind === undefined || kind.derived === true) continue
+    const isTarget = parameter === operation.target
+    const found = await reader.row(kind, id)
+    const missing = (): ApiError => notFound(kind, kind.kind, id, parameter)
+    if (found === undefined) throw missing()
+    const parentId = kind.parent === undefined ? undefined : path[kind.parent.param]
+    if (parentId !== undefined && valueAt(found.entity, kind.parent?.field as string) !== parentId) throw missing()
+    // The scope speaks of the target, or of the entity that the target is a part of; what else the path names must be seen.
+    const isJudged = kind.kind === access.scopedKind(operation)
+    const isReached = !isJudged || reaches(scope, found.entity)
+    const view = isJudged && !operation.mutates ? scope : await access.viewScope(caller, kind)
+    // An identity that may see no entity of the kind at all reaches it through the operation's own permission.
+    if (view === undefined ? !isReached : !reaches(view, found.entity)) throw missing()
+    if (!isReached) throw denied(operation, ' on this entity')
+    if (isJudged) judged = found.entity
+    if (isTarget) row = found
+    else parents[parameter] = found.entity
+    // A part whose tag is its owner's leaves the owner named.
+    if (kind.sharesTagOf === undefined) named = { kind, entity: found.entity, version: found.version }
+  }
+  const only = operation.resource
+  if (only?.singleton === true) {
+    const [entity] = await reader.find(only)
+    row = entity === undefined ? undefined : await reader.row(only, entity.extId)
+    if (row === undefined) throw notFound(only, only.kind, only.title, 'path')
+    named = { kind: only, ...row }
+  }
+  return { row, parents, named, judged }
+}
+
+/** The tag that a single read of the target answers. */
+export function tagOf(tags: EntityTags, { operation }: Call, { row, named }: Targets): string | undefined {
+  if (operation.resource?.sharesTagOf !== undefined && named !== undefined) {
+    return tags.of(named.kind.kind, named.entity.extId, named.version)
+  }
+  return row === undefined || operation.resource === undefined
+    ? undefined
+    : tags.of(operation.resource.kind, row.entity.extId, row.version)
+}

@@ -1,0 +1,44 @@
+/**
+ * What forbids a mutation whatever its handler says: the product that it needs is disabled, or the cluster that it changes
+ * is registered and does not answer. Asked of every mutation, so that no kind can forget it.
+ * Source: behaviour platform.md 5, 6.
+ */
+import type { RequestInput } from '../core/context.ts'
+import type { WriteContext } from './context.ts'
+import { productFor, requireProduct } from './products.ts'
+import { unreachable } from './reachability.ts'
+import { registrationOf } from './registrations.ts'
+
+/** @throws ApiError 409 PRODUCT_NOT_ENABLED, 503 CLUSTER_UNREACHABLE */
+export async function admit(ctx: WriteContext, { body, headers }: RequestInput): Promise<void> {
+  const product = productFor(ctx.operation, body, ctx.target)
+  if (product !== undefined) await requireProduct(ctx.store, product)
+  // Managers are told of clusters that do not answer, too: that is how they leave.
+  if (ctx.operation.namespace === 'platform') return
+  for (const extId of clustersOf(ctx, body, headers.clusterId)) {
+    const registration = await registrationOf(ctx.store, extId)
+    if (registration?.connectivityStatus !== 'DISCONNECTED') continue
+    throw unreachable(registration.remoteClusterDetails?.name ?? extId)
+  }
+}
+
+/** Clusters that the request is about: of its target, of what that is a part of, of its body, of its header. */
+function clustersOf(ctx: WriteContext, body: unknown, header: string | undefined): ReadonlySet<string> {
+  const found = new Set<string>(header === undefined ? [] : [header])
+  const look = (kind: string | undefined, entity: any): void => {
+    const id = kind === 'Cluster' ? entity?.extId : valueAt(entity, clusterPath(ctx, kind))
+    if (typeof id === 'string') found.add(id)
+  }
+  const kind = ctx.operation.resource?.kind
+  look(kind, ctx.target)
+  if (kind !== 'Cluster') look(kind, body)
+  for (const [parameter, entity] of Object.entries(ctx.parents)) look(ctx.operation.pathKinds[parameter], entity)
+  return found
+}
+
+/** Where an entity of the kind names its cluster: what scopes of access compare. */
+const clusterPath = (ctx: WriteContext, kind: string | undefined): string | undefined =>
+  kind === undefined ? undefined : ctx.kinds.resource(kind)?.iam?.attributes['cluster_uuid']
+
+const valueAt = (value: any, path: string | undefined): unknown =>
+  path === undefined ? undefined : path.split('/').reduce((at, name) => at?.[name], value)
