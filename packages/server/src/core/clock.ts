@@ -1,3 +1,4 @@
+import { Attendance } from './attendance.ts'
 import { formatTime } from './time.ts'
 
 export { canonicalTime, formatTime, parseTime } from './time.ts'
@@ -14,20 +15,36 @@ export interface Clock {
   setTimer(ms: number, run: () => void): () => void
 }
 
+/** A clock that knows what happens at the present moment. */
+export interface AttendingClock extends Clock {
+  /** Runs work that belongs to the present moment: where time is moved by hand, it waits until the work ends or rests. */
+  attend<T>(work: () => Promise<T>): Promise<T>
+  /** Attended work that only waits, for other work or for something that takes no time of this clock. `sleep` rests too. */
+  rest<T>(wait: () => Promise<T>): Promise<T>
+}
+
 export type ClockMode = 'real' | 'frozen' | number
 
 /** The clock of a world: follows the real one, at a speed, or stands until it is moved. */
-export interface WorldClock extends Clock {
+export interface WorldClock extends AttendingClock {
   readonly mode: ClockMode
   /** Goes on from the present time of the world at the new speed. */
   setMode(mode: ClockMode): void
   /**
-   * Moves the time on by `ms`. The timers on the way run in order, each at its own time, and what they start is given a turn of
-   * the event loop before the next. @throws what a timer throws; the time then stands at that timer
+   * Moves the time on by `ms`, when the work that is attended has come to rest. The timers on the way run in order, each at
+   * its own time, and what they start comes to rest before the next. Work that hangs is not waited for longer than 2 s.
+   * @throws what a timer throws; the time then stands at that timer
    */
   advance(ms: number): Promise<void>
   /** Moves to the earliest timer and runs all that are due then. `false`: nothing waits. */
   runToNextEvent(): Promise<boolean>
+  /** @param sort `derived`: what runs then is no event that others must see between them, see `quietUntil` */
+  setTimer(ms: number, run: () => void, sort?: 'derived'): () => void
+  /**
+   * Up to this time nothing happens but what is derived: the time that is moved to by hand, or the next timer before it. The
+   * present time where it passes by itself: anything may happen then.
+   */
+  quietUntil(): number
   /** Drops all timers, so that none runs on, or keeps the process alive, after the world has gone. */
   close(): void
 }
@@ -35,13 +52,13 @@ export interface WorldClock extends Clock {
 /** Longer delays overflow in setTimeout, and would run at once. */
 const longestTimeout = 2 ** 31 - 1
 
-export const realClock: Clock = createRealClock()
+export const realClock: AttendingClock = createRealClock()
 
 /**
  * The machine's clock, made monotonic: it moves with the processor's counter and follows the machine's time when that has gone
  * ahead (sleep, correction). Set back, the machine's time is not followed before the next start.
  */
-export function createRealClock(wall = () => Date.now(), monotonic = () => performance.now()): Clock {
+export function createRealClock(wall = () => Date.now(), monotonic = () => performance.now()): AttendingClock {
   const followBeyondMillis = 50
   let anchor = wall() - monotonic()
   const now = () => {
@@ -65,6 +82,7 @@ export function createRealClock(wall = () => Date.now(), monotonic = () => perfo
 
 interface Timer {
   readonly at: number
+  readonly isDerived: boolean
   readonly run: () => void
 }
 
@@ -77,6 +95,9 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
   let timers: Timer[] = []
   let disarm = () => {}
   let moving = Promise.resolve()
+  /** The time that is moved to. */
+  let target: number | undefined
+  const attendance = new Attendance()
 
   const now = () => inMicros(worldAnchor + (real.now() - realAnchor) * speedOf(mode))
 
@@ -105,15 +126,18 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
   }
 
   const advanceTo = async (time: number) => {
+    target = time
     try {
+      await attendance.settled()
       for (let next = timers[0]; next !== undefined && next.at <= time; next = timers[0]) {
         moveTo(next.at)
         timers.shift()
         next.run()
-        await new Promise(setImmediate)
+        await attendance.settled()
       }
       moveTo(time)
     } finally {
+      target = undefined
       arm()
     }
   }
@@ -128,8 +152,8 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
     return moved
   }
 
-  const clock = clockOf(now, (ms, run) => {
-    const timer = { at: inMicros(now() + Math.max(0, ms)), run }
+  const setTimer = (ms: number, run: () => void, sort?: 'derived'): (() => void) => {
+    const timer = { at: inMicros(now() + Math.max(0, ms)), run, isDerived: sort === 'derived' }
     const later = timers.findIndex(({ at }) => at > timer.at)
     timers.splice(later === -1 ? timers.length : later, 0, timer)
     arm()
@@ -137,10 +161,19 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
       timers = timers.filter((other) => other !== timer)
       arm()
     }
-  })
+  }
+  const clock = clockOf(now, setTimer)
 
   return {
     ...clock,
+    setTimer,
+    quietUntil: () => {
+      if (target === undefined) return now()
+      return Math.min(target, timers.find(({ isDerived }) => !isDerived)?.at ?? target)
+    },
+    sleep: (ms, signal) => attendance.rest(() => clock.sleep(ms, signal)),
+    attend: (work) => attendance.attend(work),
+    rest: (wait) => attendance.rest(wait),
     get mode() {
       return mode
     },
@@ -166,11 +199,13 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
   }
 }
 
-function clockOf(now: Clock['now'], setTimer: Clock['setTimer']): Clock {
+function clockOf(now: Clock['now'], setTimer: Clock['setTimer']): AttendingClock {
   return {
     now,
     iso: () => formatTime(now()),
     setTimer,
+    attend: (work) => work(),
+    rest: (wait) => wait(),
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) {

@@ -12,6 +12,7 @@ const removedAtOnce = 200
 export const recordRetention: Schedule<any> = {
   name: 'core.record-retention',
   everySeconds: 3600,
+  onlyLastCounts: true,
   run: (ctx) => removeOldRecords(ctx.store, ctx.clock.now()),
 }
 

@@ -34,6 +34,14 @@ const tagBytes = 16
 export function createSealer(masterKey: Buffer, store: DataKeyStore): Sealer {
   const { id, key } = loadDataKey(masterKey, store) ?? makeDataKey(masterKey, store)
   return {
+    ...sealerWith(key, id),
+    rewrap: (newMasterKey) => store.save(wrap(newMasterKey, id, key)),
+  }
+}
+
+/** A sealer with a key of one's own: for what leaves the store. `id` tells its texts from others. */
+export function sealerWith(key: Buffer, id: string): Pick<Sealer, 'seal' | 'open'> {
+  return {
     seal: (plain, about) => `${formatVersion}.${id}.${encrypt(key, Buffer.from(plain), about)}`,
     open(sealed, about) {
       const [version, keyId, content] = sealed.split('.')
@@ -42,7 +50,6 @@ export function createSealer(masterKey: Buffer, store: DataKeyStore): Sealer {
       }
       return decrypt(key, content, about).toString()
     },
-    rewrap: (newMasterKey) => store.save(wrap(newMasterKey, id, key)),
   }
 }
 

@@ -7,9 +7,10 @@ export class Slots {
     this.#free = count
   }
 
-  async use<T>(work: () => Promise<T>): Promise<T> {
+  /** @param patience ends the wait, not the work: when it aborts before there is room, its reason is thrown */
+  async use<T>(work: () => Promise<T>, patience?: AbortSignal): Promise<T> {
     if (this.#free > 0) this.#free--
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else await this.#turn(patience)
     try {
       return await work()
     } finally {
@@ -18,5 +19,21 @@ export class Slots {
       if (next === undefined) this.#free++
       else next()
     }
+  }
+
+  #turn(patience: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      patience?.throwIfAborted()
+      const come = (): void => {
+        patience?.removeEventListener('abort', leave)
+        resolve()
+      }
+      const leave = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(come), 1)
+        reject(patience?.reason)
+      }
+      this.#waiting.push(come)
+      patience?.addEventListener('abort', leave, { once: true })
+    })
   }
 }

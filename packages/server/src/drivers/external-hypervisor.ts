@@ -15,6 +15,11 @@ export interface ExternalHypervisor {
   /** What each management shows now; of one that is not connected, no VMs. */
   inventory(): Promise<readonly ExternalInventory[]>
   /**
+   * Calls `changed` when the inventory may show something new; the answer ends that. A management that tells nobody has it
+   * called as often as it wants to be asked.
+   */
+  watch(changed: () => void): () => void
+  /**
    * Asks the management for the change, and resolves when the VM has the new state, which it answers. The same `callKey`
    * changes once. A reset is one call: nothing comes between off and on.
    * @throws DriverError, final, after 30 s without an answer, or when the VM is gone or in no state for it

@@ -75,6 +75,11 @@ export interface Hardware {
   isReachable(clusterExtId: string): boolean
   /** Tries the credential. An unanswered probe is UNAVAILABLE after 10 s. */
   probeBmc(access: BmcAccess): Promise<BmcStatus>
+  /**
+   * Calls `changed` when an answer of this interface may be another than before; the answer ends that. A backend that is
+   * not told has it called as often as it wants to be asked.
+   */
+  watch(changed: () => void): () => void
   /** Host that is up, as far as the cluster knows. Answers at once, from memory. */
   isHostUp(hostExtId: string): boolean
 

@@ -70,6 +70,8 @@ export interface Step<D, I> {
   readonly run?: (ctx: StepContext<D>, input: I) => Promise<unknown>
   /** Writes what came of it, in the transaction that marks the step done. `keep` replaces the step's output: ids of sub-tasks. */
   readonly record?: (ctx: RecordContext<D>, input: I, output: any) => Promise<void | { readonly keep: unknown }>
+  /** What `run` did stays done: once it has succeeded, the task only goes forward. When it fails, the task is undone. */
+  readonly isIrreversible?: true
   /** Takes the effect on the outside world back. Runs also when `run` failed half-way. */
   readonly undo?: (ctx: StepContext<D>, input: I) => Promise<void>
   /** Takes back what `record` wrote. */
@@ -86,6 +88,8 @@ export interface TaskDefinition<D, I> {
   readonly cancelableUntil?: string
   /** After this step has begun the task only goes forward: it is retried until done. */
   readonly pointOfNoReturn?: string
+  /** What it works on ends with the process: a start that finds it unfinished turns it back. */
+  readonly endsWithProcess?: true
   /** What a dry run reports. Reads only. */
   readonly plan?: (ctx: StepContext<D>, input: I) => Promise<Plan>
 }
@@ -117,7 +121,7 @@ export interface TaskOptions {
   readonly parent?: string
   readonly appName?: string
   readonly completionDetails?: readonly CompletionDetail[]
-  /** Work that the system started itself. */
+  /** Work that the system started itself, and owns. */
   readonly background?: boolean
 }
 

@@ -65,7 +65,12 @@ function definitionOf(outside: Outside, fails?: string): TaskDefinition<object, 
 interface Service {
   readonly store: Store
   readonly runner: TaskRunner<object>
-  start<I>(definition: TaskDefinition<object, I>, input: I, options?: Partial<TaskOptions>): Promise<string>
+  start<I>(
+    definition: TaskDefinition<object, I>,
+    input: I,
+    options?: Partial<TaskOptions>,
+    by?: string,
+  ): Promise<string>
   task(extId: string): Promise<any>
   marks(): Promise<readonly string[]>
 }
@@ -102,12 +107,12 @@ function open(
   return {
     store,
     runner,
-    async start(definition, input, given = {}) {
+    async start(definition, input, given = {}, by = owner.extId) {
       const works: (() => void)[] = []
       const { extId } = await store.transaction(async (transaction) => {
         const name = (input as { name?: string }).name
         if (name !== undefined) await transaction.insert(Mark, { extId: `${name}/request`, name: 'request' })
-        const start = runner.starter(transaction, owner, (work) => works.push(work))
+        const start = runner.starter(transaction, { ...owner, extId: by }, (work) => works.push(work))
         return start(definition, input, { operation: 'kTest', affected: [], ...given })
       })
       for (const work of works) work()
@@ -235,6 +240,47 @@ test('an undo that fails is tried until done; the task stays RUNNING meanwhile',
   assert.deepEqual(seen, ['RUNNING', 'RUNNING', 'RUNNING'])
 })
 
+test('once an irreversible step has run, the task only goes forward; refused, it is undone', async () => {
+  const outside = new Outside()
+  let refusals = 1
+  let lost = 3
+  const definition: TaskDefinition<object, { name: string }> = {
+    name: 'test.irreversible',
+    steps: [
+      {
+        name: 'switch',
+        progress: 50,
+        isIrreversible: true,
+        async run(ctx) {
+          if (refusals-- > 0) throw new DriverError('refused', { retryable: false })
+          outside.add(ctx.callKey)
+        },
+      },
+      {
+        name: 'tell',
+        progress: 100,
+        record: async () => {
+          if (lost-- > 0) throw new Error('the disk is full')
+        },
+      },
+    ],
+  }
+  const service = open(newFile(), [definition], {
+    beforeStep: (_definition, step, phase) => {
+      if (step === 'switch' && phase === 'record' && lost-- > 0) throw new Error('the disk is full')
+    },
+  })
+  const refused = await service.start(definition, { name: 'a' })
+  assert.equal((await service.runner.untilEnded(refused)).status, 'FAILED')
+  assert.deepEqual(outside.calls, [])
+  for (let round = 0; round < 2; round++) {
+    lost = 3
+    const extId = await service.start(definition, { name: `b${round}` })
+    assert.equal((await service.runner.untilEnded(extId)).status, 'SUCCEEDED')
+  }
+  assert.equal(outside.effects.size, 2)
+})
+
 test('a failure beside the steps is tried again too; the task keeps its lock meanwhile', async () => {
   let isInTheWay = true
   const order: string[] = []
@@ -320,6 +366,47 @@ test('tasks on one entity run in the order of acceptance, on two they overlap', 
   assert.deepEqual(gates.begun, ['first', 'other', 'second'])
   for (const id of ['other', 'second']) gates.open(id)
   await Promise.all([service.runner.untilEnded(second), service.runner.untilEnded(other)])
+})
+
+test('64 tasks run at once; the next place goes to the one task of another identity, not to the 936 before it', async () => {
+  const gates = gated()
+  const service = open(newFile(), [gates.definition])
+  const all: string[] = []
+  const queue = async (id: string, by: string): Promise<void> => {
+    all.push(await service.start(gates.definition, { id }, {}, by))
+  }
+  const names = (from: number, to: number): string[] =>
+    Array.from({ length: to - from + 1 }, (_, index) => `many-${from + index}`)
+  for (const id of names(1, 1000)) await queue(id, 'many')
+  await turns()
+  assert.deepEqual(gates.begun, names(1, 64))
+  for (const id of ['few-1', 'few-2']) await queue(id, 'few')
+  for (const id of names(1, 3)) {
+    gates.open(id)
+    await service.runner.untilEnded(all[Number(id.slice(5)) - 1] as string)
+  }
+  await turns()
+  assert.deepEqual(gates.begun.slice(64), ['few-1', 'few-2', 'many-65'])
+  for (const id of [...names(4, 1000), 'few-1', 'few-2']) gates.open(id)
+  await service.runner.idle()
+  assert.deepEqual(gates.begun.slice(64), ['few-1', 'few-2', ...names(65, 1000)])
+})
+
+test('after a crash the queued tasks of every identity take turns as before', async () => {
+  const gates = gated()
+  const file = newFile()
+  const before = open(file, [gates.definition])
+  await before.runner.stop(0)
+  for (const id of ['a1', 'a2', 'a3']) await before.start(gates.definition, { id }, { locks: ['vm-1'] }, 'a')
+  for (const id of ['b1', 'b2']) await before.start(gates.definition, { id }, {}, 'b')
+  await before.store.close()
+  const service = open(file, [gates.definition])
+  await service.runner.recover()
+  await turns()
+  assert.deepEqual(gates.begun, ['a1', 'b1', 'b2'])
+  for (const id of ['a1', 'a2', 'a3', 'b1', 'b2']) gates.open(id)
+  await service.runner.idle()
+  assert.deepEqual(gates.begun, ['a1', 'b1', 'b2', 'a2', 'a3'])
 })
 
 test('a cancel of a task that waits ends it at once; what it waited for goes on', async () => {

@@ -6,9 +6,9 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Task } from '@hyperplane/contract/platform/task'
 import { anyOf } from '../../odata/index.ts'
 import type { Store, Transaction } from '../../store/store.ts'
-import { RowMissing, UniqueViolation } from '../../store/store.ts'
-import { ApiError, type AppMessage, Refusal } from '../api-error.ts'
-import type { Caller, World } from '../context.ts'
+import { RowMissing, TooManyReferrers, UniqueViolation } from '../../store/store.ts'
+import { ApiError, type AppMessage, Refusal, tooManyReferrers } from '../api-error.ts'
+import { type Caller, systemCaller, type World } from '../context.ts'
 import { pathOf } from '../standard.ts'
 import {
   type AffectedEntity,
@@ -24,6 +24,8 @@ import {
   type TaskOptions,
 } from './define-task.ts'
 import { LockTable } from './locks.ts'
+import { Places } from './places.ts'
+import { aboutTask } from './sealed.ts'
 
 /** What the runner keeps in a task's row, beside what clients see. */
 interface Runner {
@@ -33,6 +35,8 @@ interface Runner {
   readonly undoing?: boolean
   readonly canceling?: boolean
   readonly failure?: readonly AppMessage[]
+  /** Why it goes back when it is taken up again, unless it is past its point of no return. */
+  readonly interruption?: AppMessage
   /** Sealed JSON: inputs may hold secrets. */
   readonly input: string
   readonly outputs: string
@@ -45,6 +49,9 @@ interface Runner {
 
 type TaskEntity = EntityOf<typeof Task> & { runner: Runner }
 
+/** The parts of a step: its effect outside, what is written of it, and both taken back. */
+export type StepPhase = 'run' | 'record' | 'undo' | 'unrecord'
+
 export type Durations = 'instant' | 'natural'
 
 export interface RunnerOptions<D> {
@@ -55,24 +62,25 @@ export interface RunnerOptions<D> {
   readonly seal: (plain: string, about: string) => string
   readonly open: (sealed: string, about: string) => string
   readonly log: { error(details: object, message: string): void; warn(details: object, message: string): void }
-  /** Called before each step: a place for faults, and for the test that kills the process there. */
-  readonly beforeStep?: (definition: string, step: string, phase: 'run' | 'record' | 'undo') => void | Promise<void>
+  /** Called before each part of a step: a place for faults, and for the test that kills the process there. */
+  readonly beforeStep?: (definition: string, step: string, phase: StepPhase) => void | Promise<void>
 }
 
 const concurrentTasks = 64
 const retryDelays = [1000, 2000, 4000]
-const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
+export const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
 
 export class TaskRunner<D> {
   readonly #options: RunnerOptions<D>
   readonly #locks = new LockTable()
-  /** Accepted and not begun, in order. */
+  /** Accepted and not begun. */
   readonly #waiting = new Set<string>()
+  readonly #places = new Places(concurrentTasks)
   readonly #running = new Set<string>()
   readonly #cancelAsked = new Set<string>()
   readonly #ends = new Map<string, ((end: TaskEnd) => void)[]>()
-  /** Running tasks that only wait for their sub-tasks do not count against the limit. */
-  #parked = 0
+  /** Running tasks that only wait for their sub-tasks. */
+  readonly #parked = new Set<string>()
   readonly #stop = new AbortController()
 
   constructor(options: RunnerOptions<D>) {
@@ -82,11 +90,24 @@ export class TaskRunner<D> {
   /** Takes up every task that an earlier process left unfinished, in acceptance order. */
   async recover(): Promise<void> {
     const filter = anyOf(pathOf(Task, 'status'), unfinished)
-    for (const task of (await this.#options.store.find(Task, { filter })) as TaskEntity[]) {
-      this.#enqueue(task.extId, task.runner.locks)
+    for (const found of (await this.#options.store.find(Task, { filter })) as TaskEntity[]) {
+      const task = await this.#interrupted(found)
+      this.#enqueue(task)
       if (task.runner.canceling === true) this.#cancelAsked.add(task.extId)
     }
     this.#pump()
+  }
+
+  /** One that cannot be taken up where it was goes back from there. */
+  async #interrupted(task: TaskEntity): Promise<TaskEntity> {
+    const { interruption, cursor, undoing, failure = [] } = task.runner
+    const definition = this.#options.definitions.get(task.runner.definition)
+    const reason = interruption ?? (definition?.endsWithProcess === true ? stoppedMeanwhile() : undefined)
+    if (definition === undefined || reason === undefined || this.#isPastReturn(definition, cursor)) return task
+    if (undoing === true && interruption === undefined) return task
+    const { interruption: _, ...runner } = task.runner
+    const why = undoing === true ? [reason, ...failure] : [reason]
+    return this.#mark(task, { status: 'RUNNING', runner: { ...runner, undoing: true, failure: why } })
   }
 
   /** The `startTask` of a transaction; `afterCommit` runs what may only happen once the task is durable. */
@@ -97,12 +118,12 @@ export class TaskRunner<D> {
         definition.name,
         input,
         options,
-        owner,
+        options.background === true ? systemCaller(owner.tenantId) : owner,
         dryRun,
         definition.cancelableUntil !== undefined,
       )
       afterCommit(() => {
-        this.#enqueue(task.extId, task.runner.locks)
+        this.#enqueue(task)
         this.#pump()
       })
       return { extId: task.extId }
@@ -132,8 +153,8 @@ export class TaskRunner<D> {
     const runner: Runner = {
       definition,
       cursor: 0,
-      input: this.#options.seal(JSON.stringify(input ?? null), `task/${extId}/input`),
-      outputs: this.#options.seal('{}', `task/${extId}/outputs`),
+      input: this.#options.seal(JSON.stringify(input ?? null), aboutTask(extId, 'input')),
+      outputs: this.#options.seal('{}', aboutTask(extId, 'outputs')),
       locks,
       ...(inherited.length === 0 ? {} : { inherited }),
       owner,
@@ -175,27 +196,39 @@ export class TaskRunner<D> {
     return task
   }
 
-  #enqueue(extId: string, locks: readonly string[]): void {
-    this.#locks.enqueue(extId, locks)
+  #enqueue({ extId, runner }: TaskEntity): void {
+    this.#locks.enqueue(extId, runner.locks)
+    this.#places.wait(extId, runner.owner.extId)
     this.#waiting.add(extId)
   }
 
   #pump(): void {
     if (this.#stop.signal.aborted) return
-    for (const extId of this.#waiting) {
-      // A cancelled task that has not begun only needs to be ended: nothing stands in its way.
-      const endsAtOnce = this.#cancelAsked.has(extId)
-      if (!endsAtOnce && this.#running.size - this.#parked >= concurrentTasks) continue
-      if (!endsAtOnce && !this.#locks.isFree(extId)) continue
-      this.#waiting.delete(extId)
-      this.#running.add(extId)
-      void this.#run(extId).finally(() => {
+    // A cancelled task that has not begun only needs to be ended: nothing stands in its way.
+    for (const extId of this.#cancelAsked) {
+      if (!this.#waiting.has(extId)) continue
+      this.#places.skip(extId)
+      this.#begin(extId)
+    }
+    for (let next = this.#next(); next !== undefined; next = this.#next()) this.#begin(next)
+  }
+
+  #next(): string | undefined {
+    return this.#places.take((extId) => this.#locks.isFree(extId))
+  }
+
+  #begin(extId: string): void {
+    this.#waiting.delete(extId)
+    this.#running.add(extId)
+    void this.#options.world.clock
+      .attend(() => this.#run(extId))
+      .finally(() => {
         this.#running.delete(extId)
         this.#cancelAsked.delete(extId)
+        this.#places.forget(extId)
         this.#locks.release(extId)
         this.#pump()
       })
-    }
   }
 
   /** Tasks that run or wait. */
@@ -232,7 +265,7 @@ export class TaskRunner<D> {
     const task = (await this.#options.store.get(Task, extId)) as TaskEntity | undefined
     if (task === undefined) this.#ended({ extId, status: 'CANCELED' } as TaskEntity)
     else if (!unfinished.includes(task.status as string)) this.#ended(task)
-    return promise
+    return this.#options.world.clock.rest(() => promise)
   }
 
   /** Resolves when nothing runs or waits. */
@@ -248,7 +281,7 @@ export class TaskRunner<D> {
   async stop(milliseconds: number): Promise<void> {
     this.#stop.abort(new Stopping())
     const until = performance.now() + milliseconds
-    while (this.#running.size > this.#parked && performance.now() < until) {
+    while (this.#running.size > this.#parked.size && performance.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
   }
@@ -272,7 +305,7 @@ export class TaskRunner<D> {
     if (task === undefined || !unfinished.includes(task.status as string)) return
     const definition = this.#options.definitions.get(task.runner.definition)
     if (definition === undefined) throw new Error(`no task definition ${task.runner.definition}`)
-    const input = JSON.parse(this.#options.open(task.runner.input, `task/${extId}/input`))
+    const input = JSON.parse(this.#options.open(task.runner.input, aboutTask(extId, 'input')))
     if (task.runner.dryRun === true) return this.#plan(task, definition, input)
     if (task.startedTime === undefined && !this.#cancelAsked.has(extId)) {
       task = await this.#mark(task, { status: 'RUNNING', startedTime: this.#options.world.clock.iso() })
@@ -286,13 +319,17 @@ export class TaskRunner<D> {
         task = await this.#turnBack(task, [canceled()])
         continue
       }
+      let isDoneForGood = false
       try {
-        task = await this.#step(task, definition, step, input)
+        const context = this.#context(task, step.name)
+        const output = await this.#runStep(context, definition, step, input)
+        isDoneForGood = step.isIrreversible === true
+        task = await this.#recordStep(task, context, definition, step, input, output)
         tries = 0
       } catch (error) {
         // What breaks because everything ends is no failure of the task: the next start takes it up again.
         if (error instanceof Stopping || (this.#stop.signal.aborted && !(error instanceof Refusal))) return
-        if (this.#isPastReturn(definition, task.runner.cursor)) {
+        if (isDoneForGood || this.#isPastReturn(definition, task.runner.cursor)) {
           this.#options.log.warn(
             { err: error, task: extId, step: step.name },
             'a step that cannot be undone failed; it is tried again',
@@ -312,20 +349,29 @@ export class TaskRunner<D> {
 
   #isPastReturn(definition: TaskDefinition<D, any>, cursor: number): boolean {
     const border = definition.steps.findIndex((step) => step.name === definition.pointOfNoReturn)
-    return border >= 0 && cursor >= border
+    return (border >= 0 && cursor >= border) || definition.steps.slice(0, cursor).some((step) => step.isIrreversible)
   }
 
-  async #step(
-    task: TaskEntity,
+  async #runStep(
+    context: StepContext<D>,
     definition: TaskDefinition<D, any>,
     step: Step<D, any>,
     input: unknown,
-  ): Promise<TaskEntity> {
-    const cursor = task.runner.cursor
-    const context = this.#context(task, step.name)
+  ): Promise<unknown> {
     if (step.seconds !== undefined && this.#options.durations === 'natural') await this.#linger(step.seconds)
     await this.#options.beforeStep?.(definition.name, step.name, 'run')
-    const output = step.run === undefined ? undefined : await this.#withRetries(() => step.run!(context, input))
+    return step.run === undefined ? undefined : this.#withRetries(() => step.run!(context, input))
+  }
+
+  async #recordStep(
+    task: TaskEntity,
+    context: StepContext<D>,
+    definition: TaskDefinition<D, any>,
+    step: Step<D, any>,
+    input: unknown,
+    output: unknown,
+  ): Promise<TaskEntity> {
+    const cursor = task.runner.cursor
     await this.#options.beforeStep?.(definition.name, step.name, 'record')
     this.#stop.signal.throwIfAborted()
     const isLast = cursor === definition.steps.length - 1
@@ -339,7 +385,7 @@ export class TaskRunner<D> {
       const now = this.#options.world.clock.iso()
       return (await transaction.update(Task, task.extId, {
         ...record.changes(current),
-        runner: { ...current.runner, cursor: cursor + 1, outputs },
+        runner: withoutWork(isLast, { ...current.runner, cursor: cursor + 1, outputs }),
         progressPercentage: Math.max(current.progressPercentage ?? 0, isLast ? 100 : step.progress),
         isCancelable: isLast ? false : this.#mayCancel(definition, cursor + 1) && current.isCancelable === true,
         subSteps: [...(current.subSteps ?? []), { name: step.name }].slice(-50),
@@ -368,6 +414,7 @@ export class TaskRunner<D> {
         try {
           await this.#options.beforeStep?.(definition.name, step.name, 'undo')
           await step.undo?.(context, input)
+          await this.#options.beforeStep?.(definition.name, step.name, 'unrecord')
           break
         } catch (error) {
           this.#options.log.warn({ err: error, task: task.extId, step: step.name }, 'an undo failed; it is tried again')
@@ -386,7 +433,7 @@ export class TaskRunner<D> {
         const wasCanceled = failure[0]?.errorGroup === 'TASK_CANCELED'
         return (await transaction.update(Task, task.extId, {
           ...record.changes(stored),
-          runner: { ...stored.runner, ...current.runner, cursor: index },
+          runner: withoutWork(last, { ...stored.runner, ...current.runner, cursor: index }),
           lastUpdatedTime: now,
           ...(last
             ? {
@@ -428,7 +475,10 @@ export class TaskRunner<D> {
       const messages = this.#messagesOf(error, task.extId)
       changes = { status: 'FAILED', errorMessages: messages, legacyErrorMessage: messages[0]?.message }
     }
-    this.#ended(await this.#mark(task, { ...changes, startedTime: now(), completedTime: now(), isCancelable: false }))
+    const runner = withoutWork(true, task.runner)
+    this.#ended(
+      await this.#mark(task, { ...changes, runner, startedTime: now(), completedTime: now(), isCancelable: false }),
+    )
   }
 
   #ended(task: TaskEntity): void {
@@ -448,7 +498,7 @@ export class TaskRunner<D> {
   }
 
   #withOutput(task: TaskEntity, step: string, output: unknown): string {
-    const about = `task/${task.extId}/outputs`
+    const about = aboutTask(task.extId, 'outputs')
     return this.#options.seal(
       JSON.stringify({ ...JSON.parse(this.#options.open(task.runner.outputs, about)), [step]: output }),
       about,
@@ -463,7 +513,7 @@ export class TaskRunner<D> {
       taskExtId: task.extId,
       callKey: `${task.extId}/${step}`,
       owner: task.runner.owner,
-      outputs: JSON.parse(this.#options.open(task.runner.outputs, `task/${task.extId}/outputs`)),
+      outputs: JSON.parse(this.#options.open(task.runner.outputs, aboutTask(task.extId, 'outputs'))),
       cancelRequested: () => this.#cancelAsked.has(task.extId),
       stopping: this.#stop.signal,
       progress: (percentage) => context.checkpoint(percentage, async () => undefined),
@@ -485,16 +535,26 @@ export class TaskRunner<D> {
       },
       untilEnded: async (extIds) => {
         // A step may wait at several places at once; it is one task all the same.
-        if (waits++ === 0) this.#parked++
-        this.#pump()
+        if (waits++ === 0) this.#park(task.extId)
         try {
           return await Promise.all(extIds.map((extId) => this.untilEnded(extId)))
         } finally {
-          if (--waits === 0) this.#parked--
+          if (--waits === 0) this.#resume(task.extId)
         }
       },
     }
     return context
+  }
+
+  #park(extId: string): void {
+    this.#parked.add(extId)
+    this.#places.giveUp(extId)
+    this.#pump()
+  }
+
+  #resume(extId: string): void {
+    this.#parked.delete(extId)
+    this.#places.hold(extId)
   }
 
   #recordContext(
@@ -553,8 +613,9 @@ export class TaskRunner<D> {
 
   /** Waits on the world's clock; `instant` waits for no clock, but longer each time: what never succeeds must not keep a core busy. */
   async #pause(milliseconds: number, tries = 0): Promise<void> {
-    if (this.#options.durations === 'natural') await this.#options.world.clock.sleep(milliseconds)
-    else await new Promise((resolve) => setTimeout(resolve, Math.min(2 ** tries, 1000)))
+    const { clock } = this.#options.world
+    if (this.#options.durations === 'natural') await clock.sleep(milliseconds)
+    else await clock.rest(() => new Promise((resolve) => setTimeout(resolve, Math.min(2 ** tries, 1000))))
   }
 
   /** A log-normal duration with this median and 95th percentile. */
@@ -579,6 +640,7 @@ export class TaskRunner<D> {
       const key = (error.error ?? 'ENTITY_ALREADY_EXISTS') as 'ENTITY_ALREADY_EXISTS'
       return [new ApiError(key, { kind: error.kind, fields: error.fields.join(' and ') }).appMessage]
     }
+    if (error instanceof TooManyReferrers) return [tooManyReferrers(error).appMessage]
     if (error instanceof RowMissing) {
       return [new ApiError('CONFLICT', { fault: 'The entity was removed while the task waited or ran.' }).appMessage]
     }
@@ -588,7 +650,59 @@ export class TaskRunner<D> {
   }
 }
 
+/** Why a task is being undone; for its `onUndone`, where its row does not say so yet. */
+export const failureOf = (task: unknown): string | undefined => (task as TaskEntity).runner.failure?.[0]?.message
+
+/**
+ * For one who hands unfinished tasks to another service: how the row of each must stand so that it goes back there, for this
+ * reason. `ends`: it ends where it is, and nothing of it is taken back; a dry run always does.
+ */
+export function interruptedTask(
+  task: unknown,
+  reason: AppMessage,
+  now: string,
+  ends: (definition: string) => boolean,
+): Record<string, unknown> {
+  const { runner, startedTime = now } = task as TaskEntity
+  if (runner.dryRun !== true && !ends(runner.definition))
+    return { runner: { ...runner, interruption: reason }, lastUpdatedTime: now }
+  return {
+    status: 'FAILED',
+    startedTime,
+    completedTime: now,
+    lastUpdatedTime: now,
+    isCancelable: false,
+    errorMessages: [reason],
+    legacyErrorMessage: reason.message,
+    runner: withoutWork(true, runner),
+  }
+}
+
+/** How the row of a task stands that has done all that it was for. */
+export function succeededTask(task: unknown, now: string): Record<string, unknown> {
+  const { runner } = task as TaskEntity
+  return {
+    status: 'SUCCEEDED',
+    progressPercentage: 100,
+    completedTime: now,
+    lastUpdatedTime: now,
+    isCancelable: false,
+    runner: withoutWork(true, runner),
+  }
+}
+
+const stoppedMeanwhile = (): AppMessage =>
+  new ApiError('SERVICE_UNAVAILABLE', { fault: 'The service was stopped before this could end; start it again.' })
+    .appMessage
+
 class Stopping extends Error {}
+
+/** Nothing needs the input and outputs of a task that has ended, and they may hold secrets: they go with its last step. */
+function withoutWork(hasEnded: boolean, runner: Runner): Partial<Runner> {
+  if (!hasEnded) return runner
+  const { input: _, outputs: __, ...kept } = runner
+  return kept
+}
 
 const endOf = (task: TaskEntity): TaskEnd => ({
   extId: task.extId,

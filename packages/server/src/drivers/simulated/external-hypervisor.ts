@@ -71,6 +71,7 @@ export function createExternalHypervisor(
         }
       })
     },
+    watch: (changed) => world.watch(['extern.vms', 'extern.clusters', 'extern.faults'], changed),
     async changePower(vmExtId, change, callKey) {
       const asked = vms.get(vmExtId)
       if (asked === undefined) throw final('the VM is not there any more')

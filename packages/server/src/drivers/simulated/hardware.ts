@@ -68,6 +68,7 @@ export function createHardware(world: SimulatedWorld): Hardware {
   return {
     isReachable: (clusterExtId) => faults.get(clusterExtId)?.isDown !== true,
     isHostUp: (hostExtId) => faults.get(hostExtId)?.isDown !== true,
+    watch: (changed) => world.watch(['hardware.bmcs', 'hardware.clusters', 'hardware.faults'], changed),
 
     async probeBmc(access: BmcAccess) {
       const bmc = bmcs.get(access.hostExtId)

@@ -36,6 +36,8 @@ export interface SimulatedWorld {
   /** Seeds everything that is drawn: equal seeds, equal worlds. */
   readonly seed: string
   collection<T>(name: string): Collection<T>
+  /** Calls `changed` with each fact of these collections that is put or removed; the answer ends that. */
+  watch(collections: readonly string[], changed: () => void): () => void
   /** The same world, writing its facts through `store`: inside a transaction that is already open (seeding). */
   through(store: Pick<FactStore, 'put' | 'remove'>): SimulatedWorld
 }
@@ -48,34 +50,48 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
     return values
   }
   for (const fact of await store.load()) valuesOf(fact.collection).set(fact.id, fact.value)
+  const watchers = new Map<string, Set<() => void>>()
   const worldOn = (durable: Pick<FactStore, 'put' | 'remove'>): SimulatedWorld => ({
     clock,
     seed,
     through: (other) => worldOn(other),
+    watch(names, changed) {
+      for (const name of names) watchers.set(name, (watchers.get(name) ?? new Set()).add(changed))
+      return () => {
+        for (const name of names) watchers.get(name)?.delete(changed)
+      }
+    },
     collection<T>(name: string): Collection<T> {
       const values = valuesOf(name) as Map<string, T>
+      const set = (facts: ReadonlyMap<string, T | undefined>): void => {
+        for (const [id, value] of facts) {
+          if (value === undefined) values.delete(id)
+          else values.set(id, value)
+        }
+        for (const changed of watchers.get(name) ?? []) changed()
+      }
+      /** `undefined` removes. */
+      const change = async (facts: ReadonlyMap<string, T | undefined>): Promise<void> => {
+        const before = new Map([...facts.keys()].map((id) => [id, values.get(id)]))
+        // Memory first: a second call in the same turn must see the first one's claim.
+        set(facts)
+        try {
+          const put = [...facts].flatMap(([id, value]) => (value === undefined ? [] : { collection: name, id, value }))
+          const removed = [...facts].flatMap(([id, value]) => (value === undefined ? { collection: name, id } : []))
+          if (put.length > 0) await durable.put(put)
+          if (removed.length > 0) await durable.remove(removed)
+        } catch (error) {
+          set(before)
+          throw error
+        }
+      }
       return {
         get: (id) => values.get(id),
         all: () => values,
-        async put(id, value) {
-          // Memory first: a second call in the same turn must see the first one's claim.
-          const before = values.get(id)
-          values.set(id, value)
-          try {
-            await durable.put([{ collection: name, id, value }])
-          } catch (error) {
-            if (before === undefined) values.delete(id)
-            else values.set(id, before)
-            throw error
-          }
-        },
-        async putAll(added) {
-          for (const [id, value] of added) values.set(id, value)
-          await durable.put([...added].map(([id, value]) => ({ collection: name, id, value })))
-        },
+        put: (id, value) => change(new Map([[id, value]])),
+        putAll: (added) => change(added),
         async remove(id) {
-          if (!values.delete(id)) return
-          await durable.remove([{ collection: name, id }])
+          if (values.has(id)) await change(new Map([[id, undefined]]))
         },
       }
     },

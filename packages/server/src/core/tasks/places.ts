@@ -1,0 +1,93 @@
+/**
+ * Who runs next. There is room for so many tasks at once; a free place goes to the identity that holds the fewest, among
+ * equals to the one whose turn was the longest ago, and of its tasks to the one that was accepted first.
+ * Source: conventions 18.3 (at most 64 at once, fair between identities).
+ */
+export class Places {
+  readonly #count: number
+  /** Waiting tasks by identity, each line in the order of acceptance. */
+  readonly #lines = new Map<string, Set<string>>()
+  readonly #ownerOf = new Map<string, string>()
+  /** Tasks that hold a place, by identity. */
+  readonly #holders = new Map<string, Set<string>>()
+  #held = 0
+  /** Which turn was the last of each identity that waits or holds; 0: it had none yet. */
+  readonly #turns = new Map<string, number>()
+  #turn = 0
+
+  constructor(count: number) {
+    this.#count = count
+  }
+
+  wait(task: string, owner: string): void {
+    this.#ownerOf.set(task, owner)
+    if (!this.#turns.has(owner)) this.#turns.set(owner, 0)
+    const line = this.#lines.get(owner)
+    if (line === undefined) this.#lines.set(owner, new Set([task]))
+    else line.add(task)
+  }
+
+  /** The next task that `mayRun`; it holds a place from now on. Undefined: none may, or no place is free. */
+  take(mayRun: (task: string) => boolean): string | undefined {
+    if (this.#held >= this.#count) return undefined
+    const owners = [...this.#lines.keys()].sort(
+      (a, b) => this.#heldBy(a) - this.#heldBy(b) || this.#turnOf(a) - this.#turnOf(b),
+    )
+    for (const owner of owners) {
+      for (const task of this.#lines.get(owner) ?? []) {
+        if (!mayRun(task)) continue
+        this.#leaveLine(task, owner)
+        this.hold(task)
+        this.#turns.set(owner, ++this.#turn)
+        return task
+      }
+    }
+    return undefined
+  }
+
+  /** Out of turn: it runs without a place. */
+  skip(task: string): void {
+    const owner = this.#ownerOf.get(task)
+    if (owner !== undefined) this.#leaveLine(task, owner)
+  }
+
+  /** Takes a place, whether one is free or not: what has begun goes on. */
+  hold(task: string): void {
+    const owner = this.#ownerOf.get(task)
+    if (owner === undefined) return
+    const held = this.#holders.get(owner) ?? new Set()
+    if (!held.has(task)) this.#held++
+    this.#holders.set(owner, held.add(task))
+  }
+
+  /** While it only waits for its parts, it needs none. */
+  giveUp(task: string): void {
+    const owner = this.#ownerOf.get(task)
+    const held = owner === undefined ? undefined : this.#holders.get(owner)
+    if (held?.delete(task) !== true) return
+    this.#held--
+    if (held.size === 0) this.#holders.delete(owner as string)
+  }
+
+  /** It has ended. */
+  forget(task: string): void {
+    this.giveUp(task)
+    const owner = this.#ownerOf.get(task)
+    this.#ownerOf.delete(task)
+    if (owner !== undefined && !this.#lines.has(owner) && !this.#holders.has(owner)) this.#turns.delete(owner)
+  }
+
+  #heldBy(owner: string): number {
+    return this.#holders.get(owner)?.size ?? 0
+  }
+
+  #turnOf(owner: string): number {
+    return this.#turns.get(owner) ?? 0
+  }
+
+  #leaveLine(task: string, owner: string): void {
+    const line = this.#lines.get(owner)
+    line?.delete(task)
+    if (line?.size === 0) this.#lines.delete(owner)
+  }
+}

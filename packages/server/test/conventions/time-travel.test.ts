@@ -1,0 +1,68 @@
+/** Time that is moved by hand leaves the world as if it had passed. Source: behaviour conventions 23 (virtual clock); DESIGN of worlds. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { outcomeOf, snapshotOf } from '../restart/snapshot.ts'
+import { ids } from '../support/clustermgmt.ts'
+import { differences } from '../support/invariants.ts'
+import { beginning, startApp, type TestApp } from '../support/start-app.ts'
+
+const minute = 60_000
+const day = 24 * 60 * minute
+
+const parent = mkdtempSync(join(tmpdir(), 'hyperplane-time-'))
+after(() => rmSync(parent, { recursive: true, force: true }))
+
+/** A cluster that follows a profile, and what the world does by itself at 10:07 on the second day and at 14:02 on the third. */
+async function aWorld(folder: string): Promise<void> {
+  const app = await startApp({ folder })
+  const profiles = '/clustermgmt/v4.2/config/cluster-profiles'
+  const post = async (path: string, body: object): Promise<any> =>
+    app.task(await app.call('POST', path, { body, requestId: randomUUID() }))
+  const servers = [{ ipv4: { value: '10.8.8.8', prefixLength: 32 } }]
+  const made = await post(profiles, { name: 'followed', nameServerIpList: servers, ntpServerIpList: servers })
+  const profile = `${profiles}/${made.entitiesAffected[0].extId}`
+  assert.equal((await post(`${profile}/$actions/apply`, { clusters: [{ uuid: ids.native }] })).status, 'SUCCEEDED')
+  await app.close()
+}
+
+function plan(app: TestApp): void {
+  const settings = app.world.collection<{ settings: object }>('hardware.clusters')
+  const faults = app.world.collection<object>('hardware.faults')
+  app.clock.setTimer(day + 67 * minute, () => {
+    const known = settings.get(ids.native)!
+    void settings.put(ids.native, { ...known, settings: { ...known.settings, NAME_SERVER_CONFIG: [] } })
+  })
+  app.clock.setTimer(2 * day + 302 * minute, () => void faults.put(ids.native, { isDown: true }))
+}
+
+test('one jump of four days leaves what steps of ten minutes leave', async () => {
+  const origin = join(parent, 'origin')
+  await aWorld(origin)
+  const base = snapshotOf(origin)
+  const outcomes: (readonly string[])[] = []
+  for (const step of [10 * minute, 4 * day]) {
+    const folder = join(parent, String(step))
+    cpSync(origin, folder, { recursive: true })
+    const app = await startApp({ folder, startAt: beginning })
+    plan(app)
+    for (let passed = 0; passed < 4 * day; passed += step) await app.clock.advance(step)
+    assert.equal(app.clock.now(), beginning + 4 * day)
+    const { data } = await app.call('GET', `/clustermgmt/v4.2/config/clusters/${ids.native}`)
+    outcomes.push([JSON.stringify(data)])
+    await app.close()
+    // Backups write files, which takes no time of the world: a jump leaves out those that would have had to wait for it.
+    const others = (lines: readonly string[]): string[] => lines.filter((line) => !/^\S+ .*backup/.test(line))
+    outcomes.push(others(outcomeOf(snapshotOf(folder), base, { traces: false })))
+  }
+  const [steps, stepsStored, jump, jumpStored] = outcomes
+  assert.deepEqual(jump, steps)
+  assert.deepEqual(differences(jumpStored!, stepsStored!), [])
+  assert.ok(
+    jumpStored!.some((line) => line.includes('"lastSyncedTime":"2026-03-04T14:00:00.000000Z"')),
+    'the last look before the cluster fell silent',
+  )
+})
