@@ -1,5 +1,5 @@
 /** Who changed what, when, and with which outcome. Append-only; the records form a chain of hashes. Source: conventions 21. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
 import type { Store, Transaction } from '../store/store.ts'
 import type { Clock } from './clock.ts'
@@ -19,6 +19,8 @@ export interface AuditEntry {
   /** Names of fields, never values. */
   readonly changed?: readonly string[]
   readonly dryRun?: boolean
+  /** What allowed or denied it, as access control explains it. */
+  readonly decision?: string
 }
 
 export interface Audit {
@@ -29,17 +31,26 @@ export interface Audit {
 }
 
 export function createAudit(store: Store, clock: Clock, ids: Ids): Audit {
-  const write = async (transaction: Transaction, entry: AuditEntry): Promise<void> => {
-    // Read rather than remembered: a transaction that is rolled back takes its record with it.
+  /** The record that was written last. */
+  let last: { readonly extId: string; readonly hash: string } | undefined
+
+  /** A transaction that was rolled back took its record with it; one that is still there is the newest. */
+  async function newestHash(transaction: Transaction): Promise<string> {
+    if (last !== undefined && (await transaction.get(AuditRecord, last.extId)) !== undefined) return last.hash
     const [newest] = await transaction.find(AuditRecord, { newestFirst: true, limit: 1 })
+    return newest?.hash ?? ''
+  }
+
+  const write = async (transaction: Transaction, entry: AuditEntry): Promise<void> => {
+    const extId = ids.uuid()
     const record: Record<string, unknown> = {
-      extId: ids.uuid(),
+      extId,
       time: clock.iso(),
       credential: entry.credential,
       address: entry.address,
       operation: entry.operation,
       status: entry.status,
-      previous: newest?.hash ?? '',
+      previous: await newestHash(transaction),
       ...(entry.requestId === undefined ? {} : { requestId: entry.requestId }),
       ...(entry.caller === undefined ? {} : { identity: entry.caller.extId, identityName: entry.caller.name }),
       ...(entry.target === undefined ? {} : { target: entry.target }),
@@ -47,9 +58,11 @@ export function createAudit(store: Store, clock: Clock, ids: Ids): Audit {
       ...(entry.task === undefined ? {} : { task: entry.task }),
       ...(entry.changed === undefined ? {} : { changed: entry.changed }),
       ...(entry.dryRun === true ? { dryRun: 'true' } : {}),
+      ...(entry.decision === undefined ? {} : { decision: entry.decision }),
     }
-    const hash = createHash('sha256').update(JSON.stringify(record)).digest('base64url')
-    await transaction.insert(AuditRecord, { ...record, hash } as EntityOf<typeof AuditRecord>)
+    const own = hash('sha256', JSON.stringify(record), 'base64url')
+    await transaction.insert(AuditRecord, { ...record, hash: own } as EntityOf<typeof AuditRecord>)
+    last = { extId, hash: own }
   }
   return {
     write,

@@ -4,12 +4,14 @@
  * Source: behaviour conventions 16; iam.md 8, 9.
  */
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
+import { Category } from '@hyperplane/contract/platform/category'
 import { LRUCache } from 'lru-cache'
 import { ApiError } from '../../core/api-error.ts'
 import type { Caller } from '../../core/context.ts'
-import type { AccessControl, Scope } from '../../core/ports.ts'
+import type { AccessControl, Decided, Scope } from '../../core/ports.ts'
+import { reaches } from '../../core/scope.ts'
 import { pathOf } from '../../core/standard.ts'
-import { and, equals, or, type TypedFilter } from '../../odata/index.ts'
+import { and, equals, not, or, type TypedFilter } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
 import { iamOperations } from './catalogue/operations.ts'
 import { scopedKind, scopedKindOf } from './catalogue/scoped-kind.ts'
@@ -35,8 +37,11 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
   /** Counts changes: what was begun before one is not remembered after it. */
   let changes = 0
 
+  /** By the groups too, which another sign-in may have brought. */
+  const nameOf = ({ extId, groups }: Caller): string => (groups.length === 0 ? extId : `${extId} ${groups.join(' ')}`)
+
   async function identityOf(caller: Caller): Promise<Identity> {
-    const name = caller.groups.length === 0 ? caller.extId : `${caller.extId} ${caller.groups.join(' ')}`
+    const name = nameOf(caller)
     const known = identities.get(name)
     if (known !== undefined) return known
     const begun = changes
@@ -68,14 +73,13 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
     )
   }
 
-  async function remembered(
-    caller: Caller,
-    question: string,
-    answer: (identity: Identity) => Scope | undefined,
-  ): Promise<Scope | undefined> {
-    const identity = await identityOf(caller)
-    if (!identity.scopes.has(question)) identity.scopes.set(question, answer(identity))
-    return identity.scopes.get(question)
+  function remembered(caller: Caller, question: string, answer: (identity: Identity) => Scope | undefined): Decided {
+    const decide = (identity: Identity): Scope | undefined => {
+      if (!identity.scopes.has(question)) identity.scopes.set(question, answer(identity))
+      return identity.scopes.get(question)
+    }
+    const known = identities.get(nameOf(caller))
+    return known === undefined ? identityOf(caller).then(decide) : decide(known)
   }
 
   function view(identity: Identity, resource: Resource, caller: Caller): Scope | undefined {
@@ -88,7 +92,7 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
   }
 
   return {
-    async scope(caller, operation) {
+    scope(caller, operation) {
       if (caller.mustChangePassword === true && operation.key !== passwordChange)
         throw new ApiError('PASSWORD_CHANGE_REQUIRED')
       if (caller.type === 'SYSTEM' || operation.roles === 'everyone' || operation.key === readRole) return 'all'
@@ -99,7 +103,7 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
       })
     },
 
-    async viewScope(caller, resource) {
+    viewScope(caller, resource) {
       if (caller.type === 'SYSTEM') return 'all'
       return remembered(caller, `view ${resource.kind}`, (identity) => view(identity, resource, caller))
     },
@@ -109,10 +113,36 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
       return remembered(caller, `refer ${operation.key} ${resource.kind}`, (identity) => {
         const mayView = holdersOf(identity, viewsOf(resource)).length > 0
         const isGrantedBySystem = holdersOf(identity, [operation.iamOperation]).some((grant) => grant.isSystemRole)
-        const refer = !mayView && isGrantedBySystem ? 'all' : view(identity, resource, caller)
+        const seen = !mayView && isGrantedBySystem ? 'all' : view(identity, resource, caller)
+        const refer = resource.kind === Category.kind ? both(seen, assignable) : seen
         if (!actsOn(operation, resource)) return refer
         return both(refer, granted(identity, [operation.iamOperation], scopedKind(resource), caller))
       })
+    },
+
+    async explain(caller, operation, entity) {
+      if (caller.type === 'SYSTEM') return 'the system itself'
+      if (caller.mustChangePassword === true && operation.key !== passwordChange)
+        return 'the password must be changed first'
+      if (operation.roles === 'everyone' || operation.key === readRole) return 'open to everyone signed in'
+      const identity = await identityOf(caller)
+      const holding = holdersOf(identity, [operation.iamOperation])
+      const resource = scopedKindOf(operation)
+      const unlimited = holding.find((grant) => grant.isUnlimited || resource === undefined)
+      if (unlimited !== undefined) return because(unlimited)
+      if (resource !== undefined && entity !== undefined) {
+        for (const grant of holding) {
+          const scope = await remembered(caller, `policy ${grant.policyExtId} ${resource.kind}`, () =>
+            simplest(scopeOf(grant.entities, resource, caller.extId)),
+          )
+          if (reaches(scope, entity)) return because(grant)
+        }
+        const own = ownRows(operation, resource, caller)
+        if (own !== undefined && reaches(own, entity)) return 'an entity of its own'
+      }
+      return holding.length === 0
+        ? `no policy grants ${operation.iamOperation}`
+        : `policies that grant ${operation.iamOperation} reach other entities: ${holding.length}`
     },
 
     async hasRole(caller, roles) {
@@ -131,9 +161,14 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
   }
 }
 
+const because = (grant: Grant): string => `policy ${grant.policyExtId}, role ${grant.roleExtId}`
+
 /** An action changes what its body names as well (a volume group and the VM that it is attached to); categories only mark. */
 const actsOn = (operation: Operation, resource: Resource): boolean =>
   operation.verb === 'action' && resource.kind !== operation.resource?.kind && resource.kind !== 'Category'
+
+/** Internal categories are the system's to give, whoever may see them. Source: behaviour platform.md 1. */
+const assignable = not(equals(pathOf(Category, 'type'), 'INTERNAL'))
 
 const holdersOf = (identity: Identity, iamOperations: readonly string[]): readonly Grant[] =>
   identity.grants.filter((grant) => iamOperations.some((name) => grant.operations.has(name)))

@@ -21,6 +21,7 @@ export type PolicyRow = EntityOf<typeof AuthorizationPolicy>
 
 /** One policy: who, what, on which entities. */
 export interface Grant {
+  readonly policyExtId: string
   readonly identities: readonly IdentityFilter[]
   readonly roleExtId: string
   readonly isSystemRole: boolean
@@ -39,6 +40,7 @@ export async function loadGrants(store: Reader): Promise<readonly Grant[]> {
   return policies.map((policy) => {
     const entities = entityFiltersOf(policy)
     return {
+      policyExtId: policy.extId,
       identities: identityFiltersOf(policy),
       roleExtId: policy.role,
       isSystemRole: roles.get(policy.role)?.isSystemDefined === true,
