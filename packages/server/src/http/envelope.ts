@@ -1,16 +1,19 @@
 /** A reply or a refusal -> status, headers and the JSON envelope of the request's profile. Source: conventions 2.3, 11. */
 import { STATUS_CODES } from 'node:http'
-import type { AnySchema, Namespace, Operation } from '@hyperplane/contract'
-import { ApiResponseMetadata, errorResponseOf } from '@hyperplane/contract/envelope'
-import { ApiError, ShapeRefusal } from '../core/api-error.ts'
-import type { RefusedRequest } from '../core/pipeline.ts'
+import type { Namespace, Operation } from '@hyperplane/contract'
+import { errorResponseOf } from '@hyperplane/contract/envelope'
+import { ApiError, type AppMessage, ShapeRefusal } from '../core/api-error.ts'
+import type { RefusedRequest } from '../core/pipeline/request.ts'
 import type { Reply } from '../core/reply.ts'
+import { answerShape } from './answer-shape.ts'
+import { hrefOf, type Linked, linksOf, selectsLinks, selfLinks } from './links.ts'
+import { type MetadataParts, metadataWriter } from './metadata.ts'
 import { type Profile, pathIn, typeIn } from './profiles/names.ts'
-import { discriminatorOf, type RenderSettings, render, reservedOf } from './profiles/render.ts'
+import { discriminatorOf, type Renderer, type RenderSettings, rendererOf, reservedOf } from './profiles/render.ts'
 
 export interface Answer {
   readonly status: number
-  readonly headers: Record<string, string>
+  readonly headers: Readonly<Record<string, string>>
   /** undefined: no body. */
   readonly body?: string
 }
@@ -37,53 +40,49 @@ export interface EnvelopeWriter {
   text(value: string, namespace: string, asked: Asked): Answer
 }
 
+/** What is the same for all answers of an operation, in one profile and version. */
+interface Form {
+  readonly shape: Operation['answer']
+  readonly render: Renderer | undefined
+  readonly linked: Linked | undefined
+  readonly write: EnvelopeText
+}
+
+type EnvelopeText = (parts: MetadataParts, data: string | undefined, discriminator: string | undefined) => string
+
+/** Forms are as many as the contract has operations, profiles and versions. */
 export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter {
-  const renderSettings = (asked: Asked, namespace: string, version: string | undefined): RenderSettings => ({
-    profile: asked.profile,
+  const { namespaces } = settings
+  const forms = new Map<string, Form>()
+  const refusals = new Map<string, EnvelopeText>()
+  const errors = new Map<string, Renderer>()
+
+  const renderSettings = (profile: Profile, namespace: string, version: string | undefined): RenderSettings => ({
+    profile,
     namespace,
-    version: version ?? settings.namespaces.get(namespace)?.versions[0] ?? 'v4.3',
-    origin: asked.origin,
-    versionOf: (name) => settings.namespaces.get(name)?.versions[0] ?? 'v4.0',
+    version: version ?? namespaces.get(namespace)?.versions[0] ?? 'v4.3',
+    versionOf: (name) => namespaces.get(name)?.versions[0] ?? 'v4.0',
   })
 
-  const metadataOf = (
-    reply: Partial<Reply>,
-    links: { href: string; rel: string }[],
-    hasError: boolean,
-    paged: boolean,
-  ) => ({
-    flags: [
-      { name: 'hasError', value: hasError },
-      { name: 'isPaginated', value: paged },
-      { name: 'isTruncated', value: reply.truncated === true },
-    ],
-    links,
-    totalAvailableResults: reply.total,
-    messages: (reply.warnings ?? []).map((message) => ({
-      code: 'PLAT-10000',
-      message,
-      locale: 'en_US',
-      severity: 'WARNING',
-    })),
-  })
-
-  const envelope = (
-    metadata: object,
-    type: string,
-    using: RenderSettings,
-    data: unknown,
-    discriminator: string | undefined,
-  ): string => {
-    const shown = render(ApiResponseMetadata, metadata, using)
-    if (using.profile === 'spec')
-      return JSON.stringify(data === undefined ? { metadata: shown } : { metadata: shown, data })
-    return JSON.stringify({
-      $objectType: typeIn('public', type),
-      $reserved: reservedOf(using, type),
-      ...(discriminator === undefined ? {} : { $dataItemDiscriminator: discriminator }),
-      metadata: shown,
-      ...(data === undefined ? {} : { data }),
-    })
+  function formOf(operation: Operation, reply: Reply, { profile, query }: Asked): Form {
+    const isExpanded = operation.expandedType !== undefined && /(?:^|&)(?:\$|%24)expand=./i.test(query)
+    const name = `${operation.key} ${profile} ${reply.version}${isExpanded ? ' expanded' : ''}`
+    let form = forms.get(name)
+    if (form === undefined) {
+      const using = {
+        ...renderSettings(profile, operation.namespace, reply.version),
+        isCreation: operation.verb === 'create',
+      }
+      const shape = answerShape(operation, namespaces, isExpanded)
+      form = {
+        shape,
+        render: shape === undefined ? undefined : rendererOf(shape, using),
+        linked: selfLinks(operation, namespaces),
+        write: envelopeText(operation.envelope, using, operation.paged),
+      }
+      forms.set(name, form)
+    }
+    return form
   }
 
   function reply(reply: Reply, operation: Operation | undefined, asked: Asked): Answer {
@@ -95,27 +94,28 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
     if (operation?.deprecated !== undefined) deprecate(headers, operation, asked)
     if (reply.status === 204 || operation === undefined) return { status: reply.status, headers }
 
-    const using = {
-      ...renderSettings(asked, operation.namespace, reply.version),
-      isCreation: operation.verb === 'create',
-    }
-    const links = linksOf(reply, operation, asked, settings.namespaces)
-    const metadata = metadataOf(reply, links, false, operation.paged)
-    const answer = projected(expandedAnswer(operation, settings.namespaces), operation, asked)
-    const withLinks =
-      answer?.type === 'list'
-        ? (reply.data as unknown[])?.map((item) => linked(item, operation, reply, settings))
-        : linked(reply.data, operation, reply, settings)
-    let data: unknown = reply.data === undefined || answer === undefined ? undefined : render(answer, withLinks, using)
-    const isEmptyList = Array.isArray(data) && data.length === 0
-    const discriminator =
-      data === undefined
-        ? 'EMPTY'
-        : isEmptyList
-          ? undefined
-          : discriminatorOf(answer as NonNullable<typeof answer>, withLinks, asked.profile)
-    if (isEmptyList && asked.profile === 'public') data = undefined
-    return { status: reply.status, headers, body: envelope(metadata, operation.envelope, using, data, discriminator) }
+    const form = formOf(operation, reply, asked)
+    const { total, truncated, truncatedIndexes, warnings } = reply
+    const parts = { links: linksOf(reply, operation, asked, namespaces), total, truncated, truncatedIndexes, warnings }
+    const body = (data: string | undefined, discriminator: string | undefined): Answer => ({
+      status: reply.status,
+      headers,
+      body: form.write(parts, data, discriminator),
+    })
+    if (reply.data === undefined || form.shape === undefined || form.render === undefined)
+      return body(undefined, 'EMPTY')
+    // Public clients expect no data rather than an empty list.
+    if (Array.isArray(reply.data) && reply.data.length === 0)
+      return body(asked.profile === 'public' ? undefined : '[]', undefined)
+    const linked = form.linked !== undefined && selectsLinks(asked.query) ? form.linked : undefined
+    const data =
+      linked === undefined
+        ? reply.data
+        : form.shape.type === 'list'
+          ? (reply.data as unknown[]).map((item) => linked(item, reply.version))
+          : linked(reply.data, reply.version)
+    const discriminator = asked.profile === 'public' ? discriminatorOf(form.shape, data, 'public') : undefined
+    return body(form.render(data, asked.origin), discriminator)
   }
 
   function refusal(refused: RefusedRequest, asked: Asked, requestId: string): Answer {
@@ -123,8 +123,11 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
     const known =
       cause instanceof ApiError || cause instanceof ShapeRefusal ? cause : new ApiError('INTERNAL_ERROR', { requestId })
     const namespace = refused.namespace ?? 'platform'
-    const using = renderSettings(asked, namespace, undefined)
+    const using = renderSettings(asked.profile, namespace, undefined)
     const schema = errorResponseOf(namespace)
+    const name = `${asked.profile} ${namespace}`
+    let render = errors.get(name)
+    if (render === undefined) errors.set(name, (render = rendererOf(schema, using)))
     const error =
       known instanceof ShapeRefusal
         ? {
@@ -135,41 +138,68 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
             path: `/api${pathIn(asked.profile, asked.path)}`.slice(0, 2000),
             validationErrorMessages: known.faults,
           }
-        : [{ ...known.appMessage, ...(known.status === 500 ? { argumentsMap: { requestId } } : {}) }, ...known.further]
+        : [
+            {
+              ...routeNamed(known.appMessage, asked),
+              ...(known.status === 500 ? { argumentsMap: { requestId } } : {}),
+            },
+            ...known.further,
+          ]
     const headers: Record<string, string> = { ...refused.headers, ...known.headers }
     if (known.status === 401) headers['WWW-Authenticate'] = 'Basic realm="Hyperplane", charset="UTF-8"'
     if (refused.operation?.deprecated !== undefined) deprecate(headers, refused.operation, asked)
-    const data = render(schema, { error }, using)
-    const links = [{ href: `${asked.origin}/api${pathIn(asked.profile, asked.path)}`, rel: 'self' }]
     const type = refused.operation?.envelope ?? `${namespace}.v4.error.ErrorResponse`
-    const body = envelope(
-      metadataOf({}, links, true, false),
-      type,
-      using,
-      data,
-      typeIn(asked.profile, schema.objectType as string),
-    )
-    return { status: known.status, headers, body }
+    const discriminator = typeIn(asked.profile, schema.objectType as string)
+    const parts = { links: [{ href: hrefOf(asked), rel: 'self' }], hasError: true }
+    return {
+      status: known.status,
+      headers,
+      body: envelopeOf(type, using)(parts, render({ error }, asked.origin), discriminator),
+    }
+  }
+
+  /** Of answers that no operation's form fits. */
+  function envelopeOf(type: string, using: RenderSettings): EnvelopeText {
+    const name = `${type} ${using.profile} ${using.namespace}`
+    let text = refusals.get(name)
+    if (text === undefined) refusals.set(name, (text = envelopeText(type, using, false)))
+    return text
   }
 
   return {
     reply,
     refusal,
-    text: (value, namespace, asked) => {
-      const using = renderSettings(asked, namespace, undefined)
-      const links = [{ href: `${asked.origin}/api${asked.path}`, rel: 'self' }]
-      return {
-        status: 200,
-        headers: {},
-        body: envelope(
-          metadataOf({}, links, false, false),
-          `${namespace}.v4.config.InfoApiResponse`,
-          using,
-          value,
-          'String',
-        ),
-      }
+    text(value, namespace, asked) {
+      const using = renderSettings(asked.profile, namespace, undefined)
+      const write = envelopeOf(`${namespace}.v4.config.InfoApiResponse`, using)
+      const parts = { links: [{ href: `${asked.origin}/api${asked.path}`, rel: 'self' }] }
+      return { status: 200, headers: {}, body: write(parts, JSON.stringify(value), 'String') }
     },
+  }
+}
+
+function envelopeText(type: string, using: RenderSettings, isPaged: boolean): EnvelopeText {
+  const metadata = metadataWriter(using, isPaged)
+  const dataText = (data: string | undefined): string => (data === undefined ? '' : `,"data":${data}`)
+  if (using.profile === 'spec') return (parts, data) => `{"metadata":${metadata(parts)}${dataText(data)}}`
+  const begin = `{"$objectType":${JSON.stringify(typeIn('public', type))},"$reserved":${JSON.stringify(reservedOf(using, type))}`
+  return (parts, data, discriminator) => {
+    const told = discriminator === undefined ? '' : `,"$dataItemDiscriminator":${JSON.stringify(discriminator)}`
+    return `${begin}${told},"metadata":${metadata(parts)}${dataText(data)}}`
+  }
+}
+
+/** What names routes names those of the profile: nothing else in a message is a name of ours. */
+function routeNamed(message: AppMessage, { profile, path }: Asked): AppMessage {
+  const isAboutRoute = message.errorGroup === 'RESOURCE_NOT_FOUND' || message.errorGroup === 'METHOD_NOT_ALLOWED'
+  if (profile === 'spec' || !isAboutRoute) return message
+  const named = (text: string): string =>
+    text.replaceAll(`/api${path}`, `/api${pathIn(profile, path)}`).replace(/(?<![/\w])platform(?!\w)/g, 'prism')
+  const { argumentsMap = {} } = message
+  return {
+    ...message,
+    message: named(message.message),
+    argumentsMap: Object.fromEntries(Object.entries(argumentsMap).map(([name, value]) => [name, named(value)])),
   }
 }
 
@@ -183,120 +213,4 @@ function deprecate(headers: Record<string, string>, operation: Operation, asked:
   const variables = values.filter((_, index) => names[index]?.startsWith('{') === true)
   let used = 0
   headers['Link'] = `<${successor.replace(/\{\w+\}/g, () => variables[used++] ?? '')}>; rel="successor-version"`
-}
-
-/** Links of the envelope: pages of a list, the task of an asynchronous operation, the entity itself. */
-function linksOf(
-  reply: Reply,
-  operation: Operation,
-  asked: Asked,
-  namespaces: ReadonlyMap<string, Namespace>,
-): { href: string; rel: string }[] {
-  const own = `${asked.origin}/api${pathIn(asked.profile, asked.path)}`
-  const href = (query: string): string => (query === '' ? own : `${own}?${query}`)
-  if (reply.status === 202 && reply.location !== undefined) {
-    const links = [{ href: `${asked.origin}/api${pathIn(asked.profile, reply.location)}`, rel: 'self' }]
-    const collection = collectionOf(operation, namespaces)
-    if (collection !== undefined) {
-      links.push({
-        href: `${asked.origin}/api${pathIn(asked.profile, `/${operation.namespace}/${reply.version}${collection}`)}`,
-        rel: 'collection',
-      })
-    }
-    return links
-  }
-  if (reply.page === undefined || reply.total === undefined) return [{ href: href(asked.query), rel: 'self' }]
-  const { page, limit } = reply.page
-  const last = limit === 0 ? 0 : Math.max(0, Math.ceil(reply.total / limit) - 1)
-  const kept = asked.query.split('&').filter((part) => part !== '' && !/^(?:\$|%24)(?:page|limit)(?:=|$)/i.test(part))
-  const at = (number: number): string => href([...kept, `$page=${number}`, `$limit=${limit}`].join('&'))
-  const links = [
-    { href: at(page), rel: 'self' },
-    { href: at(0), rel: 'first' },
-    { href: at(last), rel: 'last' },
-  ]
-  if (page > 0 && page <= last + 1) links.push({ href: at(page - 1), rel: 'prev' })
-  if (page < last) links.push({ href: at(page + 1), rel: 'next' })
-  return links
-}
-
-function collectionOf(operation: Operation, namespaces: ReadonlyMap<string, Namespace>): string | undefined {
-  const kind = operation.resource?.kind
-  if (kind === undefined) return undefined
-  const list = namespaces
-    .get(operation.namespace)
-    ?.operations.find((other) => other.verb === 'list' && other.resource?.kind === kind)
-  return list === undefined || list.path.includes('{') ? undefined : list.path
-}
-
-/** Entities carry a link to themselves where they can be read one by one. */
-function linked(item: any, operation: Operation, reply: Reply, settings: EnvelopeSettings): any {
-  const resource = operation.resource
-  if (typeof item !== 'object' || item === null || resource === undefined || typeof item.extId !== 'string') return item
-  if (operation.runs === 'async' || resource.schema.fields['links'] === undefined || item.links !== undefined)
-    return item
-  const getter = getterOf(operation, settings.namespaces)
-  if (getter === undefined) return item
-  const path = getter.path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    name === resource.parent?.param
-      ? String(resource.parent.field.split('/').reduce((at: any, step) => at?.[step], item) ?? '')
-      : item.extId,
-  )
-  return { ...item, links: [{ href: `/${operation.namespace}/${reply.version}${path}`, rel: 'self' }] }
-}
-
-/** Shape of the answer, with the properties that `$expand` adds. */
-function expandedAnswer(operation: Operation, namespaces: ReadonlyMap<string, Namespace>): Operation['answer'] {
-  const answer = operation.answer
-  const item = answer?.type === 'list' ? answer.items : answer
-  if (operation.expand === undefined || item?.type !== 'object') return answer
-  let known = expandedAnswers.get(operation)
-  if (known === undefined) {
-    const added: Record<string, AnySchema> = {}
-    for (const [name, expansion] of Object.entries(operation.expand)) {
-      const property = expansion.into ?? name
-      const shape = expansion.shape ?? resourceOf(expansion.kind, namespaces)?.schema
-      if (shape === undefined || item.fields[property] !== undefined) continue
-      added[property] = crossesList(item, expansion.by) ? { type: 'list', items: shape } : shape
-    }
-    const shown = { ...item, fields: { ...item.fields, ...added } }
-    known = answer?.type === 'list' ? { ...answer, items: shown } : shown
-    expandedAnswers.set(operation, known)
-  }
-  return known
-}
-const expandedAnswers = new WeakMap<Operation, AnySchema>()
-
-/** Items that were expanded carry another type name, where the operation says so. */
-function projected(answer: Operation['answer'], { expandedType }: Operation, { query }: Asked): Operation['answer'] {
-  const isExpanded = expandedType !== undefined && /(?:^|&)(?:\$|%24)expand=./i.test(query)
-  if (!isExpanded || answer?.type !== 'list' || answer.items.type !== 'object') return answer
-  return { ...answer, items: { ...answer.items, objectType: expandedType } }
-}
-
-const resourceOf = (kind: string | undefined, namespaces: ReadonlyMap<string, Namespace>) =>
-  [...namespaces.values()].flatMap((namespace) => namespace.resources).find((resource) => resource.kind === kind)
-
-/** A path that leads through a collection names several entities. */
-function crossesList(schema: AnySchema, path: string | undefined): boolean {
-  let at: AnySchema | undefined = schema
-  for (const name of path?.split('/') ?? []) {
-    if (at?.type === 'list') return true
-    at = at?.type === 'object' ? at.fields[name] : undefined
-  }
-  return at?.type === 'list'
-}
-
-const getters = new WeakMap<object, Operation | null>()
-function getterOf(operation: Operation, namespaces: ReadonlyMap<string, Namespace>): Operation | undefined {
-  const resource = operation.resource as object
-  let getter = getters.get(resource)
-  if (getter === undefined) {
-    getter =
-      namespaces
-        .get(operation.namespace)
-        ?.operations.find((other) => other.verb === 'get' && other.resource === operation.resource) ?? null
-    getters.set(resource, getter)
-  }
-  return getter ?? undefined
 }

@@ -1,6 +1,7 @@
 /**
- * Canonical values -> JSON of a profile, guided by the contract: type names, discriminators, task ids, links. What the
- * contract does not name is never answered, so neither internal fields nor secrets can leave. Source: conventions 2.3.
+ * Canonical values -> JSON text of a profile, guided by the contract: type names, discriminators, task ids, links. What the
+ * contract does not name is never answered, so neither internal fields nor secrets can leave. A schema is read once for each
+ * profile and version; what remains for an answer is to look up values and to join texts. Source: conventions 2.3.
  */
 import type { AnySchema, ObjectSchema } from '@hyperplane/contract'
 import { chooseAlternative } from '../../core/validate.ts'
@@ -11,13 +12,16 @@ export interface RenderSettings {
   /** Namespace and version that answer: `clustermgmt`, `v4.0`. */
   readonly namespace: string
   readonly version: string
-  /** `https://host:port`, for absolute links. */
-  readonly origin: string
   /** The answer to a creation: the only one that shows one-time secrets. */
   readonly isCreation?: boolean
   /** Newest version of a namespace, for types of others. */
   readonly versionOf: (namespace: string) => string
 }
+
+type Json = any
+
+/** JSON text of a value. `origin`: `https://host:port`, for absolute links. */
+export type Renderer = (value: Json, origin: string) => string
 
 /** `v4.3` -> `v4.r3`, `v4.1.b2` -> `v4.r1.b2`. */
 const revision = (version: string): string => version.replace(/^v(\d+)\.(\d+)/, 'v$1.r$2')
@@ -34,82 +38,134 @@ export function reservedOf(settings: RenderSettings, type: string): Record<strin
   return { $fv: revision(settings.versionOf(owner)) }
 }
 
-type Json = any
+const plain: Renderer = (value) => JSON.stringify(value) ?? 'null'
 
-export function render(schema: AnySchema, value: Json, settings: RenderSettings): Json {
+/** @throws TypeError (from the renderer) for a value that is not of the schema's form: a mistake in the code */
+export function rendererOf(schema: AnySchema, settings: RenderSettings): Renderer {
+  const { profile } = settings
   switch (schema.type) {
     case 'object':
-      return renderObject(schema, value, settings)
-    case 'list':
-      return (value as Json[]).map((item) => render(schema.items, item, settings))
+      return objectRenderer(schema, settings)
+    case 'list': {
+      const item = rendererOf(schema.items, settings)
+      return (value: readonly Json[], origin) => `[${value.map((one) => item(one, origin)).join(',')}]`
+    }
     case 'oneOf': {
-      const alternative = alternativeOf(schema.alternatives, value)
-      return alternative === undefined ? value : render(alternative, value, settings)
+      const renderers = new Map(schema.alternatives.map((each) => [each, rendererOf(each, settings)]))
+      return (value, origin) => {
+        const [alternative] = chooseAlternative(schema.alternatives, value)
+        return alternative === undefined
+          ? plain(value, origin)
+          : (renderers.get(alternative) as Renderer)(value, origin)
+      }
     }
     case 'map':
-      return schema.values.type === 'text' ? value : mapValues(value, (item) => render(schema.values, item, settings))
+      return schema.values.type === 'text' ? plain : mapRenderer(rendererOf(schema.values, settings))
     case 'taskId':
-      return taskIdIn(settings.profile, value)
+      return profile === 'spec' ? plain : (value, origin) => plain(taskIdIn(profile, value), origin)
     case 'enumeration': {
-      const newer = schema.valuesSince?.[value]
-      return newer !== undefined && settings.version < newer ? '$UNKNOWN' : value
+      const { valuesSince } = schema
+      if (valuesSince === undefined) return plain
+      const isNewer = (value: string): boolean => settings.version < (valuesSince[value] ?? '')
+      return (value, origin) => plain(isNewer(value) ? '$UNKNOWN' : value, origin)
     }
     case 'text':
-      return schema.named === undefined ? value : renderText(schema.named, value, settings)
+      return textRenderer(schema.named, profile)
     default:
-      return value
+      return plain
   }
 }
 
-function renderText(named: string, value: string, settings: RenderSettings): string {
-  if (named === 'rel') return relIn(settings.profile, value)
-  if (named === 'href')
-    return value.startsWith('/') ? `${settings.origin}/api${pathIn(settings.profile, value)}` : value
-  if (named === 'objectType') return typeIn(settings.profile, value)
-  return systemNameIn(settings.profile, value)
+function textRenderer(named: string | undefined, profile: Profile): Renderer {
+  if (named === 'href') {
+    return (value: string, origin) =>
+      JSON.stringify(value.startsWith('/') ? `${origin}/api${pathIn(profile, value)}` : value)
+  }
+  if (named === undefined || profile === 'spec') return plain
+  const spelled = named === 'rel' ? relIn : named === 'objectType' ? typeIn : systemNameIn
+  return (value) => JSON.stringify(spelled(profile, value))
 }
 
-function renderObject(schema: ObjectSchema, value: Json, settings: RenderSettings): Json {
-  const shown: Record<string, Json> = {}
-  const isPublic = settings.profile === 'public'
-  if (schema.objectType !== undefined) {
-    shown['$objectType'] = typeIn(settings.profile, schema.objectType)
-    if (isPublic) shown['$reserved'] = value[schema.foldsInto ?? ''] ?? reservedOf(settings, schema.objectType)
-  }
+const mapRenderer =
+  (item: Renderer): Renderer =>
+  (value: Readonly<Record<string, Json>>, origin) =>
+    `{${Object.entries(value)
+      .filter(([, one]) => one !== undefined)
+      .map(([name, one]) => `${JSON.stringify(name)}:${item(one, origin)}`)
+      .join(',')}}`
+
+interface FieldRenderer {
+  readonly name: string
+  /** `"name":` */
+  readonly key: string
+  readonly render: Renderer
+  /** Of a oneOf, for public clients: `"$nameItemDiscriminator":`, and what it says of a value. */
+  readonly discriminator?: { readonly key: string; readonly of: (value: Json) => string }
+  /** Clients may give what they made themselves a name that the system uses. */
+  readonly isSystemName: boolean
+}
+
+function objectRenderer(schema: ObjectSchema, settings: RenderSettings): Renderer {
   // The order of the fields is the contract's, whatever the order in which they were stored.
-  for (const name in schema.fields) {
-    const field = schema.fields[name] as AnySchema
-    const item = value[name]
-    if (item === undefined || item === null) continue
-    if (field.secret === true && !(field.oneTime === true && settings.isCreation === true)) continue
-    if (field.since !== undefined && settings.version < field.since) continue
-    if (Array.isArray(item) && item.length === 0) continue
-    if (field.type === 'text' && field.named === 'systemName' && value['isSystemDefined'] === false) {
-      shown[name] = item
-      continue
+  const fields = Object.entries(schema.fields).flatMap(([name, field]) =>
+    isShown(field, settings) ? [fieldRenderer(name, field, settings)] : [],
+  )
+  const begin = beginningOf(schema, settings)
+  return (value, origin) => {
+    let text = begin(value)
+    for (const field of fields) {
+      const item = value[field.name]
+      if (item === undefined || item === null || (Array.isArray(item) && item.length === 0)) continue
+      const isOwnName = field.isSystemName && value['isSystemDefined'] === false
+      text += `${text === '{' ? '' : ','}${field.key}${(isOwnName ? plain : field.render)(item, origin)}`
+      if (field.discriminator !== undefined)
+        text += `,${field.discriminator.key}${JSON.stringify(field.discriminator.of(item))}`
     }
-    shown[name] = render(field, item, settings)
-    if (isPublic && field.type === 'oneOf')
-      shown[`$${name}ItemDiscriminator`] = discriminatorOf(field, item, settings.profile)
+    return `${text}}`
   }
-  return shown
 }
 
-function alternativeOf(alternatives: readonly AnySchema[], value: Json): AnySchema | undefined {
-  return chooseAlternative(alternatives, value)[0]
+const isShown = (field: AnySchema, { isCreation, version }: RenderSettings): boolean =>
+  (field.secret !== true || (field.oneTime === true && isCreation === true)) &&
+  (field.since === undefined || version >= field.since)
+
+const fieldRenderer = (name: string, field: AnySchema, settings: RenderSettings): FieldRenderer => ({
+  name,
+  key: `${JSON.stringify(name)}:`,
+  render: rendererOf(field, settings),
+  isSystemName: field.type === 'text' && field.named === 'systemName',
+  ...(settings.profile === 'public' && field.type === 'oneOf'
+    ? {
+        discriminator: {
+          key: `${JSON.stringify(`$${name}ItemDiscriminator`)}:`,
+          of: (value: Json) => discriminatorOf(field, value, settings.profile),
+        },
+      }
+    : {}),
+})
+
+/** What stands before the fields: nothing, or the type, and in public `$reserved`. */
+function beginningOf(schema: ObjectSchema, settings: RenderSettings): (value: Json) => string {
+  const { objectType, foldsInto } = schema
+  if (objectType === undefined) return () => '{'
+  const type = `{"$objectType":${JSON.stringify(typeIn(settings.profile, objectType))}`
+  if (settings.profile === 'spec') return () => type
+  const reserved = (content: object): string => `${type},"$reserved":${JSON.stringify(content)}`
+  const usual = reserved(reservedOf(settings, objectType))
+  if (foldsInto === undefined) return () => usual
+  return (value) => {
+    const given = value[foldsInto] as object | undefined | null
+    return given === undefined || given === null ? usual : reserved(given)
+  }
 }
 
 /** Tells public clients which alternative a value is. */
 export function discriminatorOf(schema: AnySchema, value: Json, profile: Profile): string {
-  const actual = schema.type === 'oneOf' ? alternativeOf(schema.alternatives, value) : schema
+  const actual = schema.type === 'oneOf' ? chooseAlternative(schema.alternatives, value)[0] : schema
   if (actual === undefined) return 'EMPTY'
   if (actual.type === 'object') return typeIn(profile, actual.objectType ?? '')
   if (actual.type === 'list') return `List<${discriminatorOf(actual.items, (value as Json[])[0], profile)}>`
   if (actual.type === 'map') return 'Map<String, String>'
   if (actual.type === 'integer' || actual.type === 'number') return 'Integer'
   return actual.type === 'boolean' ? 'Boolean' : 'String'
-}
-
-function mapValues(value: Record<string, Json>, change: (item: Json) => Json): Record<string, Json> {
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, change(item)]))
 }

@@ -1,0 +1,41 @@
+/** The declared shape of an answer, with what `$expand` adds to it. Source: conventions 2.3, 10.2. */
+import type { AnySchema, Namespace, Operation } from '@hyperplane/contract'
+
+type Namespaces = ReadonlyMap<string, Namespace>
+
+/** @param isExpanded items that were expanded carry another type name, where the operation says so */
+export function answerShape(operation: Operation, namespaces: Namespaces, isExpanded: boolean): Operation['answer'] {
+  const answer = withExpansions(operation, namespaces)
+  const { expandedType } = operation
+  if (!isExpanded || expandedType === undefined) return answer
+  if (answer?.type !== 'list' || answer.items.type !== 'object') return answer
+  return { ...answer, items: { ...answer.items, objectType: expandedType } }
+}
+
+function withExpansions(operation: Operation, namespaces: Namespaces): Operation['answer'] {
+  const { answer } = operation
+  const item = answer?.type === 'list' ? answer.items : answer
+  if (operation.expand === undefined || item?.type !== 'object') return answer
+  const added: Record<string, AnySchema> = {}
+  for (const [name, expansion] of Object.entries(operation.expand)) {
+    const property = expansion.into ?? name
+    const shape = expansion.shape ?? resourceOf(expansion.kind, namespaces)?.schema
+    if (shape === undefined || item.fields[property] !== undefined) continue
+    added[property] = crossesList(item, expansion.by) ? { type: 'list', items: shape } : shape
+  }
+  const shown = { ...item, fields: { ...item.fields, ...added } }
+  return answer?.type === 'list' ? { ...answer, items: shown } : shown
+}
+
+const resourceOf = (kind: string | undefined, namespaces: Namespaces) =>
+  [...namespaces.values()].flatMap((namespace) => namespace.resources).find((resource) => resource.kind === kind)
+
+/** A path that leads through a collection names several entities. */
+function crossesList(schema: AnySchema, path: string | undefined): boolean {
+  let at: AnySchema | undefined = schema
+  for (const name of path?.split('/') ?? []) {
+    if (at?.type === 'list') return true
+    at = at?.type === 'object' ? at.fields[name] : undefined
+  }
+  return at?.type === 'list'
+}
