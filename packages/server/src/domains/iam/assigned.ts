@@ -1,6 +1,7 @@
 /** How many users and groups policies name. Source: behaviour iam.md 8, 9 (counts: distinct ids named and existing). */
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
 import { User } from '@hyperplane/contract/iam/user'
+import { UserGroup } from '@hyperplane/contract/iam/user-group'
 import { pathOf } from '../../core/standard.ts'
 import { anyOf } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
@@ -21,17 +22,20 @@ export async function assignedCounts(
   policies: readonly PolicyRow[],
   by: (policy: PolicyRow) => string,
 ): Promise<(value: string) => AssignedCounts> {
-  const named = new Map<string, Set<string>>()
+  const named = new Map<string, { readonly users: Set<string>; readonly groups: Set<string> }>()
   for (const policy of policies) {
-    const users = named.get(by(policy)) ?? new Set()
-    named.set(by(policy), users)
-    for (const filter of identityFiltersOf(policy)) for (const user of namedIn(filter).users) users.add(user)
+    const of = named.get(by(policy)) ?? { users: new Set(), groups: new Set() }
+    named.set(by(policy), of)
+    for (const { users, groups } of identityFiltersOf(policy).map(namedIn)) {
+      for (const user of users) of.users.add(user)
+      for (const group of groups) of.groups.add(group)
+    }
   }
-  const wanted = [...new Set([...named.values()].flatMap((users) => [...users]))]
-  const existing = new Set((await store.getMany(User, wanted)).map((user) => user.extId))
+  const all = (of: 'users' | 'groups'): string[] => [...new Set([...named.values()].flatMap((one) => [...one[of]]))]
+  const users = new Set((await store.getMany(User, all('users'))).map(({ extId }) => extId))
+  const groups = new Set((await store.getMany(UserGroup, all('groups'))).map(({ extId }) => extId))
   return (value) => ({
-    assignedUsersCount: [...(named.get(value) ?? [])].filter((user) => existing.has(user)).length,
-    // User groups are not built yet: an id that a policy names stands for nobody.
-    assignedUserGroupsCount: 0,
+    assignedUsersCount: [...(named.get(value)?.users ?? [])].filter((user) => users.has(user)).length,
+    assignedUserGroupsCount: [...(named.get(value)?.groups ?? [])].filter((group) => groups.has(group)).length,
   })
 }

@@ -12,6 +12,10 @@ export interface KnownCredential {
   readonly endsAt: number
   /** World time of the last use that was written down. */
   notedAt: number
+  /** The name that was given, where locks count by it. */
+  readonly signedInAs?: string
+  /** Of a user of a directory: the directory, and the real time until which its groups hold. */
+  readonly provider?: { readonly extId: string; readonly until: number }
 }
 
 const rememberMilliseconds = 60_000
@@ -32,7 +36,7 @@ export class CredentialCache {
     this.#now = now
   }
 
-  digestOf(scheme: 'basic' | 'apiKey', text: string): string {
+  digestOf(scheme: 'basic' | 'apiKey' | 'certificate', text: string): string {
     // Once a request: the one-shot hash costs a quarter of an HMAC. The digest never leaves this process.
     return hash('sha256', `${this.#key}\0${scheme}\0${text}\0${this.#key}`, 'base64url')
   }
@@ -53,7 +57,16 @@ export class CredentialCache {
   /** Remembers what was verified, unless the identity changed since `state`. */
   remember(digest: string, credential: KnownCredential, state: string): void {
     if (state !== this.stateOf(credential.caller.extId)) return
-    this.#known.set(digest, { credential, until: this.#now() + rememberMilliseconds })
+    const until = Math.min(this.#now() + rememberMilliseconds, credential.provider?.until ?? Infinity)
+    this.#known.set(digest, { credential, until })
+  }
+
+  /** A provider, or a group of it, changed: nothing that it verified is remembered any more. */
+  forgetProvider(extId: string): void {
+    this.#allChanges += 1
+    for (const [digest, { credential }] of this.#known.entries()) {
+      if (credential.provider?.extId === extId) this.#known.delete(digest)
+    }
   }
 
   /** A password, a state or a key changed: nothing of this identity is remembered any more. */

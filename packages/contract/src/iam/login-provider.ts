@@ -1,0 +1,30 @@
+/**
+ * A way to sign in, derived from what is configured: the built-in ones, directories, SAML and certificate providers.
+ * Source: catalogue iam.json; behaviour iam.md 5, 10.
+ */
+import { list, perSecond, resource } from '../operation.ts'
+import { boolean, enumeration, readOnly, text, timestamp } from '../schema.ts'
+
+export const LoginProvider = resource(
+  'iam.v4.authn.LoginProvider',
+  {
+    name: readOnly(text()),
+    type: readOnly(enumeration(['local', 'saml', 'ldap', 'cert', 'service_account'])),
+    isBrowserLoginSupported: readOnly(boolean()),
+    createdTime: readOnly(timestamp()),
+    lastUpdatedTime: readOnly(timestamp()),
+  },
+  { title: 'login provider', derived: true, iam: { name: 'login_provider', attributes: { name: 'name' } } },
+)
+
+export const loginProviderOperations = {
+  listLoginProviders: list('/authn/login-providers', LoginProvider, {
+    envelope: 'iam.v4.authn.ListLoginProvidersApiResponse',
+    iam: 'View_Login_Provider',
+    roles: 'everyone',
+    rateLimit: perSecond(10, 10, 15, 20),
+    filter: ['extId', 'name', 'type'],
+    orderby: ['createdTime', 'name', 'type'],
+    select: 'any',
+  }),
+}

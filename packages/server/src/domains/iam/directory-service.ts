@@ -1,0 +1,242 @@
+/** Directory services: the LDAP servers that sign users in. Source: behaviour iam.md 4. */
+import { isIP } from 'node:net'
+import { DirectoryService, directoryServiceOperations } from '@hyperplane/contract/iam/directory-service'
+import { AddressRefusal } from '../../core/address-guard.ts'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { accountAttribute, type DirectoryServer, secretAttributes } from '../../drivers/directory.ts'
+import { isSimulatedHost } from '../../drivers/web.ts'
+import type { Transaction } from '../../store/store.ts'
+import { implement, type ReadContext } from '../context.ts'
+import { normalForm } from './directory/distinguished-name.ts'
+import {
+  ask,
+  type DirectoryRow,
+  ifItAnswers,
+  serverOf,
+  serverWith,
+  storedPassword,
+  unusable,
+} from './directory/server.ts'
+import { requireUnused } from './providers.ts'
+
+/** What was found out about a directory before the transaction. */
+interface Judged {
+  readonly refusals: readonly ApiError[]
+  /** The directory does not answer now. */
+  readonly cause?: string
+}
+
+const maximumFindings = 100
+
+export const directoryService = implement(
+  directoryServiceOperations,
+  {
+    async createDirectoryService(ctx, { body, prepared }) {
+      const { refusals, cause } = prepared as Judged
+      refuseAll(refusals)
+      await refuseDuplicate(ctx.store, body.name)
+      if (cause !== undefined) ctx.warn(unanswered(body.url, cause))
+      const now = ctx.clock.iso()
+      return ctx.store.insert(DirectoryService, {
+        ...body,
+        extId: ctx.ids.uuid(),
+        tenantId: ctx.tenantId,
+        createdBy: ctx.caller.extId,
+        createdTime: now,
+        lastUpdatedTime: now,
+      })
+    },
+
+    async updateDirectoryServiceById(ctx, { body, prepared }) {
+      const target: DirectoryRow = ctx.target
+      const { refusals, cause } = prepared as Judged
+      refuseAll(refusals)
+      await refuseDuplicate(ctx.store, body.name, target.extId)
+      if (cause !== undefined) ctx.warn(unanswered(body.url, cause))
+      const { extId, tenantId, createdBy, createdTime } = target
+      const replaced = await ctx.store.replace(DirectoryService, {
+        ...body,
+        serviceAccount: withKeptPassword(body.serviceAccount, target.serviceAccount),
+        extId,
+        tenantId,
+        createdBy,
+        createdTime,
+        lastUpdatedTime: ctx.clock.iso(),
+      } as DirectoryRow)
+      ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(extId))
+      return replaced
+    },
+
+    async deleteDirectoryServiceById(ctx) {
+      const target: DirectoryRow = ctx.target
+      await requireUnused(ctx.store, DirectoryService, target)
+      await ctx.store.remove(DirectoryService, target.extId)
+      ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(target.extId))
+      return undefined
+    },
+
+    async searchDirectoryService(ctx, { body }) {
+      const server = serverOf(ctx.secrets, ctx.target)
+      const searchedAttributes = body.searchedAttributes ?? ['cn']
+      const returnedAttributes = body.returnedAttributes ?? [
+        'cn',
+        accountAttribute(server),
+        'mail',
+        'distinguishedName',
+      ]
+      const query = {
+        text: body.query,
+        isWildcard: body.isWildcardSearch === true,
+        searchedAttributes,
+        returnedAttributes,
+        limit: maximumFindings,
+      }
+      const { entries, isTruncated } = await ask(server, () => ctx.drivers.directory.search(server, query))
+      const searchResults = entries.map(({ entityType, distinguishedName, attributes }) => ({
+        entityType,
+        name: distinguishedName,
+        attributes: attributes.map(({ name, values }) => ({ name, values: [...values] })),
+      }))
+      const result = { domainName: ctx.target.domainName as string, searchResults }
+      return isTruncated ? { ...result, truncated: true } : result
+    },
+
+    async connectionStatusDirectoryService(ctx, { body }) {
+      const server = serverOf(ctx.secrets, ctx.target)
+      await ask(server, () => ctx.drivers.directory.bind(server, body))
+      return { message: `The connection to the directory "${ctx.target.name}" is successful.` }
+    },
+  },
+  {
+    rules: {
+      createDirectoryService: ({ body }) => [...accountFaults(body), ...faultsOf(body)],
+      updateDirectoryServiceById: ({ body }) => faultsOf(body),
+      searchDirectoryService: ({ body }) => [
+        ...secretsIn('searchedAttributes', body.searchedAttributes ?? []),
+        ...secretsIn('returnedAttributes', body.returnedAttributes ?? []),
+      ],
+    },
+    prepare: {
+      createDirectoryService: async (ctx, { body }) => judged(ctx, body, body.serviceAccount?.password ?? ''),
+      async updateDirectoryServiceById(ctx, { path, body }) {
+        const stored = await ctx.store.get(DirectoryService, path['extId'] as string)
+        if (stored === undefined) return { refusals: [] }
+        const settled = {
+          ...body,
+          serviceAccount: body.serviceAccount ?? stored.serviceAccount,
+          directoryType: stored.directoryType,
+          domainName: stored.domainName,
+        }
+        return judged(ctx, settled, body.serviceAccount?.password ?? storedPassword(ctx.secrets, stored))
+      },
+    },
+  },
+)
+
+/** Only the password, or the whole account, may be left out of an update: what is kept is sealed already. */
+const withKeptPassword = (
+  given: DirectoryRow['serviceAccount'],
+  kept: DirectoryRow['serviceAccount'],
+): DirectoryRow['serviceAccount'] =>
+  given === undefined ? kept : { ...given, password: given.password ?? kept?.password }
+
+type Body = Omit<DirectoryRow, 'extId'>
+
+/** Where the addresses must not lead; else what the directory itself says of its account. */
+async function judged(ctx: ReadContext, body: Body, password: string): Promise<Judged> {
+  // The rules refuse it afterwards: nobody is asked.
+  if (faultsOf(body).length > 0 || password === '') return { refusals: [] }
+  const refusals = await faultsOfAddresses(ctx, body)
+  if (refusals.length > 0) return { refusals }
+  const server = serverWith(body, password)
+  const bound = await ifItAnswers(ctx.drivers.directory, (directory) => tried(directory, server))
+  if ('cause' in bound) return { refusals: [], cause: bound.cause }
+  return { refusals: bound.answer === undefined ? [] : [bound.answer] }
+}
+
+/** A refused account is an answer. */
+async function tried(
+  directory: ReadContext['drivers']['directory'],
+  server: DirectoryServer,
+): Promise<ApiError | undefined> {
+  try {
+    await directory.bind(server, server.account)
+    return undefined
+  } catch (error) {
+    if ((error as { fault?: string }).fault !== 'credentials') throw error
+    return unusable(server, error as never)
+  }
+}
+
+const unanswered = (url: string, cause: string): string =>
+  `The directory at ${url} does not answer now (${cause}). It is kept as it was given.`
+
+async function refuseDuplicate(store: Transaction, name: string, own?: string): Promise<void> {
+  const same = (row: DirectoryRow): boolean => row.extId !== own && row.name.toLowerCase() === name.toLowerCase()
+  if ((await store.find(DirectoryService)).some(same)) throw new ApiError('DIRECTORY_SERVICE_ALREADY_EXISTS', { name })
+}
+
+const accountFaults = ({ serviceAccount }: Body): ApiError[] => {
+  if (serviceAccount === undefined) return [invalid('serviceAccount', 'is required.')]
+  return serviceAccount.password === undefined ? [invalid('serviceAccount/password', 'is required.')] : []
+}
+
+function faultsOf(body: Body): ApiError[] {
+  const faults: ApiError[] = urlsOf(body).flatMap(({ path, url }) =>
+    ldapHost(url) === undefined
+      ? [invalid(path, 'expected ldap://host or ldaps://host, with a port at most; no path, no user.')]
+      : [],
+  )
+  const layout = body.openLdapConfiguration
+  if (body.directoryType === 'OPEN_LDAP' && layout === undefined)
+    faults.push(invalid('openLdapConfiguration', 'is required for a directory of type OPEN_LDAP.'))
+  if (body.directoryType === 'ACTIVE_DIRECTORY' && layout !== undefined)
+    faults.push(invalid('openLdapConfiguration', 'an ACTIVE_DIRECTORY has none; leave the field out.'))
+  const names = new Map([
+    ['openLdapConfiguration/userConfiguration/userSearchBase', layout?.userConfiguration.userSearchBase],
+    ['openLdapConfiguration/userGroupConfiguration/groupSearchBase', layout?.userGroupConfiguration.groupSearchBase],
+    ...(body.whiteListedGroups ?? []).map((group, index) => [`whiteListedGroups[${index}]`, group] as const),
+  ])
+  for (const [path, name] of names) {
+    if (name !== undefined && normalForm(name) === undefined)
+      faults.push(invalid(path, 'expected a distinguished name, such as cn=admins,dc=example,dc=com.'))
+  }
+  return faults
+}
+
+const urlsOf = ({ url, secondaryUrls = [] }: Body) => [
+  { path: 'url', url },
+  ...secondaryUrls.map((other, index) => ({ path: `secondaryUrls[${index}]`, url: other })),
+]
+
+/** Each address by itself: none may lead where the service does not go. A name that nobody knows yet leads nowhere. */
+async function faultsOfAddresses(ctx: ReadContext, body: Body): Promise<ApiError[]> {
+  const faults = await Promise.all(
+    urlsOf(body).map(async ({ path, url }) => {
+      const host = ldapHost(url) ?? ''
+      if (isSimulatedHost(host)) return []
+      try {
+        await ctx.services.addressGuard.addressesOf(host)
+      } catch (error) {
+        if (error instanceof AddressRefusal) return [invalid(path, `${error.message}.`)]
+      }
+      return []
+    }),
+  )
+  return faults.flat()
+}
+
+function ldapHost(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  // What follows host and port, or stands before the host, is in `href` alone.
+  if (url === undefined || !/^ldaps?:$/.test(url.protocol) || url.href !== `${url.protocol}//${url.host}`)
+    return undefined
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const isName = /^[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_][a-z0-9_-]{0,62})*\.?$/i.test(host)
+  return isIP(host) !== 0 || isName ? host : undefined
+}
+
+const secretsIn = (path: string, names: readonly string[]): ApiError[] =>
+  names.flatMap((name, index) =>
+    secretAttributes.has(name.toLowerCase()) ? [invalid(`${path}[${index}]`, `${name} is never shown.`)] : [],
+  )

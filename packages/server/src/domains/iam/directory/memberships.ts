@@ -1,0 +1,86 @@
+/**
+ * Which groups of its directory a user is in: asked once in five minutes, so that nobody keeps a permission for longer
+ * after the directory took it away. Source: behaviour iam.md 4.
+ */
+import { UserGroup } from '@hyperplane/contract/iam/user-group'
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../../core/clock.ts'
+import type { Directory, DirectoryServer, DirectoryUser } from '../../../drivers/directory.ts'
+import type { Reader } from '../../../store/store.ts'
+import { normalForm } from './distinguished-name.ts'
+import type { DirectoryRow } from './server.ts'
+
+export interface Membership {
+  /** Of the user. */
+  readonly distinguishedName: string
+  /** Groups in the one form of their names. */
+  readonly groups: ReadonlySet<string>
+  /** Real time until which it holds. */
+  readonly until: number
+}
+
+const rememberMilliseconds = 5 * 60_000
+const maximumUsers = 10_000
+/** Group names of all remembered users together. */
+const maximumNames = 200_000
+
+export class Memberships {
+  readonly #directory: Directory
+  readonly #real: Pick<Clock, 'now'>
+  readonly #known = new LRUCache<string, Membership & { readonly directoryExtId: string }>({
+    max: maximumUsers,
+    maxSize: maximumNames,
+    sizeCalculation: ({ groups }) => groups.size + 1,
+  })
+  /** Counts what was forgotten: an answer to a question from before is not remembered after it. */
+  #forgotten = 0
+
+  constructor(directory: Directory, real: Pick<Clock, 'now'>) {
+    this.#directory = directory
+    this.#real = real
+  }
+
+  /**
+   * `name`: as whom the directory was asked for the user; it may know several people by names that look alike.
+   * @throws DirectoryError when nothing is remembered and the directory does not answer
+   */
+  async of(row: DirectoryRow, server: DirectoryServer, name: string, user: DirectoryUser): Promise<Membership> {
+    const { distinguishedName } = user
+    const known = this.remembered(row, name)
+    if (known?.distinguishedName === distinguishedName) return known
+    const asked = this.#real.now()
+    const before = this.#forgotten
+    const names = await this.#directory.groupsOf(server, user, row.groupSearchType === 'RECURSIVE')
+    const groups = new Set(names.flatMap((name) => normalForm(name) ?? []))
+    const until = asked + rememberMilliseconds
+    const membership = { distinguishedName, groups, until, directoryExtId: row.extId }
+    if (before === this.#forgotten) this.#known.set(keyOf(row, name), membership)
+    return membership
+  }
+
+  remembered(row: DirectoryRow, name: string): Membership | undefined {
+    const known = this.#known.get(keyOf(row, name))
+    return known !== undefined && known.until > this.#real.now() ? known : undefined
+  }
+
+  forget(directoryExtId: string): void {
+    this.#forgotten += 1
+    for (const [key, known] of this.#known.entries())
+      if (known.directoryExtId === directoryExtId) this.#known.delete(key)
+  }
+}
+
+const keyOf = (row: DirectoryRow, name: string): string => `${row.extId}/${name.toLowerCase()}`
+
+/** Whether the directory's white list lets a member of these groups in. */
+export const isAdmitted = ({ whiteListedGroups = [] }: DirectoryRow, { groups }: Membership): boolean =>
+  whiteListedGroups.length === 0 || whiteListedGroups.some((name) => groups.has(normalForm(name) ?? ''))
+
+/** Ids of the user groups of this directory that these groups are. */
+export async function userGroupIds(store: Reader, row: DirectoryRow, { groups }: Membership): Promise<string[]> {
+  const known = await store.findWhere(UserGroup, { idpId: row.extId })
+  // A group of the other type may bear any name, and has no members here.
+  return known
+    .filter(({ groupType, identity }) => groupType === 'LDAP' && groups.has(identity ?? ''))
+    .map(({ extId }) => extId)
+}

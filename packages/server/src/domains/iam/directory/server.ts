@@ -1,0 +1,57 @@
+/** A directory service as its driver sees it. Source: behaviour iam.md 4. */
+import type { EntityOf } from '@hyperplane/contract'
+import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
+import { ApiError } from '../../../core/api-error.ts'
+import type { SecretReader } from '../../../core/context.ts'
+import { type Directory, DirectoryError, type DirectoryServer } from '../../../drivers/directory.ts'
+
+export type DirectoryRow = EntityOf<typeof DirectoryService>
+
+/** What of a directory service says how to reach it: a row, or the body of one that is not stored yet. */
+type Settings = Pick<
+  DirectoryRow,
+  'url' | 'secondaryUrls' | 'directoryType' | 'domainName' | 'openLdapConfiguration' | 'serviceAccount'
+>
+
+export function serverWith(settings: Settings, password: string): DirectoryServer {
+  const { url, secondaryUrls = [], directoryType, domainName, openLdapConfiguration: layout } = settings
+  return {
+    urls: [url, ...secondaryUrls],
+    type: directoryType,
+    domainName,
+    account: { username: settings.serviceAccount?.username ?? '', password },
+    ...(layout === undefined ? {} : { layout: { ...layout.userConfiguration, ...layout.userGroupConfiguration } }),
+  }
+}
+
+export const storedPassword = (secrets: SecretReader, row: DirectoryRow): string =>
+  secrets.open(DirectoryService.kind, row.extId, 'serviceAccount/password', row.serviceAccount?.password) ?? ''
+
+export const serverOf = (secrets: SecretReader, row: DirectoryRow): DirectoryServer =>
+  serverWith(row, storedPassword(secrets, row))
+
+/** @throws ApiError 400 with the cause, when the directory cannot be used */
+export async function ask<T>(server: DirectoryServer, question: () => Promise<T>): Promise<T> {
+  try {
+    return await question()
+  } catch (error) {
+    if (!(error instanceof DirectoryError)) throw error
+    throw unusable(server, error)
+  }
+}
+
+export const unusable = (server: DirectoryServer, error: DirectoryError): ApiError =>
+  new ApiError('DIRECTORY_CONNECTION_FAILED', { url: server.urls[0] as string, cause: error.message }, { cause: error })
+
+/** What a group or a user is, as far as the directory tells now; `undefined`: it does not answer. */
+export async function ifItAnswers<T>(
+  directory: Directory,
+  question: (directory: Directory) => Promise<T>,
+): Promise<{ readonly answer: T } | { readonly cause: string }> {
+  try {
+    return { answer: await question(directory) }
+  } catch (error) {
+    if (!(error instanceof DirectoryError)) throw error
+    return { cause: error.message }
+  }
+}

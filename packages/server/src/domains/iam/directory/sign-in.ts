@@ -1,0 +1,297 @@
+/** Sign-in by a directory: which account a name means, what the directory says of it, and the user that it becomes. */
+import type { EntityOf } from '@hyperplane/contract'
+import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
+import { User } from '@hyperplane/contract/iam/user'
+import type { Clock } from '../../../core/clock.ts'
+import type { World } from '../../../core/context.ts'
+import { pathOf } from '../../../core/standard.ts'
+import { type Directory, DirectoryError, type DirectoryServer, type DirectoryUser } from '../../../drivers/directory.ts'
+import { and, equals, type TypedFilter } from '../../../odata/index.ts'
+import { type Store, UniqueViolation } from '../../../store/store.ts'
+import { limitOf } from '../../limits.ts'
+import { namedIn } from '../filters/identity-filter.ts'
+import { loadGrants } from '../grants.ts'
+import { isAdmitted, type Membership, Memberships, userGroupIds } from './memberships.ts'
+import { type DirectoryRow, serverOf } from './server.ts'
+
+type UserRow = EntityOf<typeof User>
+
+export interface DirectorySignInOptions {
+  readonly store: Store
+  readonly clock: Clock
+  readonly real: Clock
+  readonly directory: Directory
+  readonly world: Pick<World<unknown>, 'ids' | 'secrets' | 'services' | 'tenantId'>
+}
+
+/** Somebody whom a name may mean. */
+export interface DirectoryAccount {
+  readonly directory: DirectoryRow
+  /** Without a domain. */
+  readonly name: string
+  /** Of the user; of one that a first sign-in makes, the id that it will have. */
+  readonly extId: string
+  readonly isKnown: boolean
+}
+
+export interface SignedIn {
+  readonly user: UserRow
+  /** Ids of user groups. */
+  readonly groups: readonly string[]
+  /** Real time until which the groups hold. */
+  readonly until: number
+}
+
+/** Characters that no user name may have: whoever has one in the directory cannot sign in. */
+const unusable = /[<>;'()&+%/\\"`]/
+
+export class DirectorySignIn {
+  readonly #options: DirectorySignInOptions
+  readonly #memberships: Memberships
+
+  constructor(options: DirectorySignInOptions) {
+    this.#options = options
+    this.#memberships = new Memberships(options.directory, options.real)
+  }
+
+  /** `DOMAIN\name` written as `name@domain`, so that both count as one name; any other name stays as it is. */
+  async canonical(name: string): Promise<string> {
+    const { domain, account, isShort } = partsOf(name)
+    if (domain === undefined || !isShort) return name
+    const [directory, ...others] = await this.#ofDomain(domain, isShort)
+    return directory === undefined || others.length > 0 ? name : `${account}@${directory.domainName.toLowerCase()}`
+  }
+
+  /**
+   * Whom the name may mean, in the order in which they are tried. Without a domain: users that exist. With one: whoever
+   * the directory of that domain knows, who may become a user.
+   */
+  async accountsOf(name: string): Promise<readonly DirectoryAccount[]> {
+    const { store, world } = this.#options
+    const { domain, account, isShort } = partsOf(name)
+    if (unusable.test(account)) return []
+    const directories =
+      domain === undefined ? await store.find(DirectoryService) : await this.#ofDomain(domain, isShort)
+    const accounts: DirectoryAccount[] = []
+    for (const directory of directories) {
+      const user = await this.#userCalled(directory, account)
+      if (user !== undefined) accounts.push({ directory, name: account, extId: user.extId, isKnown: true })
+      else if (domain !== undefined)
+        accounts.push({ directory, name: account, extId: world.ids.uuid(), isKnown: false })
+    }
+    return accounts
+  }
+
+  /** undefined: not with this password, or not here. @throws DirectoryError when the directory cannot say */
+  async signIn(account: DirectoryAccount, password: string): Promise<SignedIn | undefined> {
+    const { store, directory } = this.#options
+    const row = account.directory
+    const known = account.isKnown ? await store.get(User, account.extId) : undefined
+    // Who may not sign in is not asked for: nobody finds out a password by an account that is closed here.
+    if (password === '' || (account.isKnown && known?.status !== 'ACTIVE')) return undefined
+    const server = serverOf(this.#options.world.secrets, row)
+    const found = await ownFault(() => directory.findUser(server, account.name))
+    if (found === undefined || found.isDisabled || unusable.test(found.name)) return undefined
+    try {
+      await directory.bind(server, { username: found.distinguishedName, password })
+    } catch (error) {
+      if (error instanceof DirectoryError && error.fault === 'credentials') return undefined
+      throw error
+    }
+    return this.#admit(account, server, found)
+  }
+
+  /** The account of this name (with or without the domain) in one directory; undefined: there is no such directory. */
+  async accountIn(directoryExtId: string, name: string): Promise<DirectoryAccount | undefined> {
+    const { store, world } = this.#options
+    const directory = await store.get(DirectoryService, directoryExtId)
+    if (directory === undefined) return undefined
+    const account = bareName(directory, name)
+    const user = unusable.test(account) ? undefined : await this.#userCalled(directory, account)
+    return { directory, name: account, extId: user?.extId ?? world.ids.uuid(), isKnown: user !== undefined }
+  }
+
+  /**
+   * As `signIn`, for somebody whose identity something else has proved (a certificate). `unknown`: the directory has no
+   * such account; `refused`: it has one that may not sign in here. @throws DirectoryError when the directory cannot say
+   */
+  async vouch(account: DirectoryAccount): Promise<SignedIn | 'unknown' | 'refused'> {
+    const { store, directory, world } = this.#options
+    const server = serverOf(world.secrets, account.directory)
+    const found = await ownFault(() => directory.findUser(server, account.name))
+    if (found === undefined) return 'unknown'
+    const known = account.isKnown ? await store.get(User, account.extId) : undefined
+    const isClosed = found.isDisabled || unusable.test(found.name) || (account.isKnown && known?.status !== 'ACTIVE')
+    return isClosed ? 'refused' : ((await this.#admit(account, server, found)) ?? 'refused')
+  }
+
+  /** The user that somebody is, or becomes, whose identity is proved. */
+  async #admit(
+    account: DirectoryAccount,
+    server: DirectoryServer,
+    found: DirectoryUser,
+  ): Promise<SignedIn | undefined> {
+    const { store } = this.#options
+    const row = account.directory
+    const membership = await this.#membershipOf(row, server, account.name, found)
+    if (!isAdmitted(row, membership)) return undefined
+    const groups = await userGroupIds(store, row, membership)
+    // Taken again: what changed while the directory was asked counts.
+    const user = account.isKnown
+      ? await store.get(User, account.extId)
+      : // The directory may know one person by two names, of which the user has the other.
+        ((await this.#userFound(row, found)) ?? (await this.#firstSignIn(account, found, groups)))
+    return user?.status === 'ACTIVE' ? { user, groups, until: membership.until } : undefined
+  }
+
+  /**
+   * The groups of a user whose identity something else has proved (an API key, a certificate). A directory that does not
+   * answer gives no groups; one that does not know the user any more, or has closed the account, ends the sign-in.
+   */
+  async groupsOf(user: UserRow): Promise<Omit<SignedIn, 'user'> | undefined> {
+    const { store, directory, real, world } = this.#options
+    const row = await store.get(DirectoryService, user.idpId ?? '')
+    if (row === undefined) return undefined
+    const name = bareName(row, user.username)
+    try {
+      let membership = this.#memberships.remembered(row, name)
+      if (membership === undefined) {
+        const server = serverOf(world.secrets, row)
+        const found = await directory.findUser(server, name)
+        if (found === undefined || found.isDisabled) return undefined
+        membership = await this.#membershipOf(row, server, name, found)
+      }
+      if (!isAdmitted(row, membership)) return undefined
+      return { groups: await userGroupIds(store, row, membership), until: membership.until }
+    } catch (error) {
+      if (!(error instanceof DirectoryError)) throw error
+      return { groups: [], until: real.now() + 60_000 }
+    }
+  }
+
+  forget(directoryExtId: string): void {
+    this.#memberships.forget(directoryExtId)
+  }
+
+  #membershipOf(row: DirectoryRow, server: DirectoryServer, name: string, found: DirectoryUser): Promise<Membership> {
+    return ownFault(() => this.#memberships.of(row, server, name, found))
+  }
+
+  /** Directories of a domain, in order of creation; `isShort`: its first part will do (`EXAMPLE` of `example.com`). */
+  async #ofDomain(domain: string, isShort: boolean): Promise<DirectoryRow[]> {
+    const all = await this.#options.store.find(DirectoryService)
+    const exact = all.filter((row) => row.domainName.toLowerCase() === domain)
+    if (exact.length > 0 || !isShort) return exact
+    return all.filter((row) => row.domainName.toLowerCase().split('.')[0] === domain)
+  }
+
+  #userFound(row: DirectoryRow, found: DirectoryUser): Promise<UserRow | undefined> {
+    return this.#userCalled(row, found.name.normalize('NFC').toLowerCase())
+  }
+
+  /** Users of a directory are kept by either form of their name. */
+  async #userCalled(row: DirectoryRow, name: string): Promise<UserRow | undefined> {
+    const { store } = this.#options
+    for (const form of [name, `${name}@${row.domainName.toLowerCase()}`]) {
+      const [user] = await store.find(User, { filter: and(ofProvider(row.extId), isCalled(form)), limit: 1 })
+      if (user !== undefined) return user
+    }
+    return undefined
+  }
+
+  /** Who is in a group that some policy names becomes a user; undefined: no policy names one. */
+  async #firstSignIn(
+    { directory, extId }: DirectoryAccount,
+    found: DirectoryUser,
+    groups: readonly string[],
+  ): Promise<UserRow | undefined> {
+    const { store, clock, world } = this.#options
+    if (!(await isNamedByPolicy(store, groups))) return undefined
+    const now = clock.iso()
+    try {
+      return await store.transaction(async (transaction) => {
+        if ((await transaction.count(User)) >= limitOf(world, 'users'))
+          throw new DirectoryError('busy', 'there is no room for another user')
+        return transaction.insert(User, {
+          extId,
+          tenantId: world.tenantId,
+          userType: 'LDAP',
+          idpId: directory.extId,
+          username: found.name,
+          displayName: shownName(found.displayName ?? found.name),
+          locale: 'en-US',
+          region: 'en-US',
+          isForceResetPasswordEnabled: false,
+          status: 'ACTIVE',
+          creationType: 'SERVICEDEFINED',
+          createdBy: systemId,
+          createdTime: now,
+          lastUpdatedBy: systemId,
+          lastUpdatedTime: now,
+        })
+      })
+    } catch (error) {
+      // Another first sign-in of the same person was faster.
+      if (!(error instanceof UniqueViolation)) throw error
+      return this.#userFound(directory, found)
+    }
+  }
+}
+
+const systemId = '00000000-0000-0000-0000-000000000000'
+
+/** What a name of a directory may look like as a name here. */
+export const shownName = (text: string): string => text.replace(new RegExp(unusable, 'g'), ' ').slice(0, 255)
+
+interface NameParts {
+  readonly domain?: string
+  readonly account: string
+  /** The domain stands before the name, where its first part is enough. */
+  readonly isShort: boolean
+}
+
+/** `name`, `name@domain`, `DOMAIN\name`, in lower case. */
+function partsOf(name: string): NameParts {
+  const slash = name.indexOf('\\')
+  if (slash >= 0) return { domain: name.slice(0, slash), account: name.slice(slash + 1), isShort: true }
+  const at = name.lastIndexOf('@')
+  if (at < 0) return { account: name, isShort: false }
+  return { domain: name.slice(at + 1), account: name.slice(0, at), isShort: false }
+}
+
+/** Of a user of the directory: without the domain. */
+export function bareName(row: DirectoryRow, username: string): string {
+  const suffix = `@${row.domainName.toLowerCase()}`
+  const name = username.toLowerCase()
+  return name.endsWith(suffix) ? name.slice(0, -suffix.length) : name
+}
+
+/** The service account is ours: a directory that refuses it says nothing about anybody else. */
+async function ownFault<T>(question: () => Promise<T>): Promise<T> {
+  try {
+    return await question()
+  } catch (error) {
+    if (!(error instanceof DirectoryError) || error.fault !== 'credentials') throw error
+    throw new DirectoryError('protocol', 'it refused the service account', { cause: error })
+  }
+}
+
+async function isNamedByPolicy(store: Store, groups: readonly string[]): Promise<boolean> {
+  if (groups.length === 0) return false
+  const named = (await loadGrants(store)).flatMap((grant) => grant.identities.flatMap((one) => namedIn(one).groups))
+  return groups.some((group) => named.includes(group))
+}
+
+const ofProvider = (extId: string): TypedFilter => equals(pathOf(User, 'idpId'), extId)
+
+/** Names are kept as they were given, and compared without case. */
+function isCalled(name: string): TypedFilter {
+  const { type } = pathOf(User, 'username')
+  const field = { kind: 'field', from: 0, names: ['username'], type } as const
+  return {
+    kind: 'compare',
+    operator: 'eq',
+    left: { kind: 'call', function: 'tolower', argument: field },
+    right: { kind: 'literal', value: name },
+  }
+}

@@ -1,0 +1,85 @@
+/** User groups: names of groups of directories and SAML providers that policies can speak of. Source: behaviour iam.md 3. */
+import type { EntityOf } from '@hyperplane/contract'
+import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
+import { UserGroup, userGroupOperations } from '@hyperplane/contract/iam/user-group'
+import { type ApiError, invalid } from '../../core/api-error.ts'
+import { implement, type ReadContext } from '../context.ts'
+import { firstValue, normalForm } from './directory/distinguished-name.ts'
+import { ifItAnswers, serverOf } from './directory/server.ts'
+import { providerType, unknownProvider } from './providers.ts'
+
+type GroupRow = EntityOf<typeof UserGroup>
+type Body = Omit<GroupRow, 'extId'>
+
+/** Whether the directory has the group; `cause`: it does not answer now. */
+type Looked = { readonly answer: boolean } | { readonly cause: string } | undefined
+
+export const userGroup = implement(
+  userGroupOperations,
+  {
+    async createUserGroup(ctx, { body, prepared }) {
+      const provider = await providerType(ctx.store, body.idpId)
+      if (provider === undefined) throw unknownProvider(body.groupType, body.idpId)
+      if (provider !== body.groupType)
+        ctx.warn(
+          `The provider ${body.idpId} is of type ${provider}: nobody will belong to this ${body.groupType} group.`,
+        )
+      const looked = prepared as Looked
+      if (looked !== undefined && 'cause' in looked)
+        ctx.warn(`The directory does not answer now (${looked.cause}): whether it has the group is not known.`)
+      else if (looked?.answer === false) throw invalid('distinguishedName', 'the directory has no group of this name.')
+      const now = ctx.clock.iso()
+      const { distinguishedName } = body
+      const created = await ctx.store.insert(UserGroup, {
+        ...body,
+        name: body.name ?? firstValue(distinguishedName ?? ''),
+        identity: distinguishedName === undefined ? (body.name as string) : (normalForm(distinguishedName) as string),
+        extId: ctx.ids.uuid(),
+        tenantId: ctx.tenantId,
+        createdBy: ctx.caller.extId,
+        createdTime: now,
+        lastUpdatedTime: now,
+      })
+      ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(body.idpId))
+      return created
+    },
+
+    async deleteUserGroupById(ctx) {
+      const target: GroupRow = ctx.target
+      await ctx.store.remove(UserGroup, target.extId)
+      ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(target.idpId))
+      return undefined
+    },
+  },
+  {
+    rules: { createUserGroup: ({ body }) => faultsOf(body) },
+    prepare: {
+      createUserGroup: (ctx, { body }) => lookedUp(ctx, body),
+    },
+  },
+)
+
+/** What the type of a group requires and excludes. */
+function faultsOf({ groupType, distinguishedName, name }: Body): ApiError[] {
+  if (groupType === 'SAML') {
+    return [
+      ...(name === undefined ? [invalid('name', 'is required for a SAML group.')] : []),
+      ...(distinguishedName === undefined
+        ? []
+        : [invalid('distinguishedName', 'a SAML group has none; leave the field out.')]),
+    ]
+  }
+  if (distinguishedName === undefined) return [invalid('distinguishedName', 'is required for an LDAP group.')]
+  return normalForm(distinguishedName) === undefined
+    ? [invalid('distinguishedName', 'expected a distinguished name, such as cn=admins,dc=example,dc=com.')]
+    : []
+}
+
+async function lookedUp(ctx: ReadContext, body: Body): Promise<Looked> {
+  // The rules refuse it afterwards.
+  if (body.groupType !== 'LDAP' || faultsOf(body).length > 0) return undefined
+  const row = await ctx.store.get(DirectoryService, body.idpId)
+  if (row === undefined) return undefined
+  const name = body.distinguishedName as string
+  return ifItAnswers(ctx.drivers.directory, (directory) => directory.hasGroup(serverOf(ctx.secrets, row), name))
+}

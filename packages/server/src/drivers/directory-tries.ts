@@ -1,0 +1,82 @@
+/**
+ * A directory with its spare servers: each server of a directory is asked in turn until one answers, and only so many
+ * questions are under way at once, of which one directory that does not answer can hold half. What else the service does
+ * never waits here. Source: behaviour iam.md 4.
+ */
+import type { Clock } from '../core/clock.ts'
+import { Slots } from '../core/slots.ts'
+import { type Directory, DirectoryError, type DirectoryServer } from './directory.ts'
+
+const questionsAtOnce = 32
+const questionsOfOneDirectory = 16
+const waitMilliseconds = 10_000
+
+export interface DirectoryTriesOptions {
+  /** Which implementation speaks to the server at this address. */
+  readonly driverOf: (url: string) => Directory
+  /** Measures how long a question waits for its turn. */
+  readonly real: Pick<Clock, 'setTimer'>
+}
+
+export function createDirectoryTries({ driverOf, real }: DirectoryTriesOptions): Directory {
+  const slots = new Slots(questionsAtOnce)
+  /** By domain, as long as somebody asks there. */
+  const shares = new Map<string, { readonly slots: Slots; askers: number }>()
+
+  async function inTurn<T>(domainName: string, work: () => Promise<T>): Promise<T> {
+    const patience = new AbortController()
+    const stop = real.setTimer(waitMilliseconds, () =>
+      patience.abort(new DirectoryError('busy', 'too many questions to directories are under way')),
+    )
+    const begun = (): Promise<T> => {
+      stop()
+      return work()
+    }
+    const share = shares.get(domainName) ?? { slots: new Slots(questionsOfOneDirectory), askers: 0 }
+    shares.set(domainName, share)
+    share.askers++
+    try {
+      return await share.slots.use(() => slots.use(begun, patience.signal), patience.signal)
+    } finally {
+      stop()
+      if (--share.askers === 0) shares.delete(domainName)
+    }
+  }
+
+  /** The answer of the first server that gives one. A refused password is an answer. */
+  const ask = <T>(
+    server: DirectoryServer,
+    question: (driver: Directory, at: DirectoryServer) => Promise<T>,
+  ): Promise<T> =>
+    inTurn(server.domainName, async () => {
+      const failures: { readonly url: string; readonly error: DirectoryError }[] = []
+      for (const url of server.urls) {
+        try {
+          return await question(driverOf(url), { ...server, urls: [url] })
+        } catch (error) {
+          if (!(error instanceof DirectoryError) || error.fault === 'credentials') throw error
+          failures.push({ url, error })
+        }
+      }
+      throw together(failures)
+    })
+
+  return {
+    async bind(server, account) {
+      if (account.password === '') throw new DirectoryError('credentials', 'invalid credentials: the password is empty')
+      return ask(server, (driver, at) => driver.bind(at, account))
+    },
+    findUser: (server, name) => ask(server, (driver, at) => driver.findUser(at, name)),
+    groupsOf: (server, user, recursive) => ask(server, (driver, at) => driver.groupsOf(at, user, recursive)),
+    hasGroup: (server, name) => ask(server, (driver, at) => driver.hasGroup(at, name)),
+    search: (server, query) => ask(server, (driver, at) => driver.search(at, query)),
+  }
+}
+
+function together(failures: readonly { readonly url: string; readonly error: DirectoryError }[]): DirectoryError {
+  const [first, ...others] = failures
+  if (first === undefined) return new DirectoryError('address', 'it has no address')
+  if (others.length === 0) return first.error
+  const causes = failures.map(({ url, error }) => `${url}: ${error.message}`).join('; ')
+  return new DirectoryError(first.error.fault, causes, { cause: first.error })
+}

@@ -1,0 +1,118 @@
+/**
+ * One conversation with one LDAP server: address judged, connected, said, closed, all within the time of one try.
+ * Source: behaviour iam.md 4.
+ */
+import { connect as connectPlain, isIP, type Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import { connect as connectTls, getCACertificates } from 'node:tls'
+import type { Client } from 'ldapts'
+import { type AddressGuard, AddressRefusal, lookupOf } from '../../core/address-guard.ts'
+import { DirectoryError, tryMilliseconds } from '../directory.ts'
+import { Answers, BadAnswer } from './answers.ts'
+import { inWords } from './faults.ts'
+
+/** Loaded with the first directory that is asked: most services never ask one. */
+export const ldapts = () => import('ldapts')
+
+/** @throws DirectoryError, whatever goes wrong */
+export async function withConnection<T>(
+  url: string,
+  guard: AddressGuard,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const { host, port, isSecure } = partsOf(url)
+  const end = new AbortController()
+  let socket: Socket | undefined
+  const timer = setTimeout(
+    () => end.abort(new DirectoryError('timeout', `time-out: no answer within ${tryMilliseconds / 1000} s`)),
+    tryMilliseconds,
+  )
+  const ended = new Promise<never>((_, reject) => {
+    end.signal.addEventListener('abort', () => reject(end.signal.reason), { once: true })
+  })
+  const converse = async (): Promise<T> => {
+    const lookup = lookupOf(await guard.addressesOf(host))
+    end.signal.throwIfAborted()
+    const name = isIP(host) === 0 ? { servername: host } : {}
+    socket = isSecure
+      ? connectTls({ host, port, lookup, ...name, ca: authorities() })
+      : connectPlain({ host, port, lookup })
+    await opened(socket, isSecure ? 'secureConnect' : 'connect')
+    const { Client } = await ldapts()
+    // The socket is open and, if need be, encrypted already: the library only speaks over it.
+    const transport = checked(socket, (error) => end.abort(error))
+    const client = new Client({
+      url: `ldap://${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
+      createConnection: () => transport as never,
+    })
+    return await work(client)
+  }
+  try {
+    const conversation = converse()
+    // When the time is over, what it still says interests nobody.
+    conversation.catch(() => undefined)
+    return await Promise.race([conversation, ended])
+  } catch (error) {
+    throw error instanceof AddressRefusal ? new DirectoryError('address', error.message) : inWords(error, isSecure)
+  } finally {
+    clearTimeout(timer)
+    socket?.destroy()
+  }
+}
+
+export interface UrlParts {
+  readonly host: string
+  readonly port: number
+  readonly isSecure: boolean
+}
+
+/** `url` was judged when it came. */
+export function partsOf(url: string): UrlParts {
+  const { protocol, hostname, port } = new URL(url)
+  const isSecure = protocol === 'ldaps:'
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? (isSecure ? 636 : 389) : Number(port),
+    isSecure,
+  }
+}
+
+/** Of Node and of this machine: the authority of a directory is often known to the machine alone. */
+let knownAuthorities: readonly string[] | undefined
+const authorities = (): string[] => {
+  knownAuthorities ??= [...new Set([...getCACertificates('default'), ...getCACertificates('system')])]
+  return [...knownAuthorities]
+}
+
+const opened = (socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> =>
+  new Promise((resolve, reject) => {
+    socket.once(event, resolve)
+    // Stays: an error after the end of the conversation must find a listener.
+    socket.on('error', reject)
+    socket.once('close', () => reject(new Error('closed')))
+  })
+
+/** What the library takes for its socket: of what comes in it sees only whole, well-formed messages. */
+function checked(socket: Socket, fail: (error: Error) => void): Duplex {
+  const answers = new Answers()
+  const transport = new Duplex({
+    readableObjectMode: true,
+    read: () => void socket.resume(),
+    write: (chunk, _encoding, done) => void socket.write(chunk, done),
+    destroy: (error, done) => {
+      socket.destroy()
+      done(error)
+    },
+  })
+  socket.on('data', (chunk: Buffer) => {
+    try {
+      for (const message of answers.take(chunk)) if (!transport.push(message)) socket.pause()
+    } catch (error) {
+      const cause = error instanceof BadAnswer ? error.message : 'its answer cannot be read'
+      fail(new DirectoryError('protocol', cause, { cause: error }))
+    }
+  })
+  socket.on('error', (error) => fail(error))
+  socket.on('close', () => fail(new DirectoryError('refused', 'the connection was closed without an answer')))
+  return Object.assign(transport, { connecting: false, readyState: 'open' })
+}

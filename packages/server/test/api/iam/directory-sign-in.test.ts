@@ -1,0 +1,331 @@
+/** Sign-in by a directory, over the simulated one. Source: behaviour iam.md 1, 4, 13; conventions 14. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { User } from '@hyperplane/contract/iam/user'
+import { realClock } from '../../../src/core/clock.ts'
+import { AuditRecord } from '../../../src/core/records.ts'
+import { systemRoleId } from '../../../src/domains/iam/catalogue/system-roles.ts'
+import { seedId } from '../../../src/domains/seed.ts'
+import { adminPassword, startApp, type TestApp } from '../../support/start-app.ts'
+import {
+  aDirectory,
+  aDirectoryUser,
+  aGroup,
+  behave,
+  directories,
+  directoryBody,
+  groupIn,
+  groups,
+  personIn,
+  putGroup,
+  putUser,
+  type TestDirectory,
+} from './directories.ts'
+import { aUser, categories, etagOf, everything, fresh, goodPassword, ok, policies, users } from './people.ts'
+
+/** Real time that a test can move on. */
+let moved = 0
+const movable = { ...realClock, now: () => realClock.now() + moved }
+const minute = 60_000
+
+let app: TestApp
+before(async () => void (app = await startApp({ realClock: movable })))
+after(() => app.close())
+
+let network = 0
+/** An address from which nobody came yet. */
+const anAddress = (): string => `203.0.113.${++network}`
+const as = (name: string, password = adminPassword, address = anAddress()) => ({ as: `${name}:${password}`, address })
+/** Whether the name signs in, and whether it may read categories then. */
+const visit = async (name: string, password = adminPassword, address = anAddress()): Promise<number> =>
+  (await app.call('GET', categories, as(name, password, address))).status
+
+async function letGroupRead(group: string): Promise<void> {
+  const body = {
+    displayName: fresh('policy'),
+    role: systemRoleId('Category Viewer'),
+    identities: [{ identityFilter: { user: { group: { eq: group } } } }],
+    entities: [{ entityFilter: everything }],
+  }
+  ok(await app.call('POST', policies, { body }), 201)
+}
+
+/** A directory with `name` in the group `readers`, which may read categories. */
+async function withReader(name: string, fields: object = {}): Promise<TestDirectory> {
+  const directory = await aDirectory(app, fields)
+  await putGroup(app, directory, 'readers', [personIn(directory, name)])
+  await letGroupRead(await aGroup(app, directory, 'readers'))
+  return directory
+}
+
+const usersOf = ({ extId }: TestDirectory) => app.store.findWhere(User, { idpId: extId })
+const causes = async (target: string): Promise<string[]> =>
+  (await app.store.find(AuditRecord)).flatMap((record) =>
+    record.operation === 'iam.signIn' && record.target === target ? [record.decision ?? ''] : [],
+  )
+
+describe('names', () => {
+  for (const name of ['alice', 'alice@example.com', 'EXAMPLE\\alice', 'example.com\\Alice', 'ALICE@EXAMPLE.COM']) {
+    test(`${name} is alice of the demo's directory, who sees the machines of her group`, async () => {
+      const shown = ok(await app.call('GET', '/vmm/v4.2/ahv/config/vms', as(name)), 200)
+      const dev = seedId('category/Environment/Dev')
+      assert.ok(shown.data.length > 0)
+      for (const vm of shown.data)
+        assert.ok(
+          vm.categories.some((one: any) => one.extId === dev),
+          vm.name,
+        )
+    })
+  }
+
+  test('a domain that no directory has leads nowhere, nor does a name that only the directory knows without its domain', async () => {
+    const directory = await withReader('nick')
+    assert.equal(await visit('nick@elsewhere.test'), 401)
+    assert.equal(await visit('ELSEWHERE\\nick'), 401)
+    assert.equal(await visit('nick'), 401)
+    assert.equal(await visit(`nick@${directory.domainName}`), 200)
+    assert.equal(await visit('nick'), 200)
+  })
+
+  test('the first part of a domain is enough before the name, and not behind it', async () => {
+    assert.equal(await visit('EXAMPLE\\alice'), 403)
+    assert.equal(await visit('alice@example'), 401)
+  })
+
+  test('local users come first; a directory is asked when the local one refused', async () => {
+    const username = fresh('both')
+    const directory = await withReader(username)
+    await aDirectoryUser(app, directory, username)
+    const local = await aUser(app, username)
+    ok(await app.call('GET', `${users}/${local.extId}`, as(username, goodPassword)), 200)
+    assert.equal(await visit(username, adminPassword), 200)
+    assert.equal(await visit(username, 'neither'), 401)
+  })
+
+  test('a user that was made with the long form of its name is found by the short one', async () => {
+    const name = fresh('long')
+    const directory = await withReader(name)
+    const extId = await aDirectoryUser(app, directory, `${name.toUpperCase()}@${directory.domainName}`)
+    ok(await app.call('GET', `${users}/${extId}`, as(name)), 200)
+  })
+})
+
+describe('the first sign-in', () => {
+  test('makes a user of whoever is in a group that a policy names', async () => {
+    const directory = await withReader('Wanda')
+    await putUser(app, directory, {
+      name: 'Wanda',
+      distinguishedName: personIn(directory, 'Wanda'),
+      displayName: 'Wanda (W) Who',
+    })
+    assert.equal(await visit(`wanda@${directory.domainName}`), 200)
+    const [made] = await usersOf(directory)
+    assert.deepEqual(
+      [made?.username, made?.userType, made?.creationType, made?.displayName, made?.status],
+      ['Wanda', 'LDAP', 'SERVICEDEFINED', 'Wanda  W  Who', 'ACTIVE'],
+    )
+  })
+
+  test('of ten at once makes one user', async () => {
+    const directory = await withReader('many')
+    const all = await Promise.all(Array.from({ length: 10 }, () => visit(`many@${directory.domainName}`)))
+    assert.deepEqual(all, Array(10).fill(200))
+    assert.equal((await usersOf(directory)).length, 1)
+  })
+
+  test('makes none for somebody who is in no group, or in one that no policy names', async () => {
+    const directory = await aDirectory(app)
+    await putGroup(app, directory, 'idle', [personIn(directory, 'ida')])
+    await aGroup(app, directory, 'idle')
+    assert.equal(await visit(`ida@${directory.domainName}`), 401)
+    assert.equal(await visit(`otto@${directory.domainName}`), 401)
+    assert.deepEqual(await usersOf(directory), [])
+  })
+
+  test('makes none with a wrong password', async () => {
+    const directory = await withReader('wrong')
+    assert.equal(await visit(`wrong@${directory.domainName}`, 'not it'), 401)
+    assert.deepEqual(await usersOf(directory), [])
+  })
+})
+
+test('whoever is taken out of the group in the directory has its permissions for five minutes at most', async () => {
+  const directory = await withReader('leaver')
+  const name = `leaver@${directory.domainName}`
+  await aDirectoryUser(app, directory, 'leaver')
+  assert.equal(await visit(name), 200)
+  await putGroup(app, directory, 'readers', [])
+  assert.equal(await visit(name), 200)
+  // Signed in again in the last minute: that sign-in ends with the five minutes as well.
+  moved += 4.5 * minute
+  assert.equal(await visit(name), 200)
+  moved += 0.5 * minute
+  assert.equal(await visit(name), 403)
+})
+
+test('groups in groups count where the directory service follows them, and circles end', async () => {
+  for (const [groupSearchType, expected] of [
+    ['NON_RECURSIVE', 401],
+    ['RECURSIVE', 200],
+  ] as const) {
+    const directory = await withReader('nobody-else', { groupSearchType })
+    await putGroup(app, directory, 'inner', [personIn(directory, 'deep'), groupIn(directory, 'readers')])
+    await putGroup(app, directory, 'readers', [groupIn(directory, 'inner')])
+    assert.equal(await visit(`deep@${directory.domainName}`), expected, groupSearchType)
+  }
+})
+
+test('a group of another type that is named like one of the directory has no members', async () => {
+  const directory = await aDirectory(app)
+  await putGroup(app, directory, 'admins', [personIn(directory, 'sly')])
+  const body = { groupType: 'SAML', idpId: directory.extId, name: groupIn(directory, 'admins') }
+  await letGroupRead(ok(await app.call('POST', groups, { body }), 201).data.extId)
+  await aDirectoryUser(app, directory, 'sly')
+  assert.equal(await visit(`sly@${directory.domainName}`), 403)
+})
+
+test('with a white list only its members sign in, users that exist included', async () => {
+  const directory = await withReader('listed')
+  await aDirectoryUser(app, directory, 'unlisted')
+  const path = `${directories}/${directory.extId}`
+  const body = {
+    ...directoryBody(directory.host.replace('.simulated', '')),
+    whiteListedGroups: [groupIn(directory, 'READERS').toUpperCase()],
+  }
+  assert.equal(await visit('unlisted'), 403)
+  ok(await app.call('PUT', path, { body, ifMatch: await etagOf(app, path) }), 200)
+  assert.equal(await visit('unlisted'), 401)
+  assert.equal(await visit(`listed@${directory.domainName}`), 200)
+})
+
+test('an account that is closed, in the directory or here, does not sign in', async () => {
+  const directory = await withReader('closed')
+  const extId = await aDirectoryUser(app, directory, 'closed')
+  assert.equal(await visit('closed'), 200)
+  const setStatus = (status: string) =>
+    app.call('POST', `${users}/${extId}/$actions/change-state`, { body: { status } })
+  ok(await setStatus('INACTIVE'), 200)
+  assert.equal(await visit('closed'), 401)
+  ok(await setStatus('ACTIVE'), 200)
+  await putUser(app, directory, { name: 'closed', distinguishedName: personIn(directory, 'closed'), isDisabled: true })
+  assert.equal(await visit('closed'), 401)
+})
+
+test('an empty password is 401, and no directory is asked', async () => {
+  const name = fresh('empty')
+  const directory = await withReader(name)
+  await aDirectoryUser(app, directory, name)
+  // Whoever asks it leaves a trace: it does not answer.
+  await behave(app, directory, { fault: 'down' })
+  assert.equal(await visit(name, ''), 401)
+  assert.deepEqual(await causes(name), [])
+  assert.equal(await visit(name, 'x'), 401)
+  assert.match((await causes(name)).join(), /time-out/)
+})
+
+describe('a directory that does not answer', () => {
+  for (const fault of ['down', 'slow', 'tls', 'wrongBind'] as const) {
+    test(`${fault}: 401 with the cause in the audit trail, which locks nobody out`, async () => {
+      const name = fresh(fault.toLowerCase())
+      const directory = await withReader(name)
+      await aDirectoryUser(app, directory, name)
+      await behave(app, directory, { fault })
+      const address = anAddress()
+      for (let attempt = 0; attempt < 6; attempt++) assert.equal(await visit(name, `wrong ${attempt}`, address), 401)
+      assert.equal((await causes(name)).length, 6)
+      await behave(app, directory, {})
+      assert.equal(await visit(name, adminPassword, address), 200)
+    })
+  }
+
+  test('goes unnoticed by who signed in within the last minute', async () => {
+    const name = fresh('known')
+    const directory = await withReader(name)
+    await aDirectoryUser(app, directory, name)
+    assert.equal(await visit(name), 200)
+    await behave(app, directory, { fault: 'down' })
+    moved += 0.9 * minute
+    assert.equal(await visit(name), 200)
+    moved += 0.2 * minute
+    assert.equal(await visit(name), 401)
+  })
+
+  test('keeps nobody else waiting: local users sign in while forty sign-ins wait for it', async () => {
+    const slow = await startApp({ config: { durations: 'natural' } })
+    const [directory] = (await slow.call('GET', `${directories}?$filter=name eq 'corp-ad'`)).data
+    await slow.world.collection('directory.hosts').put('ad.simulated', { fault: 'slow' })
+    const address = anAddress()
+    const waiting = Array.from({ length: 40 }, (_, index) =>
+      slow.call('GET', categories, { as: `person-${index}@${directory.domainName}:${adminPassword}`, address }),
+    )
+    const statuses = Promise.all(waiting.map(async (one) => (await one).status))
+    ok(await slow.call('GET', users, { address }), 200)
+    let ended = false
+    void statuses.then(() => (ended = true))
+    while (!ended) {
+      await slow.clock.runToNextEvent()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    assert.deepEqual(await statuses, Array(40).fill(401))
+    ok(await slow.call('GET', users, { address }), 200)
+    await slow.close()
+  })
+})
+
+test('five wrong passwords lock the name, in each way of writing it', async () => {
+  const directory = await withReader('locked')
+  await aDirectoryUser(app, directory, 'locked')
+  const address = anAddress()
+  const short = directory.domainName.split('.')[0]?.toUpperCase()
+  for (let attempt = 0; attempt < 5; attempt++)
+    assert.equal(await visit(`${short}\\locked`, `wrong ${attempt}`, address), 401)
+  for (const name of [`${short}\\locked`, `LOCKED@${directory.domainName}`])
+    assert.equal(await visit(name, adminPassword, address), 401, name)
+  assert.equal(await visit(`locked@${directory.domainName}`, adminPassword, anAddress()), 200)
+})
+
+test('a group that is made, or goes, counts with the next request of who is signed in already', async () => {
+  const directory = await aDirectory(app)
+  const name = fresh('joiner')
+  await aDirectoryUser(app, directory, name)
+  await putGroup(app, directory, 'late', [personIn(directory, name)])
+  assert.equal(await visit(name), 403)
+  const group = await aGroup(app, directory, 'late')
+  await letGroupRead(group)
+  assert.equal(await visit(name), 200)
+  const path = `${groups}/${group}`
+  ok(await app.call('DELETE', path, { ifMatch: await etagOf(app, path) }), 204)
+  assert.equal(await visit(name), 403)
+})
+
+test('an API key of a directory user has the groups of its user, and dies with the account', async () => {
+  const name = fresh('keyed')
+  const directory = await withReader(name)
+  const extId = await aDirectoryUser(app, directory, name)
+  const body = { name: 'k', keyType: 'API_KEY' }
+  const { apiKey } = ok(await app.call('POST', `${users}/${extId}/keys`, { body }), 201).data.keyDetails
+  const use = async () => (await app.call('GET', categories, { apiKey, address: anAddress() })).status
+  assert.equal(await use(), 200)
+  await putUser(app, directory, { name, distinguishedName: personIn(directory, name), isDisabled: true })
+  moved += 5 * minute
+  assert.equal(await use(), 401)
+  await behave(app, directory, { fault: 'down' })
+  assert.equal(await use(), 403)
+})
+
+test('createUser takes the display name from the directory, and refuses a provider that is not one', async () => {
+  const directory = await aDirectory(app)
+  await putUser(app, directory, {
+    name: 'shown',
+    distinguishedName: personIn(directory, 'shown'),
+    displayName: 'Shown Elsewhere',
+  })
+  const body = { userType: 'LDAP', username: 'shown', idpId: directory.extId }
+  assert.equal(ok(await app.call('POST', users, { body }), 201).data.displayName, 'Shown Elsewhere')
+  const nobody = { ...body, username: 'x', idpId: '11111111-2222-4333-8444-555555555555' }
+  assert.equal((await app.call('POST', users, { body: nobody })).errors[0]?.code, 'IAM-20004')
+  assert.equal(
+    (await app.call('POST', users, { body: { ...nobody, userType: 'SAML', idpId: directory.extId } })).errors[0]?.code,
+    'IAM-20005',
+  )
+})
