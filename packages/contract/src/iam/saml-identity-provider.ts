@@ -1,0 +1,177 @@
+/**
+ * A SAML 2.0 identity provider whose assertions sign users in. What it says of itself comes as fields, as its metadata
+ * document, or as the place of that document; the fields are what is kept and shown.
+ * Source: catalogue iam.json; behaviour iam.md 5, 10.
+ */
+import { create, get, list, perSecond, read, remove, resource, update } from '../operation.ts'
+import type { RoleName } from '../roles.ts'
+import {
+  arrayOf,
+  boolean,
+  enumeration,
+  object,
+  optional,
+  readOnly,
+  text,
+  timestamp,
+  uuid,
+  withDefault,
+} from '../schema.ts'
+
+const url = { maxLength: 2048, pattern: '^https?://[^\\s/?#]+[^\\s]*$' } as const
+const attributeName = { minLength: 1, maxLength: 255 } as const
+
+const IdpMetadata = object('iam.v4.authn.IdpMetadata', {
+  entityId: text({ minLength: 1, maxLength: 1024 }),
+  loginUrl: text(url),
+  logoutUrl: optional(text(url)),
+  errorUrl: optional(text(url)),
+  /** PEM, or the bare base64 of the DER form; shown as it was sent. */
+  certificate: text({ minLength: 1, maxLength: 20_000, multiline: true }),
+  nameIdPolicyFormat: withDefault(
+    enumeration([
+      'emailAddress',
+      'unspecified',
+      'X509SubjectName',
+      'WindowsDomainQualifiedName',
+      'encrypted',
+      'entity',
+      'kerberos',
+      'persistent',
+      'transient',
+    ]),
+    'unspecified',
+  ),
+})
+
+/** Of a document that is given as text, or found at a URL. */
+export const maximumMetadataBytes = 1024 * 1024
+
+export const SamlIdentityProvider = resource(
+  'iam.v4.authn.SamlIdentityProvider',
+  {
+    name: text({ minLength: 1, maxLength: 255 }),
+    idpMetadata: optional(IdpMetadata),
+    /** Read when it comes and not kept: the fields of `idpMetadata` are what it said. */
+    idpMetadataXml: optional(text({ minLength: 1, maxLength: maximumMetadataBytes, multiline: true })),
+    idpMetadataUrl: optional(text({ maxLength: 2048, pattern: '^https://[^\\s/?#]+[^\\s]*$' })),
+    usernameAttribute: withDefault(text(attributeName), 'name'),
+    emailAttribute: withDefault(text(attributeName), 'email'),
+    groupsAttribute: optional(text(attributeName)),
+    groupsDelim: optional(text({ minLength: 1, maxLength: 8 })),
+    customAttributes: optional(arrayOf(text(attributeName), { maxItems: 50 })),
+    /** How this service calls itself towards the provider; `<public URL>/api/iam/authn` unless given. */
+    entityIssuer: optional(text({ minLength: 1, maxLength: 1024 })),
+    redirectURL: optional(text(url)),
+    isSignedAuthnReqEnabled: withDefault(boolean(), false),
+    createdBy: readOnly(uuid()),
+    createdTime: readOnly(timestamp()),
+    lastUpdatedTime: readOnly(timestamp()),
+  },
+  {
+    title: 'SAML identity provider',
+    internal: {
+      /** When the document at `idpMetadataUrl` was last read. */
+      metadataReadTime: timestamp(),
+      /** SHA-256 of the certificate that signed that document: what is read later must come from the same signer. */
+      metadataSigner: text(),
+    },
+    iam: { name: 'saml_identity_provider', attributes: { owner_uuid: 'createdBy', name: 'name' } },
+    unique: [
+      { fields: ['name'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' },
+      { fields: ['idpMetadata/entityId'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' },
+    ],
+    notFound: 'IDENTITY_PROVIDER_NOT_FOUND',
+  },
+)
+
+const readers: readonly RoleName[] = [
+  'Central Admin',
+  'Platform Admin',
+  'Platform Viewer',
+  'Project Admin',
+  'Super Admin',
+]
+const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin']
+const rateLimit = perSecond(5, 5, 10, 10)
+/** A document of the largest size, as JSON writes it. */
+const maximumBodyBytes = 3 * maximumMetadataBytes
+
+export const samlIdentityProviderOperations = {
+  listSamlIdentityProviders: list('/authn/saml-identity-providers', SamlIdentityProvider, {
+    envelope: 'iam.v4.authn.ListSamlIdentityProvidersApiResponse',
+    iam: 'View_Saml_Identity_Provider',
+    roles: readers,
+    rateLimit,
+    filter: ['createdBy', 'extId', 'name'],
+    orderby: ['createdTime', 'lastUpdatedTime', 'name'],
+    select: [
+      'createdBy',
+      'createdTime',
+      'customAttributes',
+      'emailAttribute',
+      'entityIssuer',
+      'extId',
+      'groupsAttribute',
+      'groupsDelim',
+      'idpMetadata/certificate',
+      'idpMetadata/entityId',
+      'idpMetadata/errorUrl',
+      'idpMetadata/loginUrl',
+      'idpMetadata/logoutUrl',
+      'idpMetadata/nameIdPolicyFormat',
+      'isSignedAuthnReqEnabled',
+      'lastUpdatedTime',
+      'links',
+      'name',
+      'tenantId',
+      'usernameAttribute',
+    ],
+  }),
+  createSamlIdentityProvider: create('/authn/saml-identity-providers', SamlIdentityProvider, {
+    envelope: 'iam.v4.authn.CreateSamlIdentityProviderApiResponse',
+    iam: 'Create_Saml_Identity_Provider',
+    roles: writers,
+    rateLimit,
+    runs: 'sync',
+    maximumBodyBytes,
+  }),
+  getSamlIdentityProviderById: get('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
+    envelope: 'iam.v4.authn.GetSamlIdentityProviderApiResponse',
+    iam: 'View_Saml_Identity_Provider',
+    roles: readers,
+    rateLimit,
+  }),
+  updateSamlIdentityProviderById: update('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
+    envelope: 'iam.v4.authn.UpdateSamlIdentityProviderApiResponse',
+    iam: 'Update_Saml_Identity_Provider',
+    roles: writers,
+    rateLimit,
+    runs: 'sync',
+    ifMatch: 'required',
+    maximumBodyBytes,
+  }),
+  deleteSamlIdentityProviderById: remove('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
+    envelope: 'iam.v4.authn.DeleteSamlIdentityProviderApiResponse',
+    iam: 'Delete_Saml_Identity_Provider',
+    roles: writers,
+    rateLimit,
+    runs: 'sync',
+    ifMatch: 'required',
+  }),
+  getSamlIdpSpMetadataById: read('/authn/saml-identity-providers/{extId}/sp-metadata', text(), {
+    envelope: 'iam.v4.authn.GetSamlIdpSpMetadataApiResponse',
+    iam: 'View_Saml_Identity_Provider',
+    roles: readers,
+    rateLimit,
+    of: SamlIdentityProvider,
+    produces: 'text/xml',
+  }),
+  getSamlSpMetadata: read('/authn/saml-sp-metadata', text(), {
+    envelope: 'iam.v4.authn.GetSamlSpMetadataApiResponse',
+    iam: 'View_Saml_Identity_Provider',
+    roles: readers,
+    rateLimit,
+    produces: 'text/xml',
+  }),
+}

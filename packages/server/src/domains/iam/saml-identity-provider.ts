@@ -1,0 +1,190 @@
+/** SAML identity providers, and what this service says of itself to them. Source: behaviour iam.md 5. */
+import type { EntityOf } from '@hyperplane/contract'
+import { SamlIdentityProvider, samlIdentityProviderOperations } from '@hyperplane/contract/iam/saml-identity-provider'
+import { type ApiError, invalid } from '../../core/api-error.ts'
+import { parseTime } from '../../core/clock.ts'
+import type { RawAnswer } from '../../core/handlers.ts'
+import { canonicalJson } from '../../core/idempotency.ts'
+import type { Schedule, ScheduleContext } from '../../core/schedules.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { requireUnused } from './providers.ts'
+import { type MetadataFields, type Read, readSource, readUrl, type Sources, sourceNames } from './saml/source.ts'
+import { spMetadata } from './saml/sp-metadata.ts'
+
+type ProviderRow = EntityOf<typeof SamlIdentityProvider>
+
+const daySeconds = 24 * 3600
+const issuerPath = '/api/iam/authn'
+
+/** The documents at URLs are read again each day; one that cannot be read leaves what the last good one said. */
+const rereadMetadata: Schedule<Drivers> = {
+  name: 'iam.reread-saml-metadata',
+  everySeconds: 3600,
+  run: reread,
+  watch: ({ store }, changed) => store.watch([SamlIdentityProvider], changed),
+}
+
+export const samlIdentityProvider = implement(
+  samlIdentityProviderOperations,
+  {
+    async createSamlIdentityProvider(ctx, { body, prepared }) {
+      const now = ctx.clock.iso()
+      const created = await ctx.store.insert(SamlIdentityProvider, {
+        ...settings(body),
+        ...fieldsOf(ctx, prepared as Read),
+        extId: ctx.ids.uuid(),
+        tenantId: ctx.tenantId,
+        createdBy: ctx.caller.extId,
+        createdTime: now,
+        lastUpdatedTime: now,
+      })
+      return answered(ctx, created)
+    },
+
+    async updateSamlIdentityProviderById(ctx, { body, prepared }) {
+      const target: ProviderRow = ctx.target
+      // Judged by the provider as it still is: the tag of the request says so.
+      const read = prepared as Read | undefined
+      const replaced = await ctx.store.replace(SamlIdentityProvider, {
+        ...settings(body),
+        ...(read === undefined ? keptMetadata(target, body) : fieldsOf(ctx, read)),
+        extId: target.extId,
+        tenantId: target.tenantId as string,
+        createdBy: target.createdBy as string,
+        createdTime: target.createdTime as string,
+        lastUpdatedTime: ctx.clock.iso(),
+      })
+      return answered(ctx, replaced)
+    },
+
+    async deleteSamlIdentityProviderById(ctx) {
+      const target: ProviderRow = ctx.target
+      await requireUnused(ctx.store, SamlIdentityProvider, target)
+      await ctx.store.remove(SamlIdentityProvider, target.extId)
+      return undefined
+    },
+
+    getSamlIdpSpMetadataById: (ctx) => serviceProvider(ctx, ctx.target),
+    getSamlSpMetadata: (ctx) => serviceProvider(ctx),
+  },
+  {
+    rules: { createSamlIdentityProvider: ({ body }) => sourceFaults(body) },
+    prepare: {
+      async createSamlIdentityProvider(ctx, { body }) {
+        return sourceFaults(body).length > 0 ? undefined : readSource(body, where(ctx))
+      },
+      async updateSamlIdentityProviderById(ctx, { path, body }) {
+        const stored = await ctx.store.get(SamlIdentityProvider, path['extId'] as string)
+        if (stored === undefined) return undefined
+        const changed = changedSources(body, stored)
+        if (changed.length === 0) return undefined
+        const faults = sourceFaults(Object.fromEntries(changed.map((name) => [name, body[name]])))
+        return faults[0] === undefined ? readSource(pickSource(body, changed), where(ctx)) : { fault: faults[0] }
+      },
+    },
+    present: [[SamlIdentityProvider, async (ctx, providers) => providers.map((one) => answered(ctx, one))]],
+    schedules: [rereadMetadata],
+  },
+)
+
+async function reread(ctx: ScheduleContext<Drivers>): Promise<void | 'again'> {
+  const now = ctx.clock.now()
+  const faults: ApiError[] = []
+  const providers = (await ctx.store.find(SamlIdentityProvider)).filter((one) => one.idpMetadataUrl !== undefined)
+  for (const provider of providers) {
+    const { idpMetadataUrl, metadataReadTime } = provider
+    const url = idpMetadataUrl as string
+    if (now - (parseTime(metadataReadTime ?? '') ?? 0) < daySeconds * 1000) continue
+    const read = await readUrl(url, where(ctx), provider.metadataSigner)
+    if ('fault' in read) faults.push(read.fault)
+    else faults.push(...(await take(ctx, provider, read.fields)))
+  }
+  if (faults.length > 0) throw new AggregateError(faults, `SAML metadata was not read: ${faults.map(String).join(' ')}`)
+  return providers.length > 0 ? 'again' : undefined
+}
+
+/** Stores what was read, unless somebody changed the provider meanwhile. */
+async function take(ctx: ScheduleContext<Drivers>, read: ProviderRow, fields: MetadataFields): Promise<ApiError[]> {
+  if (read.idpMetadata?.entityId !== fields.idpMetadata.entityId)
+    return [invalid('idpMetadataUrl', `the document of "${read.name}" describes another entity now.`)]
+  await ctx.store.transaction(async (transaction) => {
+    const current = await transaction.get(SamlIdentityProvider, read.extId)
+    const isSameSource =
+      current?.idpMetadataUrl === read.idpMetadataUrl && current?.metadataReadTime === read.metadataReadTime
+    if (current === undefined || !isSameSource) return
+    const isSame = canonicalJson(current.idpMetadata) === canonicalJson(fields.idpMetadata)
+    if (isSame) await transaction.observe(SamlIdentityProvider, read.extId, fields)
+    else await transaction.update(SamlIdentityProvider, read.extId, { ...fields, lastUpdatedTime: ctx.clock.iso() })
+  })
+  return []
+}
+
+const where = (ctx: Pick<ReadContext, 'drivers' | 'clock'>) => ({ web: ctx.drivers.web, now: ctx.clock.now() })
+
+function sourceFaults(body: Sources): ApiError[] {
+  const given = sourceNames.filter((name) => body[name] !== undefined)
+  if (given.length === 1) return []
+  const found = given.length === 0 ? 'none' : given.join(' and ')
+  return [invalid(given[0] ?? 'idpMetadata', `expected exactly one of ${sourceNames.join(', ')}, found ${found}.`)]
+}
+
+/**
+ * Sources that the body gives anew. A client that sends back what it read sends the fields, and the URL that they came from:
+ * both unchanged mean nothing. The URL alone means that its document is to be read now.
+ */
+function changedSources(body: Sources, stored: ProviderRow): (keyof Sources)[] {
+  const changed = sourceNames.filter(
+    (name) => body[name] !== undefined && canonicalJson(body[name]) !== canonicalJson(stored[name] ?? null),
+  )
+  const isUrlAlone = body.idpMetadataUrl !== undefined && body.idpMetadata === undefined && changed.length === 0
+  return isUrlAlone ? ['idpMetadataUrl'] : changed
+}
+
+const pickSource = (body: Sources, names: readonly (keyof Sources)[]): Sources =>
+  Object.fromEntries(names.map((name) => [name, body[name]]))
+
+/** A body without a new source. One with the fields, and without their URL, lets them stand for themselves from now on. */
+function keptMetadata(target: ProviderRow, body: Sources): MetadataFields {
+  const { idpMetadataUrl, metadataReadTime, metadataSigner } = target
+  const idpMetadata = target.idpMetadata as MetadataFields['idpMetadata']
+  const dropsUrl = body.idpMetadata !== undefined && body.idpMetadataUrl === undefined
+  if (dropsUrl || idpMetadataUrl === undefined) return { idpMetadata }
+  return { idpMetadata, idpMetadataUrl, ...optionalOf({ metadataReadTime, metadataSigner }) }
+}
+
+const optionalOf = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
+
+/** @throws ApiError IAM-20022 */
+function fieldsOf(ctx: WriteContext, read: Read): MetadataFields {
+  if ('fault' in read) throw read.fault
+  if (read.warning !== undefined) ctx.warn(read.warning)
+  return read.fields
+}
+
+/** Everything that is not metadata of the provider. */
+function settings<B extends Sources>(body: B): Omit<B, keyof Sources> {
+  const { idpMetadata: _, idpMetadataXml: __, idpMetadataUrl: ___, ...given } = body
+  return given
+}
+
+/** With the issuer that holds where none was given, and without what is noted about the reading of the document. */
+function answered(ctx: Pick<ReadContext, 'services'>, row: ProviderRow): ProviderRow {
+  const { metadataReadTime: _, metadataSigner: __, ...shown } = row
+  return { ...shown, entityIssuer: row.entityIssuer ?? usualIssuer(ctx) }
+}
+
+const usualIssuer = ({ services }: Pick<ReadContext, 'services'>): string => services.publicUrl() + issuerPath
+
+/** The general form is what a provider that nothing is known of would be told. */
+async function serviceProvider(ctx: ReadContext, provider?: ProviderRow): Promise<RawAnswer> {
+  const content = spMetadata({
+    entityId: provider?.entityIssuer ?? usualIssuer(ctx),
+    assertionConsumerUrl: provider?.redirectURL ?? `${ctx.services.publicUrl()}${issuerPath}/callback`,
+    signsRequests: provider === undefined || provider.isSignedAuthnReqEnabled === true,
+    nameIdFormat: provider?.idpMetadata?.nameIdPolicyFormat ?? 'unspecified',
+    certificate: await ctx.services.identity.certificate(),
+  })
+  return { contentType: 'text/xml', content }
+}

@@ -1,0 +1,38 @@
+/**
+ * What this service says of itself to identity providers: the metadata of a SAML 2.0 service provider.
+ * Source: behaviour iam.md 5; the order of elements is that of the OASIS schema.
+ */
+import { nameIdFormats } from './idp-metadata.ts'
+import { escapeXml } from './xml.ts'
+
+export interface ServiceProvider {
+  readonly entityId: string
+  readonly assertionConsumerUrl: string
+  readonly signsRequests: boolean
+  /** As the interface calls it: `emailAddress`. */
+  readonly nameIdFormat: string
+  /** PEM. */
+  readonly certificate: string
+}
+
+export function spMetadata(provider: ServiceProvider): string {
+  const certificate = provider.certificate.replace(/-----[A-Z ]+-----|\s/g, '')
+  const format = Object.entries(nameIdFormats).find(([, name]) => name === provider.nameIdFormat)?.[0] as string
+  const key = (use: 'signing' | 'encryption'): string => `    <md:KeyDescriptor use="${use}">
+      <ds:KeyInfo>
+        <ds:X509Data>
+          <ds:X509Certificate>${certificate}</ds:X509Certificate>
+        </ds:X509Data>
+      </ds:KeyInfo>
+    </md:KeyDescriptor>`
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" xmlns:ds="http://www.w3.org/2000/09/xmldsig#" entityID="${escapeXml(provider.entityId)}">
+  <md:SPSSODescriptor AuthnRequestsSigned="${provider.signsRequests}" WantAssertionsSigned="true" protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
+${key('signing')}
+${key('encryption')}
+    <md:NameIDFormat>${format}</md:NameIDFormat>
+    <md:AssertionConsumerService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="${escapeXml(provider.assertionConsumerUrl)}" index="0" isDefault="true"/>
+  </md:SPSSODescriptor>
+</md:EntityDescriptor>
+`
+}

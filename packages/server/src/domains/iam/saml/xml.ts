@@ -1,0 +1,103 @@
+/**
+ * XML from strangers as a tree: well-formed, without a document type (so without entities, and with nothing to fetch), and
+ * small enough that reading it, and checking its signature, ends soon. Source: behaviour iam.md 5.
+ */
+import type { XmlElement as ParsedElement } from '@rgrove/parse-xml'
+
+export interface XmlElement {
+  /** Namespace name; '' for none. */
+  readonly namespace: string
+  /** Without its prefix. */
+  readonly name: string
+  /** Attributes without a namespace, by name; those of a namespace mean nothing here. */
+  readonly attributes: Readonly<Record<string, string>>
+  readonly children: readonly XmlElement[]
+  /** Its own text, without that of its children. */
+  readonly text: string
+}
+
+/** The document is refused; the message says why, and quotes nothing of it. */
+export class XmlFault extends Error {
+  override readonly name = 'XmlFault'
+}
+
+/** A provider's metadata has some hundred elements in ten levels. Signatures are checked in time that grows faster than these. */
+const maximumElements = 10_000
+const maximumDepth = 40
+const maximumAttributes = 100
+/** Everything that begins like a declaration and is neither a comment nor a CDATA section. */
+const declaration = /<!(?!--|\[CDATA\[)/
+
+/** @throws XmlFault */
+export async function readXml(text: string): Promise<XmlElement> {
+  if (declaration.test(text))
+    throw new XmlFault('it has a document type (DOCTYPE) or another declaration; leave it out')
+  const { parseXml } = await import('@rgrove/parse-xml')
+  let root: ParsedElement | null
+  try {
+    root = parseXml(text).root
+  } catch (error) {
+    throw notWellFormed(error)
+  }
+  if (root === null) throw new XmlFault('it has no element')
+  return convert(root, new Map([['xml', 'http://www.w3.org/XML/1998/namespace']]), 1, { elements: 0 })
+}
+
+function notWellFormed(error: unknown): XmlFault {
+  if (error instanceof RangeError) return new XmlFault(`its elements nest deeper than ${maximumDepth} levels`)
+  const at = /\(line (\d+), column (\d+)\)/.exec((error as Error).message)
+  return new XmlFault(`it is not well-formed XML${at === null ? '' : ` (line ${at[1]}, column ${at[2]})`}`)
+}
+
+function convert(
+  element: ParsedElement,
+  outer: ReadonlyMap<string, string>,
+  depth: number,
+  count: { elements: number },
+): XmlElement {
+  if (depth > maximumDepth) throw new XmlFault(`its elements nest deeper than ${maximumDepth} levels`)
+  if (++count.elements > maximumElements) throw new XmlFault(`it has more than ${maximumElements} elements`)
+  const given = Object.entries(element.attributes)
+  if (given.length > maximumAttributes) throw new XmlFault(`an element has more than ${maximumAttributes} attributes`)
+  const scope = new Map(outer)
+  const attributes: Record<string, string> = Object.create(null)
+  for (const [name, value] of given) {
+    if (name === 'xmlns') scope.set('', value)
+    else if (name.startsWith('xmlns:')) scope.set(name.slice('xmlns:'.length), value)
+    else if (!name.includes(':')) attributes[name] = value
+  }
+  const [name = '', prefix = '', ...more] = element.name.split(':').reverse()
+  if (more.length > 0) throw new XmlFault('the name of an element has several colons')
+  const namespace = scope.get(prefix) ?? ''
+  if (prefix !== '' && namespace === '') throw new XmlFault('it uses a prefix without saying its namespace')
+  const children: XmlElement[] = []
+  let text = ''
+  for (const child of element.children) {
+    if (child.type === 'element') children.push(convert(child as ParsedElement, scope, depth + 1, count))
+    else if (child.type === 'text' || child.type === 'cdata') text += (child as unknown as { text: string }).text
+  }
+  return { namespace, name, attributes, children, text }
+}
+
+export const childrenOf = (element: XmlElement, namespace: string, name: string): readonly XmlElement[] =>
+  element.children.filter((child) => child.namespace === namespace && child.name === name)
+
+/** Depth-first: the element itself, then everything in it. */
+export function* elementsIn(element: XmlElement): Generator<XmlElement> {
+  yield element
+  for (const child of element.children) yield* elementsIn(child)
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\t': '&#9;',
+  '\n': '&#10;',
+  '\r': '&#13;',
+}
+
+/** A text as it stands in an element or in an attribute between double quotes. */
+export const escapeXml = (text: string): string =>
+  text.replace(/[&<>"\t\n\r]/g, (character) => escapes[character] as string)

@@ -1,0 +1,76 @@
+/**
+ * The key pair by which identity providers know this service: RSA 2048, in a certificate that it signs itself. Made when
+ * somebody first asks for it, then kept for good; the private key is sealed. Source: behaviour iam.md 5.
+ */
+import { generateKeyPair, webcrypto } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { Clock } from '../../core/clock.ts'
+import type { ServiceIdentity } from '../../core/ports.ts'
+import type { Store } from '../../store/store.ts'
+import { loadX509 } from './certificates/certificate.ts'
+import { ServiceKey } from './records.ts'
+
+const modulusLength = 2048
+const validYears = 10
+/** There is one. */
+const extId = '5e1f0000-0000-5000-8000-000000000001'
+
+export function createServiceIdentity(options: { readonly store: Store; readonly clock: Clock }): ServiceIdentity {
+  const { store, clock } = options
+  let certificate: Promise<string> | undefined
+
+  async function load(): Promise<string> {
+    const known = await store.get(ServiceKey, extId)
+    if (known !== undefined) return known.certificate
+    const made = await makeKey(clock.now())
+    await store.transaction((transaction) => transaction.insert(ServiceKey, { extId, ...made }))
+    return made.certificate
+  }
+
+  return {
+    certificate() {
+      certificate ??= load().catch((error) => {
+        certificate = undefined
+        throw error
+      })
+      return certificate
+    },
+  }
+}
+
+async function makeKey(now: number): Promise<{ certificate: string; privateKey: string }> {
+  // In a thread of its own: it takes up to a second.
+  const made = await promisify(generateKeyPair)('rsa', {
+    modulusLength,
+    publicKeyEncoding: { type: 'spki', format: 'der' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+  const privateKey = made.privateKey
+  const der = Buffer.from(privateKey.replace(/-----[A-Z ]+-----|\s/g, ''), 'base64')
+  const x509 = await loadX509()
+  const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
+  const { subtle } = webcrypto
+  const notBefore = new Date(now)
+  const notAfter = new Date(now)
+  notAfter.setUTCFullYear(notAfter.getUTCFullYear() + validYears)
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned(
+    {
+      name: 'CN=Hyperplane SAML service provider',
+      notBefore,
+      notAfter,
+      signingAlgorithm: algorithm,
+      keys: {
+        privateKey: (await subtle.importKey('pkcs8', der, algorithm, false, ['sign'])) as never,
+        publicKey: (await subtle.importKey('spki', new Uint8Array(made.publicKey), algorithm, true, [
+          'verify',
+        ])) as never,
+      },
+      extensions: [
+        new x509.BasicConstraintsExtension(false, undefined, true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyEncipherment, true),
+      ],
+    },
+    webcrypto as never,
+  )
+  return { certificate: `${certificate.toString('pem')}\n`, privateKey }
+}
