@@ -1,49 +1,118 @@
 /**
- * A certificate authority whose client certificates sign users in at TLS.
+ * A chain of certificate authorities whose client certificates sign users in at TLS. It comes as a form
+ * (multipart/form-data), with the chain as text or as a file.
  * Source: specification 4.6, 5, 8; catalogue iam.json; behaviour iam.md 5, 10.
  */
-import { list, perSecond, resource } from '../operation.ts'
-import { arrayOf, boolean, integer, object, optional, readOnly, text, timestamp, uuid, withDefault } from '../schema.ts'
+import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import type { RoleName } from '../roles.ts'
+import {
+  arrayOf,
+  boolean,
+  integer,
+  object,
+  optional,
+  readOnly,
+  referenceTo,
+  text,
+  timestamp,
+  uuid,
+  withDefault,
+} from '../schema.ts'
 
-const CertRevocationInfo = object('iam.v4.authn.CertRevocationInfo', {
-  isCrlEnabled: optional(boolean()),
-  crlDps: optional(arrayOf(text())),
+const url = { maxLength: 2048, pattern: '^https?://[^\\s/?#]+[^\\s]*$' } as const
+
+const revocation = {
+  isCrlEnabled: withDefault(boolean(), false),
+  /** Where the authorities publish their revocation lists. */
+  crlDps: optional(arrayOf(text(url), { maxItems: 10, uniqueItems: true })),
   /** Seconds. */
-  globalCrlRefreshInterval: withDefault(integer({ minimum: 60, maximum: 604800 }), 86400),
-  isOcspEnabled: optional(boolean()),
-  ocspResponder: optional(text()),
+  globalCrlRefreshInterval: withDefault(integer({ minimum: 60, maximum: 604_800 }), 86_400),
+  isOcspEnabled: withDefault(boolean(), false),
+  /** Absent: where the certificate itself says (authority information access). */
+  ocspResponder: optional(text(url)),
+} as const
+
+const CertRevocationInfo = object('iam.v4.authn.CertRevocationInfo', revocation)
+
+const fields = {
+  name: text({ minLength: 1, maxLength: 255 }),
+  caCertFileName: text({ minLength: 1, maxLength: 255, pattern: '^[^/\\\\]*$' }),
+  /** One to ten PEM certificates. */
+  clientCaChain: text({ minLength: 1, maxLength: 2 * 1024 * 1024, multiline: true }),
+  isCertAuthEnabled: boolean(),
+  /** Smart cards: the certificate is for client authentication and names a user principal. */
+  isCacEnabled: boolean(),
+  dirSvcExtID: optional(referenceTo('DirectoryService')),
+  certRevocationInfo: optional(CertRevocationInfo),
+  createdBy: readOnly(uuid()),
+  createdTime: readOnly(timestamp()),
+  lastUpdatedTime: readOnly(timestamp()),
+} as const
+
+export const CertAuthProvider = resource('iam.v4.authn.CertAuthProvider', fields, {
+  title: 'certificate authentication provider',
+  iam: { name: 'cert_auth_provider', attributes: { owner_uuid: 'createdBy', name: 'name' } },
+  unique: [{ fields: ['name'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' }],
+  notFound: 'IDENTITY_PROVIDER_NOT_FOUND',
 })
 
-export const CertAuthProvider = resource(
-  'iam.v4.authn.CertAuthProvider',
-  {
-    name: text(),
-    caCertFileName: text({ maxLength: 255 }),
-    /** One to ten PEM certificates. */
-    clientCaChain: text({ multiline: true }),
-    isCertAuthEnabled: boolean(),
-    isCacEnabled: boolean(),
-    // Not a declared reference as long as directory services are not built.
-    dirSvcExtID: optional(uuid()),
-    certRevocationInfo: optional(CertRevocationInfo),
-    createdBy: readOnly(uuid()),
-    createdTime: readOnly(timestamp()),
-    lastUpdatedTime: readOnly(timestamp()),
-  },
-  {
-    title: 'certificate authentication provider',
-    iam: { name: 'cert_auth_provider', attributes: { owner_uuid: 'createdBy', name: 'name' } },
-    unique: [{ fields: ['name'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' }],
-    notFound: 'IDENTITY_PROVIDER_NOT_FOUND',
-  },
-)
+/** The parts of the form. What concerns revocation comes as parts of its own, or as one part of JSON. */
+export const CertAuthProviderForm = object('iam.v4.authn.CertAuthProvider', {
+  ...CertAuthProvider.schema.fields,
+  isCrlEnabled: optional(boolean()),
+  crlDps: revocation.crlDps,
+  globalCrlRefreshInterval: optional(integer({ minimum: 60, maximum: 604_800 })),
+  isOcspEnabled: optional(boolean()),
+  ocspResponder: revocation.ocspResponder,
+})
+
+const readers: readonly RoleName[] = ['Platform Admin', 'Platform Viewer', 'Project Admin', 'Super Admin']
+const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin']
+const rateLimit = perSecond(5, 5, 10, 10)
+const form = { files: { caCertFileName: 'clientCaChain' } } as const
+const maximumBodyBytes = 2 * 1024 * 1024
 
 export const certAuthProviderOperations = {
   listCertAuthProviders: list('/authn/cert-auth-providers', CertAuthProvider, {
     envelope: 'iam.v4.authn.ListCertAuthProvidersApiResponse',
     iam: 'View_Cert_Auth_Provider',
-    roles: ['Platform Admin', 'Platform Viewer', 'Project Admin', 'Super Admin'],
-    rateLimit: perSecond(5, 5, 10, 10),
+    roles: readers,
+    rateLimit,
     deployments: ['on-prem', 'cloud'],
+  }),
+  createCertAuthProvider: create('/authn/cert-auth-providers', CertAuthProvider, {
+    envelope: 'iam.v4.authn.CreateCertAuthProviderApiResponse',
+    iam: 'Create_Cert_Auth_Provider',
+    roles: writers,
+    rateLimit,
+    runs: 'sync',
+    body: CertAuthProviderForm,
+    form,
+    maximumBodyBytes,
+  }),
+  getCertAuthProviderById: get('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
+    envelope: 'iam.v4.authn.GetCertAuthProviderApiResponse',
+    iam: 'View_Cert_Auth_Provider',
+    roles: readers,
+    rateLimit,
+  }),
+  updateCertAuthProviderById: update('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
+    envelope: 'iam.v4.authn.UpdateCertAuthProviderApiResponse',
+    iam: 'Update_Cert_Auth_Provider',
+    roles: writers,
+    rateLimit,
+    runs: 'sync',
+    ifMatch: 'required',
+    body: CertAuthProviderForm,
+    form,
+    maximumBodyBytes,
+  }),
+  deleteCertAuthProviderById: remove('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
+    envelope: 'iam.v4.authn.DeleteCertAuthProviderApiResponse',
+    iam: 'Delete_Cert_Auth_Provider',
+    roles: writers,
+    rateLimit,
+    runs: 'sync',
+    ifMatch: 'required',
   }),
 }

@@ -25,7 +25,7 @@ export async function makeSelfSigned(names: readonly string[], now: Date): Promi
     notAfter: new Date(notBefore.getTime() + validDays * dayMillis),
     extensions: [
       new x509.SubjectAlternativeNameExtension(
-        names.map((name) => ({ type: isIP(name) === 0 ? 'dns' : 'ip', value: name })),
+        names.map((name) => ({ type: isIP(name) === 0 ? ('dns' as const) : ('ip' as const), value: name })),
       ),
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),

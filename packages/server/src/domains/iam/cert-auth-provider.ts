@@ -1,5 +1,178 @@
-/** Certificate authentication providers: the list; nothing creates one yet. Source: behaviour iam.md 5. */
-import { certAuthProviderOperations } from '@hyperplane/contract/iam/cert-auth-provider'
-import { implement } from '../context.ts'
+/** Certificate authentication providers: whose client certificates sign users in. Source: behaviour iam.md 5. */
+import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import {
+  CertAuthProvider,
+  type CertAuthProviderForm,
+  certAuthProviderOperations,
+} from '@hyperplane/contract/iam/cert-auth-provider'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import type { Reader, Transaction } from '../../store/store.ts'
+import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { areCertificates, readCaChain, readStoredChain, trustFault } from './certificates/ca-chain.ts'
+import { authorityOf, type Certificate } from './certificates/certificate.ts'
+import { type Fetched, fetchLists } from './certificates/lists.ts'
+import { refreshLists, removeLists, storeLists } from './certificates/stored-lists.ts'
 
-export const certAuthProvider = implement(certAuthProviderOperations, {})
+type ProviderRow = EntityOf<typeof CertAuthProvider>
+type Form = ValueOf<typeof CertAuthProviderForm>
+
+/** What was found out before the transaction. Faults are kept, not thrown: a repeated request must not meet them. */
+interface Judged {
+  readonly faults: readonly ApiError[]
+  readonly chain: readonly Certificate[]
+  readonly fetched: readonly Fetched[]
+}
+
+export const certAuthProvider = implement(
+  certAuthProviderOperations,
+  {
+    async createCertAuthProvider(ctx, { body, prepared }) {
+      const { chain, fetched } = settled(ctx, prepared as Judged)
+      const now = ctx.clock.iso()
+      const created = await ctx.store.insert(CertAuthProvider, {
+        ...providerOf(body),
+        extId: ctx.ids.uuid(),
+        tenantId: ctx.tenantId,
+        createdBy: ctx.caller.extId,
+        createdTime: now,
+        lastUpdatedTime: now,
+      })
+      await refuseSharedAuthority(ctx.store, created, chain)
+      await storeLists(ctx.store, ctx, created.extId, fetched)
+      ctx.afterCommit(() => ctx.services.clientCertificates.changed())
+      return created
+    },
+
+    async updateCertAuthProviderById(ctx, { body, prepared }) {
+      const target: ProviderRow = ctx.target
+      const { chain, fetched } = settled(ctx, prepared as Judged)
+      const { extId, tenantId, createdBy, createdTime } = target
+      const replaced = await ctx.store.replace(CertAuthProvider, {
+        ...providerOf(body),
+        extId,
+        tenantId: tenantId as string,
+        createdBy: createdBy as string,
+        createdTime: createdTime as string,
+        lastUpdatedTime: ctx.clock.iso(),
+      })
+      await refuseSharedAuthority(ctx.store, replaced, chain)
+      await storeLists(ctx.store, ctx, extId, fetched)
+      ctx.afterCommit(() => ctx.services.clientCertificates.changed())
+      return replaced
+    },
+
+    async deleteCertAuthProviderById(ctx) {
+      await removeLists(ctx.store, ctx.target.extId)
+      await ctx.store.remove(CertAuthProvider, ctx.target.extId)
+      ctx.afterCommit(() => ctx.services.clientCertificates.changed())
+      return undefined
+    },
+  },
+  {
+    rules: {
+      createCertAuthProvider: ({ body }) => formFaults(body),
+      updateCertAuthProviderById: ({ body }) => formFaults(body),
+    },
+    prepare: {
+      createCertAuthProvider: (ctx, { body }) => judged(ctx, body),
+      updateCertAuthProviderById: (ctx, { body }) => judged(ctx, body),
+    },
+    schedules: [
+      {
+        name: 'iam.refresh-revocation-lists',
+        everySeconds: 60,
+        run: refreshLists,
+        watch: ({ store }, changed) => store.watch([CertAuthProvider], changed),
+      },
+    ],
+  },
+)
+
+const revocationParts = [
+  'isCrlEnabled',
+  'crlDps',
+  'globalCrlRefreshInterval',
+  'isOcspEnabled',
+  'ocspResponder',
+] as const
+
+/** The form as the entity that it describes. */
+function providerOf(form: Form) {
+  const { isCrlEnabled, crlDps, globalCrlRefreshInterval, isOcspEnabled, ocspResponder, ...given } = form
+  return { ...given, certRevocationInfo: revocationOf(form) }
+}
+
+function revocationOf({ certRevocationInfo, ...form }: Form) {
+  const given = revocationParts.filter((name) => form[name] !== undefined).map((name) => [name, form[name]])
+  return {
+    isCrlEnabled: false,
+    globalCrlRefreshInterval: 86_400,
+    isOcspEnabled: false,
+    ...certRevocationInfo,
+    ...(Object.fromEntries(given) as Pick<Form, (typeof revocationParts)[number]>),
+  }
+}
+
+function formFaults(form: Form): ApiError[] {
+  const faults: ApiError[] = []
+  const twice = revocationParts.filter((name) => form.certRevocationInfo !== undefined && form[name] !== undefined)
+  if (twice.length > 0)
+    faults.push(invalid('certRevocationInfo', `stands beside ${twice.join(', ')}: send one of them, or the other.`))
+  const { isCrlEnabled, crlDps = [] } = revocationOf(form)
+  if (isCrlEnabled && crlDps.length === 0)
+    faults.push(
+      invalid('crlDps', 'expected at least one URL of a revocation list while isCrlEnabled is true, found none.'),
+    )
+  return faults
+}
+
+/** The chain, and the revocation lists as they are now. */
+async function judged(ctx: ReadContext, form: Form): Promise<Judged> {
+  if (formFaults(form).length > 0) return { faults: [], chain: [], fetched: [] }
+  const now = ctx.clock.now()
+  const read = await readCaChain(form.clientCaChain, now)
+  const { isCrlEnabled, crlDps = [], isOcspEnabled, ocspResponder } = revocationOf(form)
+  if (!areCertificates(read)) return { faults: read, chain: [], fetched: [] }
+  const responder = isOcspEnabled && ocspResponder !== undefined ? await responderFaults(ctx, ocspResponder) : []
+  const fetched = isCrlEnabled ? await fetchLists(crlDps, read, { web: ctx.drivers.web, now }) : []
+  return {
+    faults: [...responder, ...fetched.flatMap((each) => ('fault' in each ? [each.fault] : []))],
+    chain: read,
+    fetched,
+  }
+}
+
+/** Nobody is asked yet; but where the service never goes is no responder. */
+async function responderFaults(ctx: ReadContext, url: string): Promise<ApiError[]> {
+  const refusal = await ctx.drivers.web.refusalOf(url)
+  return refusal === undefined ? [] : [trustFault('certRevocationInfo/ocspResponder', `cannot be called: ${refusal}.`)]
+}
+
+function settled(ctx: WriteContext, { faults, chain, fetched }: Judged): Omit<Judged, 'faults'> {
+  refuseAll(faults)
+  for (const each of fetched) {
+    if ('unreachable' in each)
+      ctx.warn(
+        `The revocation list at ${each.url} cannot be read now (${each.unreachable}). Until it can, certificates of its authority are refused.`,
+      )
+  }
+  return { chain, fetched }
+}
+
+/** One authority speaks for one provider: else it were chance which one decides. */
+async function refuseSharedAuthority(
+  store: Transaction,
+  row: ProviderRow,
+  chain: readonly Certificate[],
+): Promise<void> {
+  if (!row.isCertAuthEnabled) return
+  const own = new Set(chain.map(authorityOf))
+  for (const other of await enabledOthers(store, row.extId)) {
+    const others = await readStoredChain(other.clientCaChain)
+    if (others.some((certificate) => own.has(authorityOf(certificate))))
+      throw new ApiError('IDENTITY_PROVIDER_ALREADY_EXISTS', { kind: CertAuthProvider.title, fields: 'authority' })
+  }
+}
+
+const enabledOthers = async (store: Reader, extId: string): Promise<ProviderRow[]> =>
+  (await store.find(CertAuthProvider)).filter((other) => other.isCertAuthEnabled && other.extId !== extId)

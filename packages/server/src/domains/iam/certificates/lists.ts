@@ -1,0 +1,81 @@
+/**
+ * Fetching revocation lists: each place of a provider is asked for its list, and what comes must be a whole list of one of
+ * the provider's authorities that has not run out. Source: behaviour iam.md 5.
+ */
+import type { ApiError } from '../../../core/api-error.ts'
+import { formatTime } from '../../../core/clock.ts'
+import { type Web, WebError } from '../../../drivers/web.ts'
+import { trustFault } from './ca-chain.ts'
+import type { Certificate } from './certificate.ts'
+import { DerFault } from './der.ts'
+import {
+  checkEntries,
+  listFault,
+  maximumListBytes,
+  type RevocationList,
+  readRevocationList,
+} from './revocation-list.ts'
+
+const timeoutMilliseconds = 5000
+/** Clocks differ; a list may come from so far ahead. */
+const toleranceMilliseconds = 5 * 60_000
+
+/** What came of one place. */
+export type Fetched =
+  | { readonly url: string; readonly list: RevocationList }
+  /** Nothing came: perhaps later. */
+  | { readonly url: string; readonly unreachable: string }
+  /** What came is no list to go by. */
+  | { readonly url: string; readonly fault: ApiError }
+
+export interface FetchOptions {
+  readonly web: Web
+  /** World time. */
+  readonly now: number
+}
+
+export const fetchLists = (
+  urls: readonly string[],
+  chain: readonly Certificate[],
+  options: FetchOptions,
+): Promise<readonly Fetched[]> => Promise.all(urls.map((url, index) => fetchList(url, index, chain, options)))
+
+async function fetchList(
+  url: string,
+  index: number,
+  chain: readonly Certificate[],
+  { web, now }: FetchOptions,
+): Promise<Fetched> {
+  const path = `certRevocationInfo/crlDps/${index}`
+  try {
+    const content = await web.fetch({ url, maximumBytes: maximumListBytes, timeoutMilliseconds })
+    const list = readRevocationList(content)
+    checkEntries(list)
+    const fault = currentFault(list, chain, now)
+    return fault === undefined
+      ? { url, list }
+      : { url, fault: trustFault(path, `the revocation list is refused: ${fault}.`) }
+  } catch (cause) {
+    if (cause instanceof DerFault)
+      return {
+        url,
+        fault: trustFault(path, `expected a revocation list (CRL), found something else: ${cause.message}.`),
+      }
+    if (!(cause instanceof WebError)) throw cause
+    // Where the service does not go it will not go later either.
+    if (cause.fault === 'address') return { url, fault: trustFault(path, `cannot be called: ${cause.message}.`) }
+    return { url, unreachable: cause.message }
+  }
+}
+
+function currentFault(list: RevocationList, chain: readonly Certificate[], now: number): string | undefined {
+  const faults = chain.map((authority) => listFault(list, authority))
+  if (faults.every((fault) => fault !== undefined))
+    return (
+      faults.find((_, index) => list.issuer.equals((chain[index] as Certificate).subject)) ??
+      'it is of none of the authorities in the chain'
+    )
+  if (list.nextUpdate <= now) return `it has run out on ${formatTime(list.nextUpdate)} (nextUpdate)`
+  if (list.thisUpdate > now + toleranceMilliseconds) return `it begins on ${formatTime(list.thisUpdate)}, in the future`
+  return undefined
+}

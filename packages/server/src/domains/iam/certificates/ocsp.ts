@@ -1,0 +1,159 @@
+/**
+ * The online question whether a certificate is revoked, and the judgement of the answer. Everything but a signed, fresh
+ * "good" about this very certificate is a no. Source: behaviour iam.md 5; RFC 6960.
+ */
+import { createHash } from 'node:crypto'
+import type { BasicOCSPResponse, CertID, SingleResponse } from '@peculiar/asn1-ocsp'
+import { isIssuedBy } from './ca-chain.ts'
+import { type Certificate, readCertificate } from './certificate.ts'
+import { isValid } from './path.ts'
+import { isAcceptedAlgorithm, isSignedBy } from './signatures.ts'
+
+export const ocspMediaType = 'application/ocsp-request'
+export const maximumAnswerBytes = 100 * 1024
+
+/** Clocks differ; an answer may come from so far ahead. */
+const toleranceMilliseconds = 5 * 60_000
+/** An answer that does not say when the next one comes is that old at most. */
+const maximumAgeMilliseconds = 24 * 3600_000
+
+const sha1 = '1.3.14.3.2.26'
+const basicResponse = '1.3.6.1.5.5.7.48.1.1'
+const nonceExtension = '1.3.6.1.5.5.7.48.1.2'
+const ocspSigning = '1.3.6.1.5.5.7.3.9'
+
+export interface OcspQuestion {
+  readonly content: Uint8Array
+  readonly nonce: Uint8Array
+}
+
+const loadLibraries = async () => {
+  await import('reflect-metadata')
+  const [ocsp, schema, x509] = await Promise.all([
+    import('@peculiar/asn1-ocsp'),
+    import('@peculiar/asn1-schema'),
+    import('@peculiar/asn1-x509'),
+  ])
+  return { ...ocsp, ...schema, AlgorithmIdentifier: x509.AlgorithmIdentifier, Extension: x509.Extension }
+}
+
+/** @param nonce random bytes: an old answer does not repeat them */
+export async function ocspQuestion(
+  certificate: Certificate,
+  issuer: Certificate,
+  nonce: Uint8Array,
+): Promise<OcspQuestion> {
+  const { AlgorithmIdentifier, AsnConvert, CertID, Extension, OCSPRequest, OctetString, Request, TBSRequest } =
+    await loadLibraries()
+  // SHA-1 names the issuer here, and protects nothing; it is what every responder understands.
+  const reqCert = new CertID({
+    hashAlgorithm: new AlgorithmIdentifier({ algorithm: sha1, parameters: null }),
+    issuerNameHash: new OctetString(sha1Of(issuer.subject)),
+    issuerKeyHash: new OctetString(sha1Of(issuer.key)),
+    serialNumber: bufferOf(serialBytes(certificate.serial)),
+  })
+  const extnValue = new OctetString(bufferOf(Buffer.concat([Buffer.from([0x04, nonce.length]), nonce])))
+  const tbsRequest = new TBSRequest({
+    requestList: [new Request({ reqCert })],
+    requestExtensions: [new Extension({ extnID: nonceExtension, extnValue })],
+  })
+  return { content: new Uint8Array(AsnConvert.serialize(new OCSPRequest({ tbsRequest }))), nonce }
+}
+
+/** Why the answer does not prove that the certificate is good; undefined: it does. `now`: the world's time. */
+export async function ocspFault(
+  answer: Uint8Array,
+  question: OcspQuestion,
+  certificate: Certificate,
+  issuer: Certificate,
+  now: number,
+): Promise<string | undefined> {
+  const { AsnConvert, BasicOCSPResponse, OCSPResponse } = await loadLibraries()
+  let basic: BasicOCSPResponse
+  try {
+    const response = AsnConvert.parse(answer, OCSPResponse)
+    if (response.responseStatus !== 0) return `the responder has no answer (status ${response.responseStatus})`
+    if (response.responseBytes?.responseType !== basicResponse) return 'the answer is of an unknown kind'
+    basic = AsnConvert.parse(response.responseBytes.response, BasicOCSPResponse)
+  } catch {
+    return 'the answer is no OCSP response'
+  }
+  const signer = await signerOf(basic, issuer, now)
+  if (signer === undefined) return 'the answer is not signed by the issuer, nor by whom the issuer appointed'
+  const single = basic.tbsResponseData.responses.find(({ certID }) => names(certID, certificate, issuer))
+  if (single === undefined) return 'the answer is about another certificate'
+  if (!repeatsNonce(basic, question.nonce)) return 'the answer is to another question'
+  const stale = freshnessFault(single, now)
+  if (stale !== undefined) return stale
+  if (single.certStatus.revoked !== undefined) return 'the certificate is revoked'
+  // An empty choice is read as null: present, without a value.
+  return single.certStatus.good === undefined ? 'the responder does not know the certificate' : undefined
+}
+
+/** The issuer itself, or the holder of a certificate that the issuer made for this purpose. */
+async function signerOf(basic: BasicOCSPResponse, issuer: Certificate, now: number): Promise<Certificate | undefined> {
+  const { AsnConvert } = await loadLibraries()
+  const signed = basic.tbsResponseDataRaw
+  if (signed === undefined) return undefined
+  const isSigner = ({ x509 }: Certificate): boolean =>
+    isSignedBy(
+      x509.publicKey,
+      basic.signatureAlgorithm.algorithm,
+      new Uint8Array(signed),
+      new Uint8Array(basic.signature),
+    )
+  if (isSigner(issuer)) return issuer
+  for (const brought of (basic.certs ?? []).slice(0, 5)) {
+    const certificate = await readBrought(new Uint8Array(AsnConvert.serialize(brought)))
+    if (certificate === undefined) continue
+    const isAppointed =
+      certificate.purposes?.includes(ocspSigning) === true &&
+      certificate.signsMessages &&
+      isValid(certificate, now) &&
+      isAcceptedAlgorithm(certificate.signatureAlgorithm) &&
+      isIssuedBy(certificate, issuer)
+    if (isAppointed && isSigner(certificate)) return certificate
+  }
+  return undefined
+}
+
+async function readBrought(raw: Uint8Array): Promise<Certificate | undefined> {
+  try {
+    return await readCertificate(raw)
+  } catch {
+    return undefined
+  }
+}
+
+const names = (id: CertID, certificate: Certificate, issuer: Certificate): boolean =>
+  id.hashAlgorithm.algorithm === sha1 &&
+  Buffer.from(id.issuerNameHash.buffer).equals(sha1Of(issuer.subject)) &&
+  Buffer.from(id.issuerKeyHash.buffer).equals(sha1Of(issuer.key)) &&
+  hexOf(id.serialNumber) === certificate.serial
+
+/** Responders that prepare their answers leave the nonce out; times tell how old those are. */
+function repeatsNonce(basic: BasicOCSPResponse, nonce: Uint8Array): boolean {
+  const found = basic.tbsResponseData.responseExtensions?.find(({ extnID }) => extnID === nonceExtension)
+  if (found === undefined) return true
+  return Buffer.from(found.extnValue.buffer).subarray(-nonce.length).equals(nonce)
+}
+
+function freshnessFault({ thisUpdate, nextUpdate }: SingleResponse, now: number): string | undefined {
+  // Asked so that a time which is none is no good either.
+  if (!(thisUpdate.getTime() <= now + toleranceMilliseconds)) return 'the answer comes from the future'
+  const end = nextUpdate?.getTime() ?? thisUpdate.getTime() + maximumAgeMilliseconds
+  return now < end ? undefined : 'the answer is too old'
+}
+
+const sha1Of = (bytes: Uint8Array): Buffer => createHash('sha1').update(bytes).digest()
+const hexOf = (bytes: ArrayBuffer): string =>
+  Buffer.from(bytes)
+    .toString('hex')
+    .replace(/^0+(?=.)/, '')
+const bufferOf = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
+
+/** An integer of DER: a leading bit that is set would make it negative. */
+function serialBytes(serial: string): Uint8Array {
+  const bytes = Buffer.from(serial.length % 2 === 0 ? serial : `0${serial}`, 'hex')
+  return (bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes
+}

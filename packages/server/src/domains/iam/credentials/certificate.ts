@@ -1,0 +1,65 @@
+/**
+ * Who is it, by a client certificate. The certificate is judged for each request: what is remembered is only who it is.
+ * Source: behaviour iam.md 5.
+ */
+import { User } from '@hyperplane/contract/iam/user'
+import { ApiError } from '../../../core/api-error.ts'
+import type { Caller } from '../../../core/context.ts'
+import type { ClientCertificate } from '../../../core/ports.ts'
+import { DirectoryError } from '../../../drivers/directory.ts'
+import { userOf } from '../certificates/sign-in.ts'
+import type { Trusted } from '../certificates/trust.ts'
+import type { KnownCredential } from '../credential-cache.ts'
+import { type Desk, type Outcome, timeOf } from './desk.ts'
+
+/** @throws ApiError 401, 429 */
+export async function callerByCertificate(desk: Desk, shown: ClientCertificate, address: string): Promise<Caller> {
+  const { certificates, signIns, note } = desk
+  signIns.admit(address)
+  // Taken before it is judged: who it is by providers as they were is not remembered after they changed.
+  const { generation } = certificates
+  const trusted = await certificates.judge(shown)
+  const outcome = trusted === undefined ? 'refused' : await certified(desk, trusted, generation, address)
+  // A directory that cannot say has found nobody to be wrong: that counts for nothing.
+  if (outcome === 'refused') signIns.failFrom(address)
+  if (typeof outcome === 'string') throw new ApiError('AUTHENTICATION_REQUIRED')
+  const { extId } = outcome.caller
+  note(outcome, (transaction, time) => transaction.observe(User, extId, { lastLoginTime: time }))
+  return { ...outcome.caller, address }
+}
+
+async function certified(desk: Desk, trusted: Trusted, generation: number, address: string): Promise<Outcome> {
+  const { store, audit, known, directories, callerOf } = desk
+  const { fingerprint } = trusted.certificate
+  const digest = known.digestOf('certificate', `${generation} ${fingerprint}`)
+  const remembered = known.get(digest)
+  if (remembered !== undefined) return remembered
+  try {
+    const found = await userOf(trusted, store, directories)
+    if (found === undefined) return 'refused'
+    const state = known.stateOf(found.user.extId)
+    // Read again after the state was taken: a change in between is seen by one or the other.
+    const user = await store.get(User, found.user.extId)
+    if (user?.status !== 'ACTIVE') return 'refused'
+    const { membership } = found
+    const credential: KnownCredential = {
+      caller: callerOf(user, { credential: 'certificate', credentialId: fingerprint }, membership?.groups),
+      ...(membership === undefined ? {} : { provider: { extId: user.idpId as string, until: membership.until } }),
+      endsAt: Infinity,
+      notedAt: timeOf(user.lastLoginTime),
+    }
+    known.remember(digest, credential, state)
+    return credential
+  } catch (error) {
+    if (!(error instanceof DirectoryError)) throw error
+    await audit.writeAlone({
+      credential: 'certificate',
+      address,
+      operation: 'iam.signIn',
+      target: trusted.certificate.name,
+      status: 401,
+      decision: `directory of ${trusted.provider.name}: ${error.message}`,
+    })
+    return 'unavailable'
+  }
+}

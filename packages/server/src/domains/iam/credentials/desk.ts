@@ -1,0 +1,75 @@
+/** What every kind of credential needs to become a caller, and to be remembered as one. Source: behaviour conventions 14; iam.md 1, 2. */
+import type { EntityOf } from '@hyperplane/contract'
+import type { User } from '@hyperplane/contract/iam/user'
+import type { Audit } from '../../../core/audit.ts'
+import { type Clock, parseTime } from '../../../core/clock.ts'
+import type { Caller, World } from '../../../core/context.ts'
+import type { Directory } from '../../../drivers/directory.ts'
+import type { Store, Transaction } from '../../../store/store.ts'
+import type { CertificateTrust } from '../certificates/trust.ts'
+import { CredentialCache, type KnownCredential } from '../credential-cache.ts'
+import { DirectorySignIn } from '../directory/sign-in.ts'
+import { SignIns } from '../sign-ins.ts'
+
+export interface AuthenticatorOptions {
+  readonly store: Store
+  /** Expiry, locks, times of use. */
+  readonly clock: Clock
+  /** How long a credential is remembered, and delays. */
+  readonly real: Clock
+  readonly world: Pick<World<unknown>, 'ids' | 'secrets' | 'services' | 'tenantId'>
+  readonly directory: Directory
+  readonly certificates: CertificateTrust
+  readonly audit: Audit
+  readonly lockout: 'on' | 'off'
+}
+
+/** Where credentials are judged: one for all kinds, so that failures of one address count together. */
+export interface Desk extends AuthenticatorOptions {
+  readonly known: CredentialCache
+  readonly signIns: SignIns
+  readonly directories: DirectorySignIn
+  callerOf(
+    user: EntityOf<typeof User>,
+    how: Pick<Caller, 'credential' | 'credentialId' | 'mustChangePassword'>,
+    groups?: readonly string[],
+  ): Caller
+  /** Writes a time of use beside the request, which does not wait for it. */
+  note(credential: KnownCredential, write: (transaction: Transaction, time: string) => Promise<unknown>): void
+}
+
+/** What came of an attempt. `unavailable`: whoever could tell was not to be asked. */
+export type Outcome = KnownCredential | 'refused' | 'unavailable'
+
+/** `lastLoginTime` and `lastUsedTime` move no more often. */
+const noteEvery = 60_000
+
+export function createDesk(options: AuthenticatorOptions): Desk {
+  const { store, clock, real, world } = options
+  return {
+    ...options,
+    known: new CredentialCache(() => real.now()),
+    signIns: new SignIns({ store, clock, real, enabled: options.lockout === 'on' }),
+    directories: new DirectorySignIn(options),
+    callerOf: (user, how, groups = []) => ({
+      extId: user.extId,
+      name: user.username,
+      type: user.userType as Caller['type'],
+      groups,
+      tenantId: user.tenantId ?? world.tenantId,
+      ...how,
+    }),
+    note(credential, write) {
+      const now = clock.now()
+      if (now - credential.notedAt < noteEvery) return
+      credential.notedAt = now
+      const time = clock.iso()
+      // A key that was removed meanwhile, or a service that is closing: there is nothing to note.
+      store.transaction(async (transaction) => void (await write(transaction, time))).catch(() => undefined)
+    },
+  }
+}
+
+/** As a number to compare with; what was never is before everything. */
+export const timeOf = (time: string | undefined): number =>
+  time === undefined ? -Infinity : (parseTime(time) ?? -Infinity)

@@ -1,0 +1,85 @@
+/**
+ * TLS with and without the question for a client certificate. Only while some authority is trusted are clients asked, and for
+ * certificates of these authorities alone; else they notice nothing. Every certificate is let in: whether it counts is
+ * judged for each request, so nothing that a session remembers decides. Source: behaviour iam.md 5; conventions 14.
+ */
+import { createServer, type Server, type ServerOptions } from 'node:https'
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import type { ClientCertificate } from '../core/ports.ts'
+
+export interface TlsServers {
+  /** The one that new connections belong to. */
+  current(): Server
+  all(): readonly Server[]
+  /** From the next connection on, clients are asked for certificates of these authorities (PEM); none: they are not asked. */
+  ask(authorities: readonly string[]): void
+}
+
+const maximumPresented = 10
+
+/**
+ * The revocation list of an authority that nobody has. With a list, the TLS library wants one of each authority, and finds
+ * that it cannot tell. So it has no verdict that could be taken for ours, and keeps what a client sent along, which Node drops
+ * where the library verified the chain itself (nodejs/node#65579).
+ */
+const listOfNobody = `-----BEGIN X509 CRL-----
+MIGoMFACAQEwCgYIKoZIzj0EAwIwETEPMA0GA1UEAwwGTm9ib2R5Fw0yNjExMjEw
+NzUxNDFaFw0yNjExMjIwNzUxNDFaoA4wDDAKBgNVHRQEAwIBATAKBggqhkjOPQQD
+AgNIADBFAiEAvUVXxhUos25ouE5q7hPxmTblKjptGTliINtEZL9waMwCIGI9le3K
+7vDvSXncWbcj+XzxxVkQaKmzTN0aHQuK7Qfg
+-----END X509 CRL-----
+`
+
+/** @param prepare is called with each server before its first connection */
+export function createTlsServers(options: ServerOptions, prepare: (server: Server) => void): TlsServers {
+  const make = (more: ServerOptions): Server => {
+    const server = createServer({ ...options, ...more })
+    prepare(server)
+    return server
+  }
+  const silent = make({})
+  let asking: Server | undefined
+  let current = silent
+  return {
+    current: () => current,
+    all: () => (asking === undefined ? [silent] : [silent, asking]),
+    ask(authorities) {
+      if (authorities.length === 0) {
+        current = silent
+        return
+      }
+      const trust = { ca: [...authorities], crl: listOfNobody }
+      if (asking === undefined) asking = make({ ...trust, requestCert: true, rejectUnauthorized: false })
+      // Connections that are open stay; what they showed is judged again with their next request.
+      else asking.setSecureContext({ cert: options.cert, key: options.key, minVersion: options.minVersion, ...trust })
+      current = asking
+    },
+  }
+}
+
+/** What was shown on a connection, which shows it once: null for nothing. */
+const shownOn = new WeakMap<Socket, ClientCertificate | null>()
+
+/** What the client showed on this connection; undefined: nothing. */
+export function clientCertificateOf(socket: Socket): ClientCertificate | undefined {
+  let shown = shownOn.get(socket)
+  if (shown === undefined) {
+    shown = socket instanceof TLSSocket ? readShown(socket) : null
+    shownOn.set(socket, shown)
+  }
+  return shown ?? undefined
+}
+
+function readShown(socket: TLSSocket): ClientCertificate | null {
+  const leaf = socket.getPeerCertificate(true)
+  if (leaf.raw === undefined) return null
+  const presented: Buffer[] = []
+  // The issuer of a root is the root itself.
+  for (let above = leaf.issuerCertificate; above !== undefined; above = above.issuerCertificate) {
+    const { raw } = above
+    if (presented.length === maximumPresented || presented.some((known) => known.equals(raw))) break
+    presented.push(raw)
+  }
+  return { raw: leaf.raw, presented }
+}
