@@ -2,19 +2,9 @@
  * Where a manager's backups lie: on a cluster, or in a bucket of an object store.
  * Source: catalogue platform.json; behaviour platform.md 7, 9.
  */
-import { boolean, integer, object, oneOf, optional, secret, text, uuid, withDefault } from '../schema.ts'
-import { BasicAuth, IPAddressOrFQDN } from '../shapes.ts'
-
-const ClusterReference = object('platform.v4.management.ClusterReference', {
-  // Not a declared reference: a fresh instance names clusters that it does not know yet.
-  extId: uuid(),
-  name: optional(text({ minLength: 1, maxLength: 80 })),
-})
-
-const RemoteClusterSpec = object('platform.v4.management.RemoteClusterSpec', {
-  address: IPAddressOrFQDN,
-  credentials: secret(object('platform.v4.management.Credentials', { authentication: BasicAuth })),
-})
+import { boolean, integer, object, oneOf, optional, secret, text, withDefault } from '../schema.ts'
+import { IPAddressOrFQDN } from '../shapes.ts'
+import { ClusterReference, RemoteClusterSpec } from './remote-cluster.ts'
 
 const AccessKeyCredentials = object('platform.v4.management.AccessKeyCredentials', {
   accessKeyId: text({ minLength: 16, maxLength: 128 }),

@@ -19,6 +19,8 @@ export interface BucketPlace {
   readonly region: string
   readonly accessKeyId?: string
   readonly secretAccessKey?: string
+  /** How the bucket is named: before the host, or first in the path, which every service but Amazon's takes. */
+  readonly style: 'path' | 'host'
   /** PEM of an authority that the service's certificate may come from, beside the well-known ones. */
   readonly certificate?: string
   readonly skipsCertificateValidation: boolean
@@ -27,9 +29,11 @@ export interface BucketPlace {
 export interface StoredObject {
   readonly key: string
   readonly sizeBytes: number
+  /** By the clock of the place, in milliseconds since 1970. */
+  readonly modifiedTime: number
 }
 
-/** Each call contacts the place, and gives up after 10 s. */
+/** Each call contacts the place, and gives up when that is silent for 10 s. */
 export interface ObjectStore {
   /** Everything whose key begins with `prefix`, by key. @throws ObjectStoreError */
   list(place: Place, prefix: string): Promise<readonly StoredObject[]>

@@ -4,31 +4,32 @@
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { RestoreSource, restoreSourceOperations } from '@hyperplane/contract/platform/restore-source'
-import { ApiError, invalid } from '../../core/api-error.ts'
+import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { formatTime, parseTime } from '../../core/clock.ts'
 import type { Schedule } from '../../core/schedules.ts'
 import { notFound } from '../../core/standard.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { TypedFilter } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'
-import type { Location } from './backup/places.ts'
+import { type Location, locationFaults } from './backup/location-rules.ts'
 
 type Source = EntityOf<typeof RestoreSource>
 
 const lifeMilliseconds = 24 * 3600 * 1000
 const maximumSources = 20
 
-/** Lower-case letters, digits, dots and hyphens between letters or digits: what every S3 service takes. */
-const bucketForm = /^[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]$/
-
 const expiry: Schedule<Drivers> = {
   name: 'platform.restore-source-expiry',
   everySeconds: 300,
+  watch: ({ store }, changed) => store.watch([RestoreSource], changed),
   async run(ctx) {
-    const old = usedBefore(ctx.clock.now() - lifeMilliseconds)
-    // Most of the time there is nothing to remove, and no reason to make writers wait.
-    if ((await ctx.store.count(RestoreSource, { filter: old })) === 0) return
-    await ctx.store.transaction((transaction) => transaction.removeWhere(RestoreSource, old))
+    const now = ctx.clock.now()
+    const sources = await ctx.store.find(RestoreSource)
+    if (sources.some((source) => isExpired(source, now)))
+      await ctx.store.transaction((transaction) =>
+        transaction.removeWhere(RestoreSource, usedBefore(now - lifeMilliseconds)),
+      )
+    return Math.min(...sources.flatMap((source) => (isExpired(source, now) ? [] : endOf(source, now))))
   },
 }
 
@@ -37,7 +38,7 @@ export const restoreSource = implement(
   {
     async createRestoreSource(ctx, { body }) {
       refuseApiKey(ctx)
-      checkLocation(body.location)
+      refuseAll(locationFaults(body.location))
       const now = ctx.clock.now()
       await ctx.store.removeWhere(RestoreSource, usedBefore(now - lifeMilliseconds))
       const found = (await ctx.store.count(RestoreSource)) + 1
@@ -78,26 +79,14 @@ export function refuseApiKey(ctx: ReadContext): void {
   })
 }
 
-export const isExpired = (source: Source, now: number): boolean =>
-  source.lastUsedTime !== undefined && (parseTime(source.lastUsedTime) ?? now) + lifeMilliseconds <= now
+/** World time from which on it is gone. */
+const endOf = ({ lastUsedTime }: Source, now: number): number =>
+  (parseTime(lastUsedTime ?? '') ?? now) + lifeMilliseconds
+
+export const isExpired = (source: Source, now: number): boolean => endOf(source, now) <= now
 
 function refuseExpired(ctx: ReadContext<Source>): void {
   if (isExpired(ctx.target, ctx.clock.now())) throw notFound(RestoreSource, 'RestoreSource', ctx.target.extId, 'extId')
-}
-
-function checkLocation(location: Location): void {
-  if ('config' in location) return
-  const { providerConfig } = location
-  if (!bucketForm.test(providerConfig.bucketName)) {
-    throw invalid(
-      'location/providerConfig/bucketName',
-      'expected lower-case letters, digits, dots and hyphens, with a letter or digit at both ends',
-    )
-  }
-  const needsAddress = providerConfig.$objectType !== 'platform.v4.management.AWSS3Config'
-  if (needsAddress && !('connectionConfig' in providerConfig)) {
-    throw invalid('location/providerConfig/connectionConfig', 'is required: the address of the object store')
-  }
 }
 
 function withoutPolicy(location: Location): Location {

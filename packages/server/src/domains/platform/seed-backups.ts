@@ -1,16 +1,26 @@
 /**
  * Backups that the demo can restore from: one of this manager on its hosting cluster, three of the remote manager
- * `dr-site` in a bucket. Real files in the real format; their parts hold no more than a word, since there is no state
- * behind them. Source: behaviour platform.md 8, 13.
+ * `dr-site` in a bucket. Real ones, written with the backup key of this instance: the inventory as it is seeded.
+ * Source: behaviour platform.md 8, 13.
  */
 import { createHash } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
+import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import type { BucketPlace, Place } from '../../drivers/object-store.ts'
+import { Fact } from '../../drivers/simulated/world.ts'
 import type { SeedContext } from '../seed.ts'
 import { seedId } from '../seed.ts'
+import { newDataKey } from './backup/cipher.ts'
+import { sizeOf } from './backup/copy.ts'
+import type { Manifest } from './backup/format.ts'
+import { type Line, packParts } from './backup/pack.ts'
+import { backupSealer, reseal } from './backup/reseal.ts'
+import { entityLine, metaLine } from './backup/rows.ts'
 import { writeRestorePoint } from './backup/writer.ts'
-import { describeOwn, ownManagerExtId, sizeOfTier } from './domain-manager.ts'
+import { describeOwn, sizeOfTier } from './manager-size.ts'
+import { ownManager } from './own-manager.ts'
+import { demoRemoteLogin } from './seed-registrations.ts'
 
 /** What the world's description tells about its object store. */
 export const demoBucket = {
@@ -22,13 +32,13 @@ export const demoBucket = {
 } as const
 
 /** How `hp-native-01` is reached by an instance that does not know it. */
-export const demoClusterLogin = { address: '10.44.1.10', username: 'admin', password: 'Simulated.Cluster.1' } as const
+export const demoClusterLogin = { address: '10.44.1.10', ...demoRemoteLogin } as const
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
-/** The demo has no secrets to protect; a real installation makes its backup key at the first start. */
-const demoBackupKey = createHash('sha256').update('hyperplane demo backup key').digest()
+type Manager = EntityOf<typeof DomainManager>
 
-const hour = 3600
+const minute = 60
+const hour = 60 * minute
 
 export async function seedBackups(ctx: SeedContext): Promise<void> {
   const cluster = seedId('cluster/hp-native-01')
@@ -51,18 +61,29 @@ export async function seedBackups(ctx: SeedContext): Promise<void> {
     port: 443,
     bucket: demoBucket.bucket,
     region: 'us-east-1',
+    style: 'path',
     accessKeyId: demoBucket.accessKeyId,
     secretAccessKey: demoBucket.secretAccessKey,
     skipsCertificateValidation: false,
   }
-  const own = (await ctx.store.get(DomainManager, ownManagerExtId)) as EntityOf<typeof DomainManager>
-  await write(
-    ctx,
-    { kind: 'cluster', clusterExtId: cluster },
-    describeOwn(own, sizeOfTier[ctx.tier], ctx.version),
-    'own',
-    ctx.ago(hour / 2),
-  )
+  const own = await ownManager(ctx.store)
+  const described = describeOwn(own, sizeOfTier[ctx.tier], ctx.version)
+  const lastSyncTime = ctx.ago(minute)
+  const manifest = await write(ctx, { kind: 'cluster', clusterExtId: cluster }, described, 'own', lastSyncTime)
+  await ctx.store.insert(BackupTarget, {
+    extId: cluster,
+    tenantId: ctx.tenantId,
+    domainManagerExtId: own.extId,
+    location: {
+      $objectType: 'platform.v4.management.ClusterLocation',
+      config: { $objectType: 'platform.v4.management.ClusterReference', extId: cluster },
+    },
+    lastSyncTime,
+    isBackupPaused: false,
+    backupPauseReason: '',
+    lastSizeBytes: sizeOf(manifest),
+    nextRunTime: ctx.ago(minute - 30 * minute),
+  })
   for (const [name, hours] of [
     ['dr-site-1', 3],
     ['dr-site-2', 2],
@@ -75,24 +96,46 @@ export async function seedBackups(ctx: SeedContext): Promise<void> {
 async function write(
   ctx: SeedContext,
   place: Place,
-  domainManager: EntityOf<typeof DomainManager>,
+  domainManager: Manager,
   name: string,
   creationTime: string,
-): Promise<void> {
-  await writeRestorePoint(
+): Promise<Manifest> {
+  const restorePointExtId = seedId(`restore-point/${name}`)
+  const dataKey = newDataKey()
+  return writeRestorePoint(
     { store: ctx.drivers.objectStore, place },
     {
-      restorePointExtId: seedId(`restore-point/${name}`),
+      restorePointExtId,
       creationTime,
       productVersion: ctx.version,
       domainManager,
-      backupKey: demoBackupKey,
-      parts: [{ content: Buffer.from('A manager of the demo: nothing to restore.\n'), rows: {} }],
+      backupKey: ctx.backup.key,
+      dataKey,
+      parts: packParts(await linesOf(ctx, domainManager, dataKey), dataKey, restorePointExtId),
     },
   )
 }
 
-function remoteManager(ctx: SeedContext, own: EntityOf<typeof DomainManager>): EntityOf<typeof DomainManager> {
+/** The rows of the world that is being made, with `domainManager` for this manager. Small: it is the demo's. */
+async function linesOf(ctx: SeedContext, domainManager: Manager, dataKey: Buffer): Promise<Line[]> {
+  const inBackup = backupSealer(dataKey)
+  const lines: Line[] = [{ section: 'manager', kind: 'meta', text: metaLine('tenant', ctx.tenantId) }]
+  const facts: Line[] = []
+  for (const { resource, secrets } of ctx.backup.tables.values()) {
+    const { kind } = resource
+    const isFact = kind === Fact.kind
+    for (const found of await ctx.store.find(resource)) {
+      const entity = kind === DomainManager.kind && (found as Manager).isOwn === true ? domainManager : found
+      reseal({ kind, secrets }, entity, ctx.backup, inBackup)
+      const text = entityLine(kind, 1, false, JSON.stringify(entity))
+      if (isFact) facts.push({ section: 'world', kind, text })
+      else lines.push({ section: 'manager', kind, text })
+    }
+  }
+  return [...lines, ...facts]
+}
+
+function remoteManager(ctx: SeedContext, own: Manager): Manager {
   const { hostingClusterExtId: _, ...rest } = describeOwn(own, 'SMALL', ctx.version)
   return {
     ...rest,

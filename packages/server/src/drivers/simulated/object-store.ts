@@ -1,101 +1,73 @@
 /**
- * The simulated places of backups: real files below the world's folder, behind the doors of a cluster or of an S3 service
- * whose buckets, keys and faults are facts of the world.
+ * The simulated places of backups: real files below the world's folder, behind the doors of `place-doors.ts`. A file bears
+ * the time of the world. Source: behaviour platform.md 8 (place), 12.
  */
-import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { type BucketPlace, type ObjectStore, ObjectStoreError, type Place } from '../object-store.ts'
+import { ObjectStoreError, type Place } from '../object-store.ts'
+import type { KnowingObjectStore } from '../object-stores.ts'
+import { createPlaceDoors, type PlaceFault, type Room, silent } from './place-doors.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** An S3 service of the world, by name. */
-export interface S3Service {
-  /** Host names and addresses under which it answers; `s3.*.amazonaws.com` stands for every region. */
-  readonly addresses: readonly string[]
-  /** `private`: its certificate comes from an authority that only the client's own certificate names. */
-  readonly certificate: 'public' | 'private'
-  readonly fault?: 'unreachable'
-}
+const patienceMilliseconds = 10_000
+const slowBytesPerSecond = 1024
 
-/** A bucket, by name. */
-export interface Bucket {
-  readonly service: string
-  /** Access key id -> SHA-256 of the secret, in hex. */
-  readonly keys: Readonly<Record<string, string>>
-  readonly capacityBytes?: number
-  readonly fault?: 'accessDenied'
-}
+export function createObjectStore(world: SimulatedWorld, settings: { readonly folder: string }): KnowingObjectStore {
+  const doors = createPlaceDoors(world)
+  /** Uploads that went well since a fault was put there, by the fact that says so. */
+  const uploads = new Map<string, { readonly room: string; count: number }>()
 
-/** How a cluster is reached from outside, by its id. */
-export interface ClusterDoor {
-  readonly address: string
-  readonly username: string
-  /** SHA-256, in hex. */
-  readonly password: string
-  readonly fault?: 'unreachable'
-}
+  const folderOf = (room: Room): string => join(settings.folder, ...room.path)
 
-export const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
-
-export function createObjectStore(world: SimulatedWorld, settings: { readonly folder: string }): ObjectStore {
-  const services = world.collection<S3Service>('objectStore.services')
-  const buckets = world.collection<Bucket>('objectStore.buckets')
-  const doors = world.collection<ClusterDoor>('objectStore.clusters')
-
-  /** The folder of a place, once its door has opened. */
-  function folderOf(place: Place): { folder: string; capacityBytes: number } {
-    if (place.kind === 'bucket') return bucketFolder(place)
-    const door =
-      place.kind === 'cluster'
-        ? [...doors.all()].find(([extId]) => extId === place.clusterExtId)
-        : [...doors.all()].find(([, { address }]) => address === place.address)
-    if (door === undefined || door[1].fault === 'unreachable')
-      throw new ObjectStoreError('unreachable', 'no answer within 10 s')
-    const [clusterExtId, { username, password }] = door
-    if (place.kind === 'remoteCluster' && (place.username !== username || digestOf(place.password) !== password)) {
-      throw new ObjectStoreError('accessDenied', 'the cluster refused the credentials')
-    }
-    return {
-      folder: join(settings.folder, 'clusters', clusterExtId, 'backups'),
-      capacityBytes: Number.POSITIVE_INFINITY,
-    }
+  async function enter(place: Place, bytes = 0): Promise<Room> {
+    const room = doors.open(place)
+    if (room.fault === 'accessDenied')
+      throw new ObjectStoreError('accessDenied', 'the policy of the place refused access')
+    if (room.fault === 'slowDown') throw new ObjectStoreError('unreachable', 'the service answered 503 SlowDown')
+    if (room.fault === 'slow') await crawl(bytes)
+    return room
   }
 
-  function bucketFolder(place: BucketPlace): { folder: string; capacityBytes: number } {
-    const found = [...services.all()].find(([, service]) =>
-      service.addresses.some((address) => answersAs(address, place.endpoint)),
-    )
-    if (found === undefined || found[1].fault === 'unreachable')
-      throw new ObjectStoreError('unreachable', 'no answer within 10 s')
-    const [name, service] = found
-    if (service.certificate === 'private' && !place.skipsCertificateValidation && place.certificate === undefined) {
-      throw new ObjectStoreError('tlsFailed', 'the certificate comes from an unknown authority')
-    }
-    const bucket = buckets.get(place.bucket)
-    const known = [...buckets.all().values()].filter((each) => each.service === name).some((each) => isKey(each, place))
-    if (!known) throw new ObjectStoreError('accessDenied', 'the access key is unknown, or its secret is wrong')
-    if (bucket === undefined || bucket.service !== name)
-      throw new ObjectStoreError('noSuchBucket', 'there is no such bucket')
-    if (!isKey(bucket, place) || bucket.fault === 'accessDenied')
-      throw new ObjectStoreError('accessDenied', 'the policy of the bucket refused access')
-    return {
-      folder: join(settings.folder, 'buckets', place.bucket),
-      capacityBytes: bucket.capacityBytes ?? Number.POSITIVE_INFINITY,
-    }
+  async function crawl(bytes: number): Promise<void> {
+    const needed = (bytes / slowBytesPerSecond) * 1000
+    await world.clock.sleep(Math.min(needed, patienceMilliseconds))
+    if (needed > patienceMilliseconds) throw silent()
+  }
+
+  /** The fault that this upload meets. */
+  function faultOf(room: Room): PlaceFault | undefined {
+    const { fault, faultAfterUploads = 0 } = room
+    if (fault === undefined) return undefined
+    const name = room.path.join('/')
+    const text = JSON.stringify([fault, faultAfterUploads])
+    const known = uploads.get(name)
+    const counter = known?.room === text ? known : { room: text, count: 0 }
+    uploads.set(name, counter)
+    return counter.count++ < faultAfterUploads ? undefined : fault
+  }
+
+  async function requireRoom(folder: string, capacityBytes: number | undefined, bytes: number): Promise<void> {
+    if (capacityBytes === undefined) return
+    let used = bytes
+    for (const file of await filesBelow(folder)) used += (await stat(file)).size
+    if (used > capacityBytes) throw new ObjectStoreError('full', `${used - capacityBytes} bytes are missing`)
   }
 
   return {
+    knows: (place) => doors.knows(place),
     async list(place, prefix) {
-      const { folder } = folderOf(place)
+      const folder = folderOf(await enter(place))
       const objects = []
       for (const file of await filesBelow(folder)) {
         const key = relative(folder, file).split(sep).join('/')
-        if (key.startsWith(prefix)) objects.push({ key, sizeBytes: (await stat(file)).size })
+        if (!key.startsWith(prefix)) continue
+        const { size, mtimeMs } = await stat(file)
+        objects.push({ key, sizeBytes: size, modifiedTime: mtimeMs })
       }
       return objects.sort((a, b) => (a.key < b.key ? -1 : 1))
     },
     async get(place, key) {
-      const file = fileOf(folderOf(place).folder, key)
+      const file = fileOf(folderOf(await enter(place)), key)
       try {
         return await readFile(file)
       } catch (cause) {
@@ -103,38 +75,48 @@ export function createObjectStore(world: SimulatedWorld, settings: { readonly fo
       }
     },
     async put(place, key, content) {
-      const { folder, capacityBytes } = folderOf(place)
-      if (capacityBytes < Number.POSITIVE_INFINITY) {
-        let used = content.byteLength
-        for (const file of await filesBelow(folder)) used += (await stat(file)).size
-        if (used > capacityBytes) throw new ObjectStoreError('full', `${used - capacityBytes} bytes are missing`)
-      }
-      const file = fileOf(folder, key)
-      await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-      const handle = await open(`${file}.uploading`, 'w', 0o600)
-      try {
-        await handle.writeFile(content)
-        await handle.sync()
-      } finally {
-        await handle.close()
-      }
-      // Whole or not at all, as an object store answers.
-      await rename(`${file}.uploading`, file)
+      const room = await enter(place, content.byteLength)
+      const folder = folderOf(room)
+      const fault = faultOf(room)
+      if (fault === 'full') throw new ObjectStoreError('full', `${content.byteLength} bytes are missing`)
+      if (fault === 'losesComplete' && key.endsWith('/COMPLETE')) return
+      await requireRoom(folder, room.capacityBytes, content.byteLength)
+      const now = world.clock.now() / 1000
+      await writeWhole(fileOf(folder, key), damaged(content, fault), now)
     },
     async remove(place, key) {
-      await rm(fileOf(folderOf(place).folder, key), { force: true })
+      await rm(fileOf(folderOf(await enter(place)), key), { force: true })
     },
   }
 }
 
-const answersAs = (address: string, endpoint: string): boolean =>
-  address === endpoint || (address === 's3.*.amazonaws.com' && /^s3\.[a-z0-9-]+\.amazonaws\.com$/.test(endpoint))
+function damaged(content: Uint8Array, fault: PlaceFault | undefined): Uint8Array {
+  if (fault === 'tornUpload') return content.subarray(0, Math.floor(content.byteLength / 2))
+  if (fault !== 'bitFlip') return content
+  const flipped = Uint8Array.from(content)
+  const middle = Math.floor(flipped.byteLength / 2)
+  flipped[middle] = (flipped[middle] as number) ^ 1
+  return flipped
+}
 
-const isKey = (bucket: Bucket, { accessKeyId, secretAccessKey }: BucketPlace): boolean =>
-  accessKeyId !== undefined &&
-  secretAccessKey !== undefined &&
-  Object.hasOwn(bucket.keys, accessKeyId) &&
-  bucket.keys[accessKeyId] === digestOf(secretAccessKey)
+/** Whole or not at all, as an object store answers. */
+async function writeWhole(file: string, content: Uint8Array, seconds: number): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const handle = await open(`${file}.uploading`, 'w', 0o600)
+  try {
+    await handle.writeFile(content)
+    await handle.sync()
+  } catch (error) {
+    await rm(`${file}.uploading`, { force: true })
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error
+    throw new ObjectStoreError('full', 'the disk below the world is full', error)
+  } finally {
+    await handle.close()
+  }
+  await utimes(`${file}.uploading`, seconds, seconds)
+  await rename(`${file}.uploading`, file)
+}
 
 /** Keys are ours alone, but a path that leaves its folder would be a hole. */
 function fileOf(folder: string, key: string): string {

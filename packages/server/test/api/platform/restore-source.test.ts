@@ -126,7 +126,7 @@ test('nothing is contacted at creation; the place refuses when it is read', asyn
     [bucketLocation({ credentials }), 'DM-30022'],
     [bucketLocation({ credentials: undefined }), 'DM-30022'],
     [bucketLocation({ bucketName: 'no-such-bucket' }), 'DM-30023'],
-    [bucketLocation({ connectionConfig: { ipAddressOrHostname: address('192.0.2.77') } }), 'DM-30021'],
+    [bucketLocation({ connectionConfig: { ipAddressOrHostname: address('127.0.0.1') } }), 'DM-30021'],
     [clusterLocation(crypto.randomUUID()), 'DM-30021'],
   ]
   for (const [location, code] of refusals) {

@@ -1,9 +1,10 @@
 /**
- * Encryption of backup parts: AES-256-GCM with a random data key per restore point and a fresh nonce per part. The restore
- * point and the number of the part are authenticated with it, so that parts cannot be swapped or left out unnoticed.
- * Source: behaviour platform.md 8 (encryption).
+ * Encryption of backups: AES-256-GCM with a random data key per restore point and a fresh nonce per part. The restore point
+ * and the number of the part are authenticated with it, so that parts cannot be swapped; the manifest, which lists them, is
+ * authenticated with the data key, so that none can be left out. Source: behaviour platform.md 8 (encryption).
  */
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { BackupFault, type Manifest } from './format.ts'
 
 const nonceBytes = 12
 const tagBytes = 16
@@ -17,7 +18,7 @@ export function encrypt(key: Buffer, plain: Uint8Array, about: string): Buffer {
 
 /** @throws Error when the key is another, the bytes were changed, or they are something else than `about` */
 export function decrypt(key: Buffer, sealed: Uint8Array, about: string): Buffer {
-  const bytes = Buffer.from(sealed)
+  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
   decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-tagBytes))
   return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()])
@@ -30,4 +31,40 @@ export const keyIdOf = (backupKey: Buffer): string =>
   createHmac('sha256', backupKey).update('hyperplane backup key').digest('hex').slice(0, 16)
 
 export const aboutPart = (restorePointExtId: string, index: number): string => `${restorePointExtId}/${index + 1}`
-export const aboutKey = (restorePointExtId: string): string => `${restorePointExtId}/key`
+
+/** The key under which secrets stand inside the parts: another use, another key. */
+export const secretsKeyOf = (dataKey: Buffer): Buffer =>
+  Buffer.from(hkdfSync('sha256', dataKey, '', 'hyperplane backup secrets', 32))
+
+/** What a manifest says of its key: the id of the backup key, and the data key, good for this manifest alone. */
+export function wrapDataKey(backupKey: Buffer, dataKey: Buffer, manifest: Omit<Manifest, 'key'>): Manifest['key'] {
+  return { id: keyIdOf(backupKey), wrapped: encrypt(backupKey, dataKey, aboutKey(manifest)).toString('base64') }
+}
+
+/**
+ * @throws BackupFault `keyMismatch` for a backup that another backup key wrote, `corrupt` when the manifest is not as it
+ * was written
+ */
+export function unwrapDataKey(backupKey: Buffer, manifest: Manifest): Buffer {
+  const found = keyIdOf(backupKey)
+  if (manifest.key.id !== found)
+    throw new BackupFault('keyMismatch', `it was written with the backup key ${manifest.key.id}, not with ${found}`)
+  try {
+    return decrypt(backupKey, Buffer.from(manifest.key.wrapped, 'base64'), aboutKey(manifest))
+  } catch (cause) {
+    throw new BackupFault('corrupt', 'its manifest.json is not the one that was written', cause)
+  }
+}
+
+/** All of the manifest but the key. Properties in a fixed order: the text of a file may be indented anew. */
+function aboutKey(manifest: Omit<Manifest, 'key'>): string {
+  const { key: _, ...rest } = manifest as Manifest
+  return `${manifest.restorePointExtId}/key/${createHash('sha256').update(inOrder(rest)).digest('hex')}`
+}
+
+const inOrder = (value: unknown): string =>
+  JSON.stringify(value, (_, each) =>
+    typeof each === 'object' && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  )

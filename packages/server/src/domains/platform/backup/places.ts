@@ -1,23 +1,30 @@
 /** From a location, as clients write it, to its place; and what a place's refusal is called. Source: behaviour platform.md 0, 7, 9. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
-import type { BackupLocation } from '@hyperplane/contract/platform/backup-location'
-import type { RestoreSource } from '@hyperplane/contract/platform/restore-source'
+import type { ValueOf } from '@hyperplane/contract'
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
 import { ApiError } from '../../../core/api-error.ts'
 import type { SecretReader } from '../../../core/context.ts'
+import { DriverError } from '../../../core/tasks/define-task.ts'
 import { ObjectStoreError, type ObjectStoreFault, type Place } from '../../../drivers/object-store.ts'
+import type { Location } from './location-rules.ts'
 
-export type Location = ValueOf<typeof BackupLocation>
 type ClusterConfig = Extract<Location, { config: unknown }>['config']
 type ProviderConfig = Extract<Location, { providerConfig: unknown }>['providerConfig']
 
-/** Opens the secrets of a stored location. */
-export function placeOf(source: EntityOf<typeof RestoreSource>, secrets: SecretReader): Place {
-  const { extId, location } = source
+interface Located {
+  readonly extId: string
+  readonly location: Location
+}
+
+/** The place of a row of `kind`; its secrets may be sealed, as they are stored, or plain, as a request brings them. */
+export function placeOf(
+  kind: 'BackupTarget' | 'RestoreSource',
+  { extId, location }: Located,
+  secrets: SecretReader,
+): Place {
   // Credentials are sealed whole, as JSON.
   const open: Open = (path, value) => {
-    const json = secrets.open('RestoreSource', extId, `location/${path}`, value)
-    return json === undefined ? undefined : JSON.parse(json)
+    const json = secrets.open(kind, extId, `location/${path}`, value)
+    return json === undefined ? value : JSON.parse(json)
   }
   return 'config' in location ? clusterPlace(location.config, open) : bucketPlace(location.providerConfig, open)
 }
@@ -45,6 +52,8 @@ function bucketPlace(config: ProviderConfig, open: Open): Place {
     port: connection?.port ?? 443,
     bucket,
     region,
+    // A dot in the name would not fit the certificate of the service's own domain.
+    style: connection === undefined && !bucket.includes('.') ? 'host' : 'path',
     skipsCertificateValidation: connection?.shouldSkipCertificateValidation ?? false,
     ...(connection?.certificate === undefined ? {} : { certificate: connection.certificate }),
     ...(credentials === undefined
@@ -76,4 +85,12 @@ export function translatePlaceFault(error: unknown, place: Place): unknown {
     noSuchObject: () => new ApiError('BACKUP_CORRUPT', { part: error.message }, options),
   }
   return refusals[error.fault]()
+}
+
+/** The same for a step of a task, which may be tried again where the place's refusal is one of a moment. */
+export function translateForTask(error: unknown, place: Place): unknown {
+  const translated = translatePlaceFault(error, place)
+  if (!(error instanceof ObjectStoreError) || !(translated instanceof ApiError)) return translated
+  const { message, retryable } = error
+  return new DriverError(message, { retryable, cause: error, appMessage: translated.appMessage })
 }

@@ -1,13 +1,15 @@
-/** Finds the complete restore points of a place. Source: behaviour platform.md 8, 9. */
+/** Finds the complete restore points of a place. Needs no key: digests tell what is whole. Source: behaviour platform.md 8, 9. */
 import { parseTime } from '../../../core/clock.ts'
-import type { StoredObject } from '../../../drivers/object-store.ts'
+import { ObjectStoreError } from '../../../drivers/object-store.ts'
 import {
+  BackupFault,
   type BackupPlace,
   completeName,
   folderOf,
   formatVersion,
   type Manifest,
   manifestName,
+  partName,
   prefix,
   sha256,
 } from './format.ts'
@@ -19,61 +21,105 @@ export interface FoundRestorePoints {
   readonly warnings: readonly string[]
 }
 
-/** @throws ObjectStoreError from the place; a damaged or newer restore point is left out with a warning instead */
-export async function findRestorePoints(at: BackupPlace): Promise<FoundRestorePoints> {
-  const sizes = new Map(
-    (await at.store.list(at.place, `${prefix}/`)).map((object: StoredObject) => [object.key, object.sizeBytes]),
-  )
+/**
+ * Those of one manager, or of all.
+ * @throws ObjectStoreError from the place; a damaged or newer restore point is left out with a warning instead
+ */
+export async function findRestorePoints(at: BackupPlace, managerExtId?: string): Promise<FoundRestorePoints> {
+  const sizes = await sizesBelow(at, managerExtId === undefined ? prefix : `${prefix}/${managerExtId}`)
   const manifests: Manifest[] = []
   const warnings: string[] = []
   for (const key of sizes.keys()) {
     const [, domainManagerExtId, restorePointExtId, name] = key.split('/')
     // Without COMPLETE it is not a restore point: it is being written, or was given up.
     if (name !== completeName || domainManagerExtId === undefined || restorePointExtId === undefined) continue
-    const folder = folderOf(domainManagerExtId, restorePointExtId)
-    const found = sizes.has(`${folder}/${manifestName}`) ? await readManifest(at, folder) : 'it has no manifest'
-    const fault =
-      typeof found === 'string' ? found : faultOf(found, domainManagerExtId, restorePointExtId, sizes, folder)
-    if (fault === undefined) manifests.push(found as Manifest)
-    else warnings.push(`The restore point ${restorePointExtId} was left out: ${fault}.`)
+    try {
+      manifests.push(await readManifest(at, sizes, domainManagerExtId, restorePointExtId))
+    } catch (error) {
+      if (!(error instanceof BackupFault)) throw error
+      warnings.push(`The restore point ${restorePointExtId} was left out: ${error.message}.`)
+    }
   }
   manifests.sort((a, b) => (a.creationTime > b.creationTime ? -1 : a.creationTime < b.creationTime ? 1 : 0))
   return { manifests, warnings }
 }
 
-async function readManifest({ store, place }: BackupPlace, folder: string): Promise<Manifest | string> {
-  const bytes = await store.get(place, `${folder}/${manifestName}`)
-  const complete = Buffer.from(await store.get(place, `${folder}/${completeName}`))
-    .toString('latin1')
-    .trim()
-  if (complete !== sha256(bytes)) return 'its manifest was changed or is damaged'
+/** One of them. @throws BackupFault when it is not there, or not whole; ObjectStoreError from the place */
+export async function findRestorePoint(
+  at: BackupPlace,
+  domainManagerExtId: string,
+  restorePointExtId: string,
+): Promise<Manifest> {
+  const folder = folderOf(domainManagerExtId, restorePointExtId)
+  const sizes = await sizesBelow(at, folder)
+  if (!sizes.has(`${folder}/${completeName}`)) throw new BackupFault('corrupt', `its ${completeName} is missing`)
+  return readManifest(at, sizes, domainManagerExtId, restorePointExtId)
+}
+
+type Sizes = ReadonlyMap<string, number>
+
+async function sizesBelow({ store, place }: BackupPlace, folder: string): Promise<Sizes> {
+  return new Map((await store.list(place, `${folder}/`)).map(({ key, sizeBytes }) => [key, sizeBytes]))
+}
+
+async function readManifest(
+  at: BackupPlace,
+  sizes: Sizes,
+  domainManagerExtId: string,
+  restorePointExtId: string,
+): Promise<Manifest> {
+  const folder = folderOf(domainManagerExtId, restorePointExtId)
+  const bytes = await contentOf(at, folder, manifestName)
+  const complete = Buffer.from(await contentOf(at, folder, completeName))
+  if (complete.toString('latin1').trim() !== sha256(bytes))
+    throw new BackupFault('corrupt', `its ${manifestName} was changed or is damaged`)
+  const manifest = parsed(bytes)
+  if (manifest.formatVersion > formatVersion) {
+    const versions = `${manifest.formatVersion} is newer than ${formatVersion}, the newest that this version reads`
+    throw new BackupFault('newer', `its format ${versions}`)
+  }
+  if (!isWhole(manifest) || manifest.restorePointExtId !== restorePointExtId)
+    throw new BackupFault('corrupt', `its ${manifestName} lacks what a manifest must say`)
+  if (manifest.domainManager.extId !== domainManagerExtId)
+    throw new BackupFault('corrupt', `its ${manifestName} is that of another manager`)
+  const torn = manifest.parts.find((part) => sizes.get(`${folder}/${part.name}`) !== part.sizeBytes)
+  if (torn !== undefined) throw new BackupFault('corrupt', `its part ${torn.name} is missing or torn`)
+  return manifest
+}
+
+/** What is listed may be gone a moment later: the place retires restore points while it is read. */
+async function contentOf({ store, place }: BackupPlace, folder: string, name: string): Promise<Uint8Array> {
   try {
-    return JSON.parse(Buffer.from(bytes).toString())
-  } catch {
-    return 'its manifest cannot be read'
+    return await store.get(place, `${folder}/${name}`)
+  } catch (error) {
+    if (!(error instanceof ObjectStoreError) || error.fault !== 'noSuchObject') throw error
+    throw new BackupFault('corrupt', `its ${name} is missing`, error)
   }
 }
 
-function faultOf(
-  manifest: Manifest,
-  domainManagerExtId: string,
-  restorePointExtId: string,
-  sizes: ReadonlyMap<string, number>,
-  folder: string,
-): string | undefined {
-  if (!Number.isInteger(manifest?.formatVersion)) return 'its manifest cannot be read'
-  if (manifest.formatVersion > formatVersion)
-    return `its format ${manifest.formatVersion} is newer than ${formatVersion}, the newest that this version reads`
-  const { domainManager, parts } = manifest
-  const isWhole =
-    domainManager?.extId === domainManagerExtId &&
-    manifest.restorePointExtId === restorePointExtId &&
-    typeof domainManager.config?.name === 'string' &&
-    typeof domainManager.network === 'object' &&
-    typeof manifest.creationTime === 'string' &&
-    parseTime(manifest.creationTime) !== undefined &&
-    Array.isArray(parts)
-  if (!isWhole) return 'its manifest lacks what a manifest must say'
-  const torn = parts.find((part) => sizes.get(`${folder}/${part.name}`) !== part.sizeBytes)
-  return torn === undefined ? undefined : `its part ${torn.name} is missing or torn`
+function parsed(bytes: Uint8Array): Manifest {
+  try {
+    const manifest = JSON.parse(Buffer.from(bytes).toString())
+    if (Number.isInteger(manifest?.formatVersion)) return manifest
+  } catch {
+    // Said below.
+  }
+  throw new BackupFault('corrupt', `its ${manifestName} cannot be read`)
 }
+
+/** What is read of a manifest before a key can tell that it is genuine. */
+function isWhole({ domainManager, creationTime, key, parts, productVersion }: Manifest): boolean {
+  return (
+    typeof domainManager?.config?.name === 'string' &&
+    isObject(domainManager.network) &&
+    typeof productVersion === 'string' &&
+    typeof creationTime === 'string' &&
+    parseTime(creationTime) !== undefined &&
+    typeof key?.id === 'string' &&
+    typeof key.wrapped === 'string' &&
+    Array.isArray(parts) &&
+    parts.every((part, index) => part?.name === partName(index) && isObject(part.rows))
+  )
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null

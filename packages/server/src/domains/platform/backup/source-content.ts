@@ -19,9 +19,11 @@ const remembered = new WeakMap<Services, Map<string, { readonly until: number; r
  * Complete restore points, newest first; of a cluster the newest of each manager only. Counts as a use of the source.
  * @throws ApiError 404 for an expired source, 400 when the place refuses
  */
-export async function restorePointsOf(ctx: ReadContext): Promise<readonly Manifest[]> {
+export async function restorePointsOf(
+  ctx: ReadContext,
+  source: Source = ctx.parents['restoreSourceExtId'],
+): Promise<readonly Manifest[]> {
   refuseApiKey(ctx)
-  const source: Source = ctx.parents['restoreSourceExtId']
   const now = ctx.clock.now()
   if (isExpired(source, now)) throw notFound(RestoreSource, 'RestoreSource', source.extId, 'restoreSourceExtId')
   ctx.noteUse(async (store) => {
@@ -43,7 +45,7 @@ async function read(ctx: ReadContext, source: Source, now: number): Promise<Foun
   for (const [extId, answer] of answers) if (answer.until <= now) answers.delete(extId)
   const known = answers.get(source.extId)
   if (known !== undefined) return known.found
-  const place = placeOf(source, ctx.secrets)
+  const place = placeOf('RestoreSource', source, ctx.secrets)
   try {
     const found = await findRestorePoints({ store: ctx.drivers.objectStore, place })
     answers.set(source.extId, { until: now + rememberedMilliseconds, found })

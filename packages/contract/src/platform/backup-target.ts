@@ -1,0 +1,85 @@
+/**
+ * A place to which this manager copies its own state on a schedule.
+ * Source: catalogue platform.json; behaviour platform.md 7, 11; operation-roles.tsv.
+ */
+import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import type { RoleName } from '../roles.ts'
+import { arrayOf, boolean, integer, optional, readOnly, text, timestamp, uuid } from '../schema.ts'
+import { BackupLocation } from './backup-location.ts'
+import { backupReaders } from './restore-source.ts'
+
+const targets = '/management/domain-managers/{domainManagerExtId}/backup-targets'
+
+export const BackupTarget = resource(
+  'platform.v4.management.BackupTarget',
+  {
+    location: BackupLocation,
+    /** Time of the snapshot of the last backup that was verified. */
+    lastSyncTime: readOnly(timestamp()),
+    isBackupPaused: readOnly(boolean()),
+    /** Empty unless paused. */
+    backupPauseReason: readOnly(text()),
+  },
+  {
+    parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },
+    internal: {
+      domainManagerExtId: uuid(),
+      /** When the schedule starts the next run. */
+      nextRunTime: optional(timestamp()),
+      /** The run that is going on. */
+      runTaskExtId: optional(uuid()),
+      /** Runs that failed since the last one that did not. */
+      failedRuns: optional(integer()),
+      /** Of the last verified backup. */
+      lastSizeBytes: optional(integer()),
+      /** When what lies there was last read back whole. */
+      lastCheckTime: optional(timestamp()),
+      /** Backups of failed runs, which may still lie at the place. */
+      leftovers: optional(arrayOf(uuid())),
+      /** Paused until a client updates it: no run starts, however much time passes. */
+      isHeld: optional(boolean()),
+    },
+    iam: { name: 'domain_manager_backup_target', attributes: {} },
+  },
+)
+
+const writers: readonly RoleName[] = ['Domain Manager Admin', 'Platform Admin', 'Super Admin']
+
+export const backupTargetOperations = {
+  listBackupTargets: list(targets, BackupTarget, {
+    envelope: 'platform.v4.management.ListBackupTargetsApiResponse',
+    iam: 'View_Domain_Manager_Backup_Target',
+    roles: backupReaders,
+    rateLimit: perSecond(5),
+    paged: false,
+  }),
+  createBackupTarget: create(targets, BackupTarget, {
+    envelope: 'platform.v4.management.CreateBackupTargetApiResponse',
+    iam: 'Create_Domain_Manager_Backup_Target',
+    roles: writers,
+    rateLimit: perSecond(1),
+    requestId: 'required',
+  }),
+  getBackupTargetById: get(`${targets}/{extId}`, BackupTarget, {
+    envelope: 'platform.v4.management.GetBackupTargetApiResponse',
+    iam: 'View_Domain_Manager_Backup_Target',
+    roles: backupReaders,
+    rateLimit: perSecond(5),
+  }),
+  updateBackupTargetById: update(`${targets}/{extId}`, BackupTarget, {
+    envelope: 'platform.v4.management.UpdateBackupTargetApiResponse',
+    iam: 'Update_Domain_Manager_Backup_Target',
+    roles: writers,
+    rateLimit: perSecond(1),
+    ifMatch: 'required',
+    requestId: 'required',
+  }),
+  deleteBackupTargetById: remove(`${targets}/{extId}`, BackupTarget, {
+    envelope: 'platform.v4.management.DeleteBackupTargetApiResponse',
+    iam: 'Delete_Domain_Manager_Backup_Target',
+    roles: writers,
+    rateLimit: perSecond(1),
+    ifMatch: 'required',
+    requestId: 'required',
+  }),
+}

@@ -1,0 +1,229 @@
+/** Backup targets: places to which this manager copies its own state. Source: behaviour platform.md 7. */
+import { BackupTarget, backupTargetOperations } from '@hyperplane/contract/platform/backup-target'
+import { ApiError, invalid } from '../../core/api-error.ts'
+import { formatTime } from '../../core/clock.ts'
+import { notFound } from '../../core/standard.ts'
+import { replaced } from '../../core/updates.ts'
+import { defineTask, implement, type WriteContext } from '../context.ts'
+import { probe } from './backup/copy.ts'
+import type { Location } from './backup/location-rules.ts'
+import { placeOf } from './backup/places.ts'
+import { recordSuccess, runBackup, startIfDue, unwrite, verify, write } from './backup/run-task.ts'
+import { backupSchedule } from './backup/schedule.ts'
+import { placeOfTarget, type RunInput, targetOf } from './backup/target-place.ts'
+import {
+  affectedBy,
+  checkTargetLocation,
+  clusterOf,
+  lockOf,
+  minutesBetween,
+  refuseTooMany,
+  requireEligible,
+  type Target,
+} from './backup/target-rules.ts'
+import { type Manager, ownManager, requireOwn } from './own-manager.ts'
+
+const minute = 60_000
+
+const createTarget = defineTask<RunInput>({
+  name: 'platform.create-backup-target',
+  cancelableUntil: 'verify',
+  steps: [
+    {
+      name: 'probe',
+      progress: 20,
+      seconds: [5, 15],
+      run: async (ctx, input) => {
+        const target = await targetOf(ctx, input)
+        await requireEligible(ctx, target.location)
+        await probe(placeOfTarget(ctx, target), target.domainManagerExtId as string, ctx.taskExtId)
+      },
+      // Nothing to undo: the probe takes its object away.
+    },
+    { name: 'write', progress: 90, run: (ctx, input) => write(ctx, input, 90), undo: unwrite },
+    {
+      name: 'verify',
+      progress: 100,
+      run: (ctx, input) => verify(ctx, input, ctx.outputs['write']),
+      record: async (ctx, input) => {
+        const target = await targetOf(ctx, input)
+        // Others may have been made while this one was tried.
+        await refuseTooMany(ctx.store, target.location)
+        await ctx.store.publish(BackupTarget, target.extId)
+        await recordSuccess(ctx, input, ctx.outputs['write'])
+        const next = ctx.clock.now() + minutesBetween(target.location) * minute
+        await ctx.store.observe(BackupTarget, target.extId, { nextRunTime: formatTime(next) })
+      },
+    },
+  ],
+  onUndone: (ctx, { targetExtId }) => ctx.store.remove(BackupTarget, targetExtId),
+})
+
+interface UpdateInput {
+  readonly before: Target
+  /** Its new secrets are plain here. */
+  readonly after: Target
+}
+
+const updateTarget = defineTask<UpdateInput>({
+  name: 'platform.update-backup-target',
+  steps: [
+    {
+      name: 'probe',
+      progress: 20,
+      seconds: [5, 15],
+      // The old credentials stay in use until the new ones have been seen to work.
+      run: async (ctx, { after }) => {
+        const place = placeOf('BackupTarget', after, ctx.secrets)
+        await probe({ store: ctx.drivers.objectStore, place }, after.domainManagerExtId as string, ctx.taskExtId)
+      },
+      // Nothing to undo: the probe takes its object away.
+    },
+    {
+      name: 'store',
+      progress: 90,
+      record: async (ctx, { after }) => {
+        const stored = await ctx.store.get(BackupTarget, after.extId)
+        if (stored === undefined) throw notFound(BackupTarget, 'BackupTarget', after.extId, 'extId')
+        const resumed = {
+          isBackupPaused: false,
+          backupPauseReason: '',
+          failedRuns: 0,
+          isHeld: undefined,
+          runTaskExtId: undefined,
+        }
+        const next = ctx.clock.now() + minutesBetween(after.location) * minute
+        const isResumed = stored.isBackupPaused === true
+        const nextRunTime = isResumed ? ctx.clock.iso() : formatTime(next)
+        await ctx.store.update(BackupTarget, after.extId, { location: after.location, ...resumed, nextRunTime })
+      },
+      unrecord: async (ctx, { before }) => {
+        const { location, isBackupPaused, backupPauseReason, failedRuns, isHeld, nextRunTime } = before
+        const changes = { location, isBackupPaused, backupPauseReason, failedRuns, isHeld, nextRunTime }
+        await ctx.store.update(BackupTarget, before.extId, changes)
+      },
+    },
+    {
+      name: 'verify',
+      progress: 100,
+      // With what is stored now: sealed credentials that do not open would be found here, not at the next run.
+      run: async (ctx, { after }) => {
+        const target = await targetOf(ctx, { targetExtId: after.extId })
+        await probe(placeOfTarget(ctx, target), after.domainManagerExtId as string, ctx.taskExtId)
+      },
+      // A target that was paused is backed up to at once.
+      record: (ctx, { after }) => startIfDue(ctx, after.extId),
+    },
+  ],
+})
+
+/** `nextRunTime`: when the schedule would have run next. */
+const deleteTarget = defineTask<{ readonly extId: string; readonly nextRunTime?: string }>({
+  name: 'platform.delete-backup-target',
+  steps: [
+    // Both wait for a run that is going on: it holds the lock. The schedule starts no more.
+    { name: 'stop', progress: 20, seconds: [5, 10] },
+    { name: 'forget', progress: 100, record: (ctx, { extId }) => ctx.store.remove(BackupTarget, extId) },
+  ],
+  onUndone: async (ctx, { extId, nextRunTime }) => {
+    if (nextRunTime !== undefined) await ctx.store.update(BackupTarget, extId, { nextRunTime })
+  },
+})
+
+export const backupTarget = implement(
+  backupTargetOperations,
+  {
+    async createBackupTarget(ctx, { body, path }) {
+      requireOwn(ctx.parents['domainManagerExtId'] as Manager, 'domainManagerExtId')
+      const location = body.location as Location
+      checkTargetLocation(location, true)
+      await requireEligible(ctx, location)
+      await refuseTooMany(ctx.store, location)
+      const extId = clusterOf(location) ?? ctx.ids.uuid()
+      if ((await ctx.store.pending(BackupTarget, extId)) !== undefined)
+        throw new ApiError('ENTITY_ALREADY_EXISTS', { kind: 'backup target', fields: 'cluster' })
+      const target = {
+        extId,
+        tenantId: ctx.tenantId,
+        domainManagerExtId: path['domainManagerExtId'] as string,
+        location,
+        isBackupPaused: false,
+        backupPauseReason: '',
+      }
+      await ctx.store.insert(BackupTarget, target, { pending: true })
+      const input = { targetExtId: extId, restorePointExtId: ctx.ids.uuid() }
+      return {
+        ...(await start(ctx, createTarget, input, 'kCreateBackupTarget', 'Create Backup Target', target)),
+        created: extId,
+      }
+    },
+
+    async updateBackupTargetById(ctx, { body }) {
+      const before: Target = ctx.target
+      requireOwn(ctx.parents['domainManagerExtId'] as Manager, 'domainManagerExtId')
+      if ('config' in before.location)
+        throw invalid('location', 'a target on a cluster has nothing to update: delete it and create another')
+      const location = withKept(before.location, body.location as Location)
+      checkTargetLocation(location, true)
+      const after = { ...replaced(BackupTarget, before, { location }, ctx.version), location }
+      await ctx.store.touch(BackupTarget, before.extId)
+      return start(ctx, updateTarget, { before, after }, 'kUpdateBackupTarget', 'Update Backup Target', before)
+    },
+
+    async deleteBackupTargetById(ctx) {
+      const target: Target = ctx.target
+      requireOwn(ctx.parents['domainManagerExtId'] as Manager, 'domainManagerExtId')
+      const { extId, nextRunTime } = target
+      await ctx.store.update(BackupTarget, extId, { nextRunTime: undefined })
+      const input = { extId, ...(nextRunTime === undefined ? {} : { nextRunTime }) }
+      return start(ctx, deleteTarget, input, 'kDeleteBackupTarget', 'Delete Backup Target', target)
+    },
+  },
+  { tasks: [createTarget, deleteTarget, runBackup, updateTarget], schedules: [backupSchedule] },
+)
+
+async function start<I>(
+  ctx: WriteContext,
+  definition: Parameters<typeof defineTask<I>>[0],
+  input: I,
+  operation: string,
+  description: string,
+  { extId, location }: Pick<Target, 'extId' | 'location'>,
+): Promise<{ readonly extId: string }> {
+  const affected = await affectedBy(ctx.store, await ownManager(ctx.store), location)
+  const clusterExtId = clusterOf(location)
+  return ctx.startTask(definition, input, {
+    operation,
+    description,
+    affected,
+    locks: [lockOf(extId)],
+    ...(clusterExtId === undefined ? {} : { clusterExtIds: [clusterExtId] }),
+  })
+}
+
+/** What a body leaves out of a bucket's location is kept; where the bucket is may not change. @throws ApiError 400 */
+function withKept(stored: Location, given: Location): Location {
+  const path = 'location/providerConfig'
+  if ('config' in stored || 'config' in given) throw invalid('location', 'expected the object store that is stored')
+  const before: any = stored.providerConfig
+  const after: any = { ...given.providerConfig }
+  const fixed = ['$objectType', 'bucketName', 'region'] as const
+  for (const name of fixed)
+    if (after[name] !== undefined && after[name] !== before[name])
+      throw invalid(`${path}/${name}`, `is immutable: expected ${before[name]}`)
+  after.credentials ??= before.credentials
+  if (before.connectionConfig !== undefined) {
+    const connection = { ...after.connectionConfig }
+    connection.ipAddressOrHostname ??= before.connectionConfig.ipAddressOrHostname
+    for (const name of ['ipAddressOrHostname', 'port'] as const)
+      if (
+        JSON.stringify(connection[name] ?? before.connectionConfig[name]) !==
+        JSON.stringify(before.connectionConfig[name])
+      )
+        throw invalid(`${path}/connectionConfig/${name}`, 'is immutable: a target stays with its object store')
+    if (connection.certificate === undefined && before.connectionConfig.certificate !== undefined)
+      connection.certificate = before.connectionConfig.certificate
+    after.connectionConfig = { ...connection, port: before.connectionConfig.port }
+  }
+  return { ...given, providerConfig: after }
+}

@@ -1,0 +1,151 @@
+/** One backup at a place: written, read back, removed. Source: behaviour platform.md 7, 8. */
+import { isDeepStrictEqual } from 'node:util'
+import type { EntityOf } from '@hyperplane/contract'
+import type { DomainManager } from '@hyperplane/contract/platform/domain-manager'
+import { ApiError } from '../../../core/api-error.ts'
+import type { Services } from '../../../core/context.ts'
+import { ObjectStoreError } from '../../../drivers/object-store.ts'
+import { newDataKey } from './cipher.ts'
+import { BackupFault, type BackupPlace, completeName, folderOf, type Manifest, prefix } from './format.ts'
+import { translateForTask } from './places.ts'
+import { sealedParts } from './read.ts'
+import { findRestorePoint } from './reader.ts'
+import { writeRestorePoint } from './writer.ts'
+
+type Manager = EntityOf<typeof DomainManager>
+type Machinery = Pick<Services, 'snapshots' | 'version'>
+
+export interface Copying {
+  readonly at: BackupPlace
+  readonly restorePointExtId: string
+  readonly manager: Manager
+  readonly creationTime: string
+  /** Ends the work between two parts. */
+  readonly stopping: AbortSignal
+  readonly written: (parts: number) => Promise<void>
+}
+
+export const sizeOf = ({ parts }: Manifest): number => parts.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+
+/** A snapshot of everything, sealed and written. What an earlier attempt left there is removed first. */
+export async function writeCopy({ snapshots, version }: Machinery, copying: Copying): Promise<Manifest> {
+  const { at, restorePointExtId, manager, creationTime, stopping, written } = copying
+  const dataKey = newDataKey()
+  return asSeen(at, async () => {
+    await removeCopy(at, manager.extId, restorePointExtId)
+    let parts = 0
+    return writeRestorePoint(
+      at,
+      {
+        restorePointExtId,
+        creationTime,
+        productVersion: version,
+        domainManager: withoutSecrets(manager),
+        backupKey: snapshots.backupKey,
+        dataKey,
+        parts: snapshots.take(restorePointExtId, dataKey, stopping),
+      },
+      () => written(++parts),
+    )
+  })
+}
+
+/**
+ * Reads everything back from the place: what lies there, sizes, digests, the encryption and the rows of every part.
+ * @throws ApiError BACKUP_VERIFICATION_FAILED that names what is wrong; the place's refusal
+ */
+export async function verifyCopy(
+  { snapshots }: Pick<Services, 'snapshots'>,
+  at: BackupPlace,
+  managerExtId: string,
+  restorePointExtId: string,
+  stopping: AbortSignal,
+  expected?: Manifest,
+): Promise<void> {
+  return asSeen(at, () =>
+    verified(async () => {
+      const manifest = await findRestorePoint(at, managerExtId, restorePointExtId)
+      if (expected !== undefined && !isDeepStrictEqual(manifest, JSON.parse(JSON.stringify(expected))))
+        throw new BackupFault('corrupt', 'its manifest.json is not the one that was written')
+      await snapshots.check(manifest, sealedParts(at, manifest), stopping)
+    }),
+  )
+}
+
+/**
+ * Restores it into a store that is thrown away: what a restore would find wrong is found while the older ones are there.
+ * @throws as `verifyCopy`
+ */
+export const rehearseRestore = (
+  { snapshots }: Pick<Services, 'snapshots'>,
+  at: BackupPlace,
+  manifest: Manifest,
+  stopping: AbortSignal,
+): Promise<void> => asSeen(at, () => verified(() => snapshots.rehearse(manifest, sealedParts(at, manifest), stopping)))
+
+async function verified(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof BackupFault)) throw error
+    throw new ApiError('BACKUP_VERIFICATION_FAILED', { part: error.message }, { cause: error })
+  }
+}
+
+/** `COMPLETE` goes first: what is half removed is no restore point. */
+export async function removeCopy(at: BackupPlace, managerExtId: string, restorePointExtId: string): Promise<void> {
+  const { store, place } = at
+  const folder = `${folderOf(managerExtId, restorePointExtId)}/`
+  const keys = (await store.list(place, folder)).map(({ key }) => key)
+  const order = (key: string): number => (key.endsWith(`/${completeName}`) ? 0 : 1)
+  for (const key of keys.sort((a, b) => order(a) - order(b))) await store.remove(place, key)
+}
+
+/** The same, for what may stay: a place that does not answer now is tidied by a later run. Answers whether it is gone. */
+export async function removeIfPossible(at: BackupPlace, managerExtId: string, extId: string): Promise<boolean> {
+  try {
+    await removeCopy(at, managerExtId, extId)
+    return true
+  } catch (error) {
+    if (error instanceof ObjectStoreError) return false
+    throw error
+  }
+}
+
+/**
+ * The place takes, shows, gives back and removes an object: what backups need, and no more.
+ * @throws ApiError with the place's refusal
+ */
+export async function probe(at: BackupPlace, managerExtId: string, taskExtId: string): Promise<void> {
+  const { store, place } = at
+  const key = `${prefix}/${managerExtId}/probe-${taskExtId}`
+  const content = Buffer.from(`A probe of task ${taskExtId}; it may be removed.\n`)
+  await asSeen(at, async () => {
+    await store.put(place, key, content)
+    try {
+      const found = await store.list(place, key)
+      const isWhole = found.length === 1 && content.equals(await store.get(place, key))
+      if (!isWhole)
+        throw new ApiError('BACKUP_VERIFICATION_FAILED', { part: 'the probe came back changed, or not at all' })
+    } finally {
+      await store.remove(place, key)
+    }
+  })
+}
+
+/** Refusals of the place, in the words of the interface, for the task that meets them. */
+export async function asSeen<T>({ place }: BackupPlace, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw translateForTask(error, place)
+  }
+}
+
+/** What a manifest may say of the manager: everything but how to sign in. */
+function withoutSecrets(manager: Manager): Manager {
+  return JSON.parse(JSON.stringify(manager, (name, value) => (isSecret(name, value) ? undefined : value)))
+}
+
+const isSecret = (name: string, value: unknown): boolean =>
+  /password|credential|secret|key$/i.test(name) || (typeof value === 'object' && value !== null && '$sealed' in value)

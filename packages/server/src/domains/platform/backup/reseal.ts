@@ -1,0 +1,49 @@
+/**
+ * Secrets on their way into a backup and out of it: each is opened with the key that it stands under and sealed with the
+ * other one, for the same place in the same entity. Source: behaviour platform.md 8 (encryption).
+ */
+import { type Sealer, sealerWith } from '../../../core/secrets.ts'
+import { aboutTask, sealedInTask } from '../../../core/tasks/sealed.ts'
+import { secretsKeyOf } from './cipher.ts'
+
+type Opener = Pick<Sealer, 'open'>
+type Seal = Pick<Sealer, 'seal'>
+
+/** Paths of the secrets of a kind, as its table has them. */
+export interface SecretsOfKind {
+  readonly kind: string
+  readonly secrets: readonly (readonly string[])[]
+}
+
+/** Seals and opens what stands inside the parts of a restore point. */
+export const backupSealer = (dataKey: Buffer): Pick<Sealer, 'seal' | 'open'> =>
+  sealerWith(secretsKeyOf(dataKey), 'backup')
+
+export const holdsSecrets = ({ kind, secrets }: SecretsOfKind): boolean => secrets.length > 0 || kind === 'Task'
+
+/** Changes `document` in place. @throws Error when something does not open: it belongs elsewhere, or the key is another */
+export function reseal({ kind, secrets }: SecretsOfKind, document: any, from: Opener, to: Seal): void {
+  const extId: string = document.extId
+  for (const path of secrets) {
+    const about = `${kind}/${extId}/${path.join('/')}`
+    resealAt(document, path, (sealed) => to.seal(from.open(sealed, about), about))
+  }
+  if (kind !== 'Task' || document.runner === undefined) return
+  for (const field of sealedInTask) {
+    const sealed = document.runner[field]
+    const about = aboutTask(extId, field)
+    if (typeof sealed === 'string') document.runner[field] = to.seal(from.open(sealed, about), about)
+  }
+}
+
+function resealAt(value: any, path: readonly string[], change: (sealed: string) => string): void {
+  if (Array.isArray(value)) {
+    for (const item of value) resealAt(item, path, change)
+    return
+  }
+  const name = path[0]
+  if (name === undefined || typeof value !== 'object' || value === null) return
+  const found = value[name]
+  if (path.length > 1) resealAt(found, path.slice(1), change)
+  else if (typeof found?.$sealed === 'string') value[name] = { $sealed: change(found.$sealed) }
+}

@@ -1,0 +1,105 @@
+/**
+ * What goes when a new backup is whole. On a cluster: every other restore point of this manager, so that exactly the newest
+ * one is there. In a bucket: nothing that is good - the bucket's own retention decides - but what was given up more than a
+ * day ago, and once a day, of the older ones whose turn it is, what has gone bad since it was written.
+ * Source: behaviour platform.md 7, 8 (verification).
+ */
+import { parseTime } from '../../../core/clock.ts'
+import type { StepContext } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import { asSeen, removeCopy } from './copy.ts'
+import { BackupFault, type BackupPlace, completeName, folderOf, type Manifest, prefix } from './format.ts'
+import { sealedParts } from './read.ts'
+import { findRestorePoints } from './reader.ts'
+import { placeOfTarget } from './target-place.ts'
+import type { Target } from './target-rules.ts'
+
+const day = 24 * 3600 * 1000
+/** Older restore points that are read back in one day: a bucket may hold any number of them. */
+const checkedADay = 24
+
+export interface Retired {
+  /** Restore points that were complete and are no longer good. */
+  readonly removed: readonly { readonly restorePointExtId: string; readonly fault: string }[]
+  /** How many lie in this manager's folder that another backup key wrote. */
+  readonly foreign: number
+}
+
+const nothing: Retired = { removed: [], foreign: 0 }
+
+/** Whether a day has passed since backups of this target were looked at more closely. */
+export const isCheckDue = ({ lastCheckTime }: Target, now: number): boolean =>
+  lastCheckTime === undefined || (parseTime(lastCheckTime) ?? now) + day <= now
+
+/** `isCheckDue`: older restore points are read back as well. */
+export async function retire(
+  ctx: StepContext<Drivers>,
+  target: Target,
+  newest: Manifest,
+  isCheckDue: boolean,
+): Promise<Retired> {
+  const at = placeOfTarget(ctx, target)
+  const managerExtId = newest.domainManager.extId
+  const now = ctx.clock.now()
+  return asSeen(at, async () => {
+    for (const extId of target.leftovers ?? []) await removeCopy(at, managerExtId, extId)
+    if ('config' in target.location) {
+      for (const [extId] of await foldersOf(at, managerExtId))
+        if (extId !== newest.restorePointExtId) await removeCopy(at, managerExtId, extId)
+      return nothing
+    }
+    for (const [extId, folder] of await foldersOf(at, managerExtId))
+      if (!folder.isComplete && folder.lastWrite + day <= now) await removeCopy(at, managerExtId, extId)
+    return isCheckDue ? await removeDamaged(ctx, at, newest, Math.floor(now / day)) : nothing
+  })
+}
+
+interface Folder {
+  readonly isComplete: boolean
+  readonly lastWrite: number
+}
+
+/** Everything of this manager, by restore point. */
+async function foldersOf({ store, place }: BackupPlace, managerExtId: string): Promise<ReadonlyMap<string, Folder>> {
+  const folders = new Map<string, Folder>()
+  for (const { key, modifiedTime } of await store.list(place, `${prefix}/${managerExtId}/`)) {
+    const [, , extId, name] = key.split('/')
+    if (extId === undefined || name === undefined || !key.startsWith(folderOf(managerExtId, extId))) continue
+    const known = folders.get(extId)
+    folders.set(extId, {
+      isComplete: known?.isComplete === true || name === completeName,
+      lastWrite: Math.max(known?.lastWrite ?? 0, modifiedTime),
+    })
+  }
+  return folders
+}
+
+async function removeDamaged(
+  ctx: StepContext<Drivers>,
+  at: BackupPlace,
+  newest: Manifest,
+  today: number,
+): Promise<Retired> {
+  const managerExtId = newest.domainManager.extId
+  const older = (await findRestorePoints(at, managerExtId)).manifests.filter(
+    ({ restorePointExtId }) => restorePointExtId !== newest.restorePointExtId,
+  )
+  const own = older.filter(({ key }) => key.id === newest.key.id)
+  const rounds = Math.ceil(own.length / checkedADay)
+  const removed = []
+  for (const manifest of own.filter(({ restorePointExtId }) => turnOf(restorePointExtId, rounds) === today % rounds)) {
+    const { restorePointExtId } = manifest
+    try {
+      await ctx.services.snapshots.check(manifest, sealedParts(at, manifest), ctx.stopping)
+    } catch (error) {
+      if (!(error instanceof BackupFault)) throw error
+      await removeCopy(at, managerExtId, restorePointExtId)
+      removed.push({ restorePointExtId, fault: error.message })
+    }
+  }
+  return { removed, foreign: older.length - own.length }
+}
+
+/** The day among `rounds` on which a restore point is read back: ids are random, so that each day has its share. */
+const turnOf = (restorePointExtId: string, rounds: number): number =>
+  Number.parseInt(restorePointExtId.slice(0, 8), 16) % rounds

@@ -1,0 +1,29 @@
+/** The target that a task backs up to, and its place. */
+import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
+import type { StepContext } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { BackupPlace } from './format.ts'
+import { placeOf } from './places.ts'
+import type { Target } from './target-rules.ts'
+
+export interface RunInput {
+  readonly targetExtId: string
+  readonly restorePointExtId: string
+}
+
+type Context = StepContext<Drivers>
+
+/** Also one that is still being made. */
+export async function targetOf(
+  ctx: Pick<Context, 'store'>,
+  { targetExtId }: Pick<RunInput, 'targetExtId'>,
+): Promise<Target> {
+  const target = await ctx.store.pending(BackupTarget, targetExtId)
+  if (target === undefined) throw new Error(`the backup target ${targetExtId} was removed while a task used it`)
+  return target
+}
+
+export const placeOfTarget = (ctx: Pick<Context, 'drivers' | 'secrets'>, target: Target): BackupPlace => ({
+  store: ctx.drivers.objectStore,
+  place: placeOf('BackupTarget', target, ctx.secrets),
+})

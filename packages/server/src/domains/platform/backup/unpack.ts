@@ -1,0 +1,79 @@
+/** Sealed parts back to rows, each checked against the manifest. Source: behaviour platform.md 8 (verification). */
+import { zstdDecompressSync } from 'node:zlib'
+import { aboutPart, decrypt } from './cipher.ts'
+import { BackupFault, type Manifest, type Part, partName, plainPartBytes, type Section, sha256 } from './format.ts'
+import { type BackupRow, rowOf } from './rows.ts'
+
+/** Takes the parts of one restore point in their order. */
+export class Unpacker {
+  readonly #manifest: Manifest
+  readonly #dataKey: Buffer
+  #index = 0
+  #section: Section | undefined
+  /** The beginning of a row whose end is in a later part. */
+  #begun: Buffer[] = []
+
+  constructor(manifest: Manifest, dataKey: Buffer) {
+    this.#manifest = manifest
+    this.#dataKey = dataKey
+  }
+
+  /**
+   * The rows that end in the next part.
+   * @throws BackupFault that names the part, when it is not as the manifest says or does not open
+   */
+  *next(content: Uint8Array): Generator<{ readonly section: Section; readonly row: BackupRow }> {
+    const part = this.#manifest.parts[this.#index] as Part
+    const plain = this.#opened(part, content)
+    if (part.section !== this.#section && this.#begun.length > 0) throw damaged(part, 'it begins inside a row')
+    this.#section = part.section
+    const counts: Record<string, number> = {}
+    let from = 0
+    for (let end = plain.indexOf(10); end >= 0; end = plain.indexOf(10, from)) {
+      const row = this.#row(part, plain.subarray(from, end))
+      counts[row.kind] = (counts[row.kind] ?? 0) + 1
+      yield { section: part.section, row }
+      from = end + 1
+    }
+    // A copy: the rest of the part is not needed any more.
+    if (from < plain.byteLength) this.#begun.push(Buffer.from(plain.subarray(from)))
+    if (!equal(counts, part.rows)) throw damaged(part, 'it does not hold the rows that the manifest counts')
+    this.#index++
+  }
+
+  /** @throws BackupFault when parts, or the end of a row, are missing */
+  end(): void {
+    const { parts } = this.#manifest
+    if (this.#index < parts.length) throw damaged(parts[this.#index] as Part, 'it is missing')
+    if (this.#begun.length > 0) throw damaged(parts.at(-1) as Part, 'it ends inside a row')
+  }
+
+  #opened(part: Part, content: Uint8Array): Buffer {
+    if (part.name !== partName(this.#index)) throw damaged(part, `${partName(this.#index)} comes in its place`)
+    if (content.byteLength !== part.sizeBytes)
+      throw damaged(part, `it has ${content.byteLength} bytes instead of ${part.sizeBytes}`)
+    if (sha256(content) !== part.sha256) throw damaged(part, 'its SHA-256 is another')
+    try {
+      const packed = decrypt(this.#dataKey, content, aboutPart(this.#manifest.restorePointExtId, this.#index))
+      return zstdDecompressSync(packed, { maxOutputLength: plainPartBytes })
+    } catch (cause) {
+      throw damaged(part, 'it does not open', cause)
+    }
+  }
+
+  #row(part: Part, end: Buffer): BackupRow {
+    const line = this.#begun.length === 0 ? end : Buffer.concat([...this.#begun, end])
+    this.#begun = []
+    try {
+      return rowOf(line.toString())
+    } catch (cause) {
+      throw damaged(part, 'it holds a line that is no row', cause)
+    }
+  }
+}
+
+export const damaged = (part: Part, fault: string, cause?: unknown): BackupFault =>
+  new BackupFault('corrupt', `its part ${part.name} is damaged: ${fault}`, cause)
+
+const equal = (a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>): boolean =>
+  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([name, count]) => b[name] === count)

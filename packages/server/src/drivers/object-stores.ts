@@ -1,0 +1,17 @@
+/** Several implementations as one: each place goes to the first that knows it. */
+import type { ObjectStore, Place } from './object-store.ts'
+
+export interface KnowingObjectStore extends ObjectStore {
+  /** It answers for this place, if only with a refusal. */
+  knows(place: Place): boolean
+}
+
+export function objectStoreByPlace(known: readonly KnowingObjectStore[], otherwise: ObjectStore): ObjectStore {
+  const of = (place: Place): ObjectStore => known.find((one) => one.knows(place)) ?? otherwise
+  return {
+    list: (place, prefix) => of(place).list(place, prefix),
+    get: (place, key) => of(place).get(place, key),
+    put: (place, key, content) => of(place).put(place, key, content),
+    remove: (place, key) => of(place).remove(place, key),
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Buckets of real S3-compatible services. Signatures (V4), lists and uploads in parts are s3mini's; what an error means to
+ * a backup is said here. Source: behaviour platform.md 7, 8; decision s3-client.
+ */
+import { createHash } from 'node:crypto'
+import { AddressRefusal } from '../../core/address-guard.ts'
+import {
+  type BucketPlace,
+  type ObjectStore,
+  ObjectStoreError,
+  type ObjectStoreFault,
+  type Place,
+} from '../object-store.ts'
+import { isTlsFault } from '../tls-fault.ts'
+import { isList } from './list-answer.ts'
+import { createTransport, SilentPlace, type TransportOptions } from './transport.ts'
+
+type Client = InstanceType<typeof import('s3mini').S3mini>
+
+/** Objects up to this size go in one request; S3 takes no smaller pieces of an upload but the last. */
+const onePutBytes = 5 * 1024 * 1024
+/** Pages of one list, a thousand objects each: a service whose list has no end is not followed. */
+const maximumPages = 1000
+/** Waits before a call that the service could not serve now is made again. */
+const retryMilliseconds = [500, 1000, 2000]
+
+export function createS3ObjectStore(options: TransportOptions): ObjectStore {
+  const call = async <T>(place: Place, work: (client: Client) => Promise<T>): Promise<T> => {
+    const bucket = bucketOf(place)
+    // Loaded when a bucket is used, which few installations do.
+    const { S3mini } = await import('s3mini')
+    const transport = createTransport(bucket, options)
+    /** The service's own word for the last refusal: s3mini answers nothing at all where it may mean one of several. */
+    let word = ''
+    let pages = 0
+    const send: typeof fetch = async (input, init) => {
+      const answer = await transport(input, init)
+      word = ''
+      if (!answer.ok) {
+        word = (await answer.text()).match(/<Code>(\w+)</)?.[1] ?? ''
+        return new Response(null, { status: answer.status, headers: answer.headers })
+      }
+      if (!new URL(String(input)).searchParams.has('list-type')) return answer
+      const page = await answer.text()
+      if (++pages > maximumPages || !isList(page))
+        throw new ObjectStoreError('unreachable', 'the service answers no list of objects')
+      return new Response(page, { status: answer.status, headers: answer.headers })
+    }
+    const client = new S3mini({
+      accessKeyId: bucket.accessKeyId,
+      secretAccessKey: bucket.secretAccessKey,
+      endpoint: endpointOf(bucket),
+      region: bucket.region,
+      minPartSize: onePutBytes,
+      fetch: send,
+    })
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await work(client)
+      } catch (error) {
+        const wait = retryMilliseconds[attempt]
+        if (wait === undefined || !isOverload(error)) throw inWords(error, word)
+        await new Promise<void>((resolve) => options.real.setTimer(wait, resolve))
+      }
+    }
+  }
+  return {
+    list: (place, prefix) =>
+      call(place, async (client) => {
+        const found = await client.listObjects('/', prefix)
+        // The only thing that a list does not find is the bucket.
+        if (found === null) throw new ObjectStoreError('noSuchBucket', 'there is no such bucket')
+        return found
+          .map(({ Key, Size, LastModified }) => ({
+            key: Key,
+            sizeBytes: Number(Size),
+            modifiedTime: new Date(LastModified).getTime(),
+          }))
+          .sort((a, b) => (a.key < b.key ? -1 : 1))
+      }),
+    get: (place, key) =>
+      call(place, async (client) => {
+        const content = await client.getObjectArrayBuffer(key)
+        if (content === null) throw new ObjectStoreError('noSuchObject', `there is no object ${key}`)
+        return new Uint8Array(content)
+      }),
+    put: (place, key, content) =>
+      call(place, async (client) => {
+        const type = 'application/octet-stream'
+        if (content.byteLength > onePutBytes) await client.putAnyObject(key, content as Uint8Array<ArrayBuffer>, type)
+        else {
+          // The service compares what arrived with this, which the signature covers.
+          const checksum = createHash('sha256').update(content).digest('base64')
+          const headers = { 'x-amz-checksum-sha256': checksum } as const
+          await client.putObject(key, content as Uint8Array<ArrayBuffer>, type, undefined, headers)
+        }
+      }),
+    remove: (place, key) => call(place, async (client) => void (await client.deleteObject(key))),
+  }
+}
+
+function bucketOf(place: Place): BucketPlace & { accessKeyId: string; secretAccessKey: string } {
+  if (place.kind !== 'bucket') throw new ObjectStoreError('unreachable', 'no cluster answers here')
+  const { accessKeyId, secretAccessKey } = place
+  // s3mini would call without a signature.
+  if (accessKeyId === undefined || secretAccessKey === undefined)
+    throw new ObjectStoreError('accessDenied', 'there are no credentials')
+  return { ...place, accessKeyId, secretAccessKey }
+}
+
+function endpointOf({ endpoint, port, bucket, style }: BucketPlace): string {
+  const host = endpoint.includes(':') ? `[${endpoint}]` : endpoint
+  return style === 'host' ? `https://${bucket}.${host}:${port}` : `https://${host}:${port}/${bucket}`
+}
+
+const statusOf = (error: unknown): number => (error as { status?: number }).status ?? 0
+
+const isOverload = (error: unknown): boolean => [429, 500, 502, 503, 504].includes(statusOf(error))
+
+/** Whatever the status: services disagree on which one says that a key is not known. */
+const deniedCodes = /AccessDenied|AccessKey|Signature|Forbidden|UserNotFound/i
+/** What services call a full disk or an exhausted quota. */
+const fullCodes = /Quota|StorageFull|InsufficientStorage|NotEnoughSpace|DiskFull/i
+
+/** @param word the service's code for it, if it gave one */
+function inWords(error: unknown, word: string): ObjectStoreError {
+  const say = (fault: ObjectStoreFault, message: string): ObjectStoreError =>
+    new ObjectStoreError(fault, message, error)
+  if (deniedCodes.test(word)) return say('accessDenied', `the service answered ${word}`)
+  if (error instanceof ObjectStoreError) return error
+  if (error instanceof AddressRefusal) return say('unreachable', error.message)
+  if (error instanceof SilentPlace) return say('unreachable', error.message)
+  const status = statusOf(error)
+  if (status !== 0) {
+    if (status === 507 || fullCodes.test(word)) return say('full', `the service answered ${status} ${word}`)
+    if (status === 404) return say('noSuchBucket', 'there is no such bucket')
+    if (status === 401 || status === 403) return say('accessDenied', `the service answered ${status} ${word}`)
+    return say('unreachable', `the service answered ${status} ${word}`.trim())
+  }
+  const { code = '', message } = error as NodeJS.ErrnoException
+  if (isTlsFault(code)) return say('tlsFailed', message)
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return say('unreachable', 'its name cannot be resolved')
+  return say(
+    'unreachable',
+    code === 'ECONNREFUSED' ? 'it refuses the connection' : `the connection broke off (${code || message})`,
+  )
+}

@@ -1,0 +1,102 @@
+/**
+ * A thread that seals a snapshot of the store, or checks one that was written. It takes one order, and ends with it.
+ * Lines, compression and encryption are work for a processor; none of it happens where requests are answered.
+ */
+import { once } from 'node:events'
+import { constants, setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { ThreadAnswer } from './backup-thread.ts'
+import { createSealer } from './core/secrets.ts'
+import { unwrapDataKey } from './domains/platform/backup/cipher.ts'
+import { BackupFault, type Manifest } from './domains/platform/backup/format.ts'
+import { type Line, packParts } from './domains/platform/backup/pack.ts'
+import { backupSealer, holdsSecrets, reseal, type SecretsOfKind } from './domains/platform/backup/reseal.ts'
+import { entityLine, metaLine } from './domains/platform/backup/rows.ts'
+import { Unpacker } from './domains/platform/backup/unpack.ts'
+import { SqliteSnapshot } from './store/sqlite/snapshot.ts'
+
+export interface SnapshotTable extends SecretsOfKind {
+  readonly name: string
+  readonly section: Line['section']
+}
+
+export type SnapshotOrder =
+  | {
+      readonly work: 'take'
+      readonly file: string
+      readonly metaNames: readonly string[]
+      readonly tables: readonly SnapshotTable[]
+      readonly masterKey: Uint8Array
+      readonly dataKey: Uint8Array
+      readonly restorePointExtId: string
+    }
+  | { readonly work: 'check'; readonly manifest: Manifest; readonly backupKey: Uint8Array }
+
+const port = parentPort as NonNullable<typeof parentPort>
+const answer = (message: ThreadAnswer, moved: ArrayBuffer[] = []): void => port.postMessage(message, moved)
+
+// On Linux the niceness of a thread is its own: where processors are short, requests come first.
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+
+try {
+  const order = workerData as SnapshotOrder
+  if (order.work === 'take') await take(order)
+  else await check(order)
+} catch (error) {
+  const { message } = error as Error
+  answer(error instanceof BackupFault ? { failed: message, fault: error.fault } : { failed: message })
+}
+port.close()
+
+async function take(order: Extract<SnapshotOrder, { work: 'take' }>): Promise<void> {
+  const snapshot = new SqliteSnapshot(order.file)
+  const parts = packParts(linesOf(snapshot, order), Buffer.from(order.dataKey), order.restorePointExtId)
+  for (const { content, ...part } of parts) {
+    // One is made ahead, while the one before it is on its way to the place.
+    await once(port, 'message')
+    const copy = new Uint8Array(content)
+    answer({ part: { ...part, content: copy } }, [copy.buffer])
+  }
+  await once(port, 'message')
+  snapshot.close()
+  answer({ done: true })
+}
+
+function* linesOf(snapshot: SqliteSnapshot, order: Extract<SnapshotOrder, { work: 'take' }>): Generator<Line> {
+  const sealer = createSealer(Buffer.from(order.masterKey), { load: () => snapshot.meta('key.data'), save: refuse })
+  const inBackup = backupSealer(Buffer.from(order.dataKey))
+  for (const name of order.metaNames) {
+    const value = snapshot.meta(name)
+    if (value !== undefined) yield { section: 'manager', kind: 'meta', text: metaLine(name, value) }
+  }
+  for (const table of order.tables) {
+    const { kind, section } = table
+    for (const { version, published, document } of snapshot.rows(table.name)) {
+      let text = document
+      if (holdsSecrets(table)) {
+        const entity = JSON.parse(document)
+        reseal(table, entity, sealer, inBackup)
+        text = JSON.stringify(entity)
+      }
+      yield { section, kind, text: entityLine(kind, version, published === 0, text) }
+    }
+  }
+}
+
+function refuse(): never {
+  throw new Error('the data key of the store is missing')
+}
+
+async function check(order: Extract<SnapshotOrder, { work: 'check' }>): Promise<void> {
+  const { manifest } = order
+  const unpacker = new Unpacker(manifest, unwrapDataKey(Buffer.from(order.backupKey), manifest))
+  for (const _part of manifest.parts) {
+    const [content] = (await once(port, 'message')) as [Uint8Array]
+    // Reading the rows is what checks them.
+    for (const _row of unpacker.next(content));
+    answer({ done: true })
+  }
+  await once(port, 'message')
+  unpacker.end()
+  answer({ done: true })
+}

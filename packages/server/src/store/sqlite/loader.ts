@@ -1,0 +1,100 @@
+/**
+ * Fills a new file with rows as they stood in another store, versions and order included; nothing else has it open. What was
+ * loaded is durable when `close` returns, and not before.
+ */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { StoreRefusal } from '../store.ts'
+import type { Table } from '../tables.ts'
+import { References } from './references.ts'
+import { columnValue, connect, migrate } from './schema.ts'
+
+export interface LoadedRow {
+  readonly version: number
+  readonly isPending: boolean
+  /** Holds `extId`; its secrets are sealed. */
+  readonly document: Readonly<Record<string, unknown>>
+}
+
+/** One entity names another one that is not there. */
+export interface DanglingReference {
+  readonly kind: string
+  readonly extId: string
+  readonly path: string
+  readonly to: string
+}
+
+export class SqliteLoader {
+  readonly #database: DatabaseSync
+  readonly #tables: ReadonlyMap<string, Table>
+  readonly #references: References
+  readonly #inserts = new Map<string, StatementSync>()
+
+  /** @throws StoreRefusal */
+  constructor(file: string, tables: ReadonlyMap<string, Table>) {
+    this.#database = connect(file, { durable: false })
+    migrate(this.#database, tables)
+    this.#tables = tables
+    this.#references = new References(this.#database, tables)
+  }
+
+  /** Everything that `work` inserts, in one transaction. */
+  together(work: () => void): void {
+    this.#database.exec('BEGIN')
+    work()
+    this.#database.exec('COMMIT')
+  }
+
+  /** @throws Error when a value that must be unique is there already */
+  insert(table: Table, { version, isPending, document }: LoadedRow): void {
+    let insert = this.#inserts.get(table.name)
+    if (insert === undefined) {
+      const columns = table.columns.map(({ name }) => `, ${name}`).join('')
+      const text = `INSERT INTO ${table.name} (ext_id, version, published, document${columns}) VALUES (?, ?, ?, ?${', ?'.repeat(table.columns.length)})`
+      this.#inserts.set(table.name, (insert = this.#database.prepare(text)))
+    }
+    const published = isPending ? 0 : 1
+    const values: SQLInputValue[] = table.columns.map((column) => columnValue(document, column))
+    insert.run(document['extId'] as string, version, published, JSON.stringify(document), ...values)
+    this.#references.add(table, document, published)
+  }
+
+  count(table: Table): number {
+    return (this.#database.prepare(`SELECT COUNT(*) AS found FROM ${table.name}`).get() as { found: number }).found
+  }
+
+  *documents(table: Table): Generator<unknown> {
+    for (const row of this.#database.prepare(`SELECT document FROM ${table.name}`).iterate())
+      yield JSON.parse((row as { document: string }).document)
+  }
+
+  /** The first reference that leads nowhere. */
+  danglingReference(): DanglingReference | undefined {
+    for (const { resource, name } of this.#tables.values()) {
+      const found = this.#database
+        .prepare(
+          `SELECT from_kind AS kind, from_id AS extId, path, to_kind || ' ' || to_id AS "to" FROM reference
+          WHERE to_kind = ? AND NOT EXISTS (SELECT 1 FROM ${name} WHERE ext_id = to_id) LIMIT 1`,
+        )
+        .get(resource.kind)
+      if (found !== undefined) return found as unknown as DanglingReference
+    }
+    return undefined
+  }
+
+  meta(name: string): string | undefined {
+    const row = this.#database.prepare('SELECT value FROM meta WHERE name = ?').get(name)
+    return (row as { value: string } | undefined)?.value
+  }
+
+  setMeta(name: string, value: string): void {
+    this.#database.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(name, value)
+  }
+
+  close(): void {
+    this.#database.exec('PRAGMA synchronous = FULL')
+    // Everything into the file itself, and that onto the disk.
+    const done = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
+    this.#database.close()
+    if (done.busy !== 0) throw new StoreRefusal('The data file that is being loaded is in use: stop what reads it.')
+  }
+}
