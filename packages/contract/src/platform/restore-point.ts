@@ -2,8 +2,8 @@
  * One complete backup of a manager, as its manifest describes it.
  * Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 9, 11.
  */
-import { get, list, perSecond, resource } from '../operation.ts'
-import { readOnly, timestamp, uuid } from '../schema.ts'
+import { action, get, list, perMinute, perSecond, resource } from '../operation.ts'
+import { object, ofAnotherWorld, readOnly, timestamp, uuid } from '../schema.ts'
 import { DomainManager } from './domain-manager.ts'
 import { backupReaders } from './restore-source.ts'
 
@@ -30,6 +30,11 @@ export const RestorePoint = resource(
   },
 )
 
+/** How the manager is to be named and reached; what it leaves out is as in the restore point, whose ids it may name. */
+const RestoreSpec = object('platform.v4.management.RestoreSpec', {
+  domainManager: ofAnotherWorld(DomainManager.schema),
+})
+
 export const restorePointOperations = {
   listRestorePoints: list(restorePoints, RestorePoint, {
     envelope: 'platform.v4.management.ListRestorePointsApiResponse',
@@ -47,6 +52,15 @@ export const restorePointOperations = {
     iam: 'View_Restorable_Domain_Manager_Restore_Point',
     roles: backupReaders,
     rateLimit: perSecond(5),
+    pathKinds: { restoreSourceExtId: 'RestoreSource' },
+  }),
+  restore: action(`${restorePoints}/{extId}/$actions/restore`, {
+    of: RestorePoint,
+    body: RestoreSpec,
+    envelope: 'platform.v4.management.RestoreApiResponse',
+    iam: 'Restore_Domain_Manager_Restore_Point',
+    roles: ['Domain Manager Admin', 'Platform Admin', 'Super Admin'],
+    rateLimit: perMinute(1),
     pathKinds: { restoreSourceExtId: 'RestoreSource' },
   }),
 }

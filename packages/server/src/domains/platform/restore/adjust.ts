@@ -1,0 +1,78 @@
+/**
+ * What is different in a restored store: how its manager is named and reached, backup targets that wait until somebody
+ * resumes them, and tasks that were not at their end. Source: behaviour platform.md 9.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
+import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
+import type { restorePointOperations } from '@hyperplane/contract/platform/restore-point'
+import { Task } from '@hyperplane/contract/platform/task'
+import { ApiError } from '../../../core/api-error.ts'
+import { pathOf } from '../../../core/standard.ts'
+import { interruptedTask, unfinished } from '../../../core/tasks/runner.ts'
+import { anyOf } from '../../../odata/index.ts'
+import type { Store, Transaction } from '../../../store/store.ts'
+import { backupTarget } from '../backup-target.ts'
+import { type Manager, ownManager } from '../own-manager.ts'
+
+export type GivenManager = NonNullable<(typeof restorePointOperations)['restore']['types']>['body']['domainManager']
+
+export const pauseReason = 'restored; resume by update'
+
+/** Tasks that write to a place, or to a target's row: undone, they would remove backups, this one too. */
+const endWhereTheyAre = new Set(backupTarget.tasks.map(({ name }) => name))
+
+/** `given`: absent values are those of the restore point. */
+export function adjust(second: Store, given: GivenManager | undefined, now: string): Promise<void> {
+  return second.transaction(async (transaction) => {
+    if (given !== undefined) await describeManager(transaction, given)
+    await pauseTargets(transaction)
+    await interruptTasks(transaction, now)
+  })
+}
+
+async function describeManager(store: Transaction, given: GivenManager): Promise<void> {
+  const { extId, config, network } = await ownManager(store)
+  const { size: _, buildInfo: __, ...named } = given.config
+  const changed = { config: { ...config, ...named }, network: { ...network, ...given.network } }
+  if (isDeepStrictEqual(changed, { config, network })) return
+  await store.update(DomainManager, extId, changed as Partial<Manager>)
+}
+
+/** What a request says of the manager and a restore does not decide. */
+export function warningsAbout(restored: Manager, given: GivenManager): readonly string[] {
+  const told = [
+    ['config/size', restored.config.size, given.config.size],
+    ['config/buildInfo/version', restored.config.buildInfo.version, given.config.buildInfo.version],
+    ['hostingClusterExtId', restored.hostingClusterExtId, given.hostingClusterExtId],
+    [
+      'shouldEnableHighAvailability',
+      restored.shouldEnableHighAvailability ?? false,
+      given.shouldEnableHighAvailability ?? false,
+    ],
+  ] as const
+  return told.flatMap(([path, stays, asked]) =>
+    asked === undefined || asked === stays
+      ? []
+      : `${path} stays ${stays}: it follows from the restore point and from how the service is started.`,
+  )
+}
+
+async function pauseTargets(store: Transaction): Promise<void> {
+  for (const { extId } of await store.find(BackupTarget))
+    await store.observe(BackupTarget, extId, {
+      isHeld: true,
+      isBackupPaused: true,
+      backupPauseReason: pauseReason,
+      runTaskExtId: undefined,
+    })
+}
+
+async function interruptTasks(store: Transaction, now: string): Promise<void> {
+  const reason = new ApiError('TASK_INTERRUPTED_BY_RESTORE').appMessage
+  const running = await store.find(Task, { filter: anyOf(pathOf(Task, 'status'), unfinished) })
+  for (const task of running) {
+    const changes = interruptedTask(task, reason, now, (definition) => endWhereTheyAre.has(definition))
+    await store.update(Task, task.extId, changes)
+  }
+}

@@ -1,0 +1,38 @@
+/** Why a backup is not restored, in the words of the interface. Source: behaviour platform.md 0 (DM-30031 to -33), 9. */
+import { ApiError } from '../../../core/api-error.ts'
+import type { Services } from '../../../core/context.ts'
+import { BackupFault, type Manifest, plainPartBytes } from '../backup/format.ts'
+
+/** Bytes of a store for each plain byte of a backup: documents, columns, indexes, and the log while they are written. */
+const growth = 4
+
+/** @throws ApiError when it comes from a later version, or there is no room for it */
+export async function requireReadable(
+  { restores, version }: Pick<Services, 'restores' | 'version'>,
+  { parts, productVersion }: Manifest,
+): Promise<void> {
+  if (isNewer(productVersion, version))
+    throw new ApiError('BACKUP_VERSION_UNSUPPORTED', { version: productVersion, productVersion: version })
+  const [free, needed] = [await restores.freeBytes(), parts.length * plainPartBytes * growth]
+  if (free < needed) {
+    const shortfall = `the data folder has ${free} bytes free, ${needed} may be needed`
+    throw new ApiError('BACKUP_SPACE_EXHAUSTED', { shortfall })
+  }
+}
+
+/** Anything but a fault of the backup stays as it is. */
+export function refusalOf(error: unknown): unknown {
+  if (!(error instanceof BackupFault)) return error
+  const options = { cause: error }
+  if (error.fault === 'keyMismatch') return new ApiError('BACKUP_KEY_MISMATCH', {}, options)
+  return new ApiError('BACKUP_CORRUPT', { part: error.message }, options)
+}
+
+function isNewer(found: string, known: string): boolean {
+  const [a, b] = [found, known].map((version) => version.split(/[.-]/).map(Number)) as [number[], number[]]
+  for (let index = 0; index < 3; index++) {
+    const difference = (a[index] ?? 0) - (b[index] ?? 0)
+    if (difference !== 0) return difference > 0
+  }
+  return false
+}

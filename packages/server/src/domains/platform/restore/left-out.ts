@@ -1,0 +1,6 @@
+/** What a backup holds and a restored instance does not. */
+import type { EntityRow } from '../backup/rows.ts'
+
+/** A backup target whose first backup had not ended: it never became one. */
+export const isLeftOut = ({ kind, pending }: Pick<EntityRow, 'kind' | 'pending'>): boolean =>
+  kind === 'BackupTarget' && pending === true

@@ -1,0 +1,161 @@
+/** The four parts of a restore. None leaves anything behind but the second store. Source: behaviour platform.md 9. */
+import { RestoreSource } from '@hyperplane/contract/platform/restore-source'
+import { Task } from '@hyperplane/contract/platform/task'
+import { notFound } from '../../../core/standard.ts'
+import type { StepContext } from '../../../core/tasks/define-task.ts'
+import { succeededTask } from '../../../core/tasks/runner.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { Store } from '../../../store/store.ts'
+import { defineTask } from '../../context.ts'
+import { asSeen } from '../backup/copy.ts'
+import { BackupFault, type BackupPlace, type Manifest } from '../backup/format.ts'
+import { placeOf } from '../backup/places.ts'
+import { sealedParts } from '../backup/read.ts'
+import { findRestorePoint } from '../backup/reader.ts'
+import { ownManager } from '../own-manager.ts'
+import { adjust, type GivenManager, warningsAbout } from './adjust.ts'
+import { refusalOf, requireReadable } from './faults.ts'
+import { requireFresh } from './fresh.ts'
+
+export interface RestoreInput {
+  readonly sourceExtId: string
+  readonly managerExtId: string
+  readonly restorePointExtId: string
+  readonly given: GivenManager
+}
+type Context = StepContext<Drivers>
+
+export const fetchAndCheck = defineTask<RestoreInput>({
+  name: 'platform.restore-fetch-and-check',
+  endsWithProcess: true,
+  steps: [
+    {
+      name: 'fetch and check',
+      progress: 100,
+      seconds: [20, 300],
+      run: (ctx, input) =>
+        reading(ctx, input, async (at, manifest) => {
+          await requireReadable(ctx.services, manifest)
+          await ctx.services.snapshots.check(manifest, sealedParts(at, manifest), ctx.stopping)
+        }),
+    },
+  ],
+})
+
+export const load = defineTask<RestoreInput>({
+  name: 'platform.restore-load',
+  endsWithProcess: true,
+  steps: [
+    {
+      name: 'load',
+      progress: 100,
+      seconds: [60, 1800],
+      run: (ctx, input) =>
+        reading(ctx, input, (at, manifest) =>
+          ctx.services.restores.load(manifest, sealedParts(at, manifest), ctx.stopping),
+        ),
+      // The second store is dropped by the restore itself, whatever part failed.
+    },
+  ],
+})
+
+export const check = defineTask<RestoreInput>({
+  name: 'platform.restore-check',
+  endsWithProcess: true,
+  steps: [
+    {
+      name: 'check',
+      progress: 100,
+      seconds: [20, 600],
+      run: (ctx, { given }) =>
+        ctx.clock.rest(async () => {
+          const { restores } = ctx.services
+          const warnings = await restores.within(async (second) => {
+            const found = warningsAbout(await ownManager(second), given)
+            await adjust(second, given, ctx.clock.iso())
+            return found
+          })
+          await restores.check(ctx.stopping).catch((error) => Promise.reject(refusalOf(error)))
+          return warnings
+        }),
+      record: async (ctx, _input, warnings: readonly string[]) => {
+        for (const warning of warnings) ctx.warn(warning)
+      },
+    },
+  ],
+})
+
+export const switchStores = defineTask<RestoreInput>({
+  name: 'platform.restore-switch',
+  endsWithProcess: true,
+  steps: [
+    {
+      name: 'switch',
+      progress: 100,
+      run: async (ctx) => {
+        const { restores } = ctx.services
+        const tasks = await tasksOf(ctx)
+        const last = async (): Promise<void> => {
+          // Meanwhile somebody may have begun to use this instance.
+          await requireFresh(ctx.store)
+          await restores.within((second) => handOver(second, tasks, ctx.clock.iso()))
+        }
+        await restores.exchange(
+          tasks.map(({ extId }) => extId),
+          ctx.stopping,
+          last,
+        )
+      },
+    },
+  ],
+})
+
+type TaskRow = NonNullable<Awaited<ReturnType<typeof taskRow>>>
+const taskRow = (store: Context['store'], extId: string) => store.get(Task, extId)
+
+/** The restore, then its parts. */
+async function tasksOf({ store, taskExtId }: Context): Promise<readonly TaskRow[]> {
+  const own = (await store.get(Task, taskExtId)) as TaskRow
+  const whole = (await store.get(Task, own.parentTask?.extId ?? '')) as TaskRow
+  return [
+    whole,
+    ...(await store.getMany(
+      Task,
+      (whole.subTasks ?? []).map(({ extId }) => extId as string),
+    )),
+  ]
+}
+
+/** The tasks stand in the restored store as what they are once that is the present one: done. */
+async function handOver(second: Store, tasks: readonly TaskRow[], now: string): Promise<void> {
+  const { tenantId } = await ownManager(second)
+  const warnings = tasks.flatMap((task) => task.warnings ?? [])
+  await second.transaction(async (transaction) => {
+    for (const [index, task] of tasks.entries())
+      await transaction.insert(Task, {
+        ...task,
+        ...(tenantId === undefined ? {} : { tenantId }),
+        ...succeededTask(task, now),
+        ...(index === 0 && warnings.length > 0 ? { warnings } : {}),
+      })
+  })
+}
+
+/** The backup at its place. @throws ApiError of its fault; the place's refusal */
+async function reading(
+  ctx: Context,
+  { sourceExtId, managerExtId, restorePointExtId }: RestoreInput,
+  work: (at: BackupPlace, manifest: Manifest) => Promise<void>,
+): Promise<void> {
+  const source = await ctx.store.get(RestoreSource, sourceExtId)
+  if (source === undefined) throw notFound(RestoreSource, 'RestoreSource', sourceExtId, 'restoreSourceExtId')
+  const at = { store: ctx.drivers.objectStore, place: placeOf('RestoreSource', source, ctx.secrets) }
+  try {
+    // Networks, files and threads take no time of the world.
+    await ctx.clock.rest(() =>
+      asSeen(at, async () => work(at, await findRestorePoint(at, managerExtId, restorePointExtId))),
+    )
+  } catch (error) {
+    throw error instanceof BackupFault ? refusalOf(error) : error
+  }
+}

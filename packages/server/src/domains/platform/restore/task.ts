@@ -1,0 +1,59 @@
+/** A restore: four parts, one after the other. The last one does not return to this store. Source: behaviour platform.md 9. */
+import type { Step, TaskDefinition } from '../../../core/tasks/define-task.ts'
+import { DriverError } from '../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import { defineTask } from '../../context.ts'
+import { check, fetchAndCheck, load, type RestoreInput, switchStores } from './parts.ts'
+
+const parts = [
+  ['fetch and check', fetchAndCheck],
+  ['load', load],
+  ['check', check],
+  ['switch', switchStores],
+] as const
+
+export const restoreManager = defineTask<RestoreInput>({
+  name: 'platform.restore',
+  endsWithProcess: true,
+  cancelableUntil: 'start switch',
+  steps: parts.flatMap(([name, part], index) => stepsOf(name, part, 25 * index)),
+})
+
+/** A part is started, and waited for. */
+function stepsOf(
+  name: string,
+  part: TaskDefinition<Drivers, RestoreInput>,
+  reached: number,
+): readonly Step<Drivers, RestoreInput>[] {
+  const start = `start ${name}`
+  return [
+    {
+      name: start,
+      progress: reached,
+      record: async (ctx, input) => {
+        const task = await ctx.startTask(part, input, {
+          operation: part.name.replace('platform.', ''),
+          description: `Restore: ${name}`,
+          affected: [],
+          parent: ctx.taskExtId,
+          appName: 'platform',
+        })
+        return { keep: task.extId }
+      },
+    },
+    {
+      name,
+      progress: reached + 25,
+      run: async (ctx) => {
+        const [end] = await ctx.untilEnded([ctx.outputs[start]])
+        if (end?.status === 'SUCCEEDED') return
+        const [appMessage] = end?.errorMessages ?? []
+        throw new DriverError(appMessage?.message ?? `a part of the restore ended ${end?.status}`, {
+          retryable: false,
+          ...(appMessage === undefined ? {} : { appMessage }),
+        })
+      },
+      undo: async (ctx) => ctx.services.restores.drop(),
+    },
+  ]
+}

@@ -1,0 +1,42 @@
+/**
+ * A second store file takes the place of the first, by one rename: whole or not at all, whenever the process dies. Both are
+ * closed. Source: behaviour platform.md 9 (switch); decision a-restore-renames-a-file.
+ */
+import { copyFileSync, existsSync, renameSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { syncFolderOf } from './data-folder.ts'
+import { removeStore } from './restores.ts'
+
+export interface StoreFiles {
+  readonly first: string
+  readonly second: string
+  /** The first, until the second has been seen to open. */
+  readonly kept: string
+}
+
+export const storeFiles = (folder: string): StoreFiles => ({
+  first: join(folder, 'world.sqlite'),
+  second: join(folder, 'restoring.sqlite'),
+  kept: join(folder, 'replaced.sqlite'),
+})
+
+/** @throws Error, and everything is as before, when a file is still in use */
+export function exchangeStores({ first, second, kept }: StoreFiles): void {
+  for (const file of [first, second]) requireClosed(file)
+  if (existsSync(first)) copyFileSync(first, kept)
+  renameSync(second, first)
+  syncFolderOf(first)
+}
+
+/** The first store is what it was before. */
+export function takeBack({ first, kept }: StoreFiles): void {
+  removeStore(first)
+  renameSync(kept, first)
+  syncFolderOf(first)
+}
+
+/** A log that is left beside a file would be read into the one that gets its name. */
+function requireClosed(file: string): void {
+  const log = `${file}-wal`
+  if (existsSync(log) && statSync(log).size > 0) throw new Error(`${file} is still in use`)
+}

@@ -1,0 +1,85 @@
+/** The second store of a restore: a file beside the first, which gets its name in the end. Source: behaviour platform.md 9. */
+import { rmSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { BackupThread } from './backup-thread.ts'
+import { ApiError } from './core/api-error.ts'
+import type { Restores } from './core/ports.ts'
+import { createSealer } from './core/secrets.ts'
+import { requireSuperAdmin } from './domains/iam/super-admins.ts'
+import { BackupFault, type Manifest } from './domains/platform/backup/format.ts'
+import type { RestoreOrder } from './restore-worker.ts'
+import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
+import type { Store } from './store/store.ts'
+import type { Table } from './store/tables.ts'
+
+export interface RestoreOptions {
+  /** Path of the second store. */
+  readonly file: string
+  readonly tables: ReadonlyMap<string, Table>
+  readonly masterKey: Buffer
+  readonly backupKey: Buffer
+  readonly exchange: Restores['exchange']
+}
+
+export function createRestores({ file, tables, masterKey, backupKey, exchange }: RestoreOptions): Restores {
+  const drop = (): void => removeStore(file)
+  const within = async <T>(work: (second: Store) => Promise<T>): Promise<T> => {
+    let sealer: ReturnType<typeof createSealer> | undefined
+    const second = openSqliteStore({
+      file,
+      tables,
+      seal: (plain, about) => ({ $sealed: (sealer as NonNullable<typeof sealer>).seal(plain, about) }),
+      durable: true,
+    })
+    try {
+      const save = (text: string): void => second.setMeta('key.data', text)
+      sealer = createSealer(masterKey, { load: () => second.meta('key.data'), save })
+      return await work(second)
+    } finally {
+      await second.close()
+    }
+  }
+  return {
+    async freeBytes() {
+      const { bavail, bsize } = await statfs(dirname(file))
+      return bavail * bsize
+    },
+    async load(manifest, parts, signal) {
+      drop()
+      const thread = threadOf({ work: 'load', file, manifest: manifest as Manifest, backupKey, masterKey }, signal)
+      try {
+        for await (const part of parts) await thread.ask(part)
+        await thread.ask('end')
+      } finally {
+        await thread.end()
+      }
+    },
+    async check(signal) {
+      const thread = threadOf({ work: 'inspect', file, masterKey }, signal)
+      try {
+        await thread.ask('end')
+      } finally {
+        await thread.end()
+      }
+      await within(requireSuperAdmin).catch((error) => Promise.reject(nobodyIn(error)))
+    },
+    within,
+    drop,
+    exchange,
+  }
+}
+
+/** A world that nobody can administer is not put in the place of one that somebody can. */
+const nobodyIn = (error: unknown): unknown =>
+  error instanceof ApiError && error.key === 'LAST_SUPER_ADMIN'
+    ? new BackupFault('corrupt', 'nobody in it is an active Super Admin', error)
+    : error
+
+/** A store file, with what SQLite keeps beside it. */
+export function removeStore(file: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
+}
+
+const threadOf = (order: RestoreOrder, signal?: AbortSignal): BackupThread =>
+  new BackupThread({ program: 'restore-worker.ts', order, heapMebibytes: 96, signal })
