@@ -2,7 +2,7 @@
  * A manager of several clusters: first of all this instance, then those that it deployed or registered.
  * Source: catalogue platform.json; behaviour platform.md 4, 11.
  */
-import { get, list, perSecond, resource } from '../operation.ts'
+import { action, create, get, list, perSecond, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import {
   arrayOf,
@@ -21,6 +21,7 @@ import {
   withDefault,
 } from '../schema.ts'
 import { BasicAuth, IPAddress, IPAddressOrFQDN, IpRange, KVPair } from '../shapes.ts'
+import { ClusterReference, ClusterRegistrationSpec } from './remote-cluster.ts'
 
 const CloudInit = object('vmm.v4.ahv.config.CloudInit', {
   datasourceType: optional(enumeration(['CONFIG_DRIVE_V2'])),
@@ -125,6 +126,11 @@ export const DomainManager = resource('platform.v4.config.DomainManager', domain
   iam: { name: 'domain_manager', attributes: { cluster_uuid: 'hostingClusterExtId', name: 'config/name' } },
   rel: 'platform:config:domain_manager',
   unique: [{ fields: ['config/name'], error: 'DOMAIN_MANAGER_ALREADY_EXISTS' }],
+  internal: {
+    /** This instance: the one row that never goes. */
+    isOwn: optional(boolean()),
+  },
+  indexed: ['isOwn'],
 })
 
 const readers: readonly RoleName[] = [
@@ -138,6 +144,17 @@ const readers: readonly RoleName[] = [
   'Platform Viewer',
   'Super Admin',
 ]
+
+const admins: readonly RoleName[] = [
+  'Cluster Admin',
+  'Domain Manager Admin',
+  'Internal Super Admin',
+  'Platform Admin',
+  'Super Admin',
+]
+
+/** `rel` under which registrations show the managers (and clusters) that they join. */
+export const registeredRel = 'platform:management:domain_manager'
 
 export const domainManagerOperations = {
   listDomainManagers: list('/config/domain-managers', DomainManager, {
@@ -153,5 +170,34 @@ export const domainManagerOperations = {
     iam: 'View_Domain_Manager',
     roles: readers,
     rateLimit: perSecond(5),
+  }),
+  createDomainManager: create('/config/domain-managers', DomainManager, {
+    envelope: 'platform.v4.config.CreateDomainManagerApiResponse',
+    iam: 'Create_Domain_Manager',
+    roles: admins,
+    rateLimit: perSecond(1),
+    requestId: 'required',
+  }),
+  register: action('/management/domain-managers/{extId}/$actions/register', {
+    of: DomainManager,
+    body: ClusterRegistrationSpec,
+    envelope: 'platform.v4.management.RegisterApiResponse',
+    iam: 'Register_Domain_Manager',
+    roles: admins,
+    rateLimit: perSecond(1),
+    ifMatch: 'required',
+    requestId: 'required',
+    dryRun: true,
+  }),
+  unregister: action('/management/domain-managers/{extId}/$actions/unregister', {
+    of: DomainManager,
+    body: ClusterReference,
+    envelope: 'platform.v4.management.UnregisterApiResponse',
+    iam: 'Unregister_Domain_Manager',
+    roles: admins,
+    rateLimit: perSecond(1),
+    ifMatch: 'required',
+    requestId: 'required',
+    dryRun: true,
   }),
 }

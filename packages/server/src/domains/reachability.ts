@@ -2,6 +2,7 @@
  * A cluster that does not answer: mutations of it, and of everything on it in every namespace, are refused until it does;
  * reads show the last known state. Source: behaviour clustermgmt.md 1.2 (isAvailable), 1.18.
  */
+import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ApiError } from '../core/api-error.ts'
 import { notFound } from '../core/standard.ts'
@@ -35,6 +36,14 @@ export async function requireClusterReachable(ctx: Asking, clusterExtId: string 
   if (clusterExtId === undefined || ctx.drivers.hardware.isReachable(clusterExtId)) return
   const cluster = await ctx.store.get(Cluster, clusterExtId)
   throw unreachable(cluster?.name ?? clusterExtId)
+}
+
+/** @throws ApiError 409: a cluster in the operation mode READ_ONLY takes nothing new */
+export function refuseReadOnly(cluster: EntityOf<typeof Cluster>, what: string): void {
+  if (cluster.config?.operationMode !== 'READ_ONLY') return
+  throw new ApiError('CONFLICT', {
+    fault: `The cluster "${cluster.name}" is in the operation mode READ_ONLY, which takes no new ${what}.`,
+  })
 }
 
 /** First step of a task on a cluster: it is still there, and it answers. What was checked at acceptance may have changed. */

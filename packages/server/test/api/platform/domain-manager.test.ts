@@ -36,7 +36,10 @@ test('an unknown manager is not found', async () => {
 
 test('$select keeps the fields that it names', async () => {
   const { data } = await app.call('GET', `${managers}?$select=config/name`)
-  assert.deepEqual(data, [{ extId: seedId('manager'), config: { name: 'PC_10.44.1.9' } }])
+  assert.deepEqual(data, [
+    { extId: seedId('manager'), config: { name: 'PC_10.44.1.9' } },
+    { extId: seedId('manager/dr-site'), config: { name: 'dr-site' } },
+  ])
 })
 
 test('the size follows from the tier, and an empty world has its manager too', async () => {

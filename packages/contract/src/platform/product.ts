@@ -1,0 +1,104 @@
+/**
+ * A product of the manager that can be switched on and off. One row a name; enabling one adds to what the manager takes.
+ * Source: catalogue platform.json; behaviour platform.md 5, 11.
+ */
+import { get, list, perSecond, resource, update } from '../operation.ts'
+import type { RoleName } from '../roles.ts'
+import {
+  arrayOf,
+  enumeration,
+  immutable,
+  integer,
+  object,
+  oneOf,
+  optional,
+  readOnly,
+  referenceTo,
+  text,
+  timestamp,
+  type ValueOf,
+} from '../schema.ts'
+import { KVPair } from '../shapes.ts'
+
+export const productName = enumeration([
+  'FLOW_VIRTUAL_NETWORKING',
+  'FLOW_NETWORK_SECURITY',
+  'NUTANIX_DISASTER_RECOVERY',
+  'SELF_SERVICE',
+  'NUTANIX_MARKETPLACE',
+  'INTELLIGENT_OPERATIONS',
+  'NUTANIX_CLOUD_MANAGER',
+  'FLOW_CONTROLLER',
+])
+export type ProductName = ValueOf<typeof productName>
+
+export const GenericMetadata = object('platform.v4.management.GenericMetadata', {
+  attributes: optional(arrayOf(KVPair, { maxItems: 100 })),
+})
+
+const FlowControllerMetadata = object('platform.v4.management.FlowControllerMetadata', {
+  cloudSubstrate: optional(enumeration(['AWS', 'AZURE', 'GCP'])),
+  clusterExtId: optional(referenceTo('Cluster')),
+  subnetExtId: optional(referenceTo('Subnet')),
+})
+
+export const Product = resource(
+  'platform.v4.management.Product',
+  {
+    name: immutable(optional(productName)),
+    enablementState: enumeration(['DISABLED', 'ENABLED']),
+    metadata: optional(oneOf(FlowControllerMetadata, GenericMetadata)),
+    /** What enabling it adds to each node of the manager. */
+    resourceSpec: readOnly(
+      object('platform.v4.management.ResourceSpec', { cpuCount: integer(), memorySizeBytes: integer() }),
+    ),
+    version: readOnly(text()),
+    lastModifiedTime: readOnly(timestamp()),
+    resizeTime: readOnly(timestamp()),
+    serviceEnablementTime: readOnly(timestamp()),
+  },
+  {
+    internal: { domainManagerExtId: referenceTo('DomainManager') },
+    parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },
+    iam: { name: 'domain_manager_product', attributes: { name: 'name' } },
+    rel: 'platform:management:product',
+    unique: [{ fields: ['domainManagerExtId', 'name'] }],
+  },
+)
+
+/** Readers of products and registrations. */
+export const managementReaders: readonly RoleName[] = [
+  'Domain Manager Admin',
+  'Domain Manager Viewer',
+  'Platform Admin',
+  'Platform Viewer',
+  'Super Admin',
+]
+
+const path = '/management/domain-managers/{domainManagerExtId}/products'
+
+export const productOperations = {
+  listProducts: list(path, Product, {
+    envelope: 'platform.v4.management.ListProductsApiResponse',
+    iam: 'View_Domain_Manager_Product',
+    roles: managementReaders,
+    rateLimit: perSecond(5),
+    filter: ['enablementState', 'name'],
+    orderby: ['lastModifiedTime', 'name'],
+    select: 'any',
+  }),
+  getProductById: get(`${path}/{extId}`, Product, {
+    envelope: 'platform.v4.management.GetProductApiResponse',
+    iam: 'View_Domain_Manager_Product',
+    roles: managementReaders,
+    rateLimit: perSecond(5),
+  }),
+  updateProductById: update(`${path}/{extId}`, Product, {
+    envelope: 'platform.v4.management.UpdateProductApiResponse',
+    iam: 'Update_Domain_Manager_Product',
+    roles: ['Domain Manager Admin', 'Platform Admin', 'Super Admin'],
+    rateLimit: perSecond(1),
+    ifMatch: 'required',
+    dryRun: true,
+  }),
+}

@@ -1,0 +1,84 @@
+/** The two parts of a deployment, and how what they made is taken back. Source: behaviour platform.md 4. */
+import type { StepContext } from '../../core/tasks/define-task.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { defineTask } from '../context.ts'
+import { nameId } from './name-id.ts'
+
+/** A node as it will run. */
+export interface NodePlan {
+  readonly extId: string
+  readonly name: string
+  readonly hostExtId: string
+  readonly containerExtId: string
+  readonly vcpus: number
+  readonly memoryBytes: number
+  readonly diskBytes: number
+}
+
+interface Input {
+  readonly nodes: readonly NodePlan[]
+}
+type Asking = Pick<StepContext<Drivers>, 'drivers'>
+
+const diskOf = (node: NodePlan): string => nameId('manager disk', node.extId)
+
+/** A disk with the software for each node. */
+export const fetchSoftware = defineTask<Input>({
+  name: 'platform.fetch-manager-software',
+  steps: [
+    {
+      name: 'copy image',
+      progress: 100,
+      seconds: [420, 700],
+      run: async (ctx, { nodes }) => {
+        for (const node of nodes) {
+          const { containerExtId, diskBytes } = node
+          await ctx.drivers.hypervisor.createDisk({ extId: diskOf(node), containerExtId, sizeBytes: diskBytes })
+        }
+      },
+      undo: (ctx, { nodes }) => removeDisks(ctx, nodes),
+    },
+  ],
+})
+
+/** The nodes run; whether they answer is theirs. */
+export const createNodes = defineTask<Input>({
+  name: 'platform.create-manager-nodes',
+  steps: [
+    {
+      name: 'boot',
+      progress: 100,
+      seconds: [420, 700],
+      run: async (ctx, { nodes }) => {
+        const { hypervisor } = ctx.drivers
+        for (const node of nodes) {
+          await hypervisor.defineVm({
+            extId: node.extId,
+            name: node.name,
+            memoryBytes: node.memoryBytes,
+            vcpus: node.vcpus,
+            bootOrder: ['DISK'],
+            diskExtIds: [diskOf(node)],
+            isoExtIds: [],
+            nics: [],
+            hasGuestTools: false,
+            isCustomized: false,
+          })
+          await hypervisor.startVm(node.extId, node.hostExtId)
+        }
+      },
+      undo: (ctx, { nodes }) => removeNodes(ctx, nodes),
+    },
+  ],
+})
+
+export async function removeDisks({ drivers }: Asking, nodes: readonly NodePlan[]): Promise<void> {
+  for (const node of nodes) await drivers.hypervisor.deleteDisk(diskOf(node))
+}
+
+export async function removeNodes({ drivers }: Asking, nodes: readonly NodePlan[]): Promise<void> {
+  for (const { extId } of nodes) {
+    await drivers.hypervisor.stopVm(extId)
+    await drivers.hypervisor.undefineVm(extId)
+  }
+}

@@ -1,0 +1,34 @@
+/** Storage arrays: what is free of one follows from the containers that take their space from it. Source: behaviour platform.md 10. */
+import type { EntityOf } from '@hyperplane/contract'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { ExternalStorage, externalStorageOperations } from '@hyperplane/contract/platform/external-storage'
+import { pathOf } from '../../core/standard.ts'
+import { equals } from '../../odata/index.ts'
+import { poolUsage } from '../capacity.ts'
+import { implement, type ReadContext } from '../context.ts'
+
+type Storage = EntityOf<typeof ExternalStorage>
+
+export const externalStorage = implement(externalStorageOperations, {}, { present: [[ExternalStorage, withFreeSpace]] })
+
+async function withFreeSpace(ctx: ReadContext, storages: readonly Storage[]): Promise<readonly Storage[]> {
+  return Promise.all(
+    storages.map(async (storage) => ({
+      ...storage,
+      freeCapacityBytes: Math.max(0, (storage.totalCapacityBytes ?? 0) - (await takenBytes(ctx, storage.extId))),
+    })),
+  )
+}
+
+/** Of each container what it reserves, or what was written, whichever is more: what is written lies in the reservation first. */
+async function takenBytes(ctx: ReadContext, storageExtId: string): Promise<number> {
+  const filter = equals(pathOf(StorageContainer, 'externalStorageExtId'), storageExtId)
+  let taken = 0
+  for (const container of await ctx.store.find(StorageContainer, { filter })) {
+    const pool = await poolUsage(ctx, container.clusterExtId as string)
+    // The array keeps its own copies, so those of the cluster do not count.
+    const written = pool.containers.get(container.extId)?.logicalBytes ?? 0
+    taken += Math.max(container.logicalExplicitReservedCapacityBytes ?? 0, written)
+  }
+  return taken
+}

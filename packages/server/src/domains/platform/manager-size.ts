@@ -1,0 +1,81 @@
+/** What managers take: by size, by number of nodes, and by the products that are switched on. Source: behaviour platform.md 4, 5. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Product, type ProductName } from '@hyperplane/contract/platform/product'
+import type { Tier } from '../../core/rate-limit.ts'
+import type { Reader } from '../../store/store.ts'
+import type { NodeSize } from '../manager-nodes.ts'
+import { products } from '../products.ts'
+import type { Manager } from './own-manager.ts'
+
+export type Size = Manager['config']['size']
+
+const gibibyte = 1024 ** 3
+
+/** One node of each size, with the products that are enabled by default. */
+export const sizes: { readonly [size in Size]: NodeSize & { readonly diskBytes: number } } = {
+  STARTER: { vcpus: 4, memoryBytes: 18 * gibibyte, diskBytes: 100 * gibibyte },
+  SMALL: { vcpus: 10, memoryBytes: 35 * gibibyte, diskBytes: 500 * gibibyte },
+  LARGE: { vcpus: 18, memoryBytes: 70 * gibibyte, diskBytes: 2500 * gibibyte },
+  EXTRALARGE: { vcpus: 24, memoryBytes: 134 * gibibyte, diskBytes: 2500 * gibibyte },
+}
+
+export const sizeOfTier: { readonly [tier in Tier]: Size } = {
+  xsmall: 'STARTER',
+  small: 'SMALL',
+  large: 'LARGE',
+  xlarge: 'EXTRALARGE',
+}
+
+export function resourcesOf(size: Size, nodes: number, extra: NodeSize = nothing): NonNullable<ResourceConfig> {
+  const { vcpus, memoryBytes, diskBytes } = sizes[size]
+  return {
+    numVcpus: nodes * (vcpus + extra.vcpus),
+    memorySizeBytes: nodes * (memoryBytes + extra.memoryBytes),
+    dataDiskSizeBytes: nodes * diskBytes,
+  }
+}
+type ResourceConfig = Manager['config']['resourceConfig']
+
+const nothing: NodeSize = { vcpus: 0, memoryBytes: 0 }
+
+/** This manager as it runs now. Resources are the sum of its nodes; `extra`: on each of them, of products. */
+export function describeOwn(manager: Manager, size: Size, version: string, extra?: NodeSize): Manager {
+  const nodes = Math.max(1, manager.nodeExtIds?.length ?? 1)
+  const resourceConfig = { ...manager.config.resourceConfig, ...resourcesOf(size, nodes, extra) }
+  return { ...manager, config: { ...manager.config, size, buildInfo: { version }, resourceConfig } }
+}
+
+/** What products take beyond those of the default, or leave free of it. */
+export async function productsBeyondDefault(store: Reader): Promise<NodeSize> {
+  let { vcpus, memoryBytes } = nothing
+  for (const { name, enablementState } of await store.find(Product)) {
+    const { isDefault, cpuCount, memorySizeBytes } = products[name as ProductName]
+    const sign = Number(enablementState === 'ENABLED') - Number(isDefault)
+    vcpus += sign * cpuCount
+    memoryBytes += sign * memorySizeBytes
+  }
+  return { vcpus, memoryBytes }
+}
+
+/** Products of a new manager. */
+export function newProducts(
+  manager: { readonly extId: string; readonly tenantId: string },
+  version: string,
+  time: string,
+  idOf: (name: ProductName) => string,
+): EntityOf<typeof Product>[] {
+  return (Object.keys(products) as ProductName[]).map((name) => {
+    const { isDefault, cpuCount, memorySizeBytes } = products[name]
+    return {
+      extId: idOf(name),
+      tenantId: manager.tenantId,
+      domainManagerExtId: manager.extId,
+      name,
+      enablementState: isDefault ? 'ENABLED' : 'DISABLED',
+      resourceSpec: { cpuCount, memorySizeBytes },
+      version,
+      lastModifiedTime: time,
+      ...(isDefault ? { serviceEnablementTime: time } : {}),
+    }
+  })
+}

@@ -1,0 +1,19 @@
+/** This instance among the managers. Source: behaviour platform.md 4. */
+import type { EntityOf } from '@hyperplane/contract'
+import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
+import { notFound } from '../../core/standard.ts'
+import type { Reader } from '../../store/store.ts'
+
+export type Manager = EntityOf<typeof DomainManager>
+
+/** Its row, which every world has. Its id is the world's own: a restored backup brings it along. */
+export async function ownManager(store: Reader): Promise<Manager> {
+  const own = await store.findOne(DomainManager, { isOwn: true })
+  if (own === undefined) throw new Error('the world has no manager of its own')
+  return own
+}
+
+/** @throws ApiError 404 where the path names another manager: those manage themselves */
+export function requireOwn(manager: Manager, attribute: string): void {
+  if (manager.isOwn !== true) throw notFound(DomainManager, 'DomainManager', manager.extId, attribute)
+}

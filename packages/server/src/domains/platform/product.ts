@@ -1,0 +1,187 @@
+/**
+ * Products: switching one on or off changes what the manager takes of its hosts, and which kinds may be changed.
+ * Source: behaviour platform.md 5.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { DomainManager, registeredRel } from '@hyperplane/contract/platform/domain-manager'
+import { Product, type ProductName, productOperations } from '@hyperplane/contract/platform/product'
+import { ApiError } from '../../core/api-error.ts'
+import type { Plan } from '../../core/tasks/define-task.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { Reader, Transaction } from '../../store/store.ts'
+import { defineTask, implement } from '../context.ts'
+import { growNodes, growthShortfall, type NodeSize } from '../manager-nodes.ts'
+import { products, usersOf } from '../products.ts'
+import { type Manager, requireOwn } from './own-manager.ts'
+
+type ProductRow = EntityOf<typeof Product>
+
+interface Input {
+  readonly extId: string
+  readonly name: ProductName
+  readonly enablementState: ProductRow['enablementState']
+  /** Absent: the state stays, and so does what the manager takes. */
+  readonly growth?: NodeSize
+  readonly nodeExtIds: readonly string[]
+  readonly metadata?: ProductRow['metadata']
+}
+
+interface Asking<S extends Reader = Reader> {
+  readonly store: S
+  readonly drivers: Pick<Drivers, 'hardware'>
+}
+
+export const updateProduct = defineTask<Input>({
+  name: 'platform.update-product',
+  cancelableUntil: 'resources',
+  steps: [
+    {
+      name: 'check',
+      progress: 10,
+      run: async (ctx, input) => {
+        const [problem] = await problemsOf(ctx, input)
+        if (problem !== undefined) throw problem
+      },
+      // No undo: it only looked.
+    },
+    {
+      name: 'resources',
+      progress: 30,
+      record: async (ctx, input) => {
+        if (!isGrowing(input)) return
+        // Counted again where it is taken: two growths at once must not both find room.
+        const shortfall = await growthShortfall(ctx, input.nodeExtIds, input.growth)
+        if (shortfall !== undefined) throw noRoom(input.name, shortfall)
+        await growNodes(ctx.store, input.nodeExtIds, input.growth)
+      },
+      unrecord: async (ctx, input) => {
+        if (isGrowing(input)) await growNodes(ctx.store, input.nodeExtIds, negative(input.growth))
+      },
+    },
+    {
+      name: 'service',
+      progress: 80,
+      seconds: [120, 280],
+      // Nothing outside but time: the services of products are part of this process.
+      record: async () => undefined,
+    },
+    {
+      name: 'health',
+      progress: 100,
+      record: async (ctx, input) => {
+        const users = input.enablementState === 'DISABLED' ? await usersOf(ctx.store, input.name) : undefined
+        if (input.growth !== undefined && users !== undefined) throw inUse(input.name, users)
+        if (input.growth !== undefined && !isGrowing(input)) await growNodes(ctx.store, input.nodeExtIds, input.growth)
+        await settle(ctx.store, input, ctx.clock.iso())
+      },
+    },
+  ],
+  plan: async (ctx, input): Promise<Plan> => {
+    const stored = await ctx.store.get(Product, input.extId)
+    const { growth, enablementState } = input
+    const size = (sign: number) => `${sign * (growth?.vcpus ?? 0)} vCPUs, ${sign * (growth?.memoryBytes ?? 0)} bytes`
+    return {
+      changes:
+        growth === undefined
+          ? []
+          : [
+              { attribute: 'enablementState', from: stored?.enablementState ?? '', to: enablementState },
+              { attribute: 'resources of each node of the manager', from: size(0), to: `changed by ${size(1)}` },
+            ],
+      problems: (await problemsOf(ctx, input)).map(({ appMessage }) => appMessage),
+    }
+  },
+  // A tag that was read while the task ran is old in any case.
+  onUndone: (ctx, { extId }) => ctx.store.touch(Product, extId),
+})
+
+export const product = implement(
+  productOperations,
+  {
+    async updateProductById(ctx, { body }) {
+      const manager: Manager = ctx.parents['domainManagerExtId']
+      requireOwn(manager, 'domainManagerExtId')
+      const stored: ProductRow = ctx.target
+      const name = stored.name as ProductName
+      const isChange = body.enablementState !== stored.enablementState
+      const { cpuCount, memorySizeBytes } = products[name]
+      const added = { vcpus: cpuCount, memoryBytes: memorySizeBytes }
+      const input: Input = {
+        extId: stored.extId,
+        name,
+        enablementState: body.enablementState,
+        nodeExtIds: manager.nodeExtIds ?? [],
+        ...(isChange ? { growth: body.enablementState === 'ENABLED' ? added : negative(added) } : {}),
+        ...(body.metadata === undefined ? {} : { metadata: body.metadata }),
+      }
+      requireSubstrate(input)
+      if (!ctx.dryRun) {
+        const [problem] = await problemsOf(ctx, input)
+        if (problem !== undefined) throw problem
+      }
+      await ctx.store.touch(Product, stored.extId)
+      return ctx.startTask(updateProduct, input, {
+        operation: 'updateProduct',
+        description: `${body.enablementState === 'ENABLED' ? 'Enable' : 'Disable'} ${name}`,
+        affected: [
+          { extId: stored.extId, name, rel: 'platform:management:product' },
+          { extId: manager.extId, name: manager.config.name, rel: registeredRel },
+        ],
+        // Products change one after another: each counts what the manager takes.
+        locks: [stored.extId, `${manager.extId}/products`],
+      })
+    },
+  },
+  { tasks: [updateProduct] },
+)
+
+const isGrowing = (input: Input): input is Input & { readonly growth: NodeSize } =>
+  input.growth !== undefined && input.enablementState === 'ENABLED'
+
+const negative = ({ vcpus, memoryBytes }: NodeSize): NodeSize => ({ vcpus: -vcpus, memoryBytes: -memoryBytes })
+
+const noRoom = (product: ProductName, shortfall: string): ApiError =>
+  new ApiError('PRODUCT_DOES_NOT_FIT', { product, shortfall })
+
+const inUse = (name: ProductName, users: string): ApiError =>
+  new ApiError('ENTITY_IN_USE', { kind: 'product', name, users })
+
+/** What stands in the way now. */
+async function problemsOf(ctx: Asking, input: Input): Promise<ApiError[]> {
+  if (input.growth === undefined) return []
+  if (isGrowing(input)) {
+    const shortfall = await growthShortfall(ctx, input.nodeExtIds, input.growth)
+    return shortfall === undefined ? [] : [noRoom(input.name, shortfall)]
+  }
+  const users = await usersOf(ctx.store, input.name)
+  return users === undefined ? [] : [inUse(input.name, users)]
+}
+
+/** The controller of a cloud's networks must know which one. That the cluster and the subnet exist was looked up. */
+function requireSubstrate({ name, enablementState, growth, metadata }: Input): void {
+  if (name !== 'FLOW_CONTROLLER' || enablementState !== 'ENABLED' || growth === undefined) return
+  const given = metadata as { clusterExtId?: string; subnetExtId?: string } | undefined
+  if (given?.clusterExtId !== undefined && given.subnetExtId !== undefined) return
+  throw new ApiError('INVALID_ARGUMENT', {
+    attributePath: 'metadata',
+    fault: 'expected a FlowControllerMetadata with clusterExtId and subnetExtId',
+  })
+}
+
+async function settle(store: Transaction, input: Input, now: string): Promise<void> {
+  const { metadata, enablementState, growth } = input
+  await store.update(Product, input.extId, {
+    metadata,
+    lastModifiedTime: now,
+    ...(growth === undefined
+      ? {}
+      : {
+          enablementState,
+          resizeTime: now,
+          serviceEnablementTime: enablementState === 'ENABLED' ? now : undefined,
+        }),
+  } as Partial<ProductRow>)
+  const product = await store.get(Product, input.extId)
+  if (growth !== undefined && product?.domainManagerExtId !== undefined)
+    await store.touch(DomainManager, product.domainManagerExtId)
+}

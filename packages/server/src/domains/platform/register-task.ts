@@ -1,0 +1,263 @@
+/**
+ * The work behind `register`. Up to trust nothing is known on the other side; from there on what was made is taken back
+ * with the trust itself, since the credentials are forgotten. Source: behaviour platform.md 4.
+ */
+import { apiKeyPrefix } from '@hyperplane/contract/iam/key'
+import { DomainManager, registeredRel } from '@hyperplane/contract/platform/domain-manager'
+import { Registration } from '@hyperplane/contract/platform/registration'
+import { Task } from '@hyperplane/contract/platform/task'
+import type { AppMessage } from '../../core/api-error.ts'
+import { parseTime } from '../../core/clock.ts'
+import type { Plan, StepContext } from '../../core/tasks/define-task.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import {
+  accountName,
+  type Credentials,
+  type InventoryRow,
+  isApiKey,
+  RemoteFault,
+  type RemotePlace,
+  type RemoteSide,
+  type RemoteType,
+} from '../../drivers/remote-managers.ts'
+import { bringIn } from '../cluster-inventory.ts'
+import { defineTask } from '../context.ts'
+import { makeAccount, removeAccount } from '../manager-accounts.ts'
+import { newRegistration, registrationIdOf } from '../registrations.ts'
+import { managerOfRemote } from './manager-of-remote.ts'
+import { ownManager } from './own-manager.ts'
+import { RegistrationAttempt } from './registration-attempt.ts'
+import { asAddress, asRefusal, couldNotBeTold, precheckFailed, reasonsAgainst } from './registration-rules.ts'
+
+export interface RegisterInput {
+  readonly attemptExtId: string
+  readonly address: string
+  readonly type: RemoteType
+  readonly cloudType?: string
+  /** Only of a dry run. */
+  readonly credentials?: Credentials
+}
+
+type Running = StepContext<Drivers>
+interface Reached {
+  readonly certificate: string
+  readonly skewMillis: number
+}
+
+const keyBytes = 32
+/** A manager that does not answer when trust is taken back is waited for so long, and then left. */
+const longestFarewellMillis = 3_600_000
+
+export const registerRemote = defineTask<RegisterInput>({
+  name: 'platform.register-remote',
+  cancelableUntil: 'exchange trust',
+  pointOfNoReturn: 'done',
+  steps: [
+    {
+      name: 'reach the address',
+      progress: 20,
+      seconds: [5, 10],
+      run: reach,
+      // No undo: it only looked.
+    },
+    {
+      name: 'authenticate',
+      progress: 30,
+      run: authenticate,
+      record: async (ctx, _input, { extId, name, type }: RemoteSide) => {
+        const manager = await ownManager(ctx.store)
+        const rel = type === 'AOS' ? 'clustermgmt:config:cluster' : registeredRel
+        ctx.affect({ extId, name, rel })
+        ctx.affect({ extId: manager.extId, name: manager.config.name, rel: registeredRel })
+      },
+    },
+    {
+      name: 'precheck',
+      progress: 40,
+      record: async (ctx, input) => {
+        const remote = remoteOf(ctx)
+        const reasons = await reasonsAgainst(ctx, remote, input.type, reachedIn(ctx).skewMillis)
+        if (reasons.length > 0) throw precheckFailed(input.address, reasons)
+        const manager = await ownManager(ctx.store)
+        // Its id is held from here on: of two ways to one remote side only one comes as far as trust.
+        await ctx.store.insert(
+          Registration,
+          newRegistration(
+            {
+              extId: remote.extId,
+              name: remote.name,
+              clusterType: remote.type,
+              clusterVersion: remote.version,
+              externalAddress: asAddress(input.address),
+              ...(remote.nodeAddresses.length === 0 ? {} : { nodeIpAddresses: remote.nodeAddresses.map(asAddress) }),
+            },
+            {
+              tenantId: ctx.tenantId,
+              domainManagerExtId: manager.extId,
+              address: input.address,
+              certificate: reachedIn(ctx).certificate,
+              ...(input.cloudType === undefined ? {} : { attributes: { cloudType: input.cloudType } }),
+            },
+          ),
+          { pending: true },
+        )
+        if (remote.type === 'AOS') return
+        const credentials = await credentialsOf(ctx, input)
+        // Who asks with a key was asked first: the other side comes for its own key.
+        const apiKey = isApiKey(credentials)
+          ? undefined
+          : `${apiKeyPrefix}${ctx.ids.secretBytes(keyBytes).toString('base64url')}`
+        await makeAccount(ctx, remote, apiKey)
+        if (apiKey !== undefined)
+          await ctx.store.update(RegistrationAttempt, input.attemptExtId, { accountKey: apiKey })
+      },
+      unrecord: async (ctx) => {
+        const { extId, type } = remoteOf(ctx)
+        await ctx.store.remove(Registration, registrationIdOf(extId))
+        if (type === 'DOMAIN_MANAGER') await removeAccount(ctx.store, extId)
+      },
+    },
+    {
+      name: 'exchange trust',
+      progress: 60,
+      seconds: [10, 25],
+      run: exchangeTrust,
+      record: async (ctx, input, { key }: { key?: string }) => {
+        const extId = registrationIdOf(remoteOf(ctx).extId)
+        if (key !== undefined) await ctx.store.update(Registration, extId, { trustKey: key })
+        await ctx.store.remove(RegistrationAttempt, input.attemptExtId)
+        ctx.complete([{ name: 'certificateSha256', value: reachedIn(ctx).certificate }])
+        // The key is in the registration now, and nowhere else.
+        return { keep: null }
+      },
+      undo: revokeTrust,
+    },
+    {
+      name: 'import inventory',
+      progress: 90,
+      seconds: [8, 20],
+      run: async (ctx) => {
+        const { extId, type } = remoteOf(ctx)
+        return type === 'AOS' ? ctx.drivers.remoteManagers.inventory(extId) : []
+      },
+      record: async (ctx, input, rows: readonly InventoryRow[]) => {
+        const remote = remoteOf(ctx)
+        if (remote.type === 'AOS')
+          await bringIn(ctx.store, rows, { tenantId: ctx.tenantId, ownerExtId: ctx.owner.extId })
+        else await ctx.store.insert(DomainManager, managerOfRemote(remote, input.address, ctx))
+        await ctx.store.publish(Registration, registrationIdOf(remote.extId))
+        return { keep: null }
+      },
+    },
+    {
+      name: 'done',
+      progress: 100,
+      run: async (ctx) => {
+        const { extId, type } = remoteOf(ctx)
+        // From now on this manager keeps what the cluster holds.
+        if (type === 'AOS') await ctx.drivers.remoteManagers.keepInventory(extId, undefined)
+      },
+    },
+  ],
+  plan: planRegistration,
+  onUndone: async (ctx, { attemptExtId }) => {
+    // Of two registrations at once, the other one may have taken the access of the former account away.
+    ctx.services.access.changed()
+    if ((await ctx.store.get(RegistrationAttempt, attemptExtId)) !== undefined)
+      await ctx.store.remove(RegistrationAttempt, attemptExtId)
+  },
+})
+
+async function reach(ctx: Running, { address }: RegisterInput): Promise<Reached> {
+  const { certificate, clock } = await asRefusal(address, () => ctx.drivers.remoteManagers.reach(address))
+  return { certificate, skewMillis: clock - ctx.clock.now() }
+}
+
+async function authenticate(ctx: Running, input: RegisterInput): Promise<RemoteSide> {
+  const credentials = await credentialsOf(ctx, input)
+  const manager = await ownManager(ctx.store)
+  const place: RemotePlace = { address: input.address, certificate: reachedIn(ctx).certificate }
+  return asRefusal(input.address, () => ctx.drivers.remoteManagers.identify(place, credentials, manager))
+}
+
+async function exchangeTrust(ctx: Running, input: RegisterInput): Promise<{ key?: string }> {
+  // The account of the remote manager works from now on.
+  ctx.services.access.changed()
+  const attempt = await ctx.store.get(RegistrationAttempt, input.attemptExtId)
+  const credentials = await credentialsOf(ctx, input)
+  const remote = remoteOf(ctx)
+  const password = ctx.secrets.open(RegistrationAttempt.kind, input.attemptExtId, 'accountKey', attempt?.accountKey)
+  const manager = await ownManager(ctx.store)
+  const introduction = {
+    extId: manager.extId,
+    name: manager.config.name,
+    ...(password === undefined ? {} : { account: { username: accountName(remote.extId), password } }),
+  }
+  return asRefusal(input.address, () =>
+    ctx.drivers.remoteManagers.exchangeTrust(placeOf(ctx, input), credentials, introduction, ctx.callKey),
+  )
+}
+
+/**
+ * With the credentials while they are there, later with what trust gave. A cluster is waited for, it could be registered
+ * nowhere else; a manager that does not listen keeps a row that its own probes tell of, and its account here ends.
+ */
+async function revokeTrust(ctx: Running, input: RegisterInput): Promise<void> {
+  const attempt = await ctx.store.get(RegistrationAttempt, input.attemptExtId)
+  const extId = registrationIdOf(remoteOf(ctx).extId)
+  const row = await ctx.store.pending(Registration, extId)
+  const proof =
+    attempt === undefined
+      ? { key: ctx.secrets.open(Registration.kind, extId, 'trustKey', row?.trustKey) }
+      : { credentials: await credentialsOf(ctx, input) }
+  try {
+    await ctx.drivers.remoteManagers.revokeTrust(placeOf(ctx, input), proof, await ownManager(ctx.store))
+  } catch (error) {
+    const { type, name } = remoteOf(ctx)
+    if (!(error instanceof RemoteFault) || type === 'AOS' || !(await isHopeless(ctx, error))) throw error
+    await ctx.checkpoint(undefined, async ({ warn }) => warn(couldNotBeTold(name, error)))
+  }
+}
+
+/** What it was shown does not count there any more, or it has not answered since this task began to be undone. */
+async function isHopeless(ctx: Running, { reason }: RemoteFault): Promise<boolean> {
+  if (reason === 'authentication' || reason === 'certificate') return true
+  const since = (await ctx.store.get(Task, ctx.taskExtId))?.lastUpdatedTime
+  return ctx.clock.now() - (parseTime(since ?? '') ?? Number.POSITIVE_INFINITY) >= longestFarewellMillis
+}
+
+async function credentialsOf(ctx: Pick<Running, 'store' | 'secrets'>, input: RegisterInput): Promise<Credentials> {
+  if (input.credentials !== undefined) return input.credentials
+  const attempt = await ctx.store.get(RegistrationAttempt, input.attemptExtId)
+  const text = ctx.secrets.open(RegistrationAttempt.kind, input.attemptExtId, 'credentials', attempt?.credentials)
+  if (text === undefined) throw new Error('a registration asks for credentials that are forgotten')
+  return JSON.parse(text) as Credentials
+}
+
+async function planRegistration(ctx: Running, input: RegisterInput): Promise<Plan> {
+  const reached = await reach(ctx, input)
+  const remote = await authenticate({ ...ctx, outputs: { 'reach the address': reached } }, input)
+  const reasons = await reasonsAgainst(ctx, remote, input.type, reached.skewMillis)
+  const problems: AppMessage[] = reasons.length === 0 ? [] : [precheckFailed(input.address, reasons).appMessage]
+  const rows = remote.type === 'AOS' ? await ctx.drivers.remoteManagers.inventory(remote.extId) : []
+  const counts = new Map<string, number>()
+  for (const { kind } of rows) counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  return {
+    changes: [
+      {
+        attribute: `registration of ${remote.name}`,
+        from: 'absent',
+        to: `PENDING, certificate ${reached.certificate}`,
+      },
+      ...[...counts].map(([kind, count]) => ({ attribute: kind, from: '0', to: String(count) })),
+    ],
+    problems,
+  }
+}
+
+const reachedIn = (ctx: Pick<Running, 'outputs'>): Reached => ctx.outputs['reach the address']
+const remoteOf = (ctx: Pick<Running, 'outputs'>): RemoteSide => ctx.outputs['authenticate']
+const placeOf = (ctx: Pick<Running, 'outputs'>, { address }: RegisterInput): RemotePlace => ({
+  address,
+  certificate: reachedIn(ctx).certificate,
+})

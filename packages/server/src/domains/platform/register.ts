@@ -1,0 +1,120 @@
+/**
+ * Registers a cluster or another manager: finds out who it is, makes trust with it, and takes over what it holds.
+ * Source: behaviour platform.md 4.
+ */
+import { isIP } from 'node:net'
+import type { ValueOf } from '@hyperplane/contract'
+import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
+import { Registration } from '@hyperplane/contract/platform/registration'
+import type { ClusterRegistrationSpec, RemoteClusterSpec } from '@hyperplane/contract/platform/remote-cluster'
+import { AddressRefusal } from '../../core/address-guard.ts'
+import { ApiError, invalid } from '../../core/api-error.ts'
+import type { TaskStarted } from '../../core/handlers.ts'
+import { notFound } from '../../core/standard.ts'
+import {
+  accountName,
+  type Credentials,
+  isApiKey,
+  type RemoteType,
+  registeringInReturn,
+} from '../../drivers/remote-managers.ts'
+import type { WriteContext } from '../context.ts'
+import { registrationOf } from '../registrations.ts'
+import { type Manager, requireOwn } from './own-manager.ts'
+import { registerRemote } from './register-task.ts'
+import { RegistrationAttempt } from './registration-attempt.ts'
+
+type Spec = ValueOf<typeof RemoteClusterSpec>
+type Address = Spec['address']
+
+export async function register(
+  ctx: WriteContext,
+  { remoteCluster }: ValueOf<typeof ClusterRegistrationSpec>,
+): Promise<TaskStarted> {
+  const manager: Manager = ctx.target
+  requireOwn(manager, 'extId')
+  if ('extId' in remoteCluster) return refuseReference(ctx, manager, remoteCluster.extId)
+  const type: RemoteType = 'cloudType' in remoteCluster ? 'DOMAIN_MANAGER' : 'AOS'
+  const address = addressIn(remoteCluster.remoteCluster.address)
+  const credentials = credentialsIn(remoteCluster.remoteCluster)
+  const isInReturn = type === 'DOMAIN_MANAGER' && isApiKey(credentials)
+  if (isInReturn) refuseForeignKey(manager, credentials)
+  await refuseAddress(ctx, manager, address)
+  const attemptExtId = ctx.ids.uuid()
+  await ctx.store.touch(DomainManager, manager.extId)
+  const input = {
+    attemptExtId,
+    address,
+    type,
+    ...('cloudType' in remoteCluster ? { cloudType: remoteCluster.cloudType } : {}),
+    // A dry run ends with its answer, and its input with it; a real one keeps them apart, where they can be forgotten.
+    ...(ctx.dryRun ? { credentials } : {}),
+  }
+  const task = await ctx.startTask(registerRemote, input, {
+    operation: type === 'AOS' ? 'RegisterAOS' : 'RegisterPC',
+    description: isInReturn ? registeringInReturn(address) : `Register ${address}`,
+    // Who the remote side is, its own words say later; it then comes before this manager.
+    affected: [],
+    locks: [attemptExtId],
+  })
+  await ctx.store.insert(RegistrationAttempt, {
+    extId: attemptExtId,
+    address,
+    taskExtId: task.extId,
+    credentials,
+  })
+  return task
+}
+
+/** What can be named by its id alone is known, and what is known is registered. */
+async function refuseReference(ctx: WriteContext, manager: Manager, extId: string): Promise<never> {
+  if (extId === manager.extId) throw invalid('remoteCluster/extId', 'is this manager itself: name another one.')
+  const known = await registrationOf(ctx.store, extId)
+  if (known !== undefined) throw alreadyRegistered(known.remoteClusterDetails?.name ?? extId)
+  throw notFound(Registration, 'Registration', extId, 'remoteCluster/extId')
+}
+
+const addressPath = 'remoteCluster/remoteCluster/address'
+
+function addressIn(address: Address): string {
+  const given = [address.fqdn?.value, address.ipv4?.value, address.ipv6?.value].filter((text) => text !== undefined)
+  const [only] = given
+  if (only === undefined || given.length > 1)
+    throw invalid(addressPath, `expected exactly one of fqdn, ipv4 and ipv6, found ${given.length}`)
+  return only.toLowerCase()
+}
+
+function credentialsIn({ credentials }: Spec): Credentials {
+  if (credentials === undefined) throw invalid('remoteCluster/remoteCluster/credentials', 'is required')
+  return credentials.authentication
+}
+
+/** A key is kept for good, and nobody registers in turn: it must be the one that the other side made for this manager. */
+function refuseForeignKey(manager: Manager, { username }: Credentials): void {
+  if (username === accountName(manager.extId)) return
+  const fault = 'expected the password of a user there; its API key would not be forgotten'
+  throw invalid('remoteCluster/remoteCluster/credentials/authentication/password', fault)
+}
+
+/** Refuses what is this manager, registered, being registered, or nothing that may be called. */
+async function refuseAddress(ctx: WriteContext, manager: Manager, address: string): Promise<void> {
+  const { externalAddress, fqdn } = manager.network
+  if ([externalAddress?.ipv4?.value, externalAddress?.ipv6?.value, fqdn].includes(address))
+    throw invalid(addressPath, `${address} is this manager itself: name another one.`)
+  // Names are judged when they are called: asking a resolver would make every writer wait.
+  if (isIP(address) !== 0) {
+    try {
+      await ctx.services.addressGuard.addressesOf(address)
+    } catch (error) {
+      if (error instanceof AddressRefusal) throw invalid(addressPath, error.message)
+      throw error
+    }
+  }
+  const known = (await ctx.store.find(Registration)).find((row) => row.address === address)
+  if (known !== undefined) throw alreadyRegistered(known.remoteClusterDetails?.name ?? address)
+  const running = await ctx.store.findOne(RegistrationAttempt, { address })
+  if (running !== undefined)
+    throw new ApiError('ENTITY_BUSY', { kind: 'registration of', name: address, taskExtId: running.taskExtId })
+}
+
+export const alreadyRegistered = (name: string): ApiError => new ApiError('REMOTE_ALREADY_REGISTERED', { name })

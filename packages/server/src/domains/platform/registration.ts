@@ -1,0 +1,89 @@
+/**
+ * Registrations: whether each cluster and manager answers, asked every 30 s. Three misses in a row make it DISCONNECTED,
+ * one answer makes it CONNECTED again. Source: behaviour platform.md 6.
+ */
+import { Registration, registrationOperations } from '@hyperplane/contract/platform/registration'
+import type { ScheduleContext } from '../../core/schedules.ts'
+import { Slots } from '../../core/slots.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { RemoteFault } from '../../drivers/remote-managers.ts'
+import { implement } from '../context.ts'
+import { metadataOf, type RegistrationRow } from '../registrations.ts'
+import { ownManager } from './own-manager.ts'
+
+const probeSeconds = 30
+const missesUntilDisconnected = 3
+const probesAtOnce = 16
+
+const probeRegistrations = {
+  name: 'platform.probe-registrations',
+  everySeconds: probeSeconds,
+  watch({ drivers, store }: ScheduleContext<Drivers>, changed: () => void): () => void {
+    const ends = [drivers.remoteManagers.watch(changed), store.watch([Registration], changed)]
+    return () => {
+      for (const end of ends) end()
+    }
+  },
+  async run(ctx: ScheduleContext<Drivers>): Promise<void | 'again'> {
+    const registrations = await ctx.store.find(Registration)
+    if (registrations.length === 0) return
+    const mustAsk = registrations.some(({ address }) => !ctx.drivers.remoteManagers.knows(address as string))
+    const manager = await ownManager(ctx.store)
+    const slots = new Slots(probesAtOnce)
+    const seen = await Promise.all(
+      registrations.map((row) => slots.use(async () => [row, await faultOf(ctx, row, manager)] as const)),
+    )
+    const changed = seen.flatMap(([row, fault]) => {
+      const changes = changesOf(row, fault)
+      return changes === undefined ? [] : [[row.extId, changes] as const]
+    })
+    // Most of the time there is nothing to write.
+    if (changed.length > 0)
+      await ctx.store.transaction(async (transaction) => {
+        for (const [extId, changes] of changed) {
+          if ((await transaction.get(Registration, extId)) !== undefined)
+            await transaction.observe(Registration, extId, changes)
+        }
+      })
+    return mustAsk ? 'again' : undefined
+  },
+}
+
+export const registration = implement(registrationOperations, {}, { schedules: [probeRegistrations] })
+
+async function faultOf(
+  ctx: ScheduleContext<Drivers>,
+  row: RegistrationRow,
+  manager: { readonly extId: string },
+): Promise<string | undefined> {
+  const place = { address: row.address as string, certificate: row.certificate as string }
+  const key = ctx.secrets.open(Registration.kind, row.extId, 'trustKey', row.trustKey)
+  try {
+    await ctx.drivers.remoteManagers.probe(place, key, row.remoteClusterExtId as string, manager)
+    return undefined
+  } catch (error) {
+    if (error instanceof RemoteFault) return error.message
+    throw error
+  }
+}
+
+/** What a probe changes of the row; undefined: nothing. */
+function changesOf(row: RegistrationRow, fault: string | undefined): Partial<RegistrationRow> | undefined {
+  const { misses = 0, connectivityStatus } = row
+  const attributes = Object.fromEntries(
+    (row.metadata?.attributes ?? []).map(({ name, value }) => [name as string, String(value)]),
+  )
+  if (fault === undefined) {
+    if (connectivityStatus === 'CONNECTED' && misses === 0) return undefined
+    const { disconnectedBecause: _, ...others } = attributes
+    return { connectivityStatus: 'CONNECTED', misses: 0, metadata: metadataOf(others) }
+  }
+  const isGone = misses + 1 >= missesUntilDisconnected
+  if (isGone && connectivityStatus === 'DISCONNECTED' && attributes['disconnectedBecause'] === fault) return undefined
+  return {
+    misses: Math.min(misses + 1, missesUntilDisconnected),
+    ...(isGone
+      ? { connectivityStatus: 'DISCONNECTED', metadata: metadataOf({ ...attributes, disconnectedBecause: fault }) }
+      : {}),
+  }
+}

@@ -1,0 +1,93 @@
+/** Whom the demo's manager is registered with, and who else is in its world. Source: behaviour platform.md 13. */
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
+import { Registration } from '@hyperplane/contract/platform/registration'
+import type { RemoteSide } from '../../drivers/remote-managers.ts'
+import { remoteCertificate, remotePasswordDigest, remoteSides } from '../../drivers/simulated/remote-managers.ts'
+import { hostsOf } from '../capacity.ts'
+import { detailsOf, newRegistration, type RegistrationRow } from '../registrations.ts'
+import { type SeedContext, seedId } from '../seed.ts'
+import { managerOfRemote } from './manager-of-remote.ts'
+import { asAddress } from './registration-rules.ts'
+
+/** What every cluster and manager of the demo's world accepts. */
+export const demoRemoteLogin = { username: 'admin', password: 'Simulated.Cluster.1' } as const
+
+/** In the world, and not registered. */
+export const lab = { name: 'lab-03', address: '10.44.5.10', version: '7.3', nodes: ['10.44.5.31'] } as const
+
+export async function seedRegistrations(ctx: SeedContext): Promise<void> {
+  for (const name of ['hp-native-01', 'hp-extern-01', 'cloud-1']) {
+    const cluster = await ctx.store.get(Cluster, seedId(`cluster/${name}`))
+    if (cluster === undefined) throw new Error(`the seed of registrations finds no cluster ${name}`)
+    await seedRegistration(ctx, detailsOf(cluster, await hostsOf(ctx.store, cluster.extId)))
+  }
+  const remote: RemoteSide = {
+    extId: seedId('manager/dr-site'),
+    name: 'dr-site',
+    type: 'DOMAIN_MANAGER',
+    version: ctx.version,
+    nodeAddresses: ['10.46.1.10'],
+    objections: [],
+    manager: { size: 'SMALL', isHighlyAvailable: false },
+  }
+  const address = '10.46.1.9'
+  await ctx.store.insert(DomainManager, {
+    ...managerOfRemote(remote, address, ctx),
+    createdTime: ctx.ago(8 * 24 * 3600),
+  })
+  await seedRegistration(ctx, {
+    extId: remote.extId,
+    name: remote.name,
+    clusterType: remote.type,
+    clusterVersion: remote.version,
+    externalAddress: asAddress(address),
+    nodeIpAddresses: remote.nodeAddresses.map(asAddress),
+  })
+  await seedSide(ctx, seedId(`cluster/${lab.name}`), {
+    name: lab.name,
+    type: 'AOS',
+    address: lab.address,
+    version: lab.version,
+    nodeAddresses: lab.nodes,
+    trusts: [],
+  })
+}
+
+async function seedRegistration(
+  ctx: SeedContext,
+  details: NonNullable<RegistrationRow['remoteClusterDetails']> & { readonly extId: string },
+): Promise<void> {
+  const address = details.externalAddress.ipv4?.value ?? ''
+  const trusted = {
+    tenantId: ctx.tenantId,
+    domainManagerExtId: ctx.managerExtId,
+    address,
+    certificate: remoteCertificate(details.extId),
+  }
+  await ctx.store.insert(Registration, { ...newRegistration(details, trusted), connectivityStatus: 'CONNECTED' })
+  await seedSide(ctx, details.extId, {
+    name: details.name ?? '',
+    type: details.clusterType ?? 'AOS',
+    address,
+    version: details.clusterVersion ?? '',
+    nodeAddresses: (details.nodeIpAddresses ?? []).flatMap(({ ipv4 }) => ipv4?.value ?? []),
+    trusts: [ctx.managerExtId],
+    ...(details.clusterType === 'DOMAIN_MANAGER' ? { manager: { size: 'SMALL', isHighlyAvailable: false } } : {}),
+  })
+}
+
+type Side = Parameters<ReturnType<typeof remoteSides>['put']>[1]
+
+async function seedSide(
+  ctx: SeedContext,
+  extId: string,
+  side: Omit<Side, 'certificate' | 'passwordDigest' | 'username'>,
+): Promise<void> {
+  await remoteSides(ctx.world).put(extId, {
+    ...side,
+    username: demoRemoteLogin.username,
+    passwordDigest: remotePasswordDigest(extId, demoRemoteLogin.password),
+    certificate: remoteCertificate(extId),
+  })
+}

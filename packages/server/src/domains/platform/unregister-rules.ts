@@ -1,0 +1,86 @@
+/** What keeps a registered cluster from leaving. Source: behaviour platform.md 4 (unregister). */
+import { contract } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
+import { Task } from '@hyperplane/contract/platform/task'
+import { Image } from '@hyperplane/contract/vmm/image'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { pathOf } from '../../core/standard.ts'
+import { and, anyOf, equals } from '../../odata/index.ts'
+import type { Reader } from '../../store/store.ts'
+import { rowsOf } from '../cluster-inventory.ts'
+
+const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
+/** A refusal names so many. */
+const told = 20
+/** Of an entity's users most leave with it, so all are looked at. */
+const everyone = 2 ** 31 - 1
+
+const titles = new Map(
+  contract.flatMap(({ resources }) => resources).map((resource) => [resource.kind, resource] as const),
+)
+
+/** Every reason at once, for people. `ownTask`: the one that asks. */
+export async function reasonsToStay(store: Reader, clusterExtId: string, ownTask?: string): Promise<string[]> {
+  const cluster = await store.get(Cluster, clusterExtId)
+  if (cluster === undefined) return []
+  const reasons: string[] = []
+  for (const { config, hostingClusterExtId } of await store.find(DomainManager))
+    if (hostingClusterExtId === clusterExtId) reasons.push(`it hosts the manager "${config.name}"`)
+  const backups = titles.get('BackupTarget')
+  // A backup target on a cluster has the cluster's id.
+  if (backups !== undefined && (await store.get(backups, clusterExtId)) !== undefined)
+    reasons.push('it is a backup target of this manager')
+  if (cluster.clusterProfileExtId !== undefined) {
+    const profile = await store.get(ClusterProfile, cluster.clusterProfileExtId)
+    reasons.push(`it is a member of the cluster profile "${profile?.name ?? cluster.clusterProfileExtId}"`)
+  }
+  reasons.push(...(await outsideUsers(store, clusterExtId)), ...(await overlayVms(store, clusterExtId)))
+  const filter = and(anyOf(pathOf(Task, 'status'), unfinished), equals(pathOf(Task, 'clusterExtIds'), clusterExtId))
+  const running = (await store.find(Task, { filter })).filter(({ extId }) => extId !== ownTask)
+  if (running.length > 0) reasons.push(`tasks of it are not finished: ${running.length}`)
+  return reasons
+}
+
+/** Entities that stay here and name one that would go; also those that are only being made. */
+async function outsideUsers(store: Reader, clusterExtId: string): Promise<string[]> {
+  const rows = await rowsOf(store, clusterExtId)
+  const going = new Set(rows.map(({ part, entity }) => `${part.resource.kind}/${entity.extId}`))
+  const users = new Map<string, string>()
+  for (const { part, entity } of rows) {
+    for (const { kind, extId } of await store.referrers(part.resource.kind, entity.extId, everyone)) {
+      // Managers are told above; images lie on clusters, and leave them.
+      if (going.has(`${kind}/${extId}`) || kind === DomainManager.kind || kind === Image.kind) continue
+      if (users.size === told) return [...users.values()]
+      const resource = titles.get(kind)
+      const user =
+        resource === undefined ? undefined : ((await store.get(resource, extId)) as { name?: string } | undefined)
+      users.set(`${kind}/${extId}`, `the ${resource?.title ?? kind} "${user?.name ?? extId}" uses it`)
+    }
+  }
+  return [...users.values()]
+}
+
+/** VMs of the cluster with NICs in networks that are not the cluster's own. */
+async function overlayVms(store: Reader, clusterExtId: string): Promise<string[]> {
+  const vms = await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })
+  const subnets = new Map<string, boolean>()
+  const isOutside = async (extId: string): Promise<boolean> => {
+    const known = subnets.get(extId)
+    if (known !== undefined) return known
+    const outside = (await store.get(Subnet, extId))?.clusterReference !== clusterExtId
+    subnets.set(extId, outside)
+    return outside
+  }
+  const names: string[] = []
+  for (const { name, nics = [] } of vms) {
+    const ids = nics.flatMap(({ networkInfo }) => (networkInfo as { subnet?: { extId?: string } })?.subnet?.extId ?? [])
+    for (const id of ids) if (await isOutside(id)) names.push(name)
+  }
+  const distinct = [...new Set(names)]
+  return distinct.length === 0
+    ? []
+    : [`VMs of it are in networks of several clusters: ${distinct.slice(0, told).join(', ')}`]
+}

@@ -1,0 +1,180 @@
+/**
+ * Takes a registered cluster or manager out: its entities leave every list, the trust ends, the cluster runs on and keeps
+ * what it holds. Source: behaviour platform.md 4.
+ */
+import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { DomainManager, registeredRel } from '@hyperplane/contract/platform/domain-manager'
+import { Registration } from '@hyperplane/contract/platform/registration'
+import type { ClusterReference } from '@hyperplane/contract/platform/remote-cluster'
+import { ApiError, invalid } from '../../core/api-error.ts'
+import type { TaskStarted } from '../../core/handlers.ts'
+import { notFound } from '../../core/standard.ts'
+import type { Plan, StepContext } from '../../core/tasks/define-task.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { type InventoryRow, RemoteFault } from '../../drivers/remote-managers.ts'
+import { rowsOf, takeOut } from '../cluster-inventory.ts'
+import { defineTask, type WriteContext } from '../context.ts'
+import { accountIdOf, removeAccount } from '../manager-accounts.ts'
+import { requireReachable } from '../reachability.ts'
+import { type RegistrationRow, registrationIdOf, registrationOf } from '../registrations.ts'
+import { type Manager, ownManager, requireOwn } from './own-manager.ts'
+import { couldNotBeTold } from './registration-rules.ts'
+import { reasonsToStay } from './unregister-rules.ts'
+
+interface Input {
+  readonly remoteExtId: string
+  readonly name: string
+  readonly isCluster: boolean
+  /** The remote manager asked for it: it needs no telling. */
+  readonly askedByRemote: boolean
+}
+
+export const unregisterRemote = defineTask<Input>({
+  name: 'platform.unregister-remote',
+  pointOfNoReturn: 'trust revoked',
+  steps: [
+    { name: 'started', progress: 5, record: async () => undefined },
+    {
+      name: 'precheck',
+      progress: 20,
+      seconds: [2, 4],
+      record: async (ctx, input) => {
+        await requireRegistered(ctx.store, input.remoteExtId)
+        if (input.isCluster) await requireFree(ctx, input, ctx.taskExtId)
+      },
+    },
+    {
+      name: 'entities unconfigured',
+      progress: 60,
+      record: async (ctx, input) => {
+        if (!input.isCluster) {
+          await ctx.store.remove(DomainManager, input.remoteExtId)
+          return { keep: [] }
+        }
+        // Looked at again where it happens: nothing may have come between.
+        await requireFree(ctx, input, ctx.taskExtId)
+        return { keep: await takeOut(ctx.store, input.remoteExtId) }
+      },
+    },
+    {
+      name: 'trust revoked',
+      progress: 80,
+      seconds: [2, 4],
+      run: revoke,
+      record: async (ctx, { remoteExtId }, warning: string | null) => {
+        await ctx.store.remove(Registration, registrationIdOf(remoteExtId))
+        await removeAccount(ctx.store, remoteExtId)
+        if (warning !== null) ctx.warn(warning)
+      },
+    },
+    {
+      name: 'completed',
+      progress: 100,
+      run: async (ctx, { remoteExtId }) => {
+        ctx.services.authenticator.forget(accountIdOf(remoteExtId))
+        ctx.services.access.changed()
+      },
+    },
+  ],
+  plan: planDeparture,
+})
+
+export async function unregister(
+  ctx: WriteContext,
+  { extId, name }: ValueOf<typeof ClusterReference>,
+): Promise<TaskStarted> {
+  const manager: Manager = ctx.target
+  requireOwn(manager, 'extId')
+  await refuseOthers(ctx, extId)
+  const registration = await requireRegistered(ctx.store, extId)
+  const { remoteClusterDetails: details } = registration
+  const known = details?.name ?? extId
+  if (name !== undefined && name !== known) throw invalid('name', `expected "${known}", the name of ${extId}`)
+  const input: Input = {
+    remoteExtId: extId,
+    name: known,
+    isCluster: details?.clusterType === 'AOS',
+    askedByRemote: ctx.caller.extId === accountIdOf(extId),
+  }
+  if (input.isCluster && !ctx.dryRun) {
+    await requireFree(ctx, input)
+    // It is told to keep its own books: one that does not answer cannot be.
+    requireReachable(ctx, { extId, name: known })
+  }
+  await ctx.store.touch(DomainManager, manager.extId)
+  return ctx.startTask(unregisterRemote, input, {
+    operation: input.isCluster ? 'UnregisterAOS' : 'UnregisterPC',
+    description: `Unregister ${known}`,
+    affected: [
+      { extId, name: known, rel: registeredRel },
+      { extId: manager.extId, name: manager.config.name, rel: registeredRel },
+    ],
+    ...(input.isCluster ? { clusterExtIds: [extId] } : {}),
+    locks: [extId],
+  })
+}
+
+/** A registered manager may leave, and send nobody else away. */
+async function refuseOthers(ctx: WriteContext, extId: string): Promise<void> {
+  const registrations = await ctx.store.find(Registration)
+  const asking = registrations.find((row) => accountIdOf(row.remoteClusterExtId as string) === ctx.caller.extId)
+  if (asking === undefined || asking.remoteClusterExtId === extId) return
+  const operation = ctx.operation.iamOperation
+  throw new ApiError('ACCESS_DENIED', { operation, reason: ': a registered manager may unregister itself only' })
+}
+
+type Running = StepContext<Drivers>
+
+async function requireRegistered(store: Running['store'], extId: string): Promise<RegistrationRow> {
+  const registration = await registrationOf(store, extId)
+  if (registration === undefined) throw notFound(Registration, 'Registration', extId, 'extId')
+  return registration
+}
+
+async function requireFree(ctx: Pick<Running, 'store'>, input: Input, ownTask?: string): Promise<void> {
+  const reasons = await reasonsToStay(ctx.store, input.remoteExtId, ownTask)
+  if (reasons.length > 0) throw inUse(input, reasons)
+}
+
+const inUse = ({ name }: Input, reasons: readonly string[]): ApiError =>
+  new ApiError('DOMAIN_MANAGER_IN_USE', { name, reasons: reasons.join('; ') })
+
+/** @returns what the caller should know */
+async function revoke(ctx: Running, input: Input): Promise<string | null> {
+  const registration = await registrationOf(ctx.store, input.remoteExtId)
+  const { remoteManagers } = ctx.drivers
+  const rows: readonly InventoryRow[] = ctx.outputs['entities unconfigured']
+  if (input.isCluster) await remoteManagers.keepInventory(input.remoteExtId, rows)
+  if (registration === undefined || input.askedByRemote) return null
+  const place = { address: registration.address as string, certificate: registration.certificate as string }
+  const key = ctx.secrets.open(Registration.kind, registration.extId, 'trustKey', registration.trustKey)
+  try {
+    await remoteManagers.revokeTrust(place, { key }, await ownManager(ctx.store))
+    return null
+  } catch (error) {
+    if (!(error instanceof RemoteFault) || input.isCluster) throw error
+    // Its own probes will tell it.
+    return couldNotBeTold(input.name, error)
+  }
+}
+
+async function planDeparture(ctx: Running, input: Input): Promise<Plan> {
+  if (!input.isCluster)
+    return { changes: [{ attribute: `registration of ${input.name}`, from: 'present', to: 'absent' }] }
+  const counts = new Map<string, number>()
+  for (const { part } of await rowsOf(ctx.store, input.remoteExtId))
+    counts.set(part.resource.kind, (counts.get(part.resource.kind) ?? 0) + 1)
+  const reasons = await reasonsToStay(ctx.store, input.remoteExtId, ctx.taskExtId)
+  const cluster = await ctx.store.get(Cluster, input.remoteExtId)
+  return {
+    changes: [...counts].map(([kind, count]) => ({ attribute: kind, from: String(count), to: '0' })),
+    warnings: associationsOf(cluster),
+    problems: reasons.length === 0 ? [] : [inUse(input, reasons).appMessage],
+  }
+}
+
+const associationsOf = (cluster: EntityOf<typeof Cluster> | undefined): string[] =>
+  (cluster?.categories?.length ?? 0) === 0
+    ? []
+    : ['The cluster carries categories: associations of what leaves are not kept.']

@@ -1,0 +1,292 @@
+/**
+ * Another running Hyperplane as a remote manager, over its own interface and nothing else. Whoever registers first uses the
+ * credentials that it was given once: it has the other side register it in turn, by a key of an account here, and takes a
+ * key of the account that this made there. From then on each side signs in with its key.
+ * Source: behaviour platform.md 4, 6; decision registering-another-hyperplane.
+ */
+import { createHash } from 'node:crypto'
+import { isIP, isIPv4 } from 'node:net'
+import type { Client } from '@hyperplane/client'
+import type { Clock } from '../../core/clock.ts'
+import {
+  accountName,
+  type Credentials,
+  isApiKey,
+  RemoteFault,
+  type RemoteManagers,
+  type RemotePlace,
+  registeringInReturn,
+} from '../remote-managers.ts'
+import { ask, fingerprintOf, type Line, open, over } from './pinned-connection.ts'
+import { requireId, sideOf } from './self-description.ts'
+
+export interface PeerOptions extends Line {
+  /** Name or address under which others reach this manager; undefined: the one that a connection to them has here. */
+  readonly ownHost: string | undefined
+  /** Certificates are valid, and patience ends, by real time. */
+  readonly real: Pick<Clock, 'now' | 'setTimer' | 'sleep'>
+}
+
+/** A peer that answers nothing for so long, while it is waited for, is given up. */
+const patienceMillis = 10_000
+/** A registration takes a minute; a peer whose own never ends is given up. */
+const longestWorkMillis = 600_000
+const pollMillis = 100
+const keyName = 'registration'
+/** A tag may be old by the time that it is used. */
+const tries = 5
+
+export function createPeerManagers(options: PeerOptions): RemoteManagers {
+  const hostUrl = (host: string): string => `https://${isIP(host) === 6 ? `[${host}]` : host}:${options.port}`
+
+  async function clientOf(
+    { address, certificate }: RemotePlace,
+    login: Credentials | { readonly key: string },
+  ): Promise<Client> {
+    const { createClient } = await import('@hyperplane/client')
+    const key = 'key' in login ? login.key : isApiKey(login) ? login.password : undefined
+    return createClient({
+      url: hostUrl(address),
+      ...(key === undefined ? (login as Credentials) : { apiKey: key }),
+      pollMilliseconds: pollMillis,
+      fetch: (url, init) => {
+        const { pathname, search } = new URL(url)
+        return ask(options, address, certificate, pathname + search, init)
+      },
+    })
+  }
+
+  return {
+    // Nobody tells what happens to another process.
+    knows: () => false,
+    watch: () => () => undefined,
+
+    async reach(address) {
+      const { socket, certificate } = await open(options, address, undefined)
+      try {
+        const names = isIP(address) === 0 ? certificate.checkHost(address) : certificate.checkIP(address)
+        if (names === undefined)
+          throw new RemoteFault('certificate', `the certificate of ${address} is for another name`)
+        const now = options.real.now()
+        if (now < certificate.validFromDate.getTime() || now >= certificate.validToDate.getTime())
+          throw new RemoteFault('certificate', `the certificate of ${address} is not valid now`)
+        const { status, headers } = await over(socket, address, '/api/platform/unversioned/info', {
+          method: 'OPTIONS',
+          headers: {},
+        })
+        const clock = Date.parse(headers.get('date') ?? '')
+        if (status !== 200 || Number.isNaN(clock))
+          throw new RemoteFault('refused', `what answers at ${address} is no domain manager`)
+        return { certificate: fingerprintOf(certificate), clock }
+      } finally {
+        socket.destroy()
+      }
+    },
+
+    identify: (place, credentials, asking) =>
+      translated(place, async () => {
+        const client = await clientOf(place, credentials)
+        const side = sideOf(await ownOf(client, place), place.address)
+        return {
+          ...side,
+          objections: isApiKey(credentials) ? [] : await objectionsOf(client, side.extId, asking.extId),
+        }
+      }),
+
+    async exchangeTrust(place, credentials, introduction, callKey) {
+      // Who brought a key was asked by the other side, which comes for its own.
+      if (isApiKey(credentials)) return { key: credentials.password }
+      const { extId, account } = introduction
+      if (account === undefined) throw new Error('a manager is introduced with its account')
+      return translated(place, async () => {
+        const client = await clientOf(place, credentials)
+        await haveRegistered(client, place, account, callKey)
+        return { key: await newKey(client, extId) }
+      })
+    },
+
+    revokeTrust: (place, proof, { extId }) =>
+      translated(place, async () => {
+        const login = 'credentials' in proof ? proof.credentials : { key: proof.key ?? '' }
+        const client = await clientOf(place, login)
+        try {
+          await onOwn(client, place, (path, ifMatch) => client.platform.unregister({ path, ifMatch, body: { extId } }))
+        } catch (error) {
+          const status = statusOf(error)
+          // No account any more: the other side has ended it already.
+          if ('key' in proof && (status === 401 || status === 403)) return
+          if (status !== 404) throw error
+          if ('credentials' in proof && (await isRegistering(client, await ownHost(place))))
+            throw new RemoteFault('unreachable', `${place.address} is still registering this manager`)
+        }
+      }),
+
+    probe: (place, key, extId) =>
+      translated(place, async () => {
+        const client = await clientOf(place, { key: key ?? '' })
+        await client.platform.getDomainManagerById({ path: { extId } }).catch((error) => {
+          const status = statusOf(error)
+          if (status !== 401 && status !== 403) throw error
+          throw new RemoteFault('authentication', `${place.address} does not trust this manager any more`)
+        })
+      }),
+
+    // Managers hold no inventory of clusters for others.
+    inventory: async () => [],
+    keepInventory: async () => undefined,
+  }
+
+  /** Has the other side register this manager, and waits for it. The same `callKey` asks once. */
+  async function haveRegistered(
+    client: Client,
+    place: RemotePlace,
+    account: Credentials,
+    callKey: string,
+  ): Promise<void> {
+    const remoteCluster = { address: wireAddress(await ownHost(place)), credentials: { authentication: account } }
+    const body = {
+      remoteCluster: {
+        $objectType: 'platform.v4.management.DomainManagerRemoteClusterSpec',
+        remoteCluster,
+        cloudType: 'ONPREM_CLOUD' as const,
+      },
+    }
+    const started = await onOwn(client, place, (path, ifMatch) =>
+      client.platform.register({ path, ifMatch, body, requestId: requestIdOf(callKey) }),
+    )
+    const look = async () => (await client.platform.getTaskById({ path: { extId: started } })).data
+    const task = await patiently(options.real, look)
+    if (task.status === 'SUCCEEDED') return
+    throw new RemoteFault(
+      'refused',
+      `it could not register this manager: ${saidIn(task) ?? `its task ended ${task.status}`}`,
+    )
+  }
+
+  async function ownHost({ address, certificate }: RemotePlace): Promise<string> {
+    if (options.ownHost !== undefined) return options.ownHost
+    const { socket } = await open(options, address, certificate)
+    const own = socket.localAddress ?? ''
+    socket.destroy()
+    return own.replace(/^::ffff:/, '')
+  }
+}
+
+type Path = Readonly<Record<string, string>>
+
+/** Asks of the peer's own manager, with its present tag. @returns the task */
+async function onOwn(
+  client: Client,
+  place: RemotePlace,
+  change: (path: Path, ifMatch: string) => Promise<{ readonly data: { readonly extId?: unknown } }>,
+): Promise<string> {
+  const { extId } = await ownOf(client, place)
+  for (let left = tries; ; left--) {
+    const { etag = '' } = await client.platform.getDomainManagerById({ path: { extId } })
+    try {
+      return String((await change({ extId }, etag)).data.extId)
+    } catch (error) {
+      if (statusOf(error) !== 412 || left === 1) throw error
+    }
+  }
+}
+
+/** A manager lists itself first. */
+async function ownOf(client: Client, { address }: RemotePlace) {
+  const [own] = (await client.platform.listDomainManagers()).data
+  if (own === undefined) throw new RemoteFault('refused', `${address} shows no manager`)
+  return { ...own, extId: requireId(own.extId, address) }
+}
+
+async function objectionsOf(client: Client, remoteExtId: string, ownExtId: string): Promise<string[]> {
+  const { total = 0 } = await client.platform.listRegistrations({
+    path: { domainManagerExtId: remoteExtId },
+    filter: `remoteClusterExtId eq '${ownExtId}'`,
+  })
+  return total === 0 ? [] : ['it still holds a registration of this manager: unregister this manager there first']
+}
+
+/** A new key of the account that the peer made for this manager. A key of an earlier try, which nobody knows, goes. */
+async function newKey(client: Client, ownExtId: string): Promise<string> {
+  const filter = `username eq '${accountName(ownExtId)}'`
+  const [account] = (await client.iam.listUsers({ filter })).data
+  if (account === undefined) throw new RemoteFault('refused', 'it made no account for this manager')
+  const userExtId = account.extId
+  for (const { extId, name } of (await client.iam.listUserKeys({ path: { userExtId } })).data) {
+    if (name !== keyName) continue
+    const path = { userExtId, extId }
+    const { etag = '' } = await client.iam.getUserKeyById({ path })
+    await client.iam.deleteUserKeyById({ path, ifMatch: etag })
+  }
+  const made = await client.iam.createUserKey({ path: { userExtId }, body: { name: keyName, keyType: 'API_KEY' } })
+  return (made.data.keyDetails as { apiKey: string }).apiKey
+}
+
+/** Whether it is still at what this manager, reached at `ownHost`, asked for; what its own operators began may go on. */
+async function isRegistering(client: Client, ownHost: string): Promise<boolean> {
+  const asked = `operationDescription eq '${registeringInReturn(ownHost)}'`
+  const filter = `operation eq 'RegisterPC' and ${asked} and status in ('QUEUED','RUNNING')`
+  return ((await client.platform.listTasks({ filter })).total ?? 0) > 0
+}
+
+interface TaskSeen {
+  readonly status?: string
+  readonly errorMessages?: readonly unknown[]
+}
+
+/** Looks until the task has ended; a peer may be away for a moment. */
+async function patiently(real: PeerOptions['real'], look: () => Promise<TaskSeen>): Promise<TaskSeen> {
+  const begun = real.now()
+  let answeredAt = begun
+  while (real.now() - begun < longestWorkMillis) {
+    try {
+      const task = await look()
+      answeredAt = real.now()
+      if (['SUCCEEDED', 'FAILED', 'CANCELED'].includes(task.status ?? '')) return task
+    } catch (error) {
+      const isAway = error instanceof RemoteFault && error.reason === 'unreachable'
+      if (!isAway || real.now() - answeredAt > patienceMillis) throw error
+    }
+    await real.sleep(pollMillis)
+  }
+  throw new RemoteFault(
+    'refused',
+    `its registration of this manager has not ended in ${longestWorkMillis / 60_000} min`,
+  )
+}
+
+/** What the peer refuses becomes a fault in this driver's words. */
+async function translated<T>({ address }: RemotePlace, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof RemoteFault) throw error
+    const status = statusOf(error)
+    // Nothing of what it answers is promised to be readable, and one that cannot be read must not stop the probes of others.
+    if (status === undefined)
+      throw new RemoteFault('refused', `${address} answers otherwise than a domain manager`, error)
+    if (status === 401) throw new RemoteFault('authentication', `${address} refused the credentials`, error)
+    if (status === 412 || status === 429 || status >= 500)
+      throw new RemoteFault('unreachable', `${address} answered ${status}`, error)
+    const said = saidIn({ errorMessages: (error as { errors?: readonly unknown[] }).errors })
+    throw new RemoteFault('refused', `${address} answered ${status}: ${said ?? ''}`, error)
+  }
+}
+
+/** The first thing that went wrong, in the peer's words; not many of them. */
+function saidIn({ errorMessages }: { readonly errorMessages?: readonly unknown[] | undefined }): string | undefined {
+  const message = (errorMessages?.[0] as { message?: unknown } | undefined)?.message
+  return message === undefined ? undefined : String(message).slice(0, 300)
+}
+
+const statusOf = (error: unknown): number | undefined =>
+  error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : undefined
+
+const wireAddress = (host: string) =>
+  isIPv4(host) ? { ipv4: { value: host } } : isIP(host) === 6 ? { ipv6: { value: host } } : { fqdn: { value: host } }
+
+/** The same call, the same request: a repeated one is answered, not done again. */
+function requestIdOf(callKey: string): string {
+  const hex = createHash('sha256').update(callKey).digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

@@ -1,0 +1,48 @@
+/** Requests of register and unregister, for the tests of platform. */
+import { randomUUID } from 'node:crypto'
+import { demoRemoteLogin } from '../../src/domains/platform/seed-registrations.ts'
+import { seedId } from '../../src/domains/seed.ts'
+import type { CallResult, TestApp } from './start-app.ts'
+
+export const managers = '/platform/v4.3/management/domain-managers'
+export const ownPath = `${managers}/${seedId('manager')}`
+export const registrations = `${ownPath}/registrations`
+
+interface Login {
+  readonly username?: string
+  readonly password?: string
+  readonly isManager?: boolean
+}
+
+export const tagOfManager = async (app: TestApp): Promise<string> =>
+  (await app.call('GET', `/platform/v4.3/config/domain-managers/${seedId('manager')}`)).etag as string
+
+export function registerBody(address: string | object, { isManager, ...login }: Login = {}): object {
+  const remoteCluster = {
+    address: typeof address === 'string' ? { ipv4: { value: address } } : address,
+    credentials: { authentication: { ...demoRemoteLogin, ...login } },
+  }
+  return isManager === true
+    ? {
+        remoteCluster: {
+          $objectType: 'platform.v4.management.DomainManagerRemoteClusterSpec',
+          remoteCluster,
+          cloudType: 'ONPREM_CLOUD',
+        },
+      }
+    : { remoteCluster: { $objectType: 'platform.v4.management.AOSRemoteClusterSpec', remoteCluster } }
+}
+
+/** With the present tag of the manager and a request id of its own. */
+export const send = async (app: TestApp, action: string, body: object, query = ''): Promise<CallResult> =>
+  app.call('POST', `${ownPath}/$actions/${action}${query}`, {
+    body,
+    ifMatch: await tagOfManager(app),
+    requestId: randomUUID(),
+  })
+
+export const register = (app: TestApp, address: string | object, login: Login = {}, query = ''): Promise<CallResult> =>
+  send(app, 'register', registerBody(address, login), query)
+
+export const unregister = (app: TestApp, reference: object, query = ''): Promise<CallResult> =>
+  send(app, 'unregister', reference, query)
