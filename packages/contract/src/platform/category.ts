@@ -95,6 +95,7 @@ export const Category = resource(
     iam: { name: 'category', attributes: { owner_uuid: 'ownerUuid' } },
     rel: 'platform:config:category',
     unique: [{ fields: ['key', 'value'], error: 'CATEGORY_ALREADY_EXISTS' }],
+    counted: true,
   },
 )
 

@@ -2,8 +2,9 @@
  * Who carries a category. Derived from the references that entities and policies hold, never stored with the category.
  * Source: behaviour platform.md 1 (associations).
  */
-import type { EntityOf } from '@hyperplane/contract'
+import type { EntityOf, Resource } from '@hyperplane/contract'
 import type { AssociationDetail, AssociationSummary, Category } from '@hyperplane/contract/platform/category'
+import type { TypedFilter } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
 import { nameId } from './name-id.ts'
 
@@ -88,11 +89,24 @@ async function summariesOf(ctx: ReadContext, categoryId: string): Promise<(Summa
     if (resourceType === undefined || resource === undefined) continue
     const scope = await ctx.scopeOf(kind)
     if (scope === 'none') continue
-    const refersTo = { kind: 'Category', extId: categoryId }
-    const count = scope === undefined ? all : await ctx.store.count(resource, { scope, refersTo })
+    const count = scope === undefined ? all : await countWithin(ctx, resource, categoryId, scope)
     if (count > 0) summaries.push({ kind, categoryId, resourceType, resourceGroup: groupOf(resourceType), count })
   }
   return summaries.sort((a, b) => ((a.resourceType as string) < (b.resourceType as string) ? -1 : 1))
+}
+
+/**
+ * What a scope lets through is not counted ahead: every carrier is looked at, as a page of the kind would, and no longer than
+ * one query may take.
+ */
+async function countWithin(
+  ctx: ReadContext,
+  resource: Resource<any, any>,
+  categoryId: string,
+  scope: TypedFilter,
+): Promise<number> {
+  const refersTo = { kind: 'Category', extId: categoryId }
+  return (await ctx.store.page(resource, { scope, refersTo, limit: 0 })).total
 }
 
 async function detailsOf(
@@ -132,6 +146,7 @@ async function carriersOf(
     const rows = await ctx.store.referrers('Category', categoryId, 2 * limit, { from: kind, publishedOnly: true })
     return [...new Set(rows.map((row) => row.extId))].slice(0, limit)
   }
-  const found = await ctx.store.find(resource, { scope, refersTo: { kind: 'Category', extId: categoryId }, limit })
+  const refersTo = { kind: 'Category', extId: categoryId }
+  const found = await ctx.store.find(resource, { scope, refersTo, limit, isBounded: true })
   return found.map((entity) => entity.extId)
 }

@@ -24,7 +24,12 @@ export interface Result {
   readonly affected: readonly AffectedEntity[]
   readonly errors: readonly AppMessage[]
   readonly warnings: readonly string[]
+  /** Its effect is applied, and durable when this resolves. */
+  readonly durable?: Promise<void>
 }
+
+/** Results whose effects are not durable yet are written so many at once: their commits are not cut short by each of them. */
+const staged = 32
 
 /** Counts and affected entities are written so often over a batch, not with each element: the task's row is long. */
 const summaries = 50
@@ -46,6 +51,10 @@ export class Journal {
   readonly #finished = new Set<string>()
   readonly #known = new Set<string>()
   #queue: Job[] = []
+  /** What the queue tells may not wait for more. */
+  #isUrgent = false
+  /** Commits of the effects that the queue tells of. */
+  #effects: Promise<void>[] = []
   /** Touched by finished elements, and not told by the task yet. */
   readonly #affected: AffectedEntity[] = []
   #summarized = 0
@@ -82,7 +91,8 @@ export class Journal {
 
   /** An element goes on as a task of its own. */
   accepted(job: Job, elementTaskExtId: string): void {
-    this.#write({ ...job, elementTaskExtId })
+    this.#queue.push({ ...job, elementTaskExtId })
+    this.#write(true)
   }
 
   finish(job: Job, result: Result): void {
@@ -93,7 +103,8 @@ export class Journal {
     const { element: _, elementTaskExtId: __, ...kept } = job
     const entityExtId = result.affected[0]?.extId
     this.#affect(result.affected)
-    this.#write({
+    if (result.durable !== undefined) this.#effects.push(result.durable)
+    this.#queue.push({
       ...kept,
       status: hasFailed ? 'FAILED' : 'SUCCEEDED',
       completedTime: this.#ctx.clock.iso(),
@@ -106,10 +117,12 @@ export class Journal {
       ...(hasFailed ? { errorMessages: [...result.errors] } : {}),
       ...(result.warnings.length === 0 ? {} : { warnings: result.warnings.map(warningOf) }),
     })
+    this.#write(result.durable === undefined)
   }
 
   /** Resolves when everything that came so far is durable. @throws what kept it from being so */
   async written(): Promise<void> {
+    this.#write(true)
     await this.#writing
     if (this.#failure !== undefined) throw this.#failure
   }
@@ -121,20 +134,27 @@ export class Journal {
     }
   }
 
-  #write(job: Job): void {
-    this.#queue.push(job)
-    if (this.#isWriting) return
+  #write(isUrgent: boolean): void {
+    this.#isUrgent ||= isUrgent
+    if (this.#isWriting || !this.#isDue()) return
     this.#isWriting = true
     this.#writing = this.#drain().catch((error) => {
       this.#failure ??= error
     })
   }
 
+  #isDue(): boolean {
+    return this.#queue.length >= staged || (this.#isUrgent && this.#queue.length > 0)
+  }
+
   async #drain(): Promise<void> {
     try {
-      while (this.#queue.length > 0) {
-        const jobs = this.#queue
+      while (this.#isDue()) {
+        const [jobs, effects] = [this.#queue, this.#effects]
         this.#queue = []
+        this.#effects = []
+        this.#isUrgent = false
+        await Promise.all(effects)
         const finished = this.#finished.size
         const { failed } = this
         const isDue = finished === this.#size || finished - this.#summarized >= this.#size / summaries

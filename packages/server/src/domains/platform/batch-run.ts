@@ -7,7 +7,7 @@ import type { Operation } from '@hyperplane/contract'
 import { Task } from '@hyperplane/contract/platform/task'
 import { ApiError, type AppMessage, ShapeRefusal } from '../../core/api-error.ts'
 import type { Services } from '../../core/context.ts'
-import { RefusedRequest } from '../../core/pipeline.ts'
+import { RefusedRequest } from '../../core/pipeline/request.ts'
 import type { Reply } from '../../core/reply.ts'
 import { Slots } from '../../core/slots.ts'
 import { type AffectedEntity, CancelAccepted } from '../../core/tasks/define-task.ts'
@@ -48,10 +48,13 @@ export const runBatch = defineTask<BatchInput>({
 async function runElements(ctx: Run, input: BatchInput): Promise<void> {
   const jobs = await jobsOf(ctx.store, ctx.taskExtId)
   const journal = new Journal(ctx, jobs, await affectedOf(ctx))
+  const isStaged = mayStage(ctx, input, jobs[0])
   let rest: 'BATCH_STOPPED' | 'BATCH_CANCELED' | undefined
   for (let start = 0; start < jobs.length && rest === undefined; start += input.chunkSize) {
     const chunk = jobs.slice(start, start + input.chunkSize)
-    await Promise.all(chunk.filter((job) => job.status === 'PENDING').map((job) => runJob(ctx, input, job, journal)))
+    await Promise.all(
+      chunk.filter((job) => job.status === 'PENDING').map((job) => runJob(ctx, input, job, journal, isStaged)),
+    )
     if (ctx.cancelRequested()) rest = 'BATCH_CANCELED'
     else if (input.shouldStopOnError && chunk.some((job) => journal.hasFailed(job))) rest = 'BATCH_STOPPED'
   }
@@ -62,6 +65,19 @@ async function runElements(ctx: Run, input: BatchInput): Promise<void> {
   if (failed > 0) throw new ApiError('TASK_LEGACY_ERROR', { fault: `${failed} of ${jobs.length} elements failed` })
 }
 
+/**
+ * Elements whose effect is there at once need not wait for the disk one by one: the next sees what the one before wrote, and
+ * results are told when both are durable. Not in iam: who may do what is decided by what is committed.
+ */
+function mayStage(ctx: Run, { method }: BatchInput, job: Job | undefined): boolean {
+  if (job?.status !== 'PENDING') return false
+  const route = ctx.services.router.route(method, elementOf(ctx, job).path)
+  return route.found === 'operation' && route.operation.runs === 'sync' && route.namespace.name !== 'iam'
+}
+
+const elementOf = (ctx: Run, job: Job): Element =>
+  JSON.parse(ctx.secrets.open('TaskJob', job.extId, 'element', job.element) ?? '{}')
+
 /** What the task says that it affected, in a run before this one. */
 async function affectedOf(ctx: Run): Promise<readonly AffectedEntity[]> {
   const task = (await ctx.store.get(Task, ctx.taskExtId)) as
@@ -70,14 +86,14 @@ async function affectedOf(ctx: Run): Promise<readonly AffectedEntity[]> {
   return task?.allAffected ?? task?.entitiesAffected ?? []
 }
 
-async function runJob(ctx: Run, input: BatchInput, job: Job, journal: Journal): Promise<void> {
+async function runJob(ctx: Run, input: BatchInput, job: Job, journal: Journal, isStaged: boolean): Promise<void> {
   let slots = slotsOf.get(ctx.services)
   if (slots === undefined) slotsOf.set(ctx.services, (slots = new Slots(elementsAtOnce)))
   let taskExtId = job.elementTaskExtId
   if (taskExtId === undefined) {
     const result = await slots.use(async () => {
       ctx.stopping.throwIfAborted()
-      return ctx.cancelRequested() ? notRun('BATCH_CANCELED') : send(ctx, input, job)
+      return ctx.cancelRequested() ? notRun('BATCH_CANCELED') : send(ctx, input, job, isStaged)
     })
     if (result.taskExtId === undefined) return journal.finish(job, result)
     taskExtId = result.taskExtId
@@ -106,12 +122,11 @@ async function cancelPart(ctx: Run, taskExtId: string): Promise<void> {
 }
 
 /** One element through the pipeline. The result of an asynchronous one is its task, which still runs. */
-async function send(ctx: Run, input: BatchInput, job: Job): Promise<Result> {
-  const sealed = ctx.secrets.open('TaskJob', job.extId, 'element', job.element)
-  const element: Element = JSON.parse(sealed ?? '{}')
+async function send(ctx: Run, input: BatchInput, job: Job, isStaged: boolean): Promise<Result> {
+  const element = elementOf(ctx, job)
   const requestId = element.requestId ?? nameId('batch', ctx.taskExtId, job.name as string)
   try {
-    const { reply, operation } = await ctx.services.dispatch({
+    const { reply, operation, durable } = await ctx.services.dispatch({
       method: input.method,
       path: element.path,
       query: input.query,
@@ -123,8 +138,7 @@ async function send(ctx: Run, input: BatchInput, job: Job): Promise<Result> {
       address: 'batch',
       profile: 'spec',
       unknown: input.unknown,
-      readBody: async () => new Uint8Array(),
-      onBehalfOf: { caller: ctx.owner, body: element.data, requestId, parentTask: ctx.taskExtId },
+      onBehalfOf: { caller: ctx.owner, body: element.data, requestId, parentTask: ctx.taskExtId, isStaged },
     })
     const started = reply.status === 202 ? (reply.data as { extId?: string } | undefined)?.extId : undefined
     return {
@@ -133,6 +147,7 @@ async function send(ctx: Run, input: BatchInput, job: Job): Promise<Result> {
       affected: operation === undefined ? [] : affectedBy(ctx, operation, input.method, element.path, reply),
       errors: [],
       warnings: reply.warnings ?? [],
+      ...(durable === undefined ? {} : { durable }),
     }
   } catch (error) {
     ctx.stopping.throwIfAborted()

@@ -66,6 +66,7 @@ function operationOf(
     const { operation } = route
     if (!operation.mutates || operation.produces !== undefined)
       throw invalid('metadata/uri', 'names a read; a batch only changes things')
+    if (operation.form !== undefined) throw invalid('metadata/uri', 'names an operation that takes a form, not JSON')
     if (operation.key === 'platform.submitBatch')
       throw invalid('metadata/uri', 'names the batch operation itself; batches do not nest')
     return { operation, method }

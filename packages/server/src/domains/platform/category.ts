@@ -10,10 +10,8 @@ import { ApiError } from '../../core/api-error.ts'
 import { both, notFound, pathOf, standardList } from '../../core/standard.ts'
 import { equals, not } from '../../odata/index.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { limitOf } from '../limits.ts'
 import { presentAssociations, userTypeOf } from './associations.ts'
-
-const maximumCategories = 20_000
-const maximumValuesOfKey = 1_000
 
 type CategoryEntity = EntityOf<typeof Category>
 
@@ -98,24 +96,18 @@ function refuseSystemTypes(type: CategoryEntity['type']): void {
 }
 
 async function checkLimits(ctx: WriteContext, key: string): Promise<void> {
-  const ofKey = await ctx.store.count(Category, { filter: equals(pathOf(Category, 'key'), key) })
-  if (ofKey >= maximumValuesOfKey) {
-    throw new ApiError('LIMIT_EXCEEDED', {
-      limit: `Values of the key "${key}"`,
-      maximum: maximumValuesOfKey,
-      found: ofKey + 1,
-    })
-  }
+  const maximum = limitOf(ctx, 'valuesOfCategoryKey')
+  const found = (await ctx.store.count(Category, { filter: equals(pathOf(Category, 'key'), key) })) + 1
+  if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: `Values of the key "${key}"`, maximum, found })
 }
 
 /** After the insert: rows are numbered, and as long as the newest number is within the limit, nothing has to be counted. */
 async function checkTotal(ctx: WriteContext, made: string): Promise<void> {
+  const maximum = limitOf(ctx, 'categories')
   const row = await ctx.store.row(Category, made)
-  if (row === undefined || row.sequence <= maximumCategories) return
-  const all = await ctx.store.count(Category)
-  if (all > maximumCategories) {
-    throw new ApiError('LIMIT_EXCEEDED', { limit: 'Categories', maximum: maximumCategories, found: all })
-  }
+  if (row === undefined || row.sequence <= maximum) return
+  const found = await ctx.store.count(Category)
+  if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'Categories', maximum, found })
 }
 
 /** Pending users count too: an association that is under way must not end with a category that is gone. */

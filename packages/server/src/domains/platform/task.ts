@@ -34,6 +34,7 @@ const removedAtOnce = 200
 const retention: Schedule<Drivers> = {
   name: 'platform.task-retention',
   everySeconds: 3600,
+  onlyLastCounts: true,
   run: (ctx) => removeOld(ctx.store, ctx.clock.now()),
 }
 

@@ -346,3 +346,20 @@ test('an operation that takes Basic only takes no API key by way of a batch', as
   assert.equal(job.status, 'FAILED')
   assert.equal(job.errorMessages[0].code, 'PLAT-10401')
 })
+
+test('chunks of one share their commits, and one whose element fails still ends the batch', async () => {
+  let commits = 0
+  const unwatch = app.store.watch([Category], () => commits++)
+  const task = await app.task(await send(app, { chunkSize: 1 }, pairs('OneByOne', 100)))
+  unwatch()
+  assert.equal(task.status, 'SUCCEEDED')
+  assert.ok(commits < 20, `${commits} commits for 100 elements`)
+
+  const payload = [...pairs('Stops', 3), ...pairs('Stops', 1), ...pairs('StopsLater', 3)]
+  const stopped = await app.task(await send(app, { chunkSize: 1, shouldStopOnError: true }, payload))
+  const jobs = await jobsOf(app, stopped)
+  assert.deepEqual(
+    jobs.map((job) => job.errorMessages?.[0]?.errorGroup ?? job.status),
+    ['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED', 'ENTITY_ALREADY_EXISTS', ...Array(3).fill('BATCH_STOPPED')],
+  )
+})
