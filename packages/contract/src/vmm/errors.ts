@@ -66,6 +66,7 @@ export const vmmErrors = {
     status: 404,
     group: 'ENTITY_NOT_FOUND',
     message: 'The service could not find the entity: {kind} {id} ({attribute}).',
+    argumentNames: { kind: 'entityType', id: 'extId', attribute: 'attributePath' },
   },
   VMM_INVALID_ARGUMENT: {
     code: 'VMM-10000',
@@ -84,6 +85,13 @@ export const vmmErrors = {
     status: 422,
     group: 'LIMIT_EXCEEDED',
     message: '{limit}: at most {maximum}, found {found}.',
+  },
+  VMM_REFERENCE_NOT_FOUND: {
+    code: 'VMM-20005',
+    status: 404,
+    group: 'ENTITY_NOT_FOUND',
+    message: 'The service could not find the entity: {referencedKind} {referencedExtId} ({attributePath}).',
+    argumentNames: { referencedKind: 'entityType', referencedExtId: 'extId' },
   },
   VMM_TASK_INTERRUPTED: {
     code: 'VMM-30001',

@@ -13,6 +13,7 @@ import {
   oneOf,
   optional,
   readOnly,
+  referenceTo,
   secret,
   text,
   timestamp,
@@ -167,7 +168,16 @@ export const Vm = resource(
       pinnedHostExtId: optional(uuid()),
       /** Where it ran last: preferred at the next start. */
       lastHostExtId: optional(uuid()),
+      /** Images that its creation reads: they stay until it is made. */
+      imagesRead: optional(arrayOf(referenceTo('Image'))),
+      /** The ISO of a staged customisation lies in a drive. */
+      hasCustomizationIso: optional(boolean()),
+      /** That drive, where it was added for the ISO. */
+      addedDriveExtId: optional(uuid()),
+      /** Since when its host does not answer. */
+      hostSilentSince: optional(timestamp()),
     },
+    indexed: ['hasCustomizationIso', 'hostSilentSince'],
     unique: [{ fields: ['cluster/extId', 'biosUuid'] }],
     notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',

@@ -19,7 +19,7 @@ export interface Hypervisor {
   /** Forgets a domain that does not run. One that is not there is no fault. */
   undefineVm(vmExtId: string): Promise<void>
   /**
-   * Runs the domain on the host. Resolves when it runs, not when its guest is up.
+   * Runs the domain on the host; a paused one goes on where it was. Resolves when it runs, not when its guest is up.
    * @throws DriverError when the host refuses
    */
   startVm(vmExtId: string, hostExtId: string): Promise<void>
@@ -35,8 +35,30 @@ export interface Hypervisor {
   /** Moves a running domain to another host without stopping its guest. */
   migrateVm(vmExtId: string, toHostExtId: string): Promise<void>
 
+  /** The ISO leaves its drive and goes; what the domain was to run at its next boot is done. */
+  endCustomization(vmExtId: string, isoDiskExtId: string): Promise<void>
+
+  /**
+   * Domains that are in a state which nobody asked for: halted by their guests, paused because their storage stalls. One
+   * that goes on is left out again. Reads only.
+   */
+  unaskedStates(): Promise<ReadonlyMap<string, UnaskedState>>
+  /**
+   * Calls `changed` when `unaskedStates` may answer something else than before; the answer ends that. A backend that is
+   * not told has it called as often as it wants to be asked.
+   */
+  watch(changed: () => void): () => void
+  /** That the guest halted is known: the domain is off like any other. */
+  acknowledgeHalt(vmExtId: string): Promise<void>
+
   /** What the guests of running domains show at this moment; those that do not run are left out. Reads only. */
   observeGuests(vmExtIds: readonly string[]): Promise<ReadonlyMap<string, GuestView>>
+}
+
+export interface UnaskedState {
+  readonly state: 'OFF' | 'PAUSED'
+  /** No customisation was left for this guest to run. */
+  readonly isCustomized: boolean
 }
 
 export interface VirtualDisk {
@@ -86,8 +108,10 @@ export interface GuestView {
   /** NIC -> addresses that were seen of it. */
   readonly learnedAddresses: ReadonlyMap<string, readonly string[]>
   readonly areToolsReachable: boolean
-  /** The staged customisation was used up. */
+  /** No customisation is left for this guest to run. */
   readonly isCustomized: boolean
+  /** Milliseconds since 1970; when the boot was over. */
+  readonly upSince: number | undefined
   /** Milliseconds since 1970; when the guest's kernel began. */
   readonly bootedAt: number | undefined
 }

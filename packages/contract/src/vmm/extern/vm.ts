@@ -4,7 +4,7 @@
  * Source: catalogue vmm.json; behaviour vmm.md 1.7, 2.
  */
 import { action, baseFields, get, list, resource } from '../../operation.ts'
-import { arrayOf, boolean, enumeration, integer, object, optional, text, uuid } from '../../schema.ts'
+import { arrayOf, boolean, enumeration, integer, object, optional, referenceTo, text, uuid } from '../../schema.ts'
 import { IPv4Address } from '../../shapes.ts'
 import { guestInfo, guestTools } from '../guest-tools.ts'
 import { macAddress } from '../nic.ts'
@@ -12,6 +12,8 @@ import { getRate, vmListRate, vmMutationRate, vmOperators, vmSwitchers, vmViewer
 
 const reference = (type: string) => object(`vmm.v4.extern.config.${type}`, { extId: optional(uuid()) })
 
+// The one reference that this side holds; all others show what the management says.
+const CategoryReference = object('vmm.v4.extern.config.CategoryReference', { extId: optional(referenceTo('Category')) })
 const StorageContainerReference = reference('VmDiskContainerReference')
 
 export const ExternDisk = object('vmm.v4.extern.config.Disk', {
@@ -89,7 +91,7 @@ export const ExternVm = resource(
     disks: optional(arrayOf(ExternDisk, { maxItems: 256 })),
     cdRoms: optional(arrayOf(ExternCdRom, { maxItems: 256 })),
     nics: optional(arrayOf(ExternNic, { maxItems: 32 })),
-    categories: optional(arrayOf(reference('CategoryReference'), { maxItems: 256 })),
+    categories: optional(arrayOf(CategoryReference, { maxItems: 256 })),
     ownershipInfo: optional(
       object('vmm.v4.extern.config.OwnershipInfo', {
         owner: object('vmm.v4.extern.config.OwnerReference', {

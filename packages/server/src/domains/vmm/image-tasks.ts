@@ -6,6 +6,7 @@ import { notFound } from '../../core/standard.ts'
 import { CancelAccepted, DriverError, type StepContext } from '../../core/tasks/define-task.ts'
 import type { ContentOrigin, Digest, ImageFile } from '../../drivers/content-source.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
+import type { Reader } from '../../store/store.ts'
 import { defineTask } from '../context.ts'
 import { requireImageRoom } from './image-space.ts'
 import { findDisk } from './vm/disk-sources.ts'
@@ -14,6 +15,7 @@ import { fileOf } from './vm/entity.ts'
 type ImageEntity = EntityOf<typeof Image>
 type Running = StepContext<Drivers>
 
+const namedUsers = 10
 const transferFrom = 10
 const transferTo = 85
 
@@ -163,7 +165,7 @@ export const deleteImage = defineTask<Removal>({
     {
       name: 'recheck',
       progress: 5,
-      run: async (ctx, { extId }) => void (await storedImage(ctx, extId)),
+      record: async (ctx, { extId }) => requireUnread(ctx.store, await storedImage(ctx, extId)),
       // No undo: it only looked.
     },
     {
@@ -179,11 +181,19 @@ export const deleteImage = defineTask<Removal>({
   ],
 })
 
+/** @throws ApiError VMM_ENTITY_IN_USE while a VM is made from it */
+export async function requireUnread(store: Reader, { extId, name }: ImageEntity): Promise<void> {
+  const users = await store.referrers(Image.kind, extId, namedUsers)
+  if (users.length === 0) return
+  const ids = users.map((user) => user.extId).join(', ')
+  throw new ApiError('VMM_ENTITY_IN_USE', { kind: 'image', name, users: `VMs that are being made from it: ${ids}` })
+}
+
 const pendingImage = async (ctx: Running, extId: string): Promise<ImageEntity> =>
   (await ctx.store.pending(Image, extId)) as ImageEntity
 
 /** @throws ApiError 404 when an earlier task of the queue removed it */
-async function storedImage(ctx: Running, extId: string): Promise<ImageEntity> {
+async function storedImage(ctx: { readonly store: Reader }, extId: string): Promise<ImageEntity> {
   const image = await ctx.store.get(Image, extId)
   if (image === undefined) throw notFound(Image, 'Image', extId, 'extId')
   return image

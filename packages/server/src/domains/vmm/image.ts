@@ -7,22 +7,22 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Image, imageOperations } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
+import { reaches } from '../../core/scope.ts'
 import { replaced } from '../../core/updates.ts'
-import { evaluateFilter } from '../../odata/index.ts'
 import { implement, type WriteContext } from '../context.ts'
+import { limitOf } from '../limits.ts'
 import { requireClusterReachable } from '../reachability.ts'
 import { roomiestCluster } from './image-space.ts'
-import { createImage, deleteImage, diskNotFound, updateImage } from './image-tasks.ts'
+import { createImage, deleteImage, diskNotFound, requireUnread, updateImage } from './image-tasks.ts'
 import { isNative } from './vm/clusters.ts'
 import { findDisk } from './vm/disk-sources.ts'
 import { fileOf } from './vm/entity.ts'
-import { fault } from './vm/rules.ts'
+import { fault, nameFaults } from './vm/rules.ts'
 
 type ImageEntity = EntityOf<typeof Image>
 type Body = BodyOf<typeof Image>
 
 const rel = 'vmm:content:image'
-const maximumImages = 2000
 
 export const diskSourceType = 'vmm.v4.content.VmDiskSource'
 const bucketSourceType = 'vmm.v4.content.ObjectsLiteSource'
@@ -31,20 +31,15 @@ export const image = implement(
   imageOperations,
   {
     async createImage(ctx, { body }) {
-      const source = body.source
-      if (source === undefined) throw fault('source', 'one of VmDiskSource, UrlSource and ObjectsLiteSource', undefined)
+      const source = body.source as NonNullable<Body['source']>
       if (source.$objectType === bucketSourceType) {
         throw new ApiError('NOT_IMPLEMENTED', { operation: 'createImage with an ObjectsLiteSource' })
       }
       const disk =
         source.$objectType === diskSourceType ? await sourceDisk(ctx, (source as { extId: string }).extId) : undefined
-      if (disk !== undefined && body.checksum !== undefined) {
-        throw fault('checksum', 'none: the content of a disk that is in use has no digest beforehand', body.checksum)
-      }
-      const count = await ctx.store.count(Image)
-      if (count >= maximumImages) {
-        throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'Images', maximum: maximumImages, found: count + 1 })
-      }
+      const found = (await ctx.store.count(Image)) + 1
+      const maximum = limitOf(ctx, 'images')
+      if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'Images', maximum, found })
       const clusterLocationExtIds = await locationsOf(ctx, body, disk?.clusterExtId)
       const extId = ctx.ids.uuid()
       const now = ctx.clock.iso()
@@ -108,6 +103,7 @@ export const image = implement(
 
     async deleteImageById(ctx) {
       const stored: ImageEntity = ctx.target
+      await requireUnread(ctx.store, stored)
       return ctx.startTask(
         deleteImage,
         { extId: stored.extId, name: stored.name },
@@ -134,16 +130,28 @@ export const image = implement(
       }
     },
   },
-  { tasks: [createImage, deleteImage, updateImage] },
+  {
+    rules: {
+      createImage: ({ body }) => [...nameFaults(body), ...sourceFaults(body)],
+      updateImageById: ({ body }) => nameFaults(body),
+    },
+    tasks: [createImage, deleteImage, updateImage],
+  },
 )
 
 const distinct = (extIds: readonly string[]): string[] => [...new Set(extIds)]
+
+function sourceFaults({ source, checksum }: Body): ApiError[] {
+  if (source === undefined) return [fault('source', 'one of VmDiskSource, UrlSource and ObjectsLiteSource', undefined)]
+  if (source.$objectType !== diskSourceType || checksum === undefined) return []
+  return [fault('checksum', 'none: the content of a disk that is in use has no digest beforehand', checksum)]
+}
 
 /** The disk that a new image copies, of a VM that the caller may refer to. @throws ApiError 404 */
 async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clusterExtId: string | undefined }> {
   const found = await findDisk(ctx.store, diskExtId)
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, Vm)
-  const isVisible = scope === 'all' || (scope !== undefined && evaluateFilter(scope, found?.vm) === true)
+  const isVisible = reaches(scope, found?.vm)
   if (found === undefined || !isVisible) throw diskNotFound(diskExtId)
   if (fileOf(found.disk) === undefined) throw fault('source/extId', 'a disk of its own, not a volume group', diskExtId)
   return { clusterExtId: found.vm.cluster?.extId }

@@ -20,6 +20,8 @@ export interface HostCandidate {
   readonly closed?: string
   /** Switches that it has. */
   readonly switchExtIds: ReadonlySet<string>
+  /** Clock rate of its CPUs. */
+  readonly cpuHertz?: number
 }
 
 export interface Allocation {
@@ -36,6 +38,8 @@ export interface Demand {
   /** Its CPUs get threads of their own. */
   readonly isPinned: boolean
   readonly switchExtIds: readonly string[]
+  /** Hosts whose CPUs are slower are below it. */
+  readonly baseline?: { readonly name: string; readonly hertz: number }
   /** An agent VM runs on its host or nowhere. */
   readonly onlyHostExtId?: string
   readonly lastHostExtId?: string
@@ -95,6 +99,9 @@ function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | un
   if (host.closed !== undefined) return host.closed
   if (demand.onlyHostExtId !== undefined && demand.onlyHostExtId !== host.extId) {
     return 'affinity: the VM is bound to another host'
+  }
+  if (demand.baseline !== undefined && (host.cpuHertz ?? 0) < demand.baseline.hertz) {
+    return `CPU model: below the baseline of the VM, ${demand.baseline.name}`
   }
   if (demand.switchExtIds.some((extId) => !host.switchExtIds.has(extId))) {
     return 'network: a virtual switch of the NICs is missing'

@@ -16,8 +16,8 @@ export const PowerEvent = resource(
   {
     vmExtId: uuid(),
     time: timestamp(),
-    /** RESET: the guest began anew. MOVED, RESIZED: it went on running. */
-    change: enumeration(['MOVED', 'OFF', 'ON', 'RESET', 'RESIZED']),
+    /** RESET: the guest began anew. MOVED, RESIZED, RESUMED: it went on running. PAUSED: it stands, or is out of sight. */
+    change: enumeration(['MOVED', 'OFF', 'ON', 'PAUSED', 'RESET', 'RESIZED', 'RESUMED']),
     powerState: enumeration(['OFF', 'ON', 'PAUSED', 'UNDETERMINED']),
     clusterExtId: optional(uuid()),
     hostExtId: optional(uuid()),

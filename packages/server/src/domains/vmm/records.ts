@@ -1,14 +1,14 @@
 /** What vmm keeps beside its kinds; shown by no operation. Source: behaviour vmm.md 1.4, 3.1, 3.2. */
-import { boolean, integer, resource, text, uuid } from '@hyperplane/contract'
+import { boolean, integer, optional, resource, text, uuid } from '@hyperplane/contract'
 import { PowerEvent } from './power-journal.ts'
 
-/** Who has a MAC address: one table for the whole deployment. */
+/** Who has a MAC address, and on which subnet: one table for the whole deployment, one row a NIC. */
 export const MacLease = resource(
   'internal.v1.vmm.MacLease',
-  { macAddress: text(), nicExtId: uuid(), vmExtId: uuid() },
+  { macAddress: text(), nicExtId: uuid(), vmExtId: uuid(), subnetExtId: optional(uuid()) },
   {
     title: 'NIC',
-    indexed: ['nicExtId', 'vmExtId'],
+    indexed: ['nicExtId', 'subnetExtId', 'vmExtId'],
     unique: [{ fields: ['macAddress'], error: 'ADDRESS_IN_USE' }],
   },
 )

@@ -15,6 +15,7 @@ import type { Reader, Transaction } from '../../store/store.ts'
 import { chooseHost, type Demand, type HostCandidate, heldMemoryBytes, usableMemoryBytes } from './placement.ts'
 import { vcpusOf } from './power-journal.ts'
 import { HostAllocation } from './records.ts'
+import { baselineOf } from './vm/cpu-models.ts'
 
 type VmEntity = EntityOf<typeof Vm>
 type HeldAllocation = EntityOf<typeof HostAllocation>
@@ -120,7 +121,7 @@ async function hold(
 const inCluster = (store: Reader, vm: VmEntity): Promise<HeldAllocation[]> =>
   store.findWhere(HostAllocation, { clusterExtId: vm.cluster?.extId as string })
 
-async function candidatesOf(
+export async function candidatesOf(
   ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware'> },
   clusterExtId: string,
 ): Promise<HostCandidate[]> {
@@ -139,6 +140,7 @@ async function candidatesOf(
       memorySizeBytes: host.memorySizeBytes ?? 0,
       threads: host.numberOfCpuThreads ?? 0,
       switchExtIds: new Set(onHost.map(({ extId }) => extId)),
+      ...(host.cpuFrequencyHz === undefined ? {} : { cpuHertz: host.cpuFrequencyHz }),
       ...(closed === undefined ? {} : { closed }),
     }
   })
@@ -157,11 +159,13 @@ async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
     const subnet = await subnetOf(store, nic.networkInfo?.subnet?.extId)
     if (subnet?.subnetType === 'VLAN' && subnet.virtualSwitchReference) switchExtIds.add(subnet.virtualSwitchReference)
   }
+  const baseline = await baselineOf(store, vm)
   return {
     memoryBytes: heldMemoryBytes(vm),
     vcpus: vcpusOf(vm),
     isPinned: vm.isVcpuHardPinningEnabled === true,
     switchExtIds: [...switchExtIds],
+    ...(baseline === undefined ? {} : { baseline }),
     ...(vm.pinnedHostExtId === undefined ? {} : { onlyHostExtId: vm.pinnedHostExtId }),
     ...(vm.lastHostExtId === undefined ? {} : { lastHostExtId: vm.lastHostExtId }),
   }

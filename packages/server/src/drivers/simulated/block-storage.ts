@@ -8,7 +8,7 @@ import { DriverError } from '../../core/tasks/define-task.ts'
 import type { BlockDisk, BlockStorage, DiskUsage, Initiator, Target } from '../block-storage.ts'
 import { secretDigest } from '../hardware.ts'
 import type { HardwareFault } from './hardware.ts'
-import { diskFacts } from './hypervisor.ts'
+import { diskFacts, domainFacts } from './hypervisor.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface BlockDiskFact extends BlockDisk {
@@ -38,8 +38,13 @@ export const blockDiskFacts = (world: SimulatedWorld): Collection<BlockDiskFact>
 export const targetFacts = (world: SimulatedWorld): Collection<TargetFact> => world.collection('blockStorage.targets')
 
 const day = 24 * 3600 * 1000
+/** A guest has so long to let go of its disks. */
+const patienceSeconds = 60
 
-export function createBlockStorage(world: SimulatedWorld): BlockStorage {
+export function createBlockStorage(
+  world: SimulatedWorld,
+  settings: { readonly durations: 'instant' | 'natural' },
+): BlockStorage {
   const disks = blockDiskFacts(world)
   const targets = targetFacts(world)
   const guests = world.collection<GuestFault>('blockStorage.guests')
@@ -155,12 +160,16 @@ export function createBlockStorage(world: SimulatedWorld): BlockStorage {
       await reconsume(target, { ...target, plugs: { ...target.plugs, [vmExtId]: scsiIndex } })
     },
     async unplug(volumeGroupExtId, vmExtId) {
-      const isForced = guests.get(vmExtId)?.ignoresUnplug === true
+      const isRunning = domainFacts(world).get(vmExtId)?.state === 'ON'
+      const isForced = isRunning && guests.get(vmExtId)?.ignoresUnplug === true
       const target = targets.get(volumeGroupExtId)
       if (target?.plugs[vmExtId] === undefined) return { isForced }
       ask(target.clusterExtId, 'unplug')
-      const { [vmExtId]: _, ...plugs } = target.plugs
-      await reconsume(target, { ...target, plugs })
+      if (isForced && settings.durations === 'natural') await world.clock.sleep(1000 * patienceSeconds)
+      const present = targets.get(volumeGroupExtId)
+      if (present === undefined) return { isForced }
+      const { [vmExtId]: _, ...plugs } = present.plugs
+      await reconsume(present, { ...present, plugs })
       return { isForced }
     },
 

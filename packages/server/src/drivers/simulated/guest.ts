@@ -24,7 +24,8 @@ const seconds: Readonly<Record<Exclude<BootPhase, 'running'>, (boot: Boot) => re
   loader: () => [1, 3],
   kernel: ({ os }) => (os === 'windows' ? [15, 40] : os === 'installer' ? [8, 8] : [5, 15]),
   network: () => [1, 4],
-  customization: ({ isCustomized }) => (isCustomized ? [5, 20] : [0, 0]),
+  // Windows boots once more.
+  customization: ({ isCustomized, os }) => (!isCustomized ? [0, 0] : os === 'windows' ? [22, 66] : [5, 20]),
 }
 const toolsSeconds = [3, 10] as const
 /** `instant`: every phase a tenth of a second, so that a guest is up, tools and all, within one. */

@@ -3,7 +3,7 @@
  * Source: behaviour vmm.md 3.1, 3.3, 3.4, 3.7.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
-import type { Domain, GuestView, Hypervisor, VirtualDisk } from '../hypervisor.ts'
+import type { Domain, GuestView, Hypervisor, UnaskedState, VirtualDisk } from '../hypervisor.ts'
 import type { NetworkFabric } from '../network-fabric.ts'
 import { type BootTimes, bootTimes, type GuestOs, phaseAt } from './guest.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
@@ -18,6 +18,14 @@ export interface DomainFact {
   readonly lastReset?: string
   /** A fault: its guest does not listen to the power button. */
   readonly ignoresAcpi?: boolean
+  /** Its guest ended it then, and nobody knows; milliseconds since 1970. */
+  readonly haltedAt?: number
+}
+
+/** A storage container that answers no reads and writes. */
+export interface StallFact {
+  /** Milliseconds since 1970. */
+  readonly since: number
 }
 
 export interface DiskFact {
@@ -34,6 +42,19 @@ export interface DiskFact {
 export const domainFacts = (world: SimulatedWorld): Collection<DomainFact> => world.collection('domains')
 export const diskFacts = (world: SimulatedWorld): Collection<DiskFact> => world.collection('virtualDisks')
 
+/** By container. */
+export const stallFacts = (world: SimulatedWorld): Collection<StallFact> => world.collection('storage.stalls')
+
+/** The guest turns its machine off. */
+export async function haltGuest(world: SimulatedWorld, vmExtId: string): Promise<void> {
+  const fact = domainFacts(world).get(vmExtId)
+  if (fact?.state !== 'ON') return
+  const { startedAt = 0 } = fact
+  await domainFacts(world).put(vmExtId, { ...stopped(fact), startedAt, haltedAt: world.clock.now() })
+}
+
+/** Guests wait so long for their storage before the host pauses them. */
+const stallSeconds = 30
 const shutdownSeconds = [2, 20] as const
 const patienceSeconds = 60
 
@@ -45,6 +66,7 @@ export interface HypervisorSettings {
 export function createHypervisor(world: SimulatedWorld, settings: HypervisorSettings): Hypervisor {
   const domains = domainFacts(world)
   const disks = diskFacts(world)
+  const stalls = stallFacts(world)
   const isInstant = settings.durations === 'instant'
 
   const known = (vmExtId: string): DomainFact => {
@@ -68,6 +90,9 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
     return bootTimes({ seed, startedAt, os: guestOf(domain), isCustomized: domain.isCustomized, isInstant })
   }
 
+  const isCustomized = (fact: DomainFact, at = world.clock.now()): boolean =>
+    !fact.domain.isCustomized || at >= bootOf(fact).ends.customization
+
   async function learned(domain: Domain): Promise<ReadonlyMap<string, readonly string[]>> {
     const addresses = new Map<string, readonly string[]>()
     for (const nic of domain.nics) {
@@ -87,9 +112,18 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
       phase: phaseAt(times, now),
       learnedAddresses: isNetworkUp ? await learned(fact.domain) : new Map(),
       areToolsReachable: fact.domain.hasGuestTools && now >= times.toolsAt,
-      isCustomized: fact.domain.isCustomized && now >= times.ends.customization,
+      isCustomized: isCustomized(fact),
+      upSince: now >= times.ends.customization ? times.ends.customization : undefined,
       bootedAt: now >= times.ends.loader ? times.ends.loader : undefined,
     }
+  }
+
+  function isPaused({ state, domain }: DomainFact): boolean {
+    if (state === 'OFF' || stalls.all().size === 0) return false
+    return domain.diskExtIds.some((extId) => {
+      const stall = stalls.get(disks.get(extId)?.containerExtId ?? '')
+      return stall !== undefined && world.clock.now() - stall.since > 1000 * stallSeconds
+    })
   }
 
   /** Deleted layers go when nothing is over them any more. */
@@ -122,17 +156,19 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
     async startVm(vmExtId, hostExtId) {
       const fact = known(vmExtId)
       if (fact.state === 'ON') return
-      await domains.put(vmExtId, { ...fact, state: 'ON', hostExtId, startedAt: world.clock.now() })
+      await domains.put(vmExtId, { ...stopped(fact), state: 'ON', hostExtId, startedAt: world.clock.now() })
     },
     async stopVm(vmExtId) {
       const fact = domains.get(vmExtId)
-      if (fact === undefined || fact.state === 'OFF') return
+      if (fact === undefined || (fact.state === 'OFF' && fact.haltedAt === undefined)) return
       await domains.put(vmExtId, stopped(fact))
     },
     async resetVm(vmExtId, callKey) {
       const fact = known(vmExtId)
       if (fact.lastReset === callKey || fact.state === 'OFF') return
-      await domains.put(vmExtId, { ...fact, lastReset: callKey, startedAt: world.clock.now() })
+      // What one boot ran, the next does not run again.
+      const domain = { ...fact.domain, isCustomized: !isCustomized(fact) }
+      await domains.put(vmExtId, { ...fact, domain, lastReset: callKey, startedAt: world.clock.now() })
     },
     async requestShutdown(vmExtId) {
       const fact = known(vmExtId)
@@ -151,11 +187,37 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
         await domains.put(vmExtId, { ...fact, hostExtId: toHostExtId })
       }
     },
+    async endCustomization(vmExtId, isoDiskExtId) {
+      const fact = domains.get(vmExtId)
+      if (fact !== undefined) {
+        const isoExtIds = fact.domain.isoExtIds.filter((extId) => extId !== isoDiskExtId)
+        await domains.put(vmExtId, { ...fact, domain: { ...fact.domain, isoExtIds, isCustomized: false } })
+      }
+      await disks.remove(isoDiskExtId)
+    },
+    async unaskedStates() {
+      const states = new Map<string, UnaskedState>()
+      for (const [extId, fact] of domains.all()) {
+        const state = fact.haltedAt !== undefined ? 'OFF' : isPaused(fact) ? 'PAUSED' : undefined
+        if (state !== undefined) states.set(extId, { state, isCustomized: isCustomized(fact, fact.haltedAt) })
+      }
+      return states
+    },
+    watch: (changed) =>
+      world.watch(['domains', 'storage.stalls'], () => {
+        changed()
+        // A stall pauses VMs only after a while.
+        if (stalls.all().size > 0) world.clock.setTimer(1000 * stallSeconds + 1, changed)
+      }),
+    async acknowledgeHalt(vmExtId) {
+      const fact = domains.get(vmExtId)
+      if (fact?.haltedAt !== undefined) await domains.put(vmExtId, stopped(fact))
+    },
     async observeGuests(vmExtIds) {
       const views = new Map<string, GuestView>()
       for (const extId of vmExtIds) {
         const fact = domains.get(extId)
-        if (fact?.state === 'ON') views.set(extId, await view(fact))
+        if (fact?.state === 'ON' && !isPaused(fact)) views.set(extId, await view(fact))
       }
       return views
     },

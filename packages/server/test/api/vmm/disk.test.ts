@@ -61,6 +61,49 @@ test('a taken index is 409, an index that the bus does not have 400', async () =
   assert.equal((await postVm(app, cluster, { disks: [{ ...emptyDisk(), ...at('IDE', 4) }] })).status, 400)
 })
 
+test('each bus gives its lowest free index, gaps first, and refuses one that is taken or one too many', async () => {
+  for (const [bus, places] of [
+    ['SCSI', 256],
+    ['SATA', 6],
+    ['IDE', 4],
+    ['PCI', 6],
+  ] as const) {
+    const disks = [at(bus, 1), at(bus), at(bus), { diskAddress: { index: 3 } }].map((place) => ({
+      ...emptyDisk(),
+      ...place,
+    }))
+    const vm = await aVm(app, cluster, { disks })
+    const { data } = await app.call('GET', `${vms}/${vm.extId}/disks`)
+    assert.deepEqual(
+      data.map(({ diskAddress }: any) => `${diskAddress.busType} ${diskAddress.index}`),
+      // An index without a bus says nothing: that disk is on SCSI, at the lowest free place.
+      [`${bus} 1`, `${bus} 0`, `${bus} 2`, bus === 'SCSI' ? 'SCSI 3' : 'SCSI 0'],
+    )
+    const twice = [at(bus, 2), at(bus, 2)].map((place) => ({ ...emptyDisk(), ...place }))
+    const taken = await postVm(app, cluster, { disks: twice })
+    assert.deepEqual([taken.status, taken.errors[0]?.code], [409, 'VMM-30106'], bus)
+    const beyond = await postVm(app, cluster, { disks: [{ ...emptyDisk(), ...at(bus, places) }] })
+    assert.equal(beyond.status, 400, bus)
+    const many = Array.from({ length: places + 1 }, () => ({ ...emptyDisk(), ...at(bus) }))
+    assert.equal((await postVm(app, cluster, { disks: many })).status, 409, bus)
+  }
+})
+
+test('an index of a volume group and one of a disk cannot be the same', async () => {
+  const { extId: group } = await aGroup(app, { clusterReference: cluster.extId })
+  const $objectType = 'vmm.v4.ahv.config.ADSFVolumeGroupReference'
+  const attached = { backingInfo: { $objectType, volumeGroupExtId: group }, ...at('SCSI', 0) }
+  const refused = await postVm(app, cluster, { disks: [{ ...emptyDisk(), ...at('SCSI', 0) }, attached] })
+  assert.deepEqual([refused.status, refused.errors[0]?.code], [409, 'VMM-30106'])
+})
+
+test('a disk of another cluster as source is 409', async () => {
+  const other = await aNativeCluster(app)
+  const far = await aVm(app, other, { disks: [emptyDisk()] })
+  const reference = { $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId: far.disks[0].extId }
+  assert.equal((await postVm(app, cluster, { disks: [{ backingInfo: { dataSource: { reference } } }] })).status, 409)
+})
+
 test('disks and CD-ROM drives share the places of a bus', async () => {
   const vm = await aVm(app, cluster, { disks: [{ ...emptyDisk(), ...at('IDE') }], cdRoms: [{}] })
   assert.deepEqual([vm.disks[0].diskAddress.index, vm.cdRoms[0].diskAddress.index].sort(), [0, 1])
@@ -132,6 +175,11 @@ test('the echo of the source stays, and an unknown source is 404', async () => {
   })
   assert.deepEqual([refused.status, refused.errors.length], [404, 2])
   assert.match(refused.errors[0]?.message ?? '', /could not find the entity/)
+  assert.deepEqual(refused.errors[0]?.argumentsMap, {
+    entityType: 'disk',
+    extId: reference.diskExtId,
+    attributePath: 'disks[0]/backingInfo/dataSource/reference',
+  })
 })
 
 test('sources that are not built yet are refused', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ExternVmStatsTuple } from '@hyperplane/contract/vmm/extern/vm-stats'
 import { seedId } from '../../../src/domains/seed.ts'
 import type { ManagementFault, OutsideVmFact } from '../../../src/drivers/simulated/external-hypervisor.ts'
@@ -140,6 +141,37 @@ describe('the outside', () => {
     await polled()
     assert.equal((await app.call('GET', `${vms}/${extId}`)).status, 404)
     assert.equal((await app.call('GET', `${vms}/${spare}`)).data.ownershipInfo.owner.entityType, 'USER')
+  })
+
+  test('a category of an external VM counts as MH_VM, cannot be deleted, is found by a filter, and goes with the VM', async () => {
+    const category = (
+      await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'extern', value: randomUUID() } })
+    ).data.extId
+    const path = `/platform/v4.3/config/categories/${category}`
+    const count = async (): Promise<number> =>
+      (await app.call('GET', path)).data.associations?.find(({ resourceType }: any) => resourceType === 'MH_VM')
+        ?.count ?? 0
+    const extId = randomUUID()
+    const fact = outside().get(spare) as OutsideVmFact
+    await outside().put(extId, { ...fact, vm: { ...fact.vm, extId, name: 'carrier' } })
+    await polled()
+    await app.store.transaction((store) => store.update(ExternVm, extId, { categories: [{ extId: category }] }))
+    assert.equal(await count(), 1)
+    assert.equal((await app.call('DELETE', path)).status, 409)
+    const found = await app.call('GET', `${vms}?$filter=categories/any(c:c/extId eq '${category}')&$select=name`)
+    assert.deepEqual(
+      found.data.map(({ name }: any) => name),
+      ['carrier'],
+    )
+    // The outside knows nothing of it: what it shows next does not take it away.
+    const now = outside().get(extId) as OutsideVmFact
+    await outside().put(extId, { ...now, vm: { ...now.vm, description: 'changed outside' } })
+    await polled()
+    assert.equal(await count(), 1)
+    await outside().remove(extId)
+    await polled()
+    assert.equal(await count(), 0)
+    assert.equal((await app.call('DELETE', path)).status, 204)
   })
 
   test('while the management is away, actions are 409 and reads still answer; later all is as before', async () => {

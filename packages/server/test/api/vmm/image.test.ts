@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { seedId } from '../../../src/domains/seed.ts'
+import { aUser } from '../../support/identities.ts'
 import { type CallOptions, startApp, type TestApp } from '../../support/start-app.ts'
 
 const images = '/vmm/v4.2/content/images'
@@ -221,6 +222,7 @@ describe('creation', () => {
       anImage({ name: 'x'.repeat(257) }),
       anImage({ name: 'bell\u0007' }),
       anImage({ name: '' }),
+      anImage({ name: '../../etc/passwd' }),
       anImage({ type: 'FLOPPY' }),
       anImage({ sizeBytes: -1, surprise: true }),
       anImage({ categoryExtIds: ['../../etc'] }),
@@ -310,6 +312,63 @@ describe('change and removal', () => {
     assert.equal(app.world.collection('content.files').get(`${image.extId}/${cluster}`), undefined)
   })
 
+  test('an image is not deleted while a VM is made from it: the refusal names the VM, and afterwards it goes', async () => {
+    let open = (): void => undefined
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const hung = await startApp({
+      beforeStep: (definition, step) => (definition === 'vmm.create-vm' && step === 'create disks' ? gate : undefined),
+    })
+    const image = seedId('image/ubuntu-24.04.qcow2')
+    const reference = { $objectType: 'vmm.v4.ahv.config.ImageReference', imageExtId: image }
+    for (const parts of [
+      { disks: [{ backingInfo: { dataSource: { reference } } }] },
+      { cdRoms: [{ backingInfo: { dataSource: { reference } } }] },
+    ]) {
+      const making = await hung.call('POST', '/vmm/v4.2/ahv/config/vms', {
+        requestId: randomUUID(),
+        body: { name: 'from image', memorySizeBytes: GiB, cluster: { extId: cluster }, ...parts },
+      })
+      const refused = await hung.call('DELETE', `${images}/${image}`)
+      assert.deepEqual([refused.status, refused.errors[0]?.code], [409, 'VMM-30104'])
+      const { entitiesAffected } = (await hung.call('GET', `/platform/v4.3/config/tasks/${making.data.extId}`)).data
+      assert.ok(refused.errors[0]?.message.includes(entitiesAffected[0].extId))
+      open()
+      assert.equal((await hung.task(making)).status, 'SUCCEEDED')
+    }
+    assert.equal((await hung.task(await hung.call('DELETE', `${images}/${image}`))).status, 'SUCCEEDED')
+    await hung.close()
+  })
+
+  test('a VM that is accepted after the delete was, and before it ran, stops the delete', async () => {
+    let open = (): void => undefined
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const hung = await startApp({
+      beforeStep: (definition, step) => {
+        if (definition === 'vmm.delete-image' && step === 'recheck') return gate
+        return definition === 'vmm.create-vm' && step === 'define' ? gate : undefined
+      },
+    })
+    const image = seedId('image/centos-9.qcow2')
+    const reference = { $objectType: 'vmm.v4.ahv.config.ImageReference', imageExtId: image }
+    const gone = await hung.call('DELETE', `${images}/${image}`)
+    const making = await hung.call('POST', '/vmm/v4.2/ahv/config/vms', {
+      requestId: randomUUID(),
+      body: {
+        name: 'just in time',
+        memorySizeBytes: GiB,
+        cluster: { extId: cluster },
+        disks: [{ backingInfo: { dataSource: { reference } } }],
+      },
+    })
+    assert.deepEqual([gone.status, making.status], [202, 202])
+    open()
+    const [removal, creation] = [await hung.task(gone), await hung.task(making)]
+    assert.equal(creation.status, 'SUCCEEDED', JSON.stringify(creation.errorMessages))
+    assert.deepEqual([removal.status, removal.errorMessages[0].code], ['FAILED', 'VMM-30104'])
+    assert.equal((await hung.call('GET', `${images}/${image}`)).status, 200)
+    await hung.close()
+  })
+
   test('a file is not given while no cluster that holds it can be reached', async () => {
     const faults = app.world.collection<object>('hardware.faults')
     const extId = seedId('image/centos-9.qcow2')
@@ -317,6 +376,120 @@ describe('change and removal', () => {
     const answer = await app.call('GET', `${images}/${extId}/file`)
     await faults.remove(cluster)
     assert.equal(answer.status, 409)
+  })
+})
+
+describe('categories and names', () => {
+  const category = async (): Promise<string> =>
+    (await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'image-test', value: randomUUID() } }))
+      .data.extId
+  const count = async (extId: string): Promise<number> => {
+    const { associations } = (await app.call('GET', `/platform/v4.3/config/categories/${extId}`)).data
+    return associations?.find(({ resourceType }: any) => resourceType === 'IMAGE')?.count ?? 0
+  }
+
+  test('a category of an image counts 1, however often it is given, and 0 once it is taken off or the image is gone', async () => {
+    const extId = await category()
+    const image = await created(anImage({ categoryExtIds: [extId] }))
+    assert.equal(await count(extId), 1)
+    assert.equal((await app.task(await change(image, writable(image)))).status, 'SUCCEEDED')
+    assert.equal(await count(extId), 1)
+    assert.equal((await app.task(await change(image, { ...writable(image), categoryExtIds: [] }))).status, 'SUCCEEDED')
+    assert.equal(await count(extId), 0)
+    assert.equal((await app.task(await change(image, writable(image)))).status, 'SUCCEEDED')
+    assert.equal(await count(extId), 1)
+    assert.equal((await app.task(await app.call('DELETE', `${images}/${image.extId}`))).status, 'SUCCEEDED')
+    assert.equal(await count(extId), 0)
+    assert.equal((await app.call('DELETE', `/platform/v4.3/config/categories/${extId}`)).status, 204)
+  })
+
+  test('a creation that fails leaves no category count; an unknown category is 404 in the words of vmm', async () => {
+    const extId = await category()
+    const task = await app.task(await create(anImage({ categoryExtIds: [extId], checksum: sha1('c'.repeat(40)) })))
+    assert.equal(task.status, 'FAILED')
+    assert.equal(await count(extId), 0)
+    const unknown = randomUUID()
+    const refused = await create(anImage({ categoryExtIds: [extId, unknown] }))
+    assert.deepEqual([refused.status, refused.errors[0]?.code], [404, 'VMM-20005'])
+    assert.equal(refused.errors[0]?.argumentsMap?.['extId'], unknown)
+    assert.equal(refused.errors[0]?.argumentsMap?.['attributePath'], 'categoryExtIds[1]')
+  })
+
+  test('two images may have one name; a download is called after it, reduced to what file systems take', async () => {
+    const name = ' größe & "quoted" v1.2_x-y.iso '
+    const [one, two] = [await created(anImage({ name })), await created(anImage({ name }))]
+    assert.notEqual(one.extId, two.extId)
+    assert.equal(one.name, name)
+    const { data } = await app.call('GET', `${images}/${one.extId}/file`)
+    assert.equal(data.fileName, 'grequotedv1.2_x-y.iso')
+  })
+
+  test('while it is made an image is not there; the task can be cancelled, and then nothing is left', async () => {
+    let open = (): void => undefined
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const hung = await startApp({
+      beforeStep: (definition, step) => (definition === 'vmm.create-image' && step === 'transfer' ? gate : undefined),
+    })
+    const files = hung.world.collection('content.files').all().size
+    const started = await hung.call('POST', images, { body: anImage({ name: 'halfway' }), requestId: randomUUID() })
+    const running = async (): Promise<any> =>
+      (await hung.call('GET', `/platform/v4.3/config/tasks/${started.data.extId}`)).data
+    while ((await running()).progressPercentage < 10) await new Promise(setImmediate)
+    const { entitiesAffected, isCancelable } = await running()
+    assert.equal((await hung.call('GET', `${images}/${entitiesAffected[0].extId}`)).status, 404)
+    assert.equal((await hung.call('GET', `${images}?$filter=name eq 'halfway'`)).total, 0)
+    assert.equal(isCancelable, true)
+    const path = `/platform/v4.3/config/tasks/${started.data.extId}/$actions/cancel`
+    assert.equal((await hung.call('POST', path)).status, 200)
+    open()
+    assert.equal((await hung.task(started)).status, 'CANCELED')
+    assert.equal(hung.world.collection('content.files').all().size, files)
+    await hung.close()
+  })
+})
+
+describe('roles', () => {
+  test('a Platform Viewer and a Backup Admin read images and their files, are refused every mutation with 403, and make no task', async () => {
+    const image = await smallImage()
+    for (const role of ['Platform Viewer', 'Backup Admin', 'Project Admin'] as const) {
+      const as = await aUser(app, [role])
+      for (const path of ['', `/${image.extId}`, `/${image.extId}/file`])
+        assert.equal((await app.call('GET', `${images}${path}`, { as })).status, 200, `${role} ${path}`)
+      const tasks = (await app.call('GET', '/platform/v4.3/config/tasks')).total
+      const { etag } = await app.call('GET', `${images}/${image.extId}`)
+      const put = { body: writable(image), ifMatch: etag as string, requestId: randomUUID(), as }
+      assert.equal((await create(anImage(), { as })).status, 403, role)
+      assert.equal((await app.call('PUT', `${images}/${image.extId}`, put)).status, 403, role)
+      assert.equal((await app.call('DELETE', `${images}/${image.extId}`, { as })).status, 403, role)
+      assert.equal((await app.call('GET', '/platform/v4.3/config/tasks')).total, tasks)
+    }
+  })
+
+  test('a Virtual Machine Viewer and Operator have no part in images: reads are 403, too', async () => {
+    for (const role of ['Virtual Machine Viewer', 'Virtual Machine Operator'] as const) {
+      const as = await aUser(app, [role])
+      assert.equal((await app.call('GET', images, { as })).status, 403, role)
+      assert.equal((await create(anImage(), { as })).status, 403, role)
+    }
+  })
+
+  test('a Developer makes an image and owns it, and neither changes nor deletes it; a Virtual Machine Admin does', async () => {
+    const as = await aUser(app, ['Developer'])
+    const task = await app.task(await create(anImage({ name: 'of a developer' }), { as }))
+    const { data, etag } = await app.call('GET', `${images}/${task.entitiesAffected[0].extId}`, { as })
+    assert.equal(data.ownerName, as.split(':')[0])
+    const put = {
+      body: { ...writable(data), description: 'changed' },
+      ifMatch: etag as string,
+      requestId: randomUUID(),
+    }
+    assert.equal((await app.call('PUT', `${images}/${data.extId}`, { ...put, as })).status, 403)
+    assert.equal((await app.call('DELETE', `${images}/${data.extId}`, { as })).status, 403)
+    const admin = await aUser(app, ['Virtual Machine Admin'])
+    const changed = await app.call('PUT', `${images}/${data.extId}`, { ...put, requestId: randomUUID(), as: admin })
+    assert.equal((await app.task(changed)).status, 'SUCCEEDED')
+    const removed = await app.call('DELETE', `${images}/${data.extId}`, { as: admin })
+    assert.equal((await app.task(removed)).status, 'SUCCEEDED')
   })
 })
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import { seedId } from '../../../src/domains/seed.ts'
 import { MacLease } from '../../../src/domains/vmm/records.ts'
 import {
   aNativeCluster,
@@ -104,6 +105,92 @@ test('of two VMs that ask for one address at the same time one gets it', async (
   const both = await Promise.all([1, 2].map(() => postVm(app, cluster, asking(managed, address('10.0.0.201')))))
   assert.deepEqual(both.map(({ status }) => status).sort(), [202, 409])
   for (const each of both) if (each.status === 202) assert.equal((await app.task(each)).status, 'SUCCEEDED')
+})
+
+test('of two NICs of different VMs that ask for one address at once exactly one gets it, whichever pair and place names it; the loser leaves nothing', async () => {
+  const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.99'])
+  const value = '10.0.0.77'
+  const $objectType = 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo'
+  const wishes = {
+    'old pair': nicOn(subnet, { ipv4Config: address(value) }),
+    'new pair': { nicNetworkInfo: { $objectType, subnet: { extId: subnet }, ipv4Config: address(value) } },
+    'secondary address': nicOn(subnet, {
+      ipv4Config: { ...address('10.0.0.78'), secondaryIpAddressList: [{ value }] },
+    }),
+  }
+  for (const [first, one] of Object.entries(wishes)) {
+    for (const [second, other] of Object.entries(wishes)) {
+      const macs = await app.store.count(MacLease)
+      const sent = await Promise.all([one, other].map((nic) => postVm(app, cluster, { nics: [nic] })))
+      assert.deepEqual(sent.map(({ status }) => status).sort(), [202, 409], `${first}, ${second}`)
+      const winner = await app.task(sent.find(({ status }) => status === 202)!)
+      assert.equal(winner.status, 'SUCCEEDED')
+      assert.equal(await app.store.count(MacLease), macs + 1)
+      assert.equal((await changed(app, winner.entitiesAffected[0].extId, 'delete')).status, 'SUCCEEDED')
+      assert.equal((await app.store.findWhere(AddressLease, { subnetExtId: subnet })).length, 0)
+    }
+  }
+})
+
+test('of two VMs that ask for one MAC address at the same time one gets it', async () => {
+  const nics = [{ ...nicOn(managed), backingInfo: { macAddress: '02:00:00:00:77:01' } }]
+  const both = await Promise.all([1, 2].map(() => postVm(app, cluster, { nics })))
+  assert.deepEqual(both.map(({ status }) => status).sort(), [202, 409])
+  assert.equal((await app.task(both.find(({ status }) => status === 202)!)).status, 'SUCCEEDED')
+})
+
+test('one asks by name for the address that the other is to be given: both get one, and not the same', async () => {
+  const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.99'])
+  const [asked, given] = await Promise.all([
+    postVm(app, cluster, asking(subnet, address('10.0.0.10'))),
+    postVm(app, cluster, { nics: [nicOn(subnet)] }),
+  ])
+  const ends = [await app.task(asked), await app.task(given)]
+  assert.deepEqual(
+    ends.map(({ status }) => status),
+    ['SUCCEEDED', 'SUCCEEDED'],
+  )
+  const vmsMade = await Promise.all(ends.map(({ entitiesAffected }) => readVm(app, entitiesAffected[0].extId)))
+  assert.deepEqual(vmsMade.map(addressOf), ['10.0.0.10', '10.0.0.11'])
+})
+
+test('the gateway, the DHCP server, the ends of the subnet and a reserved address cannot be asked for', async () => {
+  const inside = await startApp()
+  const native = { extId: seedId('cluster/hp-native-01') } as NativeCluster
+  const ipConfig = [
+    {
+      ipv4: {
+        ipSubnet: { ip: { value: '10.70.0.0' }, prefixLength: 24 },
+        defaultGatewayIp: { value: '10.70.0.1' },
+        dhcpServerAddress: { value: '10.70.0.254' },
+        poolList: [{ startIp: { value: '10.70.0.10' }, endIp: { value: '10.70.0.99' } }],
+      },
+    },
+  ]
+  const subnets = '/networking/v4.3/config/subnets'
+  const started = await inside.call('POST', subnets, {
+    requestId: randomUUID(),
+    body: { name: 'guarded', subnetType: 'VLAN', networkId: 3077, clusterReference: native.extId, ipConfig },
+  })
+  const subnet = (await inside.task(started)).entitiesAffected[0].extId
+  const reserve = { reserveType: 'IP_ADDRESS_LIST', ipAddresses: [{ ipv4: { value: '10.70.0.20' } }] }
+  const path = `${subnets}/${subnet}/addresses/$actions/reserve`
+  const reserved = await inside.task(await inside.call('POST', path, { body: reserve, requestId: randomUUID() }))
+  assert.equal(reserved.status, 'SUCCEEDED', JSON.stringify(reserved.errorMessages))
+  for (const value of ['10.70.0.1', '10.70.0.254', '10.70.0.0', '10.70.0.255', '10.70.0.20']) {
+    assert.equal((await postVm(inside, native, asking(subnet, address(value)))).status, 409, value)
+  }
+  assert.equal((await postVm(inside, native, asking(subnet, address('10.70.0.21')))).status, 202)
+  await inside.close()
+})
+
+test('a pool of two addresses and one VM with three NICs: the task fails and leaves no NIC, no MAC and no address', async () => {
+  const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.11'])
+  const macs = await app.store.count(MacLease)
+  const task = await app.task(await postVm(app, cluster, { nics: [nicOn(subnet), nicOn(subnet), nicOn(subnet)] }))
+  assert.deepEqual([task.status, task.errorMessages[0].code], ['FAILED', 'VMM-40003'])
+  assert.equal(await app.store.count(MacLease), macs)
+  assert.equal((await app.store.findWhere(AddressLease, { subnetExtId: subnet })).length, 0)
 })
 
 test('a pool of two addresses and three NICs: the third task fails with a pool message, and leaves no NIC and no MAC', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { seedId } from '../../../src/domains/seed.ts'
 import { aUser } from '../../support/identities.ts'
 import {
   aNativeCluster,
@@ -42,6 +43,34 @@ test('a Virtual Machine Viewer reads everything, is refused every mutation with 
     assert.equal((await change(app, vm.extId, what, { as })).status, 403, JSON.stringify(what).slice(0, 20))
   }
   assert.equal((await app.call('GET', '/platform/v4.3/config/tasks')).total, before)
+})
+
+test('a Virtual Machine Viewer reads external VMs and statistics, switches no external VM, and makes no task', async () => {
+  const demo = await startApp()
+  const as = await aUser(demo, ['Virtual Machine Viewer'])
+  const [web, erp] = [seedId('vm/web-01'), seedId('extern-vm/legacy-erp')]
+  const end = new Date(demo.clock.now()).toISOString()
+  const span = `$startTime=${new Date(demo.clock.now() - 60_000).toISOString()}&$endTime=${end}`
+  const nic = (await demo.call('GET', `${vms}/${web}`)).data.nics[0].extId
+  for (const path of [
+    '/vmm/v4.2/extern/config/vms',
+    `/vmm/v4.2/extern/config/vms/${erp}`,
+    `/vmm/v4.2/ahv/stats/vms?${span}`,
+    `/vmm/v4.2/ahv/stats/vms/${web}?${span}`,
+    `/vmm/v4.2/ahv/stats/vms/${web}/nics/${nic}?${span}`,
+    `/vmm/v4.2/extern/stats/vms?${span}`,
+    `/vmm/v4.2/extern/stats/vms/${erp}?${span}`,
+  ])
+    assert.equal((await demo.call('GET', path, { as })).status, 200, path)
+  const before = (await demo.call('GET', '/platform/v4.3/config/tasks')).total
+  const { etag } = await demo.call('GET', `/vmm/v4.2/extern/config/vms/${erp}`)
+  for (const action of ['power-on', 'power-off', 'reset', 'suspend', 'guest-reboot', 'guest-shutdown']) {
+    const path = `/vmm/v4.2/extern/config/vms/${erp}/$actions/${action}`
+    const sent = { requestId: randomUUID(), ifMatch: etag as string, as }
+    assert.equal((await demo.call('POST', path, sent)).status, 403, action)
+  }
+  assert.equal((await demo.call('GET', '/platform/v4.3/config/tasks')).total, before)
+  await demo.close()
 })
 
 test('a Virtual Machine Operator switches, and neither makes nor deletes', async () => {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import { Category } from '@hyperplane/contract/platform/category'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { ApiError } from '../../../src/core/api-error.ts'
 import { HostAllocation, MacLease } from '../../../src/domains/vmm/records.ts'
@@ -64,10 +65,20 @@ async function diedAt(definition: string, step: string, phase: 'run' | 'record',
   }
 }
 
+const carried = 'c0ffee00-0000-4000-8000-000000000001'
+const categoryCount = async (app: TestApp): Promise<number> => {
+  const { data } = await app.call('GET', `/platform/v4.3/config/categories/${carried}`)
+  return data?.associations?.find(({ resourceType }: any) => resourceType === 'VM')?.count ?? 0
+}
+
 const creation: Start = async (app) => {
   const cluster = await aNativeCluster(app)
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
-  const started = await postVm(app, cluster, { disks: [bootDisk(cluster)], nics: [nicOn(subnet)] })
+  await app.store.transaction((store) =>
+    store.insert(Category, { extId: carried, key: 'carried', value: 'yes', type: 'USER' } as never),
+  )
+  const parts = { disks: [bootDisk(cluster)], nics: [nicOn(subnet)], categories: [{ extId: carried }] }
+  const started = await postVm(app, cluster, parts)
   const [pending] = (await app.call('GET', `/platform/v4.3/config/tasks/${started.data.extId}`)).data.entitiesAffected
   return { taskExtId: started.data.extId, vmExtId: pending.extId }
 }
@@ -75,6 +86,7 @@ const creation: Start = async (app) => {
 async function checkMade(app: TestApp, vmExtId: string): Promise<void> {
   const vm = await readVm(app, vmExtId)
   assert.equal(vm.powerState, 'OFF')
+  assert.equal(await categoryCount(app), 1)
   assert.equal(await app.store.count(AddressLease), 1)
   assert.equal(await app.store.count(MacLease), 1)
   assert.equal(diskFacts(app.world).all().size, 1)
@@ -84,6 +96,8 @@ async function checkMade(app: TestApp, vmExtId: string): Promise<void> {
 async function checkNothing(app: TestApp): Promise<void> {
   for (const kind of [Vm, AddressLease, MacLease, HostAllocation])
     assert.equal(await app.store.count(kind), 0, kind.kind)
+  assert.equal(await categoryCount(app), 0)
+  assert.equal((await app.store.referrerCounts('Category', carried)).size, 0)
   assert.equal(diskFacts(app.world).all().size, 0)
   assert.equal(domainFacts(app.world).all().size, 0)
 }
@@ -149,18 +163,21 @@ for (const { name } of switchOff?.steps ?? []) {
   })
 }
 
-test('a creation that fails at its last step leaves nothing', async () => {
-  const app = await startApp({
-    config: { seed: 'empty' },
-    beforeStep: (name, step, phase) => {
-      if (name === makeVm.name && step === 'store' && phase === 'record')
-        throw new ApiError('SERVICE_UNAVAILABLE', { fault: 'injected' })
-    },
+for (const { name: failing } of makeVm.steps) {
+  test(`CreateVm, refused at "${failing}": it has FAILED, with one message, and leaves nothing`, async () => {
+    const app = await startApp({
+      config: { seed: 'empty' },
+      beforeStep: (name, step, phase) => {
+        if (name === makeVm.name && step === failing && phase === 'record')
+          throw new ApiError('SERVICE_UNAVAILABLE', { fault: 'injected' })
+      },
+    })
+    const { taskExtId, vmExtId } = await creation(app)
+    const task = await app.task(taskExtId)
+    assert.equal(task.status, 'FAILED')
+    assert.equal(task.errorMessages.length, 1)
+    assert.equal((await app.call('GET', `/vmm/v4.2/ahv/config/vms/${vmExtId}`)).status, 404)
+    await checkNothing(app)
+    await app.close()
   })
-  const { taskExtId } = await creation(app)
-  const task = await app.task(taskExtId)
-  assert.equal(task.status, 'FAILED')
-  assert.equal(task.errorMessages.length, 1)
-  await checkNothing(app)
-  await app.close()
-})
+}

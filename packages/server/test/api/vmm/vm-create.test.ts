@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { Category } from '@hyperplane/contract/platform/category'
+import { Vm } from '@hyperplane/contract/vmm/vm'
 import { MacLease } from '../../../src/domains/vmm/records.ts'
 import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import {
@@ -112,7 +114,11 @@ test('ids in the body that name nothing are 404, and nothing is made', async () 
       dataSource: { reference: { $objectType: 'vmm.v4.ahv.config.ImageReference', imageExtId: unknown } },
     },
   }
-  assert.deepEqual(await refused({ disks: [image] }), { status: 404, code: 'VMM-20005', paths: [''] })
+  assert.deepEqual(await refused({ disks: [image] }), {
+    status: 404,
+    code: 'VMM-20005',
+    paths: ['disks[0]/backingInfo/dataSource/reference'],
+  })
   assert.equal((await refused({ nics: [nicOn(unknown)] })).status, 404)
   assert.equal((await refused({ categories: [{ extId: unknown }] })).status, 404)
   assert.equal((await refused({ isAgentVm: true, host: { extId: unknown } })).status, 404)
@@ -120,13 +126,7 @@ test('ids in the body that name nothing are 404, and nothing is made', async () 
 
 test('what is not built yet is refused, not ignored', async () => {
   const source = { entityType: 'VM', extId: randomUUID() }
-  for (const body of [
-    { source },
-    { gpus: [{}] },
-    { pcieDevices: [{}] },
-    { guestTools: { isEnabled: true } },
-    { apcConfig: { isApcEnabled: true } },
-  ]) {
+  for (const body of [{ source }, { gpus: [{}] }, { pcieDevices: [{}] }, { guestTools: { isEnabled: true } }]) {
     assert.equal((await refused(body)).status, 501, JSON.stringify(body))
   }
 })
@@ -181,6 +181,103 @@ test('a category of a VM counts 1 in its associations, and 0 once the VM is dele
   await changed(app, vm.extId, 'delete')
   assert.equal(await count(), 0)
   assert.equal((await refused({ categories: [{ extId: category.extId }, { extId: category.extId }] })).status, 400)
+})
+
+test('a category that is given again stays one association; what a creation that fails carried is not counted', async () => {
+  const { extId } = (
+    await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'vm-again', value: randomUUID() } })
+  ).data
+  const count = async (): Promise<number> => {
+    const { data } = await app.call(
+      'GET',
+      `/platform/v4.3/config/categories?$expand=associations&$filter=key eq 'vm-again'`,
+    )
+    return data[0].associations?.find(({ resourceType }: any) => resourceType === 'VM')?.count ?? 0
+  }
+  const categories = [{ extId }]
+  const vm = await aVm(app, cluster, { categories })
+  assert.equal(await count(), 1)
+  assert.equal((await changed(app, vm.extId, { put: { ...vm, categories } })).status, 'SUCCEEDED')
+  assert.equal(await count(), 1)
+  const failed = await app.task(await postVm(app, cluster, { categories, disks: [emptyDisk(60_000 * GiB)] }))
+  assert.equal(failed.status, 'FAILED')
+  assert.equal(await count(), 1)
+  const second = await aVm(app, cluster, { categories })
+  assert.equal(await count(), 2)
+  for (const one of [vm, second]) await changed(app, one.extId, 'delete')
+  assert.equal(await count(), 0)
+})
+
+test('a body may not name an internal category, whoever sends it', async () => {
+  const extId = randomUUID()
+  await app.store.transaction((store) =>
+    store.insert(Category, { extId, key: 'Hidden', value: 'x', type: 'INTERNAL' } as never),
+  )
+  assert.deepEqual(await refused({ categories: [{ extId }] }), {
+    status: 404,
+    code: 'VMM-20005',
+    paths: ['categories[0]/extId'],
+  })
+})
+
+test('a cancelled creation leaves no VM, disk, address, MAC or category count', async () => {
+  let open = (): void => undefined
+  const gate = new Promise<void>((resolve) => (open = resolve))
+  const hung = await startApp({
+    config: { seed: 'empty' },
+    beforeStep: (definition, step) =>
+      definition === 'vmm.create-vm' && step === 'reserve addresses' ? gate : undefined,
+  })
+  const own = await aNativeCluster(hung)
+  const subnet = await aSubnet(hung, own, ['10.0.0.10', '10.0.0.20'])
+  const { extId } = (await hung.call('POST', '/platform/v4.3/config/categories', { body: { key: 'k', value: 'v' } }))
+    .data
+  const parts = { disks: [bootDisk(own)], nics: [nicOn(subnet)], categories: [{ extId }] }
+  const started = await postVm(hung, own, parts)
+  const path = `/platform/v4.3/config/tasks/${started.data.extId}`
+  while ((await hung.call('GET', path)).data.progressPercentage < 50) await new Promise(setImmediate)
+  assert.equal((await hung.call('GET', path)).data.isCancelable, true)
+  assert.equal((await hung.call('POST', `${path}/$actions/cancel`)).status, 200)
+  open()
+  assert.equal((await hung.task(started)).status, 'CANCELED')
+  assert.equal(diskFacts(hung.world).all().size, 0)
+  assert.equal(await hung.store.count(MacLease), 0)
+  const { ipUsage } = (await hung.call('GET', `/networking/v4.3/config/subnets/${subnet}`)).data
+  assert.equal(ipUsage.numAssignedIPs, 0)
+  assert.equal((await hung.call('DELETE', `/platform/v4.3/config/categories/${extId}`)).status, 204)
+  await hung.close()
+})
+
+test('a host in the body of a VM that is no agent is ignored', async () => {
+  const vm = await aVm(app, cluster, { host: { extId: cluster.hostExtIds[1] } })
+  assert.equal(vm.host, undefined)
+  const pinned = (await app.store.get(Vm, vm.extId))?.pinnedHostExtId
+  assert.equal(pinned, undefined)
+})
+
+test('an unknown VM and an unknown reference are told in one way, with type, id and path', async () => {
+  const extId = randomUUID()
+  const missing = await app.call('GET', `${vms}/${extId}`)
+  assert.match(missing.errors[0]?.message ?? '', /could not find the entity/)
+  assert.deepEqual(missing.errors[0]?.argumentsMap, { entityType: 'VM', extId, attributePath: 'extId' })
+  for (const [body, path] of [
+    [{ categories: [{ extId }] }, 'categories[0]/extId'],
+    [{ nics: [nicOn(extId)] }, 'nics[0]/networkInfo/subnet/extId'],
+    [{ ownershipInfo: { owner: { extId } } }, 'ownershipInfo/owner/extId'],
+    [{ cluster: { extId } }, 'cluster/extId'],
+  ] as const) {
+    const result = await postVm(app, cluster, body)
+    assert.deepEqual([result.status, result.errors[0]?.code], [404, 'VMM-20005'], path)
+    assert.match(result.errors[0]?.message ?? '', /could not find the entity/)
+    const { extId: named, attributePath } = result.errors[0]?.argumentsMap ?? {}
+    assert.deepEqual([named, attributePath], [extId, path])
+  }
+})
+
+test('UEFI without an order boots as legacy does: CD-ROM, disk, network', async () => {
+  const vm = await aVm(app, cluster, { bootConfig: { $objectType: 'vmm.v4.ahv.config.UefiBoot' } })
+  assert.deepEqual(vm.bootConfig.bootOrder, ['CDROM', 'DISK', 'NETWORK'])
+  assert.deepEqual([vm.bootConfig.isSecureBootEnabled, vm.machineType], [false, 'PC'])
 })
 
 test('a creation that fails leaves no VM, disk, address, MAC or category count', async () => {
@@ -248,6 +345,8 @@ test('hostile bodies are refused with the path of the field, and nothing is stor
     { name: 'x'.repeat(1_000_000) },
     { name: 'a\u0000b' },
     { name: '   ' },
+    { name: '../../etc/passwd' },
+    { disks: [{ ...emptyDisk(), diskAddress: { busType: 'SCSI', index: 0.5 } }] },
     { disks: Array.from({ length: 100_000 }, () => ({})) },
     { disks: [{ ...emptyDisk(), diskAddress: { busType: 'SCSI', index: -1 } }] },
     { memorySizeBytes: 'NaN' },
@@ -259,7 +358,8 @@ test('hostile bodies are refused with the path of the field, and nothing is stor
   for (const body of hostile) {
     const result = await postVm(app, cluster, body)
     assert.equal(result.status, 400, JSON.stringify(body).slice(0, 80))
-    assert.ok(result.errors[0]?.attributePath, JSON.stringify(body).slice(0, 80))
+    const [error] = result.errors
+    assert.ok(error?.attributePath ?? error?.argumentsMap?.['attributePath'], JSON.stringify(body).slice(0, 80))
   }
   const filter = encodeURIComponent(`${'('.repeat(500)}name eq 'x'${')'.repeat(500)}`)
   assert.equal((await app.call('GET', `${vms}?$filter=${filter}`)).status, 400)

@@ -1,8 +1,8 @@
 /** deleteVmById through the API. Source: behaviour vmm.md 1.1 (Delete), 5. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
-import { Image } from '@hyperplane/contract/vmm/image'
 import { PowerEvent } from '../../../src/domains/vmm/power-journal.ts'
 import { HostAllocation, MacLease } from '../../../src/domains/vmm/records.ts'
 import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
@@ -14,6 +14,7 @@ import {
   change,
   changed,
   emptyDisk,
+  GiB,
   type NativeCluster,
   nicOn,
   readVm,
@@ -66,12 +67,32 @@ test('create, power-on and delete, a hundred times, leave what was there at the 
   assert.deepEqual(await holdings(), before)
 })
 
-test('deleting the image of a disk leaves the disk: the VM still powers on', async () => {
+test('deleting the image of a disk or a CD-ROM drive succeeds: the VM powers on, boots, and can be cloned from', async () => {
   const own = await aNativeCluster(app)
-  const vm = await aVm(app, own, { disks: [bootDisk(own)] })
-  await app.store.transaction((store) => store.remove(Image, own.imageExtId))
-  assert.equal((await changed(app, vm.extId, 'power-on')).status, 'SUCCEEDED')
-  assert.equal((await readVm(app, vm.extId)).disks[0].backingInfo.dataSource.reference.imageExtId, own.imageExtId)
+  const subnet = await aSubnet(app, own, ['10.0.0.10', '10.0.0.20'])
+  const vms = [
+    await aVm(app, own, { disks: [bootDisk(own)], nics: [nicOn(subnet)] }),
+    await aVm(app, own, { cdRoms: [bootDisk(own)], nics: [nicOn(subnet)] }),
+  ]
+  const image = `/vmm/v4.2/content/images/${own.imageExtId}`
+  assert.equal((await app.task(await app.call('DELETE', image))).status, 'SUCCEEDED')
+  assert.equal((await app.call('GET', image)).status, 404)
+  for (const vm of vms) {
+    assert.equal((await changed(app, vm.extId, 'power-on')).status, 'SUCCEEDED')
+    await app.clock.advance(1000)
+    const now = await readVm(app, vm.extId)
+    assert.equal(now.nics[0].networkInfo.ipv4Info.learnedIpAddresses.length, 1)
+    const [{ backingInfo }] = now.disks ?? now.cdRoms
+    assert.equal(backingInfo.dataSource.reference.imageExtId, own.imageExtId)
+  }
+  const reference = { $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId: vms[0].disks[0].extId }
+  const clone = await aVm(app, own, { disks: [{ backingInfo: { dataSource: { reference } } }] })
+  assert.equal((await changed(app, clone.extId, 'power-on')).status, 'SUCCEEDED')
+  const again = await app.call('POST', '/vmm/v4.2/ahv/config/vms', {
+    requestId: randomUUID(),
+    body: { name: 'late', memorySizeBytes: GiB, cluster: { extId: own.extId }, disks: [bootDisk(own)] },
+  })
+  assert.equal(again.status, 404)
 })
 
 test('the layers under a clone stay until the last clone goes', async () => {
@@ -95,10 +116,30 @@ test('what waits behind a delete fails as not found', async () => {
   if (waiting?.status === 202) assert.equal((await app.task(waiting)).errorMessages[0].code, 'VMM-20005')
 })
 
-test('what a VM names cannot be deleted under it', async () => {
-  const subnet = await aSubnet(app, cluster)
-  await aVm(app, cluster, { nics: [nicOn(subnet)], disks: [emptyDisk()] })
-  const users = await app.store.referrerCounts('Subnet', subnet)
-  assert.equal(users.get('Vm'), 1)
-  assert.ok(((await app.store.referrerCounts('StorageContainer', cluster.containerExtId)).get('Vm') ?? 0) > 0)
+test('the subnet of a NIC, the container of a disk and the category of a VM cannot be deleted under it; the refusal names the users', async () => {
+  const own = await aNativeCluster(app)
+  const subnet = await aSubnet(app, own)
+  const category = await app.call('POST', '/platform/v4.3/config/categories', {
+    body: { key: 'carried', value: randomUUID() },
+  })
+  const parts = { nics: [nicOn(subnet)], disks: [emptyDisk()], categories: [{ extId: category.data.extId }] }
+  const vm = await aVm(app, own, parts)
+  const paths = [
+    `/networking/v4.3/config/subnets/${subnet}`,
+    `/clustermgmt/v4.2/config/storage-containers/${own.containerExtId}`,
+    `/platform/v4.3/config/categories/${category.data.extId}`,
+  ]
+  for (const path of paths) {
+    const { etag } = await app.call('GET', path)
+    const refused = await app.call('DELETE', path, { requestId: randomUUID(), ifMatch: etag as string })
+    assert.equal(refused.status, 409, path)
+    assert.match(
+      `${refused.errors[0]?.message} ${JSON.stringify(refused.errors[0]?.argumentsMap)}`,
+      /\bVM|\bNIC/i,
+      path,
+    )
+    assert.equal((await app.call('GET', path)).status, 200)
+  }
+  await changed(app, vm.extId, 'delete')
+  assert.equal((await app.call('DELETE', paths[2] as string)).status, 204)
 })

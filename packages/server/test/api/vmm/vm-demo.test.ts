@@ -1,10 +1,13 @@
 /** The virtual machines of the demo. Source: behaviour vmm.md 3.8 (invariants), 4. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import { type Address, holds, parseAddress, prefixOf } from '../../../src/domains/ip-address.ts'
+import { seedId } from '../../../src/domains/seed.ts'
 import { powerHistory } from '../../../src/domains/vmm/power-journal.ts'
 import { HostAllocation, MacLease } from '../../../src/domains/vmm/records.ts'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
@@ -41,6 +44,41 @@ test('seven VMs; all but the template source have been ON for nine days, and car
   assert.deepEqual([named('db-01').disks.length, named('db-01').memorySizeBytes], [2, 32 * GiB])
   assert.equal(named('desktop-01').guestTools.isReachable, true)
   assert.equal(named('template-source').guestTools.isReachable, false)
+})
+
+test('a NIC on the managed vlan-100-app has an address of it at once, learns it within the boot time, and gives it back', async () => {
+  const [subnet] = (await app.call('GET', "/networking/v4.3/config/subnets?$filter=name eq 'vlan-100-app'")).data
+  const assigned = async (): Promise<number> =>
+    (await app.call('GET', `/networking/v4.3/config/subnets/${subnet.extId}`)).data.ipUsage.numAssignedIPs
+  const before = await assigned()
+  const reference = {
+    $objectType: 'vmm.v4.ahv.config.ImageReference',
+    imageExtId: seedId('image/ubuntu-24.04.qcow2'),
+  }
+  const task = await app.task(
+    await app.call('POST', '/vmm/v4.2/ahv/config/vms', {
+      requestId: randomUUID(),
+      body: {
+        name: 'newcomer',
+        memorySizeBytes: GiB,
+        cluster: { extId: seedId('cluster/hp-native-01') },
+        disks: [{ backingInfo: { dataSource: { reference } } }],
+        nics: [{ networkInfo: { subnet: { extId: subnet.extId } } }],
+      },
+    }),
+  )
+  const { extId } = task.entitiesAffected[0]
+  assert.equal((await changed(app, extId, 'power-on')).status, 'SUCCEEDED')
+  const { value } = (await readVm(app, extId)).nics[0].networkInfo.ipv4Config.ipAddress
+  const { ip, prefixLength } = subnet.ipConfig[0].ipv4.ipSubnet
+  const inside = prefixOf(parseAddress('IPV4', ip.value) as Address, prefixLength)
+  assert.ok(holds(inside, (parseAddress('IPV4', value) as Address).value), value)
+  assert.equal(await assigned(), before + 1)
+  await app.clock.advance(1000)
+  const [{ networkInfo }] = (await readVm(app, extId)).nics
+  assert.equal(networkInfo.ipv4Info.learnedIpAddresses[0].value, value)
+  assert.equal((await changed(app, extId, 'delete')).status, 'SUCCEEDED')
+  assert.equal(await assigned(), before)
 })
 
 test('every address and MAC has its lease, every running VM its place and its domain', async () => {

@@ -136,6 +136,51 @@ test('the tag of a disk, a NIC or a CD-ROM is the tag of the VM, and is stale af
   )
 })
 
+test('any tag of the VM or a part of it is taken for every operation, and is stale after every power action', async () => {
+  const subnet = await aSubnet(app, cluster)
+  const parts = { disks: [bootDisk(cluster)], nics: [nicOn(subnet)], cdRoms: [{}] }
+  const vm = await aVm(app, cluster, parts)
+  const paths = ['', `/disks/${vm.disks[0].extId}`, `/nics/${vm.nics[0].extId}`, `/cd-roms/${vm.cdRoms[0].extId}`]
+  const tagAt = async (path: string): Promise<string> =>
+    (await app.call('GET', `${vms}/${vm.extId}${path}`)).etag as string
+  let at = 0
+  for (const action of ['power-on', 'reset', 'shutdown', 'power-on', 'power-off'] as const) {
+    await app.clock.advance(1000)
+    const ifMatch = await tagAt(paths[at++ % paths.length] as string)
+    assert.equal((await changed(app, vm.extId, action, { ifMatch })).status, 'SUCCEEDED', action)
+    for (const path of paths) assert.notEqual(await tagAt(path), ifMatch, `${action} ${path}`)
+    for (const what of ['power-on', 'power-off', 'reset', 'shutdown', 'delete', { put: vm }] as const)
+      assert.equal((await change(app, vm.extId, what, { ifMatch })).status, 412, `${what} after ${action}`)
+  }
+  // The same for a change and a removal, each with the tag of a part.
+  const put = { put: { ...vm, description: 'by the tag of a disk' } }
+  assert.equal((await changed(app, vm.extId, put, { ifMatch: await tagAt(paths[1] as string) })).status, 'SUCCEEDED')
+  assert.equal(
+    (await changed(app, vm.extId, 'delete', { ifMatch: await tagAt(paths[2] as string) })).status,
+    'SUCCEEDED',
+  )
+})
+
+test('two hundred mutations of one VM in a loop: each is 202, 409, 412 or 429, and the end is what the last accepted one asked for', async () => {
+  const vm = await aVm(app, cluster)
+  const accepted: { task: any; name: string }[] = []
+  const statuses = new Set<number>()
+  let ifMatch = await tagOf(app, vm.extId)
+  for (let n = 0; n < 200; n++) {
+    // Every third is sent with a tag that is old by now.
+    if (n % 3 !== 0) ifMatch = await tagOf(app, vm.extId)
+    const name = `name-${n}`
+    const result = await change(app, vm.extId, { put: { ...vm, name } }, { ifMatch })
+    statuses.add(result.status)
+    if (result.status === 202) accepted.push({ task: result, name })
+    else if (result.status === 409) assert.equal(result.errors[0]?.code, 'VMM-30102')
+  }
+  for (const status of statuses) assert.ok([202, 409, 412, 429].includes(status), String(status))
+  assert.ok(statuses.has(412))
+  for (const { task } of accepted) assert.equal((await app.task(task)).status, 'SUCCEEDED')
+  assert.equal((await readVm(app, vm.extId)).name, accepted.at(-1)?.name)
+})
+
 test('learned addresses appear within a second of server time, equal to the reserved one, and do not change the tag', async () => {
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
   const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)], nics: [nicOn(subnet)] })
@@ -152,6 +197,27 @@ test('learned addresses appear within a second of server time, equal to the rese
   assert.equal(await tagOf(app, vm.extId), tag)
   await changed(app, vm.extId, 'power-off')
   assert.equal((await readVm(app, vm.extId)).nics[0].networkInfo.ipv4Info, undefined)
+})
+
+test('a NIC that is not connected keeps its address and learns none; a reset keeps addresses', async () => {
+  const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
+  const loose = { ...nicOn(subnet), backingInfo: { isConnected: false } }
+  const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)], nics: [loose, nicOn(subnet)] })
+  await changed(app, vm.extId, 'power-on')
+  await app.clock.advance(1000)
+  const learned = async (): Promise<unknown[]> =>
+    (await readVm(app, vm.extId)).nics.map(({ networkInfo }: any) => [
+      networkInfo.ipv4Config.ipAddress.value,
+      networkInfo.ipv4Info?.learnedIpAddresses[0].value,
+    ])
+  assert.deepEqual(await learned(), [
+    ['10.0.0.10', undefined],
+    ['10.0.0.11', '10.0.0.11'],
+  ])
+  await changed(app, vm.extId, 'reset')
+  await app.clock.advance(1000)
+  assert.equal((await learned()).length, 2)
+  assert.deepEqual((await learned())[1], ['10.0.0.11', '10.0.0.11'])
 })
 
 test('a guest without anything bootable learns no address', async () => {

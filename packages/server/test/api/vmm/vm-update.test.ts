@@ -159,3 +159,46 @@ test('switching UEFI on makes a file of variables, switching it off removes that
   await changed(app, vm.extId, put(vm, {}))
   assert.equal(disks.get(diskExtId), undefined)
 })
+
+test('switching a virtual TPM on makes a device with a file, switching it off removes that', async () => {
+  const vm = await aVm(app, cluster, { bootConfig: { $objectType: 'vmm.v4.ahv.config.UefiBoot' } })
+  await changed(app, vm.extId, put(vm, { vtpmConfig: { isVtpmEnabled: true } }))
+  const { vtpmConfig } = await readVm(app, vm.extId)
+  assert.equal(vtpmConfig.version, '2.0')
+  const disks = app.world.collection('virtualDisks')
+  assert.ok(disks.get(vtpmConfig.vtpmDevice.diskExtId))
+  await changed(app, vm.extId, put(vm, { vtpmConfig: { isVtpmEnabled: false } }))
+  assert.deepEqual((await readVm(app, vm.extId)).vtpmConfig.isVtpmEnabled, false)
+  assert.equal(disks.get(vtpmConfig.vtpmDevice.diskExtId), undefined)
+})
+
+test('what a body says of host, power state and categories is ignored; an unknown owner is 404', async () => {
+  const vm = await aVm(app, cluster)
+  const [host] = cluster.hostExtIds
+  const ignored = { host: { extId: host }, powerState: 'ON', categories: [], customAttributes: ['a:b'] }
+  assert.equal((await changed(app, vm.extId, put(vm, ignored))).status, 'SUCCEEDED')
+  const now = await readVm(app, vm.extId)
+  assert.deepEqual([now.host, now.powerState, now.customAttributes], [undefined, 'OFF', undefined])
+  const stranger = await change(app, vm.extId, put(vm, { ownershipInfo: { owner: { extId: crypto.randomUUID() } } }))
+  assert.deepEqual([stranger.status, stranger.errors[0]?.code], [404, 'VMM-20005'])
+})
+
+test('while ON the BIOS UUID, the boot and isAgentVm cannot change, each is named; the zone, branding and console can', async () => {
+  const vm = await aVm(app, cluster)
+  await changed(app, vm.extId, 'power-on')
+  const fixed = {
+    biosUuid: crypto.randomUUID(),
+    bootConfig: { $objectType: 'vmm.v4.ahv.config.LegacyBoot', bootOrder: ['NETWORK'] },
+    isAgentVm: true,
+  }
+  const refused = await change(app, vm.extId, put(vm, fixed))
+  assert.deepEqual([refused.status, refused.errors[0]?.code], [409, 'VMM-30101'])
+  for (const name of Object.keys(fixed)) assert.match(refused.errors[0]?.message ?? '', new RegExp(name))
+  const open = { hardwareClockTimezone: 'Europe/Berlin', isBrandingEnabled: false, isVgaConsoleEnabled: false }
+  assert.equal((await changed(app, vm.extId, put(vm, open))).status, 'SUCCEEDED')
+  const now = await readVm(app, vm.extId)
+  assert.deepEqual(
+    [now.hardwareClockTimezone, now.isBrandingEnabled, now.isVgaConsoleEnabled],
+    ['Europe/Berlin', false, false],
+  )
+})

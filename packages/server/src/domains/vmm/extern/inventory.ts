@@ -3,6 +3,7 @@
  * here (categories, owner, guest tools) stays. Source: behaviour vmm.md 1.7.
  */
 import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { canonicalJson } from '../../../core/idempotency.ts'
 import type { ScheduleContext } from '../../../core/schedules.ts'
@@ -20,8 +21,16 @@ const observed = ['host', 'nics'] as const
 export const pollInventory = {
   name: 'vmm.poll-external-inventory',
   everySeconds: pollSeconds,
+  watch({ drivers, store }: ScheduleContext<Drivers>, changed: () => void): () => void {
+    const ends = [drivers.externalHypervisor.watch(changed), store.watch([Cluster, ExternVm], changed)]
+    return () => {
+      for (const end of ends) end()
+    }
+  },
   async run({ drivers, store, tenantId }: ScheduleContext<Drivers>): Promise<void> {
-    const inventories = await drivers.externalHypervisor.inventory()
+    const clusters = new Set((await store.find(Cluster)).map(({ extId }) => extId))
+    // A cluster that is not registered keeps its VMs to itself.
+    const inventories = (await drivers.externalHypervisor.inventory()).filter((one) => clusters.has(one.clusterExtId))
     const known = await store.find(ExternVm)
     const isSame = inventories.every(({ clusterExtId, isConnected, vms }) => {
       const ours = known.filter((vm) => vm.cluster?.extId === clusterExtId)

@@ -55,14 +55,19 @@ const changePower = defineTask<Input>({
     {
       name: 'send to management',
       progress: 30,
+      // Asked before anything is under way, and once: a later look could find what the change itself has done.
       run: async (ctx, { extId, action }) => {
         const vm = await ctx.store.get(ExternVm, extId)
         if (vm === undefined) throw notFound(ExternVm, 'VM', extId, 'extId')
         // Somebody else, or an earlier task, may have changed it since this was accepted.
         requireState(ctx, vm, action)
-        return ctx.drivers.externalHypervisor.changePower(extId, action.change, ctx.callKey)
       },
-      // No undo: what the outside did stays, and the poll shows it.
+    },
+    {
+      name: 'wait for state',
+      progress: 90,
+      run: (ctx, { extId, action }) => ctx.drivers.externalHypervisor.changePower(extId, action.change, ctx.callKey),
+      isIrreversible: true,
     },
     {
       name: 'mirror',
@@ -70,7 +75,7 @@ const changePower = defineTask<Input>({
       record: async (ctx, { extId }) => {
         const ours = await ctx.store.get(ExternVm, extId)
         if (ours === undefined) return
-        await mirror(ctx.store, ours, ctx.outputs['send to management'], ctx.tenantId)
+        await mirror(ctx.store, ours, ctx.outputs['wait for state'], ctx.tenantId)
         await ctx.store.touch(ExternVm, extId)
       },
     },

@@ -1,9 +1,9 @@
 /** Native VMs as statistics see them: when they ran, and what their disks hold. Source: behaviour vmm.md 3.8. */
 import type { EntityOf } from '@hyperplane/contract'
-import { parseTime } from '../../../core/clock.ts'
+import { type Clock, parseTime } from '../../../core/clock.ts'
 import type { Run } from '../../../drivers/telemetry.ts'
+import type { Reader } from '../../../store/store.ts'
 import { filled } from '../../capacity.ts'
-import type { ReadContext } from '../../context.ts'
 import { PowerEvent, powerHistory } from '../power-journal.ts'
 import { type DiskEntity, fileOf, type VmEntity } from '../vm/entity.ts'
 import type { Subject, SubjectDisk } from './series.ts'
@@ -13,7 +13,10 @@ type Event = EntityOf<typeof PowerEvent>
 /** More VMs than this: their journals are read together. */
 const readAlone = 100
 
-export async function nativeSubjects(ctx: ReadContext, vms: readonly VmEntity[]): Promise<Subject[]> {
+export async function nativeSubjects(
+  ctx: { readonly store: Reader; readonly clock: Pick<Clock, 'now'> },
+  vms: readonly VmEntity[],
+): Promise<Subject[]> {
   const journals = new Map<string, Event[]>()
   if (vms.length > readAlone) {
     for (const event of await ctx.store.find(PowerEvent)) {

@@ -4,6 +4,7 @@
  */
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { ApiError } from '../../../core/api-error.ts'
+import { notFound } from '../../../core/standard.ts'
 import type { AffectedEntity, RecordContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
@@ -38,7 +39,7 @@ export async function admit(ctx: WriteContext<VmEntity>, operation?: StateBound)
 /** The VM when the task's turn has come. @throws ApiError when it is gone, or in another state */
 export async function present(store: Reader, vmExtId: string, operation?: StateBound): Promise<VmEntity> {
   const vm = await store.get(Vm, vmExtId)
-  if (vm === undefined) throw new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'VM', id: vmExtId, attribute: 'extId' })
+  if (vm === undefined) throw notFound(Vm, Vm.kind, vmExtId, 'extId')
   if (operation !== undefined) requireState(vm, operation)
   return vm
 }

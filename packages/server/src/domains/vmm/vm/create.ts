@@ -7,10 +7,10 @@ import { volumes } from '@hyperplane/contract/volumes'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
+import { reaches } from '../../../core/scope.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { VirtualDisk } from '../../../drivers/hypervisor.ts'
-import { evaluateFilter } from '../../../odata/index.ts'
 import type { Reader, Transaction } from '../../../store/store.ts'
 import { largestDisk, mayHoldDisk, poolCapacity } from '../../capacity.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
@@ -33,7 +33,12 @@ export async function createVm(ctx: WriteContext, body: VmBody): Promise<TaskSta
     nics.push(await takeMac(ctx, planned.extId, nic))
     await takeAskedAddresses(ctx, nic, `nics[${index}]`)
   }
-  const vm = { ...planned, ...(nics.length === 0 ? {} : { nics }) }
+  const imagesRead = imagesOf(planned)
+  const vm = {
+    ...planned,
+    ...(nics.length === 0 ? {} : { nics }),
+    ...(imagesRead.length === 0 ? {} : { imagesRead }),
+  }
   const groupDisks = groups.map(({ index }) => ({ diskAddress: { busType: 'SCSI' as const, index } }))
   refuseAll(bootDeviceFaults({ ...vm, disks: [...(vm.disks ?? []), ...groupDisks] as DiskEntity[] }))
   await ctx.store.insert(Vm, vm, { pending: true })
@@ -122,7 +127,7 @@ export const makeVm = defineTask<OfVm>({
       name: 'store',
       progress: 100,
       record: async (ctx, { vmExtId }) => {
-        await ctx.store.update(Vm, vmExtId, { updateTime: ctx.clock.iso() })
+        await ctx.store.update(Vm, vmExtId, { updateTime: ctx.clock.iso(), imagesRead: undefined })
         await ctx.store.publish(Vm, vmExtId)
         for (const { extId } of await claimsOn(ctx.store, 'Vm', vmExtId)) await confirm(ctx.store, extId)
       },
@@ -147,7 +152,7 @@ async function requireMayAttach(ctx: WriteContext, groups: PlannedVm['groups']):
   const scope = groups.length === 0 ? 'all' : await ctx.services.access.scope(ctx.caller, attach)
   for (const { volumeGroupExtId } of groups) {
     const group = await ctx.store.get(VolumeGroup, volumeGroupExtId)
-    if (scope === 'all' || (scope !== undefined && evaluateFilter(scope, group as never) === true)) continue
+    if (reaches(scope, group)) continue
     throw new ApiError('ACCESS_DENIED', { operation: attach.iamOperation, reason: ' on this volume group' })
   }
 }
@@ -156,12 +161,17 @@ async function coming(store: Reader, { vmExtId }: OfVm): Promise<VmEntity> {
   return (await store.pending(Vm, vmExtId)) as VmEntity
 }
 
-/** Images that the VM is made from and its cluster does not hold yet. */
-async function imagesToCopy(store: Reader, vm: VmEntity): Promise<EntityOf<typeof Image>[]> {
+/** Images that the VM is made from. */
+function imagesOf(vm: VmEntity): string[] {
   const ids = filesOf(vm).flatMap(
     ({ dataSource }) => (dataSource?.reference as { imageExtId?: string } | undefined)?.imageExtId ?? [],
   )
-  const images = await store.getMany(Image, [...new Set(ids)])
+  return [...new Set(ids)]
+}
+
+/** Those of them that its cluster does not hold yet. */
+async function imagesToCopy(store: Reader, vm: VmEntity): Promise<EntityOf<typeof Image>[]> {
+  const images = await store.getMany(Image, imagesOf(vm))
   return images.filter(({ clusterLocationExtIds }) => !clusterLocationExtIds?.includes(vm.cluster?.extId as string))
 }
 

@@ -2,9 +2,13 @@
 import { Vm, vmOperations } from '@hyperplane/contract/vmm/vm'
 import { implement } from '../../context.ts'
 import { createVm, makeVm } from './create.ts'
+import { ejectIsos } from './customization.ts'
 import { deleteVm, removeVm } from './delete.ts'
+import { observeDomains } from './observe.ts'
+import { creationFaults } from './plan.ts'
 import { powerOff, powerOn, powerTasks, reset, shutdown } from './power.ts'
 import { presentVms } from './present.ts'
+import { changeFaults } from './rules.ts'
 import { changeVm, updateVm } from './update.ts'
 
 export const vm = implement(
@@ -18,5 +22,13 @@ export const vm = implement(
     resetVm: (ctx) => reset(ctx),
     shutdownVm: (ctx) => shutdown(ctx),
   },
-  { tasks: [makeVm, changeVm, removeVm, ...powerTasks], present: [[Vm, presentVms]] },
+  {
+    rules: {
+      createVm: ({ body }) => creationFaults(body),
+      updateVmById: ({ body }) => changeFaults(body),
+    },
+    tasks: [makeVm, changeVm, removeVm, ...powerTasks],
+    present: [[Vm, presentVms]],
+    schedules: [ejectIsos, observeDomains],
+  },
 )

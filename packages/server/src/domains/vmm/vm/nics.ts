@@ -6,12 +6,13 @@ import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { EmulatedNic, NicNetworkInfo } from '@hyperplane/contract/vmm/nic'
 import { ApiError } from '../../../core/api-error.ts'
-import type { Ids } from '../../../core/context.ts'
+import type { Ids, Services } from '../../../core/context.ts'
 import { pathOf } from '../../../core/standard.ts'
 import { equals } from '../../../odata/index.ts'
 import type { Reader, Transaction } from '../../../store/store.ts'
 import { addressOf, isManaged, type LeasingContext, leaseAddress, leasesOf, releaseHolder } from '../../addresses.ts'
 import { type Address, formatAddress, parseAddress } from '../../ip-address.ts'
+import { limitOf } from '../../limits.ts'
 import { MacLease } from '../records.ts'
 import type { NicEntity } from './entity.ts'
 import { fault } from './rules.ts'
@@ -108,12 +109,13 @@ export function subnetFaults(nic: NicEntity, subnet: SubnetEntity, path: string)
   return faults
 }
 
-/** Gives the NIC a MAC address of its own: the given one, or a new one. @throws ApiError 409 */
+/** Gives the NIC a MAC address of its own: the given one, or a new one. @throws ApiError 409; 422 the subnet is full */
 export async function takeMac(
-  ctx: { store: Transaction; ids: Ids },
+  ctx: { store: Transaction; ids: Ids; services: Services },
   vmExtId: string,
   nic: NicEntity,
 ): Promise<NicEntity> {
+  await requireRoomOnSubnet(ctx, nic)
   const given = nic.backingInfo?.macAddress
   let macAddress = given ?? madeMac(ctx.ids)
   while ((await ctx.store.findOne(MacLease, { macAddress })) !== undefined) {
@@ -121,8 +123,25 @@ export async function takeMac(
     macAddress = madeMac(ctx.ids)
   }
   const nicExtId = nic.extId as string
-  await ctx.store.insert(MacLease, { extId: nicExtId, macAddress, nicExtId, vmExtId })
+  const subnetExtId = nic.networkInfo?.subnet?.extId
+  await ctx.store.insert(MacLease, {
+    extId: nicExtId,
+    macAddress,
+    nicExtId,
+    vmExtId,
+    ...(subnetExtId === undefined ? {} : { subnetExtId }),
+  })
   return nicOf(nicExtId, { ...(nic.backingInfo as Backing), macAddress }, nic.networkInfo as Network)
+}
+
+async function requireRoomOnSubnet(ctx: { store: Reader; services: Services }, nic: NicEntity): Promise<void> {
+  const subnet = await subnetOf(ctx.store, nic)
+  if (subnet === undefined) return
+  const maximum = limitOf(ctx, 'nicsOfSubnet')
+  const found = (await ctx.store.count(MacLease, { filter: equals(pathOf(MacLease, 'subnetExtId'), subnet.extId) })) + 1
+  if (found > maximum) {
+    throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: `NICs of subnet ${subnet.name}`, maximum, found })
+  }
 }
 
 function madeMac(ids: Ids): string {

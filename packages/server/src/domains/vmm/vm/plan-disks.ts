@@ -2,7 +2,7 @@
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
-import { evaluateFilter } from '../../../odata/index.ts'
+import { reaches } from '../../../core/scope.ts'
 import type { WriteContext } from '../../context.ts'
 import type { Constraint } from './clusters.ts'
 import { nameOfSource, type ResolvedSource, resolveSource } from './disk-sources.ts'
@@ -52,7 +52,7 @@ export async function filesIn(ctx: WriteContext, body: VmBody): Promise<FilePart
 
 async function mayRefer(ctx: WriteContext, { owner }: ResolvedSource): Promise<boolean> {
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, owner.kind)
-  return scope === 'all' || (scope !== undefined && evaluateFilter(scope, owner.entity) === true)
+  return reaches(scope, owner.entity)
 }
 
 /** Clusters that hold what the files are made from, and lie in. */

@@ -1,21 +1,21 @@
 /**
- * A body -> the VM that it asks for: every default, every part with its id and place. Refuses what cannot be, in the order
- * of the pipeline: rules of the body (400), what it names (404), what is taken (409).
+ * A body -> the VM that it asks for: every default, every part with its id and place. Refuses what cannot be: what the body
+ * demands of what it names (400), what it names (404), what is taken (409).
  * Source: behaviour vmm.md 1.1 to 1.4, 3.9.
  */
 import type { EntityOf } from '@hyperplane/contract'
-import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
-import { Category } from '@hyperplane/contract/platform/category'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
-import { pathOf } from '../../../core/standard.ts'
-import { equals } from '../../../odata/index.ts'
 import type { WriteContext } from '../../context.ts'
-import { requireClusterReachable } from '../../reachability.ts'
+import { limitOf } from '../../limits.ts'
+import { refuseReadOnly, requireClusterReachable } from '../../reachability.ts'
+import { requireStaying } from '../../storage-containers.ts'
 import { vcpusOf } from '../power-journal.ts'
 import { type Constraint, chooseCluster, defaultContainer } from './clusters.ts'
+import { apcConfigOf } from './cpu-models.ts'
 import type { NicEntity, VmBody, VmEntity } from './entity.ts'
 import { withFirmware, withMachineType } from './firmware.ts'
 import { nicFaults, readNic, subnetFaults } from './nics.ts'
@@ -24,26 +24,29 @@ import { configurationFaults, fault, serialPortsOf } from './rules.ts'
 import { assignSlots, misplaced } from './slots.ts'
 import { refuseUnbuilt } from './unbuilt.ts'
 
-const vmsPerCluster = 5000
-
 /** A VM that can be made, and the volume groups that it is to have on its SCSI bus. */
 export interface PlannedVm {
   readonly vm: VmEntity
   readonly groups: readonly { readonly volumeGroupExtId: string; readonly index: number }[]
 }
 
-export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm> {
+/** What the body demands of itself. @throws ApiError 501 for what is not built */
+export function creationFaults(body: VmBody): ApiError[] {
   refuseUnbuilt('createVm', body)
+  const config = withMachineType(body)
+  const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ''))
+  return [
+    ...configurationFaults(config),
+    ...misplaced(slotWishes(config)),
+    ...nics.flatMap((nic, index) => nicFaults(nic, `nics[${index}]`, vcpusOf(config))),
+  ]
+}
+
+export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm> {
   const config = withMachineType(body)
   const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ctx.ids.uuid()))
   const wishes = slotWishes(config)
-  refuseAll([
-    ...configurationFaults(config),
-    ...misplaced(wishes),
-    ...nics.flatMap((nic, index) => nicFaults(nic, `nics[${index}]`, vcpusOf(config))),
-  ])
   const subnets = await subnetsOf(ctx, nics)
-  refuseAll(await categoryFaults(ctx, body))
   const files = await filesIn(ctx, body)
   const cluster = await chooseCluster(ctx, body.cluster?.extId, [
     ...subnets,
@@ -51,6 +54,7 @@ export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm
     ...(await groupConstraints(ctx, body)),
   ])
   await requireClusterReachable(ctx, cluster.extId)
+  refuseReadOnly(cluster, 'VMs')
   refuseAll(architectureFaults(config, cluster))
   const pinnedHostExtId = await agentHost(ctx, body, cluster)
   await requireRoomInCluster(ctx, cluster)
@@ -59,9 +63,14 @@ export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm
 
   const container = (await defaultContainer(ctx.store, cluster.extId)).extId
   const backings = files.map((file) => placed(file, container, cluster.extId, ctx.ids.uuid()))
+  await requireStaying(
+    ctx.store,
+    backings.flatMap(({ storageContainer }) => storageContainer?.extId ?? []),
+  )
   const { groups, ...parts } = partsOf(body, files, backings, slots, () => ctx.ids.uuid())
   const vm = {
     ...vmOf(ctx, config, cluster.extId, container),
+    apcConfig: await apcConfigOf(ctx.store, config, cluster.extId),
     ...kept({ ...parts, nics, serialPorts: serialPortsOf(body, () => ctx.ids.uuid()) ?? [] }),
     ...(pinnedHostExtId === undefined ? {} : { pinnedHostExtId }),
   }
@@ -96,9 +105,10 @@ const kept = <T extends Record<string, readonly unknown[]>>(parts: T): Partial<T
   Object.fromEntries(Object.entries(parts).filter(([, items]) => items.length > 0)) as Partial<T>
 
 async function requireRoomInCluster(ctx: WriteContext, cluster: EntityOf<typeof Cluster>): Promise<void> {
-  const count = await ctx.store.count(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), cluster.extId) })
-  if (count < vmsPerCluster) return
-  throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'VMs of the cluster', maximum: vmsPerCluster, found: count + 1 })
+  // Those that are being made count as well.
+  const found = ((await ctx.store.referrerCounts(Cluster.kind, cluster.extId)).get(Vm.kind) ?? 0) + 1
+  const maximum = limitOf(ctx, 'vmsOfCluster')
+  if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'VMs of the cluster', maximum, found })
 }
 
 export function architectureFaults(config: VmBody, cluster: EntityOf<typeof Cluster>): ApiError[] {
@@ -124,14 +134,6 @@ async function subnetsOf(ctx: WriteContext, nics: readonly NicEntity[]): Promise
   }
   refuseAll(faults)
   return constraints
-}
-
-async function categoryFaults(ctx: WriteContext, body: VmBody): Promise<ApiError[]> {
-  const ids = (body.categories ?? []).flatMap(({ extId }) => extId ?? [])
-  const found = await ctx.store.getMany(Category, ids)
-  return found
-    .filter(({ type }) => type === 'INTERNAL')
-    .map(({ extId }) => fault(`categories[${ids.indexOf(extId)}]/extId`, 'a category that is not internal', extId))
 }
 
 /** An agent VM is bound to the host that its body names. */

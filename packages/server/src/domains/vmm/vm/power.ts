@@ -5,11 +5,14 @@ import type { TaskStarted } from '../../../core/handlers.ts'
 import type { RecordContext, StepContext, TaskDefinition } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
-import { notePower } from '../power-journal.ts'
 import { allocationsOf, giveBack, place } from '../scheduler.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
+import { defaultContainer } from './clusters.ts'
+import { diskOf } from './create.ts'
+import { deleteIso, isoOf, withIso, withoutIso } from './customization.ts'
 import { domainOf } from './domain.ts'
 import type { VmEntity } from './entity.ts'
+import { becomeOff, setPower } from './power-state.ts'
 import type { StateBound } from './states.ts'
 
 async function startPower(
@@ -49,15 +52,43 @@ const switchOn = defineTask<OfVm>({
       },
     },
     {
+      name: 'customisation ISO',
+      progress: 40,
+      record: async (ctx, { vmExtId }) => {
+        const vm = await present(ctx.store, vmExtId)
+        if (vm.vmGuestCustomizationStatus !== 'PENDING' || vm.powerState === 'PAUSED') return
+        const container = await defaultContainer(ctx.store, vm.cluster?.extId as string)
+        await ctx.store.update(
+          Vm,
+          vmExtId,
+          withIso(vm, container.extId, () => ctx.ids.uuid()),
+        )
+      },
+      unrecord: async (ctx, { vmExtId }) => {
+        const vm = await ctx.store.get(Vm, vmExtId)
+        if (vm !== undefined && vm.powerState !== 'PAUSED') await ctx.store.update(Vm, vmExtId, withoutIso(vm))
+      },
+    },
+    {
       name: 'start',
       progress: 80,
       seconds: [2, 4],
       run: async (ctx, { vmExtId }) => {
         const vm = await present(ctx.store, vmExtId)
+        const iso = isoOf(vm)
+        if (iso !== undefined) await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, iso))
         await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, vm))
         await ctx.drivers.hypervisor.startVm(vmExtId, await heldHost(ctx, vmExtId))
       },
-      undo: (ctx, { vmExtId }) => ctx.drivers.hypervisor.stopVm(vmExtId),
+      undo: async (ctx, { vmExtId }) => {
+        const vm = await ctx.store.get(Vm, vmExtId)
+        // The world pauses a paused VM again by itself.
+        if (vm?.powerState === 'PAUSED') return
+        await ctx.drivers.hypervisor.stopVm(vmExtId)
+        if (vm === undefined || isoOf(vm) === undefined) return
+        await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, { ...vm, ...withoutIso(vm) }))
+        await deleteIso(ctx, vm)
+      },
     },
     {
       name: 'confirm',
@@ -65,7 +96,7 @@ const switchOn = defineTask<OfVm>({
       record: async (ctx, { vmExtId }) => {
         const hostExtId = await heldHost(ctx, vmExtId)
         const vm = await present(ctx.store, vmExtId)
-        await setPower(ctx, vm, 'ON', {
+        await setPower(ctx, vm, vm.powerState === 'PAUSED' ? 'RESUMED' : 'ON', {
           powerState: 'ON',
           host: { extId: hostExtId },
           lastHostExtId: hostExtId,
@@ -79,20 +110,20 @@ const switchOn = defineTask<OfVm>({
 
 const switchOff = defineTask<OfVm>({
   name: 'vmm.power-off-vm',
-  // The outside cannot be turned back: what happened there must be told.
-  pointOfNoReturn: 'store',
   steps: [
     {
       name: 'force off',
       progress: 90,
       seconds: [0.5, 1],
       run: async (ctx, { vmExtId }) => {
-        await present(ctx.store, vmExtId, 'power-off')
+        const vm = await present(ctx.store, vmExtId, 'power-off')
         const isConsumed = await isCustomizationConsumed(ctx, vmExtId)
         await ctx.drivers.hypervisor.stopVm(vmExtId)
+        await deleteIso(ctx, vm)
         return { isConsumed }
       },
       // An off VM is not turned on again: that would be another start.
+      isIrreversible: true,
     },
     { name: 'store', progress: 100, record: (ctx, input) => recordOff(ctx, input, 'force off') },
   ],
@@ -101,8 +132,6 @@ const switchOff = defineTask<OfVm>({
 
 const pressButton = defineTask<OfVm>({
   name: 'vmm.shutdown-vm',
-  // The outside cannot be turned back: what happened there must be told.
-  pointOfNoReturn: 'store',
   steps: [
     {
       name: 'signal and wait',
@@ -112,9 +141,11 @@ const pressButton = defineTask<OfVm>({
         const isConsumed = await isCustomizationConsumed(ctx, vmExtId)
         const outcome = await ctx.drivers.hypervisor.requestShutdown(vmExtId)
         if (outcome === 'ignored') throw new ApiError('GUEST_DID_NOT_RESPOND', { name: vm.name, operation: 'shutdown' })
+        await deleteIso(ctx, vm)
         return { isConsumed }
       },
       // The guest's own doing.
+      isIrreversible: true,
     },
     { name: 'store', progress: 100, record: (ctx, input) => recordOff(ctx, input, 'signal and wait') },
   ],
@@ -123,8 +154,6 @@ const pressButton = defineTask<OfVm>({
 
 const beginAnew = defineTask<OfVm>({
   name: 'vmm.reset-vm',
-  // The outside cannot be turned back: what happened there must be told.
-  pointOfNoReturn: 'store',
   steps: [
     {
       name: 'reset',
@@ -135,6 +164,7 @@ const beginAnew = defineTask<OfVm>({
         await ctx.drivers.hypervisor.resetVm(vmExtId, ctx.callKey)
       },
       // A guest that began anew cannot go on where it was.
+      isIrreversible: true,
     },
     {
       name: 'store',
@@ -147,27 +177,8 @@ const beginAnew = defineTask<OfVm>({
   onUndone: endUnchanged,
 })
 
-async function setPower(
-  ctx: RecordContext<Drivers>,
-  vm: VmEntity,
-  change: 'ON' | 'OFF' | 'RESET',
-  changes: Partial<VmEntity>,
-): Promise<void> {
-  const now = ctx.clock.iso()
-  const stored = await ctx.store.update(Vm, vm.extId, { ...changes, updateTime: now })
-  await notePower(ctx.store, ctx.ids, stored, change, now)
-}
-
 async function recordOff(ctx: RecordContext<Drivers>, { vmExtId }: OfVm, step: string): Promise<void> {
-  const vm = await present(ctx.store, vmExtId)
-  const isConsumed = ctx.outputs[step]?.isConsumed === true
-  await giveBack(ctx.store, vmExtId)
-  await setPower(ctx, vm, 'OFF', {
-    powerState: 'OFF',
-    host: undefined,
-    isLiveMigrateCapable: undefined,
-    ...(isConsumed ? { guestCustomization: undefined, vmGuestCustomizationStatus: undefined } : {}),
-  })
+  await becomeOff(ctx, await present(ctx.store, vmExtId), ctx.outputs[step]?.isConsumed === true)
 }
 
 async function isCustomizationConsumed(ctx: StepContext<Drivers>, vmExtId: string): Promise<boolean> {

@@ -7,6 +7,7 @@ import type { GuestView } from '../../../drivers/hypervisor.ts'
 import type { ReadContext } from '../../context.ts'
 import { seedId } from '../../seed.ts'
 import { withVolumeGroups } from '../../volume-attachments.ts'
+import { isIsoEjected, withoutIso } from './customization.ts'
 import type { NicEntity, VmEntity } from './entity.ts'
 
 /** There is one zone: this deployment. */
@@ -16,10 +17,12 @@ export async function presentVms(ctx: ReadContext, vms: readonly VmEntity[]): Pr
   const running = vms.filter(({ powerState }) => powerState === 'ON').map(({ extId }) => extId)
   const views =
     running.length === 0 ? new Map<string, GuestView>() : await ctx.drivers.hypervisor.observeGuests(running)
-  return (await withVolumeGroups(ctx.store, vms)).map((vm) => shown(vm, views.get(vm.extId)))
+  const now = ctx.clock.now()
+  return (await withVolumeGroups(ctx.store, vms)).map((vm) => shown(vm, views.get(vm.extId), now))
 }
 
-function shown(vm: VmEntity, view: GuestView | undefined): VmEntity {
+function shown(stored: VmEntity, view: GuestView | undefined, now: number): VmEntity {
+  const vm = view !== undefined && isIsoEjected(view, now) ? { ...stored, ...withoutIso(stored) } : stored
   const { nics, guestTools, vmGuestCustomizationStatus, ...rest } = vm
   return {
     ...rest,

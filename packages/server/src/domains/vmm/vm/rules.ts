@@ -23,10 +23,16 @@ const shown = (found: unknown): string => {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text
 }
 
+/** A name is stored as it is sent; one that climbs out of a folder, where somebody takes it for a path, is refused. */
+export const nameFaults = ({ name }: { readonly name?: string }): ApiError[] =>
+  name?.includes('../') === true ? [fault('name', 'a name without "../"', name)] : []
+
 /** Rules of the plain configuration, and of the parts where they depend on it. */
 export function configurationFaults(vm: VmBody): ApiError[] {
   return [
-    ...sizeFaults(vm),
+    ...nameFaults(vm),
+    ...memoryFaults(vm),
+    ...topologyFaults(vm),
     ...firmwareFaults(vm),
     ...busFaults(vm),
     ...serialFaults(vm),
@@ -36,22 +42,30 @@ export function configurationFaults(vm: VmBody): ApiError[] {
       extId === undefined ? [fault(`categories[${index}]/extId`, 'the id of a category', extId)] : [],
     ),
     ...customizationFaults(vm),
-    ...(isTimezone(vm.hardwareClockTimezone ?? 'UTC')
-      ? []
-      : [fault('hardwareClockTimezone', 'a name of the IANA time zone database', vm.hardwareClockTimezone)]),
+    ...timezoneFaults(vm),
   ]
 }
 
-function sizeFaults(vm: VmBody): ApiError[] {
-  const faults: ApiError[] = []
-  const { memorySizeBytes: memory } = vm
+/** Rules of an update's body by itself: what it leaves out may keep its value. */
+export const changeFaults = (body: VmBody): ApiError[] => [
+  ...nameFaults(body),
+  ...(body.memorySizeBytes === undefined ? [] : memoryFaults(body)),
+  ...topologyFaults(body),
+  ...customizationFaults(body),
+  ...timezoneFaults(body),
+]
+
+function memoryFaults({ memorySizeBytes: memory }: VmBody): ApiError[] {
   if (memory === undefined || memory % MiB !== 0 || memory < 64 * MiB) {
-    faults.push(fault('memorySizeBytes', 'a multiple of 1 MiB, at least 64 MiB', memory))
-  } else if (memory > maximumMemoryBytes) {
-    faults.push(
-      new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'memorySizeBytes', maximum: maximumMemoryBytes, found: memory }),
-    )
+    return [fault('memorySizeBytes', 'a multiple of 1 MiB, at least 64 MiB', memory)]
   }
+  return memory > maximumMemoryBytes
+    ? [new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'memorySizeBytes', maximum: maximumMemoryBytes, found: memory })]
+    : []
+}
+
+function topologyFaults(vm: VmBody): ApiError[] {
+  const faults: ApiError[] = []
   const vcpus = vcpusOf(vm)
   if (vcpus > maximumVcpus) {
     faults.push(fault('numSockets', `sockets x cores x threads of at most ${maximumVcpus}`, vcpus))
@@ -164,6 +178,9 @@ function customizationFaults(vm: VmBody): ApiError[] {
     .filter(([, text]) => typeof text === 'string' && !base64.test(text))
     .map(([path]) => fault(`guestCustomization/config/${path}`, 'base64', 'a text that is not'))
 }
+
+const timezoneFaults = ({ hardwareClockTimezone: name = 'UTC' }: VmBody): ApiError[] =>
+  isTimezone(name) ? [] : [fault('hardwareClockTimezone', 'a name of the IANA time zone database', name)]
 
 function isTimezone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false

@@ -216,7 +216,7 @@ async function nicFor(ctx: SeedContext, described: Described, vmExtId: string, i
   const subnet = await ctx.store.get(Subnet, subnetExtId)
   if (subnet === undefined) throw new Error(`the seed of ${described.name} finds no subnet ${described.subnet}`)
   const macAddress = `50:6b:8d:00:00:${(index + 1).toString(16).padStart(2, '0')}`
-  await ctx.store.insert(MacLease, { extId, macAddress, nicExtId: extId, vmExtId })
+  await ctx.store.insert(MacLease, { extId, macAddress, nicExtId: extId, vmExtId, subnetExtId })
   const value = formatAddress(await leaseAddress(ctx, subnet, { kind: 'ASSIGNED', holder: extId, family: 'IPV4' }))
   return nicOf(
     extId,

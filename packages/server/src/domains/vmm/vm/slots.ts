@@ -10,6 +10,16 @@ export interface Slot {
   readonly index: number
 }
 
+/** The places that the disks and drives of a VM have. */
+export const slotsTaken = (vm: {
+  readonly disks?: readonly Placed[] | undefined
+  readonly cdRoms?: readonly Placed[] | undefined
+}): Slot[] => [...(vm.disks ?? []), ...(vm.cdRoms ?? [])].flatMap(({ diskAddress }) => (diskAddress as Slot) ?? [])
+
+interface Placed {
+  readonly diskAddress?: { readonly busType?: Bus; readonly index?: number } | undefined
+}
+
 export interface SlotWish {
   /** Where it stands in the body. */
   readonly path: string

@@ -18,7 +18,6 @@ export function refuseUnbuilt(operation: string, body: VmBody): void {
   if ((body.gpus ?? []).length > 0) refuse('gpus')
   if ((body.pcieDevices ?? []).length > 0) refuse('pcieDevices')
   if (body.guestTools !== undefined) refuse('guestTools')
-  if (body.apcConfig?.isApcEnabled === true) refuse('apcConfig/isApcEnabled')
   const backings = [...(body.disks ?? []), ...(body.cdRoms ?? [])].map(({ backingInfo }) => backingInfo)
   for (const backing of backings as ({ dataSource?: { reference?: { $objectType?: string } } } | undefined)[]) {
     const source = unbuiltSources[backing?.dataSource?.reference?.$objectType ?? '']

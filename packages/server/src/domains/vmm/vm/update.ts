@@ -12,6 +12,7 @@ import { giveBack, makeRoom, shrinkBack } from '../scheduler.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
 import { defaultContainer } from './clusters.ts'
 import { changedFields, configurationOf, hotFaults } from './configuration.ts'
+import { apcConfigOf } from './cpu-models.ts'
 import { domainOf } from './domain.ts'
 import { firmwareFilesOf, type VmBody, type VmEntity } from './entity.ts'
 import { type FirmwareFiles, withFirmware, withMachineType } from './firmware.ts'
@@ -25,12 +26,10 @@ interface Change extends OfVm {
   readonly files: FirmwareFiles
 }
 
-export async function updateVm(ctx: WriteContext<VmEntity>, body: VmBody): Promise<TaskStarted> {
-  if (body.apcConfig?.isApcEnabled === true) {
-    throw new ApiError('NOT_IMPLEMENTED', { operation: 'updateVmById with apcConfig/isApcEnabled' })
-  }
+export async function updateVm(ctx: WriteContext<VmEntity>, given: VmBody): Promise<TaskStarted> {
   const vm = ctx.target
   const clusterExtId = vm.cluster?.extId as string
+  const body = { ...given, apcConfig: await apcConfigOf(ctx.store, given, clusterExtId) }
   const container = await defaultContainer(ctx.store, clusterExtId)
   const files = { nvramExtId: ctx.ids.uuid(), tpmExtId: ctx.ids.uuid(), containerExtId: container.extId }
   const next = nextOf(vm, { body, files })

@@ -1,0 +1,86 @@
+/**
+ * What the world does to VMs unasked: a guest halts itself, storage stalls and a VM is paused, a host falls silent. The rows
+ * follow; VMs that tasks are busy with wait for the next look. Source: behaviour vmm.md 1.1 (states, transitions by the world).
+ */
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { parseTime } from '../../../core/clock.ts'
+import type { ScheduleContext } from '../../../core/schedules.ts'
+import { pathOf } from '../../../core/standard.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { UnaskedState } from '../../../drivers/hypervisor.ts'
+import { equals, not } from '../../../odata/index.ts'
+import { deleteIso } from './customization.ts'
+import type { VmEntity } from './entity.ts'
+import { becomeOff, type Recording, setPower } from './power-state.ts'
+
+type Observing = ScheduleContext<Drivers>
+
+/** A host that is silent for longer takes its VMs out of sight. */
+const silentMillis = 30_000
+
+export const observeDomains = {
+  name: 'vmm.observe-domains',
+  everySeconds: 10,
+  watch({ drivers }: Observing, changed: () => void): () => void {
+    const ends = [drivers.hypervisor.watch(changed), drivers.hardware.watch(changed)]
+    return () => {
+      for (const end of ends) end()
+    }
+  },
+  async run(ctx: Observing): Promise<void | 'again'> {
+    const unasked = await ctx.drivers.hypervisor.unaskedStates()
+    let isWaiting = false
+    for (const extId of await suspects(ctx, unasked.keys())) {
+      if (ctx.runner.queueLength(extId) > 0) {
+        isWaiting = true
+        continue
+      }
+      const found = unasked.get(extId)
+      if (found?.state === 'OFF') await deleteIso(ctx, await ctx.store.get(Vm, extId))
+      const outcome = await ctx.store.transaction((store) => follow({ ...ctx, store }, extId, found))
+      isWaiting ||= outcome === 'waits'
+      if (found?.state === 'OFF') await ctx.drivers.hypervisor.acknowledgeHalt(extId)
+    }
+    if (isWaiting) return 'again'
+  },
+}
+
+/** VMs whose rows may say something else than the world: few, so that most looks read next to nothing. */
+async function suspects({ store, drivers }: Observing, unasked: Iterable<string>): Promise<ReadonlySet<string>> {
+  const found = new Set(unasked)
+  const silent = (await store.find(Host)).filter(({ extId }) => !drivers.hardware.isHostUp(extId))
+  const rows = [
+    await store.findWhere(Vm, { powerState: 'PAUSED' }),
+    await store.findWhere(Vm, { powerState: 'UNDETERMINED' }),
+    await store.find(Vm, { filter: not(equals(pathOf(Vm, 'hostSilentSince'), null)) }),
+    ...(await Promise.all(silent.map(({ extId }) => store.findWhere(Vm, { 'host/extId': extId })))),
+  ]
+  for (const { extId } of rows.flat()) found.add(extId)
+  return found
+}
+
+async function follow(
+  ctx: Recording & Pick<Observing, 'drivers'>,
+  extId: string,
+  unasked: UnaskedState | undefined,
+): Promise<'settled' | 'waits'> {
+  const vm = await ctx.store.get(Vm, extId)
+  if (vm?.host === undefined) return 'settled'
+  if (!ctx.drivers.hardware.isHostUp(vm.host.extId as string)) return losesSight(ctx, vm)
+  if (vm.hostSilentSince !== undefined) await ctx.store.observe(Vm, extId, { hostSilentSince: undefined } as never)
+  const state = unasked?.state ?? 'ON'
+  if (state === vm.powerState) return 'settled'
+  if (state === 'OFF') await becomeOff(ctx, vm, unasked?.isCustomized === true)
+  else await setPower(ctx, vm, state === 'PAUSED' ? 'PAUSED' : 'RESUMED', { powerState: state })
+  return 'settled'
+}
+
+async function losesSight(ctx: Recording, vm: VmEntity): Promise<'settled' | 'waits'> {
+  if (vm.powerState === 'UNDETERMINED') return 'settled'
+  const since = vm.hostSilentSince
+  if (since === undefined) await ctx.store.observe(Vm, vm.extId, { hostSilentSince: ctx.clock.iso() })
+  if (ctx.clock.now() - (parseTime(since ?? '') ?? ctx.clock.now()) < silentMillis) return 'waits'
+  await setPower(ctx, vm, 'PAUSED', { powerState: 'UNDETERMINED' })
+  return 'settled'
+}

@@ -1,0 +1,42 @@
+/**
+ * What a change of power writes: the row, what it holds of its host, the journal. Shared by the operations, and by the
+ * world, which changes it as well. Source: behaviour vmm.md 1.1 (states), 3.8.
+ */
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import type { Clock } from '../../../core/clock.ts'
+import type { Ids } from '../../../core/context.ts'
+import type { Transaction } from '../../../store/store.ts'
+import { notePower, type PowerChange } from '../power-journal.ts'
+import { giveBack } from '../scheduler.ts'
+import { customizationOver, withoutIso } from './customization.ts'
+import type { VmEntity } from './entity.ts'
+
+export interface Recording {
+  readonly store: Transaction
+  readonly clock: Clock
+  readonly ids: Pick<Ids, 'uuid'>
+}
+
+export async function setPower(
+  ctx: Recording,
+  vm: VmEntity,
+  change: PowerChange,
+  changes: Partial<VmEntity>,
+): Promise<void> {
+  const now = ctx.clock.iso()
+  const stored = await ctx.store.update(Vm, vm.extId, { ...changes, updateTime: now })
+  await notePower(ctx.store, ctx.ids, stored, change, now)
+}
+
+/** It holds nothing of a host any more. `isCustomized`: the last boot used the staged customisation up. */
+export async function becomeOff(ctx: Recording, vm: VmEntity, isCustomized: boolean): Promise<void> {
+  await giveBack(ctx.store, vm.extId)
+  await setPower(ctx, vm, 'OFF', {
+    powerState: 'OFF',
+    host: undefined,
+    hostSilentSince: undefined,
+    isLiveMigrateCapable: undefined,
+    // One that was not used up gets its ISO anew at the next start.
+    ...(isCustomized ? customizationOver(vm) : withoutIso(vm)),
+  })
+}

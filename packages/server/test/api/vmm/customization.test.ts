@@ -1,0 +1,170 @@
+/** The staged customisation of a guest, and the CD-ROM drive of its ISO. Source: behaviour vmm.md 1.1 (customize-guest, power-on), 3.3. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { diskFacts, domainFacts, haltGuest } from '../../../src/drivers/simulated/hypervisor.ts'
+import { advance } from '../../support/clustermgmt.ts'
+import {
+  aNativeCluster,
+  aVm,
+  bootDisk,
+  change,
+  changed,
+  type NativeCluster,
+  readVm,
+  tagOf,
+} from '../../support/native-cluster.ts'
+import { startApp, type TestApp } from '../../support/start-app.ts'
+
+let app: TestApp
+let cluster: NativeCluster
+before(async () => {
+  app = await startApp({ config: { seed: 'empty' } })
+  cluster = await aNativeCluster(app)
+})
+after(() => app.close())
+
+const encoded = (text: string): string => Buffer.from(text).toString('base64')
+const cloudInit = { $objectType: 'vmm.v4.ahv.config.CloudInit', metadata: encoded('instance-id: x') }
+const guestCustomization = { config: cloudInit }
+const staged = (more: object = {}): Promise<any> =>
+  aVm(app, cluster, { disks: [bootDisk(cluster)], guestCustomization, ...more })
+const drivesOf = async (extId: string): Promise<any[]> =>
+  (await app.call('GET', `/vmm/v4.2/ahv/config/vms/${extId}/cd-roms`)).data
+const described = (drives: readonly any[]): string[] =>
+  drives.map(
+    ({ isoType, backingInfo, diskAddress }) => `${isoType} ${diskAddress.busType} ${backingInfo !== undefined}`,
+  )
+const disks = () => diskFacts(app.world)
+
+test('the ISO is in a drive of its own from power-on until 30 s after the boot, and the drive goes with it', async () => {
+  const vm = await staged()
+  assert.deepEqual([vm.vmGuestCustomizationStatus, vm.cdRoms], ['PENDING', undefined])
+  await changed(app, vm.extId, 'power-on')
+  const [drive] = await drivesOf(vm.extId)
+  assert.deepEqual(described([drive]), ['GUEST_CUSTOMIZATION IDE true'])
+  const single = await app.call('GET', `/vmm/v4.2/ahv/config/vms/${vm.extId}/cd-roms/${drive.extId}`)
+  assert.equal(single.data.isoType, 'GUEST_CUSTOMIZATION')
+  assert.ok(disks().get(drive.backingInfo.diskExtId))
+  assert.ok(domainFacts(app.world).get(vm.extId)?.domain.isoExtIds.includes(drive.backingInfo.diskExtId))
+  const tag = await tagOf(app, vm.extId)
+
+  await app.clock.advance(1000)
+  assert.equal((await readVm(app, vm.extId)).vmGuestCustomizationStatus, undefined)
+  assert.equal((await drivesOf(vm.extId)).length, 1)
+  await app.clock.advance(30_000)
+  assert.deepEqual(await drivesOf(vm.extId), [])
+  assert.equal((await readVm(app, vm.extId)).cdRoms, undefined)
+  // Seen at once; written down, and the file removed, a little later. None of it is a change of the VM.
+  await advance(app, 1)
+  assert.equal(disks().get(drive.backingInfo.diskExtId), undefined)
+  const stored = await app.store.get(Vm, vm.extId)
+  assert.deepEqual(
+    [stored?.guestCustomization, stored?.hasCustomizationIso, stored?.cdRoms],
+    [undefined, undefined, undefined],
+  )
+  assert.equal(await tagOf(app, vm.extId), tag)
+})
+
+test('an empty drive is used, and is empty again afterwards', async () => {
+  const vm = await staged({ cdRoms: [bootDisk(cluster), {}] })
+  await changed(app, vm.extId, 'power-on')
+  const during = await drivesOf(vm.extId)
+  assert.deepEqual(described(during), ['OTHER IDE true', 'GUEST_CUSTOMIZATION IDE true'])
+  assert.equal(during[1].extId, vm.cdRoms[1].extId)
+  await app.clock.advance(60_000)
+  assert.deepEqual(await drivesOf(vm.extId), vm.cdRoms)
+})
+
+test('where IDE is full, or the machine has none, the drive is on SATA', async () => {
+  const full = Array.from({ length: 4 }, () => bootDisk(cluster))
+  const legacy = await staged({ cdRoms: full })
+  await changed(app, legacy.extId, 'power-on')
+  assert.equal((await drivesOf(legacy.extId)).at(-1).diskAddress.busType, 'SATA')
+  const modern = await staged({ machineType: 'Q35' })
+  await changed(app, modern.extId, 'power-on')
+  assert.equal((await drivesOf(modern.extId)).at(-1).diskAddress.busType, 'SATA')
+})
+
+test('without an empty drive and without a place for one more the start fails, and the customisation stays staged', async () => {
+  const on = (busType: string, index: number) => ({ ...bootDisk(cluster), diskAddress: { busType, index } })
+  const drives = [0, 1, 2, 3].map((n) => on('IDE', n)).concat([0, 1, 2, 3, 4, 5].map((n) => on('SATA', n)))
+  const vm = await staged({ disks: [], cdRoms: drives })
+  const task = await changed(app, vm.extId, 'power-on')
+  assert.deepEqual([task.status, task.errorMessages[0].code], ['FAILED', 'VMM-30106'])
+  const after = await readVm(app, vm.extId)
+  assert.deepEqual([after.powerState, after.vmGuestCustomizationStatus], ['OFF', 'PENDING'])
+  assert.deepEqual(after.cdRoms, vm.cdRoms)
+})
+
+test('a guest that is turned off before it used the customisation up gets it at the next start', async () => {
+  const vm = await staged()
+  await changed(app, vm.extId, 'power-on')
+  const [first] = await drivesOf(vm.extId)
+  await changed(app, vm.extId, 'power-off')
+  const off = await readVm(app, vm.extId)
+  assert.deepEqual([off.vmGuestCustomizationStatus, off.cdRoms], ['PENDING', undefined])
+  assert.equal(disks().get(first.backingInfo.diskExtId), undefined)
+  await changed(app, vm.extId, 'power-on')
+  assert.deepEqual(described(await drivesOf(vm.extId)), ['GUEST_CUSTOMIZATION IDE true'])
+  await app.clock.advance(1000)
+  await changed(app, vm.extId, 'power-off')
+  assert.equal((await readVm(app, vm.extId)).vmGuestCustomizationStatus, undefined)
+  await changed(app, vm.extId, 'power-on')
+  assert.deepEqual(await drivesOf(vm.extId), [])
+})
+
+test('a guest that halts itself: what it used up is over, what it did not is staged still; the ISO is gone either way', async () => {
+  for (const [bootMillis, status] of [
+    [0, 'PENDING'],
+    [1000, undefined],
+  ] as const) {
+    const vm = await staged()
+    await changed(app, vm.extId, 'power-on')
+    const [drive] = await drivesOf(vm.extId)
+    await app.clock.advance(bootMillis)
+    await haltGuest(app.world, vm.extId)
+    await advance(app, 1)
+    const off = await readVm(app, vm.extId)
+    assert.deepEqual([off.powerState, off.vmGuestCustomizationStatus, off.cdRoms], ['OFF', status, undefined])
+    assert.equal(disks().get(drive.backingInfo.diskExtId), undefined)
+  }
+})
+
+test('a reset does not run a customisation again that was used up', async () => {
+  const vm = await staged()
+  await changed(app, vm.extId, 'power-on')
+  await app.clock.advance(1000)
+  await changed(app, vm.extId, 'reset')
+  assert.equal((await readVm(app, vm.extId)).vmGuestCustomizationStatus, undefined)
+})
+
+test('an update stages one while the VM is OFF, and is refused while it is ON', async () => {
+  const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)] })
+  const put = { put: { ...vm, guestCustomization } }
+  assert.equal((await changed(app, vm.extId, put)).status, 'SUCCEEDED')
+  assert.equal((await readVm(app, vm.extId)).vmGuestCustomizationStatus, 'PENDING')
+  await changed(app, vm.extId, 'power-on')
+  const refused = await change(app, vm.extId, put)
+  assert.deepEqual([refused.status, refused.errors[0]?.code], [409, 'VMM-30101'])
+  assert.match(refused.errors[0]?.message ?? '', /guestCustomization/)
+})
+
+test('a text that is not base64, or too long, is refused with its path', async () => {
+  const refused = async (config: object): Promise<unknown[]> => {
+    const result = await app.call('POST', '/vmm/v4.2/ahv/config/vms', {
+      requestId: crypto.randomUUID(),
+      body: {
+        name: 'bad',
+        memorySizeBytes: 2 ** 30,
+        cluster: { extId: cluster.extId },
+        guestCustomization: { config },
+      },
+    })
+    const [error] = result.errors
+    return [result.status, error?.attributePath ?? error?.argumentsMap?.['attributePath']]
+  }
+  assert.deepEqual(await refused({ ...cloudInit, metadata: '!' }), [400, 'guestCustomization/config/metadata'])
+  const long = encoded('x'.repeat(32_001))
+  assert.deepEqual(await refused({ ...cloudInit, metadata: long }), [400, 'guestCustomization/config/metadata'])
+})

@@ -1,0 +1,100 @@
+/**
+ * What takes its time: a service with natural durations, whose clock is moved from event to event.
+ * Source: behaviour vmm.md 1.1 (Power), 3.3, 3.7; volumes-storage.md 1.4.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { aNativeCluster, aVm, bootDisk, change, type NativeCluster, readVm } from '../../support/native-cluster.ts'
+import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+import { act, aGroup, entriesOf } from '../../support/volumes.ts'
+
+let app: TestApp
+let cluster: NativeCluster
+before(async () => {
+  app = await startApp({ config: { seed: 'empty', durations: 'natural' } })
+  cluster = await aNativeCluster(app)
+})
+after(() => app.close())
+
+/** Moves the time from event to event until the task has ended: its end, and how many seconds it ran. */
+async function ended(started: CallResult | Promise<CallResult>): Promise<{ task: any; seconds: number }> {
+  let isOver = false
+  const waited = app.task(await started).finally(() => (isOver = true))
+  while (!isOver) {
+    await app.clock.runToNextEvent()
+    await new Promise(setImmediate)
+  }
+  const task = await waited
+  return { task, seconds: (Date.parse(task.completedTime) - Date.parse(task.startedTime)) / 1000 }
+}
+/** The same while somebody else makes it. */
+async function driven<T>(work: Promise<T>): Promise<T> {
+  let isOver = false
+  const waited = work.finally(() => (isOver = true))
+  while (!isOver) {
+    await app.clock.runToNextEvent()
+    await new Promise(setImmediate)
+  }
+  return waited
+}
+const on = async (body: object = {}): Promise<any> => {
+  const vm = await driven(aVm(app, cluster, { disks: [bootDisk(cluster)], ...body }))
+  assert.equal((await ended(change(app, vm.extId, 'power-on'))).task.status, 'SUCCEEDED')
+  return vm
+}
+const booted = 60_000
+
+test('a guest that has booted obeys the power button within 2 to 20 s', async () => {
+  const vm = await on()
+  await app.clock.advance(booted)
+  const { task, seconds } = await ended(change(app, vm.extId, 'shutdown'))
+  assert.equal(task.status, 'SUCCEEDED')
+  assert.ok(seconds >= 2 && seconds <= 20, String(seconds))
+  assert.equal((await readVm(app, vm.extId)).powerState, 'OFF')
+})
+
+for (const [guest, prepare] of [
+  ['that has not booted yet', async () => undefined],
+  ['without anything to boot', async () => app.clock.advance(booted)],
+  [
+    'that ignores the button',
+    async (extId: string) => {
+      await app.clock.advance(booted)
+      const domains = domainFacts(app.world)
+      await domains.put(extId, { ...domains.get(extId)!, ignoresAcpi: true })
+    },
+  ],
+] as const) {
+  test(`shutdown of a guest ${guest} waits 60 s, then fails; the VM stays ON, and power-off works`, async () => {
+    const vm = await on(guest === 'without anything to boot' ? { disks: [] } : {})
+    await prepare(vm.extId)
+    const { task, seconds } = await ended(change(app, vm.extId, 'shutdown'))
+    assert.equal(task.status, 'FAILED')
+    assert.match(task.errorMessages[0].message, /did not respond/)
+    assert.ok(seconds >= 60 && seconds < 62, String(seconds))
+    assert.equal((await readVm(app, vm.extId)).powerState, 'ON')
+    assert.equal((await ended(change(app, vm.extId, 'power-off'))).task.status, 'SUCCEEDED')
+    assert.equal((await readVm(app, vm.extId)).powerState, 'OFF')
+  })
+}
+
+test('a linux guest is up 8 to 25 s after its start: firmware, loader, kernel, network', async () => {
+  const vm = await on()
+  await app.clock.advance(booted)
+  const { upSince = 0 } = (await app.drivers.hypervisor.observeGuests([vm.extId])).get(vm.extId) ?? {}
+  const seconds = (upSince - (domainFacts(app.world).get(vm.extId)?.startedAt ?? 0)) / 1000
+  assert.ok(seconds >= 8 && seconds <= 25, String(seconds))
+})
+
+test('a running guest that does not let go of a volume group is waited for 60 s, then forced', async () => {
+  const vm = await on()
+  const group = await driven(aGroup(app, { clusterReference: cluster.extId }))
+  await ended(act(app, group.extId, 'attach-vm', { extId: vm.extId }))
+  await app.world.collection('blockStorage.guests').put(vm.extId, { ignoresUnplug: true })
+  const { task, seconds } = await ended(act(app, group.extId, 'detach-vm', { extId: vm.extId }))
+  assert.equal(task.status, 'SUCCEEDED')
+  assert.match(task.warnings[0].message, /60 s/)
+  assert.ok(seconds >= 60, String(seconds))
+  assert.deepEqual(await entriesOf(app, vm.extId, group.extId), [])
+})
