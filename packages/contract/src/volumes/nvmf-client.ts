@@ -1,7 +1,8 @@
-import { get, list, perSecond, resource } from '../operation.ts'
-import { arrayOf, immutable, optional, readOnly, text, uuid } from '../schema.ts'
+import { action, get, list, perSecond, resource } from '../operation.ts'
+import { arrayOf, immutable, object, optional, readOnly, referenceTo, text } from '../schema.ts'
 import { expandCluster } from './expansion.ts'
-import { nvmfClientReaders } from './roles.ts'
+import { nvmfClientReaders, volumeAdmins } from './roles.ts'
+import { VolumeGroup } from './volume-group.ts'
 
 /**
  * An initiator outside the cluster that speaks NVMe over TCP. It comes into being by its first attach and outlives the last.
@@ -12,7 +13,7 @@ export const NvmfClient = resource(
   {
     nvmfInitiatorName: immutable(optional(text({ maxLength: 68, pattern: '^nqn\\.' }))),
     attachedTargets: readOnly(arrayOf(text(), { maxItems: 20 })),
-    clusterReference: readOnly(uuid()),
+    clusterReference: readOnly(referenceTo('Cluster')),
   },
   {
     title: 'NVMe-TCP client',
@@ -22,6 +23,16 @@ export const NvmfClient = resource(
     notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
   },
 )
+
+/** Attaching names a client by its name, or a known one by `extId`; detaching by the latter. */
+const attachedClient = object('volumes.v4.config.NvmfClient', {
+  ...NvmfClient.schema.fields,
+  extId: optional(referenceTo('NvmfClient')),
+})
+const detachedClient = object('volumes.v4.config.NvmfClient', {
+  ...NvmfClient.schema.fields,
+  extId: referenceTo('NvmfClient'),
+})
 
 export const nvmfClientOperations = {
   listNvmfClients: list('/config/nvmf-clients', NvmfClient, {
@@ -41,5 +52,21 @@ export const nvmfClientOperations = {
     iam: 'View_External_NVMF_Client',
     roles: nvmfClientReaders,
     rateLimit: perSecond(20, 25, 25, 25),
+  }),
+  attachNvmfClient: action('/config/volume-groups/{extId}/$actions/attach-nvmf-client', {
+    of: VolumeGroup,
+    body: attachedClient,
+    envelope: 'volumes.v4.config.AttachNvmfClientApiResponse',
+    iam: 'Attach_Volume_Group_To_External_NVMF_Client',
+    roles: volumeAdmins,
+    rateLimit: perSecond(5, 5, 10, 10),
+  }),
+  detachNvmfClient: action('/config/volume-groups/{extId}/$actions/detach-nvmf-client', {
+    of: VolumeGroup,
+    body: detachedClient,
+    envelope: 'volumes.v4.config.DetachNvmfClientApiResponse',
+    iam: 'Detach_Volume_Group_From_External_NVMF_Client',
+    roles: volumeAdmins,
+    rateLimit: perSecond(5, 5, 10, 10),
   }),
 }

@@ -53,9 +53,10 @@ test('preconditions are required of every PUT and of nothing else', () => {
   }
 })
 
-test('a request id is required of every mutation but those of categories', () => {
+test('a request id is required of every mutation but those of categories and NVMe-TCP clients', () => {
   const optional = volumes.operations.filter(({ mutates, requestId }) => mutates && requestId === 'optional')
-  assert.deepEqual(optional.map(({ id }) => id).sort(), ['associateCategory', 'disassociateCategory'])
+  const ids = ['associateCategory', 'attachNvmfClient', 'detachNvmfClient', 'disassociateCategory']
+  assert.deepEqual(optional.map(({ id }) => id).sort(), ids)
 })
 
 test('a disk is found below its own group only', () => {

@@ -54,6 +54,12 @@ export interface ClientChap {
   readonly secret?: string
 }
 
+/** Authentication as a whole body states it. */
+export const chapOf = ({ enabledAuthentications, clientSecret }: Partial<ClientEntity>): ClientChap => ({
+  authentication: enabledAuthentications ?? 'NONE',
+  ...(clientSecret === undefined ? {} : { secret: clientSecret }),
+})
+
 export function targetSecretOf(ctx: Reading, group: Group): string | undefined {
   return ctx.secrets.open(
     VolumeGroup.kind,
@@ -71,13 +77,28 @@ export const usesChap = (group: Pick<Group, 'enabledAuthentications'>): boolean 
   group.enabledAuthentications === 'CHAP'
 
 /** Fault of the client by itself. */
-export function secretFaults({ authentication, secret }: ClientChap): ApiError[] {
-  if (authentication === 'CHAP' && secret === undefined) return [invalid('clientSecret', 'is required with CHAP')]
-  if (authentication === 'NONE' && secret !== undefined) {
-    return [invalid('clientSecret', 'expected only with enabledAuthentications CHAP')]
-  }
-  return []
+export function secretFaults(chap: ClientChap): ApiError[] {
+  const isMissing = chap.authentication === 'CHAP' && chap.secret === undefined
+  return isMissing ? [invalid('clientSecret', 'is required with CHAP')] : straySecretFaults(chap)
 }
+
+/** The part of it that no stored secret changes. */
+export const straySecretFaults = ({ authentication, secret }: ClientChap): ApiError[] =>
+  authentication === 'NONE' && secret !== undefined
+    ? [invalid('clientSecret', 'expected only with enabledAuthentications CHAP')]
+    : []
+
+/** There is no synchronous replication, so there are no sites. */
+export const siteFaults = ({ attachmentSite }: { readonly attachmentSite?: unknown }): ApiError[] =>
+  attachmentSite === undefined
+    ? []
+    : [invalid('attachmentSite', 'expected nothing: it needs synchronous replication, which is not configured')]
+
+/** One of the two was given at the first attach; the other cannot be added. */
+export const newIdentityFaults = (client: ClientEntity, body: Partial<ClientEntity>): ApiError[] =>
+  (['iscsiInitiatorName', 'iscsiInitiatorNetworkId'] as const)
+    .filter((field) => client[field] === undefined && body[field] !== undefined)
+    .map((field) => invalid(field, 'cannot be added: the client is known by its other identity'))
 
 /** Faults of the client together with a volume group: login is mutual, and the two secrets differ. */
 export function mutualFaults(ctx: Reading, { authentication, secret }: ClientChap, group: Group): ApiError[] {

@@ -23,9 +23,16 @@ export type Attachment = EntityOf<typeof VolumeGroupAttachment>
 export type Group = EntityOf<typeof VolumeGroup>
 type VmEntity = EntityOf<typeof Vm>
 export type ClientEntity = EntityOf<typeof IscsiClient>
+export type NvmfEntity = EntityOf<typeof NvmfClient>
 export type Consumer = 'vm' | 'iscsiClient' | 'nvmfClient'
 
-const maximum = { vms: 16, externalClients: 32, loadBalancedOfVm: 10, targetsOfIscsiClient: 128 }
+const maximum = {
+  vms: 16,
+  externalClients: 32,
+  loadBalancedOfVm: 10,
+  targetsOfIscsiClient: 128,
+  targetsOfNvmfClient: 20,
+}
 const scsiSlots = 256
 
 export const consumerOf = (attachment: Attachment): Consumer => {
@@ -39,7 +46,7 @@ export const consumerIdOf = (attachment: Attachment): string =>
 /** Those of this entity, claims included. */
 export async function claimsOn(
   store: Reader,
-  kind: 'VolumeGroup' | 'Vm' | 'IscsiClient',
+  kind: 'VolumeGroup' | 'Vm' | 'IscsiClient' | 'NvmfClient',
   extId: string,
 ): Promise<Attachment[]> {
   const rows = await store.referrers(kind, extId, 10_000, { from: VolumeGroupAttachment.kind })
@@ -111,6 +118,13 @@ export const claimForIscsiClient = (
 ): Promise<Attachment> =>
   claim(ctx, { extId: ctx.ids.uuid(), volumeGroupExtId: group.extId, iscsiClientExtId: client.extId })
 
+export const claimForNvmfClient = (
+  ctx: { readonly store: Transaction; readonly ids: { uuid(): string } },
+  group: Group,
+  client: NvmfEntity,
+): Promise<Attachment> =>
+  claim(ctx, { extId: ctx.ids.uuid(), volumeGroupExtId: group.extId, nvmfClientExtId: client.extId })
+
 async function claim(ctx: { readonly store: Transaction }, attachment: Attachment): Promise<Attachment> {
   await requireAttachable(ctx.store, attachment)
   await ctx.store.insert(VolumeGroupAttachment, attachment, { pending: true })
@@ -147,6 +161,19 @@ const takenBack = (): ApiError =>
 export async function drop(store: Transaction, attachment: Attachment): Promise<void> {
   await store.remove(VolumeGroupAttachment, attachment.extId)
   await touchEnds(store, attachment)
+}
+
+/** Gives a client's claim up. A client that nobody has seen goes with the last claim that wanted it. */
+export async function abandon(
+  store: Transaction,
+  kind: typeof IscsiClient | typeof NvmfClient,
+  attachment: Attachment,
+): Promise<void> {
+  await drop(store, attachment)
+  const clientExtId = consumerIdOf(attachment)
+  const isSeen = (await store.get(kind, clientExtId)) !== undefined
+  const isWanted = (await claimsOn(store, kind.kind as 'IscsiClient' | 'NvmfClient', clientExtId)).length > 0
+  if (!isSeen && !isWanted) await store.remove(kind, clientExtId)
 }
 
 /** The tags of the group and of the VM change. A client's does not: it shows its targets, but they are not its own. */
@@ -199,6 +226,10 @@ async function requireExternal(
   if (group.shouldLoadBalanceVmAttachments === true) {
     throw new ApiError('LOAD_BALANCING_EXCLUDES_EXTERNAL_CLIENTS', { name })
   }
+  if (attachment.nvmfClientExtId !== undefined && group.enabledAuthentications === 'CHAP') {
+    const reason = 'it demands CHAP, which NVMe-TCP clients do not speak'
+    throw new ApiError('PROTOCOL_MISMATCH', { name, protocol: 'iSCSI', reason })
+  }
   const external = others.filter(isExternal)
   if (external.some((other) => consumerOf(other) !== consumerOf(attachment))) {
     const protocol = consumerOf(attachment) === 'iscsiClient' ? 'NVMe-TCP' : 'iSCSI'
@@ -210,10 +241,15 @@ async function requireExternal(
     throw new ApiError('NO_DATA_SERVICES_ADDRESS', { cluster: cluster?.name ?? group.clusterReference })
   }
   requireBelow('External clients of a volume group', maximum.externalClients, external.length)
-  if (attachment.iscsiClientExtId !== undefined) {
-    const targets = await claimsOn(store, 'IscsiClient', attachment.iscsiClientExtId)
-    const more = targets.filter(({ extId }) => extId !== attachment.extId)
-    requireBelow('Targets of an iSCSI client', maximum.targetsOfIscsiClient, more.length)
+  const targets = (kind: 'IscsiClient' | 'NvmfClient', extId: string): Promise<number> =>
+    claimsOn(store, kind, extId).then((all) => all.filter((other) => other.extId !== attachment.extId).length)
+  const { iscsiClientExtId, nvmfClientExtId } = attachment
+  if (iscsiClientExtId !== undefined) {
+    const present = await targets('IscsiClient', iscsiClientExtId)
+    requireBelow('Targets of an iSCSI client', maximum.targetsOfIscsiClient, present)
+  } else if (nvmfClientExtId !== undefined) {
+    const present = await targets('NvmfClient', nvmfClientExtId)
+    requireBelow('Targets of an NVMe-TCP client', maximum.targetsOfNvmfClient, present)
   }
 }
 
@@ -224,11 +260,15 @@ async function requireRoomOnVm(
   others: readonly Attachment[],
 ): Promise<void> {
   requireBelow('VMs of a volume group', maximum.vms, others.filter((other) => !isExternal(other)).length)
-  if (group.shouldLoadBalanceVmAttachments !== true) return
+  if (group.shouldLoadBalanceVmAttachments === true) await requireRoomToBalance(store, group, attachment)
+}
+
+/** One more load-balanced group of this VM. @throws ApiError LIMIT_EXCEEDED */
+export async function requireRoomToBalance(store: Reader, group: Group, { vmExtId }: Attachment): Promise<void> {
   let balanced = 0
-  for (const other of await claimsOn(store, 'Vm', attachment.vmExtId as string)) {
-    const theirs = other.extId === attachment.extId ? undefined : await store.get(VolumeGroup, other.volumeGroupExtId!)
-    if (theirs?.shouldLoadBalanceVmAttachments === true) balanced++
+  for (const { volumeGroupExtId } of await claimsOn(store, 'Vm', vmExtId as string)) {
+    const other = volumeGroupExtId === group.extId ? undefined : await store.get(VolumeGroup, volumeGroupExtId!)
+    if (other?.shouldLoadBalanceVmAttachments === true) balanced++
   }
   requireBelow('Load-balanced volume groups of a VM', maximum.loadBalancedOfVm, balanced)
 }
@@ -260,7 +300,7 @@ export async function nameOfConsumer(store: Reader, attachment: Attachment): Pro
     case 'iscsiClient':
       return `the iSCSI client "${(await store.pending(IscsiClient, extId))?.iscsiInitiatorName ?? extId}"`
     case 'nvmfClient':
-      return `the NVMe-TCP client "${(await store.get(NvmfClient, extId))?.nvmfInitiatorName ?? extId}"`
+      return `the NVMe-TCP client "${(await store.pending(NvmfClient, extId))?.nvmfInitiatorName ?? extId}"`
   }
 }
 

@@ -63,7 +63,6 @@ export async function startDiskUpdate(
   disk: DiskEntity,
   changes: DiskChanges,
 ): Promise<TaskStarted> {
-  for (const fault of sizeFaults('diskSizeBytes', changes.diskSizeBytes)) throw fault
   requireGrowth(disk, changes)
   await requireUsable(ctx, group)
   await requireRoomFor(ctx.store, disk, changes)

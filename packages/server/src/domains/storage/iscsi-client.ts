@@ -4,52 +4,55 @@ import { iscsiClientOperations, type IscsiClient as OlderClient } from '@hyperpl
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { invalid, refuseAll } from '../../core/api-error.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { startClientUpdate, withTargets } from '../iscsi-clients.ts'
+import { newIdentityFaults, siteFaults, startClientUpdate, withTargets } from '../iscsi-clients.ts'
 import { attachmentsWith, type ClientEntity, type Group } from '../volume-attachments.ts'
 import { clampedList } from './paging.ts'
 
 type Older = ValueOf<typeof OlderClient>
 
-export const iscsiClient = implement(iscsiClientOperations, {
-  async getIscsiClients(ctx, request) {
-    const scope = await ctx.scopeOf(IscsiClient.kind)
-    const clients = scope === 'none' ? [] : await ctx.store.find(IscsiClient, scope === undefined ? {} : { scope })
-    const page = await clampedList(clients, request, (some) => withTargets(ctx, some))
-    return { ...page, entities: page.entities.map(older) } as never
-  },
+export const iscsiClient = implement(
+  iscsiClientOperations,
+  {
+    async getIscsiClients(ctx, request) {
+      const scope = await ctx.scopeOf(IscsiClient.kind)
+      const clients = scope === 'none' ? [] : await ctx.store.find(IscsiClient, scope === undefined ? {} : { scope })
+      const page = await clampedList(clients, request, (some) => withTargets(ctx, some))
+      return { ...page, entities: page.entities.map(older) } as never
+    },
 
-  async getIscsiClientById(ctx) {
-    return shown(ctx, ctx.target)
-  },
+    async getIscsiClientById(ctx) {
+      return shown(ctx, ctx.target)
+    },
 
-  async updateIscsiClientById(ctx, { body }) {
-    const client: ClientEntity = ctx.target
-    const { attachmentSite, clientSecret, enabledAuthentications } = body
-    if (Object.keys(body).length === 0) throw invalid('$', 'expected at least one field to change, found none')
-    refuseAll([
-      ...(attachmentSite === undefined
-        ? []
-        : [invalid('attachmentSite', 'expected nothing: it needs synchronous replication, which is not configured')]),
-      ...(['iscsiInitiatorName', 'iscsiInitiatorNetworkId'] as const)
-        .filter((field) => client[field] === undefined && body[field] !== undefined)
-        .map((field) => invalid(field, 'cannot be added: the client is known by its other identity')),
-    ])
-    const { client: next, ...task } = await startClientUpdate(ctx, client, {
-      authentication: enabledAuthentications ?? client.enabledAuthentications ?? 'NONE',
-      ...(clientSecret === undefined ? {} : { secret: clientSecret }),
-    })
-    return { ...task, data: await shown(ctx, next) } as never
-  },
+    async updateIscsiClientById(ctx, { body }) {
+      const client: ClientEntity = ctx.target
+      const { clientSecret, enabledAuthentications } = body
+      refuseAll(newIdentityFaults(client, body as Partial<ClientEntity>))
+      const { client: next, ...task } = await startClientUpdate(ctx, client, {
+        authentication: enabledAuthentications ?? client.enabledAuthentications ?? 'NONE',
+        ...(clientSecret === undefined ? {} : { secret: clientSecret }),
+      })
+      return { ...task, data: await shown(ctx, next) } as never
+    },
 
-  async getExternalAttachments(ctx, request) {
-    const { extId, clusterReference }: Group = ctx.target
-    const own = (await attachmentsWith(ctx.store, 'volumeGroupExtId', [extId])).get(extId) ?? []
-    const items = own.flatMap(({ iscsiClientExtId }) =>
-      iscsiClientExtId === undefined ? [] : { extId: iscsiClientExtId, clusterReference },
-    )
-    return (await clampedList(items, request)) as never
+    async getExternalAttachments(ctx, request) {
+      const { extId, clusterReference }: Group = ctx.target
+      const own = (await attachmentsWith(ctx.store, 'volumeGroupExtId', [extId])).get(extId) ?? []
+      const items = own.flatMap(({ iscsiClientExtId }) =>
+        iscsiClientExtId === undefined ? [] : { extId: iscsiClientExtId, clusterReference },
+      )
+      return (await clampedList(items, request)) as never
+    },
   },
-})
+  {
+    rules: {
+      updateIscsiClientById: ({ body }) => [
+        ...(Object.keys(body).length === 0 ? [invalid('$', 'expected at least one field to change, found none')] : []),
+        ...siteFaults(body),
+      ],
+    },
+  },
+)
 
 async function shown(ctx: Pick<ReadContext, 'store'>, client: ClientEntity): Promise<Older> {
   const [withOwn] = await withTargets(ctx, [client])

@@ -4,6 +4,7 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { storageContainerOperations } from '@hyperplane/contract/storage/storage-container'
 import { ApiError } from '../../core/api-error.ts'
 import { replaced } from '../../core/updates.ts'
+import { containerFaults, creationFaults } from '../container-rules.ts'
 import { withCapacity } from '../container-views.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { startContainerCreation, startContainerRemoval, startContainerUpdate } from '../storage-containers.ts'
@@ -13,39 +14,52 @@ import { clampedList } from './paging.ts'
 
 type Container = EntityOf<typeof StorageContainer>
 
-export const storageContainer = implement(storageContainerOperations, {
-  async getAllStorageContainers(ctx, request) {
-    const scope = await ctx.scopeOf(StorageContainer.kind)
-    const rows = scope === 'none' ? [] : await ctx.store.find(StorageContainer, scope === undefined ? {} : { scope })
-    const all: Older[] = []
-    for (const container of await withCapacity(ctx, rows)) all.push(await shown(ctx, container))
-    return (await clampedList(all, request)) as never
+export const storageContainer = implement(
+  storageContainerOperations,
+  {
+    async getAllStorageContainers(ctx, request) {
+      const scope = await ctx.scopeOf(StorageContainer.kind)
+      const rows = scope === 'none' ? [] : await ctx.store.find(StorageContainer, scope === undefined ? {} : { scope })
+      const all: Older[] = []
+      for (const container of await withCapacity(ctx, rows)) all.push(await shown(ctx, container))
+      return (await clampedList(all, request)) as never
+    },
+
+    async getStorageContainerByExtId(ctx) {
+      const [container] = await withCapacity(ctx, [ctx.target])
+      return shown(ctx, container as Container)
+    },
+
+    addStorageContainerForCluster: (ctx, { body, headers }) =>
+      startContainerCreation(ctx, headers.clusterId as string, { ...defaults, ...newerBody(body as Older) }),
+
+    async updateStorageContainer(ctx, { body }) {
+      const stored: Container = ctx.target
+      const next = newerBody(body as Older)
+      requireSameHost(stored, body as Older)
+      const container = replaced(
+        StorageContainer,
+        stored,
+        { ...defaults, isInternal: stored.isInternal, ...next },
+        ctx.version,
+      )
+      return startContainerUpdate(ctx, stored, {
+        ...container,
+        legacy: (next as Partial<Container>).legacy,
+      } as Container)
+    },
+
+    deleteStorageContainerByExtId: (ctx, { query }) =>
+      startContainerRemoval(ctx, ctx.target, query.parameters['ignoreSmallFiles'] === true),
   },
-
-  async getStorageContainerByExtId(ctx) {
-    const [container] = await withCapacity(ctx, [ctx.target])
-    return shown(ctx, container as Container)
+  {
+    rules: {
+      addStorageContainerForCluster: ({ body, headers }) =>
+        creationFaults(newerBody(body as Older), headers.clusterId as string),
+      updateStorageContainer: ({ body }) => containerFaults(newerBody(body as Older)),
+    },
   },
-
-  addStorageContainerForCluster: (ctx, { body, headers }) =>
-    startContainerCreation(ctx, headers.clusterId as string, { ...defaults, ...newerBody(body as Older) }),
-
-  async updateStorageContainer(ctx, { body }) {
-    const stored: Container = ctx.target
-    const next = newerBody(body as Older)
-    requireSameHost(stored, body as Older)
-    const container = replaced(
-      StorageContainer,
-      stored,
-      { ...defaults, isInternal: stored.isInternal, ...next },
-      ctx.version,
-    )
-    return startContainerUpdate(ctx, stored, { ...container, legacy: (next as Partial<Container>).legacy } as Container)
-  },
-
-  deleteStorageContainerByExtId: (ctx, { query }) =>
-    startContainerRemoval(ctx, ctx.target, query.parameters['ignoreSmallFiles'] === true),
-})
+)
 
 /** The older shape declares no defaults; those of the container are the same. */
 const defaults = {

@@ -1,20 +1,24 @@
 /** Volume disks under their older operations. Source: behaviour volumes-storage.md 1.3, 1.8. */
 import { volumeDiskOperations } from '@hyperplane/contract/storage/volume-disk'
 import { implement } from '../context.ts'
-import { type DiskChanges, startDiskRemoval, startDiskUpdate } from '../volume-disks.ts'
+import { type DiskChanges, sizeFaults, startDiskRemoval, startDiskUpdate } from '../volume-disks.ts'
 
-export const volumeDisk = implement(volumeDiskOperations, {
-  async updateVolumeDisk(ctx, { body }) {
-    const { diskSizeBytes, description, diskStorageFeatures } = body
-    const changes = {
-      ...(diskSizeBytes === undefined ? {} : { diskSizeBytes }),
-      ...(description === undefined ? {} : { description }),
-      ...(diskStorageFeatures === undefined ? {} : { diskStorageFeatures }),
-    } as DiskChanges
-    return startDiskUpdate(ctx, ctx.parents['volumeGroupExtId'], ctx.target, changes)
-  },
+export const volumeDisk = implement(
+  volumeDiskOperations,
+  {
+    async updateVolumeDisk(ctx, { body }) {
+      const { diskSizeBytes, description, diskStorageFeatures } = body
+      const changes = {
+        ...(diskSizeBytes === undefined ? {} : { diskSizeBytes }),
+        ...(description === undefined ? {} : { description }),
+        ...(diskStorageFeatures === undefined ? {} : { diskStorageFeatures }),
+      } as DiskChanges
+      return startDiskUpdate(ctx, ctx.parents['volumeGroupExtId'], ctx.target, changes)
+    },
 
-  async deleteVolumeDisk(ctx) {
-    return startDiskRemoval(ctx, ctx.parents['volumeGroupExtId'], ctx.target)
+    async deleteVolumeDisk(ctx) {
+      return startDiskRemoval(ctx, ctx.parents['volumeGroupExtId'], ctx.target)
+    },
   },
-})
+  { rules: { updateVolumeDisk: ({ body }) => sizeFaults('diskSizeBytes', body.diskSizeBytes) } },
+)

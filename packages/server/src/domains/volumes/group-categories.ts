@@ -3,7 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { User } from '@hyperplane/contract/iam/user'
 import { Category } from '@hyperplane/contract/platform/category'
 import { type CategoryDetails, VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { ApiError, invalid } from '../../core/api-error.ts'
 import type { RequestInput } from '../../core/context.ts'
 import type { ListResult, TaskStarted } from '../../core/handlers.ts'
 import { listOf, notFound } from '../../core/standard.ts'
@@ -23,20 +23,25 @@ const kinds = {
   disassociate: { operation: 'UpdateCategoryAssociations_kOperationDetach', description: 'Disassociate Category' },
 } as const
 
+interface CategoryReference {
+  readonly extId: string
+  readonly entityType?: string | undefined
+}
+
+export const referenceFaults = (categories: readonly CategoryReference[]): ApiError[] =>
+  categories.flatMap(({ entityType }, index) =>
+    entityType === undefined || entityType === 'CATEGORY'
+      ? []
+      : [invalid(`categories[${index}]/entityType`, `expected CATEGORY, found ${entityType}`)],
+  )
+
 /** What is associated already, or not at all, is no change. */
 export async function associateCategories(
   ctx: WriteContext,
   group: Group,
-  categories: readonly { readonly extId: string; readonly entityType?: string | undefined }[],
+  categories: readonly CategoryReference[],
   kind: keyof typeof kinds,
 ): Promise<TaskStarted> {
-  refuseAll(
-    categories.flatMap(({ entityType }, index) =>
-      entityType === undefined || entityType === 'CATEGORY'
-        ? []
-        : [invalid(`categories[${index}]/entityType`, `expected CATEGORY, found ${entityType}`)],
-    ),
-  )
   const cluster = await requireUsable(ctx, group)
   const categoryIds = categories.map(({ extId }) => extId)
   if (kind === 'associate') withCategories(group, categoryIds)

@@ -3,20 +3,17 @@ import type { BodyOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { ApiError, invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import { pathOf } from '../../core/standard.ts'
-import { equals } from '../../odata/index.ts'
 import { defineTask, type WriteContext } from '../context.ts'
+import { limitOf } from '../limits.ts'
 import { isManager } from '../storage-containers.ts'
 import type { Group } from '../volume-attachments.ts'
 import { affectedDisk } from '../volume-disks.ts'
 import { affected, requireWritable } from '../volume-groups.ts'
-import { accessAfter, namingAfter } from './group-rules.ts'
+import { accessAfter, namingAfter, newGroupFaults } from './group-rules.ts'
 import { targetOf } from './group-target.ts'
-import { allocateDisk, checkDisk, type DiskInput, inputOf, planDisks } from './new-disks.ts'
-
-const groupsPerCluster = 6000
+import { allocateDisk, checkDisk, type DiskInput, diskFaults, inputOf, planDisks } from './new-disks.ts'
 
 interface Creation {
   readonly groupExtId: string
@@ -24,32 +21,35 @@ interface Creation {
   readonly disks: readonly DiskInput[]
 }
 
+const pathInGroup = (index: number): string => `disks[${index}]/`
+
+/** What the body demands of itself. */
+export const creationFaults = (body: BodyOf<typeof VolumeGroup>): ApiError[] => [
+  ...newGroupFaults(body),
+  ...diskFaults(body.disks ?? [], pathInGroup),
+]
+
 /** Group and disks hold their names and indexes from now on; they show when the task has succeeded. */
 export async function createGroup(ctx: WriteContext, body: BodyOf<typeof VolumeGroup>): Promise<TaskStarted> {
   const extId = ctx.ids.uuid()
   const { disks: diskBodies = [], ...given } = body
-  const { access, faults } = accessAfter(body)
-  const { naming, faults: namingFaults } = namingAfter(extId, body)
+  const { access } = accessAfter(body)
+  const { naming } = namingAfter(extId, body)
   const cluster = await ctx.store.get(Cluster, body.clusterReference)
-  const ofManager =
-    cluster === undefined || isManager(cluster)
-      ? [invalid('clusterReference', 'expected a cluster with storage, found the manager itself')]
-      : []
-  refuseAll([...faults, ...namingFaults, ...ofManager])
+  if (cluster === undefined || isManager(cluster)) {
+    throw invalid('clusterReference', 'expected a cluster with storage, found the manager itself')
+  }
   const place = {
     cluster: await requireWritable(ctx, body.clusterReference),
     groupExtId: extId,
     groupName: body.name,
-    pathOf: (index: number) => `disks[${index}]/`,
+    pathOf: pathInGroup,
   }
   const planned = await planDisks(ctx, diskBodies, place)
-  const count = await ctx.store.count(VolumeGroup, {
-    filter: equals(pathOf(VolumeGroup, 'clusterReference'), body.clusterReference),
-  })
-  if (count >= groupsPerCluster) {
-    const found = count + 1
-    throw new ApiError('LIMIT_EXCEEDED', { limit: 'Volume groups of the cluster', maximum: groupsPerCluster, found })
-  }
+  // Those that are being made count as well.
+  const found = ((await ctx.store.referrerCounts(Cluster.kind, body.clusterReference)).get(VolumeGroup.kind) ?? 0) + 1
+  const maximum = limitOf(ctx, 'volumeGroupsOfCluster')
+  if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'Volume groups of the cluster', maximum, found })
   const { iscsiFeatures: _, ...plain } = given
   const group: Group = {
     ...plain,

@@ -19,15 +19,36 @@ export interface Access {
   readonly iscsiFeatures?: Group['iscsiFeatures']
 }
 
+/** What a new group's body demands of itself. */
+export const newGroupFaults = (body: GroupBody): ApiError[] => [
+  ...accessAfter(body).faults,
+  ...namingAfter('', body).faults,
+]
+
+/** What an update's body demands of itself, whatever the group is like. */
+export const changedGroupFaults = (body: GroupBody): ApiError[] => [
+  ...contradictions(body),
+  ...prefixFaults(body.targetPrefix),
+]
+
+function contradictions({ enabledAuthentications: own, iscsiFeatures }: GroupBody): ApiError[] {
+  const nested = iscsiFeatures?.enabledAuthentications
+  if (own === undefined || nested === undefined || own === nested) return []
+  const fault = `expected ${own}, as enabledAuthentications says; found ${nested}`
+  return [invalid('iscsiFeatures/enabledAuthentications', fault)]
+}
+
+const prefixFaults = (prefix: string | undefined): ApiError[] =>
+  prefix === undefined || prefix.length <= maximumPrefix
+    ? []
+    : [invalid('targetPrefix', `expected at most ${maximumPrefix} characters, found ${prefix.length}`)]
+
 /** Authentication and secret after this body; a stored secret stays where the body has none. */
 export function accessAfter(body: GroupBody, stored?: Access): { access: Access; faults: ApiError[] } {
-  const own = body.enabledAuthentications
-  const nested = body.iscsiFeatures?.enabledAuthentications
-  if (own !== undefined && nested !== undefined && own !== nested) {
-    const fault = `expected ${own}, as enabledAuthentications says; found ${nested}`
-    return { access: {}, faults: [invalid('iscsiFeatures/enabledAuthentications', fault)] }
-  }
-  const enabledAuthentications = own ?? nested ?? stored?.enabledAuthentications
+  const contradicting = contradictions(body)
+  if (contradicting.length > 0) return { access: {}, faults: contradicting }
+  const enabledAuthentications =
+    body.enabledAuthentications ?? body.iscsiFeatures?.enabledAuthentications ?? stored?.enabledAuthentications
   const given = body.iscsiFeatures?.targetSecret
   if (enabledAuthentications !== 'CHAP') {
     const faults =
@@ -63,12 +84,9 @@ export function namingAfter(
   // A client that sends back what it read repeats both.
   const prefix = body.targetPrefix === stored?.targetPrefix ? undefined : body.targetPrefix
   const name = body.targetName === stored?.targetName ? undefined : body.targetName
-  const faults: ApiError[] = []
+  const faults = prefixFaults(prefix)
   if (prefix !== undefined && name !== undefined) {
     faults.push(invalid('targetName', 'expected at most one of targetName and targetPrefix, found both'))
-  }
-  if (prefix !== undefined && prefix.length > maximumPrefix) {
-    faults.push(invalid('targetPrefix', `expected at most ${maximumPrefix} characters, found ${prefix.length}`))
   }
   const kept = stored?.targetPrefix === undefined ? {} : { targetPrefix: stored.targetPrefix }
   if (prefix !== undefined) return { naming: { targetPrefix: prefix, targetName: targetNameOf(prefix, extId) }, faults }

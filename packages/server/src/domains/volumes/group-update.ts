@@ -10,7 +10,14 @@ import { sparselyUpdated } from '../../core/updates.ts'
 import type { Reader } from '../../store/store.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 import { clientSecretOf, targetSecretOf, usesChap } from '../iscsi-clients.ts'
-import { type Attachment, claimsOn, type Group, isExternal } from '../volume-attachments.ts'
+import {
+  type Attachment,
+  claimsOn,
+  consumerOf,
+  type Group,
+  isExternal,
+  requireRoomToBalance,
+} from '../volume-attachments.ts'
 import { affected, requireUsable } from '../volume-groups.ts'
 import { accessAfter, type GroupBody, namingAfter } from './group-rules.ts'
 import { targetOf } from './group-target.ts'
@@ -86,6 +93,9 @@ async function groupAfter(ctx: Reading, group: Group, body: GroupBody): Promise<
   const { iscsiFeatures: _, targetPrefix: __, ...merged } = sparselyUpdated(group, body, ['storageFeatures'])
   const next: Group = { ...merged, ...access, ...naming }
   refuseAll(attachmentRefusals(group, next, claims))
+  if (next.shouldLoadBalanceVmAttachments === true && group.shouldLoadBalanceVmAttachments !== true) {
+    for (const claim of claims) if (!isExternal(claim)) await requireRoomToBalance(ctx.store, group, claim)
+  }
   return next
 }
 
@@ -120,6 +130,10 @@ function attachmentRefusals(group: Group, next: Group, claims: readonly Attachme
   }
   if (next.shouldLoadBalanceVmAttachments === true && external.length > 0) {
     refusals.push(new ApiError('LOAD_BALANCING_EXCLUDES_EXTERNAL_CLIENTS', { name }))
+  }
+  if (usesChap(next) && claims.some((claim) => consumerOf(claim) === 'nvmfClient')) {
+    const reason = 'its clients do not speak CHAP'
+    refusals.push(new ApiError('PROTOCOL_MISMATCH', { name, protocol: 'NVMe-TCP', reason }))
   }
   if (next.targetName !== group.targetName && external.length > 0) {
     refusals.push(new ApiError('VOLUME_GROUP_ATTACHED', { name, users: `${external.length} external clients` }))

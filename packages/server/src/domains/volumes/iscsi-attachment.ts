@@ -15,6 +15,7 @@ import { formatAddress, parseAddress } from '../ip-address.ts'
 import {
   affectedClient,
   type ClientChap,
+  chapOf,
   clientSecretOf,
   initiatorOf,
   mutualFaults,
@@ -22,6 +23,7 @@ import {
 } from '../iscsi-clients.ts'
 import {
   type Attachment,
+  abandon,
   type ClientEntity,
   claimForIscsiClient,
   claimsOn,
@@ -46,7 +48,6 @@ interface OfAttachment {
 }
 
 export async function attachClient(ctx: WriteContext, group: Group, given: ClientBody): Promise<TaskStarted> {
-  refuseAll([...refuseSite(given), ...identityFaults(given)])
   const body = { ...given, ...canonicalAddress(given) }
   const { client, isNew } = await clientOf(ctx, group, body)
   refuseAll(isNew ? secretFaults(chapOf(body)) : differences(ctx, client, body))
@@ -118,14 +119,7 @@ const attachIscsiClient = defineTask<OfAttachment>({
       },
     },
   ],
-  onUndone: async (ctx, { attachment }) => {
-    await drop(ctx.store, attachment)
-    const clientExtId = attachment.iscsiClientExtId!
-    // A client that nobody has seen goes with the last attach that wanted it.
-    const isSeen = (await ctx.store.get(IscsiClient, clientExtId)) !== undefined
-    const isWanted = (await claimsOn(ctx.store, 'IscsiClient', clientExtId)).length > 0
-    if (!isSeen && !isWanted) await ctx.store.remove(IscsiClient, clientExtId)
-  },
+  onUndone: (ctx, { attachment }) => abandon(ctx.store, IscsiClient, attachment),
 })
 
 const detachIscsiClient = defineTask<OfAttachment>({
@@ -166,13 +160,12 @@ export const iscsiAttachmentTasks = [attachIscsiClient, detachIscsiClient]
 const deny = ({ blockStorage }: Drivers, { volumeGroupExtId, iscsiClientExtId }: Attachment): Promise<void> =>
   blockStorage.deny(volumeGroupExtId!, iscsiClientExtId!)
 
-/** There is no synchronous replication, so there are no sites. */
-export const refuseSite = ({ attachmentSite }: ClientBody): ApiError[] =>
-  attachmentSite === undefined
-    ? []
-    : [invalid('attachmentSite', 'expected nothing: it needs synchronous replication, which is not configured')]
-
-function identityFaults({ extId, iscsiInitiatorName, iscsiInitiatorNetworkId: address }: ClientBody): ApiError[] {
+/** Which client the body means must be clear. */
+export function identityFaults({
+  extId,
+  iscsiInitiatorName,
+  iscsiInitiatorNetworkId: address,
+}: ClientBody): ApiError[] {
   const faults: ApiError[] = []
   const given = [iscsiInitiatorName, address].filter((identity) => identity !== undefined).length
   if (given > 1 || (given === 0 && extId === undefined)) {
@@ -269,11 +262,6 @@ const newClient = (ctx: WriteContext, group: Group, body: ClientBody): ClientEnt
   ...(body.clientSecret === undefined ? {} : { clientSecret: body.clientSecret }),
   numVirtualTargets: body.numVirtualTargets ?? usualTargets,
   clusterReference: group.clusterReference,
-})
-
-const chapOf = ({ enabledAuthentications, clientSecret }: ClientBody): ClientChap => ({
-  authentication: enabledAuthentications ?? 'NONE',
-  ...(clientSecret === undefined ? {} : { secret: clientSecret }),
 })
 
 function storedChap(ctx: Parameters<typeof clientSecretOf>[0], client: ClientEntity): ClientChap {

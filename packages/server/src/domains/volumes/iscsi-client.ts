@@ -1,23 +1,28 @@
 /** iSCSI clients. Source: behaviour volumes-storage.md 1.5. */
 import { IscsiClient, iscsiClientOperations } from '@hyperplane/contract/volumes/iscsi-client'
-import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { refuseAll } from '../../core/api-error.ts'
 import { listOf } from '../../core/standard.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { startClientUpdate, updateIscsiClient, withTargets } from '../iscsi-clients.ts'
+import {
+  chapOf,
+  newIdentityFaults,
+  siteFaults,
+  startClientUpdate,
+  straySecretFaults,
+  updateIscsiClient,
+  withTargets,
+} from '../iscsi-clients.ts'
 import { attachmentsWith, type ClientEntity, type Group } from '../volume-attachments.ts'
 import { clusterProjections } from '../volume-groups.ts'
-import { attachClient, detachClient, iscsiAttachmentTasks, refuseSite, removeUnused } from './iscsi-attachment.ts'
+import { attachClient, detachClient, identityFaults, iscsiAttachmentTasks, removeUnused } from './iscsi-attachment.ts'
 
 export const iscsiClient = implement(
   iscsiClientOperations,
   {
     async updateIscsiClientById(ctx, { body }) {
       const client: ClientEntity = ctx.target
-      refuseAll([...refuseSite(body), ...newIdentity(client, body)])
-      const { client: _, ...task } = await startClientUpdate(ctx, client, {
-        authentication: body.enabledAuthentications ?? 'NONE',
-        ...(body.clientSecret === undefined ? {} : { secret: body.clientSecret }),
-      })
+      refuseAll(newIdentityFaults(client, body))
+      const { client: _, ...task } = await startClientUpdate(ctx, client, chapOf(body))
       return task
     },
 
@@ -34,18 +39,17 @@ export const iscsiClient = implement(
     },
   },
   {
+    rules: {
+      updateIscsiClientById: ({ body }) => [...siteFaults(body), ...straySecretFaults(chapOf(body))],
+      attachIscsiClient: ({ body }) => [...siteFaults(body), ...identityFaults(body)],
+    },
     tasks: [...iscsiAttachmentTasks, updateIscsiClient],
     present: [[IscsiClient, presentClients]],
-    schedules: [{ name: 'volumes.remove-unused-iscsi-clients', everySeconds: 24 * 3600, run: removeUnused }],
+    schedules: [
+      { name: 'volumes.remove-unused-iscsi-clients', everySeconds: 24 * 3600, onlyLastCounts: true, run: removeUnused },
+    ],
   },
 )
-
-/** One of the two was given at the first attach; the other cannot be added. */
-function newIdentity(client: ClientEntity, body: Partial<ClientEntity>): ApiError[] {
-  return (['iscsiInitiatorName', 'iscsiInitiatorNetworkId'] as const)
-    .filter((field) => client[field] === undefined && body[field] !== undefined)
-    .map((field) => invalid(field, 'cannot be added: the client is known by its other identity'))
-}
 
 async function presentClients(
   ctx: ReadContext,

@@ -9,11 +9,12 @@ import { Vm } from '@hyperplane/contract/vmm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { reaches } from '../../core/scope.ts'
 import { notFound, pathOf } from '../../core/standard.ts'
 import type { StepContext } from '../../core/tasks/define-task.ts'
 import type { BlockSource } from '../../drivers/block-storage.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
-import { equals, evaluateFilter } from '../../odata/index.ts'
+import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import type { WriteContext } from '../context.ts'
 import { type DiskEntity, requireDiskRoom, sizeFaults } from '../volume-disks.ts'
@@ -44,10 +45,14 @@ interface Origin {
   readonly sourceBytes?: number
 }
 
-/** @throws ApiError 400, 404, 409, 422: all faults of one step together */
+/** What the bodies demand of themselves and of each other. */
+export const diskFaults = (bodies: readonly DiskBody[], pathOf: Place['pathOf']): ApiError[] => [
+  ...bodies.flatMap((body, index) => bodyFaults(body, pathOf(index))),
+  ...twiceTaken(bodies, pathOf),
+]
+
+/** Of bodies without faults. @throws ApiError 400, 404, 409, 422: all faults of one step together */
 export async function planDisks(ctx: WriteContext, bodies: readonly DiskBody[], place: Place): Promise<PlannedDisk[]> {
-  refuseAll(bodies.flatMap((body, index) => bodyFaults(body, place.pathOf(index))))
-  refuseAll(twiceTaken(bodies, place))
   const origins: Origin[] = []
   for (const [index, body] of bodies.entries()) {
     const origin = await originOf(ctx, body, place, `${place.pathOf(index)}diskDataSourceReference/extId`)
@@ -106,13 +111,13 @@ function bodyFaults(body: DiskBody, path: string): ApiError[] {
 
 const sourceTypes: readonly string[] = ['STORAGE_CONTAINER', 'VOLUME_DISK', 'VM_DISK', 'DISK_RECOVERY_POINT']
 
-function twiceTaken(bodies: readonly DiskBody[], place: Place): ApiError[] {
+function twiceTaken(bodies: readonly DiskBody[], pathOf: Place['pathOf']): ApiError[] {
   const seen = new Set<number>()
   return bodies.flatMap(({ index }, position) => {
     if (index === undefined) return []
     const isTwice = seen.has(index)
     seen.add(index)
-    return isTwice ? [invalid(`${place.pathOf(position)}index`, `expected distinct indexes, found ${index} twice`)] : []
+    return isTwice ? [invalid(`${pathOf(position)}index`, `expected distinct indexes, found ${index} twice`)] : []
   })
 }
 
@@ -165,7 +170,7 @@ interface VmDiskBacking {
 
 async function mayRefer(ctx: WriteContext, kind: Resource<any, any>, entity: { extId: string }): Promise<boolean> {
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, kind)
-  return scope === 'all' || (scope !== undefined && evaluateFilter(scope, entity) === true)
+  return reaches(scope, entity)
 }
 
 async function usable(store: Reader, containerExtId: string, place: Place, path: string): Promise<Origin['container']> {

@@ -1,14 +1,19 @@
-/** NVMe-TCP clients: what stands in the store, and the targets that each sees. Source: behaviour volumes-storage.md 1.6. */
-import type { EntityOf } from '@hyperplane/contract'
+/** NVMe-TCP clients, and the targets that each sees. Source: behaviour volumes-storage.md 1.6. */
 import { NvmfClient, nvmfClientOperations } from '@hyperplane/contract/volumes/nvmf-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { implement, type ReadContext } from '../context.ts'
-import { attachmentsWith } from '../volume-attachments.ts'
+import { attachmentsWith, type NvmfEntity } from '../volume-attachments.ts'
 import { clusterProjections } from '../volume-groups.ts'
+import { attachNvmf, detachNvmf, nvmfAttachmentTasks } from './nvmf-attachment.ts'
 
-type NvmfEntity = EntityOf<typeof NvmfClient>
-
-export const nvmfClient = implement(nvmfClientOperations, {}, { present: [[NvmfClient, presentClients]] })
+export const nvmfClient = implement(
+  nvmfClientOperations,
+  {
+    attachNvmfClient: (ctx, { body }) => attachNvmf(ctx, ctx.target, body),
+    detachNvmfClient: (ctx, { body }) => detachNvmf(ctx, ctx.target, body),
+  },
+  { tasks: nvmfAttachmentTasks, present: [[NvmfClient, presentClients]] },
+)
 
 async function presentClients(
   ctx: ReadContext,

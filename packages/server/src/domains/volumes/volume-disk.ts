@@ -7,13 +7,14 @@ import {
   affectedDisk,
   type DiskEntity,
   deleteDisk,
+  sizeFaults,
   startDiskRemoval,
   startDiskUpdate,
   updateDisk,
   withEffectiveFlash,
 } from '../volume-disks.ts'
 import { affected, requireUsable } from '../volume-groups.ts'
-import { allocateDisk, checkDisk, type DiskInput, inputOf, planDisks } from './new-disks.ts'
+import { allocateDisk, checkDisk, type DiskInput, diskFaults, inputOf, planDisks } from './new-disks.ts'
 
 interface Creation extends DiskInput {
   readonly groupExtId: string
@@ -88,7 +89,14 @@ export const volumeDisk = implement(
       return startDiskRemoval(ctx, ctx.parents['volumeGroupExtId'], ctx.target)
     },
   },
-  { tasks: [createDisk, updateDisk, deleteDisk], present: [[VolumeDisk, withFlash]] },
+  {
+    rules: {
+      createVolumeDisk: ({ body }) => diskFaults([body], () => ''),
+      updateVolumeDiskById: ({ body }) => sizeFaults('diskSizeBytes', body.diskSizeBytes),
+    },
+    tasks: [createDisk, updateDisk, deleteDisk],
+    present: [[VolumeDisk, withFlash]],
+  },
 )
 
 async function withFlash(ctx: ReadContext, disks: readonly DiskEntity[]): Promise<readonly DiskEntity[]> {

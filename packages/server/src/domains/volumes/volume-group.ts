@@ -2,9 +2,16 @@
 import { VolumeGroup, volumeGroupOperations } from '@hyperplane/contract/volumes/volume-group'
 import { implement } from '../context.ts'
 import { presentVolumeGroups } from '../volume-groups.ts'
-import { associateCategories, categoryDetailsOf, categoryTasks, metadataOf } from './group-categories.ts'
-import { createGroup, makeGroup } from './group-create.ts'
+import {
+  associateCategories,
+  categoryDetailsOf,
+  categoryTasks,
+  metadataOf,
+  referenceFaults,
+} from './group-categories.ts'
+import { createGroup, creationFaults, makeGroup } from './group-create.ts'
 import { deleteGroup, removeGroup } from './group-delete.ts'
+import { changedGroupFaults } from './group-rules.ts'
 import { changeGroup, updateGroup } from './group-update.ts'
 
 export const volumeGroup = implement(
@@ -19,5 +26,14 @@ export const volumeGroup = implement(
     listCategoryAssociationsByVolumeGroupId: (ctx, request) =>
       categoryDetailsOf(ctx, ctx.parents['volumeGroupExtId'], request),
   },
-  { tasks: [makeGroup, changeGroup, removeGroup, ...categoryTasks], present: [[VolumeGroup, presentVolumeGroups]] },
+  {
+    rules: {
+      createVolumeGroup: ({ body }) => creationFaults(body),
+      updateVolumeGroupById: ({ body }) => changedGroupFaults(body),
+      associateCategory: ({ body }) => referenceFaults(body.categories),
+      disassociateCategory: ({ body }) => referenceFaults(body.categories),
+    },
+    tasks: [makeGroup, changeGroup, removeGroup, ...categoryTasks],
+    present: [[VolumeGroup, presentVolumeGroups]],
+  },
 )

@@ -120,13 +120,27 @@ test('load balancing and external clients exclude each other, in either order', 
   assert.deepEqual(refusal(refused), { status: 409, group })
 })
 
-test('one group speaks one protocol', async () => {
+test('one group speaks one protocol, whichever came first', async () => {
   const bench = seedId('volume-group/vg-nvme-bench')
   await succeeded(app, put(app, `${groups}/${bench}`, shared))
-  assert.deepEqual(refusal(await attach(bench, { iscsiInitiatorName: iqn() })), {
-    status: 409,
-    group: 'PROTOCOL_MISMATCH',
-  })
+  const mismatch = { status: 409, group: 'PROTOCOL_MISMATCH' }
+  assert.deepEqual(refusal(await attach(bench, { iscsiInitiatorName: iqn() })), mismatch)
+  const { extId } = await aGroup(app, shared)
+  await aClient(extId)
+  const nvme = { nvmfInitiatorName: 'nqn.2026-01.io.example:late' }
+  assert.deepEqual(refusal(await act(app, extId, 'attach-nvmf-client', nvme)), mismatch)
+  assert.equal((await read(app, extId)).protocol, 'ISCSI')
+})
+
+test('of an iSCSI and an NVMe-TCP client that come at once one is attached', async () => {
+  const { extId } = await aGroup(app, shared)
+  const both = await Promise.all([
+    attach(extId, { iscsiInitiatorName: iqn() }),
+    act(app, extId, 'attach-nvmf-client', { nvmfInitiatorName: 'nqn.2026-01.io.example:same-time' }),
+  ])
+  assert.deepEqual(both.map(({ status }) => status).sort(), [202, 409])
+  await succeeded(app, both.find(({ status }) => status === 202)!)
+  assert.equal((await read(app, extId)).attachments.length, 1)
 })
 
 test('refusals: not shared, attached already, not attached, no data services address, a client of another cluster', async () => {
@@ -267,4 +281,20 @@ test('a client that nothing was attached to for 90 days is removed; one in use s
   await removeUnused({ store: app.store, clock: app.clock } as never)
   assert.equal(await client(unused.extId), undefined)
   assert.equal((await client(used.extId)).extId, used.extId)
+})
+
+test('32 clients outside are the most that a group may have, 128 targets the most of a client', async () => {
+  const { extId } = await aGroup(app, shared)
+  const started = []
+  for (let count = 0; count < 33; count++) started.push(await attach(extId, { iscsiInitiatorName: iqn() }))
+  assert.deepEqual(
+    started.map(({ status }) => status),
+    [...Array(32).fill(202), 422],
+  )
+  assert.match(started.at(-1)?.errors[0]?.message ?? '', /at most 32, found 33/)
+  const name = iqn()
+  const last = []
+  for (let count = 0; count < 129; count++)
+    last.push((await attach((await aGroup(app)).extId, { iscsiInitiatorName: name })).status)
+  assert.deepEqual(last, [...Array(128).fill(202), 422])
 })

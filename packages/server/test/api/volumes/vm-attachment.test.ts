@@ -127,9 +127,11 @@ test('a guest that does not let go is forced, and the task warns', async () => {
   const vm = await aVm(app)
   const { extId } = await aGroup(app)
   await succeeded(app, attach(extId, vm.extId))
+  await changeVm(app, vm.extId, 'power-on')
   await app.world.collection('blockStorage.guests').put(vm.extId, { ignoresUnplug: true })
   const task = await succeeded(app, detach(extId, vm.extId))
   assert.match(task.warnings[0].message, /60 s/)
+  assert.deepEqual(await entriesOf(app, vm.extId, extId), [])
 })
 
 test('deleting a VM leaves the group and its disks, without the attachment', async () => {

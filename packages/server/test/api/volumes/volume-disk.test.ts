@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Task } from '@hyperplane/contract/platform/task'
 import { seedId } from '../../../src/domains/seed.ts'
 import { blockDiskFacts } from '../../../src/drivers/simulated/block-storage.ts'
@@ -154,6 +155,11 @@ test('a disk of another group is not found under this one', async () => {
   const disk = await aDisk(app, groupId)
   assert.equal((await app.call('GET', pathOf(disk, other.extId))).status, 404)
   assert.equal((await send(app, 'DELETE', pathOf(disk, other.extId))).status, 404)
+  const changed = await send(app, 'PUT', pathOf(disk, other.extId), {
+    body: { diskSizeBytes: 2 * GiB },
+    ifMatch: (await app.call('GET', pathOf(disk))).etag as string,
+  })
+  assert.equal(changed.status, 404)
 })
 
 test('lists are in the order of the indexes, filter by container, and find nothing for a value that names nothing', async () => {
@@ -186,6 +192,63 @@ test('a disk can be deleted while its group is attached', async () => {
   await succeeded(app, act(app, extId, 'attach-vm', { extId: vm.extId }))
   await succeeded(app, send(app, 'DELETE', pathOf(disk, extId)))
   assert.equal((await app.call('GET', pathOf(disk, extId))).status, 404)
+})
+
+test('a container in the body of a new disk is ignored; one that is being removed, or is the source of another cluster, is 409', async () => {
+  const disk = await aDisk(app, groupId, { diskSizeBytes: GiB, storageContainerId: goldId })
+  assert.equal(disk.storageContainerId, containerId)
+  const extId = randomUUID()
+  await app.store.transaction((store) =>
+    store.insert(StorageContainer, {
+      extId,
+      containerExtId: extId,
+      name: 'leaving',
+      clusterExtId: clusterId,
+      replicationFactor: 1,
+      isMarkedForRemoval: true,
+    } as never),
+  )
+  assert.equal((await postDisk(app, groupId, { diskSizeBytes: GiB, ...onContainer(extId) })).status, 409)
+  const elsewhere = await aGroup(app, { clusterReference: seedId('cluster/cloud-1') })
+  const far = await aDisk(app, elsewhere.extId)
+  assert.equal((await postDisk(app, groupId, copyOf(far.extId))).status, 409)
+})
+
+test('a disk that is being copied cannot be deleted, nor its group', async () => {
+  let open = (): void => undefined
+  const gate = new Promise<void>((resolve) => (open = resolve))
+  let isHolding = false
+  const hung = await startApp({
+    beforeStep: (definition) => (isHolding && definition === 'volumes.create-volume-disk' ? gate : undefined),
+  })
+  const [source, target] = [await aGroup(hung), await aGroup(hung)]
+  const disk = await aDisk(hung, source.extId)
+  isHolding = true
+  const copying = await postDisk(hung, target.extId, copyOf(disk.extId))
+  const busy = { status: 409, group: 'VOLUME_GROUP_BUSY' }
+  assert.deepEqual(refusal(await send(hung, 'DELETE', pathOf(disk, source.extId))), busy)
+  assert.deepEqual(refusal(await send(hung, 'DELETE', `${groups}/${source.extId}`)), busy)
+  open()
+  await succeeded(hung, copying)
+  await succeeded(hung, send(hung, 'DELETE', pathOf(disk, source.extId)))
+  await hung.close()
+})
+
+test('256 disks are the most that a group may have', async () => {
+  const { extId } = await aGroup(app)
+  const started = await Promise.all(Array.from({ length: 257 }, () => postDisk(app, extId, { diskSizeBytes: 524_288 })))
+  assert.equal(started.filter(({ status }) => status === 202).length, 256)
+  assert.deepEqual(refusal(started.find(({ status }) => status !== 202)!), { status: 422, group: 'LIMIT_EXCEEDED' })
+  for (const one of started) if (one.status === 202) await succeeded(app, one)
+  const listed = await app.call('GET', `${groups}/${extId}/disks?$limit=100&$page=2`)
+  assert.deepEqual([listed.total, listed.data.at(-1).index], [256, 255])
+})
+
+test('a size beyond the largest, and a description of 1001 characters, are 400', async () => {
+  assert.deepEqual(pathsOf(await postDisk(app, groupId, { diskSizeBytes: 219_902_325_555_712 })), ['diskSizeBytes'])
+  const description = 'd'.repeat(1001)
+  assert.deepEqual(pathsOf(await postDisk(app, groupId, { diskSizeBytes: GiB, description })), ['description'])
+  assert.deepEqual(pathsOf(await postDisk(app, groupId, { diskSizeBytes: GiB, index: 16_384 })), ['index'])
 })
 
 test('two disks at once get two indexes', async () => {

@@ -4,9 +4,11 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { seedId } from '../../../src/domains/seed.ts'
 import { blockDiskFacts, targetFacts } from '../../../src/drivers/simulated/block-storage.ts'
-import { startApp, type TestApp } from '../../support/start-app.ts'
+import { http } from '../../support/http.ts'
+import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import {
   act,
   aDisk,
@@ -37,6 +39,8 @@ before(async () => {
   app = await startApp()
 })
 after(() => app.close())
+
+const plainOf = (answer: unknown): string => JSON.stringify(answer)
 
 test('name and cluster alone make a group with all defaults, and the task names it', async () => {
   const name = nameOf('Plain Group')
@@ -89,8 +93,21 @@ test('CHAP needs a secret of 12 to 16 characters, and nothing that is kept or sh
   }
   assert.equal((await postGroup(app, differing)).status, 400)
   const own = 'Zq8!unseen-ever'
-  const group = await aGroup(app, { iscsiFeatures: { enabledAuthentications: 'CHAP', targetSecret: own } })
-  assert.equal(group.enabledAuthentications, 'CHAP')
+  const started = await postGroup(app, { iscsiFeatures: { enabledAuthentications: 'CHAP', targetSecret: own } })
+  const task = await succeeded(app, started)
+  const { extId } = task.entitiesAffected[0]
+  const group = await app.call('GET', `${groups}/${extId}`)
+  assert.equal(group.data.enabledAuthentications, 'CHAP')
+  const changed = await succeeded(app, put(app, `${groups}/${extId}`, { iscsiFeatures: { targetSecret: own } }))
+  const refusedAgain = await put(app, `${groups}/${extId}`, {
+    targetName: 'short',
+    iscsiFeatures: { targetSecret: own },
+  })
+  assert.equal(refusedAgain.status, 400)
+  const listed = await app.call('GET', `${groups}?$filter=extId eq '${extId}'`)
+  const older = await app.call('GET', `/storage/v4.0.a3/config/volume-groups/${extId}`)
+  for (const answer of [started, task, group, changed, refusedAgain, listed, older])
+    assert.equal(plainOf(answer).includes(own), false)
   for (const file of ['world.sqlite', 'world.sqlite-wal']) {
     assert.equal(readFileSync(join(app.folder, file)).includes(own), false, file)
   }
@@ -234,7 +251,18 @@ test('a category is counted once it is associated, and no more once it is not, o
   assert.equal(metadata.data.ownerUserName, 'admin')
   await succeeded(app, act(app, extId, 'disassociate-category', body))
   assert.equal(await count(), 0)
+  // What is not associated is no fault.
+  await succeeded(app, act(app, extId, 'disassociate-category', body))
+  assert.equal(await count(), 0)
   await succeeded(app, act(app, extId, 'associate-category', body))
+  const expanded = await app.call(
+    'GET',
+    `/platform/v4.3/config/categories?$expand=associations&$filter=extId eq '${category}'`,
+  )
+  assert.deepEqual(
+    expanded.data[0].associations.map(({ resourceType, count: n }: any) => [resourceType, n]),
+    [['VOLUMEGROUP', 1]],
+  )
   await succeeded(app, send(app, 'DELETE', `${groups}/${extId}`))
   assert.equal(await count(), 0)
 })
@@ -340,21 +368,157 @@ test('a container that holds a volume disk cannot be deleted', async () => {
   await succeeded(app, send(app, 'DELETE', path))
 })
 
-test('a cluster that does not answer, or only reads, takes no changes', async () => {
-  const { extId } = await aGroup(app)
+/** Sends one of each mutation of volume groups and what belongs to them. */
+async function everyMutation(): Promise<() => Promise<Record<string, CallResult>>> {
+  const vm = await aVm(app)
+  const [free, onVm, outside] = [await aGroup(app), await aGroup(app), await aGroup(app)]
+  const disk = await aDisk(app, free.extId)
+  await succeeded(app, act(app, onVm.extId, 'attach-vm', { extId: vm.extId }))
+  const name = { iscsiInitiatorName: `iqn.2026-01.io.example:${nameOf()}` }
+  const attached = await succeeded(app, act(app, outside.extId, 'attach-iscsi-client', name))
+  const client = { extId: attached.entitiesAffected[0].extId }
+  const category = { categories: [{ extId: seedId('category/Environment/Dev') }] }
+  const path = `${groups}/${free.extId}`
+  const client_ = `/volumes/v4.2/config/iscsi-clients/${client.extId}`
+  return async () => ({
+    createVolumeGroup: await postGroup(app),
+    updateVolumeGroupById: await put(app, path, { description: 'x' }),
+    deleteVolumeGroupById: await send(app, 'DELETE', path),
+    associateCategory: await act(app, free.extId, 'associate-category', category),
+    disassociateCategory: await act(app, free.extId, 'disassociate-category', category),
+    createVolumeDisk: await postDisk(app, free.extId, { diskSizeBytes: GiB }),
+    updateVolumeDiskById: await put(app, `${path}/disks/${disk.extId}`, { diskSizeBytes: 2 * GiB }),
+    deleteVolumeDiskById: await send(app, 'DELETE', `${path}/disks/${disk.extId}`),
+    attachVm: await act(app, free.extId, 'attach-vm', { extId: vm.extId }),
+    detachVm: await act(app, onVm.extId, 'detach-vm', { extId: vm.extId }),
+    attachIscsiClient: await act(app, free.extId, 'attach-iscsi-client', client),
+    detachIscsiClient: await act(app, outside.extId, 'detach-iscsi-client', client),
+    updateIscsiClientById: await put(app, client_, { enabledAuthentications: 'NONE' }),
+    attachNvmfClient: await act(app, free.extId, 'attach-nvmf-client', { nvmfInitiatorName: 'nqn.2026:x' }),
+    'storage updateIscsiClientById': await app.call('PATCH', client_.replace(/^.volumes.v4.2/, '/storage/v4.0.a3'), {
+      body: { enabledAuthentications: 'NONE' },
+    }),
+    'storage deleteVolumeDisk': await app.call(
+      'DELETE',
+      `/storage/v4.0.a3/config/volume-groups/${free.extId}/disks/${disk.extId}`,
+    ),
+  })
+}
+const statusesOf = (results: Record<string, CallResult>): Record<string, number> =>
+  Object.fromEntries(Object.entries(results).map(([operation, { status }]) => [operation, status]))
+const all = (results: Record<string, CallResult>, status: number): Record<string, number> =>
+  Object.fromEntries(Object.keys(results).map((operation) => [operation, status]))
+
+test('a cluster that does not answer takes no change: each mutation is 503 CLUSTER-10503, reads go on', async () => {
+  const send = await everyMutation()
+  const tasks = (await app.call('GET', '/platform/v4.3/config/tasks')).total
   const faults = app.world.collection('hardware.faults')
   await faults.put(clusterId, { isDown: true })
-  const down = await Promise.all([
-    postGroup(app),
-    put(app, `${groups}/${extId}`, { description: 'x' }),
-    postDisk(app, extId, { diskSizeBytes: GiB }),
-  ])
+  const results = await send()
+  assert.equal((await app.call('GET', groups)).status, 200)
   await faults.remove(clusterId)
-  assert.deepEqual(
-    down.map(({ status }) => status),
-    [503, 503, 503],
-  )
-  assert.equal(down[0]?.errors[0]?.code, 'CLUSTER-10503')
+  assert.deepEqual(statusesOf(results), all(results, 503))
+  for (const { errors } of Object.values(results)) assert.equal(errors[0]?.code, 'CLUSTER-10503')
+  assert.equal((await app.call('GET', '/platform/v4.3/config/tasks')).total, tasks)
+})
+
+test('a cluster in the operation mode READ_ONLY takes no change: each mutation is 409, and says so', async () => {
+  const send = await everyMutation()
+  const tasks = (await app.call('GET', '/platform/v4.3/config/tasks')).total
+  const mode = (operationMode: string | undefined) =>
+    app.store.transaction(async (store) => {
+      const cluster = await store.get(Cluster, clusterId)
+      await store.observe(Cluster, clusterId, { config: { ...cluster?.config, operationMode } } as never)
+    })
+  const before = (await app.store.get(Cluster, clusterId))?.config?.operationMode
+  await mode('READ_ONLY')
+  const results = await send()
+  await mode(before)
+  assert.deepEqual(statusesOf(results), all(results, 409))
+  for (const [operation, { errors }] of Object.entries(results))
+    assert.match(errors[0]?.message ?? '', /READ_ONLY/, operation)
+  assert.equal((await app.call('GET', '/platform/v4.3/config/tasks')).total, tasks)
+})
+
+test('a group that is being deleted is busy: changes, disks, attaches and a second delete are 409 VOLUME_GROUP_BUSY', async () => {
+  let open = (): void => undefined
+  const gate = new Promise<void>((resolve) => (open = resolve))
+  const hung = await startApp({
+    beforeStep: (definition) => (definition === 'volumes.delete-volume-group' ? gate : undefined),
+  })
+  const vm = await aVm(hung)
+  const { extId } = await aGroup(hung)
+  const disk = await aDisk(hung, extId)
+  const path = `${groups}/${extId}`
+  const gone = await send(hung, 'DELETE', path)
+  const busy = { status: 409, group: 'VOLUME_GROUP_BUSY' }
+  for (const sent of [
+    put(hung, path, { description: 'x' }),
+    send(hung, 'DELETE', path),
+    postDisk(hung, extId, { diskSizeBytes: GiB }),
+    put(hung, `${path}/disks/${disk.extId}`, { diskSizeBytes: 2 * GiB }),
+    send(hung, 'DELETE', `${path}/disks/${disk.extId}`),
+    act(hung, extId, 'attach-vm', { extId: vm.extId }),
+    act(hung, extId, 'attach-iscsi-client', { iscsiInitiatorName: 'iqn.2026-01.io.example:late' }),
+    act(hung, extId, 'attach-nvmf-client', { nvmfInitiatorName: 'nqn.2026-01.io.example:late' }),
+    act(hung, extId, 'associate-category', { categories: [{ extId: seedId('category/Environment/Dev') }] }),
+  ])
+    assert.deepEqual(refusal(await sent), busy)
+  open()
+  assert.equal((await hung.task(gone)).status, 'SUCCEEDED')
+  await hung.close()
+})
+
+test('a creator that is given is kept; hidden groups are listed like others', async () => {
+  const { extId, createdBy } = await aGroup(app, { createdBy: 'csi', isHidden: true })
+  assert.equal(createdBy, 'csi')
+  assert.equal((await app.call('GET', `${groups}?$filter=extId eq '${extId}'`)).total, 1)
+})
+
+test('a group whose VMs have ten balanced groups already cannot be balanced as well', async () => {
+  const vm = await aVm(app)
+  for (let count = 0; count < 10; count++) {
+    const balanced = await aGroup(app, { shouldLoadBalanceVmAttachments: true })
+    await succeeded(app, act(app, balanced.extId, 'attach-vm', { extId: vm.extId }))
+  }
+  const { extId } = await aGroup(app)
+  await succeeded(app, act(app, extId, 'attach-vm', { extId: vm.extId }))
+  const refused = await put(app, `${groups}/${extId}`, { shouldLoadBalanceVmAttachments: true })
+  assert.deepEqual(refusal(refused), { status: 422, group: 'LIMIT_EXCEEDED' })
+})
+
+test('metadata, category associations and external attachments work, and say that they are deprecated', async () => {
+  const own = await startApp()
+  const { url } = await own.listen()
+  const group = seedId('volume-group/vg-orders-db')
+  for (const path of ['metadata', 'category-associations', 'external-iscsi-attachments']) {
+    const answer = await http(url, `/api${groups}/${group}/${path}`)
+    assert.equal(answer.status, 200, path)
+    assert.equal(answer.headers['deprecation'], 'true', path)
+  }
+  const current = await http(url, `/api${groups}/${group}`)
+  assert.equal(current.headers['deprecation'], undefined)
+  await own.close()
+})
+
+test('numbers that JSON cannot carry are 400 and name their field, over HTTP', async () => {
+  const own = await startApp()
+  const { url } = await own.listen()
+  const group = seedId('volume-group/vg-unused')
+  for (const [field, body] of [
+    ['diskSizeBytes', '{"diskSizeBytes": 1e400}'],
+    ['index', '{"diskSizeBytes": 1073741824, "index": 9223372036854775808}'],
+    ['index', '{"diskSizeBytes": 1073741824, "index": 1e-3}'],
+  ] as const) {
+    const answer = await http(url, `/api${groups}/${group}/disks`, {
+      method: 'POST',
+      headers: { 'SVC-Request-Id': randomUUID() },
+      body,
+    })
+    assert.equal(answer.status, 400, body)
+    assert.match(answer.text, new RegExp(`"attributePath":"${field}"`), body)
+  }
+  await own.close()
 })
 
 test('the groups of the demo are attached as its inventory says', async () => {

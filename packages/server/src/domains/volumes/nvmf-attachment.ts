@@ -1,0 +1,182 @@
+/**
+ * Attaching volume groups to NVMe-TCP clients: as with iSCSI, a client comes into being by its first attach and outlives the
+ * last; there is no CHAP, and nothing of a client changes. Source: behaviour volumes-storage.md 1.1, 1.6.
+ */
+import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
+import { ApiError, invalid } from '../../core/api-error.ts'
+import type { TaskStarted } from '../../core/handlers.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { type Reader, UniqueViolation } from '../../store/store.ts'
+import { defineTask, type WriteContext } from '../context.ts'
+import {
+  type Attachment,
+  abandon,
+  claimForNvmfClient,
+  confirm,
+  drop,
+  type Group,
+  type NvmfEntity,
+  requireAttachable,
+  requireAttachment,
+  requireClaim,
+  requireMade,
+  touchEnds,
+} from '../volume-attachments.ts'
+import { affected, requireUsable } from '../volume-groups.ts'
+
+interface OfAttachment {
+  readonly attachment: Attachment
+}
+
+type ClientBody = Pick<Partial<NvmfEntity>, 'extId' | 'nvmfInitiatorName'>
+
+export async function attachNvmf(ctx: WriteContext, group: Group, body: ClientBody): Promise<TaskStarted> {
+  const client = await clientOf(ctx, group, body)
+  const cluster = await requireUsable(ctx, group)
+  const attachment = await claimForNvmfClient(ctx, group, client)
+  return ctx.startTask(
+    attachNvmfClient,
+    { attachment },
+    {
+      operation: 'VolumeGroupAttachExternal',
+      description: 'Volume group attach to NVMe-TCP Client',
+      affected: [affectedClient(client), affected(group)],
+      clusterExtIds: [cluster.extId],
+    },
+  )
+}
+
+export async function detachNvmf(ctx: WriteContext, group: Group, body: ClientBody): Promise<TaskStarted> {
+  const cluster = await requireUsable(ctx, group)
+  const client = (await ctx.store.get(NvmfClient, body.extId as string)) as NvmfEntity
+  requireSameName(client, body)
+  const attachment = await requireAttachment(ctx.store, group, client, called(client))
+  await touchEnds(ctx.store, attachment)
+  return ctx.startTask(
+    detachNvmfClient,
+    { attachment },
+    {
+      operation: 'VolumeGroupDetachExternal',
+      description: 'Volume group detach from NVMe-TCP Client',
+      affected: [affectedClient(client), affected(group)],
+      clusterExtIds: [cluster.extId],
+    },
+  )
+}
+
+const attachNvmfClient = defineTask<OfAttachment>({
+  name: 'volumes.attach-nvmf-client',
+  cancelableUntil: 'record',
+  steps: [
+    {
+      name: 'check',
+      progress: 10,
+      run: async (ctx, { attachment }) => {
+        await requireClaim(ctx.store, attachment.extId)
+        await requireAttachable(ctx.store, attachment)
+      },
+      // Nothing was changed.
+    },
+    {
+      name: 'allow',
+      progress: 80,
+      seconds: [1, 3],
+      run: (ctx, { attachment }) => allow(ctx, attachment),
+      undo: ({ drivers }, { attachment }) => deny(drivers, attachment),
+    },
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { attachment }) => {
+        await confirm(ctx.store, attachment.extId)
+        await ctx.store.publish(NvmfClient, attachment.nvmfClientExtId!)
+      },
+    },
+  ],
+  onUndone: (ctx, { attachment }) => abandon(ctx.store, NvmfClient, attachment),
+})
+
+const detachNvmfClient = defineTask<OfAttachment>({
+  name: 'volumes.detach-nvmf-client',
+  steps: [
+    {
+      name: 'check',
+      progress: 10,
+      run: (ctx, { attachment }) => requireMade(ctx.store, attachment),
+      // Nothing was changed.
+    },
+    {
+      name: 'deny',
+      progress: 80,
+      seconds: [1, 3],
+      run: ({ drivers }, { attachment }) => deny(drivers, attachment),
+      undo: (ctx, { attachment }) => allow(ctx, attachment),
+    },
+    { name: 'record', progress: 100, record: (ctx, { attachment }) => drop(ctx.store, attachment) },
+  ],
+})
+
+export const nvmfAttachmentTasks = [attachNvmfClient, detachNvmfClient]
+
+async function allow(
+  { store, drivers }: { readonly store: Reader; readonly drivers: Drivers },
+  { volumeGroupExtId, nvmfClientExtId }: Attachment,
+): Promise<void> {
+  const { extId, nvmfInitiatorName: name } = (await store.pending(NvmfClient, nvmfClientExtId!)) as NvmfEntity
+  await drivers.blockStorage.allow(volumeGroupExtId!, {
+    clientExtId: extId,
+    paths: 1,
+    ...(name === undefined ? {} : { name }),
+  })
+}
+
+const deny = ({ blockStorage }: Drivers, { volumeGroupExtId, nvmfClientExtId }: Attachment): Promise<void> =>
+  blockStorage.deny(volumeGroupExtId!, nvmfClientExtId!)
+
+const affectedClient = ({ extId, nvmfInitiatorName: name }: NvmfEntity) => ({
+  extId,
+  ...(name === undefined ? {} : { name }),
+  rel: NvmfClient.rel!,
+})
+
+/**
+ * The client that the body names, or a new one, held but not shown before its attach succeeds. One that another attach is
+ * making is the same client. @throws ApiError 400; 409 for a client of another cluster
+ */
+async function clientOf(ctx: WriteContext, group: Group, body: ClientBody): Promise<NvmfEntity> {
+  if (body.extId !== undefined) {
+    const client = (await ctx.store.get(NvmfClient, body.extId)) as NvmfEntity
+    requireSameName(client, body)
+    if (client.clusterReference === group.clusterReference) return client
+    throw new ApiError('CONFLICT', { fault: `${called(client)} belongs to another cluster than "${group.name}".` })
+  }
+  const { nvmfInitiatorName } = body
+  if (nvmfInitiatorName === undefined) {
+    throw invalid('nvmfInitiatorName', 'expected it, or the extId of a client that exists; found neither')
+  }
+  const { clusterReference } = group
+  const client = { extId: ctx.ids.uuid(), tenantId: ctx.tenantId, nvmfInitiatorName, clusterReference }
+  try {
+    return await ctx.store.insert(NvmfClient, client, { pending: true })
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error
+  }
+  return namesake(ctx.store, clusterReference, nvmfInitiatorName)
+}
+
+/** Whom the store knows by this name already, seen or not. */
+async function namesake(store: Reader, clusterExtId: string, name: string): Promise<NvmfEntity> {
+  for (const { extId } of await store.referrers('Cluster', clusterExtId, 1_000_000, { from: NvmfClient.kind })) {
+    const client = await store.pending(NvmfClient, extId)
+    if (client?.nvmfInitiatorName === name) return client
+  }
+  throw new Error('a client whose name is taken has a namesake')
+}
+
+function requireSameName(client: NvmfEntity, { nvmfInitiatorName }: ClientBody): void {
+  if (nvmfInitiatorName === undefined || nvmfInitiatorName === client.nvmfInitiatorName) return
+  throw invalid('nvmfInitiatorName', 'expected that of the client which extId names, or none')
+}
+
+const called = ({ extId, nvmfInitiatorName }: NvmfEntity): string =>
+  `The NVMe-TCP client "${nvmfInitiatorName ?? extId}"`
