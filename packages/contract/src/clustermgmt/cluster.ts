@@ -198,6 +198,7 @@ export const Cluster = resource(
   {
     iam: { name: 'cluster', attributes: { name: 'name', category_uuid: 'categories' } },
     rel: 'clustermgmt:config:cluster',
+    counted: true,
     unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_NAME_EXISTS' }],
     internal: {
       // How the cluster stands to its profile; the profile's members are derived from it.
@@ -262,6 +263,7 @@ export const clusterOperations = {
     ],
     select: ['backupEligibilityScore', 'inefficientVmCount', 'name', 'upgradeStatus', 'vmCount'],
     expand,
+    expandedType: 'clustermgmt.v4.config.ClusterProjection',
     apply: filter,
   }),
   getClusterById: get('/config/clusters/{extId}', Cluster, {

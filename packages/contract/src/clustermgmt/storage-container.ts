@@ -12,6 +12,7 @@ import {
   referenceTo,
   since,
   text,
+  timestamp,
   uuid,
   withDefault,
 } from '../schema.ts'
@@ -57,12 +58,20 @@ export const StorageContainer = resource(
     isInternal: withDefault(boolean(), false),
     isMarkedForRemoval: readOnly(boolean()),
     isShared: since('v4.2', optional(boolean())),
-    externalStorageExtId: since('v4.2', optional(text())),
+    externalStorageExtId: since('v4.2', optional(referenceTo('ExternalStorage'))),
   },
   {
     internal: {
       /** Fields that only storage v4.0.a3 knows: kept and shown there, without effect. */
       legacy: optional(anything()),
+      /** When each reduction was switched on; absent of one that always was. */
+      reductionsSince: optional(
+        object('', {
+          compression: optional(timestamp()),
+          deduplication: optional(timestamp()),
+          erasureCoding: optional(timestamp()),
+        }),
+      ),
     },
     iam: {
       name: 'storage_container',

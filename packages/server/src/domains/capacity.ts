@@ -4,13 +4,14 @@
  *
  * The model: each drive gives the pool 95 % of its size. Guests fill their disks towards 65 % of the size with a time
  * constant of 20 days; images lie there whole. Each written byte takes as many physical ones as the container keeps
- * copies, and a reservation holds its copies whether written or not.
+ * copies, less what `data-reduction.ts` saves, and a reservation holds its copies whether written or not.
  * Source: behaviour clustermgmt.md 1.8, 1.9, 3 (Capacity).
  */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Image } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -21,6 +22,7 @@ import { pathOf } from '../core/standard.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { equals } from '../odata/index.ts'
 import type { Reader } from '../store/store.ts'
+import { type Data, physicalBytes } from './data-reduction.ts'
 import { seedId } from './seed.ts'
 
 /** Share of a drive that the pool can use, of a hundred. */
@@ -85,21 +87,21 @@ export async function reservedBytes(store: Reader, clusterExtId: string): Promis
 export async function poolUsage(ctx: Asking, clusterExtId: string): Promise<PoolUsage> {
   const { store } = ctx
   const containers = await store.findWhere(StorageContainer, { clusterExtId })
-  const written = await writtenBytes(ctx, clusterExtId, containers)
+  const hosts = await hostsOf(store, clusterExtId)
+  const written = await writtenBytes(ctx, clusterExtId, containers, hosts.length)
   const usage = new Map<string, ContainerUsage>()
   let taken = 0
   for (const container of containers) {
-    const { logicalBytes, uniqueBytes } = written.get(container.extId) ?? { logicalBytes: 0, uniqueBytes: 0 }
-    const copies = copiesOf(container)
+    const { logicalBytes, physicalBytes } = written.get(container.extId) ?? { logicalBytes: 0, physicalBytes: 0 }
     const one: ContainerUsage = {
       logicalBytes,
-      physicalBytes: uniqueBytes * copies,
-      reservedBytes: (container.logicalExplicitReservedCapacityBytes ?? 0) * copies,
+      physicalBytes,
+      reservedBytes: (container.logicalExplicitReservedCapacityBytes ?? 0) * copiesOf(container),
     }
     usage.set(container.extId, one)
     taken += Math.max(one.physicalBytes, one.reservedBytes)
   }
-  const capacityBytes = await poolCapacity(store, clusterExtId)
+  const capacityBytes = hosts.reduce((sum, host) => sum + hostCapacity(host), 0)
   return { clusterExtId, capacityBytes, freeBytes: Math.max(0, capacityBytes - taken), containers: usage }
 }
 
@@ -114,6 +116,16 @@ export function containerFree(pool: PoolUsage, container: Container): number {
   const advertised = container.logicalAdvertisedCapacityBytes
   const untilAdvertised = advertised === undefined ? Number.POSITIVE_INFINITY : advertised * copies - physicalBytes
   return Math.max(0, Math.floor(Math.min(pool.freeBytes + ownReserve, untilAdvertised) / copies))
+}
+
+/** The container in which a cluster keeps backups of managers: its default one. */
+export async function backupContainerOf(store: Reader, clusterExtId: string): Promise<Container | undefined> {
+  return backupContainerAmong(await store.findWhere(StorageContainer, { clusterExtId }))
+}
+
+function backupContainerAmong(containers: readonly Container[]): Container | undefined {
+  const usable = containers.filter((one) => one.isInternal !== true && one.isMarkedForRemoval !== true)
+  return usable.find(({ name }) => name.startsWith('default-container')) ?? usable[0]
 }
 
 /** Largest size that a thin disk may have there: nothing is taken until it is written. */
@@ -161,48 +173,61 @@ export function faultTolerantCapacity(
   return Math.floor(kept.reduce((sum, bytes) => sum + bytes, 0) / factor)
 }
 
-interface Written {
-  readonly logicalBytes: number
-  /** What copies share counts once. */
-  readonly uniqueBytes: number
-}
+type Written = Pick<ContainerUsage, 'logicalBytes' | 'physicalBytes'>
 
 /** Bytes that users wrote, by container of the cluster. */
 async function writtenBytes(
   ctx: Asking,
   clusterExtId: string,
   containers: readonly Container[],
+  hosts: number,
 ): Promise<ReadonlyMap<string, Written>> {
   const { store } = ctx
-  const written = new Map<string, Written>()
-  const add = (container: string | undefined, bytes: number, unique = bytes): void => {
-    if (container === undefined) return
-    const { logicalBytes, uniqueBytes } = written.get(container) ?? { logicalBytes: 0, uniqueBytes: 0 }
-    written.set(container, { logicalBytes: logicalBytes + bytes, uniqueBytes: uniqueBytes + unique })
-  }
   const now = ctx.clock.now()
+  const byId = new Map(containers.map((container) => [container.extId, container]))
+  const written = new Map<string, Written>()
+  /** What copies share counts once on the drives. */
+  const add = (containerExtId: string | undefined, bytes: number, data: Omit<Data, 'uniqueBytes'>, unique = bytes) => {
+    const container = byId.get(containerExtId ?? '')
+    if (container === undefined) return
+    const sum = written.get(container.extId) ?? { logicalBytes: 0, physicalBytes: 0 }
+    written.set(container.extId, {
+      logicalBytes: sum.logicalBytes + bytes,
+      physicalBytes: sum.physicalBytes + physicalBytes(container, { hosts, now }, { ...data, uniqueBytes: unique }),
+    })
+  }
   for (const vm of await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })) {
-    for (const disk of (vm.disks ?? []) as readonly { readonly backingInfo?: unknown }[]) {
+    const ageMillis = ageOf(vm.createTime, now)
+    for (const disk of (vm.disks ?? []) as readonly { readonly extId?: string; readonly backingInfo?: unknown }[]) {
       const backing = disk.backingInfo as { diskSizeBytes?: number; storageContainer?: { extId?: string } } | undefined
-      add(backing?.storageContainer?.extId, filled(backing?.diskSizeBytes ?? 0, ageOf(vm.createTime, now)))
+      const data = { extId: disk.extId ?? vm.extId, ...(ageMillis === undefined ? {} : { ageMillis }) }
+      add(backing?.storageContainer?.extId, filled(backing?.diskSizeBytes ?? 0, ageMillis), data)
     }
   }
   for (const vm of await store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })) {
-    for (const disk of vm.disks ?? [])
-      add(disk.backingInfo?.storageContainer?.extId, filled(disk.backingInfo?.diskSizeBytes ?? 0))
+    for (const disk of vm.disks ?? []) {
+      const bytes = filled(disk.backingInfo?.diskSizeBytes ?? 0)
+      add(disk.backingInfo?.storageContainer?.extId, bytes, { extId: disk.extId ?? vm.extId })
+    }
   }
   for (const container of containers) {
     const filter = equals(pathOf(VolumeDisk, 'storageContainerId'), container.extId)
     const disks = await store.find(VolumeDisk, { filter })
     const usage = await ctx.drivers.blockStorage.usageOf(disks.map(({ extId }) => extId))
-    for (const { writtenBytes, uniqueBytes } of usage.values()) add(container.extId, writtenBytes, uniqueBytes)
+    for (const [extId, { writtenBytes, uniqueBytes }] of usage)
+      add(container.extId, writtenBytes, { extId }, uniqueBytes)
+  }
+  const backups = await store.get(BackupTarget, clusterExtId)
+  if (backups !== undefined) {
+    const bytes = backups.lastSizeBytes ?? 0
+    add(backupContainerAmong(containers)?.extId, bytes, { extId: backups.extId, isIncompressible: true })
   }
   const imageContainer = containers.find(({ name }) => name === imageContainerName)
   if (imageContainer !== undefined) {
     for (const image of await store.find(Image, {
       filter: equals(pathOf(Image, 'clusterLocationExtIds'), clusterExtId),
     })) {
-      add(imageContainer.extId, image.sizeBytes ?? 0)
+      add(imageContainer.extId, image.sizeBytes ?? 0, { extId: image.extId, isIncompressible: true })
     }
   }
   return written

@@ -31,27 +31,17 @@ interface Asking {
 /** Hosts that erasure coding needs, by replication factor. */
 const hostsForErasureCoding: Readonly<Record<number, number>> = { 2: 4, 3: 6 }
 
-/** Every fault; those of the body (400) before those of the state (404, 409). */
-export async function containerRefusals(ctx: Asking, rules: ContainerRules): Promise<ApiError[]> {
-  const { cluster, container, stored } = rules
-  const hosts = await hostsOf(ctx.store, cluster.extId)
-  const copies = copiesOf(container)
-  const clusterCopies = cluster.config?.redundancyFactor ?? 2
-  const pool = await poolCapacity(ctx.store, cluster.extId)
+/**
+ * What the fields of a container demand of each other. Asked of the body by itself, and again of the container with the
+ * defaults that its cluster fills in.
+ */
+export function containerFaults(container: Partial<Container>): ApiError[] {
+  const { replicationFactor: copies, affinityHostExtId, nfsWhitelistAddress: addresses = [] } = container
   const advertised = container.logicalAdvertisedCapacityBytes
   const reserved = container.logicalExplicitReservedCapacityBytes ?? 0
-  const addresses = container.nfsWhitelistAddress ?? []
-  const host = hosts.find(({ extId }) => extId === container.affinityHostExtId)
   const faults: ApiError[] = []
   const fault = (attribute: string, text: string): void => void faults.push(invalid(attribute, text))
-
-  if (copies > clusterCopies) {
-    fault('replicationFactor', `expected 1 to ${clusterCopies}, the redundancy factor of the cluster; found ${copies}`)
-  }
-  if (copies === 1 && hosts.length > 1 && container.affinityHostExtId === undefined) {
-    fault('affinityHostExtId', 'is required with replication factor 1: the host that holds the only copy')
-  }
-  if (copies > 1 && container.affinityHostExtId !== undefined) {
+  if (copies !== undefined && copies > 1 && affinityHostExtId !== undefined) {
     fault('affinityHostExtId', `expected only with replication factor 1, found replication factor ${copies}`)
   }
   if (advertised !== undefined && advertised < reserved) {
@@ -59,18 +49,6 @@ export async function containerRefusals(ctx: Asking, rules: ContainerRules): Pro
       'logicalAdvertisedCapacityBytes',
       `expected at least the explicit reservation, ${reserved}; found ${advertised}`,
     )
-  }
-  if (advertised !== undefined && advertised > Math.floor(pool / copies)) {
-    fault(
-      'logicalAdvertisedCapacityBytes',
-      `expected at most ${Math.floor(pool / copies)}, what the pool holds; found ${advertised}`,
-    )
-  }
-  if (advertised !== undefined && stored !== undefined) {
-    const used = (await poolUsage(ctx, cluster.extId)).containers.get(container.extId)?.logicalBytes ?? 0
-    if (advertised < used) {
-      fault('logicalAdvertisedCapacityBytes', `expected at least ${used}, what is used now; found ${advertised}`)
-    }
   }
   if (container.erasureCode === 'ON' && copies === 1) {
     fault('erasureCode', 'expected OFF with replication factor 1: there is no second copy to save')
@@ -86,6 +64,52 @@ export async function containerRefusals(ctx: Asking, rules: ContainerRules): Pro
       fault(`nfsWhitelistAddress[${index}]`, 'expected ipv4, ipv6 or fqdn, found none')
     }
   })
+  return faults
+}
+
+/** A new container is on the cluster of the header, and never the system's own. */
+export function creationFaults(body: Partial<Container>, clusterExtId: string): ApiError[] {
+  const { clusterExtId: named = clusterExtId } = body
+  const elsewhere = `expected the cluster of the header X-Cluster-Id, ${clusterExtId}; found ${named}`
+  return [
+    ...(named === clusterExtId ? [] : [invalid('clusterExtId', elsewhere)]),
+    ...(body.isInternal === true
+      ? [invalid('isInternal', 'expected false: internal containers are made by the system alone')]
+      : []),
+    ...containerFaults(body),
+  ]
+}
+
+/** Every fault; those of the fields (400) before those of the state (404, 409). */
+export async function containerRefusals(ctx: Asking, rules: ContainerRules): Promise<ApiError[]> {
+  const { cluster, container, stored } = rules
+  const hosts = await hostsOf(ctx.store, cluster.extId)
+  const copies = copiesOf(container)
+  const clusterCopies = cluster.config?.redundancyFactor ?? 2
+  const pool = await poolCapacity(ctx.store, cluster.extId)
+  const advertised = container.logicalAdvertisedCapacityBytes
+  const host = hosts.find(({ extId }) => extId === container.affinityHostExtId)
+  const faults = containerFaults({ ...container, replicationFactor: copies })
+  const fault = (attribute: string, text: string): void => void faults.push(invalid(attribute, text))
+
+  if (copies > clusterCopies) {
+    fault('replicationFactor', `expected 1 to ${clusterCopies}, the redundancy factor of the cluster; found ${copies}`)
+  }
+  if (copies === 1 && hosts.length > 1 && container.affinityHostExtId === undefined) {
+    fault('affinityHostExtId', 'is required with replication factor 1: the host that holds the only copy')
+  }
+  if (advertised !== undefined && advertised > Math.floor(pool / copies)) {
+    fault(
+      'logicalAdvertisedCapacityBytes',
+      `expected at most ${Math.floor(pool / copies)}, what the pool holds; found ${advertised}`,
+    )
+  }
+  if (advertised !== undefined && stored !== undefined) {
+    const used = (await poolUsage(ctx, cluster.extId)).containers.get(container.extId)?.logicalBytes ?? 0
+    if (advertised < used) {
+      fault('logicalAdvertisedCapacityBytes', `expected at least ${used}, what is used now; found ${advertised}`)
+    }
+  }
   if (stored?.isSoftwareEncryptionEnabled === true && container.isSoftwareEncryptionEnabled !== true) {
     fault('isSoftwareEncryptionEnabled', 'Encryption cannot be disabled once enabled.')
   }

@@ -3,6 +3,7 @@
  * Source: behaviour clustermgmt.md 1.9, 3 (durations).
  */
 import type { EntityOf } from '@hyperplane/contract'
+import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError } from '../core/api-error.ts'
 import { requireContainerRoom } from './container-rules.ts'
@@ -15,8 +16,16 @@ type Container = EntityOf<typeof StorageContainer>
 const smallFileBytes = 1024 * 1024
 
 /** Fields that the cluster is told of. */
-const policyOf = ({ extId, clusterExtId, name, links, tenantId, ...policy }: Container): Record<string, unknown> =>
-  policy
+const policyOf = ({
+  extId,
+  clusterExtId,
+  name,
+  links,
+  tenantId,
+  reductionsSince,
+  isMarkedForRemoval,
+  ...policy
+}: Container): Record<string, unknown> => policy
 const specOf = (container: Container) => ({
   extId: container.extId,
   clusterExtId: container.clusterExtId as string,
@@ -102,14 +111,15 @@ export const deleteContainer = defineTask<Removal>({
       name: 'check empty',
       progress: 5,
       run: async (ctx, { extId, clusterExtId, ignoreSmallFiles }) => {
+        const name = (await ctx.store.get(StorageContainer, extId))?.name ?? extId
+        // A mount that was under way when this was accepted has ended: tasks of one container run in order.
+        const mounted = (await ctx.store.findWhere(DataStore, { containerExtId: extId })).length
+        if (mounted > 0) {
+          throw new ApiError('ENTITY_IN_USE', { kind: 'storage container', name, users: `${mounted} datastores` })
+        }
         const files = await ctx.drivers.hardware.leftoverFiles(clusterExtId, extId)
         const kept = files.filter((bytes) => !ignoreSmallFiles || bytes >= smallFileBytes)
-        if (kept.length === 0) return
-        const container = await ctx.store.get(StorageContainer, extId)
-        throw new ApiError('STORAGE_CONTAINER_NOT_EMPTY', {
-          name: container?.name ?? extId,
-          users: `${kept.length} files`,
-        })
+        if (kept.length > 0) throw new ApiError('STORAGE_CONTAINER_NOT_EMPTY', { name, users: `${kept.length} files` })
       },
       // Nothing to undo: it only looked.
     },
@@ -125,6 +135,7 @@ export const deleteContainer = defineTask<Removal>({
     },
     { name: 'record', progress: 100, record: (ctx, { extId }) => ctx.store.remove(StorageContainer, extId) },
   ],
+  pointOfNoReturn: 'record',
   onUndone: async (ctx, { extId }) => {
     await ctx.store.update(StorageContainer, extId, { isMarkedForRemoval: false })
   },

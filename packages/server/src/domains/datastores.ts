@@ -13,7 +13,7 @@ import type { Reader } from '../store/store.ts'
 import { hostsOf } from './capacity.ts'
 import { defineTask, type WriteContext } from './context.ts'
 import { checkCluster } from './reachability.ts'
-import { clusterFor } from './storage-containers.ts'
+import { clusterFor, markedForRemoval } from './storage-containers.ts'
 
 type Container = EntityOf<typeof StorageContainer>
 type Mounted = EntityOf<typeof DataStore>
@@ -105,6 +105,7 @@ export async function startMount(
   request: MountRequest,
 ): Promise<{ extId: string }> {
   const clusterExtId = await esxCluster(ctx, container, 'mounting a datastore')
+  if (container.isMarkedForRemoval === true) throw markedForRemoval(container)
   if (request.containerName !== container.name) {
     throw invalid(
       'containerName',

@@ -7,7 +7,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Image } from '@hyperplane/contract/vmm/image'
-import { ApiError, invalid, refuseAll } from '../core/api-error.ts'
+import { ApiError, refuseAll } from '../core/api-error.ts'
 import { notFound, pathOf } from '../core/standard.ts'
 import { equals } from '../odata/index.ts'
 import type { Reader } from '../store/store.ts'
@@ -15,7 +15,8 @@ import { imageContainerName, storagePoolOf } from './capacity.ts'
 import { type ContainerRules, containerRefusals, requireContainerRoom } from './container-rules.ts'
 import { createContainer, deleteContainer, updateContainer } from './container-tasks.ts'
 import type { WriteContext } from './context.ts'
-import { requireReachable } from './reachability.ts'
+import { reductionsSince } from './data-reduction.ts'
+import { refuseReadOnly, requireReachable } from './reachability.ts'
 
 type Container = EntityOf<typeof StorageContainer>
 type Body = BodyOf<typeof StorageContainer>
@@ -44,20 +45,8 @@ export async function startContainerCreation(
   clusterExtId: string,
   body: Body,
 ): Promise<{ extId: string }> {
-  if (body.clusterExtId !== undefined && body.clusterExtId !== clusterExtId) {
-    throw invalid(
-      'clusterExtId',
-      `expected the cluster of the header X-Cluster-Id, ${clusterExtId}; found ${body.clusterExtId}`,
-    )
-  }
-  if (body.isInternal === true)
-    throw invalid('isInternal', 'expected false: internal containers are made by the system alone')
   const cluster = await clusterFor(ctx, clusterExtId, 'X-Cluster-Id', 'creating a storage container')
-  if (cluster.config?.operationMode === 'READ_ONLY') {
-    throw new ApiError('CONFLICT', {
-      fault: `The cluster "${cluster.name}" is in the operation mode READ_ONLY, which takes no new storage containers.`,
-    })
-  }
+  refuseReadOnly(cluster, 'storage containers')
   const extId = ctx.ids.uuid()
   const container = {
     ...withContainerDefaults(body, cluster),
@@ -69,6 +58,7 @@ export async function startContainerCreation(
     storagePoolExtId: storagePoolOf(clusterExtId),
     ownerExtId: body.ownerExtId ?? ctx.caller.extId,
     isMarkedForRemoval: false,
+    reductionsSince: reductionsSince(body, undefined, ctx.clock.iso()),
   } as Container
   const rules: ContainerRules = { cluster, container }
   refuseAll(await containerRefusals(ctx, rules))
@@ -96,6 +86,7 @@ export async function startContainerUpdate(
   const container = {
     ...withContainerDefaults(next, cluster),
     ownerExtId: next.ownerExtId ?? stored.ownerExtId,
+    reductionsSince: reductionsSince(next, stored, ctx.clock.iso()),
   } as Container
   refuseAll(await containerRefusals(ctx, { cluster, container, stored }))
   if (container.name !== stored.name) await requireFreeName(ctx.store, container)
@@ -162,8 +153,16 @@ export async function startContainerRemoval(
   )
 }
 
-const markedForRemoval = (container: Container): ApiError =>
+export const markedForRemoval = (container: Container): ApiError =>
   new ApiError('CONFLICT', { fault: `The storage container "${container.name}" is being removed.` })
+
+/** @throws ApiError 409: nothing new is put into a container that is being removed */
+export async function requireStaying(store: Reader, containerExtIds: readonly string[]): Promise<void> {
+  const leaving = (await store.getMany(StorageContainer, [...new Set(containerExtIds)])).filter(
+    ({ isMarkedForRemoval }) => isMarkedForRemoval === true,
+  )
+  refuseAll(leaving.map(markedForRemoval))
+}
 
 /** What lies in the container, by kind; rows that a running task has only claimed count too. */
 async function usersOf(store: Reader, container: Container): Promise<ReadonlyMap<string, number>> {

@@ -10,8 +10,10 @@ import type { SecretReader } from '../../core/context.ts'
 import type { ScheduleContext } from '../../core/schedules.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { BmcStatus } from '../../drivers/hardware.ts'
+import type { Reader } from '../../store/store.ts'
 import { defineTask, implement } from '../context.ts'
 import { requireReachable } from '../reachability.ts'
+import { usersOfAddresses } from './cluster-addresses.ts'
 
 type Bmc = EntityOf<typeof BmcInfo>
 
@@ -56,13 +58,7 @@ export const bmcInfo = implement(
   {
     async updateBmcInfo(ctx, { body, path }) {
       const stored: Bmc = ctx.target
-      if (body.ipAddress === undefined && body.credential === undefined) {
-        throw invalid('$', 'expected ipAddress, credential or both; found neither')
-      }
       const address = body.ipAddress
-      if (address !== undefined && address.ipv4 === undefined && address.ipv6 === undefined) {
-        throw invalid('ipAddress', 'expected ipv4 or ipv6, found neither')
-      }
       // One of the two may be sent alone: what is absent stays as it is, the password too.
       const credential =
         body.credential === undefined
@@ -73,7 +69,7 @@ export const bmcInfo = implement(
       }
       const cluster = ctx.parents['clusterExtId']
       requireReachable(ctx, cluster)
-      await requireFreeAddress(ctx, stored, address?.ipv4?.value)
+      await requireFreeAddress(ctx.store, stored, address?.ipv4?.value)
       const bmc = { ...stored, ipAddress: address ?? stored.ipAddress, credential } as Bmc
       const host = await ctx.store.get(Host, stored.extId)
       await ctx.store.touch(BmcInfo, stored.extId)
@@ -89,10 +85,26 @@ export const bmcInfo = implement(
     },
   },
   {
+    rules: { updateBmcInfo: ({ body }) => addressFaults(body) },
     tasks: [updateBmc],
-    schedules: [{ name: 'clustermgmt.probe-bmcs', everySeconds: probeEverySeconds, run: probeAll }],
+    schedules: [{ name: 'clustermgmt.probe-bmcs', everySeconds: probeEverySeconds, run: probeAll, watch: watchBmcs }],
   },
 )
+
+function addressFaults({ ipAddress, credential }: Partial<Bmc>): ApiError[] {
+  if (ipAddress === undefined)
+    return credential === undefined ? [invalid('$', 'expected ipAddress, credential or both; found neither')] : []
+  const hasOne = ipAddress.ipv4 !== undefined || ipAddress.ipv6 !== undefined
+  return hasOne ? [] : [invalid('ipAddress', 'expected ipv4 or ipv6, found neither')]
+}
+
+/** What a probe depends on. */
+function watchBmcs({ drivers, store }: ScheduleContext<Drivers>, changed: () => void): () => void {
+  const ends = [drivers.hardware.watch(changed), store.watch([BmcInfo], changed)]
+  return () => {
+    for (const end of ends) end()
+  }
+}
 
 /** What was found changes no entity tag. */
 async function probeAll(ctx: ScheduleContext<Drivers>): Promise<void> {
@@ -120,14 +132,8 @@ async function probe(ctx: { readonly drivers: Drivers; readonly secrets: SecretR
   })
 }
 
-async function requireFreeAddress(ctx: { readonly store: any }, own: Bmc, address: string | undefined): Promise<void> {
+async function requireFreeAddress(store: Reader, own: Bmc, address: string | undefined): Promise<void> {
   if (address === undefined) return
-  const others: Bmc[] = await ctx.store.find(BmcInfo)
-  const other = others.find(({ extId, ipAddress }) => extId !== own.extId && ipAddress?.ipv4?.value === address)
-  if (other === undefined) return
-  throw new ApiError('CLUSTER_ADDRESS_IN_USE', {
-    attributePath: 'ipAddress',
-    address,
-    user: `the BMC of host ${other.extId}`,
-  })
+  const user = (await usersOfAddresses(store, { bmc: own.extId })).get(address)
+  if (user !== undefined) throw new ApiError('CLUSTER_ADDRESS_IN_USE', { attributePath: 'ipAddress', address, user })
 }

@@ -11,7 +11,24 @@ import type { Reader } from '../../store/store.ts'
 
 const own = ['externalAddress', 'externalDataServiceIp'] as const
 
-/** @throws ApiError 400 for an address without IPv4 or two that are equal, 409 for one that somebody else uses */
+type Network = NonNullable<BodyOf<typeof Cluster>['network']>
+
+/** What the body's `network` demands of its addresses. */
+export const addressFaults = (given: Network): ApiError[] => [
+  ...own
+    .filter((name) => given[name] !== undefined && given[name].ipv4 === undefined)
+    .map((name) => invalid(`network/${name}/ipv4`, 'is required')),
+  ...twiceUsed(given),
+]
+
+function twiceUsed(network: Network): ApiError[] {
+  const [first, second] = own.map((name) => network[name]?.ipv4?.value)
+  if (first === undefined || first !== second) return []
+  const fault = `expected another address than externalAddress, found ${first} in both`
+  return [invalid('network/externalDataServiceIp', fault)]
+}
+
+/** @throws ApiError 400 for an address that the cluster uses otherwise, 409 for one that somebody else uses */
 export async function requireFreeAddresses(
   store: Reader,
   cluster: EntityOf<typeof Cluster>,
@@ -22,17 +39,8 @@ export async function requireFreeAddresses(
   )
   if (wanted.length === 0) return
   const next = { ...cluster.network, ...given.network }
-  const faults = wanted
-    .filter(({ address }) => address === undefined)
-    .map(({ name }) => invalid(`network/${name}/ipv4`, 'is required'))
-  const [first, second] = own.map((name) => next[name]?.ipv4?.value)
-  if (first !== undefined && first === second) {
-    faults.push(
-      invalid('network/externalDataServiceIp', `expected another address than externalAddress, found ${first} in both`),
-    )
-  }
-  refuseAll(faults)
-  const users = await usersOfAddresses(store, cluster.extId)
+  refuseAll(twiceUsed(next))
+  const users = await usersOfAddresses(store, { cluster: cluster.extId })
   refuseAll(
     wanted.flatMap(({ name, address }) => {
       const user = users.get(address as string)
@@ -49,20 +57,25 @@ export async function requireFreeAddresses(
   )
 }
 
-/** Who uses which IPv4 address; the cluster's own two are left out. */
-async function usersOfAddresses(store: Reader, clusterExtId: string): Promise<ReadonlyMap<string, string>> {
+/** Who uses which IPv4 address; those of the one that asks, a cluster or the BMC of a host, are left out. */
+export async function usersOfAddresses(
+  store: Reader,
+  asking: { readonly cluster?: string; readonly bmc?: string },
+): Promise<ReadonlyMap<string, string>> {
   const users = new Map<string, string>()
   const use = (address: { ipv4?: { value: string } } | undefined, user: string): void => {
     if (address?.ipv4 !== undefined) users.set(address.ipv4.value, user)
   }
   for (const other of await store.find(Cluster)) {
-    if (other.extId === clusterExtId) continue
+    if (other.extId === asking.cluster) continue
     for (const name of own) use(other.network?.[name], `the cluster "${other.name}"`)
   }
   for (const host of await store.find(Host)) {
     use(host.hypervisor?.externalAddress, `the host "${host.hostName}"`)
     use(host.controllerVm?.externalAddress, `the controller VM of host "${host.hostName}"`)
   }
-  for (const bmc of await store.find(BmcInfo)) use(bmc.ipAddress, `the BMC of host ${bmc.extId}`)
+  for (const bmc of await store.find(BmcInfo)) {
+    if (bmc.extId !== asking.bmc) use(bmc.ipAddress, `the BMC of host ${bmc.extId}`)
+  }
   return users
 }

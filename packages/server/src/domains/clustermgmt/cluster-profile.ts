@@ -13,8 +13,8 @@ import { defineTask, implement, type ReadContext } from '../context.ts'
 import { changedSections, complianceMonitor, membersOf, withMembers } from './compliance.ts'
 import { derivedList } from './derived-list.ts'
 import { type Application, applicationSteps, applySection, planOf } from './profile-apply.ts'
-import { namedClusters, requireApplicable } from './profile-members.ts'
-import { keepSecrets, settingsFaults, withSettingDefaults } from './settings-rules.ts'
+import { namedClusters, namelessFaults, requireApplicable } from './profile-members.ts'
+import { keepSecrets, missingParts, settingsFaults, withSettingDefaults } from './settings-rules.ts'
 
 type Profile = EntityOf<typeof ClusterProfile>
 type ClusterRow = EntityOf<typeof Cluster>
@@ -32,6 +32,7 @@ const affectedCluster = ({ extId, name }: ClusterRow): AffectedEntity => ({
 
 const createProfile = defineTask<{ readonly extId: string }>({
   name: 'clustermgmt.create-cluster-profile',
+  cancelableUntil: 'record',
   steps: [{ name: 'record', progress: 100, record: (ctx, { extId }) => ctx.store.publish(ClusterProfile, extId) }],
   onUndone: (ctx, { extId }) => ctx.store.remove(ClusterProfile, extId),
 })
@@ -99,7 +100,6 @@ export const clusterProfile = implement(
 
     async createClusterProfile(ctx, { body }) {
       const given = withSettingDefaults(body)
-      refuseAll(settingsFaults(given as never))
       const now = ctx.clock.iso()
       const by = ctx.caller.extId
       const extId = ctx.ids.uuid()
@@ -132,7 +132,7 @@ export const clusterProfile = implement(
         lastUpdateTime: ctx.clock.iso(),
         lastUpdatedBy: ctx.caller.extId,
       }
-      refuseAll(settingsFaults(given as never))
+      refuseAll(missingParts(given as never))
       if (next.name !== stored.name) await requireFreeName(ctx.store, next)
       const members = await membersOf(ctx.store, stored.extId)
       await ctx.store.touch(ClusterProfile, stored.extId)
@@ -208,6 +208,12 @@ export const clusterProfile = implement(
     },
   },
   {
+    rules: {
+      createClusterProfile: ({ body }) => [...settingsFaults(body as never), ...missingParts(body as never)],
+      updateClusterProfileById: ({ body }) => settingsFaults(body as never),
+      applyClusterProfile: ({ body }) => namelessFaults(body.clusters),
+      disassociateClusterFromClusterProfile: ({ body }) => namelessFaults(body.clusters),
+    },
     tasks: [applyProfile, applySection, createProfile, deleteProfile, leaveProfile, updateProfile],
     present: [[ClusterProfile, present]],
     schedules: [complianceMonitor],

@@ -3,9 +3,10 @@
  * Source: behaviour clustermgmt.md 1.2.
  */
 import type { EntityOf } from '@hyperplane/contract'
-import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
-import { type ApiError, invalid } from '../../core/api-error.ts'
+import { ApiError, invalid } from '../../core/api-error.ts'
+import type { Reader } from '../../store/store.ts'
 
 type Config = NonNullable<EntityOf<typeof Cluster>['config']>
 type Hosts = readonly EntityOf<typeof Host>[]
@@ -24,33 +25,26 @@ const toleranceOf: Readonly<Record<string, number>> = {
 export const toleranceWord = (failures: number) =>
   (['CFT_0N_AND_0D', 'CFT_1N_OR_1D', 'CFT_2N_OR_2D'] as const)[Math.min(failures, 2)] as 'CFT_1N_OR_1D'
 
+/** A single node keeps one copy, and knows its drives apart at most. */
+export const defaultCopies = (hosts: readonly unknown[]): number => (hosts.length === 1 ? 1 : 2)
+export const defaultAwareness = (hosts: readonly unknown[]): 'DISK' | 'NODE' => (hosts.length === 1 ? 'DISK' : 'NODE')
+
 /** Copies that the wanted tolerance asks for. */
 export const copiesFor = (tolerance: string): number => (toleranceOf[tolerance] ?? 1) + 1
 
-/** Faults of a new `config`: `given` is what the body says, `next` what it makes of the stored one. */
-export function configFaults(given: Config, next: Config, hosts: Hosts): ApiError[] {
+/** What the body's `config` demands of itself. */
+export function configBodyFaults(given: Config): ApiError[] {
   const faults: ApiError[] = []
   const fault = (path: string, text: string): void => void faults.push(invalid(`config/${path}`, text))
-  const copies = next.redundancyFactor ?? 2
-  const state = given.faultToleranceState
-  const functions = next.clusterFunction ?? []
-
-  if (state?.desiredClusterFaultTolerance !== undefined && given.redundancyFactor !== undefined) {
-    const wanted = copiesFor(state.desiredClusterFaultTolerance)
+  const tolerance = given.faultToleranceState?.desiredClusterFaultTolerance
+  if (tolerance !== undefined && given.redundancyFactor !== undefined) {
+    const wanted = copiesFor(tolerance)
     if (wanted !== given.redundancyFactor) {
       fault(
         'faultToleranceState/desiredClusterFaultTolerance',
         `expected to agree with redundancyFactor ${given.redundancyFactor}, found one that needs ${wanted}`,
       )
     }
-  }
-  if (given.redundancyFactor !== undefined || state !== undefined) {
-    const level = next.faultToleranceState?.domainAwarenessLevel ?? 'NODE'
-    const problem = tooFewDomains(copies, level, functions, hosts)
-    if (problem !== undefined) fault('redundancyFactor', problem)
-  }
-  if (given.operationMode === 'SWITCH_TO_TWO_NODE' && !functions.includes('TWO_NODE')) {
-    fault('operationMode', 'expected SWITCH_TO_TWO_NODE on clusters of two nodes only')
   }
   const names = new Set<string>()
   given.authorizedPublicKeyList?.forEach(({ name, key }, index) => {
@@ -61,6 +55,25 @@ export function configFaults(given: Config, next: Config, hosts: Hosts): ApiErro
       fault(`authorizedPublicKeyList[${index}]/key`, 'expected an OpenSSH public key, "<type> <base64> [comment]"')
     }
   })
+  return faults
+}
+
+/** Faults of a new `config` on these hosts: `given` is what the body says, `next` what it makes of the stored one. */
+export function configFaults(given: Config, next: Config, hosts: Hosts): ApiError[] {
+  const faults: ApiError[] = []
+  const fault = (path: string, text: string): void => void faults.push(invalid(`config/${path}`, text))
+  const copies = next.redundancyFactor ?? defaultCopies(hosts)
+  const state = given.faultToleranceState
+  const functions = next.clusterFunction ?? []
+
+  if (given.redundancyFactor !== undefined || state !== undefined) {
+    const level = next.faultToleranceState?.domainAwarenessLevel ?? defaultAwareness(hosts)
+    const problem = tooFewDomains(copies, level, functions, hosts)
+    if (problem !== undefined) fault('redundancyFactor', problem)
+  }
+  if (given.operationMode === 'SWITCH_TO_TWO_NODE' && !functions.includes('TWO_NODE')) {
+    fault('operationMode', 'expected SWITCH_TO_TWO_NODE on clusters of two nodes only')
+  }
   return faults
 }
 
@@ -81,6 +94,14 @@ function tooFewDomains(copies: number, level: string, functions: readonly string
     return drives >= 2 ? undefined : `2 copies on one host need 2 SSDs; it has ${drives}`
   }
   return hosts.length >= needed ? undefined : `${copies} copies need ${needed} hosts; the cluster has ${hosts.length}`
+}
+
+/** @throws ApiError 409: names of clusters are compared without case */
+export async function requireFreeName(store: Reader, stored: EntityOf<typeof Cluster>, name: string): Promise<void> {
+  const others = await store.find(Cluster)
+  if (others.some((other) => other.extId !== stored.extId && other.name.toLowerCase() === name.toLowerCase())) {
+    throw new ApiError('CLUSTER_NAME_EXISTS', { fields: 'name' })
+  }
 }
 
 /** `ssh-ed25519 AAAA… comment`: the encoded part names the same type. */

@@ -12,6 +12,8 @@ import type { ClusterSettings, SettingsChange } from '../../drivers/hardware.ts'
 import type { Transaction } from '../../store/store.ts'
 import { defineTask } from '../context.ts'
 import { checkCluster } from '../reachability.ts'
+import { requireFreeAddresses } from './cluster-addresses.ts'
+import { requireFreeName } from './cluster-rules.ts'
 import { recordCompliance } from './compliance.ts'
 import { openSecrets } from './settings-sections.ts'
 
@@ -62,6 +64,9 @@ export const updateCluster = defineTask<Update>({
       progress: 100,
       record: async (ctx, { clusterExtId, body }) => {
         const stored = (await ctx.store.get(Cluster, clusterExtId)) as EntityOf<typeof Cluster>
+        // Another cluster may have taken the name or an address since this was accepted.
+        await requireFreeAddresses(ctx.store, stored, body)
+        if (body.name !== undefined) await requireFreeName(ctx.store, stored, body.name)
         const next = sparselyUpdated(stored, body, ['config', 'network'])
         const copies = next.config?.redundancyFactor
         const isCopying = copies !== (stored.config?.redundancyFactor ?? copies)

@@ -11,7 +11,7 @@ import { equals } from '../../odata/index.ts'
 import { currentFaultTolerance, faultTolerantCapacity, hostCapacity, hostsOf, reservedBytes } from '../capacity.ts'
 import type { ReadContext } from '../context.ts'
 import { isManager } from '../storage-containers.ts'
-import { toleranceWord } from './cluster-rules.ts'
+import { defaultAwareness, defaultCopies, toleranceWord } from './cluster-rules.ts'
 
 type ClusterRow = EntityOf<typeof Cluster>
 
@@ -46,7 +46,7 @@ async function withHosts(
   const hosts = await hostsOf(ctx.store, cluster.extId)
   const capacity = hosts.reduce((sum, host) => sum + hostCapacity(host), 0)
   const unreserved = capacity - (await reservedBytes(ctx.store, cluster.extId))
-  const desired = (cluster.config?.redundancyFactor ?? 2) - 1
+  const desired = (cluster.config?.redundancyFactor ?? defaultCopies(hosts)) - 1
   const current = Math.min(desired, await currentFaultTolerance(ctx, cluster, hosts))
   const hasRoom = unreserved * 100 >= capacity * roomForBackupsPercent
   const conditions = [hasRoom, hosts.length >= 3, current >= 1, !hostsManager]
@@ -55,7 +55,7 @@ async function withHosts(
     config: {
       ...cluster.config,
       faultToleranceState: {
-        domainAwarenessLevel: 'NODE',
+        domainAwarenessLevel: defaultAwareness(hosts),
         desiredClusterFaultTolerance: toleranceWord(desired),
         ...cluster.config?.faultToleranceState,
         desiredMaxFaultTolerance: desired,

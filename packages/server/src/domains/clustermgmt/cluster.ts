@@ -6,19 +6,21 @@ import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Cluster, clusterOperations } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import type { ScheduleContext } from '../../core/schedules.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
-import type { Transaction } from '../../store/store.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
 import { hostsOf } from '../capacity.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { requireReachable } from '../reachability.ts'
 import { isManager } from '../storage-containers.ts'
-import { requireFreeAddresses } from './cluster-addresses.ts'
+import { inefficientVms } from '../vm-efficiency.ts'
+import { addressFaults, requireFreeAddresses } from './cluster-addresses.ts'
 import { startAssociation, updateAssociations } from './cluster-categories.ts'
-import { configFaults, copiesFor } from './cluster-rules.ts'
+import { configBodyFaults, configFaults, copiesFor, requireFreeName } from './cluster-rules.ts'
 import { changeOf, copyData, updateCluster } from './cluster-update.ts'
 import { withState } from './cluster-view.ts'
 import { derivedList } from './derived-list.ts'
-import { keepSecrets, settingsFaults, withSettingDefaults } from './settings-rules.ts'
+import { keepSecrets, missingParts, settingsFaults, withSettingDefaults } from './settings-rules.ts'
 
 type ClusterRow = EntityOf<typeof Cluster>
 type Body = BodyOf<typeof Cluster>
@@ -36,7 +38,7 @@ export const cluster = implement(
       refuseAll([
         ...createOnlyFaults(given, stored),
         ...(isManager(stored) ? managerFaults(given, stored) : []),
-        ...settingsFaults(given.network ?? {}, 'network/'),
+        ...missingParts(given.network ?? {}, 'network/'),
         ...(given.config === undefined || isManager(stored)
           ? []
           : configFaults(given.config, next.config ?? {}, hosts)),
@@ -60,8 +62,10 @@ export const cluster = implement(
     disassociateCategoriesFromCluster: (ctx, { body }) => startAssociation(ctx, ctx.target, 'detach', body.categories),
   },
   {
+    rules: { updateClusterById: ({ body }) => bodyFaults(body) },
     tasks: [copyData, updateAssociations, updateCluster],
     present: [[Cluster, (ctx: ReadContext, clusters, wanted) => withState(ctx, clusters, wanted)]],
+    schedules: [{ name: 'clustermgmt.judge-vms', everySeconds: 60 * 60, onlyLastCounts: true, run: judgeVms }],
   },
 )
 
@@ -89,13 +93,29 @@ function withKeptSecrets(body: Body, stored: ClusterRow): Body {
   }
 }
 
-function createOnlyFaults(given: Body, stored: ClusterRow): ApiError[] {
-  const faults: ApiError[] = []
-  if (given.containerName !== undefined) faults.push(invalid('containerName', 'is for the creation of a cluster only'))
-  if (given.network?.backplane !== undefined && stored.network?.backplane === undefined) {
-    faults.push(invalid('network/backplane', 'is for the creation of a cluster only'))
+/** What an update's body demands of itself. */
+const bodyFaults = ({ containerName, network = {}, config = {} }: Body): ApiError[] => [
+  ...(containerName === undefined ? [] : [invalid('containerName', 'is for the creation of a cluster only')]),
+  ...settingsFaults(network, 'network/'),
+  ...addressFaults(network),
+  ...configBodyFaults(config),
+]
+
+/** What a day of statistics says changes by the hour; a changed count changes no entity tag. */
+async function judgeVms(ctx: ScheduleContext<Drivers>): Promise<void> {
+  for (const { extId, inefficientVmCount } of (await ctx.store.find(Cluster)).filter((one) => !isManager(one))) {
+    const found = await inefficientVms(ctx, extId)
+    if (found === inefficientVmCount) continue
+    await ctx.store.transaction(async (transaction) => {
+      if ((await transaction.get(Cluster, extId)) === undefined) return
+      await transaction.observe(Cluster, extId, { inefficientVmCount: found })
+    })
   }
-  return faults
+}
+
+function createOnlyFaults(given: Body, stored: ClusterRow): ApiError[] {
+  const isNew = given.network?.backplane !== undefined && stored.network?.backplane === undefined
+  return isNew ? [invalid('network/backplane', 'is for the creation of a cluster only')] : []
 }
 
 /** Of the manager's own entity only name and network can be changed. */
@@ -107,13 +127,6 @@ function managerFaults(given: Body, stored: ClusterRow): ApiError[] {
   return changed.length === 0
     ? []
     : [new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: stored.name, action: `changing config/${changed[0]?.[0]}` })]
-}
-
-async function requireFreeName(store: Transaction, stored: ClusterRow, name: string): Promise<void> {
-  const others = await store.find(Cluster)
-  if (others.some((other) => other.extId !== stored.extId && other.name.toLowerCase() === name.toLowerCase())) {
-    throw new ApiError('CLUSTER_NAME_EXISTS', { fields: 'name' })
-  }
 }
 
 /** No container may keep more copies than its cluster. */

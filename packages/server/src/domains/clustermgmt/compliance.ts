@@ -88,17 +88,25 @@ export async function withMembers(store: Reader, profile: Profile): Promise<Prof
 export const complianceMonitor = {
   name: 'clustermgmt.monitor-settings',
   everySeconds: monitorEverySeconds,
+  onlyLastCounts: true as const,
   async run(ctx: ScheduleContext<Drivers>): Promise<void> {
-    for (const { extId } of await ctx.store.find(Cluster)) {
+    const seen: { readonly extId: string; readonly actual: ClusterSettings }[] = []
+    for (const cluster of await ctx.store.find(Cluster)) {
+      const { extId, clusterProfileExtId } = cluster
       if (!ctx.drivers.hardware.isReachable(extId)) continue
       const actual = await ctx.drivers.hardware.readSettings(extId)
-      await ctx.store.transaction(async (transaction) => {
+      // Of a cluster without a profile there is nothing to tell, most of the time.
+      if (clusterProfileExtId !== undefined || foundIn(cluster, actual) !== undefined) seen.push({ extId, actual })
+    }
+    if (seen.length === 0) return
+    await ctx.store.transaction(async (transaction) => {
+      for (const { extId, actual } of seen) {
         // A task that changes the cluster now records what it finds itself.
-        if (ctx.runner.queueLength(extId) > 0) return
+        if (ctx.runner.queueLength(extId) > 0) continue
         await followSettings(transaction, extId, actual)
         await recordCompliance({ ...ctx, store: transaction }, extId, actual)
-      })
-    }
+      }
+    })
   },
 }
 
@@ -114,7 +122,12 @@ const followedFields = [
 /** The row shows what the cluster has. */
 async function followSettings(store: Transaction, clusterExtId: string, actual: ClusterSettings): Promise<void> {
   const cluster = await store.get(Cluster, clusterExtId)
-  if (cluster === undefined) return
+  const found = cluster === undefined ? undefined : foundIn(cluster, actual)
+  if (found !== undefined) await store.observe(Cluster, clusterExtId, found)
+}
+
+/** What the row says otherwise than the cluster; undefined: nothing. */
+function foundIn(cluster: ClusterRow, actual: ClusterSettings): Partial<ClusterRow> | undefined {
   const found = inClusterRow(actual)
   const network: Record<string, any> = { ...cluster.network }
   for (const name of followedFields) {
@@ -122,8 +135,8 @@ async function followSettings(store: Transaction, clusterExtId: string, actual: 
     else network[name] = withKnownSecrets(found.network[name], network[name])
   }
   const config = { ...cluster.config, ...found.config }
-  if (JSON.stringify([network, config]) === JSON.stringify([cluster.network ?? {}, cluster.config ?? {}])) return
-  await store.observe(Cluster, clusterExtId, { network, config } as never)
+  const isSame = JSON.stringify([network, config]) === JSON.stringify([cluster.network ?? {}, cluster.config ?? {}])
+  return isSame ? undefined : ({ network, config } as Partial<ClusterRow>)
 }
 
 /** Secrets cannot be read back: what is stored of them stays, for NTP keys by their id. */

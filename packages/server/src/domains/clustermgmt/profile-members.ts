@@ -15,6 +15,13 @@ import { isManager } from '../storage-containers.ts'
 type ClusterRow = EntityOf<typeof Cluster>
 type References = ValueOf<typeof ClusterReferenceListSpec>['clusters']
 
+export const namelessFaults = (references: References): ApiError[] =>
+  references.flatMap(({ uuid, name }, index) =>
+    uuid === undefined && name === undefined
+      ? [invalid(`clusters[${index}]`, 'expected uuid or name, found neither')]
+      : [],
+  )
+
 /** @throws ApiError 400 for entries that contradict themselves or repeat one, 404 for unknown ones */
 export async function namedClusters(store: Reader, references: References): Promise<ClusterRow[]> {
   const faults: ApiError[] = []
@@ -22,10 +29,6 @@ export async function namedClusters(store: Reader, references: References): Prom
   const found: ClusterRow[] = []
   for (const [index, { uuid, name }] of references.entries()) {
     const at = `clusters[${index}]`
-    if (uuid === undefined && name === undefined) {
-      faults.push(invalid(at, 'expected uuid or name, found neither'))
-      continue
-    }
     const cluster =
       uuid === undefined ? await store.findOne(Cluster, { name: name as string }) : await store.get(Cluster, uuid)
     if (cluster === undefined)

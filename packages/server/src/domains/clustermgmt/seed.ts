@@ -18,7 +18,7 @@ type ClusterRow = EntityOf<typeof Cluster>
 
 /** What every world needs: the manager's own entity. */
 export async function seedBase(ctx: SeedContext): Promise<void> {
-  const extId = seedId('manager')
+  const extId = ctx.managerExtId
   const name = 'PC_10.44.1.9'
   await ctx.store.insert(Cluster, {
     extId,
@@ -51,7 +51,7 @@ const nameServerIpList = [ipv4('10.44.1.6'), ipv4('10.44.1.7')]
 
 /** The demo inventory. The manager's entity comes last in lists: it is made again behind the clusters. */
 export async function seedDemo(ctx: SeedContext): Promise<void> {
-  await ctx.store.remove(Cluster, seedId('manager'))
+  await ctx.store.remove(Cluster, ctx.managerExtId)
 
   const native = await seedCluster(ctx, 'hp-native-01', {
     address: '10.44.1.10',
@@ -159,7 +159,7 @@ interface SeedCluster {
   readonly more?: object
 }
 
-async function seedCluster(ctx: SeedContext, name: string, given: SeedCluster): Promise<ClusterRow> {
+export async function seedCluster(ctx: SeedContext, name: string, given: SeedCluster): Promise<ClusterRow> {
   const extId = seedId(`cluster/${name}`)
   const settings: ClusterSettings = {
     SNMP_SERVER_CONFIG: { isEnabled: false, transports: [{ protocol: 'UDP', port: 161 }] },
@@ -217,7 +217,7 @@ const buildOf = (version: string) => ({
   shortCommitId: seedId(`build/${version}`).slice(0, 6),
 })
 
-async function seedContainer(
+export async function seedContainer(
   ctx: SeedContext,
   cluster: ClusterRow,
   key: string,

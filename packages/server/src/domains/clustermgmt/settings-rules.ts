@@ -2,7 +2,7 @@
  * Rules for the settings that a cluster has and a profile prescribes: what the contract's shapes cannot say.
  * Source: behaviour clustermgmt.md 1.1 (addresses, secrets), 1.2, 1.10 to 1.12.
  */
-import { type ApiError, invalid } from '../../core/api-error.ts'
+import { ApiError, invalid } from '../../core/api-error.ts'
 
 /** The settings as they stand in a cluster's `network` and `config`, or at the top of a profile. */
 export interface Settings {
@@ -11,6 +11,7 @@ export interface Settings {
   readonly ntpServerConfigList?: readonly any[]
   readonly smtpServer?: any
   readonly nfsSubnetWhitelist?: readonly string[]
+  readonly httpProxyWhiteList?: readonly any[]
   readonly snmpConfig?: any
   readonly rsyslogServerList?: readonly any[]
 }
@@ -18,7 +19,7 @@ export interface Settings {
 const maximumRsyslogServers = 10
 const defaultSmtpPorts: Readonly<Record<string, number>> = { PLAIN: 25, STARTTLS: 587, SSL: 465 }
 
-/** Every fault, with its path below `prefix` (`network/` or nothing). */
+/** Every rule that the settings break by themselves, with its path below `prefix` (`network/` or nothing). */
 export function settingsFaults(given: Settings, prefix = ''): ApiError[] {
   const faults: ApiError[] = []
   const fault = (path: string, text: string): void => void faults.push(invalid(`${prefix}${path}`, text))
@@ -59,6 +60,7 @@ export function settingsFaults(given: Settings, prefix = ''): ApiError[] {
     }
   })
   distinct('nfsSubnetWhitelist', given.nfsSubnetWhitelist, (entry) => entry, 'a subnet')
+  distinct('httpProxyWhiteList', given.httpProxyWhiteList, (entry) => `${entry.targetType}/${entry.target}`, 'a target')
 
   const servers = given.rsyslogServerList
   distinct('rsyslogServerList', servers, (server) => server.serverName, 'a serverName')
@@ -91,21 +93,24 @@ export function settingsFaults(given: Settings, prefix = ''): ApiError[] {
   return faults
 }
 
-function* snmpFaults(snmp: any): Generator<readonly [path: string, text: string]> {
-  const usernames = new Set((snmp.users ?? []).map((user: any) => user.username))
-  for (const [index, user] of (snmp.users ?? []).entries()) {
-    if (user.authKey === undefined) yield [`users[${index}]/authKey`, 'is required of a new user']
+/** What settings lack that hold the kept secrets already (`keepSecrets`): keys (400), then users that traps name (404). */
+export function missingParts({ snmpConfig }: Settings, prefix = ''): ApiError[] {
+  const faults: ApiError[] = []
+  for (const [index, user] of (snmpConfig?.users ?? []).entries()) {
+    const at = `${prefix}snmpConfig/users[${index}]`
+    if (user.authKey === undefined) faults.push(invalid(`${at}/authKey`, 'is required of a new user'))
     if ((user.privType === undefined) !== (user.privKey === undefined)) {
-      yield [`users[${index}]`, 'expected privType and privKey together, found one of them']
+      faults.push(invalid(at, 'expected privType and privKey together, found one of them'))
     }
   }
+  return snmpConfig === undefined ? faults : [...faults, ...unknownUsers(snmpConfig, `${prefix}snmpConfig`)]
+}
+
+function* snmpFaults(snmp: any): Generator<readonly [path: string, text: string]> {
   for (const [index, trap] of (snmp.traps ?? []).entries()) {
     const at = `traps[${index}]`
     if (!hasAddress(trap.address)) yield [`${at}/address`, 'expected ipv4 or ipv6, found none']
     if (trap.version === 'V3' && trap.username === undefined) yield [`${at}/username`, 'is required for version V3']
-    else if (trap.version === 'V3' && !usernames.has(trap.username)) {
-      yield [`${at}/username`, `expected one of the users of this configuration, found "${trap.username}"`]
-    }
     if (trap.shouldInform === true && trap.version !== 'V3' && !['TCP', 'UDP'].includes(trap.protocol ?? 'UDP')) {
       yield [`${at}/shouldInform`, 'expected version V3, or V2 over TCP or UDP']
     }
@@ -117,6 +122,22 @@ function* snmpFaults(snmp: any): Generator<readonly [path: string, text: string]
       ]
     }
   }
+}
+
+/** V3 traps are sent as one of the users of the same configuration. */
+function unknownUsers(snmp: any, prefix: string): ApiError[] {
+  const usernames = new Set((snmp.users ?? []).map((user: any) => user.username))
+  return (snmp.traps ?? []).flatMap((trap: any, index: number) =>
+    trap.version !== 'V3' || trap.username === undefined || usernames.has(trap.username)
+      ? []
+      : [
+          new ApiError('ENTITY_NOT_FOUND', {
+            kind: 'SNMP user',
+            id: trap.username,
+            attribute: `${prefix}/traps[${index}]/username`,
+          }),
+        ],
+  )
 }
 
 /** With what the rules fill in: the port of a mail server by its type, the community of V2 traps. */

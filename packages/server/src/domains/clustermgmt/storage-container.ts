@@ -4,9 +4,10 @@
  */
 import { StorageContainer, storageContainerOperations } from '@hyperplane/contract/clustermgmt/storage-container'
 import { replaced } from '../../core/updates.ts'
+import { containerFaults, creationFaults } from '../container-rules.ts'
 import { createContainer, deleteContainer, updateContainer } from '../container-tasks.ts'
 import { withCapacity } from '../container-views.ts'
-import { implement } from '../context.ts'
+import { implement, type ReadContext } from '../context.ts'
 import { mountContainer, startMount, startUnmount, unmountContainer } from '../datastores.ts'
 import { startContainerCreation, startContainerRemoval, startContainerUpdate } from '../storage-containers.ts'
 
@@ -26,7 +27,33 @@ export const storageContainer = implement(
     unmountStorageContainer: (ctx, { body }) => startUnmount(ctx, ctx.target, body),
   },
   {
+    rules: {
+      createStorageContainer: ({ body, headers }) => creationFaults(body, headers.clusterId as string),
+      updateStorageContainerById: ({ body }) => containerFaults(body),
+    },
     tasks: [createContainer, deleteContainer, mountContainer, unmountContainer, updateContainer],
-    present: [[StorageContainer, withCapacity]],
+    present: [
+      [
+        StorageContainer,
+        async (ctx: ReadContext, containers) =>
+          (await withCapacity(ctx, containers)).map((container) => ({
+            ...container,
+            ...linksOf(ctx, container.extId),
+          })),
+      ],
+    ],
   },
 )
+
+/** A container leads to itself and to its statistics; other namespaces show it without. */
+function linksOf({ operation, version }: ReadContext, extId: string): object {
+  if (operation.namespace !== 'clustermgmt') return {}
+  const at = (area: string): string => `/clustermgmt/${version}/${area}/storage-containers/${extId}`
+  return {
+    links: [
+      { rel: 'self', href: at('config') },
+      { rel: 'storage-container', href: at('config') },
+      { rel: 'storage-container-stats', href: at('stats') },
+    ],
+  }
+}

@@ -184,7 +184,7 @@ test('a new SNMP user needs its key, a V3 trap a user of the profile, and all fa
     ],
   })
   assert.equal(answer.status, 400)
-  assert.deepEqual(answer.errors.map(({ argumentsMap }) => argumentsMap?.['attributePath']).sort(), [
+  assert.deepEqual(answer.errors.map(({ argumentsMap: at }) => at?.['attributePath'] ?? at?.['attribute']).sort(), [
     'nameServerIpList[0]',
     'rsyslogServerList[1]',
     'snmpConfig/traps[0]/username',
@@ -296,6 +296,108 @@ test('clusters are named by uuid or name, once, and agree', async () => {
   const task = await app.task(await act([{ name: 'cloud-1' }]))
   assert.equal(task.status, 'SUCCEEDED')
   await leave(profile, ids.cloud)
+})
+
+test('a V3 trap whose user is not in the profile is 404, and a user is not taken away from under its trap', async () => {
+  const trap = { address: ip('10.5.5.9'), version: 'V3', username: 'nobody' }
+  const unknown = await post(profiles, { name: 'trapped', snmpConfig: { traps: [trap] } })
+  assert.deepEqual([unknown.status, unknown.errors[0]?.code], [404, 'PLAT-10007'])
+  assert.equal(unknown.errors[0]?.argumentsMap?.['attribute'], 'snmpConfig/traps[0]/username')
+  const user = { username: 'nobody', authType: 'SHA', authKey: 'Auth.Secret.2' }
+  const profile = await aProfile('trapped', { snmpConfig: { users: [user], traps: [trap] } })
+  const path = `${profiles}/${profile}`
+  assert.equal((await putFresh(app, path, { snmpConfig: { users: [], traps: [trap] } })).status, 404)
+  const both = await app.task(await putFresh(app, path, { snmpConfig: { users: [], traps: [] } }))
+  assert.equal(both.status, 'SUCCEEDED')
+})
+
+test('a dry run of an update names the sections that members would see change, and changes nothing', async () => {
+  const profile = await aProfile('rehearsed', { nameServerIpList: [ip('10.9.1.1')], ntpServerIpList: [ip('10.9.1.2')] })
+  await apply(profile, ids.cloud)
+  const path = `${profiles}/${profile}`
+  const world = async (): Promise<unknown> => {
+    const [one, two] = [await app.call('GET', path), await app.call('GET', clusterPath(ids.cloud))]
+    return [one.etag, one.data, two.etag, two.data, structuredClone(factOf(ids.cloud))]
+  }
+  const before = await world()
+  const put = async (body: object): Promise<any> =>
+    app.task(
+      await app.call('PUT', `${path}?$dryrun=true`, {
+        body,
+        ifMatch: (await app.call('GET', path)).etag as string,
+        requestId: requestId(),
+      }),
+    )
+  const dry = await put({ nameServerIpList: [ip('10.9.1.9')], ntpServerIpList: [ip('10.9.1.2')] })
+  assert.deepEqual([dry.status, dry.operation], ['SUCCEEDED', 'updateClusterProfile-dryrun'])
+  const details = new Map(dry.completionDetails.map(({ name, value }: any) => [name, value]))
+  assert.equal(details.get('dryRun'), true)
+  assert.deepEqual(
+    (details.get('changes') as any[]).map(({ map }) => map.attribute),
+    [`clusters/${ids.cloud}/NAME_SERVER_CONFIG`],
+  )
+  assert.deepEqual(await world(), before)
+  const nothing = await put({ description: 'only words' })
+  assert.deepEqual(nothing.completionDetails.find(({ name }: any) => name === 'changes').value, [])
+  await leave(profile, ids.cloud)
+})
+
+test('apply and disassociate raise the tags of profile and cluster; drift that is found raises none', async () => {
+  const profile = await aProfile('tagged', { nameServerIpList: [ip('10.9.2.1')] })
+  const tags = async (): Promise<(string | undefined)[]> => [
+    (await app.call('GET', `${profiles}/${profile}`)).etag,
+    (await app.call('GET', clusterPath(ids.cloud))).etag,
+  ]
+  const differ = (a: readonly unknown[], b: readonly unknown[]): boolean => a.every((tag, index) => tag !== b[index])
+  const first = await tags()
+  await apply(profile, ids.cloud)
+  const applied = await tags()
+  assert.ok(differ(first, applied))
+  const fact = factOf(ids.cloud)
+  await app.world
+    .collection<ClusterFact>('hardware.clusters')
+    .put(ids.cloud, { ...fact, settings: { ...fact.settings, NAME_SERVER_CONFIG: [ip('10.9.2.9')] } })
+  await advance(app, 30)
+  assert.equal((await get(`${profiles}/${profile}`)).driftedClusterCount, 1)
+  assert.deepEqual(await tags(), applied)
+  await leave(profile, ids.cloud)
+  assert.ok(differ(applied, await tags()))
+})
+
+test('the counts of a profile are those of the members that it shows', async () => {
+  for (const { clusterCount, driftedClusterCount, clusters = [] } of (await app.call('GET', profiles)).data) {
+    assert.equal(clusterCount, clusters.length)
+    assert.equal(driftedClusterCount, clusters.filter(({ isCompliant }: any) => !isCompliant).length)
+  }
+})
+
+test('a creation takes a cancel; one that comes while it is recorded comes too late', async () => {
+  const reached = Promise.withResolvers<void>()
+  const goOn = Promise.withResolvers<void>()
+  const gated = await startApp({
+    beforeStep: async (definition, _step, phase) => {
+      if (definition !== 'clustermgmt.create-cluster-profile' || phase !== 'record') return
+      reached.resolve()
+      await goOn.promise
+    },
+  })
+  try {
+    const started = await gated.call('POST', profiles, { body: { name: 'given-up' }, requestId: requestId() })
+    await reached.promise
+    assert.equal((await gated.call('GET', started.location as string)).data.isCancelable, true)
+    const cancel = (): Promise<CallResult> =>
+      gated.call('POST', `${started.location}/$actions/cancel`, { requestId: requestId() })
+    assert.equal((await cancel()).status, 200)
+    assert.equal((await gated.call('GET', started.location as string)).data.status, 'CANCELING')
+    goOn.resolve()
+    const task = await gated.task(started)
+    assert.equal(task.status, 'SUCCEEDED')
+    assert.equal((await gated.call('GET', `${profiles}/${task.entitiesAffected[0].extId}`)).status, 200)
+    assert.equal((await cancel()).status, 409)
+  } finally {
+    goOn.resolve()
+    await gated.close()
+  }
 })
 
 test('no answer, task or stored text holds a secret that was sent', async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
-import { clustermgmt, hostId, ids, putFresh, setFault } from '../../support/clustermgmt.ts'
+import { advance, clustermgmt, hostId, ids, putFresh, setFault } from '../../support/clustermgmt.ts'
+import { aVm, changed, type NativeCluster } from '../../support/native-cluster.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
 const native = `${clustermgmt}/clusters/${ids.native}`
@@ -59,3 +60,35 @@ test('more copies are recorded at once, and failures tolerated when the data has
     await app.close()
   }
 })
+
+test('VMs that were idle for a day are counted with their cluster by the hour; tags stay', async () => {
+  const app = await startApp()
+  try {
+    const cluster = { extId: ids.native } as NativeCluster
+    const idle = await aVm(app, cluster, { name: 'sleeper' })
+    const busy = await aVm(app, cluster, { name: 'db-busy' })
+    for (const { extId } of [idle, busy]) await changed(app, extId, 'power-on')
+    const count = async (): Promise<number | undefined> => (await app.call('GET', native)).data.inefficientVmCount
+    await advance(app, 60)
+    const before = (await count()) as number
+    const { etag } = await app.call('GET', native)
+    // Half a day is enough to judge, and whoever is judged by name is no idler.
+    await advance(app, 12 * 60)
+    const profile = (extId: string): Promise<number> => meanCpu(app, extId)
+    assert.ok((await profile(busy.extId)) > 50_000)
+    assert.equal(await count(), before + ((await profile(idle.extId)) < 50_000 ? 1 : 0))
+    assert.equal((await app.call('GET', native)).etag, etag)
+    const found = await app.call('GET', `${clustermgmt}/clusters?$orderby=inefficientVmCount desc&$limit=1`)
+    assert.equal(found.data[0].inefficientVmCount, Math.max(before, (await count()) as number))
+  } finally {
+    await app.close()
+  }
+})
+
+async function meanCpu(app: TestApp, extId: string): Promise<number> {
+  const [from, to] = [app.clock.now() - 12 * 3_600_000, app.clock.now()].map((time) => new Date(time).toISOString())
+  const query = `$startTime=${from}&$endTime=${to}&$statType=AVG&$samplingInterval=3600`
+  const { data } = await app.call('GET', `/vmm/v4.2/ahv/stats/vms/${extId}?${query}`)
+  const values: number[] = data.stats.flatMap(({ hypervisorCpuUsagePpm }: any) => hypervisorCpuUsagePpm ?? [])
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { seedId } from '../../../src/domains/seed.ts'
 import type { ClusterFact } from '../../../src/drivers/simulated/hardware.ts'
 import { clustermgmt, hostId, ids, putFresh, requestId, setFault } from '../../support/clustermgmt.ts'
-import { startApp, type TestApp } from '../../support/start-app.ts'
+import { aVm, changed, type NativeCluster, postVm, readVm } from '../../support/native-cluster.ts'
+import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+import { ipConfigOf } from '../../support/subnets.ts'
 
 let app: TestApp
 before(async () => {
@@ -104,23 +106,30 @@ test('of two updates with the same tag one is accepted', async () => {
   for (const answer of answers) if (answer.status === 202) await app.task(answer)
 })
 
-test('a VM that starts moves counts and leaves the tags of cluster and host alone', async () => {
-  const host = `${native}/hosts/${hostId('hp-n01-a')}`
-  const [cluster, machine] = [await app.call('GET', native), await app.call('GET', host)]
-  await app.store.transaction(async (transaction) => {
-    await transaction.insert(Vm, {
-      extId: requestId(),
-      name: 'counted',
-      powerState: 'ON',
-      cluster: { extId: ids.native },
-      host: { extId: hostId('hp-n01-a') },
-    } as never)
-  })
-  const [clusterAfter, machineAfter] = [await app.call('GET', native), await app.call('GET', host)]
-  assert.equal(clusterAfter.data.vmCount, cluster.data.vmCount + 1)
-  assert.equal(clusterAfter.etag, cluster.etag)
-  assert.equal(machineAfter.data.hypervisor.numberOfVms, machine.data.hypervisor.numberOfVms + 1)
-  assert.equal(machineAfter.etag, machine.etag)
+test('a VM that is made and started moves counts and leaves the tags of cluster and host alone', async () => {
+  const cluster = await app.call('GET', native)
+  const running = async (): Promise<number> =>
+    (await app.call('GET', `${native}/hosts`)).data.reduce(
+      (sum: number, host: any) => sum + host.hypervisor.numberOfVms,
+      0,
+    )
+  const before = await running()
+  const vm = await aVm(app, { extId: ids.native } as NativeCluster, { name: 'counted' })
+  assert.equal((await get(native)).vmCount, cluster.data.vmCount + 1)
+  assert.equal(await running(), before, 'it is off')
+  const tags = new Map<string, string | undefined>()
+  for (const { extId } of (await app.call('GET', `${native}/hosts`)).data)
+    tags.set(extId, (await app.call('GET', `${native}/hosts/${extId}`)).etag)
+  assert.equal((await changed(app, vm.extId, 'power-on')).status, 'SUCCEEDED')
+  const host = (await readVm(app, vm.extId)).host.extId
+  const on = await app.call('GET', `${native}/hosts/${host}`)
+  assert.ok(on.data.hypervisor.numberOfVms >= 1)
+  assert.equal(await running(), before + 1)
+  for (const [extId, etag] of tags) assert.equal((await app.call('GET', `${native}/hosts/${extId}`)).etag, etag)
+  assert.equal((await app.call('GET', native)).etag, cluster.etag)
+  await changed(app, vm.extId, 'power-off')
+  await changed(app, vm.extId, 'delete')
+  assert.equal((await get(native)).vmCount, cluster.data.vmCount)
 })
 
 test('settings of the network are told to the cluster; a list is replaced, an empty one clears', async () => {
@@ -155,17 +164,25 @@ test('what is given is whole: a mail server without its address is refused', asy
 test('all faults of the settings are reported together', async () => {
   const same = { ipv4: { value: '10.1.1.1' } }
   const answer = await putFresh(app, native, {
-    config: { authorizedPublicKeyList: [{ name: 'k', key: 'no key' }], operationMode: 'SWITCH_TO_TWO_NODE' },
+    config: { authorizedPublicKeyList: [{ name: 'k', key: 'no key' }] },
     network: { nameServerIpList: [same, same], ntpServerIpList: [{}], nfsSubnetWhitelist: ['10.0.0.0/255.0.255.0'] },
   })
   assert.equal(answer.status, 400)
   assert.deepEqual(answer.errors.map(({ argumentsMap }) => argumentsMap?.['attributePath']).sort(), [
     'config/authorizedPublicKeyList[0]/key',
-    'config/operationMode',
     'network/nameServerIpList[1]',
     'network/nfsSubnetWhitelist[0]',
     'network/ntpServerIpList[0]',
   ])
+})
+
+test('two-node mode is for clusters of two nodes', async () => {
+  const answer = await putFresh(app, native, { config: { operationMode: 'SWITCH_TO_TWO_NODE' } })
+  assert.equal(answer.status, 400)
+  assert.deepEqual(
+    answer.errors.map(({ argumentsMap }) => argumentsMap?.['attributePath']),
+    ['config/operationMode'],
+  )
 })
 
 test('copies need hosts: three copies do not fit four hosts, and the tolerance agrees with the copies', async () => {
@@ -249,6 +266,135 @@ test('a cluster that does not answer refuses mutations with 503 and shows what w
   } finally {
     await setFault(app, ids.native)
   }
+})
+
+test('while a cluster does not answer every mutation on it, in every namespace, is 503, and reads go on', async () => {
+  const started = async (call: Promise<CallResult>): Promise<string> =>
+    (await app.task(await call)).entitiesAffected[0].extId
+  const send = (method: string, path: string, body?: object): Promise<CallResult> =>
+    app.call(method, path, { ...(body === undefined ? {} : { body }), requestId: requestId(), clusterId: ids.native })
+  const subnet = `/networking/v4.3/config/subnets/${await started(
+    send('POST', '/networking/v4.3/config/subnets', {
+      name: 'dark',
+      subnetType: 'VLAN',
+      networkId: 9,
+      clusterReference: ids.native,
+      ipConfig: ipConfigOf({ ipv4: '10.66.0.0/24', pools: [['10.66.0.9', '10.66.0.20']] }),
+    }),
+  )}`
+  const container = `${clustermgmt}/storage-containers/${await started(send('POST', `${clustermgmt}/storage-containers`, { name: 'dark' }))}`
+  const groups = '/volumes/v4.2/config/volume-groups'
+  const group = `${groups}/${await started(send('POST', groups, { name: 'dark', clusterReference: ids.native }))}`
+  const vm = `/vmm/v4.2/ahv/config/vms/${(await aVm(app, { extId: ids.native } as NativeCluster, { name: 'dark' })).extId}`
+  const bmc = `${native}/hosts/${hostId('hp-n01-a')}/bmc-info`
+  const profile = `${clustermgmt}/cluster-profiles/${ids.baseline}/$actions/apply`
+  const category = seedId('category/Environment/Dev')
+  const older = '/storage/v4.0.a3/config'
+  const withTag = async (method: string, path: string, body?: object, tagOf = path): Promise<CallResult> => {
+    const { etag } = await app.call('GET', tagOf)
+    return app.call(method, path, {
+      ...(body === undefined ? {} : { body }),
+      ifMatch: etag as string,
+      requestId: requestId(),
+    })
+  }
+  const mutations: Readonly<Record<string, () => Promise<CallResult>>> = {
+    updateClusterById: () => putFresh(app, native, { name: 'dark' }),
+    associateCategoriesToCluster: () =>
+      send('POST', `${native}/$actions/associate-categories`, { categories: [category] }),
+    disassociateCategoriesFromCluster: () =>
+      send('POST', `${native}/$actions/disassociate-categories`, { categories: [category] }),
+    updateBmcInfo: () => putFresh(app, bmc, { ipAddress: { ipv4: { value: '10.44.1.99' } } }),
+    createStorageContainer: () => send('POST', `${clustermgmt}/storage-containers`, { name: 'darker' }),
+    updateStorageContainerById: () => putFresh(app, container, { name: 'darker' }),
+    deleteStorageContainerById: () => send('DELETE', container),
+    mountStorageContainer: () => send('POST', `${container}/$actions/mount`, { containerName: 'dark' }),
+    unmountStorageContainer: () => send('POST', `${container}/$actions/unmount`, { datastoreName: 'dark' }),
+    applyClusterProfile: () => send('POST', profile, { clusters: [{ uuid: ids.native }] }),
+    createSubnet: () =>
+      send('POST', '/networking/v4.3/config/subnets', { name: 'x', subnetType: 'VLAN', clusterReference: ids.native }),
+    updateSubnetById: () => putFresh(app, subnet, { name: 'x', subnetType: 'VLAN' }),
+    deleteSubnetById: () => send('DELETE', subnet),
+    reserveIpsBySubnetId: () =>
+      send('POST', `${subnet}/addresses/$actions/reserve`, { reserveType: 'IP_ADDRESS_COUNT', count: 1 }),
+    unreserveIpsBySubnetId: () =>
+      send('POST', `${subnet}/addresses/$actions/unreserve`, { unreserveType: 'CONTEXT', clientContext: 'x' }),
+    createVolumeGroup: () => send('POST', groups, { name: 'darker', clusterReference: ids.native }),
+    createVolumeDisk: () => send('POST', `${group}/disks`, { diskSizeBytes: 1024 ** 3 }),
+    deleteVolumeGroupById: () => withTag('DELETE', group),
+    createVm: () => postVm(app, { extId: ids.native } as NativeCluster, { name: 'darker' }),
+    powerOnVm: () => withTag('POST', `${vm}/$actions/power-on`, undefined, vm),
+    deleteVmById: () => withTag('DELETE', vm),
+    addStorageContainerForCluster: () => send('POST', `${older}/storage-containers`, { name: 'darker' }),
+  }
+  await setFault(app, ids.native, { isDown: true })
+  try {
+    for (const [operation, mutation] of Object.entries(mutations)) {
+      const refused = await mutation()
+      assert.deepEqual(
+        [refused.status, refused.errors[0]?.errorGroup, refused.headers['Retry-After']],
+        [503, 'CLUSTER_UNREACHABLE', '5'],
+        `${operation}: ${JSON.stringify(refused.errors)}`,
+      )
+    }
+    for (const path of [native, container, subnet, group, vm, bmc])
+      assert.equal((await app.call('GET', path)).status, 200)
+  } finally {
+    await setFault(app, ids.native)
+  }
+})
+
+test('a read-only cluster takes no new VM, disk or container: 409', async () => {
+  const group = seedId('volume-group/vg-unused')
+  const mode = async (operationMode: string): Promise<void> => {
+    assert.equal((await app.task(await putFresh(app, native, { config: { operationMode } }))).status, 'SUCCEEDED')
+  }
+  await mode('READ_ONLY')
+  try {
+    const answers = [
+      await postVm(app, { extId: ids.native } as NativeCluster, { name: 'late' }),
+      await app.call('POST', `/volumes/v4.2/config/volume-groups/${group}/disks`, {
+        body: { diskSizeBytes: 1024 ** 3 },
+        requestId: requestId(),
+      }),
+      await app.call('POST', `${clustermgmt}/storage-containers`, {
+        body: { name: 'late' },
+        clusterId: ids.native,
+        requestId: requestId(),
+      }),
+    ]
+    for (const { status, errors } of answers) {
+      assert.equal(status, 409, JSON.stringify(errors))
+      assert.match(errors[0]?.message ?? '', /READ_ONLY/)
+    }
+  } finally {
+    await mode('NORMAL')
+  }
+})
+
+test('of two clusters that ask for one name, or one address, at the same time one gets it', async () => {
+  const put = (path: string, body: object) => putFresh(app, path, body)
+  for (const body of [{ name: 'wanted' }, { network: { externalDataServiceIp: { ipv4: { value: '10.44.1.200' } } } }]) {
+    const answers = await Promise.all([put(cloud, body), put(`${clusters}/${ids.extern}`, body)])
+    const ends = await Promise.all(
+      answers.map(async (answer) => (answer.status === 202 ? (await app.task(answer)).status : answer.status)),
+    )
+    assert.equal(ends.filter((end) => end === 'SUCCEEDED').length, 1, JSON.stringify(ends))
+    assert.ok(ends.includes('FAILED') || ends.includes(409))
+  }
+})
+
+test('a target of the proxy whitelist stands once', async () => {
+  const target = { target: 'example.com', targetType: 'DOMAIN_NAME_SUFFIX' }
+  const refused = await putFresh(app, native, { network: { httpProxyWhiteList: [target, target] } })
+  assert.equal(refused.errors[0]?.argumentsMap?.['attributePath'], 'network/httpProxyWhiteList[1]')
+})
+
+test('what only reads show is ignored in a body', async () => {
+  const before = await get(native)
+  const body = { upgradeStatus: 'FAILED', vmCount: 99, categories: [requestId()], nodes: { numberOfNodes: 1 } }
+  assert.equal((await app.task(await putFresh(app, native, body))).status, 'SUCCEEDED')
+  assert.deepEqual(await get(native), before)
 })
 
 test('an update that the cluster refuses leaves row and cluster as they were', async () => {
