@@ -4,7 +4,7 @@
  * Source: behaviour networking.md 1.3; 3.5 (an allocation's cost).
  */
 import { resource } from '../operation.ts'
-import { enumeration, integer, optional, text, timestamp, uuid } from '../schema.ts'
+import { boolean, enumeration, integer, optional, text, timestamp, uuid } from '../schema.ts'
 
 export const AddressLease = resource(
   'networking.v4.config.AddressLease',
@@ -32,6 +32,8 @@ export const AddressLease = resource(
       holderExtId: optional(uuid()),
       clientContext: optional(text({ maxLength: 256 })),
       since: timestamp(),
+      /** A task gives it back: it is held until that has succeeded, and nobody else can give it back. */
+      isLeaving: optional(boolean()),
     },
     indexed: ['holderExtId', 'clientContext'],
     unique: [

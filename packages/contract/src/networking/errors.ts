@@ -28,7 +28,7 @@ export const networkingErrors = {
     code: 'NETWORKING-10072',
     status: 409,
     group: 'ENTITY_BUSY',
-    message: 'The {kind} "{name}" is being changed by task {taskExtId}. Wait for it, then retry.',
+    message: '{kind} {name} is being {change} by task {taskExtId}. Wait for it, then retry.',
   },
   NETWORKING_ENTITY_IN_USE: {
     code: 'NETWORKING-10070',

@@ -77,6 +77,8 @@ export const IPUsage = object('networking.v4.config.IPUsage', {
 export const Subnet = resource(
   'networking.v4.config.Subnet',
   {
+    // In a body it may stand with the own value only.
+    extId: immutable(readOnly(uuid())),
     name: nameText(),
     description: optional(descriptionText()),
     subnetType: immutable(enumeration(['OVERLAY', 'VLAN'])),

@@ -296,7 +296,8 @@ function poolUsage(family: Family, plan: FamilyPlan, pool: AddressRange, runs: r
 export function requireAttachable(subnet: SubnetEntity): void {
   const { change } = subnet
   if (change === undefined || change.verb === 'update') return
-  throw new ApiError('NETWORKING_ENTITY_BUSY', { kind: 'subnet', name: subnet.name, taskExtId: change.taskExtId })
+  const { taskExtId, verb } = change
+  throw new ApiError('NETWORKING_ENTITY_BUSY', { kind: 'Subnet', name: subnet.name, taskExtId, change: `${verb}d` })
 }
 
 /** Words for who holds an address. */

@@ -66,10 +66,12 @@ export interface BgpPeer {
 }
 
 /** States of the protocol's own machine (RFC 4271, 8.2.2). */
-export type BgpState = 'Idle' | 'Connect' | 'OpenSent' | 'OpenConfirm' | 'Established'
+export type BgpState = 'Idle' | 'Connect' | 'Active' | 'OpenSent' | 'OpenConfirm' | 'Established'
 
 export interface BgpPeerView {
   readonly state: BgpState
+  /** Why it is not established, where that is known. */
+  readonly reason?: string
   /** What the peer sends, accepted or not; nothing unless established. */
   readonly routes: readonly OfferedRoute[]
 }

@@ -2,8 +2,9 @@
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { AwsSubnet, awsSubnetOperations } from '@hyperplane/contract/networking/aws-subnet'
 import { ApiError } from '../../core/api-error.ts'
+import { reaches } from '../../core/scope.ts'
 import { both, pathOf, standardList } from '../../core/standard.ts'
-import { equals, evaluateFilter } from '../../odata/index.ts'
+import { equals } from '../../odata/index.ts'
 import { implement } from '../context.ts'
 
 export const awsSubnet = implement(awsSubnetOperations, {
@@ -12,7 +13,7 @@ export const awsSubnet = implement(awsSubnetOperations, {
     const clusterExtId = request.headers.clusterId as string
     const cluster = await ctx.store.get(Cluster, clusterExtId)
     const clusters = await ctx.services.access.referScope(ctx.caller, ctx.operation, Cluster)
-    const isVisible = clusters === 'all' || (clusters !== undefined && evaluateFilter(clusters, cluster ?? {}) === true)
+    const isVisible = reaches(clusters, cluster ?? {})
     if (cluster === undefined || !isVisible) {
       throw new ApiError('NETWORKING_ENTITY_NOT_FOUND', { kind: 'Cluster', id: clusterExtId })
     }

@@ -54,7 +54,10 @@ export async function viewOf(
   session: SessionEntity,
 ): Promise<SessionView> {
   const peer = await ctx.drivers.networkFabric.bgpPeer(session.extId)
-  if (peer?.state !== 'Established') return { status: { state: 'DOWN', message: peer?.state ?? 'Idle' }, routes: [] }
+  if (peer?.state !== 'Established') {
+    const message = peer?.reason === undefined ? (peer?.state ?? 'Idle') : `${peer.state}: ${peer.reason}`
+    return { status: { state: 'DOWN', message }, routes: [] }
+  }
   const around = await surroundingsOf(ctx.store, session)
   const received = judged(session.extId, peer.routes, around.judging)
   const accepted = received.filter((route) => route.bgpRouteType === 'RECEIVED').length

@@ -6,10 +6,12 @@ import { ApiError } from '../../core/api-error.ts'
 
 interface Changing {
   readonly name: string
-  readonly change?: { readonly taskExtId: string }
+  readonly change?: { readonly taskExtId: string; readonly verb: 'create' | 'update' | 'delete' }
 }
 
 /** @throws ApiError 409 ENTITY_BUSY */
 export function refuseWhileChanging(kind: string, { name, change }: Changing): void {
-  if (change !== undefined) throw new ApiError('NETWORKING_ENTITY_BUSY', { kind, name, taskExtId: change.taskExtId })
+  if (change === undefined) return
+  const { taskExtId, verb } = change
+  throw new ApiError('NETWORKING_ENTITY_BUSY', { kind, name, taskExtId, change: `${verb}d` })
 }

@@ -2,11 +2,10 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { type ReservedIp, reservedIpOperations } from '@hyperplane/contract/networking/reserved-ip'
-import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { both, listOf, pathOf } from '../../core/standard.ts'
 import { and, equals, evaluateFilter, type TypedFilter, type TypedOrderby } from '../../odata/index.ts'
-import type { Reader } from '../../store/store.ts'
+import type { Reader, Transaction } from '../../store/store.ts'
 import type { SubnetEntity } from '../address-plan.ts'
 import {
   addressOf,
@@ -22,11 +21,10 @@ import {
 } from '../addresses.ts'
 import { defineTask, implement, type WriteContext } from '../context.ts'
 import { formatAddress } from '../ip-address.ts'
+import { limitOf } from '../limits.ts'
 import { requireClusterReachable } from '../reachability.ts'
 import { fault } from './ip-config.ts'
 import { type Wanted, wantedBy } from './reserve-rules.ts'
-
-const maximumReserved = 65_536
 
 interface ReservationInput {
   readonly subnetExtId: string
@@ -67,20 +65,22 @@ const unreserveTask = defineTask<ReservationInput>({
       run: (ctx, { subnetExtId, leases }) =>
         ctx.drivers.networkFabric.announceAddresses(subnetExtId, { freed: textsOf(leases) }),
       // No undo, as above.
-      record: async (ctx, { leases }) => ctx.complete(outcome('unreserved_ips', leases)),
+      record: async (ctx, { leases }) => {
+        await release(ctx.store, leases)
+        ctx.complete(outcome('unreserved_ips', leases))
+      },
     },
   ],
-  // Reserved again, but for what others took meanwhile.
-  async onUndone(ctx, { subnetExtId, leases }) {
-    const subnet = await ctx.store.get(Subnet, subnetExtId)
-    if (subnet === undefined) return
-    for (const lease of leases) {
-      if ((await holdersOf(ctx.store, subnetExtId, [addressOf(lease)])).length > 0) continue
-      const context = lease.clientContext === undefined ? {} : { context: lease.clientContext }
-      await leaseExactly(ctx, subnet, [addressOf(lease)], { kind: 'RESERVED', ...context }, () => 'address')
-    }
-  },
+  onUndone: (ctx, { leases }) => markLeaving(ctx.store, leases, undefined),
 })
+
+/** Held as before, so that a task that fails leaves them to whom they belong. */
+async function markLeaving(store: Transaction, leases: readonly Lease[], isLeaving: true | undefined): Promise<void> {
+  for (const { extId } of leases) {
+    if ((await store.get(AddressLease, extId)) !== undefined)
+      await store.observe(AddressLease, extId, { isLeaving } as Partial<Lease>)
+  }
+}
 
 export const reservedIp = implement(
   reservedIpOperations,
@@ -113,7 +113,7 @@ export const reservedIp = implement(
         kind: 'RESERVED' as const,
         ...(body.clientContext === undefined ? {} : { context: body.clientContext }),
       }
-      await refuseBeyondLimit(ctx.store, subnet, wanted)
+      await refuseBeyondLimit(ctx, subnet, wanted)
       return start(ctx, reserveTask, subnet, await reserve(ctx, subnet, wanted, terms))
     },
 
@@ -122,7 +122,7 @@ export const reservedIp = implement(
       const wanted = wantedBy(body)
       await requireUsable(ctx, subnet)
       const leases = await reservations(ctx.store, subnet, wanted, body.clientContext)
-      await release(ctx.store, leases)
+      await markLeaving(ctx.store, leases, true)
       return start(ctx, unreserveTask, subnet, leases)
     },
   },
@@ -159,7 +159,7 @@ async function reservations(
 ): Promise<readonly Lease[]> {
   if (wanted.kind === 'context') {
     const found = await store.findWhere(AddressLease, { clientContext: wanted.context, subnetExtId: subnet.extId })
-    return found.filter((lease) => lease.kind === 'RESERVED')
+    return found.filter((lease) => lease.kind === 'RESERVED' && lease.isLeaving !== true)
   }
   if (wanted.kind === 'lowest') throw fault('unreserveType', 'a count chooses no addresses')
   const leases = await holdersOf(store, subnet.extId, wanted.addresses)
@@ -169,6 +169,7 @@ async function reservations(
       const text = formatAddress(address)
       const lease = held.get(text)
       if (lease === undefined) return [new ApiError('CONFLICT', { fault: `${text} is not reserved.` })]
+      if (lease.isLeaving === true) return [new ApiError('CONFLICT', { fault: `${text} is being given back already.` })]
       if (lease.kind !== 'RESERVED') {
         return [new ApiError('IP_ADDRESS_UNAVAILABLE', { address: text, state: stateOf[lease.kind!] })]
       }
@@ -196,12 +197,13 @@ function start(ctx: WriteContext, definition: typeof reserveTask, subnet: Subnet
 }
 
 /** @throws ApiError 422 */
-async function refuseBeyondLimit(store: Reader, subnet: SubnetEntity, wanted: Wanted): Promise<void> {
+async function refuseBeyondLimit(ctx: WriteContext, subnet: SubnetEntity, wanted: Wanted): Promise<void> {
   const more = wanted.kind === 'exactly' ? wanted.addresses.length : wanted.kind === 'lowest' ? wanted.count : 0
-  const found = (await tallyOf(store, subnet.extId)).reserved + more
-  if (found <= maximumReserved) return
+  const maximum = limitOf(ctx, 'reservedAddressesOfSubnet')
+  const found = (await tallyOf(ctx.store, subnet.extId)).reserved + more
+  if (found <= maximum) return
   const limit = `Reserved addresses of subnet ${subnet.name}`
-  throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit, maximum: maximumReserved, found })
+  throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit, maximum, found })
 }
 
 const shown = (lease: Lease): EntityOf<typeof ReservedIp> => ({

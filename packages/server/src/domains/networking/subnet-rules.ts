@@ -37,13 +37,13 @@ export async function surroundingsOf(store: Reader, body: SubnetBody): Promise<S
   return found.length === 1 ? { virtualSwitch: found[0]! } : {}
 }
 
-/** Every rule that the body alone, or with what it refers to, breaks. */
-export function subnetFaults(body: SubnetBody, around: Surroundings): ApiError[] {
+/** Every rule that the body alone breaks. */
+export function subnetFaults(body: SubnetBody): ApiError[] {
   const isOverlay = body.subnetType === 'OVERLAY'
   const needsRouter = isOverlay || body.isExternal === true
   const [config] = body.ipConfig ?? []
   return [
-    ...(isOverlay ? overlayFaults(body, around) : vlanFaults(body, around)),
+    ...(isOverlay ? overlayFaults(body) : vlanFaults(body)),
     ...(needsRouter && config === undefined
       ? [fault('ipConfig', 'is required for an overlay or external subnet')]
       : []),
@@ -61,24 +61,14 @@ export function subnetFaults(body: SubnetBody, around: Surroundings): ApiError[]
   ]
 }
 
-function vlanFaults(body: SubnetBody, around: Surroundings): ApiError[] {
+function vlanFaults({ networkId = 0, vpcReference }: SubnetBody): ApiError[] {
   const faults: ApiError[] = []
-  const { networkId = 0, clusterReference } = body
   if (networkId > 4095) faults.push(fault('networkId', `expected a VLAN tag from 0 to 4095, found ${networkId}`))
-  if (body.vpcReference !== undefined) faults.push(fault('vpcReference', 'expected only on an overlay subnet'))
-  if (around.virtualSwitch === undefined) {
-    const text =
-      clusterReference === undefined
-        ? 'is required: several clusters, or none, have a default virtual switch'
-        : 'names a cluster without a default virtual switch'
-    faults.push(fault('clusterReference', text))
-  } else if (clusterReference !== undefined && around.virtualSwitch.clusterExtId !== clusterReference) {
-    faults.push(fault('virtualSwitchReference', 'expected a virtual switch of the same cluster'))
-  }
+  if (vpcReference !== undefined) faults.push(fault('vpcReference', 'expected only on an overlay subnet'))
   return faults
 }
 
-function overlayFaults(body: SubnetBody, { vpc }: Surroundings): ApiError[] {
+function overlayFaults(body: SubnetBody): ApiError[] {
   const faults: ApiError[] = []
   if (body.vpcReference === undefined) faults.push(fault('vpcReference', 'is required for an overlay subnet'))
   if (body.virtualSwitchReference !== undefined) {
@@ -87,10 +77,27 @@ function overlayFaults(body: SubnetBody, { vpc }: Surroundings): ApiError[] {
   if (body.networkFunctionChainReference !== undefined) {
     faults.push(fault('networkFunctionChainReference', 'expected only on a VLAN subnet'))
   }
-  if (body.isExternal === true && vpc !== undefined && vpc.vpcType !== 'TRANSIT') {
-    faults.push(fault('isExternal', 'expected only in a VPC of the type TRANSIT'))
-  }
   return faults
+}
+
+/** Every rule that the body breaks together with what it refers to. */
+export function surroundingFaults(body: SubnetBody, { virtualSwitch, vpc }: Surroundings): ApiError[] {
+  if (body.subnetType === 'OVERLAY') {
+    return body.isExternal === true && vpc !== undefined && vpc.vpcType !== 'TRANSIT'
+      ? [fault('isExternal', 'expected only in a VPC of the type TRANSIT')]
+      : []
+  }
+  const { clusterReference } = body
+  if (virtualSwitch === undefined) {
+    const text =
+      clusterReference === undefined
+        ? 'is required: several clusters, or none, have a default virtual switch'
+        : 'names a cluster without a default virtual switch'
+    return [fault('clusterReference', text)]
+  }
+  return clusterReference !== undefined && virtualSwitch.clusterExtId !== clusterReference
+    ? [fault('virtualSwitchReference', 'expected a virtual switch of the same cluster')]
+    : []
 }
 
 /** What is stored for a body without faults, but for what the server itself keeps (ids, network identifier, changes). */

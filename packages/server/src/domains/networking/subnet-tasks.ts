@@ -12,6 +12,7 @@ import { planOf } from '../address-plan.ts'
 import { releaseSubnet, syncOwnLeases } from '../addresses.ts'
 import { defineTask } from '../context.ts'
 import { formatAddress, formatPrefix } from '../ip-address.ts'
+import { adoptLearned, type Learned, learnedOn } from './learned-addresses.ts'
 
 /** The subnet as the fabric is told about it. */
 export interface Programming {
@@ -100,11 +101,17 @@ export const updateSubnetTask = defineTask<UpdateInput>({
       name: 'configure DHCP',
       progress: 100,
       seconds: [0.1, 0.3],
-      run: (ctx, { after }) => applyDhcp(ctx.drivers, after),
+      run: async (ctx, { before, after, entity }) => {
+        const isNewlyManaged = before.dhcp === undefined && after.dhcp !== undefined
+        const learned = isNewlyManaged ? await learnedOn(ctx, entity.extId) : []
+        await applyDhcp(ctx.drivers, after)
+        return learned
+      },
       undo: (ctx, { before }) => applyDhcp(ctx.drivers, before),
-      record: async (ctx, { entity }) => {
+      record: async (ctx, { entity }, learned: readonly Learned[]) => {
         await syncOwnLeases(ctx, entity, planOf(entity.ipConfig))
         await ctx.store.replace(Subnet, entity)
+        await adoptLearned(ctx, entity, learned)
       },
     },
   ],

@@ -6,6 +6,7 @@ import { families, hostsOf, planOf, type SubnetEntity } from '../address-plan.ts
 import { addressOf, isManaged, leasesOutside, ownAddresses, stateOf, syncOwnLeases } from '../addresses.ts'
 import { implement, type WriteContext } from '../context.ts'
 import { formatAddress, overlap } from '../ip-address.ts'
+import { limitOf } from '../limits.ts'
 import { requireClusterReachable } from '../reachability.ts'
 import { refuseWhileChanging } from './busy.ts'
 import {
@@ -14,13 +15,13 @@ import {
   type SubnetBody,
   type Surroundings,
   subnetFaults,
+  surroundingFaults,
   surroundingsOf,
 } from './subnet-rules.ts'
 import { createSubnetTask, deleteSubnetTask, programmingOf, updateSubnetTask } from './subnet-tasks.ts'
 import { inUse, refuseWhileAttached, refuseWhileConnected, refuseWhileUsed } from './subnet-users.ts'
 import { presentSubnets } from './subnet-view.ts'
 
-const maximumSubnets = 5000
 const networkIdentifiers = { minimum: 4096, maximum: 16777215 }
 
 export const subnet = implement(
@@ -28,7 +29,7 @@ export const subnet = implement(
   {
     async createSubnet(ctx, { body }) {
       const around = await surroundingsOf(ctx.store, body)
-      refuseAll(subnetFaults(body, around))
+      refuseAll(surroundingFaults(body, around))
       await requireClusterReachable(ctx, around.virtualSwitch?.clusterExtId)
       if (body.subnetType === 'VLAN' && body.isAdvancedNetworking === true) {
         throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability: 'SUPPORTS_VLAN_ADVANCED' })
@@ -40,10 +41,9 @@ export const subnet = implement(
         ...(body.subnetType === 'OVERLAY' ? { vni: await freeNetworkIdentifier(ctx) } : {}),
       }
       await refuseOverlap(ctx, entity)
+      const maximum = limitOf(ctx, 'subnets')
       const found = (await ctx.store.count(Subnet)) + 1
-      if (found > maximumSubnets) {
-        throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit: 'Subnets', maximum: maximumSubnets, found })
-      }
+      if (found > maximum) throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit: 'Subnets', maximum, found })
       const programming = await programmingOf(ctx.store, entity)
       const task = await ctx.startTask(createSubnetTask, programming, taskOf('Create', entity))
       await ctx.store.insert(Subnet, { ...entity, change: { taskExtId: task.extId, verb: 'create' } })
@@ -54,8 +54,8 @@ export const subnet = implement(
     async updateSubnetById(ctx, { body }) {
       const stored: SubnetEntity = ctx.target
       const around = await surroundingsOf(ctx.store, body)
-      refuseAll(subnetFaults(body, around))
-      refuseWhileChanging('subnet', stored)
+      refuseAll(surroundingFaults(body, around))
+      refuseWhileChanging('Subnet', stored)
       await requireClusterReachable(ctx, stored.clusterReference)
       const next = replacementOf(stored, body, around)
       await refuseChangesInUse(ctx, stored, next)
@@ -71,7 +71,7 @@ export const subnet = implement(
 
     async deleteSubnetById(ctx) {
       const stored: SubnetEntity = ctx.target
-      refuseWhileChanging('subnet', stored)
+      refuseWhileChanging('Subnet', stored)
       await requireClusterReachable(ctx, stored.clusterReference)
       await refuseWhileUsed(ctx, stored)
       const task = await ctx.startTask(deleteSubnetTask, { extId: stored.extId }, taskOf('Delete', stored))
@@ -80,6 +80,10 @@ export const subnet = implement(
     },
   },
   {
+    rules: {
+      createSubnet: ({ body }) => subnetFaults(body),
+      updateSubnetById: ({ body }) => subnetFaults(body),
+    },
     tasks: [createSubnetTask, updateSubnetTask, deleteSubnetTask],
     present: [[Subnet, presentSubnets]],
   },

@@ -3,12 +3,23 @@
  * Source: behaviour networking.md 1.10 (the peer's behaviour), 3.1, 3.2.
  */
 import { createHash } from 'node:crypto'
-import type { BgpPeer, BgpState, DhcpService, NetworkFabric, SubnetProgram } from '../network-fabric.ts'
+import type { BgpPeer, BgpState, DhcpService, NetworkFabric, OfferedRoute, SubnetProgram } from '../network-fabric.ts'
 import { offeredRoutes } from './bgp-router.ts'
 import { type Collection, drawsFrom, type SimulatedWorld } from './world.ts'
 
 /** A peer, and the world's time in milliseconds since which the gateway holds it. */
 export type BgpPeerFact = BgpPeer & { readonly since: number }
+
+/** What is wrong with a peer, by session. */
+export interface BgpFault {
+  /** The world's time in milliseconds since which the peer is silent. */
+  readonly silentSince?: number
+  /** CIDR texts that it offers beside its own. */
+  readonly originates?: readonly string[]
+}
+
+/** A peer that says nothing is given up after this time. */
+const holdMillis = 90_000
 
 /** The facts, for seeds and for what happens outside the interface. */
 export const fabricFacts = (
@@ -17,14 +28,25 @@ export const fabricFacts = (
   readonly subnets: Collection<SubnetProgram>
   readonly dhcp: Collection<DhcpService>
   readonly bgpPeers: Collection<BgpPeerFact>
+  readonly bgpFaults: Collection<BgpFault>
 } => ({
   subnets: world.collection('fabric.subnet'),
   dhcp: world.collection('fabric.dhcp'),
   bgpPeers: world.collection('fabric.bgp-peer'),
+  bgpFaults: world.collection('fabric.bgp-fault'),
 })
 
+/** The peer falls silent, or answers again: then the session is made anew. */
+export async function setPeerSilent(world: SimulatedWorld, sessionExtId: string, isSilent: boolean): Promise<void> {
+  const { bgpPeers, bgpFaults } = fabricFacts(world)
+  const { silentSince: _, ...others } = bgpFaults.get(sessionExtId) ?? {}
+  await bgpFaults.put(sessionExtId, isSilent ? { ...others, silentSince: world.clock.now() } : others)
+  const peer = bgpPeers.get(sessionExtId)
+  if (!isSilent && peer !== undefined) await bgpPeers.put(sessionExtId, { ...peer, since: world.clock.now() })
+}
+
 export function createNetworkFabric(world: SimulatedWorld): NetworkFabric {
-  const { subnets, dhcp, bgpPeers } = fabricFacts(world)
+  const { subnets, dhcp, bgpPeers, bgpFaults } = fabricFacts(world)
   return {
     programSubnet: (subnet) => subnets.put(subnet.extId, subnet),
     async removeSubnet(subnetExtId) {
@@ -50,11 +72,26 @@ export function createNetworkFabric(world: SimulatedWorld): NetworkFabric {
     async bgpPeer(sessionExtId) {
       const peer = bgpPeers.get(sessionExtId)
       if (peer === undefined) return undefined
-      const state = stateOf(peer, world.clock.now())
-      return { state, routes: state === 'Established' ? offeredRoutes(peer) : [] }
+      const { silentSince, originates = [] } = bgpFaults.get(sessionExtId) ?? {}
+      const now = world.clock.now()
+      if (silentSince !== undefined && (now - silentSince >= holdMillis || !isUp(peer, silentSince))) {
+        return { state: 'Active', reason: 'the peer does not answer', routes: [] }
+      }
+      const state = stateOf(peer, now)
+      return { state, routes: state === 'Established' ? [...offeredRoutes(peer), ...offered(peer, originates)] : [] }
     },
   }
 }
+
+const isUp = (peer: BgpPeerFact, at: number): boolean => stateOf(peer, at) === 'Established'
+
+const offered = ({ remote }: BgpPeer, prefixes: readonly string[]): OfferedRoute[] =>
+  prefixes.map((prefix) => ({
+    prefix,
+    nexthop: remote.address,
+    autonomousSystemPath: [remote.autonomousSystemNumber],
+    communities: [],
+  }))
 
 /** Establishment takes 2 to 8 s, drawn for each session. */
 function stateOf(peer: BgpPeerFact, now: number): BgpState {

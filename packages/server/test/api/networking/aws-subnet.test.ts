@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { AwsSubnet } from '@hyperplane/contract/networking/aws-subnet'
 import { seedId } from '../../../src/domains/seed.ts'
+import { http } from '../../support/http.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { aRobot, aRole, grant } from '../iam/people.ts'
 
@@ -44,8 +45,13 @@ test('the cloud cluster has twelve, in two zones, and five a page lead through a
   assert.deepEqual([seen.size, zones.size], [12, 2])
 })
 
-test('one answer never holds more than 50', async () => {
+test('one answer never holds more than 50, and says so when it was cut', async () => {
   const many = randomUUID()
+  const { url } = await app.listen()
+  const isTruncated = async (query: string): Promise<boolean> => {
+    const { json } = await http(url, `/api${path}?${query}`, { headers: { 'X-Cluster-Id': many } })
+    return json.metadata.flags.find(({ name }: any) => name === 'isTruncated').value
+  }
   await app.store.transaction(async (store) => {
     const { Cluster } = await import('@hyperplane/contract/clustermgmt/cluster')
     await store.insert(Cluster, { extId: many, name: 'cloud-many' } as never)
@@ -64,6 +70,9 @@ test('one answer never holds more than 50', async () => {
   })
   const first = await app.call('GET', `${path}?$limit=100`, { clusterId: many })
   assert.deepEqual([first.data.length, first.total], [50, 60])
+  assert.equal(await isTruncated('$limit=100'), true)
+  assert.equal(await isTruncated('$limit=100&$page=1'), false)
+  assert.equal(await isTruncated('$limit=20'), false)
   const second = await app.call('GET', `${path}?$limit=100&$page=1`, { clusterId: many })
   assert.equal(second.data.length, 10)
 })

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { seedId } from '../../../src/domains/seed.ts'
-import { fabricFacts } from '../../../src/drivers/simulated/network-fabric.ts'
+import { fabricFacts, setPeerSilent } from '../../../src/drivers/simulated/network-fabric.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
 const sessions = '/networking/v4.3/config/bgp-sessions'
@@ -109,4 +109,50 @@ test('a session is found by its fields and expanded; its password is never answe
   const plain = await app.call('GET', demo)
   assert.equal(plain.data.localGateway, undefined)
   assert.ok(!JSON.stringify([list.data, plain.data]).includes('peer-secret-1'))
+})
+
+test('a silent peer: DOWN within the hold time of 90 s, without routes; back again, UP within ten seconds with the same route ids', async () => {
+  const fresh = await startApp()
+  try {
+    const extId = seedId('bgp-session/prod-tor-a')
+    const ids = async (): Promise<string[]> => (await fresh.call('GET', routes)).data.map((route: any) => route.extId)
+    const status = async (): Promise<any> => (await fresh.call('GET', demo)).data.status
+    const before = [await ids(), (await fresh.call('GET', demo)).etag]
+    await setPeerSilent(fresh.world, extId, true)
+    await fresh.clock.advance(89_000)
+    assert.equal((await status()).state, 'UP')
+    await fresh.clock.advance(1000)
+    assert.deepEqual(await status(), { state: 'DOWN', message: 'Active: the peer does not answer' })
+    assert.deepEqual(await ids(), [])
+    await setPeerSilent(fresh.world, extId, false)
+    assert.equal((await status()).state, 'DOWN')
+    await fresh.clock.advance(10_000)
+    assert.equal((await status()).state, 'UP')
+    assert.deepEqual([await ids(), (await fresh.call('GET', demo)).etag], before)
+  } finally {
+    await fresh.close()
+  }
+})
+
+test('a peer that originates a subnet of the VPC: the route is ignored with a reason; of 251 prefixes 250 are received', async () => {
+  const extId = seedId('bgp-session/prod-tor-a')
+  const faults = fabricFacts(app.world).bgpFaults
+  const own = '192.168.10.0/24'
+  await faults.put(extId, { originates: [own] })
+  const ignored = (await app.call('GET', `${routes}?$filter=name eq '${own}'`)).data
+  assert.deepEqual(
+    ignored.map(({ bgpRouteType, description }: any) => [bgpRouteType, description]),
+    [['RECEIVED_AND_IGNORED', `overlaps ${own} of the VPC`]],
+  )
+  const plain = (await count('RECEIVED')) as number
+  const many = Array.from({ length: 251 - plain }, (_, index) => `10.${100 + (index >> 8)}.${index & 255}.0/24`)
+  await faults.put(extId, { originates: many })
+  assert.equal(await count('RECEIVED'), 250)
+  const beyond = (await app.call('GET', `${routes}?$filter=name eq '${many.at(-1)}'`)).data
+  assert.deepEqual(
+    beyond.map(({ bgpRouteType, description }: any) => [bgpRouteType, description]),
+    [['RECEIVED_AND_IGNORED', 'beyond 250 prefixes of this session']],
+  )
+  assert.equal((await app.call('GET', demo)).data.status.message, 'Established, 250 prefixes received')
+  await faults.remove(extId)
 })

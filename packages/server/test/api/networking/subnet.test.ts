@@ -86,38 +86,6 @@ test('a VLAN subnet with three faults is refused once, with the path of each', a
   assert.ok(refused.errors.every((error) => error.code === 'NETWORKING-10001'))
 })
 
-const refusals: readonly (readonly [title: string, body: object, path: string])[] = [
-  [
-    'host bits in the prefix',
-    vlan({ ipConfig: ipConfigOf({ ipv4: '10.20.0.8/24' }) }),
-    'ipConfig[0]/ipv4/ipSubnet/ip/value',
-  ],
-  [
-    'a prefix of 31',
-    vlan({ ipConfig: ipConfigOf({ ipv4: '10.20.0.0/31' }) }),
-    'ipConfig[0]/ipv4/ipSubnet/prefixLength',
-  ],
-  ['dhcpOptions without ipConfig', vlan({ dhcpOptions: { domainName: 'a.example' } }), 'dhcpOptions'],
-  ['NAT inside', vlan({ isNatEnabled: true }), 'isNatEnabled'],
-  ['an external subnet without ipConfig', vlan({ isExternal: true }), 'ipConfig'],
-  ['a VPC for a VLAN', vlan({ vpcReference: seedId('vpc/prod') }), 'vpcReference'],
-  ['an overlay without VPC', { name: 'x', subnetType: 'OVERLAY', ipConfig: ipConfigOf(ten) }, 'vpcReference'],
-  [
-    'an overlay on a switch',
-    overlay('prod', '10.99.0.0/24', { virtualSwitchReference: seedId('virtual-switch/vs0') }),
-    'virtualSwitchReference',
-  ],
-  ['an external overlay in a regular VPC', overlay('prod', '10.99.0.0/24', { isExternal: true }), 'isExternal'],
-  ['a cluster without a switch', vlan({ clusterReference: seedId('cluster/hp-extern-01') }), 'clusterReference'],
-]
-for (const [title, body, path] of refusals) {
-  test(`refuses ${title}`, async () => {
-    const refused = await create(body)
-    assert.equal(refused.status, 400, JSON.stringify(refused.errors))
-    assert.ok(pathsOf(refused).includes(path), JSON.stringify(refused.errors))
-  })
-}
-
 test('pools may not overlap, and are at most 255', async () => {
   const pools = Array.from({ length: 255 }, () => ['10.0.0.2', '10.255.255.254'] as const)
   const refused = await create(vlan({ ipConfig: ipConfigOf({ ipv4: '10.0.0.0/8', pools }) }))
@@ -286,7 +254,10 @@ test('an update shows the old configuration until it has ended, and keeps others
     ]) {
       assert.equal(result.status, 409)
       assert.deepEqual([groupOf(result), result.errors[0]!.code], ['ENTITY_BUSY', 'NETWORKING-10072'])
-      assert.match(result.errors[0]!.message, new RegExp(started.data.extId))
+      assert.match(
+        result.errors[0]!.message,
+        new RegExp(`Subnet vlan-100-app is being updated by task ${started.data.extId}`),
+      )
     }
     letGo()
     assert.equal((await slow.task(started)).status, 'SUCCEEDED')
@@ -354,6 +325,45 @@ test('what cannot change is refused, what is absent keeps or clears its value', 
   const after = (await app.call('GET', subnet)).data
   assert.deepEqual([after.isExternal, after.isNatEnabled, after.description], [true, true, undefined])
   assert.equal(after.metadata.ownerUserName, 'admin')
+})
+
+test('a body carries the id of its subnet or none; another one is refused', async () => {
+  const subnet = await aSubnet(app, ten)
+  const refused = await put(subnet, { extId: randomUUID() })
+  assert.deepEqual([refused.status, refused.errors[0]!.code, pathsOf(refused)], [400, 'NETWORKING-10002', ['extId']])
+  assert.equal((await app.task(await put(subnet, { extId: idOf(subnet) }))).status, 'SUCCEEDED')
+  assert.equal((await app.task(await put(subnet, { extId: undefined, tenantId: randomUUID() }))).status, 'SUCCEEDED')
+})
+
+test('a PUT that changes nothing is a task that succeeds, with a new tag', async () => {
+  const subnet = await aSubnet(app, ten)
+  const before = await app.call('GET', subnet)
+  const task = await app.task(await put(subnet, {}))
+  assert.deepEqual([task.status, task.operation], ['SUCCEEDED', 'kSubnetUpdate'])
+  const after = await app.call('GET', subnet)
+  assert.deepEqual(after.data, before.data)
+  assert.notEqual(after.etag, before.etag)
+})
+
+test('categories of a subnet stand once, in order, and are counted with the type SUBNET until they are taken off', async () => {
+  const categories = '/platform/v4.3/config/categories'
+  const category = async (value: string): Promise<string> =>
+    (await app.call('POST', categories, { body: { key: 'Net', value } })).data.extId
+  const [a, b] = [await category('a'), await category('b')]
+  const subnet = await aSubnet(app, ten, { metadata: { categoryIds: [b, a, b] } })
+  assert.deepEqual((await app.call('GET', subnet)).data.metadata.categoryIds, [b, a])
+  const counted = async (extId: string): Promise<unknown[]> =>
+    ((await app.call('GET', `${categories}/${extId}?$expand=associations`)).data.associations ?? []).map(
+      ({ resourceType, count }: any) => [resourceType, count],
+    )
+  assert.deepEqual([await counted(a), await counted(b)], [[['SUBNET', 1]], [['SUBNET', 1]]])
+  assert.equal((await app.call('DELETE', `${categories}/${a}`)).status, 409)
+  await app.task(await put(subnet, { metadata: { categoryIds: [b] } }))
+  assert.deepEqual([await counted(a), await counted(b)], [[], [['SUBNET', 1]]])
+  await app.task(await app.call('DELETE', subnet))
+  assert.deepEqual(await counted(b), [])
+  const unknown = await create(vlan({ metadata: { categoryIds: [randomUUID()] } }))
+  assert.deepEqual([unknown.status, unknown.errors[0]!.code], [404, 'NETWORKING-10060'])
 })
 
 test('the VLAN of a subnet with a NIC does not change', async () => {
