@@ -22,6 +22,12 @@ export const iamErrors = {
     status: 400,
     message: 'The directory at {url} cannot be used: {cause}.',
   },
+  DIRECTORY_DOMAIN_ALREADY_EXISTS: {
+    code: 'IAM-20013',
+    status: 409,
+    group: 'ENTITY_ALREADY_EXISTS',
+    message: 'Failed to create directory service as a directory service for the same domain already exists',
+  },
   DIRECTORY_SERVICE_ALREADY_EXISTS: {
     code: 'IAM-20013',
     status: 409,

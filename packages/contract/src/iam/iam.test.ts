@@ -29,9 +29,14 @@ test('every operation names roles that exist, without doubles', () => {
   }
 })
 
-test('only a change of the own password and registered clients are open to everyone', () => {
+test('the own password, registered clients, login providers and the welcome banner are open to everyone', () => {
   const open = iam.operations.filter((one) => one.roles === 'everyone').map((one) => one.id)
-  assert.deepEqual(open.sort(), ['changeUserPassword', 'getRegisteredClientById'])
+  assert.deepEqual(open.sort(), [
+    'changeUserPassword',
+    'getRegisteredClientById',
+    'getWelcomeBanner',
+    'listLoginProviders',
+  ])
 })
 
 test('rates and roles are those of the specification', () => {

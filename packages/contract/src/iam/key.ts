@@ -21,6 +21,9 @@ import {
 } from '../schema.ts'
 import { CreationType } from './user.ts'
 
+/** API keys begin so: by this one is recognised where it should not be, in logs and repositories. */
+export const apiKeyPrefix = 'hpk_'
+
 const ApiKeyDetails = object('iam.v4.authn.ApiKeyDetails', { apiKey: oneTimeSecret(text()) })
 const ObjectKeyDetails = object('iam.v4.authn.ObjectKeyDetails', {
   accessKey: readOnly(text()),

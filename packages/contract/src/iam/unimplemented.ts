@@ -1,30 +1,4 @@
 /** Operations that are known and not built yet. This list only shrinks. Source: catalogue iam.json. */
 import type { Unimplemented } from '../operation.ts'
 
-export const unimplemented: readonly Unimplemented[] = [
-  ['connectionStatusDirectoryService', 'POST', '/authn/directory-services/{extId}/$actions/verify-connection-status'],
-  ['createCertAuthProvider', 'POST', '/authn/cert-auth-providers'],
-  ['createDirectoryService', 'POST', '/authn/directory-services'],
-  ['createSamlIdentityProvider', 'POST', '/authn/saml-identity-providers'],
-  ['createUserGroup', 'POST', '/authn/user-groups'],
-  ['deleteCertAuthProviderById', 'DELETE', '/authn/cert-auth-providers/{extId}'],
-  ['deleteDirectoryServiceById', 'DELETE', '/authn/directory-services/{extId}'],
-  ['deleteSamlIdentityProviderById', 'DELETE', '/authn/saml-identity-providers/{extId}'],
-  ['deleteUserGroupById', 'DELETE', '/authn/user-groups/{extId}'],
-  ['getCertAuthProviderById', 'GET', '/authn/cert-auth-providers/{extId}'],
-  ['getDirectoryServiceById', 'GET', '/authn/directory-services/{extId}'],
-  ['getSamlIdentityProviderById', 'GET', '/authn/saml-identity-providers/{extId}'],
-  ['getSamlIdpSpMetadataById', 'GET', '/authn/saml-identity-providers/{extId}/sp-metadata'],
-  ['getSamlSpMetadata', 'GET', '/authn/saml-sp-metadata'],
-  ['getUserGroupById', 'GET', '/authn/user-groups/{extId}'],
-  ['getWelcomeBanner', 'GET', '/authn/welcome-banner'],
-  ['listDirectoryServices', 'GET', '/authn/directory-services'],
-  ['listLoginProviders', 'GET', '/authn/login-providers'],
-  ['listSamlIdentityProviders', 'GET', '/authn/saml-identity-providers'],
-  ['listUserGroups', 'GET', '/authn/user-groups'],
-  ['searchDirectoryService', 'POST', '/authn/directory-services/{extId}/$actions/search'],
-  ['updateCertAuthProviderById', 'PUT', '/authn/cert-auth-providers/{extId}'],
-  ['updateDirectoryServiceById', 'PUT', '/authn/directory-services/{extId}'],
-  ['updateSamlIdentityProviderById', 'PUT', '/authn/saml-identity-providers/{extId}'],
-  ['updateWelcomeBanner', 'PUT', '/authn/welcome-banner'],
-]
+export const unimplemented: readonly Unimplemented[] = []

@@ -2,7 +2,7 @@
 import { AuthorizationPolicy, authorizationPolicyOperations } from '@hyperplane/contract/iam/authorization-policy'
 import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { Role } from '@hyperplane/contract/iam/role'
-import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { ApiError, invalid } from '../../core/api-error.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { assignedCounts } from './assigned.ts'
 import { requireHolding } from './escalation.ts'
@@ -16,9 +16,7 @@ export const authorizationPolicy = implement(
   authorizationPolicyOperations,
   {
     async createAuthorizationPolicy(ctx, { body }) {
-      if (body.authorizationPolicyType !== 'USER_DEFINED')
-        throw invalid('authorizationPolicyType', 'a policy of a client is USER_DEFINED.')
-      checkFilters(ctx, body)
+      warnOfUnknownNames(ctx, body)
       await requireGrantable(ctx, body.role)
       const now = ctx.clock.iso()
       const created = await ctx.store.insert(AuthorizationPolicy, {
@@ -38,7 +36,7 @@ export const authorizationPolicy = implement(
     async updateAuthorizationPolicyById(ctx, { body }) {
       const { target } = ctx
       refuseFixed(target, body)
-      checkFilters(ctx, body)
+      warnOfUnknownNames(ctx, body)
       await requireGrantable(ctx, body.role)
       const { extId, tenantId, clientName, isSystemDefined, createdBy, createdTime, authorizationPolicyType } = target
       await ctx.store.replace(AuthorizationPolicy, {
@@ -66,15 +64,23 @@ export const authorizationPolicy = implement(
       return undefined
     },
   },
-  { present: [[AuthorizationPolicy, withCounts]] },
+  {
+    rules: {
+      createAuthorizationPolicy: ({ body }) => [...typeFaults(body), ...filterFaults(body)],
+      updateAuthorizationPolicyById: ({ body }) => filterFaults(body),
+    },
+    present: [[AuthorizationPolicy, withCounts]],
+  },
 )
 
 type Filters = Pick<PolicyRow, 'entities' | 'identities'>
 
-/** Every fault of every filter together; names that mean nothing here are accepted and told. */
-function checkFilters(ctx: WriteContext, { entities, identities }: Filters): void {
+const typeFaults = ({ authorizationPolicyType: type }: Pick<PolicyRow, 'authorizationPolicyType'>): ApiError[] =>
+  type === 'USER_DEFINED' ? [] : [invalid('authorizationPolicyType', 'a policy of a client is USER_DEFINED.')]
+
+/** Every fault of every filter together. */
+function filterFaults({ entities, identities }: Filters): ApiError[] {
   const faults: ApiError[] = []
-  const unknown = new Set<string>()
   for (const [index, { identityFilter }] of identities.entries()) {
     const reader = new FilterReader(identityFilter)
     readIdentityFilter(identityFilter, `identities[${index}]/identityFilter`, reader)
@@ -82,11 +88,15 @@ function checkFilters(ctx: WriteContext, { entities, identities }: Filters): voi
   }
   for (const [index, { entityFilter }] of entities.entries()) {
     const reader = new FilterReader(entityFilter)
-    const filter = readEntityFilter(entityFilter, `entities[${index}]/entityFilter`, reader)
+    readEntityFilter(entityFilter, `entities[${index}]/entityFilter`, reader)
     faults.push(...reader.faults)
-    for (const name of unknownNames(filter)) unknown.add(name)
   }
-  refuseAll(faults)
+  return faults
+}
+
+/** Names that mean nothing here are accepted and told. */
+function warnOfUnknownNames(ctx: WriteContext, { entities }: Pick<PolicyRow, 'entities'>): void {
+  const unknown = new Set(entities.flatMap(({ entityFilter }) => unknownNames(readEntityFilter(entityFilter, ''))))
   for (const name of unknown) ctx.warn(`The entity filter names ${name}, which is not known here: it matches nothing.`)
 }
 

@@ -1,13 +1,13 @@
 /** Keys: credentials of one user. They cannot change, only end. Source: behaviour iam.md 2. */
 import type { EntityOf } from '@hyperplane/contract'
 import { iamMessages } from '@hyperplane/contract/iam/errors'
-import { Key, keyOperations } from '@hyperplane/contract/iam/key'
+import { apiKeyPrefix, Key, keyOperations } from '@hyperplane/contract/iam/key'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { parseTime } from '../../core/clock.ts'
 import { listOf } from '../../core/standard.ts'
 import { evaluateFilter } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { apiKeyDigest } from './credentials.ts'
+import { apiKeyDigest } from './credentials/api-key.ts'
 import { requireNoTakeover } from './escalation.ts'
 
 type KeyRow = EntityOf<typeof Key>
@@ -15,8 +15,6 @@ type KeyRow = EntityOf<typeof Key>
 const maximumKeys = 25
 const maximumObjectKeys = 5
 const longestLife = 5 * 366 * 24 * 3600 * 1000
-/** By which a key is recognised where it should not be, in logs and repositories. */
-const apiKeyPrefix = 'hpk_'
 
 export const key = implement(
   keyOperations,

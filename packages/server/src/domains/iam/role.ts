@@ -2,17 +2,16 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { Role, roleOperations } from '@hyperplane/contract/iam/role'
-import { ApiError, refuseAll } from '../../core/api-error.ts'
+import { ApiError } from '../../core/api-error.ts'
 import { evaluateFilter } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'
+import { limitOf } from '../limits.ts'
 import { assignedCounts, policiesWithRoles } from './assigned.ts'
 import { iamOperationById } from './catalogue/operations.ts'
 import { requireHolding } from './escalation.ts'
 import { factsOf, grantsTo, loadGrants } from './grants.ts'
 
 type RoleRow = EntityOf<typeof Role>
-
-const maximumRoles = 5000
 
 export const role = implement(
   roleOperations,
@@ -32,11 +31,10 @@ export const role = implement(
     },
 
     async createRole(ctx, { body }) {
-      checkOperations(body.operations)
       await requireHolding(ctx, body.operations)
-      const count = await ctx.store.count(Role)
-      if (count >= maximumRoles)
-        throw new ApiError('LIMIT_EXCEEDED', { limit: 'roles', maximum: maximumRoles, found: count + 1 })
+      const maximum = limitOf(ctx, 'roles')
+      const found = (await ctx.store.count(Role)) + 1
+      if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'roles', maximum, found })
       const now = ctx.clock.iso()
       const created = await ctx.store.insert(Role, {
         ...body,
@@ -54,7 +52,6 @@ export const role = implement(
     async updateRoleById(ctx, { body }) {
       const { target } = ctx
       refuseSystemDefined(target)
-      checkOperations(body.operations)
       const had = new Set(target.operations)
       await requireHolding(
         ctx,
@@ -85,18 +82,21 @@ export const role = implement(
       return undefined
     },
   },
-  { present: [[Role, withDerived]] },
+  {
+    rules: {
+      createRole: ({ body }) => operationFaults(body.operations),
+      updateRoleById: ({ body }) => operationFaults(body.operations),
+    },
+    present: [[Role, withDerived]],
+  },
 )
 
-function checkOperations(ids: readonly string[]): void {
-  refuseAll(
-    ids.flatMap((id, index) =>
-      iamOperationById(id)?.operationType === 'EXTERNAL'
-        ? []
-        : [new ApiError('OPERATION_NOT_GRANTABLE', { attributePath: `operations[${index}]`, id })],
-    ),
+const operationFaults = (ids: readonly string[]): ApiError[] =>
+  ids.flatMap((id, index) =>
+    iamOperationById(id)?.operationType === 'EXTERNAL'
+      ? []
+      : [new ApiError('OPERATION_NOT_GRANTABLE', { attributePath: `operations[${index}]`, id })],
   )
-}
 
 function refuseSystemDefined(row: RoleRow): void {
   if (row.isSystemDefined === true) throw new ApiError('SYSTEM_DEFINED_ENTITY', { kind: 'role', name: row.displayName })

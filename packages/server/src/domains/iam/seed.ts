@@ -5,9 +5,12 @@ import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-poli
 import { Key } from '@hyperplane/contract/iam/key'
 import { Role } from '@hyperplane/contract/iam/role'
 import { User } from '@hyperplane/contract/iam/user'
+import { WelcomeBanner } from '@hyperplane/contract/iam/welcome-banner'
 import { type SeedContext, seedId } from '../seed.ts'
 import { localProviderId, nameId } from './catalogue/name-id.ts'
 import { systemRoleId } from './catalogue/system-roles.ts'
+import { seedDirectory, seedDirectorySettings } from './seed-directory.ts'
+import { seedSaml } from './seed-saml.ts'
 
 const system = '00000000-0000-0000-0000-000000000000'
 const everything = { '*': { '*': { eq: '*' } } }
@@ -26,10 +29,20 @@ export async function seedBase(ctx: SeedContext): Promise<void> {
     isSystemDefined: true,
     createdBy: system,
   })
+  const times = { createdTime: ctx.ago(30 * day), lastUpdatedTime: ctx.ago(30 * day) }
+  await ctx.store.insert(WelcomeBanner, {
+    extId: seedId('welcome-banner'),
+    content: '',
+    isEnabled: false,
+    ...times,
+  })
+  await seedDirectorySettings(ctx)
 }
 
 /** Somebody for each way of being somebody. */
 export async function seedDemo(ctx: SeedContext): Promise<void> {
+  await seedDirectory(ctx)
+  await seedSaml(ctx)
   await insertUser(ctx, 'operator', {
     userType: 'LOCAL',
     displayName: 'Olga Operator',
@@ -84,7 +97,6 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
     [seedId('user/ci-robot'), seedId('user/alice')],
     { image: { owner_uuid: { eq: 'SELF_OWNED' } } },
   )
-  // Groups of directories come with the directories; the policy names this one already.
   await insertPolicy(ctx, 'Development machines', role('Virtual Machine Admin'), [], dev, {
     identities: [{ identityFilter: { user_group: { uuid: { anyof: [seedId('user-group/vm-admins')] } } } }],
   })

@@ -1,37 +1,41 @@
 /** Users: persons and services that can be authenticated. Source: behaviour iam.md 1. */
 import type { EntityOf } from '@hyperplane/contract'
+import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { Key } from '@hyperplane/contract/iam/key'
 import { User, userOperations } from '@hyperplane/contract/iam/user'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { pathOf } from '../../core/standard.ts'
 import { and, anyOf, equals } from '../../odata/index.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { limitOf } from '../limits.ts'
 import { localProviderId } from './catalogue/name-id.ts'
+import { ifItAnswers, serverOf } from './directory/server.ts'
+import { bareName, shownName } from './directory/sign-in.ts'
 import { requireNoTakeover } from './escalation.ts'
 import { shownKey } from './key.ts'
 import { judgedPassword, type NewPassword, withPassword } from './new-password.ts'
+import { providerType, unknownProvider } from './providers.ts'
 import { SignInLock } from './records.ts'
 import { requireSuperAdmin } from './super-admins.ts'
 
 type UserRow = EntityOf<typeof User>
-
-const maximumUsers = 10_000
+type FromDirectory = Pick<UserRow, 'displayName'>
 
 export const user = implement(
   userOperations,
   {
     async createUser(ctx, { body, prepared }) {
-      checkType(body, body.password)
       const named = isBuiltIn(body.userType) ? { idpId: localProviderId, username: body.username.toLowerCase() } : {}
-      await refuseProvider(body)
-      const count = await ctx.store.count(User)
-      if (count >= maximumUsers)
-        throw new ApiError('LIMIT_EXCEEDED', { limit: 'users', maximum: maximumUsers, found: count + 1 })
+      await requireProvider(ctx, body)
+      const maximum = limitOf(ctx, 'users')
+      const found = (await ctx.store.count(User)) + 1
+      if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'users', maximum, found })
       const { password: _, ...given } = body
       const now = ctx.clock.iso()
       const created = await ctx.store.insert(User, {
         ...withDefaults(given),
         ...named,
+        ...(body.userType === 'LDAP' && body.displayName === undefined ? (prepared as FromDirectory) : {}),
         ...(body.userType === 'LOCAL' ? withPassword({}, prepared as NewPassword) : {}),
         extId: ctx.ids.uuid(),
         tenantId: ctx.tenantId,
@@ -46,7 +50,7 @@ export const user = implement(
 
     async updateUserById(ctx, { body, prepared }) {
       const { target } = ctx
-      checkType({ ...body, userType: target.userType, idpId: undefined }, body.password)
+      refuseAll(typeFaults({ ...body, userType: target.userType, idpId: undefined }))
       if (body.status === 'INACTIVE' && target.status === 'ACTIVE') refuseOwn(ctx, target)
       if (body.password !== undefined) await requireNoTakeover(ctx, target)
       const { password, ...given } = body
@@ -136,9 +140,11 @@ export const user = implement(
     },
   },
   {
+    rules: { createUser: ({ body }) => newUserFaults(body) },
     present: [[User, withObjectKeys]],
     prepare: {
-      async createUser(_ctx, { body }) {
+      async createUser(ctx, { body }) {
+        if (body.userType === 'LDAP') return nameInDirectory(ctx, body)
         return body.password === undefined ? undefined : judgedPassword(body.password, body.username)
       },
       async updateUserById(ctx, { path, body }) {
@@ -170,12 +176,23 @@ const isBuiltIn = (type: UserRow['userType']): boolean => type === 'LOCAL' || ty
 
 interface UserBody {
   readonly userType: UserRow['userType']
+  readonly password?: string
   readonly idpId?: string
   readonly additionalAttributes?: readonly { readonly name?: string }[]
 }
 
-/** What the type of a user requires and excludes. */
-function checkType(body: UserBody, password: string | undefined): void {
+/** What the type of a new user requires and excludes. */
+function newUserFaults(body: UserBody): ApiError[] {
+  const faults = typeFaults(body)
+  if (body.userType === 'LOCAL' && body.password === undefined)
+    faults.push(invalid('password', 'is required for a local user.'))
+  if ((body.userType === 'LDAP' || body.userType === 'SAML') && body.idpId === undefined)
+    faults.push(invalid('idpId', `is required for a user of type ${body.userType}.`))
+  return faults
+}
+
+/** What the type of a user excludes. */
+function typeFaults(body: UserBody): ApiError[] {
   const faults: ApiError[] = []
   if (body.userType === 'EXTERNAL') faults.push(invalid('userType', 'a user of type EXTERNAL cannot be created.'))
   if (body.userType === 'LOCAL' && body.idpId !== undefined)
@@ -183,28 +200,33 @@ function checkType(body: UserBody, password: string | undefined): void {
   if (body.userType === 'SERVICE_ACCOUNT' && body.idpId !== undefined && body.idpId !== localProviderId) {
     faults.push(invalid('idpId', 'a service account belongs to the built-in provider; leave the field out.'))
   }
-  if (body.userType !== 'LOCAL' && password !== undefined)
+  if (body.userType !== 'LOCAL' && body.password !== undefined)
     faults.push(invalid('password', `a user of type ${body.userType} has no password here.`))
   const names = (body.additionalAttributes ?? []).map((attribute) => attribute.name)
   if (new Set(names).size < names.length)
     faults.push(invalid('additionalAttributes', 'expected distinct names, found one twice.'))
-  refuseAll(faults)
+  return faults
 }
 
-/** Step 14 for a new user; a local one needs a password as well. */
-async function refuseProvider(body: UserBody & { readonly password?: string }): Promise<void> {
-  if (body.userType === 'LOCAL' && body.password === undefined)
-    throw invalid('password', 'is required for a local user.')
-  if (isBuiltIn(body.userType)) return
-  if (body.idpId === undefined) throw invalid('idpId', `is required for a user of type ${body.userType}.`)
-  // Directory services and SAML providers are not built yet: none can be named.
-  if (body.userType === 'LDAP')
-    throw new ApiError('DIRECTORY_SERVICE_NOT_FOUND', { id: body.idpId, attribute: 'idpId' })
-  throw new ApiError('IDENTITY_PROVIDER_NOT_FOUND', {
-    kind: 'SAML identity provider',
-    id: body.idpId,
-    attribute: 'idpId',
-  })
+/** @throws ApiError 404 when the provider of a user of another one is not there */
+async function requireProvider(ctx: ReadContext, { userType, idpId }: UserBody): Promise<void> {
+  if ((userType !== 'LDAP' && userType !== 'SAML') || idpId === undefined) return
+  if ((await providerType(ctx.store, idpId)) !== userType) throw unknownProvider(userType, idpId)
+}
+
+/** The name that the directory shows for a new user of it, if it answers and knows one. */
+async function nameInDirectory(
+  ctx: ReadContext,
+  body: UserBody & { readonly username: string },
+): Promise<FromDirectory> {
+  const row = await ctx.store.get(DirectoryService, body.idpId ?? '')
+  if (row === undefined) return {}
+  const name = bareName(row, body.username)
+  const found = await ifItAnswers(ctx.drivers.directory, (directory) =>
+    directory.findUser(serverOf(ctx.secrets, row), name),
+  )
+  const displayName = 'answer' in found ? found.answer?.displayName : undefined
+  return displayName === undefined ? {} : { displayName: shownName(displayName) }
 }
 
 function refuseOwn(ctx: WriteContext, target: UserRow): void {

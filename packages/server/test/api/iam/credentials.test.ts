@@ -10,7 +10,12 @@ import { aRobot, aUser, categories, fresh, grant, ok, users, verdict } from './p
 
 /** Real time for the service, but for waits: they are noted and take none. */
 const waits: number[] = []
-const noWaiting = { ...realClock, sleep: async (ms: number) => void waits.push(ms) }
+let standsAt: number | undefined
+const noWaiting = {
+  ...realClock,
+  now: () => standsAt ?? realClock.now(),
+  sleep: async (ms: number) => void waits.push(ms),
+}
 
 let app: TestApp
 before(async () => void (app = await startApp({ realClock: noWaiting })))
@@ -131,11 +136,13 @@ test('wrong passwords at once are tried one after another: no more than five are
 test('fifty failures of a name from anywhere slow it down and raise an alarm', async () => {
   const name = fresh('attacked')
   waits.length = 0
+  // How long a hash takes is the machine's matter.
+  standsAt = realClock.now()
   for (let i = 0; i < 50; i++) await signIn(name, 'guess', `203.0.113.${i}`)
   assert.deepEqual(waits, [])
   await signIn(name, 'guess', '203.0.113.99')
-  assert.equal(waits.length, 1)
-  assert.ok(Number(waits.at(0)) > 500)
+  assert.deepEqual(waits, [1000])
+  standsAt = undefined
   const alarms = (await app.store.find(AuditRecord)).filter((record) => record.operation === 'iam.signInAlarm')
   assert.deepEqual(
     alarms.map((record) => record.target),

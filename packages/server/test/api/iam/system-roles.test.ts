@@ -1,22 +1,33 @@
-/** Every system role alone, against every operation that is built: allowed exactly as the contract lists. */
+/**
+ * Every system role alone, against every operation that is built: allowed exactly as the contract lists, and the contract
+ * as the role tables. Source: specification 5; behaviour operation-roles.tsv, iam.md 13 (33).
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { contract, type Operation, type RoleName, systemRoles } from '@hyperplane/contract'
 import { systemRoleId } from '../../../src/domains/iam/catalogue/system-roles.ts'
 import { adminPassword, startApp, type TestApp } from '../../support/start-app.ts'
-import { aUser, etagOf, grant, ok, type Person, policies, policyBody, roles } from './people.ts'
+import { aRobot, aUser, etagOf, grant, ok, type Person, policies, policyBody, roles } from './people.ts'
 
 let app: TestApp
 let person: Person
 let policy = ''
+/** What somebody else has: a user with a key, and the finished batch of the demo with its jobs. */
+const others = new Map<string, string>()
 before(async () => {
   app = await startApp()
   person = await aUser(app)
   policy = `${policies}/${await grant(app, 'Super Admin', person.extId)}`
+  const robot = await aRobot(app)
+  others.set('userExtId', robot.extId).set('keyExtId', robot.keyExtId)
+  const [batch] = ok(await app.call('GET', '/platform/v4.3/operations/batches?$limit=1'), 200).data
+  const [job] = ok(await app.call('GET', `${tasks}/${batch.extId}/jobs?$limit=1`), 200).data
+  others.set('taskExtId', batch.extId).set('jobExtId', job.extId)
 })
 after(() => app.close())
 
+const tasks = '/platform/v4.3/config/tasks'
 const operations = contract.flatMap((namespace) => namespace.operations)
 
 /** Ids that name nothing: whoever is let in gets as far as 404, or the first fault of the request. */
@@ -36,13 +47,41 @@ for (const role of systemRoles) {
     const body = policyBody(systemRoleId(role), person.extId)
     ok(await app.call('PUT', policy, { body, ifMatch: await etagOf(app, policy) }), 200)
     for (const operation of operations) {
-      // Everyone reaches what is their own: there the policy decides about the rest only, which is not found.
+      // Everyone reaches what is their own: there the policy decides about what is others', below.
       if (operation.own !== undefined) continue
       const isHeld = operation.key === 'iam.getRoleById' && role === 'Consumer'
       assert.equal(await isLetIn(operation), isHeld || isListed(operation, role), operation.key)
     }
+    for (const operation of operations.filter(({ own }) => own !== undefined)) {
+      const result = await app.call(operation.method, othersPath(operation), { as: person.as, requestId: randomUUID() })
+      const found = `${operation.key}: ${result.status} ${JSON.stringify(result.errors).slice(0, 200)}`
+      if (isListed(operation, role)) {
+        assert.ok(result.status === 200 || (operation.id === 'cancelTask' && result.status === 409), found)
+        if (operation.verb === 'list') assert.ok((result.total as number) > 0, found)
+      } else if (operation.mutates) assert.equal(result.status, seesTargetOf(operation, role) ? 403 : 404, found)
+      else if (result.status === 200) assert.equal(result.total, 0, found)
+      else assert.equal(result.status, 404, found)
+    }
   })
 }
+
+function othersPath(operation: Operation): string {
+  const last = { Task: 'taskExtId', TaskJob: 'jobExtId', User: 'userExtId', Key: 'keyExtId' } as const
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const own = last[(operation.pathKinds[name] ?? '') as keyof typeof last]
+    return others.get(name) ?? others.get(own) ?? assert.fail(`${operation.key} ${name}`)
+  })
+  return `/${operation.namespace}/${operation.versions[0]}${path}`
+}
+
+/** A mutation of what one may see is 403, of anything else 404. */
+const seesTargetOf = (operation: Operation, role: RoleName): boolean =>
+  operations.some(
+    (other) =>
+      other.verb === 'get' &&
+      other.resource?.kind === operation.pathKinds[operation.target ?? ''] &&
+      isListed(other, role),
+  )
 
 const isListed = (operation: Operation, role: RoleName): boolean =>
   operation.roles === 'everyone' || operation.roles.includes(role)

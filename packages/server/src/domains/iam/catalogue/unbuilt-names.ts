@@ -37,8 +37,6 @@ const irregular: Readonly<Record<string, string>> = {
   'vmm.rebootVm': 'ACPI_Reboot_Virtual_Machine',
   'vmm.releaseIpById': 'Release_Virtual_Machine_NIC_IP',
   'vmm.revertVm': 'Revert_Existing_Virtual_Machine',
-  'volumes.attachNvmfClient': 'Attach_Volume_Group_To_External_NVMF_Client',
-  'volumes.detachNvmfClient': 'Detach_Volume_Group_From_External_NVMF_Client',
 }
 
 /** Collections whose last segment does not say what they hold: namespace and fixed segments -> words, entity in policies. */
