@@ -48,7 +48,10 @@ test('without options every setting has its default', () => {
     tlsCert: undefined,
     tlsKey: undefined,
     masterKeyFile: undefined,
+    backupKeyFile: undefined,
+    allowAddress: [],
     adminPassword: undefined,
+    backupKey: undefined,
   })
 })
 
@@ -67,6 +70,19 @@ test('hyperplane.yaml of the working directory is read unless another file is na
   assert.deepEqual({ rateLimits, http, clock }, { rateLimits: 'off', http: true, clock: 60 })
   assert.equal(readConfig(['--config', 'other.yaml'], {}, folder).rateLimits, 'on')
   assert.equal(readConfig([], { HYPERPLANE_CONFIG: 'other.yaml' }, folder).rateLimits, 'on')
+})
+
+test('--allow-address is given as often as there are networks, in a file as a list', () => {
+  const networks = ['127.0.0.0/8', '::1']
+  const argv = networks.flatMap((network) => ['--allow-address', network])
+  assert.deepEqual(readConfig(argv, {}, cwd).allowAddress, networks)
+  assert.deepEqual(readConfig([], { HYPERPLANE_ALLOW_ADDRESS: '127.0.0.0/8, ::1' }, cwd).allowAddress, networks)
+  assert.deepEqual(readYaml('allow-address: [127.0.0.0/8, "::1"]\n').allowAddress, networks)
+  assert.deepEqual(readYaml('allow-address: 10.1.2.3\n').allowAddress, ['10.1.2.3'])
+  assert.match(
+    refusal(() => readConfig(['--allow-address', '127.0.0.1/99'], {}, cwd)),
+    /--allow-address is "127\.0\.0\.1\/99": give networks such as 127\.0\.0\.0\/8/,
+  )
 })
 
 test('relative paths start from the working directory, those of a file from its folder', () => {
@@ -210,4 +226,13 @@ test('--help and --version answer instead of starting, whatever the environment 
   ]) {
     assert.ok(help.includes(word), word)
   }
+})
+
+test('the backup key comes from a file or from the environment, not from both', () => {
+  assert.equal(readConfig(['--backup-key-file', 'key'], {}, cwd).backupKeyFile, join(cwd, 'key'))
+  const env = { HYPERPLANE_BACKUP_KEY: 'c2VjcmV0' }
+  assert.equal(readConfig([], env, cwd).backupKey, 'c2VjcmV0')
+  const message = refusal(() => readConfig(['--backup-key-file', 'key'], env, cwd))
+  assert.match(message, /HYPERPLANE_BACKUP_KEY and --backup-key-file/)
+  assert.doesNotMatch(message, /c2VjcmV0/)
 })

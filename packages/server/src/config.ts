@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { Command, CommanderError } from 'commander'
-import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
+import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import packageJson from '../package.json' with { type: 'json' }
+import { isNetwork } from './core/address-guard.ts'
 import { reasonOf, StartRefusal } from './start-refusal.ts'
 
 /** What the service was told at its start. Paths are absolute. */
@@ -34,8 +35,13 @@ export interface Config {
   readonly tlsCert: string | undefined
   readonly tlsKey: string | undefined
   readonly masterKeyFile: string | undefined
+  readonly backupKeyFile: string | undefined
+  /** Networks that the service calls although they are its own, those of its link, or metadata services. */
+  readonly allowAddress: readonly string[]
   /** Password of `admin` at the first start. Secret: comes from the environment alone, and is in no message. */
   readonly adminPassword: string | undefined
+  /** The backup key itself, base64, instead of a file. Secret: as `adminPassword`. */
+  readonly backupKey: string | undefined
 }
 
 /** Thrown for `--help` and `--version`: `text` is to be printed, and nothing to be started. */
@@ -54,13 +60,15 @@ interface Setting<Value> {
   /** Shown in `--help`; a setting without it is a switch. */
   readonly argument?: string
   readonly default?: string
+  /** May be given more than once, in a file as a list; elsewhere also separated by commas, which is how `parse` gets them. */
+  readonly repeatable?: true
   /** @throws BadValue. `folder` is what a relative path starts from. */
   parse(text: string, folder: string): Value
 }
 
 class BadValue extends Error {}
 
-const settings: { readonly [Name in Exclude<keyof Config, 'adminPassword'>]: Setting<Config[Name]> } = {
+const settings: { readonly [Name in Exclude<keyof Config, 'adminPassword' | 'backupKey'>]: Setting<Config[Name]> } = {
   host: { argument: 'HOST', about: 'address to listen on', default: '127.0.0.1', parse: parseHost },
   port: { argument: 'PORT', about: 'port to listen on, 0 for a free one', default: '9440', parse: parsePort },
   data: { argument: 'DIR', about: 'folder of everything that is kept', default: './data', parse: parsePath },
@@ -91,6 +99,19 @@ const settings: { readonly [Name in Exclude<keyof Config, 'adminPassword'>]: Set
     about: 'key that protects stored secrets, 32 bytes in base64 (default: master.key in the data folder)',
     parse: parsePath,
   },
+  backupKeyFile: {
+    argument: 'FILE',
+    about:
+      'key that backups are written with and opened by, 32 bytes in base64 (default: backup.key in the data folder)',
+    parse: parsePath,
+  },
+  allowAddress: {
+    argument: 'CIDR',
+    about: 'loopback, link-local or metadata network that clients may have called (repeatable; default: none)',
+    default: '',
+    repeatable: true,
+    parse: parseNetworks,
+  },
 }
 
 type SettingName = keyof typeof settings
@@ -98,6 +119,7 @@ const settingNames = Object.keys(settings) as SettingName[]
 
 const configFileName = 'hyperplane.yaml'
 const passwordVariable = 'HYPERPLANE_ADMIN_PASSWORD'
+const backupKeyVariable = 'HYPERPLANE_BACKUP_KEY'
 const passwordRemedy = `the password of admin is taken only from the variable ${passwordVariable}`
 
 /** A value as somebody wrote it, and where, for messages. */
@@ -130,7 +152,8 @@ export function readConfig(
     const given = sources.map((source) => source.get(name)).find((value) => value !== undefined)
     values[name] = settle(name, given, cwd)
   }
-  const config = { ...values, adminPassword: environment.adminPassword } as unknown as Config
+  const { adminPassword, backupKey } = environment
+  const config = { ...values, adminPassword, backupKey } as unknown as Config
   refuseContradictions(config)
   return config
 }
@@ -156,6 +179,9 @@ function refuseContradictions(config: Config): void {
     throw new StartRefusal(
       `--http on ${config.host} would send passwords readable over the network: leave out --http, or listen on 127.0.0.1.`,
     )
+  }
+  if (config.backupKey !== undefined && config.backupKeyFile !== undefined) {
+    throw new StartRefusal(`${backupKeyVariable} and --backup-key-file both give a backup key: leave out one of them.`)
   }
   if (config.http && config.tlsCert !== undefined) {
     throw new StartRefusal('--http uses no certificate: leave out either --http, or --tls-cert and --tls-key.')
@@ -187,12 +213,16 @@ function readCommandLine(argv: readonly string[], cwd: string): { values: GivenV
       'after',
       `\nEach option is also a variable (--rate-limits: HYPERPLANE_RATE_LIMITS) and a key of ${configFileName} (rate-limits).` +
         `\nThe command line wins over the environment, and the environment over the file.` +
-        `\n${passwordVariable} sets the password of admin at the first start; without it, one is made and printed once.`,
+        `\n${passwordVariable} sets the password of admin at the first start; without it, one is made and printed once.` +
+        `\n${backupKeyVariable} holds the backup key itself, for those who keep it in no file.` +
+        `\n"npm start -- restore --from FOLDER --point ID" makes an empty data folder from a backup, and starts nothing.`,
     )
   for (const name of settingNames) {
-    const { argument, about, default: defaultText } = settings[name]
-    const shownDefault = argument === undefined || defaultText === undefined ? '' : ` (default: ${defaultText})`
-    command.option(`--${optionName(name)}${argument === undefined ? '' : ` <${argument}>`}`, about + shownDefault)
+    const { argument, about, default: defaultText, repeatable } = settings[name]
+    const shownDefault = argument === undefined || !defaultText ? '' : ` (default: ${defaultText})`
+    const flags = `--${optionName(name)}${argument === undefined ? '' : ` <${argument}>`}`
+    if (repeatable === true) command.option(flags, about, joined)
+    else command.option(flags, about + shownDefault)
   }
 
   try {
@@ -226,16 +256,18 @@ function readCommandLine(argv: readonly string[], cwd: string): { values: GivenV
 function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   cwd: string,
-): { values: GivenValues; configFile?: string; adminPassword?: string } {
+): { values: GivenValues; configFile?: string; adminPassword?: string; backupKey?: string } {
   const byVariable = new Map(settingNames.map((name) => [variableName(name), name]))
   const values = new Map<SettingName, Given>()
   let configFile: string | undefined
   let adminPassword: string | undefined
+  let backupKey: string | undefined
   for (const [variable, text] of Object.entries(env)) {
     if (!variable.startsWith('HYPERPLANE_') || text === undefined) continue
     const name = byVariable.get(variable)
     if (name !== undefined) values.set(name, { text, where: variable, folder: cwd })
     else if (variable === passwordVariable) adminPassword = text
+    else if (variable === backupKeyVariable) backupKey = text
     else if (variable === 'HYPERPLANE_CONFIG') configFile = text
     else {
       throw new StartRefusal(
@@ -244,7 +276,7 @@ function readEnvironment(
     }
   }
   if (adminPassword === '') throw new StartRefusal(`${passwordVariable} is empty: give it a value or leave it out.`)
-  return { values, configFile, adminPassword }
+  return { values, configFile, adminPassword, backupKey }
 }
 
 function readFile(askedFor: string | undefined, cwd: string): GivenValues {
@@ -285,6 +317,11 @@ function readFile(askedFor: string | undefined, cwd: string): GivenValues {
     const name = byKey.get(keyText)
     if (name === undefined) {
       throw new StartRefusal(`${position}: ${keyText} is unknown: use one of ${[...byKey.keys()].join(', ')}.`)
+    }
+    if (settings[name].repeatable === true && isSeq(value)) {
+      const text = value.items.map((item) => (isScalar(item) ? String(item.value) : '?')).join(',')
+      values.set(name, { text, where: `${position}: ${keyText}`, folder: dirname(path) })
+      continue
     }
     if (!isScalar(value) || value.value === null) {
       throw new StartRefusal(
@@ -356,6 +393,15 @@ function parseClock(text: string): Config['clock'] {
   const scale = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
   if (!(scale > 0 && scale <= 1_000_000)) throw new BadValue('real, frozen, or a number above 0 and up to 1000000')
   return scale
+}
+
+/** Values of an option that is given again. */
+const joined = (text: string, before: string | undefined): string => (before === undefined ? text : `${before},${text}`)
+
+function parseNetworks(text: string): readonly string[] {
+  const networks = text === '' ? [] : text.split(',').map((network) => network.trim())
+  if (!networks.every(isNetwork)) throw new BadValue('networks such as 127.0.0.0/8 or ::1, separated by commas')
+  return networks
 }
 
 function parseSwitch(text: string): boolean {

@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { type DataFolder, openDataFolder, readMasterKey, wrongMasterKey } from './data-folder.ts'
+import { type DataFolder, openDataFolder, readBackupKey, readMasterKey, wrongMasterKey } from './data-folder.ts'
 import { StartRefusal } from './start-refusal.ts'
 
 let parent: string
@@ -139,5 +139,32 @@ test('the refusal of a wrong master key names the key and the folder, not the ke
       /is not the one that the data folder .+ was made with: put that one back, or name its file with/,
     )
     assert.ok(!message.includes(masterKey.key.toString('base64')))
+  })
+})
+
+test('makes a backup key of 32 bytes that only its owner reads, says so once, and finds it again', () => {
+  inFolder((folder) => {
+    const { key, path = '', isNew } = readBackupKey(folder, {})
+    assert.deepEqual([path, key.length, isNew], [join(folder.path, 'backup.key'), 32, true])
+    if (process.platform !== 'win32') assert.equal(statSync(path).mode & 0o777, 0o600)
+    assert.deepEqual(readBackupKey(folder, {}), { key, path, isNew: false })
+    assert.notDeepEqual(key, readMasterKey(folder, undefined, true).key)
+  })
+})
+
+test('a backup key from the environment is used as it is; one that is none is refused without telling it', () => {
+  inFolder((folder) => {
+    const text = Buffer.alloc(32, 5).toString('base64')
+    assert.deepEqual(readBackupKey(folder, { text }), { key: Buffer.alloc(32, 5), isNew: false })
+    assert.throws(
+      () => readBackupKey(folder, { text: 'mistyped' }),
+      refusedWith(/HYPERPLANE_BACKUP_KEY is not 32 bytes/),
+    )
+    assert.throws(
+      () => readBackupKey(folder, { text: 'mistyped' }),
+      (error: Error) => !error.message.includes('mistyped'),
+    )
+    const file = join(folder.path, 'elsewhere.key')
+    assert.throws(() => readBackupKey(folder, { file }), refusedWith(/elsewhere\.key is missing: put it back, or name/))
   })
 })

@@ -10,7 +10,7 @@ export interface DataFolder {
   close(): void
 }
 
-const masterKeyBytes = 32
+const keyBytes = 32
 const sqliteBusy = 5
 
 /**
@@ -61,34 +61,79 @@ export interface MasterKey {
   readonly path: string
 }
 
+export interface BackupKey {
+  readonly key: Buffer
+  /** Absent: it came from the environment. */
+  readonly path?: string
+  /** It was made just now, and nobody knows it yet. */
+  readonly isNew: boolean
+}
+
 /**
  * The key that protects the stored secrets: from `file`, else `master.key` in the folder. That one is made if it is missing and
  * `mayMake` holds: not where a store exists already, whose secrets a new key could never open.
  * @throws StartRefusal when the key is missing, unreadable, or not 32 bytes in base64
  */
 export function readMasterKey(folder: DataFolder, file: string | undefined, mayMake: boolean): MasterKey {
-  const path = file ?? join(folder.path, 'master.key')
+  const { key, path } = readKey({ what: 'master key', option: '--master-key-file', folder, file, mayMake })
+  return { key, path }
+}
+
+/**
+ * The key that backups are written with and opened by: as given in the environment, from `file`, else `backup.key` in the
+ * folder, which is made where it is missing. A lost one closes the backups that were written with it, and no others.
+ * @throws StartRefusal when a named file is missing or unreadable, or the key is not 32 bytes in base64
+ */
+export function readBackupKey(
+  folder: DataFolder,
+  given: { file?: string | undefined; text?: string | undefined },
+): BackupKey {
+  if (given.text !== undefined) {
+    const key = keyIn(given.text)
+    if (key !== undefined) return { key, isNew: false }
+    throw new StartRefusal(
+      `The backup key in HYPERPLANE_BACKUP_KEY is not ${keyBytes} bytes in base64: correct it, or name its file with --backup-key-file.`,
+    )
+  }
+  return readKey({ what: 'backup key', option: '--backup-key-file', folder, file: given.file, mayMake: true })
+}
+
+interface KeyFile {
+  readonly what: 'master key' | 'backup key'
+  readonly option: string
+  readonly folder: DataFolder
+  readonly file: string | undefined
+  readonly mayMake: boolean
+}
+
+function readKey({ what, option, folder, file, mayMake }: KeyFile): { key: Buffer; path: string; isNew: boolean } {
+  const path = file ?? join(folder.path, `${what.replace(' ', '.')}`)
   let text: string
   try {
     text = readFileSync(path, 'utf8').trim()
   } catch (error) {
     const missing = reasonOf(error) === 'ENOENT'
-    if (missing && file === undefined && mayMake) return makeMasterKey(path)
+    if (missing && file === undefined && mayMake) return { key: makeKey(what, path), path, isNew: true }
     throw new StartRefusal(
       missing
-        ? `The master key ${path} is missing: put it back, or name the file that holds it with --master-key-file.`
-        : `The master key ${path} cannot be read (${reasonOf(error)}): make it readable to this user.`,
+        ? `The ${what} ${path} is missing: put it back, or name the file that holds it with ${option}.`
+        : `The ${what} ${path} cannot be read (${reasonOf(error)}): make it readable to this user.`,
       { cause: error },
     )
   }
-  const key = Buffer.from(text, 'base64')
-  // Buffer.from skips what is not base64; the way back shows whether it did.
-  if (key.length !== masterKeyBytes || key.toString('base64') !== text) {
+  const key = keyIn(text)
+  if (key === undefined) {
     throw new StartRefusal(
-      `The master key ${path} is not ${masterKeyBytes} bytes in base64: put the right one back, or name its file with --master-key-file.`,
+      `The ${what} ${path} is not ${keyBytes} bytes in base64: put the right one back, or name its file with ${option}.`,
     )
   }
-  return { key, path }
+  return { key, path, isNew: false }
+}
+
+function keyIn(text: string): Buffer | undefined {
+  const key = Buffer.from(text, 'base64')
+  // Buffer.from skips what is not base64; the way back shows whether it did.
+  return key.length === keyBytes && key.toString('base64') === text ? key : undefined
 }
 
 /** For a master key that is well formed but not the one the store was made with. */
@@ -98,8 +143,8 @@ export function wrongMasterKey(folder: DataFolder, masterKey: MasterKey): StartR
   )
 }
 
-function makeMasterKey(path: string): MasterKey {
-  const key = randomBytes(masterKeyBytes)
+function makeKey(what: KeyFile['what'], path: string): Buffer {
+  const key = randomBytes(keyBytes)
   // Whole or not at all, and on the disk before the first secret depends on it.
   const unfinished = `${path}.new`
   try {
@@ -109,15 +154,15 @@ function makeMasterKey(path: string): MasterKey {
     syncFolderOf(path)
   } catch (error) {
     throw new StartRefusal(
-      `The master key ${path} cannot be written (${reasonOf(error)}): free disk space, or correct the folder's permissions.`,
+      `The ${what} ${path} cannot be written (${reasonOf(error)}): free disk space, or correct the folder's permissions.`,
       { cause: error },
     )
   }
-  return { key, path }
+  return key
 }
 
 /** Makes a rename survive a power failure. Windows neither needs it nor opens folders. */
-function syncFolderOf(path: string): void {
+export function syncFolderOf(path: string): void {
   if (process.platform === 'win32') return
   const handle = openSync(join(path, '..'), 'r')
   try {

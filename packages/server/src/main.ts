@@ -11,12 +11,21 @@ const drainMillis = 9_000
 const settleMillis = 1_000
 
 let stopped = false
-start().catch(refuse)
+const [command, ...options] = process.argv.slice(2)
+if (command === 'restore') restore(options).catch(refuse)
+else start().catch(refuse)
+
+/** Makes a data folder from a backup; nothing is started. */
+async function restore(argv: readonly string[]): Promise<void> {
+  const { readRestore, restoreOffline } = await import('./restore-offline.ts')
+  print([await restoreOffline(readRestore(argv, process.env, process.cwd()))])
+}
 
 async function start(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env, process.cwd())
   // Programs that the service starts have no use for it.
   delete process.env['HYPERPLANE_ADMIN_PASSWORD']
+  delete process.env['HYPERPLANE_BACKUP_KEY']
 
   // What Node makes of the sources is kept beside the data: later starts read it instead of making it again.
   const { enableCompileCache } = await import('node:module')

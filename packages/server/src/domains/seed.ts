@@ -5,6 +5,7 @@ import type { Ids } from '../core/context.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 import type { Transaction } from '../store/store.ts'
+import type { Table } from '../store/tables.ts'
 
 export interface SeedContext {
   readonly store: Transaction
@@ -16,6 +17,8 @@ export interface SeedContext {
   readonly clock: Clock
   readonly ids: Ids
   readonly tenantId: string
+  /** Id of this manager: its own in every world but the demo, whose ids are the same everywhere. */
+  readonly managerExtId: string
   /** Id of the user `admin`. */
   readonly adminId: string
   readonly adminPasswordHash: string
@@ -24,6 +27,16 @@ export interface SeedContext {
   /** Size of this manager. */
   readonly tier: 'xsmall' | 'small' | 'large' | 'xlarge'
   readonly version: string
+  readonly backup: SeedBackup
+}
+
+/** What writing the demo's restore points takes. */
+export interface SeedBackup {
+  readonly key: Buffer
+  /** All kinds that are stored. */
+  readonly tables: ReadonlyMap<string, Table>
+  /** Opens what the store sealed. */
+  readonly open: (sealed: string, about: string) => string
 }
 
 /** The id of a seeded entity: `seedId('cluster/hp-native-01')`. Always the same, and well formed (version 5). */

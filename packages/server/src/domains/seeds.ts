@@ -12,6 +12,7 @@ import { seedBase as seedIamBase, seedDemo as seedIamDemo } from './iam/seed.ts'
 import { seedDemo as seedNetworkingDemo } from './networking/seed.ts'
 import { seedCategories, seedBase as seedPlatformBase, seedDemo as seedPlatformDemo } from './platform/seed.ts'
 import { type SeedContext, seedId } from './seed.ts'
+import { seedLab } from './seed-lab.ts'
 import { seedDemo as seedVmmDemo } from './vmm/seed.ts'
 import { seedManyVms } from './vmm/vm/seed-many.ts'
 import { seedDemo as seedVolumesDemo } from './volumes/seed.ts'
@@ -28,10 +29,12 @@ export interface SeedOptions {
   readonly tier: SeedContext['tier']
   readonly version: string
   readonly folder: string
+  readonly backup: SeedContext['backup']
 }
 
 export async function seedWorld(options: SeedOptions): Promise<void> {
-  const { plan, store, world, drivers, clock, ids, tenantId, adminPasswordHash, tier, version, folder } = options
+  const { plan, store, world, drivers, clock, ids, tenantId, adminPasswordHash, tier, version, folder, backup } =
+    options
   const now = clock.now()
   await store.transaction(async (transaction) => {
     const ctx: SeedContext = {
@@ -44,6 +47,8 @@ export async function seedWorld(options: SeedOptions): Promise<void> {
       tier,
       version,
       folder,
+      backup,
+      managerExtId: plan.inventory === 'demo' ? seedId('manager') : ids.uuid(),
       adminId: seedId('user/admin'),
       adminPasswordHash,
       ago: (seconds) => formatTime(now - seconds * 1000),
@@ -68,5 +73,6 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedNetworkingDemo(ctx)
   await seedVmmDemo(ctx)
   await seedVolumesDemo(ctx)
+  await seedLab(ctx)
   await seedPlatformDemo(ctx)
 }

@@ -1,20 +1,26 @@
 /** The outside world, one interface a capability. `app.ts` chooses the implementations. */
 import type { BlockStorage } from './block-storage.ts'
 import type { ContentSource } from './content-source.ts'
+import type { Directory } from './directory.ts'
 import type { ExternalHypervisor } from './external-hypervisor.ts'
 import type { Hardware } from './hardware.ts'
 import type { Hypervisor } from './hypervisor.ts'
 import type { NetworkFabric } from './network-fabric.ts'
 import type { ObjectStore } from './object-store.ts'
+import type { RemoteManagers } from './remote-managers.ts'
 import type { Telemetry } from './telemetry.ts'
+import type { Web } from './web.ts'
 
 export interface Drivers {
   readonly blockStorage: BlockStorage
   readonly contentSource: ContentSource
+  readonly directory: Directory
   readonly externalHypervisor: ExternalHypervisor
   readonly hardware: Hardware
   readonly hypervisor: Hypervisor
   readonly networkFabric: NetworkFabric
   readonly objectStore: ObjectStore
+  readonly remoteManagers: RemoteManagers
   readonly telemetry: Telemetry
+  readonly web: Web
 }

@@ -2,9 +2,13 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
+import { ExternalStorage } from '@hyperplane/contract/platform/external-storage'
+import { Product } from '@hyperplane/contract/platform/product'
 import { type SeedContext, seedId } from '../seed.ts'
-import { ownManagerExtId, sizeOfTier } from './domain-manager.ts'
+import { newProducts, sizeOfTier } from './manager-size.ts'
+import { nameId } from './name-id.ts'
 import { seedBackups } from './seed-backups.ts'
+import { seedRegistrations } from './seed-registrations.ts'
 import { seedTasks } from './seed-tasks.ts'
 
 /** In the order of lists. The first has a description and a key of its own. */
@@ -51,6 +55,9 @@ export async function seedBase(ctx: SeedContext): Promise<void> {
     network: { nameServers: [], ntpServers: [], externalNetworks: [] },
     isRegisteredWithHostingCluster: false,
   })
+  const manager = { extId: ctx.managerExtId, tenantId: ctx.tenantId }
+  const idOf = (name: string): string => nameId('product', ctx.managerExtId, name)
+  for (const row of newProducts(manager, ctx.version, ctx.ago(0), idOf)) await ctx.store.insert(Product, row)
 }
 
 export async function seedDemo(ctx: SeedContext): Promise<void> {
@@ -62,13 +69,18 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
     hostingClusterExtId: seedId('cluster/hp-native-01'),
     isRegisteredWithHostingCluster: true,
   })
+  for (const storage of externalStorages)
+    await ctx.store.insert(ExternalStorage, { ...storage, tenantId: ctx.tenantId })
   await seedTasks(ctx)
   await seedBackups(ctx)
+  // Behind the backups, which hold `dr-site` as a manager of its own.
+  await seedRegistrations(ctx)
 }
 
 function managerBase(ctx: SeedContext, name: string): Omit<EntityOf<typeof DomainManager>, 'network'> {
   return {
-    extId: ownManagerExtId,
+    extId: ctx.managerExtId,
+    isOwn: true,
     tenantId: ctx.tenantId,
     config: {
       name,
@@ -84,6 +96,39 @@ function managerBase(ctx: SeedContext, name: string): Omit<EntityOf<typeof Domai
 }
 
 const ipv4 = (value: string) => ({ ipv4: { value, prefixLength: 32 } })
+
+const TiB = 1024 ** 4
+
+const externalStorages: readonly EntityOf<typeof ExternalStorage>[] = [
+  {
+    extId: seedId('external-storage/flash-01'),
+    name: 'flash-01',
+    providerType: 'PURE_STORAGE_FLASHARRAY',
+    config: {
+      $objectType: 'platform.v4.config.PureStorageFlashArrayConfig',
+      address: ipv4('10.44.1.61'),
+      id: seedId('external-storage/flash-01/array'),
+      pod: { name: 'pod-01', podId: seedId('external-storage/flash-01/pod'), realm: 'default' },
+    },
+    totalCapacityBytes: 100 * TiB,
+  },
+  {
+    extId: seedId('external-storage/flex-01'),
+    name: 'flex-01',
+    providerType: 'DELL_POWERFLEX',
+    config: {
+      $objectType: 'platform.v4.config.DellPowerflexConfig',
+      address: ipv4('10.44.1.71'),
+      storagePool: {
+        name: 'pool-01',
+        protectionDomainName: 'domain-01',
+        storagePoolId: seedId('external-storage/flex-01/pool'),
+      },
+      systemId: seedId('external-storage/flex-01/system'),
+    },
+    totalCapacityBytes: 50 * TiB,
+  },
+]
 
 const demoNetwork = {
   externalAddress: ipv4('10.44.1.9'),

@@ -1,13 +1,17 @@
 /** The simulated implementation of every capability, over one world. */
 import type { Drivers } from '../drivers.ts'
+import type { KnowingObjectStore } from '../object-stores.ts'
 import { createBlockStorage } from './block-storage.ts'
 import { createContentSource } from './content-source.ts'
+import { createSimulatedDirectory } from './directory.ts'
 import { createExternalHypervisor } from './external-hypervisor.ts'
 import { createHardware } from './hardware.ts'
 import { createHypervisor } from './hypervisor.ts'
 import { createNetworkFabric } from './network-fabric.ts'
 import { createObjectStore } from './object-store.ts'
+import { createSimulatedRemotes } from './remote-managers.ts'
 import { createTelemetry } from './telemetry.ts'
+import { createSimulatedWeb } from './web.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export interface SimulatedSettings {
@@ -16,16 +20,21 @@ export interface SimulatedSettings {
   readonly durations: 'instant' | 'natural'
 }
 
-export function createSimulatedDrivers(world: SimulatedWorld, settings: SimulatedSettings): Drivers {
+export type SimulatedDrivers = Drivers & { readonly objectStore: KnowingObjectStore }
+
+export function createSimulatedDrivers(world: SimulatedWorld, settings: SimulatedSettings): SimulatedDrivers {
   const networkFabric = createNetworkFabric(world)
   return {
-    blockStorage: createBlockStorage(world),
+    blockStorage: createBlockStorage(world, { durations: settings.durations }),
     contentSource: createContentSource(world, { durations: settings.durations }),
+    directory: createSimulatedDirectory(world, { durations: settings.durations }),
     externalHypervisor: createExternalHypervisor(world, { durations: settings.durations }),
     hardware: createHardware(world),
     hypervisor: createHypervisor(world, { durations: settings.durations, networkFabric }),
     networkFabric,
     objectStore: createObjectStore(world, settings),
+    remoteManagers: createSimulatedRemotes(world),
     telemetry: createTelemetry(world),
+    web: createSimulatedWeb(world, { durations: settings.durations }),
   }
 }

@@ -1,0 +1,23 @@
+/** All that the store keeps, as tables: the kinds of the contract, and what the server notes for itself. */
+import { contract } from '@hyperplane/contract'
+import { coreRecords } from './core/records.ts'
+import { iamRecords } from './domains/iam/records.ts'
+import { platformRecords } from './domains/platform/registration-attempt.ts'
+import { vmmRecords } from './domains/vmm/records.ts'
+import { Fact } from './drivers/simulated/world.ts'
+import { type Table, tablesOf } from './store/tables.ts'
+
+export function storeTables(): ReadonlyMap<string, Table> {
+  const resources = [
+    ...new Set(contract.flatMap((namespace) => namespace.resources)),
+    ...coreRecords,
+    ...iamRecords,
+    ...platformRecords,
+    ...vmmRecords,
+    Fact,
+  ]
+  return tablesOf(
+    resources,
+    contract.flatMap((namespace) => namespace.operations),
+  )
+}
