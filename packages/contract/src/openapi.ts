@@ -86,7 +86,7 @@ function operationOf(operation: Operation, namespace: Namespace, writer: SchemaW
       : {
           requestBody: {
             required: operation.bodyRequired,
-            content: { 'application/json': { schema: writer.schema(operation.body, 'write') } },
+            content: { [mediaOf(operation)]: { schema: writer.schema(operation.body, 'write') } },
           },
         }),
     responses: { [operation.status]: successes, default: refusalOf(namespace, writer) },
@@ -119,6 +119,9 @@ const refusalOf = (namespace: Namespace, writer: SchemaWriter): Json => ({
     'application/json': { schema: envelopeOf(writer.schema(errorResponseOf(namespace.name), 'read'), writer) },
   },
 })
+
+const mediaOf = (operation: Operation): string =>
+  operation.form === undefined ? 'application/json' : 'multipart/form-data'
 
 function contentOf(operation: Operation, writer: SchemaWriter): Json {
   if (operation.produces !== undefined)

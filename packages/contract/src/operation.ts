@@ -80,6 +80,13 @@ export interface Resource<F extends Fields = Fields, I extends Fields = Fields> 
   readonly newestFirst?: true
   /** Rows are computed by the domain, not stored: no table is made. */
   readonly derived?: true
+  /** There is one row, which paths do not name. */
+  readonly singleton?: true
+  /**
+   * How many entities name one of this kind is kept, by their kind: for kinds that a hundred thousand may name, and of which
+   * that number is read often. Each reference to one costs a little more to write.
+   */
+  readonly counted?: true
 }
 
 export interface UniqueRule {
@@ -132,6 +139,8 @@ export interface ResourceOptions<I extends Fields> {
   readonly sharesTagOf?: string
   readonly newestFirst?: true
   readonly derived?: true
+  readonly singleton?: true
+  readonly counted?: true
   /** The wire shape has no base fields but those declared; the row has its id all the same. */
   readonly bare?: true
 }
@@ -162,6 +171,8 @@ export function resource<const F extends Fields, const I extends Fields = Record
       'sharesTagOf',
       'newestFirst',
       'derived',
+      'singleton',
+      'counted',
     ]),
   }
 }
@@ -175,6 +186,12 @@ export interface Expansion {
   readonly into?: string
   /** Shape of a value that the domain fills. */
   readonly shape?: AnySchema
+}
+
+/** How a body travels as multipart/form-data (RFC 7578). */
+export interface FormOptions {
+  /** Parts that may come as a file: the field of the part's name gets the file's name, this other one its content. */
+  readonly files?: Readonly<Record<string, string>>
 }
 
 export interface Operation {
@@ -220,6 +237,8 @@ export interface Operation {
   readonly own?: string
   /** Largest body; default 1 MiB. */
   readonly maximumBodyBytes?: number
+  /** The body is a form, whose parts are the fields of the declared body; absent: it is JSON. */
+  readonly form?: FormOptions
   /** Schema of each path parameter that is no UUID. */
   readonly pathSchemas: Readonly<Record<string, AnySchema>>
   /** Takes `$page` and `$limit`. */
@@ -258,6 +277,7 @@ export interface OperationOptions {
   readonly clusterId?: 'required' | 'optional'
   readonly own?: string
   readonly maximumBodyBytes?: number
+  readonly form?: FormOptions
   readonly target?: string
   readonly pathKinds?: Readonly<Record<string, string>>
   readonly pathSchemas?: Readonly<Record<string, AnySchema>>
@@ -437,6 +457,8 @@ export interface ErrorDefinition {
   readonly message: string
   /** For programs; the key of the entry unless another is given. */
   readonly group?: string
+  /** Placeholders that programs know by another name in `argumentsMap`. */
+  readonly argumentNames?: Readonly<Record<string, string>>
 }
 export type ErrorCatalogue = { readonly [key: string]: ErrorDefinition }
 
@@ -545,6 +567,7 @@ function complete(
       'clusterId',
       'own',
       'maximumBodyBytes',
+      'form',
       'maximumItems',
       'orderedBy',
       'filter',

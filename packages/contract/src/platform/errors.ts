@@ -3,6 +3,12 @@
  * Those that only tasks show carry the status that a request would have been refused with.
  */
 export const platformErrors = {
+  BACKUP_CLUSTER_FULL: {
+    code: 'DM-30025',
+    status: 409,
+    group: 'BACKUP_SPACE_EXHAUSTED',
+    message: 'The cluster has no room for backups: {shortfall}.',
+  },
   BACKUP_CORRUPT: { code: 'DM-30033', status: 400, message: 'The backup is damaged: {part}.' },
   BACKUP_KEY_MISMATCH: {
     code: 'DM-30031',

@@ -47,10 +47,23 @@ test('role lists are as long as those of the specification', () => {
 test('preconditions are required exactly where they are marked so', () => {
   const ids = (of: readonly { id: string }[]) => of.map((one) => one.id).sort()
   assert.deepEqual(ids(platform.operations.filter((one) => one.ifMatch === 'required')), [
+    'deleteBackupTargetById',
     'deleteRestoreSourceById',
+    'register',
+    'unregister',
+    'updateBackupTargetById',
     'updateCategoryById',
+    'updateProductById',
   ])
-  assert.deepEqual(ids(platform.operations.filter((one) => one.requestId === 'required')), ['submitBatch'])
+  assert.deepEqual(ids(platform.operations.filter((one) => one.requestId === 'required')), [
+    'createBackupTarget',
+    'createDomainManager',
+    'deleteBackupTargetById',
+    'register',
+    'submitBatch',
+    'unregister',
+    'updateBackupTargetById',
+  ])
 })
 
 test('answers with the statuses of the kinds that are synchronous', () => {
