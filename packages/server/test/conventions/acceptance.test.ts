@@ -10,8 +10,8 @@
  * 25        test/api/iam/access.test.ts
  * 26        test/restart/<namespace>.test.ts: every step of every definition
  * 27        test/restart/undone.test.ts: every definition; test/api/vmm/vm-crash.test.ts
- * 31, 32    test/api/platform/batch.test.ts
- * 33        test/api/platform/batch-restart.test.ts
+ * 31, 32    test/api/platform/batch.test.ts; with 500 elements test/api/platform/batch-of-500.test.ts
+ * 33        test/api/platform/batch-restart.test.ts; killed test/restart/batches.test.ts
  * 34        test/api/clustermgmt/versions.test.ts
  * 35        test/http/envelope.test.ts
  * 36        test/api/storage/volumes.test.ts

@@ -8,14 +8,19 @@ import fs, { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type AnySchema, contract } from '@hyperplane/contract'
+import { lab } from '../../src/domains/platform/seed-registrations.ts'
 import { seedId } from '../../src/domains/seed.ts'
-import { digestOf } from '../../src/drivers/simulated/object-store.ts'
+import { digestOf } from '../../src/drivers/simulated/place-doors.ts'
+import { remotePasswordDigest, remoteSides } from '../../src/drivers/simulated/remote-managers.ts'
+import { bucketTarget, onCluster, targets } from '../support/backups.ts'
 import { clustermgmt, hostId, ids } from '../support/clustermgmt.ts'
-import { nativeCluster } from '../support/creations.ts'
+import { creations, nativeCluster } from '../support/creations.ts'
 import { type HttpResult, http } from '../support/http.ts'
+import { ownPath, registerBody } from '../support/registering.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
 const users = '/iam/v4.1.b2/authn/users'
+const directories = '/iam/v4.1.b2/authn/directory-services'
 const groups = '/volumes/v4.2/config/volume-groups'
 const clients = '/volumes/v4.2/config/iscsi-clients'
 const profiles = `${clustermgmt}/cluster-profiles`
@@ -95,6 +100,7 @@ async function made(...given: Parameters<typeof send>): Promise<string> {
   return task.entitiesAffected?.[0]?.extId
 }
 
+const sources = '/platform/v4.3/management/restore-sources'
 const name = (): string => `secretive-${randomUUID().slice(0, 8)}`
 const address = { ipv4: { value: '10.6.6.6' } }
 const withSmtp = (): object => ({
@@ -117,6 +123,19 @@ const withChap = (): object => ({
 })
 const aGroup = (): Promise<string> =>
   made('POST', groups, { name: name(), clusterReference: nativeCluster, ...withChap() })
+/** One that does not answer: whatever its account is, it is kept. */
+async function aDirectory() {
+  await app.world.collection('directory.hosts').put('mute.simulated', { fault: 'down' })
+  const unique = name()
+  const body = {
+    name: unique,
+    url: 'ldap://mute.simulated',
+    domainName: `${unique}.test`,
+    directoryType: 'ACTIVE_DIRECTORY',
+    serviceAccount: { username: 'svc', password: secret() },
+  }
+  return { extId: await made('POST', directories, body), body }
+}
 async function aClient(): Promise<string> {
   const group = await aGroup()
   const body = {
@@ -199,6 +218,11 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     const body = { username, oldPassword: password, newPassword: secret() }
     await made('POST', `${users}/$actions/change-password`, body, { as: `${username}:${password}` })
   },
+  'iam.createDirectoryService': async () => {
+    const { extId } = await aDirectory()
+    const path = `${directories}/${extId}/$actions/verify-connection-status`
+    await send('POST', path, { username: 'somebody', password: secret() })
+  },
   'iam.createUser': () => aUser(),
   'iam.createUserKey': async () => {
     const user = await made('POST', users, { userType: 'SERVICE_ACCOUNT', username: name() })
@@ -217,6 +241,11 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     const { extId } = await aUser()
     await made('POST', `${users}/${extId}/$actions/reset-password`, { newPassword: secret() })
   },
+  'iam.updateDirectoryServiceById': async () => {
+    const { extId, body } = await aDirectory()
+    const changed = { ...body, serviceAccount: { username: 'svc', password: secret() } }
+    await made('PUT', `${directories}/${extId}`, changed, { tagOf: `${directories}/${extId}` })
+  },
   'iam.updateUserById': async () => {
     const { extId, username, password } = await aUser()
     await send(
@@ -226,22 +255,50 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
       { tagOf: `${users}/${extId}` },
     )
   },
+  'platform.createBackupTarget': async () => {
+    await made('POST', targets, { location: withPolicy(await aBucketLocation()) })
+  },
+  'platform.createDomainManager': async () => {
+    const { path, body } = creations['platform.createDomainManager']!
+    const { config, network } = body(name()) as any
+    const credentials = [{ username: 'admin', password: secret() }]
+    const userdata = { $objectType: 'vmm.v4.ahv.config.Userdata', value: secret() }
+    const bootstrapConfig = { cloudInitConfig: [{ cloudInitScript: userdata }] }
+    const httpProxyConfig = [{ name: 'proxy', ipAddress: address, username: 'proxy', password: secret() }]
+    const given = { config: { ...config, credentials, bootstrapConfig }, network: { ...network, httpProxyConfig } }
+    await made('POST', path, given)
+  },
   'platform.createRestoreSource': async () => {
-    const secretAccessKey = secret()
-    await app.world
-      .collection('objectStore.buckets')
-      .put('secretive', { service: 'demo', keys: { SECRETIVEKEY0001: digestOf(secretAccessKey) } })
-    await made('POST', '/platform/v4.3/management/restore-sources', {
-      location: {
-        $objectType: 'platform.v4.management.ObjectStoreLocation',
-        providerConfig: {
-          $objectType: 'platform.v4.management.GenericS3Config',
-          bucketName: 'secretive',
-          connectionConfig: { ipAddressOrHostname: { ipv4: { value: '10.44.1.50' } } },
-          credentials: { accessKeyId: 'SECRETIVEKEY0001', secretAccessKey },
-        },
-      },
-    })
+    await made('POST', sources, { location: await aBucketLocation() })
+  },
+  'platform.register': async () => {
+    const extId = seedId(`cluster/${lab.name}`)
+    const sides = remoteSides(app.world)
+    const password = secret()
+    await sides.put(extId, { ...sides.get(extId)!, passwordDigest: remotePasswordDigest(extId, password) })
+    const manager = `/platform/v4.3/config/domain-managers/${seedId('manager')}`
+    // The first is refused by the remote side, the second is not.
+    for (const sent of [secret(), password]) {
+      const body = registerBody(lab.address, { password: sent })
+      await send('POST', `${ownPath}/$actions/register`, body, { tagOf: manager })
+    }
+    assert.equal((await http(url, `/api/clustermgmt/v4.2/config/clusters/${extId}`)).status, 200)
+  },
+  // A demo is not fresh: what was sent is refused, and kept nowhere. What a restore keeps is in its own test.
+  'platform.restore': async () => {
+    const source = await made('POST', sources, { location: onCluster(nativeCluster) })
+    const points = `${sources}/${source}/restorable-domain-managers/${seedId('manager')}/restore-points`
+    const [point] = (await http(url, `/api${points}`)).json.data
+    const { config, network } = creations['platform.createDomainManager']!.body(name()) as any
+    const credentials = [{ username: 'admin', password: secret() }]
+    const domainManager = { config: { ...config, credentials }, network }
+    const refused = await send('POST', `${points}/${point.extId}/$actions/restore`, { domainManager })
+    assert.equal(refused.status, 409, refused.text)
+  },
+  // One target in an object store at most: that of the creation.
+  'platform.updateBackupTargetById': async () => {
+    const path = `${targets}/${(await bucketTarget(app)).extId}`
+    await made('PUT', path, { location: withPolicy(await aBucketLocation()) }, { tagOf: path })
   },
   'storage.updateIscsiClientById': async () => {
     const path = `/storage/v4.0.a3/config/iscsi-clients/${await aClient()}`
@@ -277,6 +334,24 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     await made('PUT', path, withChap(), { tagOf: path })
   },
 }
+
+/** The same bucket with a new secret, which the simulated service knows from now on. */
+async function aBucketLocation(): Promise<object> {
+  const secretAccessKey = secret()
+  await app.world
+    .collection('objectStore.buckets')
+    .put('secretive', { service: 'demo', keys: { SECRETIVEKEY0001: digestOf(secretAccessKey) } })
+  return {
+    $objectType: 'platform.v4.management.ObjectStoreLocation',
+    providerConfig: {
+      $objectType: 'platform.v4.management.GenericS3Config',
+      bucketName: 'secretive',
+      connectionConfig: { ipAddressOrHostname: { ipv4: { value: '10.44.1.50' } } },
+      credentials: { accessKeyId: 'SECRETIVEKEY0001', secretAccessKey },
+    },
+  }
+}
+const withPolicy = (location: object): object => ({ ...location, backupPolicy: { rpoInMinutes: 60 } })
 
 test('37 every operation that takes a secret has a story', () => {
   const holdsSecret = (schema: AnySchema): boolean =>

@@ -124,6 +124,17 @@ describe('start', () => {
     await second.end('SIGTERM')
   })
 
+  test('the backup key is printed at the first start only, and is the one in its file', async () => {
+    const data = newFolder()
+    const first = await start(data)
+    const key = /Backup key\s+(\S+)/.exec(first.lines.join('\n'))?.[1]
+    assert.equal(readFileSync(join(data, 'backup.key'), 'utf8').trim(), key)
+    await first.end('SIGTERM')
+    const second = await start(data)
+    assert.doesNotMatch(second.lines.join('\n'), /Backup key/)
+    await second.end('SIGTERM')
+  })
+
   test('a given password works and is not printed', async () => {
     const data = newFolder()
     const password = 'Correct-horse-1'

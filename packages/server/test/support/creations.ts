@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { contract } from '@hyperplane/contract'
 import { seedId } from '../../src/domains/seed.ts'
+import { inBucket, targets } from './backups.ts'
 import type { CallResult, TestApp } from './start-app.ts'
 
 /** The demo's native cluster. */
@@ -29,6 +30,25 @@ export const creations: Readonly<Record<string, Creation>> = {
       subnetType: 'VLAN',
       networkId: 3100 + Math.floor(Math.random() * 900),
       clusterReference: nativeCluster,
+    }),
+  },
+  'platform.createBackupTarget': { path: targets, body: () => ({ location: inBucket() }) },
+  'platform.createDomainManager': {
+    path: '/platform/v4.3/config/domain-managers',
+    body: (name) => ({
+      config: { name, size: 'STARTER', buildInfo: { version: '0.1.0' } },
+      network: {
+        nameServers: [{ ipv4: { value: '10.44.1.2' } }],
+        ntpServers: [{ fqdn: { value: 'ntp.example.com' } }],
+        externalNetworks: [
+          {
+            networkExtId: seedId('subnet/vlan-100-app'),
+            defaultGateway: { ipv4: { value: '10.10.100.1' } },
+            subnetMask: { ipv4: { value: '255.255.255.0' } },
+            ipRanges: [{ begin: { ipv4: { value: '10.10.100.210' } }, end: { ipv4: { value: '10.10.100.250' } } }],
+          },
+        ],
+      },
     }),
   },
   'storage.addStorageContainerForCluster': {

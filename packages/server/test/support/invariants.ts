@@ -9,24 +9,36 @@ import { contract } from '@hyperplane/contract'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { AddressLease, AddressTally } from '@hyperplane/contract/networking/address-lease'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Task } from '@hyperplane/contract/platform/task'
-import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Image } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
+import { nameId } from '../../src/domains/platform/name-id.ts'
 import { seedId } from '../../src/domains/seed.ts'
 import { heldMemoryBytes } from '../../src/domains/vmm/placement.ts'
 import { vcpusOf } from '../../src/domains/vmm/power-journal.ts'
 import { HostAllocation, MacLease } from '../../src/domains/vmm/records.ts'
 import { filesOf, firmwareFilesOf } from '../../src/domains/vmm/vm/entity.ts'
+import type { InventoryRow } from '../../src/drivers/remote-managers.ts'
 import { factsById } from './facts.ts'
 import type { TestApp } from './start-app.ts'
 import { recount } from './subnets.ts'
 
 type Faults = string[]
 
-/** The manager itself runs on the demo's cluster: a host carries it, no list shows it. */
-const managerNode = seedId('manager/node-1')
+/** What clusters hold that are in the world and not registered, of one kind. */
+async function heldElsewhere(app: TestApp, kind: string): Promise<any[]> {
+  const inventories = (await factsById(app)).get('remotes.inventories')?.values() ?? []
+  return [...inventories]
+    .flatMap((rows) => rows as InventoryRow[])
+    .flatMap((row) => (row.kind === kind ? row.entity : []))
+}
+
+/** Managers run on hosts as well: those carry their nodes, no list shows them. */
+const managerNodes = async (app: TestApp): Promise<string[]> =>
+  (await app.store.find(DomainManager)).flatMap(({ nodeExtIds = [] }) => nodeExtIds)
+
 /** Files that the demo's cluster holds from before: no image stands for them. */
 const strayFiles = ['golden-2019.qcow2', 'rescue.iso'].map(
   (name) => `${seedId(`image/${name}`)}/${seedId('cluster/hp-native-01')}`,
@@ -39,6 +51,7 @@ export async function checkInvariants(app: TestApp): Promise<void> {
     tasksAreWhole,
     nothingIsPending,
     referencesNameSomething,
+    referencesAreCounted,
     addressesAreHeld,
     macsAreHeld,
     loadsAreThoseOfVms,
@@ -100,6 +113,18 @@ function nothingIsPending(app: TestApp): Faults {
   )
 }
 
+/** What is kept of how many name one is what a recount finds. */
+function referencesAreCounted(app: TestApp): Faults {
+  const counted = contract.flatMap(({ resources }) => resources).filter((resource) => resource.counted === true)
+  const kinds = [...new Set(counted.map(({ kind }) => `'${kind}'`))].join()
+  const recounted = `SELECT to_kind, to_id, from_kind, COUNT(DISTINCT from_id),
+    COUNT(DISTINCT CASE WHEN published = 1 THEN from_id END)
+    FROM reference WHERE to_kind IN (${kinds}) GROUP BY 1, 2, 3`
+  const kept = 'SELECT * FROM referrer_count'
+  const wrong = `SELECT * FROM (${kept} EXCEPT ${recounted}) UNION SELECT * FROM (${recounted} EXCEPT ${kept})`
+  return inFile(app, (database) => database.prepare(wrong).all()).map((row) => Object.values(row).join(' '))
+}
+
 /** Every declared reference leads to an entity, and comes from one. */
 async function referencesNameSomething(app: TestApp): Promise<Faults> {
   const resources = new Map(contract.flatMap(({ resources }) => resources).map((resource) => [resource.kind, resource]))
@@ -132,7 +157,7 @@ async function referencesNameSomething(app: TestApp): Promise<Faults> {
 async function addressesAreHeld(app: TestApp): Promise<Faults> {
   const faults: Faults = []
   const subnets = new Set((await app.store.find(Subnet)).map(({ extId }) => extId))
-  const holders = new Set(subnets)
+  const holders = new Set([...subnets, ...(await app.store.find(DomainManager)).map(({ extId }) => extId as string)])
   for (const resource of contract.find(({ name }) => name === 'networking')!.resources) {
     if (resource.derived !== true) for (const { extId } of await app.store.find(resource)) holders.add(extId as string)
   }
@@ -164,11 +189,12 @@ async function addressesAreHeld(app: TestApp): Promise<Faults> {
 async function macsAreHeld(app: TestApp): Promise<Faults> {
   const expected = (await app.store.find(Vm)).flatMap((vm) =>
     (vm.nics ?? []).map(
-      (nic) => `${(nic.backingInfo as { macAddress?: string } | undefined)?.macAddress} ${nic.extId} ${vm.extId}`,
+      (nic) =>
+        `${(nic.backingInfo as { macAddress?: string } | undefined)?.macAddress} ${nic.extId} ${vm.extId} ${nic.networkInfo?.subnet?.extId}`,
     ),
   )
   const found = (await app.store.find(MacLease)).map(
-    ({ macAddress, nicExtId, vmExtId }) => `${macAddress} ${nicExtId} ${vmExtId}`,
+    ({ macAddress, nicExtId, vmExtId, subnetExtId }) => `${macAddress} ${nicExtId} ${vmExtId} ${subnetExtId}`,
   )
   return differences(found, expected)
 }
@@ -179,8 +205,9 @@ async function loadsAreThoseOfVms(app: TestApp): Promise<Faults> {
   const expected = on.map(
     (vm) => `${vm.extId} on ${vm.host?.extId}: ${heldMemoryBytes(vm)} bytes, ${vcpusOf(vm)} vCPUs`,
   )
+  const nodes = await managerNodes(app)
   const found = (await app.store.find(HostAllocation))
-    .filter(({ vmExtId }) => vmExtId !== managerNode)
+    .filter(({ vmExtId }) => !nodes.includes(vmExtId))
     .map((held) => `${held.vmExtId} on ${held.hostExtId}: ${held.memoryBytes} bytes, ${held.vcpus} vCPUs`)
   return differences(found, expected)
 }
@@ -204,21 +231,25 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
   const faults: Faults = []
   const idsOf = async (kind: string): Promise<Set<string>> => {
     const resource = contract.flatMap(({ resources }) => resources).find((candidate) => candidate.kind === kind)
-    return new Set((await app.store.find(resource!)).map(({ extId }) => extId as string))
+    const all = [...(await app.store.find(resource!)), ...(await heldElsewhere(app, kind))]
+    return new Set(all.map(({ extId }) => extId as string))
   }
-  const vms = await app.store.find(Vm)
+  const vms = [...(await app.store.find(Vm)), ...(await heldElsewhere(app, 'Vm'))]
+  const nodes = await managerNodes(app)
   const owners: Readonly<Record<string, () => Promise<ReadonlySet<string>> | ReadonlySet<string>>> = {
     'blockStorage.disks': () => idsOf('VolumeDisk'),
     'blockStorage.targets': () => idsOf('VolumeGroup'),
     'content.files': async () =>
       new Set([
         ...strayFiles,
-        ...(await app.store.find(Image)).flatMap(({ extId, clusterLocationExtIds = [] }) =>
-          clusterLocationExtIds.map((cluster) => `${extId}/${cluster}`),
+        ...[...(await app.store.find(Image)), ...(await heldElsewhere(app, 'Image'))].flatMap(
+          ({ extId, clusterLocationExtIds = [] }) =>
+            clusterLocationExtIds.map((cluster: string) => `${extId}/${cluster}`),
         ),
       ]),
-    domains: () => idsOf('Vm'),
-    'extern.vms': async () => new Set((await app.store.find(ExternVm)).map(({ extId }) => extId as string)),
+    domains: async () => new Set([...(await idsOf('Vm')), ...nodes]),
+    'extern.vms': () => idsOf('ExternVm'),
+    'fabric.bgp-fault': () => idsOf('BgpSession'),
     'fabric.bgp-peer': () => idsOf('BgpSession'),
     'fabric.dhcp': () => idsOf('Subnet'),
     'fabric.subnet': () => idsOf('Subnet'),
@@ -226,15 +257,20 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
     'hardware.clusters': () => idsOf('Cluster'),
     'hardware.containers': () => idsOf('StorageContainer'),
     'hardware.datastores': async () =>
-      new Set((await app.store.find(DataStore)).map(({ hostExtId, datastoreName }) => `${hostExtId}/${datastoreName}`)),
-    virtualDisks: () =>
       new Set(
-        vms.flatMap((vm) => [...filesOf(vm).flatMap(({ diskExtId }) => diskExtId ?? []), ...firmwareFilesOf(vm)]),
+        [...(await app.store.find(DataStore)), ...(await heldElsewhere(app, 'DataStore'))].map(
+          ({ hostExtId, datastoreName }) => `${hostExtId}/${datastoreName}`,
+        ),
       ),
+    virtualDisks: () =>
+      new Set([
+        ...vms.flatMap((vm) => [...filesOf(vm).flatMap(({ diskExtId }) => diskExtId ?? []), ...firmwareFilesOf(vm)]),
+        ...nodes.map((node) => nameId('manager disk', node)),
+      ]),
   }
   // Facts about the world outside that nobody asked for: what servers offer, and what is wrong.
   const free =
-    /^(?:blockStorage\.guests|content\.(?:urls|faults)|extern\.(?:clusters|faults)|hardware\.faults|objectStore\..*)$/
+    /^(?:blockStorage\.guests|content\.(?:urls|faults)|directory\..*|extern\.(?:clusters|faults)|hardware\.faults|objectStore\..*|remotes\..*|storage\.stalls)$/
   for (const [collection, facts] of await factsById(app)) {
     if (free.test(collection)) continue
     const owner = owners[collection]

@@ -5,6 +5,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Image } from '@hyperplane/contract/vmm/image'
+import { Vm } from '@hyperplane/contract/vmm/vm'
 import type { CallOptions, CallResult, TestApp } from './start-app.ts'
 
 export const MiB = 1024 ** 2
@@ -119,8 +120,8 @@ export async function aVm(app: TestApp, cluster: NativeCluster, body: object = {
 
 /** As a client sees it: without what only the server keeps. */
 export async function readVm(app: TestApp, extId: string): Promise<any> {
-  const { lastHostExtId: _last, pinnedHostExtId: _pinned, ...vm } = (await app.call('GET', `${vms}/${extId}`)).data
-  return vm
+  const { data } = await app.call('GET', `${vms}/${extId}`)
+  return Object.fromEntries(Object.entries(data).filter(([name]) => !Object.hasOwn(Vm.internal, name)))
 }
 export const tagOf = async (app: TestApp, extId: string): Promise<string> =>
   (await app.call('GET', `${vms}/${extId}`)).etag as string

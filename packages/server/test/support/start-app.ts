@@ -2,8 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type App, type AppOptions, createApp } from '../../src/app.ts'
+import { type App, createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
+import type { ClientCertificate } from '../../src/core/ports.ts'
+import type { AppOptions } from '../../src/instance.ts'
 
 export const adminPassword = 'Admin.Passw0rd!'
 
@@ -18,6 +20,10 @@ export interface TestApp extends App {
 
 export interface CallOptions {
   readonly body?: unknown
+  /** Sent instead of JSON. */
+  readonly form?: FormData
+  /** Shown when connecting; counts without other credentials: give `as: null`. */
+  readonly certificate?: ClientCertificate
   /** `name:password`; null: none. */
   readonly as?: string | null
   readonly apiKey?: string
@@ -77,14 +83,17 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
       tlsCert: undefined,
       tlsKey: undefined,
       masterKeyFile: undefined,
+      backupKeyFile: undefined,
+      allowAddress: [],
       adminPassword,
+      backupKey: undefined,
       ...settings.config,
     },
     { durable: false, startAt: beginning, logLevel: 'error', ...settings },
   )
   const call = async (method: string, path: string, options: CallOptions = {}): Promise<CallResult> => {
     const [target, query = ''] = path.split(/\?(.*)/s)
-    const bytes = options.body === undefined ? new Uint8Array() : new TextEncoder().encode(JSON.stringify(options.body))
+    const { bytes, contentType } = await sent(options)
     const as = options.as === undefined && options.apiKey === undefined ? `admin:${adminPassword}` : options.as
     try {
       const outcome = await app.dispatch({
@@ -98,8 +107,9 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
           ...(options.requestId === undefined ? {} : { requestId: options.requestId }),
           ...(options.clusterId === undefined ? {} : { clusterId: options.clusterId }),
           ...(options.accept === undefined ? {} : { accept: options.accept }),
-          contentType: 'application/json',
+          contentType,
         },
+        ...(options.certificate === undefined ? {} : { certificate: options.certificate }),
         address: options.address ?? '192.0.2.1',
         profile: 'spec',
         unknown: options.unknown ?? 'refuse',
@@ -130,8 +140,7 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
       }
     }
   }
-  return {
-    ...app,
+  const more: Omit<TestApp, Exclude<keyof App, 'close'>> = {
     folder,
     call,
     async task(started) {
@@ -146,4 +155,16 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
       if (settings.folder === undefined) rmSync(folder, { recursive: true, force: true })
     },
   }
+  // Through the app: a restore puts another world in its place.
+  return Object.assign(Object.create(app), more)
+}
+
+/** The body as bytes. */
+async function sent({ body, form }: CallOptions): Promise<{ bytes: Uint8Array; contentType: string }> {
+  if (form === undefined) {
+    const text = body === undefined ? '' : JSON.stringify(body)
+    return { bytes: new TextEncoder().encode(text), contentType: 'application/json' }
+  }
+  const encoded = new Response(form)
+  return { bytes: await encoded.bytes(), contentType: encoded.headers.get('content-type') as string }
 }
