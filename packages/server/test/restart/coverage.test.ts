@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
-import { definitions } from './killing.ts'
+import { definitions, endingWithProcess } from './killing.ts'
 import { scenarios } from './scenarios.ts'
 
 test('every task definition has a scenario, every scenario a definition', () => {
@@ -13,4 +13,9 @@ test('the definitions of every namespace are killed in a file of their own', () 
     const file = new URL(`${name.split('.')[0]}.test.ts`, import.meta.url)
     assert.ok(existsSync(file), `${name}: no ${file.pathname}`)
   }
+})
+
+test('what is not taken up again is the restore, which is killed in a file of its own', () => {
+  for (const { name } of endingWithProcess) assert.match(name, /^platform\.restore(?:-|$)/)
+  assert.ok(existsSync(new URL('restore.test.ts', import.meta.url)))
 })

@@ -17,13 +17,17 @@ import { type Asked, scenarios } from './scenarios.ts'
 import { outcomeOf, snapshotOf } from './snapshot.ts'
 import { Victims } from './victims.ts'
 
-/** Of all domains, by name. */
+const all = Object.values(domains)
+  .flatMap((kinds) => Object.values(kinds))
+  .flatMap(({ tasks }) => tasks)
+
+/** Those that are taken up again, of all domains, by name. */
 export const definitions: ReadonlyMap<string, TaskDefinition<any, any>> = new Map(
-  Object.values(domains)
-    .flatMap((kinds) => Object.values(kinds))
-    .flatMap(({ tasks }) => tasks)
-    .map((task) => [task.name, task]),
+  all.filter(({ endsWithProcess }) => endsWithProcess !== true).map((task) => [task.name, task]),
 )
+
+/** Those that are not. */
+export const endingWithProcess: readonly TaskDefinition<any, any>[] = all.filter((task) => task.endsWithProcess)
 
 /** Moments that differ: a step that does nothing outside is, before its record, where it was before its run. */
 export const momentsOf = ({ steps }: TaskDefinition<any, any>): { step: string; phase: 'run' | 'record' }[] =>
@@ -32,7 +36,7 @@ export const momentsOf = ({ steps }: TaskDefinition<any, any>): { step: string; 
   )
 
 /** Guests that were started before have booted by then. */
-const anHourLater = beginning + 3600_000
+export const anHourLater = beginning + 3600_000
 
 let parent: string
 let seeded: string
@@ -143,13 +147,7 @@ async function killed(
   const victim = await victims.start({ folder, startAt: anHourLater, kill })
   const answer = await sendOver(victim.url, asked, requestId).catch(() => undefined)
   if (answer !== undefined) assert.equal(answer.status, 202, answer.text)
-  // A step that is never reached would wait here for ever.
-  const end = await Promise.race([
-    victim.dead,
-    new Promise<string>((resolve) => setTimeout(resolve, 20_000, 'nothing').unref()),
-  ])
-  if (end === 'nothing') victim.kill()
-  assert.equal(end, 'SIGKILL', 'the moment did not come')
+  await victim.mustDie()
 
   await within(folder, async (app) => {
     await app.runner.idle()

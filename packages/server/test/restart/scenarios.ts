@@ -2,9 +2,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
+import { lab } from '../../src/domains/platform/seed-registrations.ts'
 import { seedId } from '../../src/domains/seed.ts'
+import { bucketTarget, inBucket, made as madeTarget, targets } from '../support/backups.ts'
 import { clustermgmt, hostId, ids } from '../support/clustermgmt.ts'
 import { create, creations, nativeCluster } from '../support/creations.ts'
+import { ownPath, registerBody } from '../support/registering.ts'
 import type { CallOptions, TestApp } from '../support/start-app.ts'
 import { ipConfigOf, subnets } from '../support/subnets.ts'
 
@@ -86,7 +90,11 @@ async function vmBody(app: TestApp, more: object = {}): Promise<object> {
     ...more,
   }
 }
-const aVm = async (app: TestApp): Promise<string> => made(app, 'POST', vms, { body: await vmBody(app) })
+const aVm = async (app: TestApp, more: object = {}): Promise<string> =>
+  made(app, 'POST', vms, { body: await vmBody(app, more) })
+const guestCustomization = {
+  config: { $objectType: 'vmm.v4.ahv.config.CloudInit', metadata: Buffer.from('instance-id: x').toString('base64') },
+}
 const act = (app: TestApp, vm: string, action: string): Promise<Asked> =>
   tagged(app, 'POST', `${vms}/${vm}/$actions/${action}`, undefined, `${vms}/${vm}`)
 async function aRunningVm(app: TestApp): Promise<string> {
@@ -125,6 +133,7 @@ const aGroupWithDisk = (app: TestApp): Promise<string> => aGroup(app, { disks: [
 const diskOf = async (app: TestApp, group: string): Promise<string> =>
   `${groups}/${group}/disks/${(await app.call('GET', `${groups}/${group}/disks`)).data[0].extId}`
 const client = { iscsiInitiatorName: 'iqn.2026-03.example:killed' }
+const nvmfClient = { nvmfInitiatorName: 'nqn.2026-03.example:killed' }
 const chap = {
   enabledAuthentications: 'CHAP',
   iscsiFeatures: { enabledAuthentications: 'CHAP', targetSecret: 'Gr0up.Secret1' },
@@ -138,6 +147,17 @@ async function anAttachedClient(app: TestApp, access: object = {}): Promise<{ gr
 
 const updatedCluster = (app: TestApp): Promise<Asked> =>
   tagged(app, 'PUT', `${clustermgmt}/clusters/${ids.native}`, { network: { nameServerIpList: [ip('10.8.8.8')] } })
+
+/** An action of this manager, with its tag. */
+const ofManager = (app: TestApp, action: string, body: object): Promise<Asked> =>
+  tagged(
+    app,
+    'POST',
+    `${ownPath}/$actions/${action}`,
+    body,
+    `/platform/v4.3/config/domain-managers/${seedId('manager')}`,
+  )
+const deployment = async (): Promise<Asked> => asked('platform.createDomainManager')
 
 export const scenarios: Readonly<Record<string, (app: TestApp) => Promise<Asked>>> = {
   'clustermgmt.apply-cluster-profile': apply,
@@ -230,6 +250,33 @@ export const scenarios: Readonly<Record<string, (app: TestApp) => Promise<Asked>
     })
   },
 
+  // A paused target is backed up to as soon as it is updated.
+  'platform.back-up-domain-manager': async (app) => {
+    await madeTarget(app, inBucket())
+    const { extId } = await bucketTarget(app)
+    await app.store.transaction((store) => store.update(BackupTarget, extId, { isBackupPaused: true, isHeld: true }))
+    return tagged(app, 'PUT', `${targets}/${extId}`, { location: inBucket() })
+  },
+  'platform.create-backup-target': async () => ({ method: 'POST', path: targets, body: { location: inBucket() } }),
+  'platform.create-manager-nodes': deployment,
+  'platform.delete-backup-target': async (app) => tagged(app, 'DELETE', `${targets}/${nativeCluster}`),
+  'platform.deploy-domain-manager': deployment,
+  'platform.fetch-manager-software': deployment,
+  'platform.register-remote': (app) => ofManager(app, 'register', registerBody(lab.address)),
+  'platform.unregister-remote': async (app) => {
+    const asked = await ofManager(app, 'register', registerBody(lab.address))
+    await made(app, asked.method, asked.path, { body: asked.body, ifMatch: asked.ifMatch as string })
+    return ofManager(app, 'unregister', { extId: seedId(`cluster/${lab.name}`) })
+  },
+  'platform.update-backup-target': async (app) => {
+    await madeTarget(app, inBucket())
+    const location = inBucket({ credentials: undefined }, { rpoInMinutes: 600 })
+    return tagged(app, 'PUT', `${targets}/${(await bucketTarget(app)).extId}`, { location })
+  },
+  'platform.update-product': async (app) => {
+    const [product] = (await app.call('GET', `${ownPath}/products?$filter=name eq 'SELF_SERVICE'`)).data
+    return tagged(app, 'PUT', `${ownPath}/products/${product.extId}`, { enablementState: 'ENABLED' })
+  },
   'platform.run-batch': async () => ({
     method: 'POST',
     path: '/platform/v4.3/operations/$actions/batch',
@@ -252,7 +299,8 @@ export const scenarios: Readonly<Record<string, (app: TestApp) => Promise<Asked>
     return tagged(app, 'DELETE', vm)
   },
   'vmm.power-off-vm': async (app) => act(app, await aRunningVm(app), 'power-off'),
-  'vmm.power-on-vm': async (app) => act(app, await aVm(app), 'power-on'),
+  // With a customisation, whose ISO lies in a drive from then on.
+  'vmm.power-on-vm': async (app) => act(app, await aVm(app, { guestCustomization }), 'power-on'),
   'vmm.reset-vm': async (app) => act(app, await aRunningVm(app), 'reset'),
   'vmm.shutdown-vm': async (app) => act(app, await aRunningVm(app), 'shutdown'),
   'vmm.update-image': async (app) => {
@@ -277,6 +325,11 @@ export const scenarios: Readonly<Record<string, (app: TestApp) => Promise<Asked>
     method: 'POST',
     path: `${groups}/${await aGroupWithDisk(app)}/$actions/attach-iscsi-client`,
     body: client,
+  }),
+  'volumes.attach-nvmf-client': async (app) => ({
+    method: 'POST',
+    path: `${groups}/${await aGroupWithDisk(app)}/$actions/attach-nvmf-client`,
+    body: nvmfClient,
   }),
   'volumes.attach-vm': async (app) => ({
     method: 'POST',
@@ -305,6 +358,11 @@ export const scenarios: Readonly<Record<string, (app: TestApp) => Promise<Asked>
   'volumes.detach-iscsi-client': async (app) => {
     const { group, clientId } = await anAttachedClient(app)
     return { method: 'POST', path: `${groups}/${group}/$actions/detach-iscsi-client`, body: { extId: clientId } }
+  },
+  'volumes.detach-nvmf-client': async (app) => {
+    const group = await aGroupWithDisk(app)
+    const attached = await made(app, 'POST', `${groups}/${group}/$actions/attach-nvmf-client`, { body: nvmfClient })
+    return { method: 'POST', path: `${groups}/${group}/$actions/detach-nvmf-client`, body: { extId: attached } }
   },
   'volumes.detach-vm': async (app) => {
     const [group, vm] = [await aGroupWithDisk(app), await aVm(app)]

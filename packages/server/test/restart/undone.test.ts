@@ -1,60 +1,127 @@
-/** A task that fails at its last step leaves the world as it was. Source: behaviour conventions 18.3, 25.27. */
+/**
+ * A task that fails at its last step leaves the world as it was, also when the service is killed at each step of undoing
+ * it. Source: behaviour conventions 18.3, 25.26, 25.27.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { ApiError } from '../../src/core/api-error.ts'
 import type { TaskDefinition } from '../../src/core/tasks/define-task.ts'
-import { checkInvariants } from '../support/invariants.ts'
+import { checkInvariants, differences } from '../support/invariants.ts'
 import { beginning } from '../support/start-app.ts'
-import { definitions, inOwnFolder, prepared, send, within } from './killing.ts'
+import { copyOf, definitions, inOwnFolder, prepared, send, sendOver, within } from './killing.ts'
+import type { Asked } from './scenarios.ts'
 import { outcomeOf, snapshotOf } from './snapshot.ts'
+import type { StepMoment } from './victim.ts'
+import { Victims } from './victims.ts'
 
 /** What stays all the same, and why. */
 const stays: Readonly<Record<string, string>> = {
   'clustermgmt.apply-cluster-profile': 'clusters that were done stay members',
   'clustermgmt.copy-data': 'the change of the cluster that started it has ended before',
-  'clustermgmt.delete-storage-container': 'the cluster is told of the container anew, with what it was asked meanwhile',
   'clustermgmt.update-bmc-info': 'the credential is stored whatever the probe finds',
   'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
-  'networking.unreserve-addresses': 'the same addresses are reserved anew, as new rows',
+  'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
   'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
 }
-/** What happened outside cannot be taken back; once it did, the task only goes forward. */
-const irreversible = ['vmm.change-power-of-external-vm', 'vmm.power-off-vm', 'vmm.reset-vm', 'vmm.shutdown-vm']
-
+const victims = new Victims()
+after(() => victims.end())
 inOwnFolder()
 
 for (const [name, definition] of definitions) {
-  const last = lastThatMayFail(definition)
-  if (last === undefined || irreversible.includes(name)) continue
+  const fail = lastThatMayFail(definition)
+  if (fail === undefined) continue
   const what = stays[name] === undefined ? 'nothing of it remains' : `only what may remains: ${stays[name]}`
-  test(`${name}: failed at "${last}", ${what}`, async () => {
+  test(`${name}: failed at "${fail.step}", ${what}, also when it is killed at each step of the undo`, async (t) => {
     const { folder, asked, base } = await prepared(name)
-    const beforeStep = (of: string, step: string, phase: string): void => {
-      if (of === name && step === last && phase === 'record')
-        throw new ApiError('CONFLICT', { fault: 'A test made it fail.' })
-    }
-    const status = await within(
-      folder,
-      async (app) => {
-        const task = await app.task(await send(app, asked, randomUUID()))
-        await checkInvariants(app)
-        return task.status
-      },
-      // No time passes: nothing but the task changes the world.
-      { beforeStep, startAt: beginning },
-    )
-    const left = outcomeOf(snapshotOf(folder), base, { traces: false })
-    assert.equal(status, name === 'clustermgmt.copy-data' ? 'SUCCEEDED' : 'FAILED')
+    const left = await undone(copyOf(folder), asked, fail, base)
     if (stays[name] === undefined) assert.deepEqual(left, [])
     else assert.notDeepEqual(left, [], 'nothing remains: the exception is not needed')
+    await t.test('killed at each step of the undo', async () => {
+      assert.deepEqual(differences(await undoneThoughKilled(folder, asked, fail, base), left), [])
+    })
     rmSync(folder, { recursive: true })
   })
 }
 
-/** The last step that may turn the task back. */
-function lastThatMayFail({ steps, pointOfNoReturn }: TaskDefinition<any, any>): string | undefined {
+/** The last moment at which the task may turn back: as late as its steps allow. */
+function lastThatMayFail({
+  name: definition,
+  steps,
+  pointOfNoReturn,
+}: TaskDefinition<any, any>): StepMoment | undefined {
   const border = steps.findIndex(({ name }) => name === pointOfNoReturn)
-  return (border < 0 ? steps.at(-1) : steps[border - 1])?.name
+  const begun = border < 0 ? steps : steps.slice(0, border)
+  // What its run did stays, so it fails before.
+  const irreversible = begun.find((step) => step.isIrreversible)
+  if (irreversible !== undefined) return { definition, step: irreversible.name, phase: 'run' }
+  const last = begun.at(-1)
+  return last === undefined ? undefined : { definition, step: last.name, phase: 'record' }
+}
+
+/** What the task that was asked for becomes; it may have ended before the one that fails began. */
+const statusOf = (name: string): string => (startedByAnother.has(name) ? 'SUCCEEDED' : 'FAILED')
+const startedByAnother = new Set(['clustermgmt.copy-data', 'platform.back-up-domain-manager'])
+
+/** No time passes: nothing but the task changes the world. */
+async function undone(
+  folder: string,
+  asked: Asked,
+  fail: StepMoment,
+  base: readonly string[],
+): Promise<readonly string[]> {
+  const beforeStep = (definition: string, step: string, phase: string): void => {
+    if (definition === fail.definition && step === fail.step && phase === fail.phase)
+      throw new ApiError('CONFLICT', { fault: 'A test made it fail.' })
+  }
+  await within(
+    folder,
+    async (app) => {
+      const task = await app.task(await send(app, asked, randomUUID()))
+      assert.equal(task.status, statusOf(fail.definition))
+      await checkInvariants(app)
+    },
+    { beforeStep, startAt: beginning },
+  )
+  return outcomeOf(snapshotOf(folder), base, { traces: false })
+}
+
+/** Each start goes on with the undo until the next moment; the last one ends it. */
+async function undoneThoughKilled(
+  folder: string,
+  asked: Asked,
+  fail: StepMoment,
+  base: readonly string[],
+): Promise<readonly string[]> {
+  const requestId = randomUUID()
+  const [first, ...rest] = momentsOfUndo(definitions.get(fail.definition)!, fail.step)
+  const victim = await victims.start({ folder, startAt: beginning, fail, kill: first! })
+  const answer = await sendOver(victim.url, asked, requestId).catch(() => undefined)
+  if (answer !== undefined) assert.equal(answer.status, 202, answer.text)
+  await victim.mustDie()
+  for (const kill of rest) await victims.mustDie({ folder, startAt: beginning, fail, kill })
+  await within(
+    folder,
+    async (app) => {
+      await checkInvariants(app)
+      const again = await send(app, asked, requestId)
+      assert.equal(again.replayed, true)
+      assert.equal((await app.task(again)).status, statusOf(fail.definition))
+    },
+    { startAt: beginning },
+  )
+  return outcomeOf(snapshotOf(folder), base, { traces: false })
+}
+
+/** From the step that failed back to the first. Where nothing is undone outside, the moments before and after are one. */
+function momentsOfUndo({ name: definition, steps }: TaskDefinition<any, any>, failed: string): StepMoment[] {
+  const begun = steps.slice(0, steps.findIndex(({ name }) => name === failed) + 1)
+  return begun.reverse().flatMap(({ name: step, undo }) =>
+    (undo === undefined ? (['undo'] as const) : (['undo', 'unrecord'] as const)).map((phase) => ({
+      definition,
+      step,
+      phase,
+    })),
+  )
 }

@@ -1,17 +1,30 @@
 /**
  * A service that ends itself, as a power failure would, at a given moment. It says what it wants to know and what it has
  * to tell in lines: reads one order (JSON), writes its URL. Waiting for the order with everything loaded, it starts fast.
+ * Each further line is another moment to end at, and is answered.
  */
 import { once } from 'node:events'
+import fs from 'node:fs'
 import { ServerResponse } from 'node:http'
-import { flushCompileCache } from 'node:module'
+import { flushCompileCache, syncBuiltinESMExports } from 'node:module'
 import { createInterface } from 'node:readline'
+import type { Config } from '../../src/config.ts'
+import { ApiError } from '../../src/core/api-error.ts'
+import type { StepPhase } from '../../src/core/tasks/runner.ts'
 import { startApp } from '../support/start-app.ts'
 
+export interface StepMoment {
+  readonly definition: string
+  readonly step: string
+  readonly phase: StepPhase
+}
+
 export type Moment =
-  | { readonly definition: string; readonly step: string; readonly phase: 'run' | 'record' | 'undo' }
+  | StepMoment
   /** Between the commit of the first mutation and its answer. */
   | { readonly phase: 'answer' }
+  /** Before or after a file gets the name of the store. */
+  | { readonly phase: 'beforeRename' | 'afterRename' }
 
 export interface Order {
   readonly folder: string
@@ -19,12 +32,23 @@ export interface Order {
   readonly startAt: number
   /** Absent: it lives until somebody else ends it. */
   readonly kill?: Moment
+  readonly config?: Partial<Config>
+  /** Version that it says to have. */
+  readonly version?: string
+  /** A step that fails for good. */
+  readonly fail?: StepMoment
 }
 
 // A killed process would not keep it.
 flushCompileCache()
-const [line] = await once(createInterface({ input: process.stdin }), 'line')
-const { folder, startAt, kill }: Order = JSON.parse(line)
+const lines = createInterface({ input: process.stdin })
+const [line] = await once(lines, 'line')
+const { folder, startAt, fail, config = {}, version, ...order }: Order = JSON.parse(line)
+let kill = order.kill
+lines.on('line', (moment) => {
+  kill = JSON.parse(moment) as StepMoment
+  process.stdout.write('armed\n')
+})
 
 function die(): never {
   process.kill(process.pid, 'SIGKILL')
@@ -40,11 +64,28 @@ if (kill?.phase === 'answer') {
   } as typeof writeHead
 }
 
+if (kill?.phase === 'beforeRename' || kill?.phase === 'afterRename') {
+  const { phase } = kill
+  const { renameSync } = fs
+  fs.renameSync = (from, to) => {
+    const isStore = String(to).endsWith('world.sqlite')
+    if (isStore && phase === 'beforeRename') die()
+    renameSync(from, to)
+    if (isStore) die()
+  }
+  syncBuiltinESMExports()
+}
+
 const app = await startApp({
   folder,
   startAt,
+  config,
+  ...(version === undefined ? {} : { version }),
   beforeStep: (definition, step, phase) => {
-    if (kill?.phase === phase && 'step' in kill && kill.definition === definition && kill.step === step) die()
+    const isNow = (moment: Moment | undefined): boolean =>
+      moment?.phase === phase && 'step' in moment && moment.definition === definition && moment.step === step
+    if (isNow(kill)) die()
+    if (isNow(fail)) throw new ApiError('CONFLICT', { fault: 'A test made it fail.' })
   },
 })
 process.stdout.write(`${(await app.listen()).url}\n`)

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Order } from './victim.ts'
+import type { Order, StepMoment } from './victim.ts'
 
 const program = fileURLToPath(new URL('victim.ts', import.meta.url))
 
@@ -14,8 +14,15 @@ export interface Victim {
   readonly url: string
   /** Resolves with the signal that ended it. */
   readonly dead: Promise<string>
+  /** Resolves when it has ended itself. @throws when its moment did not come */
+  mustDie(): Promise<void>
+  /** From now on it ends itself at this moment. */
+  endAt(moment: StepMoment): Promise<void>
   kill(): void
 }
+
+/** Nobody waits longer for a moment that does not come. */
+const patienceMillis = 20_000
 
 export class Victims {
   #next: ChildProcess | undefined
@@ -35,18 +42,37 @@ export class Victims {
 
   /** A service on this folder. */
   async start(order: Order): Promise<Victim> {
-    const child = this.#next ?? this.#spawn()
-    this.#next = undefined
-    const dead = once(child, 'exit').then(([code, signal]) => String(signal ?? code))
+    const { child, dead } = this.#begin(order)
     const lines = createInterface({ input: child.stdout! })
-    child.stdin!.write(`${JSON.stringify(order)}\n`)
     const url = await Promise.race([
       once(lines, 'line').then(([line]) => line as string),
       dead.then((end) => Promise.reject(new Error(`it ended with ${end}`))),
     ])
     // The pipe stays open for as long as it lives: it must not end by a closed one.
+    return {
+      url,
+      dead,
+      mustDie: () => mustDie(child, dead),
+      endAt: async (moment) => {
+        child.stdin!.write(`${JSON.stringify(moment)}\n`)
+        await once(lines, 'line')
+      },
+      kill: () => void child.kill('SIGKILL'),
+    }
+  }
+
+  /** A service that ends itself by what it finds to do when it starts. @throws when its moment did not come */
+  async mustDie(order: Order): Promise<void> {
+    const { child, dead } = this.#begin(order)
+    await mustDie(child, dead)
+  }
+
+  #begin(order: Order): { readonly child: ChildProcess; readonly dead: Promise<string> } {
+    const child = this.#next ?? this.#spawn()
+    const dead = once(child, 'exit').then(([code, signal]) => String(signal ?? code))
+    child.stdin!.write(`${JSON.stringify(order)}\n`)
     this.#next = this.#spawn()
-    return { url, dead, kill: () => void child.kill('SIGKILL') }
+    return { child, dead }
   }
 
   async end(): Promise<void> {
@@ -55,4 +81,11 @@ export class Victims {
     await Promise.all(ends)
     rmSync(this.#cache, { recursive: true, force: true })
   }
+}
+
+async function mustDie(child: ChildProcess, dead: Promise<string>): Promise<void> {
+  const timer = setTimeout(() => child.kill('SIGTERM'), patienceMillis)
+  const end = await dead
+  clearTimeout(timer)
+  if (end !== 'SIGKILL') throw new Error(`the moment did not come; it ended with ${end}`)
 }
