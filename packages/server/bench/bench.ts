@@ -13,6 +13,8 @@ import { drawsFrom } from '../src/drivers/simulated/world.ts'
 import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { tablesOf } from '../src/store/tables.ts'
 import { hostileRequests } from '../test/support/hostile.ts'
+import { measureDecisions } from './authorization.ts'
+import { measureCategories } from './categories.ts'
 import { Connection, load, requestBytes, type Target } from './load.ts'
 
 const quick = process.argv.includes('--quick')
@@ -216,21 +218,19 @@ async function overHttps(): Promise<void> {
 
   connection.close()
   connection = await Connection.open(service.target)
-  const begun = performance.now()
-  const payload = Array.from({ length: 500 }, (_, index) => ({ data: { key: 'bench-batch', value: String(index) } }))
-  const submitted = await call(
-    connection,
-    'POST',
-    '/api/platform/v4.3/operations/$actions/batch',
-    {
-      metadata: { action: 'CREATE', name: 'bench', uri: '/api/platform/v4.3/config/categories', chunkSize: 500 },
-      payload,
-    },
-    { 'SVC-Request-Id': crypto.randomUUID() },
-  )
-  await follow(connection, submitted.data.extId)
-  const batch = performance.now() - begun
-  row('batch of 500 creations', '< 1 s', ms(batch), batch < 1000)
+  for (const chunkSize of [500, 1]) {
+    const payload = Array.from({ length: 500 }, (_, index) => ({
+      data: { key: `bench-batch-${chunkSize}`, value: String(index) },
+    }))
+    const uri = '/api/platform/v4.3/config/categories'
+    const body = { metadata: { action: 'CREATE', name: 'bench', uri, chunkSize }, payload }
+    const begun = performance.now()
+    const path = '/api/platform/v4.3/operations/$actions/batch'
+    const submitted = await call(connection, 'POST', path, body, { 'SVC-Request-Id': crypto.randomUUID() })
+    await follow(connection, submitted.data.extId)
+    const batch = performance.now() - begun
+    row(`batch of 500 creations, in chunks of ${chunkSize}`, '< 1 s', ms(batch), batch < 1000)
+  }
 
   const times: number[] = []
   const cluster = (await call(connection, 'GET', '/api/clustermgmt/v4.2/config/clusters?$limit=1')).data[0].extId
@@ -286,6 +286,28 @@ async function overHttps(): Promise<void> {
   )
   connection.close()
   await service.stop()
+}
+
+async function authorization(): Promise<void> {
+  const { medianMicros, firstMilliseconds, pageP95Milliseconds } = await measureDecisions(work)
+  const micros = `median ${medianMicros.toFixed(1)} us; the first after a change ${ms(firstMilliseconds)}`
+  row('decision on one VM of 50,000 by 1,000 policies', '<= 50 us', micros, medianMicros <= 50)
+  const page = `p95 ${ms(pageP95Milliseconds)}`
+  row('page of 50 VMs in the scope of 900 policies', 'p95 < 200 ms', page, pageP95Milliseconds < 200)
+}
+
+async function categories(): Promise<void> {
+  const { few, many, page, refusal } = await measureCategories()
+  const ratio = many.read / few.read
+  const times = `${ratio.toFixed(2)} (${ms(many.read)} and ${ms(few.read)})`
+  row('read of a category with 100,000 associations against one with 10', 'about 1', times, ratio < 1.5)
+  const detailed = `${ms(many.detailed)} and ${ms(few.detailed)}`
+  row('the same with 100 of them named, and 10', '-', detailed, undefined)
+  const scoped = `${ms(many.scoped)} and ${ms(few.scoped)}`
+  row('the same counts in the scope of one policy, which is asked of each', '< 5 s', scoped, many.scoped < 5000)
+  row('one association of 100,000 replaced, and of 10', '-', `${ms(many.written)} and ${ms(few.written)}`, undefined)
+  row('page of 50 of 20,000 categories with their counts', '-', ms(page), undefined)
+  row('refusal of the category after 20,000', '-', ms(refusal), undefined)
 }
 
 async function follow(connection: Connection, extId: string): Promise<void> {
@@ -379,6 +401,8 @@ try {
   await overHttps()
   await pages(100_000)
   if (!quick) await pages(1_000_000)
+  if (!quick) await authorization()
+  if (!quick) await categories()
   await manyVms(10_000, 200, 2000)
   if (!quick) await manyVms(100_000, 600, undefined)
   row('fork / reset of a world with 1,000 VMs', '< 100 ms / < 50 ms', 'not built yet', undefined)
