@@ -12,7 +12,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'server/store/*': ['contract', 'server/store (roots)', 'server/odata'],
   // Two words of core are the world's own: its clock, and how a driver says no. The store is met as a type only.
   'server/drivers (roots)': ['contract', 'server/core'],
-  'server/drivers/*': ['contract', 'server/drivers (roots)', 'server/core', 'server/store (roots)'],
+  'server/drivers/*': ['contract', 'client', 'server/drivers (roots)', 'server/core', 'server/store (roots)'],
   'server/core': ['contract', 'server/odata', 'server/store (roots)'],
   'server/domains (roots)': [
     'contract',
