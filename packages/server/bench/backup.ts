@@ -1,6 +1,7 @@
 /**
- * What a backup costs while it runs: time, size, the p95 of lists, memory. Standalone: `node bench/backup.ts [VMs]`. The
- * target is the demo's simulated bucket, which is files on this disk; network and service are not measured.
+ * What a backup costs while it runs: time, size, the p95 of lists, memory; then what its restore into an empty folder costs:
+ * time, memory. Standalone: `node bench/backup.ts [VMs]`. The target is the demo's simulated bucket, which is files on this
+ * disk; network and service are not measured.
  * Source: behaviour platform.md 8 (size and time); 14, statement 38.
  */
 import { spawn } from 'node:child_process'
@@ -9,6 +10,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { restoreOffline } from '../src/restore-offline.ts'
 import { Connection, requestBytes, type Target } from './load.ts'
 
 const vms = Number(process.argv[2] ?? 50_000)
@@ -55,13 +57,42 @@ async function watch(target: Target, pid: number, isOver: () => boolean): Promis
     const began = performance.now()
     await connection.send(list)
     times.push(performance.now() - began)
-    memory = Math.max(memory, Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024)
+    memory = Math.max(memory, memoryOf(pid))
     // A client that asks now and then, not one that fills a core of its own.
     await new Promise((next) => setTimeout(next, 5))
   }
   connection.close()
   return { times: times.sort((a, b) => a - b), memory }
 }
+/** MiB that the process holds now. */
+const memoryOf = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
+/** Without a service, in this process: its threads are the ones of a restore over the interface. */
+async function measureRestore(from: string, point: string): Promise<string> {
+  const restored = join(work, 'restored')
+  const before = memoryOf(process.pid)
+  let memory = before
+  const sampling = setInterval(() => {
+    memory = Math.max(memory, memoryOf(process.pid))
+  }, 5)
+  const began = performance.now()
+  try {
+    const backupKeyFile = join(data, 'backup.key')
+    const config = { data: restored, backupKeyFile, backupKey: undefined, masterKeyFile: undefined }
+    await restoreOffline({ config, from, point })
+  } finally {
+    clearInterval(sampling)
+  }
+  const seconds = (performance.now() - began) / 1000
+  const store = statSync(join(restored, 'world.sqlite')).size
+  return [
+    `restore in ${seconds.toFixed(1)} s, store ${mib(store)}`,
+    `memory before ${before.toFixed(0)} MiB, at most ${memory.toFixed(0)} MiB while it was restored`,
+  ].join('\n')
+}
+
+const mib = (size: number): string => `${(size / 1024 / 1024).toFixed(0)} MiB`
 const percentile = (times: readonly number[], share: number): string =>
   (times[Math.floor(times.length * share)] ?? Number.NaN).toFixed(2)
 
@@ -113,22 +144,25 @@ try {
   const { times, memory } = await during
   const seconds = (performance.now() - began) / 1000
 
-  const folder = join(data, 'world', 'buckets', 'hyperplane-demo', 'hyperplane-backups', manager.extId)
+  const bucket = join(data, 'world', 'buckets', 'hyperplane-demo')
+  const folder = join(bucket, 'hyperplane-backups', manager.extId)
   let bytes = 0
   let parts = 0
   let rows = 0
+  let point = ''
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue
     const path = join(entry.parentPath, entry.name)
     bytes += statSync(path).size
-    if (entry.name === 'manifest.json')
-      for (const part of JSON.parse(readFileSync(path, 'utf8')).parts) {
-        parts++
-        for (const count of Object.values(part.rows as Record<string, number>)) rows += count
-      }
+    if (entry.name !== 'manifest.json') continue
+    const manifest = JSON.parse(readFileSync(path, 'utf8'))
+    point = manifest.restorePointExtId
+    for (const part of manifest.parts) {
+      parts++
+      for (const count of Object.values(part.rows as Record<string, number>)) rows += count
+    }
   }
   const store = statSync(join(data, 'world.sqlite')).size
-  const mib = (size: number): string => `${(size / 1024 / 1024).toFixed(0)} MiB`
   console.log(
     `${vms} VMs, ${rows} rows, store ${mib(store)}: ${task.status} in ${seconds.toFixed(1)} s (${steps.join(', ')})`,
   )
@@ -140,6 +174,7 @@ try {
   console.log(`memory before ${before.memory.toFixed(0)} MiB, at most ${memory.toFixed(0)} MiB while it ran`)
   connection.close()
   await stop(child)
+  console.log(await measureRestore(bucket, point))
 } finally {
   rmSync(work, { recursive: true, force: true })
 }

@@ -1,8 +1,9 @@
 /**
- * Backups to a real S3 service, found and read by an instance that never saw this one.
- * Source: behaviour platform.md 7, 8, 9; 14, statements 25, 28, 34, 35.
+ * Backups to a real S3 service, found, read and restored by an instance that never saw this one.
+ * Source: behaviour platform.md 7, 8, 9; 14, statements 25, 28, 29, 34, 35.
  */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -10,34 +11,45 @@ import { BackupFault } from '../../src/domains/platform/backup/format.ts'
 import { placeOf } from '../../src/domains/platform/backup/places.ts'
 import { readRestorePoint } from '../../src/domains/platform/backup/read.ts'
 import { findRestorePoints } from '../../src/domains/platform/backup/reader.ts'
-import { bucketTarget, inBucket, made, pass, pointsAt } from '../support/backups.ts'
+import { bucketTarget, inBucket, made, ownManager, pass, pointsAt } from '../support/backups.ts'
+import { checkInvariants } from '../support/invariants.ts'
+import { assertKept, assertUnknown, type Keepsakes, leaveKeepsakes } from '../support/keepsakes.ts'
+import { backupOf, endOf, restoreBody } from '../support/restoring.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 import { accessKeyId, bucket, type S3Server, secretAccessKey, startS3Server } from './s3-server.ts'
 
 const config = { allowAddress: ['127.0.0.0/8'] }
+const sources = '/platform/v4.3/management/restore-sources'
 const credentials = { accessKeyId, secretAccessKey }
 let server: S3Server
 let app: TestApp
+let keepsakes: Keepsakes
 before(async () => {
   server = await startS3Server()
   app = await startApp({ config })
+  keepsakes = await leaveKeepsakes(app)
 })
 after(async () => {
   await app?.close()
   await server.remove()
 })
 
-const location = (more: object = {}): object =>
-  inBucket({
-    bucketName: bucket,
-    credentials,
-    connectionConfig: {
-      ipAddressOrHostname: { ipv4: { value: '127.0.0.1' } },
-      port: server.port,
-      certificate: server.certificate,
+/** `null`: as restore sources name it. */
+const location = (backupPolicy?: null): object =>
+  inBucket(
+    {
+      bucketName: bucket,
+      credentials,
+      connectionConfig: {
+        ipAddressOrHostname: { ipv4: { value: '127.0.0.1' } },
+        port: server.port,
+        certificate: server.certificate,
+      },
     },
-    ...more,
-  })
+    backupPolicy,
+  )
+
+const extIds = (rows: readonly { readonly extId: string }[]): string[] => rows.map(({ extId }) => extId)
 
 const objects = (): string[] =>
   readdirSync(join(server.folder, bucket), { recursive: true, withFileTypes: true })
@@ -70,6 +82,31 @@ test('a target is made, and a fresh instance lists its restore point and reads e
       },
       (error: unknown) => error instanceof BackupFault && error.fault === 'keyMismatch',
     )
+  } finally {
+    await fresh.close()
+  }
+})
+
+test('a fresh instance becomes this manager: source, restorable managers, restore points, restore', async () => {
+  const { backupKey, restorePointExtId } = await backupOf(app, location())
+  const fresh = await startApp({ config: { ...config, seed: 'empty', backupKey }, startAt: app.clock.now() })
+  try {
+    await assertUnknown(fresh, keepsakes)
+    const source = await fresh.call('POST', sources, { body: { location: location(null) } })
+    assert.equal(source.status, 201, JSON.stringify(source.errors))
+    const managersPath = `${sources}/${source.data.extId}/restorable-domain-managers`
+    const managers = (await fresh.call('GET', managersPath)).data
+    assert.deepEqual(extIds(managers), [ownManager])
+    const pointsPath = `${managersPath}/${managers[0].extId}/restore-points`
+    const points = (await fresh.call('GET', pointsPath)).data
+    assert.deepEqual(extIds(points), [restorePointExtId])
+    const pointPath = `${pointsPath}/${points[0].extId}`
+    const { domainManager } = (await fresh.call('GET', pointPath)).data
+    const asked = { body: restoreBody(domainManager), requestId: randomUUID() }
+    const task = await endOf(fresh, await fresh.call('POST', `${pointPath}/$actions/restore`, asked))
+    assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+    await assertKept(fresh, keepsakes)
+    await checkInvariants(fresh)
   } finally {
     await fresh.close()
   }

@@ -1,33 +1,52 @@
-/** A manager with a backup in a bucket, and fresh instances that find it there. */
+/** A manager with a backup at some place, and fresh instances that find it there. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { demoBucket } from '../../src/domains/platform/seed-backups.ts'
-import { type Bucket, digestOf, type S3Service } from '../../src/drivers/simulated/place-doors.ts'
-import { inBucket, ownManager, pointsAt } from './backups.ts'
+import { demoBucket, demoClusterLogin } from '../../src/domains/platform/seed-backups.ts'
+import { type Bucket, type ClusterDoor, digestOf, type S3Service } from '../../src/drivers/simulated/place-doors.ts'
+import { inBucket, nativeCluster, ownManager, pointsAt } from './backups.ts'
 import { type CallResult, startApp, type TestApp, type TestSettings } from './start-app.ts'
 
 const sources = '/platform/v4.3/management/restore-sources'
 
-/** What lies in the bucket of the demo, and the key that opens it. */
+/** A restore point, where it lies, and the key that opens it. */
 export interface Backup {
+  /** As restore sources name it. */
+  readonly location: object
+  /** Data of the manager that wrote it. */
   readonly folder: string
   readonly backupKey: string
   readonly restorePointExtId: string
 }
 
-/** The newest of those that `app` wrote there. */
-export async function backupOf(app: TestApp): Promise<Backup> {
-  const { points } = await pointsAt(app, inBucket())
+/** The newest of those that `app` wrote there: in the bucket of the demo, unless told otherwise. */
+export async function backupOf(app: TestApp, location: object = inBucket({}, null)): Promise<Backup> {
+  const { points } = await pointsAt(app, location)
   return {
+    location,
     folder: app.folder,
     backupKey: readFileSync(join(app.folder, 'backup.key'), 'utf8').trim(),
     restorePointExtId: points[0]?.extId as string,
   }
 }
 
-/** An empty instance in whose world the bucket is, with all that lies in it. It knows the backup key unless told otherwise. */
+/** The demo's cluster as an instance names it that does not manage it. */
+export const remoteCluster: object = {
+  $objectType: 'platform.v4.management.ClusterLocation',
+  config: {
+    $objectType: 'platform.v4.management.RemoteClusterSpec',
+    address: { ipv4: { value: demoClusterLogin.address } },
+    credentials: {
+      authentication: { username: demoClusterLogin.username, password: demoClusterLogin.password },
+    },
+  },
+}
+
+/**
+ * An empty instance in whose world the bucket and the cluster are, with the backups that lie there. It knows the backup key
+ * unless told otherwise.
+ */
 export async function freshBeside(backup: Backup, settings: TestSettings = {}): Promise<TestApp> {
   const app = await startApp({
     ...settings,
@@ -38,16 +57,20 @@ export async function freshBeside(backup: Backup, settings: TestSettings = {}): 
   await services.put('demo', { addresses: [endpoint], certificate: 'public' })
   const buckets = app.world.collection<Bucket>('objectStore.buckets')
   await buckets.put(bucket, { service: 'demo', keys: { [accessKeyId]: digestOf(secretAccessKey) } })
-  cpSync(join(backup.folder, 'world', 'buckets'), join(app.folder, 'world', 'buckets'), { recursive: true })
+  const { address, username, password } = demoClusterLogin
+  const doors = app.world.collection<ClusterDoor>('objectStore.clusters')
+  await doors.put(nativeCluster, { address, username, password: digestOf(password) })
+  for (const place of ['buckets', join('clusters', nativeCluster, 'backups')])
+    cpSync(join(backup.folder, 'world', place), join(app.folder, 'world', place), { recursive: true })
   return app
 }
 
 /** The manager as its restore point shows it, and the path of the restore. */
 export async function foundIn(
   app: TestApp,
-  { restorePointExtId }: Backup,
+  { location, restorePointExtId }: Backup,
 ): Promise<{ readonly manager: any; readonly path: string }> {
-  const source = await app.call('POST', sources, { body: { location: inBucket({}, null) } })
+  const source = await app.call('POST', sources, { body: { location } })
   assert.equal(source.status, 201, JSON.stringify(source.errors))
   const point = `${sources}/${source.data.extId}/restorable-domain-managers/${ownManager}/restore-points/${restorePointExtId}`
   const found = await app.call('GET', point)

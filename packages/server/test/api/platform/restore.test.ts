@@ -17,14 +17,15 @@ import {
   targets,
 } from '../../support/backups.ts'
 import { http } from '../../support/http.ts'
-import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
+import { assertKept, assertUnknown, type Keepsakes, leaveKeepsakes } from '../../support/keepsakes.ts'
 import {
   type Backup,
   backupOf,
   endOf,
   foundIn,
   freshBeside,
+  remoteCluster,
   restoreBody,
   startRestore,
 } from '../../support/restoring.ts'
@@ -33,29 +34,14 @@ import { startApp, type TestApp } from '../../support/start-app.ts'
 /** For lists of what is in the cloud. */
 const clusterId = seedId('cluster/cloud-1')
 const categories = '/platform/v4.3/config/categories'
-const users = '/iam/v4.1.b2/authn/users'
 
 let original: TestApp
 let backup: Backup
-let apiKey: string
-let person: string
-let category: { readonly path: string; readonly etag: string }
+let keepsakes: Keepsakes
 
 before(async () => {
   original = await startApp()
-  const created = await original.call('POST', categories, { body: { key: 'Restored', value: 'whole' } })
-  const path = `${categories}/${created.data.extId}`
-  category = { path, etag: (await original.call('GET', path)).etag as string }
-  const {
-    data: [robot],
-  } = await original.call('GET', `${users}?$filter=${encodeURIComponent("username eq 'ci-robot'")}`)
-  const key = await original.call('POST', `${users}/${robot.extId}/keys`, {
-    body: { name: 'kept', keyType: 'API_KEY' },
-    requestId: randomUUID(),
-  })
-  assert.equal(key.status, 201, JSON.stringify(key.errors))
-  apiKey = key.data.keyDetails.apiKey
-  person = await aUser(original, ['Platform Viewer'])
+  keepsakes = await leaveKeepsakes(original)
   await made(original, inBucket())
   // The next run holds the target itself.
   await pass(original, 60)
@@ -124,8 +110,21 @@ test('a fresh instance with the backup key becomes the manager of the restore po
     assert.ok(found.size > 50)
     assert.deepEqual([...found.keys()], [...expected.keys()])
     for (const [path, data] of expected) assert.deepEqual(found.get(path), data, path)
-    assert.equal((await app.call('GET', '/vmm/v4.2/ahv/config/vms', { apiKey })).status, 200, 'API keys work')
-    assert.equal((await app.call('GET', categories, { as: person })).status, 200, 'passwords work')
+    await assertKept(app, keepsakes)
+    await checkInvariants(app)
+  })
+})
+
+test('from a cluster that it reaches by its address a fresh instance restores the newest restore point', async () => {
+  const onIt = await backupOf(original, remoteCluster)
+  assert.notEqual(onIt.restorePointExtId, seedId('restore-point/own'), 'one that was written after the seed')
+  await withFresh(async (app) => {
+    await assertUnknown(app, keepsakes)
+    assert.equal((await app.call('GET', '/clustermgmt/v4.2/config/clusters')).data.some(runsVms), false)
+    const task = await endOf(app, await startRestore(app, onIt))
+    assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+    await assertKept(app, keepsakes)
+    assert.equal((await app.call('GET', '/clustermgmt/v4.2/config/clusters')).data.some(runsVms), true)
     await checkInvariants(app)
   })
 })
@@ -134,7 +133,7 @@ test('after a restore an entity tag of before is stale, and backup targets wait 
   await withFresh(async (app) => {
     const { url } = await app.listen()
     assert.equal((await endOf(app, await startRestore(app, backup))).status, 'SUCCEEDED')
-    const { path, etag } = category
+    const { path, etag } = keepsakes.category
     assert.equal((await http(url, `/api${path}`)).json.data.key, 'Restored', 'behind the same socket')
     assert.equal((await http(url, '/health/ready')).status, 200)
     const body = { key: 'Restored', value: 'changed' }
@@ -322,6 +321,9 @@ test('a task that was running in the snapshot is FAILED with TSKS-20910, and wha
     await source.close()
   }
 })
+
+/** As every cluster but the manager's own. */
+const runsVms = ({ config }: any): boolean => config.clusterFunction.includes('AOS')
 
 /** Nothing came of it, and everything goes on. */
 async function usable(app: TestApp): Promise<void> {
