@@ -31,6 +31,14 @@ const headers = (operation: Operation): object => ({
 const isAlpha = (operation: Operation): boolean => operation.namespace === 'storage'
 const facts = (result: CallResult): string => `${result.status} ${JSON.stringify(result.errors).slice(0, 300)}`
 
+/** A key of a user who may have one. */
+async function keyOf(of: TestApp, username: string): Promise<string> {
+  const users = '/iam/v4.1.b2/authn/users'
+  const [user] = (await of.call('GET', `${users}?$filter=username eq '${username}'`)).data
+  const body = { name: 'throttled', keyType: 'API_KEY' }
+  return (await of.call('POST', `${users}/${user.extId}/keys`, { body })).data.keyDetails.apiKey
+}
+
 let app: TestApp
 before(async () => {
   app = await startApp()
@@ -177,14 +185,18 @@ test('every operation throttles at its own figure, per identity, with Retry-Afte
     realClock: { now: () => now, iso: () => '', sleep: async () => undefined, setTimer: () => () => undefined },
   })
   try {
+    const apiKey = await keyOf(limited, 'admin')
     for (const operation of operations) {
       now += 120_000
       const limit = limitAt(operation.rateLimit, 'small')
+      // A key costs no password hash, which each jump of the clock would ask for again.
+      const asked = { ...headers(operation), ...(isAlpha(operation) ? {} : { apiKey }) }
+      const send = () => limited.call(operation.method, target(operation, '$nonsense=1'), asked)
       for (let count = 0; count < limit; count++) {
-        const result = await limited.call(operation.method, target(operation, '$nonsense=1'), headers(operation))
+        const result = await send()
         assert.notEqual(result.status, 429, `${operation.key} at ${count + 1} of ${limit}`)
       }
-      const result = await limited.call(operation.method, target(operation, '$nonsense=1'), headers(operation))
+      const result = await send()
       assert.equal(result.status, 429, `${operation.key}: ${facts(result)}`)
       assert.ok(Number(result.headers['Retry-After']) >= 1, operation.key)
       assert.equal(result.headers['X-Api-Ratelimit-Remaining'], '0')
