@@ -13,3 +13,26 @@ export const policyReaders: readonly RoleName[] = [
   'Super Admin',
   'User',
 ]
+
+/** Readers of users and of their groups. */
+export const userReaders: readonly RoleName[] = [
+  'Backup Admin',
+  'Central Admin',
+  'Platform Admin',
+  'Platform Viewer',
+  'Project Admin',
+  'Project Manager',
+  'Self-Service Admin (deprecated)',
+  'Super Admin',
+  'User Admin',
+]
+
+/** Who changes users, and removes their groups; Project Admin may make both as well. */
+export const userWriters: readonly RoleName[] = [
+  'Central Admin',
+  'Platform Admin',
+  'Project Manager',
+  'Self-Service Admin (deprecated)',
+  'Super Admin',
+  'User Admin',
+]

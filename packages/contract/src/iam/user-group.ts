@@ -3,8 +3,8 @@
  * is never kept here. Source: catalogue iam.json; behaviour iam.md 3, 10.
  */
 import { create, get, list, perSecond, remove, resource } from '../operation.ts'
-import type { RoleName } from '../roles.ts'
 import { enumeration, optional, readOnly, text, timestamp, uuid } from '../schema.ts'
+import { userReaders, userWriters } from './roles.ts'
 
 export const UserGroup = resource(
   'iam.v4.authn.UserGroup',
@@ -33,31 +33,11 @@ export const UserGroup = resource(
   },
 )
 
-const readers: readonly RoleName[] = [
-  'Backup Admin',
-  'Central Admin',
-  'Platform Admin',
-  'Platform Viewer',
-  'Project Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Super Admin',
-  'User Admin',
-]
-const removers: readonly RoleName[] = [
-  'Central Admin',
-  'Platform Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Super Admin',
-  'User Admin',
-]
-
 export const userGroupOperations = {
   listUserGroups: list('/authn/user-groups', UserGroup, {
     envelope: 'iam.v4.authn.ListUserGroupsApiResponse',
     iam: 'View_User_Group',
-    roles: readers,
+    roles: userReaders,
     rateLimit: perSecond(10, 10, 15, 20),
     filter: ['createdBy', 'distinguishedName', 'extId', 'groupType', 'idpId', 'name'],
     orderby: ['createdTime', 'distinguishedName', 'groupType', 'lastUpdatedTime', 'name'],
@@ -77,20 +57,20 @@ export const userGroupOperations = {
   createUserGroup: create('/authn/user-groups', UserGroup, {
     envelope: 'iam.v4.authn.CreateUserGroupApiResponse',
     iam: 'Create_User_Group',
-    roles: [...removers, 'Project Admin'],
+    roles: [...userWriters, 'Project Admin'],
     rateLimit: perSecond(5, 5, 10, 10),
     runs: 'sync',
   }),
   getUserGroupById: get('/authn/user-groups/{extId}', UserGroup, {
     envelope: 'iam.v4.authn.GetUserGroupApiResponse',
     iam: 'View_User_Group',
-    roles: readers,
+    roles: userReaders,
     rateLimit: perSecond(10, 10, 15, 20),
   }),
   deleteUserGroupById: remove('/authn/user-groups/{extId}', UserGroup, {
     envelope: 'iam.v4.authn.DeleteUserGroupApiResponse',
     iam: 'Delete_User_Group',
-    roles: removers,
+    roles: userWriters,
     rateLimit: perSecond(5, 5, 10, 10),
     runs: 'sync',
     ifMatch: 'required',

@@ -19,6 +19,7 @@ import {
   withDefault,
 } from '../schema.ts'
 import { KVPair } from '../shapes.ts'
+import { userReaders, userWriters } from './roles.ts'
 
 export const CreationType = enumeration(['PREDEFINED', 'USERDEFINED', 'SERVICEDEFINED'])
 const UserStatusType = enumeration(['ACTIVE', 'INACTIVE'])
@@ -88,32 +89,13 @@ export const User = resource(
   },
 )
 
-const readers: readonly RoleName[] = [
-  'Backup Admin',
-  'Central Admin',
-  'Platform Admin',
-  'Platform Viewer',
-  'Project Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Super Admin',
-  'User Admin',
-]
-const writers: readonly RoleName[] = [
-  'Central Admin',
-  'Platform Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Super Admin',
-  'User Admin',
-]
 const accountKeepers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin', 'User Admin']
 
 export const userOperations = {
   listUsers: list('/authn/users', User, {
     envelope: 'iam.v4.authn.ListUsersApiResponse',
     iam: 'View_User',
-    roles: readers,
+    roles: userReaders,
     rateLimit: perSecond(10, 10, 15, 20),
     filter: [
       'createdBy',
@@ -169,21 +151,21 @@ export const userOperations = {
   createUser: create('/authn/users', User, {
     envelope: 'iam.v4.authn.CreateUserApiResponse',
     iam: 'Create_User',
-    roles: [...writers, 'Project Admin'],
+    roles: [...userWriters, 'Project Admin'],
     rateLimit: perSecond(5, 5, 10, 10),
     runs: 'sync',
   }),
   getUserById: get('/authn/users/{extId}', User, {
     envelope: 'iam.v4.authn.GetUserApiResponse',
     iam: 'View_User',
-    roles: readers,
+    roles: userReaders,
     own: 'extId',
     rateLimit: perSecond(10, 10, 15, 20),
   }),
   updateUserById: update('/authn/users/{extId}', User, {
     envelope: 'iam.v4.authn.UpdateUserApiResponse',
     iam: 'Update_User',
-    roles: writers,
+    roles: userWriters,
     rateLimit: perSecond(5, 5, 10, 10),
     runs: 'sync',
     ifMatch: 'required',
