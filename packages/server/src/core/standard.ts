@@ -16,6 +16,7 @@ import { ApiError } from './api-error.ts'
 import type { ExpandOption, ReadContext, RequestInput } from './context.ts'
 import type { ListResult, Presenter } from './handlers.ts'
 import type { Scope } from './ports.ts'
+import { shows } from './scope.ts'
 
 type Plain = { readonly [name: string]: unknown }
 
@@ -162,7 +163,7 @@ async function expandOne(
   if (scope === 'none' || resource === undefined) return entities
   const found = new Map<string, any>()
   for (const related of await ctx.store.getMany(resource, wanted)) {
-    if (scope === undefined || evaluateFilter(scope, related) === true) found.set(related.extId, related)
+    if (shows(scope, related)) found.set(related.extId, related)
   }
   const many = entities.some((entity) =>
     Array.isArray(path.reduce((at: any, name) => (Array.isArray(at) ? at : at?.[name]), entity)),

@@ -6,8 +6,8 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError } from '../core/api-error.ts'
+import { shows } from '../core/scope.ts'
 import type { Drivers } from '../drivers/drivers.ts'
-import { evaluateFilter } from '../odata/index.ts'
 import type { Reader } from '../store/store.ts'
 import type { ReadContext } from './context.ts'
 import { requireReachable } from './reachability.ts'
@@ -115,7 +115,7 @@ export async function clusterProjections(
   const projections = new Map<string, object>()
   if (scope === 'none') return projections
   for (const cluster of await ctx.store.getMany(Cluster, [...wanted])) {
-    if (scope !== undefined && evaluateFilter(scope, cluster) !== true) continue
+    if (!shows(scope, cluster)) continue
     projections.set(cluster.extId, {
       clusterProjection: { clusterExtId: cluster.extId, clusterName: cluster.name },
     })

@@ -4,8 +4,8 @@ import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { apiKeyPrefix, Key, keyOperations } from '@hyperplane/contract/iam/key'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { parseTime } from '../../core/clock.ts'
+import { shows } from '../../core/scope.ts'
 import { listOf } from '../../core/standard.ts'
-import { evaluateFilter } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { apiKeyDigest } from './credentials/api-key.ts'
 import { requireNoTakeover } from './escalation.ts'
@@ -23,9 +23,7 @@ export const key = implement(
     async listUserKeys(ctx, request) {
       const scope = await ctx.scopeOf('Key')
       const keys = await ctx.store.findWhere(Key, { userExtId: request.path['userExtId'] as string })
-      const visible = keys.filter(
-        (one) => scope !== 'none' && (scope === undefined || evaluateFilter(scope, one) === true),
-      )
+      const visible = keys.filter((one) => shows(scope, one))
       return listOf(
         visible.map((one) => shownKey(ctx, one)),
         request,

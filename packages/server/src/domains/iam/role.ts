@@ -3,7 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { Role, roleOperations } from '@hyperplane/contract/iam/role'
 import { ApiError } from '../../core/api-error.ts'
-import { evaluateFilter } from '../../odata/index.ts'
+import { shows } from '../../core/scope.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { limitOf } from '../limits.ts'
 import { assignedCounts, policiesWithRoles } from './assigned.ts'
@@ -19,7 +19,7 @@ export const role = implement(
     /** Everyone may know the roles that they hold; any other needs the permission. */
     async getRoleById(ctx) {
       const scope = await ctx.scopeOf('Role')
-      if (scope === undefined || (scope !== 'none' && evaluateFilter(scope, ctx.target) === true)) return ctx.target
+      if (shows(scope, ctx.target)) return ctx.target
       const held = grantsTo(await loadGrants(ctx.store), await factsOf(ctx.store, ctx.caller))
       if (held.some((grant) => grant.roleExtId === ctx.target.extId)) return ctx.target
       if (scope === 'none') throw new ApiError('ACCESS_DENIED', { operation: ctx.operation.iamOperation, reason: '' })

@@ -3,8 +3,8 @@
  * Source: behaviour platform.md 2.
  */
 import { contract, type Resource } from '@hyperplane/contract'
+import { shows } from '../../core/scope.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
-import { evaluateFilter } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
 
 const kindsByRel: ReadonlyMap<string, Resource> = new Map(
@@ -58,7 +58,5 @@ async function visibleOf(
   if (scope === undefined) return 'all'
   if (scope === 'none' || resource.derived === true) return new Set()
   const found = await ctx.store.getMany(resource, extIds)
-  return new Set(
-    found.filter((entity) => evaluateFilter(scope, entity as never) === true).map((entity) => entity.extId),
-  )
+  return new Set(found.filter((entity) => shows(scope, entity)).map((entity) => entity.extId))
 }
