@@ -4,12 +4,11 @@
  */
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { formatTime } from '../../core/clock.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import type { ScheduleContext } from '../../core/schedules.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
-import { type Reader, UniqueViolation } from '../../store/store.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 import { formatAddress, parseAddress } from '../ip-address.ts'
 import {
@@ -37,6 +36,7 @@ import {
   touchEnds,
 } from '../volume-attachments.ts'
 import { affected, requireUsable } from '../volume-groups.ts'
+import { heldClient, requireOneCluster, toldOf } from './external-clients.ts'
 
 const usualTargets = 32
 const keptUnusedMillis = 90 * 24 * 3600 * 1000
@@ -58,8 +58,7 @@ export async function attachClient(ctx: WriteContext, group: Group, given: Clien
     attachIscsiClient,
     { attachment },
     {
-      operation: 'VolumeGroupAttachExternal',
-      description: 'Volume group attach to iSCSI Client',
+      ...toldOf('attach', 'iSCSI'),
       affected: [affectedClient(client), affected(group)],
       clusterExtIds: [cluster.extId],
     },
@@ -75,8 +74,7 @@ export async function detachClient(ctx: WriteContext, group: Group, clientExtId:
     detachIscsiClient,
     { attachment },
     {
-      operation: 'VolumeGroupDetachExternal',
-      description: 'Volume group detach from iSCSI Client',
+      ...toldOf('detach', 'iSCSI'),
       affected: [affectedClient(client), affected(group)],
       clusterExtIds: [cluster.extId],
     },
@@ -183,10 +181,7 @@ export function identityFaults({
   return faults
 }
 
-/**
- * The client that the body names, or a new one, held but not shown before its attach succeeds. One that another attach is
- * making is the same client. @throws ApiError 409 for a client of another cluster
- */
+/** The client that the body names, or a new one. @throws ApiError 409 for a client of another cluster */
 async function clientOf(
   ctx: WriteContext,
   group: Group,
@@ -194,29 +189,11 @@ async function clientOf(
 ): Promise<{ client: ClientEntity; isNew: boolean }> {
   if (body.extId !== undefined) {
     const client = (await ctx.store.get(IscsiClient, body.extId)) as ClientEntity
-    if (client.clusterReference === group.clusterReference) return { client, isNew: false }
-    throw new ApiError('CONFLICT', { fault: `${called(client)} belongs to another cluster than "${group.name}".` })
+    requireOneCluster(group, client, called(client))
+    return { client, isNew: false }
   }
-  const client = newClient(ctx, group, body)
-  try {
-    await ctx.store.insert(IscsiClient, client, { pending: true })
-    return { client, isNew: true }
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error
-  }
-  return { client: await namesake(ctx.store, client), isNew: false }
-}
-
-/** Whom the store knows by this identity already, seen or not. */
-async function namesake(store: Reader, wanted: ClientEntity): Promise<ClientEntity> {
-  const rows = await store.referrers('Cluster', wanted.clusterReference as string, 1_000_000, {
-    from: IscsiClient.kind,
-  })
-  for (const { extId } of rows) {
-    const client = await store.pending(IscsiClient, extId)
-    if (client !== undefined && identityOf(client) === identityOf(wanted)) return client
-  }
-  throw new Error('a client whose identity is taken has a namesake')
+  const wanted = newClient(ctx, group, body)
+  return heldClient(ctx.store, IscsiClient, wanted, (other) => identityOf(other) === identityOf(wanted))
 }
 
 /** However an IPv6 address is spelled, it is kept as one text, so that one address is one client. */

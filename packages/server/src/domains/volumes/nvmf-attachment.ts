@@ -3,10 +3,10 @@
  * last; there is no CHAP, and nothing of a client changes. Source: behaviour volumes-storage.md 1.1, 1.6.
  */
 import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
-import { ApiError, invalid } from '../../core/api-error.ts'
+import { invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
-import { type Reader, UniqueViolation } from '../../store/store.ts'
+import type { Reader } from '../../store/store.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 import {
   type Attachment,
@@ -23,6 +23,7 @@ import {
   touchEnds,
 } from '../volume-attachments.ts'
 import { affected, requireUsable } from '../volume-groups.ts'
+import { heldClient, requireOneCluster, toldOf } from './external-clients.ts'
 
 interface OfAttachment {
   readonly attachment: Attachment
@@ -38,8 +39,7 @@ export async function attachNvmf(ctx: WriteContext, group: Group, body: ClientBo
     attachNvmfClient,
     { attachment },
     {
-      operation: 'VolumeGroupAttachExternal',
-      description: 'Volume group attach to NVMe-TCP Client',
+      ...toldOf('attach', 'NVMe-TCP'),
       affected: [affectedClient(client), affected(group)],
       clusterExtIds: [cluster.extId],
     },
@@ -56,8 +56,7 @@ export async function detachNvmf(ctx: WriteContext, group: Group, body: ClientBo
     detachNvmfClient,
     { attachment },
     {
-      operation: 'VolumeGroupDetachExternal',
-      description: 'Volume group detach from NVMe-TCP Client',
+      ...toldOf('detach', 'NVMe-TCP'),
       affected: [affectedClient(client), affected(group)],
       clusterExtIds: [cluster.extId],
     },
@@ -139,38 +138,22 @@ const affectedClient = ({ extId, nvmfInitiatorName: name }: NvmfEntity) => ({
   rel: NvmfClient.rel!,
 })
 
-/**
- * The client that the body names, or a new one, held but not shown before its attach succeeds. One that another attach is
- * making is the same client. @throws ApiError 400; 409 for a client of another cluster
- */
+/** The client that the body names, or a new one. @throws ApiError 400; 409 for a client of another cluster */
 async function clientOf(ctx: WriteContext, group: Group, body: ClientBody): Promise<NvmfEntity> {
   if (body.extId !== undefined) {
     const client = (await ctx.store.get(NvmfClient, body.extId)) as NvmfEntity
     requireSameName(client, body)
-    if (client.clusterReference === group.clusterReference) return client
-    throw new ApiError('CONFLICT', { fault: `${called(client)} belongs to another cluster than "${group.name}".` })
+    requireOneCluster(group, client, called(client))
+    return client
   }
   const { nvmfInitiatorName } = body
   if (nvmfInitiatorName === undefined) {
     throw invalid('nvmfInitiatorName', 'expected it, or the extId of a client that exists; found neither')
   }
   const { clusterReference } = group
-  const client = { extId: ctx.ids.uuid(), tenantId: ctx.tenantId, nvmfInitiatorName, clusterReference }
-  try {
-    return await ctx.store.insert(NvmfClient, client, { pending: true })
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error
-  }
-  return namesake(ctx.store, clusterReference, nvmfInitiatorName)
-}
-
-/** Whom the store knows by this name already, seen or not. */
-async function namesake(store: Reader, clusterExtId: string, name: string): Promise<NvmfEntity> {
-  for (const { extId } of await store.referrers('Cluster', clusterExtId, 1_000_000, { from: NvmfClient.kind })) {
-    const client = await store.pending(NvmfClient, extId)
-    if (client?.nvmfInitiatorName === name) return client
-  }
-  throw new Error('a client whose name is taken has a namesake')
+  const wanted = { extId: ctx.ids.uuid(), tenantId: ctx.tenantId, nvmfInitiatorName, clusterReference }
+  const isSame = (other: NvmfEntity): boolean => other.nvmfInitiatorName === nvmfInitiatorName
+  return (await heldClient(ctx.store, NvmfClient, wanted, isSame)).client
 }
 
 function requireSameName(client: NvmfEntity, { nvmfInitiatorName }: ClientBody): void {
