@@ -52,6 +52,16 @@ export class BackupThread {
     throw new Error(`the thread of the backup failed: ${answer.failed}`)
   }
 
+  /** Shows it all parts, waits for its verdict, and ends it. @throws as `ask` */
+  async judge(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+    try {
+      for await (const part of parts) await this.ask(part)
+      await this.ask('end')
+    } finally {
+      await this.end()
+    }
+  }
+
   async end(): Promise<void> {
     await this.#worker.terminate()
   }

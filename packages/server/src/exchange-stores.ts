@@ -2,10 +2,9 @@
  * A second store file takes the place of the first, by one rename: whole or not at all, whenever the process dies. Both are
  * closed. Source: behaviour platform.md 9 (switch); decision a-restore-renames-a-file.
  */
-import { copyFileSync, existsSync, renameSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncFolderOf } from './data-folder.ts'
-import { removeStore } from './restores.ts'
 
 export interface StoreFiles {
   readonly first: string
@@ -19,6 +18,11 @@ export const storeFiles = (folder: string): StoreFiles => ({
   second: join(folder, 'restoring.sqlite'),
   kept: join(folder, 'replaced.sqlite'),
 })
+
+/** A store file, with what SQLite keeps beside it. */
+export function removeStore(file: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
+}
 
 /** @throws Error, and everything is as before, when a file is still in use */
 export function exchangeStores({ first, second, kept }: StoreFiles): void {

@@ -1,5 +1,4 @@
 /** The second store of a restore: a file beside the first, which gets its name in the end. Source: behaviour platform.md 9. */
-import { rmSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { BackupThread } from './backup-thread.ts'
@@ -8,6 +7,7 @@ import type { Restores } from './core/ports.ts'
 import { createSealer } from './core/secrets.ts'
 import { requireSuperAdmin } from './domains/iam/super-admins.ts'
 import { BackupFault, type Manifest } from './domains/platform/backup/format.ts'
+import { removeStore } from './exchange-stores.ts'
 import type { RestoreOrder } from './restore-worker.ts'
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
 import type { Store } from './store/store.ts'
@@ -47,21 +47,11 @@ export function createRestores({ file, tables, masterKey, backupKey, exchange }:
     },
     async load(manifest, parts, signal) {
       drop()
-      const thread = threadOf({ work: 'load', file, manifest: manifest as Manifest, backupKey, masterKey }, signal)
-      try {
-        for await (const part of parts) await thread.ask(part)
-        await thread.ask('end')
-      } finally {
-        await thread.end()
-      }
+      const order = { work: 'load', file, manifest: manifest as Manifest, backupKey, masterKey } as const
+      await threadOf(order, signal).judge(parts)
     },
     async check(signal) {
-      const thread = threadOf({ work: 'inspect', file, masterKey }, signal)
-      try {
-        await thread.ask('end')
-      } finally {
-        await thread.end()
-      }
+      await threadOf({ work: 'inspect', file, masterKey }, signal).judge([])
       await within(requireSuperAdmin).catch((error) => Promise.reject(nobodyIn(error)))
     },
     within,
@@ -75,11 +65,6 @@ const nobodyIn = (error: unknown): unknown =>
   error instanceof ApiError && error.key === 'LAST_SUPER_ADMIN'
     ? new BackupFault('corrupt', 'nobody in it is an active Super Admin', error)
     : error
-
-/** A store file, with what SQLite keeps beside it. */
-export function removeStore(file: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
-}
 
 const threadOf = (order: RestoreOrder, signal?: AbortSignal): BackupThread =>
   new BackupThread({ program: 'restore-worker.ts', order, heapMebibytes: 96, signal })

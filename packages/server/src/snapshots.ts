@@ -1,12 +1,12 @@
 /** Snapshots of the embedded store, each made, checked or restored for trial by a thread of its own. */
 import { randomBytes } from 'node:crypto'
-import { rmSync } from 'node:fs'
 import { BackupThread } from './backup-thread.ts'
 import type { SnapshotPart, Snapshots } from './core/ports.ts'
 import { RememberedAnswer } from './core/records.ts'
 import { Slots } from './core/slots.ts'
 import type { Manifest } from './domains/platform/backup/format.ts'
 import { Fact } from './drivers/simulated/world.ts'
+import { removeStore } from './exchange-stores.ts'
 import type { RestoreOrder } from './restore-worker.ts'
 import type { SnapshotOrder, SnapshotTable } from './snapshot-worker.ts'
 import type { Table } from './store/tables.ts'
@@ -27,11 +27,8 @@ export interface SnapshotOptions {
 }
 
 export function createSnapshots({ file, trialFile, tables, masterKey, backupKey }: SnapshotOptions): Snapshots {
-  const dropTrial = (): void => {
-    for (const end of ['', '-shm', '-wal']) rmSync(`${trialFile}${end}`, { force: true })
-  }
   // What a crash left.
-  dropTrial()
+  removeStore(trialFile)
   const trials = new Slots(1)
   const wanted: SnapshotTable[] = [...tables.values()]
     .filter(({ resource }) => !leftOut.has(resource.kind))
@@ -58,7 +55,7 @@ export function createSnapshots({ file, trialFile, tables, masterKey, backupKey 
       }
     },
     async check(manifest, parts, signal) {
-      await answered(threadOf({ work: 'check', manifest: manifest as Manifest, backupKey }, signal), parts)
+      await threadOf({ work: 'check', manifest: manifest as Manifest, backupKey }, signal).judge(parts)
     },
     rehearse: (manifest, parts, signal) =>
       trials.use(async () => {
@@ -67,22 +64,12 @@ export function createSnapshots({ file, trialFile, tables, masterKey, backupKey 
         try {
           const order = { file: trialFile, masterKey: trialKey }
           const load = { ...order, work: 'load', manifest: manifest as Manifest, backupKey } as const
-          await answered(trialOf(load, signal), parts)
-          await answered(trialOf({ ...order, work: 'inspect' }, signal), [])
+          await trialOf(load, signal).judge(parts)
+          await trialOf({ ...order, work: 'inspect' }, signal).judge([])
         } finally {
-          dropTrial()
+          removeStore(trialFile)
         }
       }, signal),
-  }
-}
-
-/** Shows the thread all parts, and waits for its verdict. */
-async function answered(thread: BackupThread, parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
-  try {
-    for await (const part of parts) await thread.ask(part)
-    await thread.ask('end')
-  } finally {
-    await thread.end()
   }
 }
 

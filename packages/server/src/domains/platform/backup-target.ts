@@ -136,7 +136,7 @@ export const backupTarget = implement(
     async createBackupTarget(ctx, { body, path }) {
       requireOwn(ctx.parents['domainManagerExtId'] as Manager, 'domainManagerExtId')
       const location = body.location as Location
-      checkTargetLocation(location, true)
+      checkTargetLocation(location)
       await requireEligible(ctx, location)
       await refuseTooMany(ctx.store, location)
       const extId = clusterOf(location) ?? ctx.ids.uuid()
@@ -164,7 +164,7 @@ export const backupTarget = implement(
       if ('config' in before.location)
         throw invalid('location', 'a target on a cluster has nothing to update: delete it and create another')
       const location = withKept(before.location, body.location as Location)
-      checkTargetLocation(location, true)
+      checkTargetLocation(location)
       const after = { ...replaced(BackupTarget, before, { location }, ctx.version), location }
       await ctx.store.touch(BackupTarget, before.extId)
       return start(ctx, updateTarget, { before, after }, 'kUpdateBackupTarget', 'Update Backup Target', before)

@@ -2,7 +2,7 @@
  * A registration under way: holds the address, so that no other one begins, and the credentials, until trust is made.
  * Shown by no operation. Source: behaviour platform.md 4 (register).
  */
-import { type EntityOf, object, resource, secret, taskId, text } from '@hyperplane/contract'
+import { object, resource, secret, taskId, text } from '@hyperplane/contract'
 
 export const RegistrationAttempt = resource(
   'internal.v1.platform.RegistrationAttempt',
@@ -16,6 +16,5 @@ export const RegistrationAttempt = resource(
   },
   { unique: [{ fields: ['address'] }] },
 )
-export type Attempt = EntityOf<typeof RegistrationAttempt>
 
 export const platformRecords = [RegistrationAttempt]

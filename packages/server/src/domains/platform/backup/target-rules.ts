@@ -26,7 +26,7 @@ export const minutesBetween = (location: Location): number =>
   'config' in location ? 30 : (location.backupPolicy?.rpoInMinutes ?? 60)
 
 /** @throws ApiError 400 with every fault of the location */
-export function checkTargetLocation(location: Location, needsCredentials: boolean): void {
+export function checkTargetLocation(location: Location): void {
   if ('config' in location) {
     if ('address' in location.config)
       throw invalid('location/config', 'expected a cluster reference: only that is supported for backup')
@@ -37,7 +37,7 @@ export function checkTargetLocation(location: Location, needsCredentials: boolea
   const faults = locationFaults(location)
   if (location.backupPolicy === undefined)
     faults.push(invalid('location/backupPolicy/rpoInMinutes', 'is required with an object store: 60 to 1440'))
-  if (needsCredentials && location.providerConfig.credentials === undefined)
+  if (location.providerConfig.credentials === undefined)
     faults.push(invalid('location/providerConfig/credentials', 'is required: accessKeyId and secretAccessKey'))
   refuseAll(faults)
 }
