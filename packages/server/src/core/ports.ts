@@ -1,4 +1,4 @@
-/** What the machinery needs of the domains, as interfaces: core knows no identity system and no kind. `app.ts` joins them. */
+/** What the machinery needs of the domains, as interfaces: core knows no identity system and no kind. `instance.ts` joins them. */
 import type { Operation, Resource } from '@hyperplane/contract'
 import type { RoleName } from '@hyperplane/contract/roles'
 import type { TypedFilter } from '../odata/index.ts'

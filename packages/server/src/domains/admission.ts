@@ -4,6 +4,7 @@
  * Source: behaviour platform.md 5, 6.
  */
 import type { RequestInput } from '../core/context.ts'
+import { valueAt } from '../core/pipeline/call.ts'
 import type { WriteContext } from './context.ts'
 import { productFor, requireProduct } from './products.ts'
 import { unreachable } from './reachability.ts'
@@ -26,7 +27,8 @@ export async function admit(ctx: WriteContext, { body, headers }: RequestInput):
 function clustersOf(ctx: WriteContext, body: unknown, header: string | undefined): ReadonlySet<string> {
   const found = new Set<string>(header === undefined ? [] : [header])
   const look = (kind: string | undefined, entity: any): void => {
-    const id = kind === 'Cluster' ? entity?.extId : valueAt(entity, clusterPath(ctx, kind))
+    const path = kind === 'Cluster' ? 'extId' : clusterPath(ctx, kind)
+    const id = path === undefined ? undefined : valueAt(entity, path)
     if (typeof id === 'string') found.add(id)
   }
   const kind = ctx.operation.resource?.kind
@@ -39,6 +41,3 @@ function clustersOf(ctx: WriteContext, body: unknown, header: string | undefined
 /** Where an entity of the kind names its cluster: what scopes of access compare. */
 const clusterPath = (ctx: WriteContext, kind: string | undefined): string | undefined =>
   kind === undefined ? undefined : ctx.kinds.resource(kind)?.iam?.attributes['cluster_uuid']
-
-const valueAt = (value: any, path: string | undefined): unknown =>
-  path === undefined ? undefined : path.split('/').reduce((at, name) => at?.[name], value)

@@ -1,4 +1,4 @@
-/** What the steps of the pipeline work with. `app.ts` joins it, once a world. */
+/** What the steps of the pipeline work with. `instance.ts` joins it, once a store. */
 import type { Store } from '../../store/store.ts'
 import type { Audit } from '../audit.ts'
 import type { RequestInput, World, WriteContext } from '../context.ts'
@@ -27,7 +27,7 @@ export interface Machinery<D> {
   readonly rules: ReadonlyMap<string, Rule<any>>
   readonly prepares: ReadonlyMap<string, Prepare<D, any>>
   /** Refuses a mutation that its handler would do: what holds for several kinds at once. Asked last, as it is about state. */
-  readonly admit?: (ctx: WriteContext<D>, input: RequestInput) => Promise<void>
+  readonly admit: (ctx: WriteContext<D>, input: RequestInput) => Promise<void>
   readonly presenters: ReadonlyMap<string, readonly Presenter<D>[]>
   readonly log: { error(details: object, message: string): void }
 }

@@ -63,7 +63,7 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
     if (handler === undefined) throw new ApiError('NOT_IMPLEMENTED', { operation: operation.id })
     const result: any = await handler(ctx as never, (prepare === undefined ? input : { ...input, prepared }) as never)
     if (result?.extId !== undefined) created.push(result.extId)
-    await machinery.admit?.(ctx, input)
+    await machinery.admit(ctx, input)
     const inScope = await createdInScope(machinery, transaction, call, created)
     const answered = await answer(machinery, transaction, call, targets, result)
     await audit.write(transaction, {

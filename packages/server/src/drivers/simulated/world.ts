@@ -14,7 +14,7 @@ export const Fact = resource(
   { indexed: ['collection'] },
 )
 
-/** Durable storage of facts; `app.ts` puts the store behind it. */
+/** Durable storage of facts; `instance.ts` puts the store behind it. */
 export interface FactStore {
   load(): Promise<readonly EntityOf<typeof Fact>[]>
   put(facts: readonly { collection: string; id: string; value: unknown }[]): Promise<void>

@@ -16,7 +16,8 @@ export function keepReferrerCounts(database: DatabaseSync, tables: ReadonlyMap<s
     to_kind TEXT NOT NULL, to_id TEXT NOT NULL, from_kind TEXT NOT NULL, total INTEGER NOT NULL,
     published INTEGER NOT NULL, PRIMARY KEY (to_kind, to_id, from_kind)) WITHOUT ROWID`)
   const counted = [...tables.values()].filter(({ resource }) => resource.counted === true)
-  const triggers = triggersFor(counted.map(({ resource }) => resource.kind).sort())
+  const kinds = counted.map(({ resource }) => resource.kind).sort()
+  const triggers = triggersFor(kinds)
   const present = database
     .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'reference' ORDER BY name")
     .all() as { name: string; sql: string }[]
@@ -25,7 +26,7 @@ export function keepReferrerCounts(database: DatabaseSync, tables: ReadonlyMap<s
   database.exec(`DELETE FROM referrer_count;
     INSERT INTO referrer_count
     SELECT to_kind, to_id, from_kind, COUNT(DISTINCT from_id), COUNT(DISTINCT CASE WHEN published = 1 THEN from_id END)
-    FROM reference GROUP BY to_kind, to_id, from_kind HAVING to_kind IN (${listOf(counted.map(({ resource }) => resource.kind))})`)
+    FROM reference WHERE to_kind IN (${listOf(kinds)}) GROUP BY to_kind, to_id, from_kind`)
   for (const trigger of triggers) database.exec(trigger)
 }
 
