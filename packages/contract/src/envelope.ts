@@ -12,8 +12,11 @@ export const ApiResponseMetadata = object('common.v1.response.ApiResponseMetadat
 })
 
 /** Error shapes carry the namespace that was asked. */
+/** Where the types of a namespace's errors stand. The control interface has its own first version. */
+export const errorsOf = (namespace: string): string => `${namespace}.${namespace === 'control' ? 'v1' : 'v4'}.error`
+
 export const appMessageOf = (namespace: string) =>
-  object(`${namespace}.v4.error.AppMessage`, {
+  object(`${errorsOf(namespace)}.AppMessage`, {
     message: text({ multiline: true }),
     severity: enumeration(['INFO', 'WARNING', 'ERROR']),
     code: text(),
@@ -25,13 +28,13 @@ export const appMessageOf = (namespace: string) =>
 export const AppMessage = appMessageOf('platform')
 
 const schemaValidationErrorOf = (namespace: string) =>
-  object(`${namespace}.v4.error.SchemaValidationError`, {
+  object(`${errorsOf(namespace)}.SchemaValidationError`, {
     timestamp: timestamp(),
     statusCode: integer(),
     error: text(),
     path: text(),
     validationErrorMessages: arrayOf(
-      object(`${namespace}.v4.error.SchemaValidationErrorMessage`, {
+      object(`${errorsOf(namespace)}.SchemaValidationErrorMessage`, {
         location: text(),
         attributePath: text(),
         message: text({ multiline: true }),
@@ -40,6 +43,6 @@ const schemaValidationErrorOf = (namespace: string) =>
   })
 
 export const errorResponseOf = (namespace: string) =>
-  object(`${namespace}.v4.error.ErrorResponse`, {
+  object(`${errorsOf(namespace)}.ErrorResponse`, {
     error: optional(oneOf(arrayOf(appMessageOf(namespace)), schemaValidationErrorOf(namespace))),
   })

@@ -1,5 +1,6 @@
 /** Every error of the interface by its key: the shared ones and each namespace's own. */
 import { clustermgmtErrors } from './clustermgmt/errors.ts'
+import { controlErrors } from './control/errors.ts'
 import { sharedErrors } from './errors.ts'
 import { iamErrors } from './iam/errors.ts'
 import { networkingErrors } from './networking/errors.ts'
@@ -13,6 +14,7 @@ export type { ErrorDefinition } from './operation.ts'
 export const errorCatalogue = {
   ...sharedErrors,
   ...clustermgmtErrors,
+  ...controlErrors,
   ...iamErrors,
   ...networkingErrors,
   ...platformErrors,

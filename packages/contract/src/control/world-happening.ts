@@ -1,0 +1,181 @@
+/**
+ * What can happen below the interface, one shape each. Things are named as the interface names them, or by their id; what lasts
+ * is ended by its counterpart. What each causes: docs/reference/world-events.md.
+ * Source: DESIGN D; behaviour clustermgmt.md 3, iam.md 11, networking.md 3.4, platform.md 12, vmm.md 3.8 (faults).
+ */
+import {
+  type AnySchema,
+  anything,
+  enumeration,
+  type Fields,
+  integer,
+  number,
+  object,
+  oneOf,
+  optional,
+  secret,
+  text,
+  type ValueOf,
+  withDefault,
+} from '../schema.ts'
+
+/** A name, or an id. */
+const named = text({ minLength: 1, maxLength: 255 })
+const percent = integer({ minimum: 1, maximum: 100 })
+
+/** `HOST_FAILS` is a `control.v1.HostFails`. */
+const happening = <const T extends string, const F extends Fields>(type: T, fields: F) =>
+  object(`control.v1.${type.replace(/_?([A-Z])([A-Z]*)/g, (_, first, rest) => first + rest.toLowerCase())}`, {
+    type: enumeration([type]),
+    ...fields,
+  })
+
+/** Kinds of facts that somebody may change behind the interface's back. */
+export const factKinds = [
+  'AUTHORITY',
+  'BGP_SESSION',
+  'BMC',
+  'CLUSTER',
+  'DIRECTORY_USER',
+  'EXTERNAL_VM',
+  'REMOTE',
+  'STORAGE_CONTAINER',
+  'SUBNET',
+  'VM',
+  'VOLUME_DISK',
+] as const
+
+export const placeFaults = [
+  'ACCESS_DENIED',
+  'BIT_FLIP',
+  'FULL',
+  'LOSES_COMPLETE',
+  'SLOW',
+  'SLOW_DOWN',
+  'TORN_UPLOAD',
+  'UNREACHABLE',
+] as const
+
+const happenings = [
+  // Hosts and clusters.
+  happening('HOST_FAILS', { host: named }),
+  happening('HOST_RETURNS', { host: named }),
+  happening('HOST_SLOWS', {
+    host: named,
+    /** How many times longer its drives take. */
+    factor: withDefault(number({ minimum: 1.1, maximum: 1000 }), 10),
+  }),
+  happening('HOST_SPEEDS_UP', { host: named }),
+  happening('HOST_AGENT_FALLS_SILENT', { host: named }),
+  happening('HOST_AGENT_ANSWERS', { host: named }),
+  happening('BMC_FALLS_SILENT', { host: named }),
+  happening('BMC_ANSWERS', { host: named }),
+  happening('CLUSTER_CUT_OFF', { cluster: named }),
+  happening('CLUSTER_RETURNS', { cluster: named }),
+  happening('EXTERNAL_MANAGEMENT_FAILS', { cluster: named }),
+  happening('EXTERNAL_MANAGEMENT_RETURNS', { cluster: named }),
+
+  // Storage.
+  happening('DISK_FAILS', {
+    /** Serial number, or id. */
+    disk: named,
+  }),
+  happening('DISK_REPLACED', { disk: named }),
+  happening('CONTAINER_FILLS', {
+    container: named,
+    /** How full others leave it. */
+    percent: withDefault(percent, 100),
+  }),
+  happening('CONTAINER_FREED', { container: named }),
+  happening('STORAGE_STALLS', { container: named }),
+  happening('STORAGE_RESUMES', { container: named }),
+
+  // Links.
+  happening('UPLINK_LOST', {
+    host: named,
+    /** `eth0`; absent: all of the host. */
+    uplink: optional(text({ minLength: 1, maxLength: 64 })),
+  }),
+  happening('UPLINK_RETURNS', { host: named, uplink: optional(text({ minLength: 1, maxLength: 64 })) }),
+  happening('BGP_PEER_FALLS_SILENT', { session: named }),
+  happening('BGP_PEER_ANSWERS', { session: named }),
+  happening('REMOTE_CUT_OFF', {
+    /** A cluster or manager, registered or not. */
+    remote: named,
+  }),
+  happening('REMOTE_RETURNS', { remote: named }),
+  happening('REMOTE_CERTIFICATE_CHANGES', { remote: named }),
+  happening('REMOTE_CERTIFICATE_RESTORED', { remote: named }),
+  // There is one at most.
+  happening('NETWORK_CONTROLLER_FAILS', { state: withDefault(enumeration(['DEGRADED', 'DOWN']), 'DOWN') }),
+  happening('NETWORK_CONTROLLER_RETURNS', {}),
+
+  // Services that the manager calls.
+  happening('DIRECTORY_FAILS', {
+    /** A directory service, or the host name of one of its servers. */
+    directory: named,
+    fault: withDefault(enumeration(['DOWN', 'SLOW', 'TLS', 'WRONG_BIND']), 'DOWN'),
+  }),
+  happening('DIRECTORY_RETURNS', { directory: named }),
+  happening('OBJECT_STORE_FAILS', {
+    /** An S3 service, one of its buckets, or a cluster that keeps backups. */
+    place: named,
+    fault: withDefault(enumeration(placeFaults), 'UNREACHABLE'),
+    /** Uploads that still go well. */
+    afterUploads: optional(integer({ minimum: 0, maximum: 1_000_000 })),
+  }),
+  happening('OBJECT_STORE_RETURNS', { place: named }),
+  happening('WEB_SERVER_FAILS', {
+    /** Host name, `*.simulated`. */
+    server: named,
+    fault: withDefault(enumeration(['DOWN', 'SILENT', 'STATUS']), 'DOWN'),
+    /** Of its answers; for STATUS. */
+    status: optional(integer({ minimum: 400, maximum: 599 })),
+  }),
+  happening('WEB_SERVER_RETURNS', { server: named }),
+  happening('AUTHORITY_FAILS', {
+    /** Host name under which it publishes. */
+    authority: named,
+    fault: withDefault(enumeration(['EXPIRED', 'TRY_LATER', 'WRONG_SIGNER']), 'EXPIRED'),
+  }),
+  happening('AUTHORITY_RETURNS', { authority: named }),
+  happening('CONTENT_SERVER_FAILS', {
+    /** Host name of URLs from which images come. */
+    server: text({ maxLength: 253, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$' }),
+    /** Of its answers; absent: it cannot be reached. */
+    status: optional(integer({ minimum: 400, maximum: 599 })),
+  }),
+  happening('CONTENT_SERVER_RETURNS', {
+    server: text({ maxLength: 253, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$' }),
+  }),
+
+  // Guests.
+  happening('GUEST_CRASHES', { vm: named }),
+  happening('GUEST_HALTS', { vm: named }),
+  happening('GUEST_HANGS', { vm: named }),
+  happening('GUEST_RECOVERS', { vm: named }),
+
+  // Whatever else somebody does behind the interface's back.
+  happening('FACT_CHANGES', {
+    kind: enumeration(factKinds),
+    of: named,
+    /** `SNMP_SERVER_CONFIG/isEnabled` */
+    path: text({ minLength: 1, maxLength: 255 }),
+    /** Absent: the field is unset. */
+    value: optional(anything()),
+    /** Instead of `value` where the field is a secret. */
+    secret: secret(text({ maxLength: 1024 })),
+  }),
+  happening('EXTERNAL_VM_VANISHES', { vm: named }),
+] as const
+
+export const WorldHappening = oneOf(...happenings)
+
+export type Happening = ValueOf<typeof WorldHappening>
+export type HappeningType = Happening['type']
+export type HappeningOf<T extends HappeningType> = Extract<Happening, { readonly type: T }>
+
+export const happeningTypes: readonly HappeningType[] = happenings.map(
+  (shape) =>
+    (shape.fields.type as AnySchema & { readonly values: readonly HappeningType[] }).values[0] as HappeningType,
+)

@@ -1,0 +1,166 @@
+/**
+ * A world: one isolated control plane with its own store, clock, randomness and simulated infrastructure. `default` is always
+ * there. Its name is its address: header `X-World`, host `<name>.localhost`, or a port of its own.
+ */
+import { action, create, get, list, read, remove, resource, update } from '../operation.ts'
+import {
+  arrayOf,
+  enumeration,
+  immutable,
+  integer,
+  number,
+  object,
+  optional,
+  readOnly,
+  secret,
+  text,
+  timestamp,
+  withDefault,
+} from '../schema.ts'
+import { controlled, worldName } from './administration.ts'
+
+export const presets = ['empty', 'tiny', 'demo', 'lab', 'large'] as const
+
+/** How a clock goes at first. Named as on the command line. */
+export const ClockSetting = object('control.v1.ClockSetting', {
+  mode: withDefault(enumeration(['real', 'frozen', 'scaled']), 'real'),
+  /** Seconds of the world in one real second; for `scaled`. */
+  scale: optional(number({ minimum: 0.000001, maximum: 1_000_000 })),
+  /** Time of the world at its beginning; default: the real time. */
+  startTime: optional(timestamp()),
+})
+
+const port = integer({ minimum: 0, maximum: 65_535 })
+
+const settings = {
+  /** What clients of this world may ask how often. */
+  rateLimits: optional(enumeration(['on', 'report', 'off'])),
+  /** Which clock the windows of the rate limits follow. */
+  limits: optional(enumeration(['real-time', 'world-clock'])),
+  durations: optional(enumeration(['instant', 'natural'])),
+  lockout: optional(enumeration(['on', 'off'])),
+  clock: optional(ClockSetting),
+} as const
+
+export const World = resource(
+  'control.v1.World',
+  {
+    name: immutable(worldName),
+    description: optional(text({ maxLength: 1000, multiline: true })),
+    /** A port that this world alone answers on; 0: a free one, which answers show. Absent: none. */
+    port: optional(port),
+    preset: readOnly(enumeration(presets)),
+    rateLimits: readOnly(settings.rateLimits),
+    limits: readOnly(settings.limits),
+    durations: readOnly(settings.durations),
+    lockout: readOnly(settings.lockout),
+    clock: readOnly(ClockSetting),
+    forkedFrom: readOnly(worldName),
+    createTime: readOnly(timestamp()),
+    /** Present time of the world. */
+    time: readOnly(timestamp()),
+    /** RESTING: it opens with its next request. FAILED: its store does not open; `fault` says why. */
+    state: readOnly(enumeration(['OPEN', 'RESTING', 'FAILED'])),
+    fault: readOnly(text()),
+    /** Where clients reach it without a header, `/api` and all. */
+    urls: readOnly(arrayOf(text(), { maxItems: 2 })),
+    sizeBytes: readOnly(integer({ minimum: 0 })),
+  },
+  { bare: true, indexed: ['name'], notFound: 'WORLD_NOT_FOUND' },
+)
+
+/** A seed that was given as text stays with the world, which is reset to it; answers do not repeat it. */
+const seedText = text({ minLength: 1, maxLength: 64 * 1024 * 1024, multiline: true })
+
+const creation = {
+  name: worldName,
+  description: optional(text({ maxLength: 1000, multiline: true })),
+  port: optional(port),
+  /** Default: that of the world `default`. */
+  adminPassword: secret(text({ minLength: 8, maxLength: 255 })),
+  ...settings,
+} as const
+
+const WorldCreation = object('control.v1.WorldCreation', {
+  ...creation,
+  /** Either this or `seed`; default: `demo`. */
+  preset: optional(enumeration(presets)),
+  /** Text of a seed (YAML). */
+  seed: optional(seedText),
+})
+
+const WorldFork = object('control.v1.WorldFork', {
+  name: worldName,
+  description: optional(text({ maxLength: 1000, multiline: true })),
+  port: optional(port),
+})
+
+/** An exported world comes back under a name. */
+const WorldImport = object('control.v1.WorldImport', {
+  ...creation,
+  seed: seedText,
+  /** Of the file that was sent; nothing follows from it. */
+  seedFileName: optional(text({ maxLength: 255 })),
+})
+
+const envelope = 'control.v1.WorldApiResponse'
+const largestSeed = 65 * 1024 * 1024
+
+export const worldOperations = {
+  listWorlds: list('/worlds', World, {
+    ...controlled,
+    envelope: 'control.v1.ListWorldsApiResponse',
+    iam: 'View_World',
+    filter: ['name', 'forkedFrom', 'createTime'],
+    orderby: ['name', 'createTime'],
+    select: 'any',
+  }),
+  createWorld: create('/worlds', World, {
+    ...controlled,
+    envelope,
+    iam: 'Create_World',
+    body: WorldCreation,
+    maximumBodyBytes: largestSeed,
+  }),
+  importWorld: action('/worlds/$actions/import', {
+    ...controlled,
+    envelope,
+    iam: 'Create_World',
+    body: WorldImport,
+    form: { files: { seed: 'seed' } },
+    answer: World.schema,
+    status: 201,
+    maximumBodyBytes: largestSeed,
+  }),
+  getWorld: get('/worlds/{worldName}', World, { ...controlled, envelope, iam: 'View_World' }),
+  updateWorld: update('/worlds/{worldName}', World, {
+    ...controlled,
+    envelope,
+    iam: 'Update_World',
+    ifMatch: 'required',
+  }),
+  deleteWorld: remove('/worlds/{worldName}', World, { ...controlled, envelope, iam: 'Delete_World' }),
+  forkWorld: action('/worlds/{worldName}/$actions/fork', {
+    ...controlled,
+    of: World,
+    envelope,
+    iam: 'Create_World',
+    body: WorldFork,
+    answer: World.schema,
+    status: 201,
+  }),
+  resetWorld: action('/worlds/{worldName}/$actions/reset', {
+    ...controlled,
+    of: World,
+    envelope,
+    iam: 'Update_World',
+    answer: World.schema,
+  }),
+  exportWorld: read('/worlds/{worldName}/seed', text(), {
+    ...controlled,
+    of: World,
+    envelope,
+    iam: 'View_World',
+    produces: 'application/yaml',
+  }),
+}
