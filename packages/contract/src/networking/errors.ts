@@ -8,6 +8,12 @@ export const networkingErrors = {
     status: 409,
     message: 'The cluster does not support {capability}, or there is no network controller.',
   },
+  DEFAULT_ROUTING_POLICY: {
+    code: 'NETWORKING-10001',
+    status: 400,
+    group: 'INVALID_ARGUMENT',
+    message: 'Modification of default routing policy with priority less than 10 is not allowed',
+  },
   IP_ADDRESS_UNAVAILABLE: {
     code: 'NETWORKING-10080',
     status: 409,
@@ -17,6 +23,23 @@ export const networkingErrors = {
     code: 'NETWORKING-10081',
     status: 409,
     message: 'No free address in the pools of subnet {name} ({requested} requested, {free} free).',
+  },
+  NETWORK_CONTROLLER_DOES_NOT_FIT: {
+    code: 'NETWORKING-10083',
+    status: 409,
+    group: 'INSUFFICIENT_RESOURCES',
+    message: 'The nodes of the manager have no room for a network controller: {shortfall}',
+  },
+  NETWORK_CONTROLLER_DOWN: {
+    code: 'NETWORKING-10503',
+    status: 503,
+    message: 'The network controller does not answer. Retry when it is up again.',
+  },
+  NETWORK_CONTROLLER_EXISTS: {
+    code: 'NETWORKING-10071',
+    status: 409,
+    group: 'ENTITY_ALREADY_EXISTS',
+    message: 'There is a network controller already, {extId}: a deployment has one at most.',
   },
   NETWORKING_ENTITY_ALREADY_EXISTS: {
     code: 'NETWORKING-10071',

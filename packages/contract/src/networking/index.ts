@@ -5,12 +5,15 @@ import { bgpRouteOperations } from './bgp-route.ts'
 import { bgpSessionOperations } from './bgp-session.ts'
 import { networkingErrors } from './errors.ts'
 import { Gateway } from './gateway.ts'
+import { networkControllerOperations } from './network-controller.ts'
 import { reservedIpOperations } from './reserved-ip.ts'
+import { routeTableOperations } from './route-table.ts'
+import { routingPolicyOperations } from './routing-policy.ts'
 import { subnetOperations } from './subnet.ts'
 import { unimplemented } from './unimplemented.ts'
 import { virtualSwitchOperations } from './virtual-switch.ts'
 import { vnicOperations } from './vnic.ts'
-import { Vpc } from './vpc.ts'
+import { vpcOperations } from './vpc.ts'
 
 export const networking = namespace({
   name: 'networking',
@@ -20,12 +23,16 @@ export const networking = namespace({
     'aws-subnet': awsSubnetOperations,
     'bgp-route': bgpRouteOperations,
     'bgp-session': bgpSessionOperations,
+    'network-controller': networkControllerOperations,
     'reserved-ip': reservedIpOperations,
+    'route-table': routeTableOperations,
+    'routing-policy': routingPolicyOperations,
     subnet: subnetOperations,
     'virtual-switch': virtualSwitchOperations,
     vnic: vnicOperations,
+    vpc: vpcOperations,
   },
-  resources: [AddressLease, AddressRun, AddressTally, Gateway, Vpc],
+  resources: [AddressLease, AddressRun, AddressTally, Gateway],
   unimplemented,
   errors: networkingErrors,
 })

@@ -26,9 +26,60 @@ export const subnetReaders: readonly RoleName[] = [
   'Virtual Machine Viewer',
 ]
 
+export const vpcReaders: readonly RoleName[] = [
+  'Account Owner',
+  'Administrator',
+  'Consumer',
+  'Developer',
+  'Management Connector',
+  'Network Policy Admin',
+  'Network Policy Author',
+  'Network Policy Viewer',
+  'Platform Admin',
+  'Platform Viewer',
+  'Project Admin',
+  'Project Manager',
+  'Super Admin',
+  'User',
+  'VPC Admin',
+  'Virtual Machine Admin',
+  'Virtual Machine Operator',
+  'Virtual Machine Viewer',
+]
+
+/** Of VPCs and of their routing policies. */
+export const vpcWriters: readonly RoleName[] = [
+  'Account Owner',
+  'Administrator',
+  'Platform Admin',
+  'Super Admin',
+  'VPC Admin',
+]
+
+/** Of route tables and routing policies. */
+export const routingReaders: readonly RoleName[] = [...vpcWriters, 'Platform Viewer', 'User']
+
+export const routeReaders: readonly RoleName[] = ['Platform Admin', 'Platform Viewer', 'Super Admin', 'VPC Admin']
+export const routeWriters: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'VPC Admin']
+
+export const controllerReaders: readonly RoleName[] = [
+  'Consumer',
+  'Developer',
+  'Network Infra Admin',
+  'Operator',
+  'Platform Admin',
+  'Platform Viewer',
+  'Project Admin',
+  'Super Admin',
+  'VPC Admin',
+]
+export const controllerWriters: readonly RoleName[] = ['Platform Admin', 'Super Admin']
+
 /** Specification 5 (listBgpSessions); get, and the routes of a session, by decision. */
 export const bgpReaders: readonly RoleName[] = ['Platform Admin', 'Platform Viewer', 'Super Admin', 'VPC Admin']
 
 export const getRate = perSecond(10, 10, 20)
 export const listRate = perSecond(5, 5, 10)
 export const mutationRate = perSecond(5, 5, 10)
+/** Of what takes minutes: controllers, switches, gateways. */
+export const slowMutationRate = perSecond(1, 1, 2)

@@ -1,5 +1,5 @@
 /** Shapes that several kinds of networking share. Source: catalogue networking.json; behaviour networking.md 1.1. */
-import { arrayOf, enumeration, integer, object, optional, referenceTo, text } from '../schema.ts'
+import { arrayOf, enumeration, type Fields, integer, object, optional, referenceTo, text, uuid } from '../schema.ts'
 import { IPv4Address, IPv6Address, Metadata } from '../shapes.ts'
 
 /** Owner, project and categories of an entity; owner defaults to the caller. */
@@ -39,3 +39,12 @@ export const BgpCommunity = object('networking.v4.config.BgpCommunity', {
 })
 
 export const KVStringPair = object('common.v1.config.KVStringPair', { name: optional(text()), value: optional(text()) })
+
+const changeFields = { taskExtId: uuid(), verb: enumeration(['create', 'update', 'delete']) } as const
+/**
+ * Internal: the task that creates, changes or deletes a row now. Written with the task, so that two requests cannot both
+ * begin.
+ */
+export const Change = object('', changeFields)
+/** The same with what an update will store, and nobody else may take meanwhile. */
+export const changeHolding = <const F extends Fields>(held: F) => object('', { ...changeFields, ...held })

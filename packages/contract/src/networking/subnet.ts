@@ -20,7 +20,7 @@ import {
 import { IPAddress, IPv4Address, IPv6Address } from '../shapes.ts'
 import { Layer2Stretch } from './layer2-stretch.ts'
 import { getRate, listRate, mutationRate, subnetReaders } from './roles.ts'
-import { descriptionText, EntityMetadata, IPv4Subnet, IPv6Subnet, nameText } from './shapes.ts'
+import { changeHolding, descriptionText, EntityMetadata, IPv4Subnet, IPv6Subnet, nameText } from './shapes.ts'
 import { VirtualSwitch } from './virtual-switch.ts'
 import { Vpc } from './vpc.ts'
 
@@ -125,11 +125,8 @@ export const Subnet = resource(
     internal: {
       /** OVERLAY: the network identifier, unique in the deployment; shown as `networkId`. */
       vni: optional(integer({ minimum: 4096, maximum: 16777215 })),
-      /** The task that creates, changes or deletes it now. Written with the task, so that two requests cannot both begin. */
       change: optional(
-        object('', {
-          taskExtId: uuid(),
-          verb: enumeration(['create', 'update', 'delete']),
+        changeHolding({
           /** What an update will make of `ipConfig`: until then addresses must fit the old and the new. */
           ipConfig: optional(arrayOf(IPConfig, { maxItems: 1 })),
         }),

@@ -1,8 +1,8 @@
 /**
  * An isolated routing domain with one distributed router; private ranges of different VPCs may overlap.
- * Source: catalogue networking.json; behaviour networking.md 1.5.
+ * Source: catalogue networking.json; behaviour networking.md 1.5, 2, operation-roles.tsv.
  */
-import { resource } from '../operation.ts'
+import { create, get, list, remove, resource, update } from '../operation.ts'
 import {
   arrayOf,
   enumeration,
@@ -16,7 +16,8 @@ import {
   withDefault,
 } from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { descriptionText, EntityMetadata, IPSubnet, KVStringPair, nameText } from './shapes.ts'
+import { getRate, listRate, mutationRate, vpcReaders, vpcWriters } from './roles.ts'
+import { changeHolding, descriptionText, EntityMetadata, IPSubnet, KVStringPair, nameText } from './shapes.ts'
 
 /** Attachment to an external subnet: router ports, and the hosts that carry them. */
 export const ExternalSubnet = object('networking.v4.config.ExternalSubnet', {
@@ -63,6 +64,15 @@ export const Vpc = resource(
   },
   {
     title: 'VPC',
+    internal: {
+      change: optional(
+        changeHolding({
+          /** What an update will attach: those subnets stay, and their ports are held. */
+          externalSubnets: optional(arrayOf(ExternalSubnet, { maxItems: 2 })),
+          externallyRoutablePrefixes: optional(arrayOf(IPSubnet, { maxItems: 10 })),
+        }),
+      ),
+    },
     iam: {
       name: 'vpc',
       attributes: {
@@ -77,3 +87,43 @@ export const Vpc = resource(
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
   },
 )
+
+const mutation = {
+  envelope: 'networking.v4.config.TaskReferenceApiResponse',
+  roles: vpcWriters,
+  rateLimit: mutationRate,
+}
+
+export const vpcOperations = {
+  listVpcs: list('/config/vpcs', Vpc, {
+    envelope: 'networking.v4.config.ListVpcsApiResponse',
+    iam: 'View_VPC',
+    roles: vpcReaders,
+    rateLimit: listRate,
+    filter: ['extId', 'name', 'vpcType'],
+    orderby: ['name'],
+    select: [
+      'commonDhcpOptions',
+      'description',
+      'extId',
+      'externalRoutingDomainReference',
+      'externalSubnets',
+      'externallyRoutablePrefixes',
+      'links',
+      'metadata',
+      'name',
+      'snatIps',
+      'tenantId',
+      'vpcType',
+    ],
+  }),
+  createVpc: create('/config/vpcs', Vpc, { ...mutation, iam: 'Create_VPC' }),
+  getVpcById: get('/config/vpcs/{extId}', Vpc, {
+    envelope: 'networking.v4.config.GetVpcApiResponse',
+    iam: 'View_VPC',
+    roles: vpcReaders,
+    rateLimit: getRate,
+  }),
+  updateVpcById: update('/config/vpcs/{extId}', Vpc, { ...mutation, iam: 'Update_VPC', ifMatch: 'required' }),
+  deleteVpcById: remove('/config/vpcs/{extId}', Vpc, { ...mutation, iam: 'Delete_VPC' }),
+}

@@ -1,19 +1,21 @@
 /**
- * What forbids a mutation whatever its handler says: the product that it needs is disabled, or the cluster that it changes
- * is registered and does not answer. Asked of every mutation, so that no kind can forget it.
- * Source: behaviour platform.md 5, 6.
+ * What forbids a mutation whatever its handler says: the product that it needs is disabled, the network controller is down,
+ * or the cluster that it changes is registered and does not answer. Asked of every mutation, so that no kind can forget it.
+ * Source: behaviour platform.md 5, 6; networking.md 1.20.
  */
 import type { RequestInput } from '../core/context.ts'
 import { valueAt } from '../core/pipeline/call.ts'
 import type { WriteContext } from './context.ts'
+import { requireControllerUp } from './network-controllers.ts'
 import { productFor, requireProduct } from './products.ts'
 import { unreachable } from './reachability.ts'
 import { registrationOf } from './registrations.ts'
 
-/** @throws ApiError 409 PRODUCT_NOT_ENABLED, 503 CLUSTER_UNREACHABLE */
+/** @throws ApiError 409 PRODUCT_NOT_ENABLED, 503 NETWORK_CONTROLLER_DOWN, CLUSTER_UNREACHABLE */
 export async function admit(ctx: WriteContext, { body, headers }: RequestInput): Promise<void> {
   const product = productFor(ctx.operation, body, ctx.target)
   if (product !== undefined) await requireProduct(ctx.store, product)
+  await requireControllerUp(ctx, ctx.operation, body, ctx.target)
   // Managers are told of clusters that do not answer, too: that is how they leave.
   if (ctx.operation.namespace === 'platform') return
   for (const extId of clustersOf(ctx, body, headers.clusterId)) {

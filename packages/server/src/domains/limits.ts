@@ -12,11 +12,13 @@ export const limits = {
   nicsOfSubnet: 10_000,
   reservedAddressesOfSubnet: 65_536,
   roles: 5000,
+  routingPoliciesOfVpc: 991,
   subnets: 5000,
   users: 10_000,
   valuesOfCategoryKey: 1000,
   vmsOfCluster: 5000,
   volumeGroupsOfCluster: 6000,
+  vpcs: 500,
 } as const
 
 export type LimitName = keyof typeof limits

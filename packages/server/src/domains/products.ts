@@ -3,10 +3,10 @@
  * Source: behaviour platform.md 5 (the sizes are chosen).
  */
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
-import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Product, type ProductName } from '@hyperplane/contract/platform/product'
 import { ApiError } from '../core/api-error.ts'
 import type { Reader } from '../store/store.ts'
+import { isOverlaySubnet } from './overlay.ts'
 
 const GiB = 1024 ** 3
 
@@ -42,6 +42,8 @@ const gates: Readonly<Record<string, ProductName>> = {
   Gateway: 'FLOW_VIRTUAL_NETWORKING',
   NetworkController: 'FLOW_VIRTUAL_NETWORKING',
   NetworkFunction: 'FLOW_NETWORK_SECURITY',
+  Route: 'FLOW_VIRTUAL_NETWORKING',
+  RoutingPolicy: 'FLOW_VIRTUAL_NETWORKING',
   TrafficMirror: 'FLOW_NETWORK_SECURITY',
   Vpc: 'FLOW_VIRTUAL_NETWORKING',
   VpnConnection: 'FLOW_VIRTUAL_NETWORKING',
@@ -49,12 +51,9 @@ const gates: Readonly<Record<string, ProductName>> = {
 
 /** The product that a mutation needs; `subject`: its body, and its target. */
 export function productFor(operation: Operation, ...subjects: readonly unknown[]): ProductName | undefined {
-  const kind = operation.resource?.kind ?? ''
-  if (kind !== Subnet.kind) return gates[kind]
-  const isOverlay = subjects.some(
-    (subject) => (subject as { subnetType?: string } | undefined)?.subnetType === 'OVERLAY',
-  )
-  return isOverlay ? 'FLOW_VIRTUAL_NETWORKING' : undefined
+  const { resource } = operation
+  if (isOverlaySubnet(resource, ...subjects)) return 'FLOW_VIRTUAL_NETWORKING'
+  return gates[resource?.kind ?? '']
 }
 
 /** @throws ApiError PRODUCT_NOT_ENABLED */

@@ -1,10 +1,12 @@
+import type { VirtualRouting } from './virtual-routing.ts'
+
 /**
  * What the control plane asks of the network: switches on hosts, DHCP responders, routing peers. Implemented by
  * `simulated/` and by each real backend. Every call that changes something may be repeated and then changes nothing more;
  * it resolves once the fabric holds the configuration, durably.
  * Source: behaviour networking.md 1.2, 1.3, 1.10, 3.1.
  */
-export interface NetworkFabric {
+export interface NetworkFabric extends VirtualRouting {
   /**
    * Makes the subnet exist on these hosts, as a VLAN on a virtual switch or as a logical switch of a VPC; called again
    * with other values, it re-programs what differs and takes it from hosts that are no longer named.
@@ -13,7 +15,10 @@ export interface NetworkFabric {
   programSubnet(subnet: SubnetProgram): Promise<void>
   /** Takes the subnet from every host. A subnet that is not there is no fault. */
   removeSubnet(subnetExtId: string): Promise<void>
-  /** Hosts answer DHCP in this subnet from now on. */
+  /**
+   * Hosts answer DHCP in this subnet from now on. Without name servers of its own, a subnet of a VPC hands out those of the
+   * VPC's router, whichever they are when a guest asks.
+   */
   serveDhcp(service: DhcpService): Promise<void>
   stopDhcp(subnetExtId: string): Promise<void>
   /** Tells the responders of a subnet which addresses are kept from guests, and which no longer are. */
@@ -43,10 +48,13 @@ export interface SubnetProgram {
 
 export interface DhcpService {
   readonly subnetExtId: string
+  readonly vpcExtId?: string
   /** CIDR texts of the families that are managed. */
   readonly prefixes: readonly string[]
   readonly gateways: readonly string[]
   readonly options: Readonly<Record<string, unknown>>
+  /** Servers outside, to which hosts hand the questions of guests instead of answering them. */
+  readonly relayTo?: readonly { readonly address: string; readonly port: number }[]
 }
 
 export interface AddressChange {

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { leaseAddress } from '../../src/domains/addresses.ts'
+import { brokenInvariants } from '../../src/domains/invariants.ts'
+import { addressesAreCounted } from '../../src/domains/invariants-of-addresses.ts'
 import { parseAddress } from '../../src/domains/ip-address.ts'
 import { seedId } from '../../src/domains/seed.ts'
 import type { CallResult, TestApp } from './start-app.ts'
@@ -87,41 +89,7 @@ export async function assign(app: TestApp, subnet: string, holder: string, addre
   })
 }
 
-/** What the lease table says, counted row by row, against what is kept beside it. */
+/** What is kept beside the leases follows from them. */
 export async function recount(app: TestApp): Promise<void> {
-  const { AddressLease, AddressRun, AddressTally } = await import('@hyperplane/contract/networking/address-lease')
-  const leases = await app.store.find(AddressLease)
-  const expectedRuns: string[] = []
-  const tallies = new Map<string, { assigned: number; reserved: number }>()
-  const keys = leases.map((lease) => `${lease.subnetExtId} ${lease.family} ${lease.address}`).sort()
-  let open: { prefix: string; first: string; last: string } | undefined
-  const width = (text: string): number => text.length
-  for (const key of keys) {
-    const [subnetExtId, family, address] = key.split(' ') as [string, string, string]
-    const prefix = `${subnetExtId} ${family}`
-    const next = open === undefined ? '' : (BigInt(`0x${open.last}`) + 1n).toString(16).padStart(width(open.last), '0')
-    if (open?.prefix === prefix && next === address) open.last = address
-    else {
-      if (open !== undefined) expectedRuns.push(`${open.prefix} ${open.first} ${open.last}`)
-      open = { prefix, first: address, last: address }
-    }
-  }
-  if (open !== undefined) expectedRuns.push(`${open.prefix} ${open.first} ${open.last}`)
-  const runs = (await app.store.find(AddressRun)).map(
-    (run) => `${run.subnetExtId} ${run.family} ${run.first} ${run.last}`,
-  )
-  assert.deepEqual(runs.sort(), expectedRuns.sort(), 'runs follow from the leases')
-  for (const lease of leases) {
-    const tally = tallies.get(lease.subnetExtId!) ?? { assigned: 0, reserved: 0 }
-    if (lease.kind === 'RESERVED') tally.reserved++
-    else if (lease.kind !== 'GATEWAY' && lease.kind !== 'DHCP_SERVER') tally.assigned++
-    tallies.set(lease.subnetExtId!, tally)
-  }
-  for (const { extId, assigned, reserved } of await app.store.find(AddressTally)) {
-    assert.deepEqual(
-      { assigned, reserved },
-      tallies.get(extId) ?? { assigned: 0, reserved: 0 },
-      'tallies follow from the leases',
-    )
-  }
+  assert.deepEqual(await brokenInvariants(app.store, [addressesAreCounted]), [])
 }

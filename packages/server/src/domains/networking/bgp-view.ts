@@ -26,11 +26,11 @@ import {
   prefixOf,
   writeAddress,
 } from '../ip-address.ts'
+import { prefixOfSubnet, writeSubnet } from './ip-subnet.ts'
 
 export type SessionEntity = EntityOf<typeof BgpSession>
 export type RouteEntity = EntityOf<typeof BgpRoute>
 type VpcEntity = EntityOf<typeof Vpc>
-type IpSubnet = NonNullable<VpcEntity['externallyRoutablePrefixes']>[number]
 
 export interface SessionView {
   readonly status: NonNullable<SessionEntity['status']>
@@ -111,7 +111,7 @@ async function surroundingsOf(store: Reader, session: SessionEntity): Promise<Ar
   const subnets = await store.findWhere(Subnet, { vpcReference: vpc.extId })
   const prefixesOf = (subnet: (typeof subnets)[number]): Prefix[] =>
     families.flatMap((family) => planOf(subnet.ipConfig)[family]?.prefix ?? [])
-  const own = [...subnets.flatMap(prefixesOf), ...(vpc.externallyRoutablePrefixes ?? []).map(prefixOfWire)]
+  const own = [...subnets.flatMap(prefixesOf), ...(vpc.externallyRoutablePrefixes ?? []).map(prefixOfSubnet)]
   for (const attachment of vpc.externalSubnets ?? []) {
     const subnet = await store.get(Subnet, attachment.subnetReference)
     if (subnet === undefined || subnet.isNatEnabled === true) continue
@@ -134,7 +134,7 @@ function advertised(session: SessionEntity, { vpc, routerPort }: Around): RouteE
   const communities = session.advertisedRoutesCommunities ?? []
   return prefixes.map((given) =>
     routeOf(session.extId, 'ADVERTISED', {
-      prefix: formatPrefix(prefixOfWire(given)),
+      prefix: formatPrefix(prefixOfSubnet(given)),
       nexthop: routerPort,
       communities,
     }),
@@ -148,15 +148,12 @@ function routeOf(
 ): RouteEntity {
   const prefix = parsePrefix(text)
   const address = parseAddress(prefix.family, nexthop)
-  const ip = writeAddress({ family: prefix.family, value: prefix.first })
-  const { length: prefixLength } = prefix
   return {
     extId: idOf(`bgp-route/${sessionExtId}/${bgpRouteType}/${text}/${nexthop}`),
     name: text,
     bgpSessionReference: sessionExtId,
     bgpRouteType,
-    destination:
-      ip.ipv4 === undefined ? { ipv6: { ip: ip.ipv6!, prefixLength } } : { ipv4: { ip: ip.ipv4, prefixLength } },
+    destination: writeSubnet(prefix),
     nexthop: {
       nexthopType: 'IP_ADDRESS',
       ...(address === undefined
@@ -171,11 +168,6 @@ function parsePrefix(text: string): Prefix {
   const [address = '', length] = text.split('/')
   const family: Family = address.includes(':') ? 'IPV6' : 'IPV4'
   return prefixOf(parseAddress(family, address) ?? { family, value: 0n }, Number(length))
-}
-
-function prefixOfWire(given: IpSubnet): Prefix {
-  const [family, of] = given.ipv4 === undefined ? (['IPV6', given.ipv6] as const) : (['IPV4', given.ipv4] as const)
-  return prefixOf(parseAddress(family, of?.ip.value ?? '') ?? { family, value: 0n }, of?.prefixLength ?? 0)
 }
 
 /** A UUID (version 5) that follows from a text: the same route has the same id through every flap. */

@@ -15,3 +15,8 @@ export function refuseWhileChanging(kind: string, { name, change }: Changing): v
   const { taskExtId, verb } = change
   throw new ApiError('NETWORKING_ENTITY_BUSY', { kind, name, taskExtId, change: `${verb}d` })
 }
+
+/** Of what something is to be added to. @throws ApiError 409 while it comes into being or goes */
+export function refuseUnlessStanding(kind: string, entity: Changing): void {
+  if (entity.change?.verb !== 'update') refuseWhileChanging(kind, entity)
+}

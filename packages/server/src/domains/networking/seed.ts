@@ -6,20 +6,22 @@ import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
-import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { fabricFacts } from '../../drivers/simulated/network-fabric.ts'
 import type { SubnetEntity } from '../address-plan.ts'
 import { planOf } from '../address-plan.ts'
 import { leaseAddress, leaseLowest, syncOwnLeases } from '../addresses.ts'
 import { type Address, formatAddress, parseAddress, writeAddress } from '../ip-address.ts'
 import { type SeedContext, seedId } from '../seed.ts'
+import { seedController, seedVpcs } from './seed-vpcs.ts'
 import { programmingOf } from './subnet-tasks.ts'
 
 const cluster = seedId('cluster/hp-native-01')
 const hosts = ['a', 'b', 'c', 'd'].map((letter) => seedId(`host/hp-n01-${letter}`))
 
+type Described = Partial<SubnetEntity> & { readonly name: string }
+
 /** Subnets; what is the same for all follows in `seedSubnet`. */
-const inventory: readonly (Partial<SubnetEntity> & { readonly name: string })[] = [
+const inventory: readonly Described[] = [
   {
     name: 'vlan-100-app',
     description: 'Applications: addresses managed, both families',
@@ -83,8 +85,10 @@ const inventory: readonly (Partial<SubnetEntity> & { readonly name: string })[] 
 
 export async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedVirtualSwitches(ctx)
+  await seedController(ctx)
   const subnets = new Map<string, SubnetEntity>()
-  for (const described of inventory) subnets.set(described.name, await seedSubnet(ctx, described))
+  const place = { clusterReference: cluster, virtualSwitchReference: seedId('virtual-switch/vs0') }
+  for (const described of inventory) subnets.set(described.name, await seedSubnet(ctx, described, place))
   await seedVpcs(ctx, subnets)
   await seedBgp(ctx, subnets.get('ext-routed')!)
   await leaseLowest(ctx, subnets.get('vlan-100-app')!, {
@@ -107,42 +111,74 @@ async function seedVirtualSwitches(ctx: SeedContext): Promise<void> {
     { name: 'vs1', bondMode: 'BALANCE_TCP', bridge: 'br1', nics: ['eth2', 'eth3'] },
   ] as const
   for (const { name, bondMode, bridge, nics } of described) {
-    const isDefault = name === 'vs0'
-    const activeUplink = bondMode === 'ACTIVE_BACKUP' ? { activeUplink: nics[0] } : {}
-    await ctx.store.insert(VirtualSwitch, {
-      ...owned(ctx),
+    await seedVirtualSwitch(ctx, {
       extId: seedId(`virtual-switch/${name}`),
+      clusterExtId: cluster,
+      hostExtIds: hosts,
       name,
       bondMode,
-      clusters: [
-        {
-          extId: cluster,
-          hosts: hosts.map((extId) => ({ extId, internalBridgeName: bridge, hostNics: [...nics], ...activeUplink })),
-        },
-      ],
-      clusterExtId: cluster,
-      mtu: 1500,
-      igmpSpec: { isSnoopingEnabled: false, snoopingTimeout: 300 },
-      isQuickMode: false,
-      isDefault,
-      ownerType: 'PC',
-      hasUpdateInProgress: false,
-      hasDeleteInProgress: false,
-      hasDeploymentError: false,
+      bridge,
+      nics,
     })
   }
 }
 
-async function seedSubnet(ctx: SeedContext, described: (typeof inventory)[number]): Promise<SubnetEntity> {
+interface SeedSwitch {
+  readonly extId: string
+  readonly clusterExtId: string
+  readonly hostExtIds: readonly string[]
+  /** `vs0` is the default one of its cluster. */
+  readonly name: string
+  readonly bondMode: 'ACTIVE_BACKUP' | 'BALANCE_TCP'
+  readonly bridge: string
+  readonly nics: readonly [string, ...string[]]
+}
+
+/** The same uplinks on every host. */
+export async function seedVirtualSwitch(ctx: SeedContext, described: SeedSwitch): Promise<void> {
+  const { extId, clusterExtId, hostExtIds, name, bondMode, bridge, nics } = described
+  const activeUplink = bondMode === 'ACTIVE_BACKUP' ? { activeUplink: nics[0] } : {}
+  await ctx.store.insert(VirtualSwitch, {
+    ...owned(ctx),
+    extId,
+    name,
+    bondMode,
+    clusters: [
+      {
+        extId: clusterExtId,
+        hosts: hostExtIds.map((host) => ({
+          extId: host,
+          internalBridgeName: bridge,
+          hostNics: [...nics],
+          ...activeUplink,
+        })),
+      },
+    ],
+    clusterExtId,
+    mtu: 1500,
+    igmpSpec: { isSnoopingEnabled: false, snoopingTimeout: 300 },
+    isQuickMode: false,
+    isDefault: name === 'vs0',
+    ownerType: 'PC',
+    hasUpdateInProgress: false,
+    hasDeleteInProgress: false,
+    hasDeploymentError: false,
+  })
+}
+
+/** `place`: of a VLAN. */
+export async function seedSubnet(
+  ctx: SeedContext,
+  described: Described,
+  place: Pick<SubnetEntity, 'clusterReference' | 'virtualSwitchReference'>,
+): Promise<SubnetEntity> {
   const isOverlay = described.vpcReference !== undefined
   const subnet: SubnetEntity = {
     ...owned(ctx),
     extId: seedId(`subnet/${described.name}`),
     subnetType: isOverlay ? 'OVERLAY' : 'VLAN',
     isExternal: false,
-    ...(isOverlay
-      ? { isAdvancedNetworking: true }
-      : { clusterReference: cluster, virtualSwitchReference: seedId('virtual-switch/vs0') }),
+    ...(isOverlay ? { isAdvancedNetworking: true } : place),
     ...described,
   }
   await ctx.store.insert(Subnet, subnet)
@@ -152,41 +188,6 @@ async function seedSubnet(ctx: SeedContext, described: (typeof inventory)[number
   await facts.subnets.put(subnet.extId, program)
   if (dhcp !== undefined) await facts.dhcp.put(subnet.extId, dhcp)
   return subnet
-}
-
-/** Routers take a port on each external subnet that they are attached to. */
-async function seedVpcs(ctx: SeedContext, subnets: ReadonlyMap<string, SubnetEntity>): Promise<void> {
-  const described = [
-    { name: 'prod', vpcType: 'REGULAR', external: ['ext-nat', 'ext-routed'], routable: [['192.168.20.0', 24]] },
-    { name: 'transit', vpcType: 'TRANSIT', external: ['ext-nat'], routable: [] },
-    { name: 'tenant-a', vpcType: 'REGULAR', external: ['transit-ext'], routable: [] },
-  ] as const
-  for (const { name, vpcType, external, routable } of described) {
-    const extId = seedId(`vpc/${name}`)
-    const attachments = []
-    const snatIps = []
-    for (const subnetName of external) {
-      const subnet = subnets.get(subnetName)!
-      const port = writeAddress(await leaseAddress(ctx, subnet, { kind: 'ROUTER_PORT', holder: extId }))
-      if (subnet.isNatEnabled === true) snatIps.push(port)
-      attachments.push({ subnetReference: subnet.extId, externalIps: [port], activeGatewayCount: 1 })
-    }
-    await ctx.store.insert(Vpc, {
-      ...owned(ctx),
-      extId,
-      name,
-      vpcType,
-      externalSubnets: attachments,
-      ...(routable.length === 0
-        ? {}
-        : {
-            externallyRoutablePrefixes: routable.map(([ip, prefixLength]) => ({
-              ipv4: { ip: { value: ip, prefixLength: 32 }, prefixLength },
-            })),
-          }),
-      ...(snatIps.length === 0 ? {} : { snatIps }),
-    })
-  }
 }
 
 /** A router that, by its address, offers 10 routes, one of which must be ignored. */

@@ -7,10 +7,19 @@ import type { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import type { ApiError } from '../../core/api-error.ts'
-import type { Caller } from '../../core/context.ts'
 import type { Reader } from '../../store/store.ts'
 import type { SubnetEntity } from '../address-plan.ts'
-import { canonicalDhcpOptions, canonicalIpConfig, dhcpOptionFaults, fault, ipConfigFaults } from './ip-config.ts'
+import { controllerOf } from '../network-controllers.ts'
+import {
+  canonicalDhcpOptions,
+  canonicalIpConfig,
+  dhcpOptionFaults,
+  fault,
+  hostFaults,
+  ipConfigFaults,
+} from './ip-config.ts'
+import { canonicalAddress } from './ip-subnet.ts'
+import { metadataOf, type Owner } from './metadata.ts'
 
 export type SubnetBody = BodyOf<typeof Subnet>
 type SwitchEntity = EntityOf<typeof VirtualSwitch>
@@ -19,14 +28,22 @@ type SwitchEntity = EntityOf<typeof VirtualSwitch>
 export interface Surroundings {
   readonly virtualSwitch?: SwitchEntity
   readonly vpc?: EntityOf<typeof Vpc>
+  /** Of a VLAN: it is made, or was, in the advanced stack. */
+  readonly isAdvanced?: boolean
 }
 
 /** A VLAN's switch: the one that is named, else the default one of the cluster, else of the only cluster that has one. */
-export async function surroundingsOf(store: Reader, body: SubnetBody): Promise<Surroundings> {
+export async function surroundingsOf(store: Reader, body: SubnetBody, stored?: SubnetEntity): Promise<Surroundings> {
   if (body.subnetType === 'OVERLAY') {
     const vpc = body.vpcReference === undefined ? undefined : await store.get(Vpc, body.vpcReference)
     return vpc === undefined ? {} : { vpc }
   }
+  const usual = async () => (await controllerOf(store))?.defaultVlanStack === 'ADVANCED'
+  const isAdvanced = (stored ?? body).isAdvancedNetworking ?? (stored === undefined && (await usual()))
+  return { isAdvanced, ...(await switchOf(store, body)) }
+}
+
+async function switchOf(store: Reader, body: SubnetBody): Promise<Surroundings> {
   const { virtualSwitchReference, clusterReference } = body
   if (virtualSwitchReference !== undefined) {
     const virtualSwitch = await store.get(VirtualSwitch, virtualSwitchReference)
@@ -55,11 +72,24 @@ export function subnetFaults(body: SubnetBody): ApiError[] {
       ? [fault('dhcpOptions', 'expected only with ipConfig: an unmanaged subnet has no DHCP of its own')]
       : []),
     ...(body.dhcpOptions === undefined ? [] : dhcpOptionFaults(body.dhcpOptions, 'dhcpOptions')),
-    ...(body.externalDhcpServers === undefined
-      ? []
-      : [fault('externalDhcpServers', 'expected only on a VLAN subnet with advanced networking and without pools')]),
+    ...relayFaults(body),
   ]
 }
+
+function relayFaults({ subnetType, isAdvancedNetworking, ipConfig, externalDhcpServers }: SubnetBody): ApiError[] {
+  if (externalDhcpServers === undefined) return []
+  const [config] = ipConfig ?? []
+  const hasPools = [config?.ipv4, config?.ipv6].some((of) => (of?.poolList?.length ?? 0) > 0)
+  const isPossible = subnetType === 'VLAN' && isAdvancedNetworking !== false && !hasPools
+  return [
+    ...(isPossible ? [] : [fault('externalDhcpServers', relayed)]),
+    ...externalDhcpServers.flatMap(({ externalDhcpServerIpAddress: address }, index) => {
+      const path = `externalDhcpServers[${index}]/externalDhcpServerIpAddress`
+      return address === undefined ? [fault(path, 'is required')] : hostFaults(address, path)
+    }),
+  ]
+}
+const relayed = 'expected only on a VLAN subnet with advanced networking and without pools'
 
 function vlanFaults({ networkId = 0, vpcReference }: SubnetBody): ApiError[] {
   const faults: ApiError[] = []
@@ -81,7 +111,7 @@ function overlayFaults(body: SubnetBody): ApiError[] {
 }
 
 /** Every rule that the body breaks together with what it refers to. */
-export function surroundingFaults(body: SubnetBody, { virtualSwitch, vpc }: Surroundings): ApiError[] {
+export function surroundingFaults(body: SubnetBody, { virtualSwitch, vpc, isAdvanced }: Surroundings): ApiError[] {
   if (body.subnetType === 'OVERLAY') {
     return body.isExternal === true && vpc !== undefined && vpc.vpcType !== 'TRANSIT'
       ? [fault('isExternal', 'expected only in a VPC of the type TRANSIT')]
@@ -95,38 +125,36 @@ export function surroundingFaults(body: SubnetBody, { virtualSwitch, vpc }: Surr
         : 'names a cluster without a default virtual switch'
     return [fault('clusterReference', text)]
   }
-  return clusterReference !== undefined && virtualSwitch.clusterExtId !== clusterReference
-    ? [fault('virtualSwitchReference', 'expected a virtual switch of the same cluster')]
-    : []
+  return [
+    ...(clusterReference !== undefined && virtualSwitch.clusterExtId !== clusterReference
+      ? [fault('virtualSwitchReference', 'expected a virtual switch of the same cluster')]
+      : []),
+    ...(body.externalDhcpServers !== undefined && isAdvanced !== true ? [fault('externalDhcpServers', relayed)] : []),
+  ]
 }
 
 /** What is stored for a body without faults, but for what the server itself keeps (ids, network identifier, changes). */
 export function configurationOf(body: SubnetBody, around: Surroundings, owner: Owner): Omit<SubnetEntity, 'extId'> {
-  const { networkId, isNatEnabled, ipConfig, dhcpOptions, metadata, ...rest } = body
+  const { networkId, isNatEnabled, ipConfig, dhcpOptions, externalDhcpServers, metadata, ...rest } = body
   const isOverlay = body.subnetType === 'OVERLAY'
-  const { virtualSwitch } = around
+  const { virtualSwitch, isAdvanced } = around
   return {
     ...rest,
-    ...(isOverlay ? { isAdvancedNetworking: true } : { networkId: networkId ?? 0 }),
+    ...(isOverlay ? {} : { networkId: networkId ?? 0 }),
+    ...(isOverlay || isAdvanced === true ? { isAdvancedNetworking: true } : {}),
     ...(virtualSwitch === undefined
       ? {}
       : { virtualSwitchReference: virtualSwitch.extId, clusterReference: virtualSwitch.clusterExtId! }),
     ...(body.isExternal === true ? { isNatEnabled: isNatEnabled ?? true } : {}),
     ...(ipConfig === undefined || ipConfig.length === 0 ? {} : { ipConfig: ipConfig.map(canonicalIpConfig) }),
     ...(dhcpOptions === undefined ? {} : { dhcpOptions: canonicalDhcpOptions(dhcpOptions) }),
+    ...(externalDhcpServers === undefined ? {} : { externalDhcpServers: externalDhcpServers.map(canonicalServer) }),
     metadata: metadataOf(metadata, owner),
   }
 }
 
-/** Whose a new entity is; an update leaves it with the owner that it has. */
-export type Owner = Pick<NonNullable<SubnetBody['metadata']>, 'ownerReferenceId' | 'ownerUserName'>
-export const ownedBy = (caller: Caller): Owner => ({ ownerReferenceId: caller.extId, ownerUserName: caller.name })
-
-/** A category stands once, in the order given. */
-function metadataOf(given: SubnetBody['metadata'], owner: Owner): NonNullable<SubnetBody['metadata']> {
-  return {
-    ...owner,
-    ...given,
-    ...(given?.categoryIds === undefined ? {} : { categoryIds: [...new Set(given.categoryIds)] }),
-  }
-}
+type DhcpServer = NonNullable<SubnetBody['externalDhcpServers']>[number]
+const canonicalServer = ({ externalDhcpServerIpAddress: address, ...rest }: DhcpServer): DhcpServer => ({
+  ...rest,
+  ...(address === undefined ? {} : { externalDhcpServerIpAddress: canonicalAddress(address) }),
+})

@@ -11,7 +11,7 @@ import type { SubnetEntity } from '../address-plan.ts'
 import { planOf } from '../address-plan.ts'
 import { releaseSubnet, syncOwnLeases } from '../addresses.ts'
 import { defineTask } from '../context.ts'
-import { formatAddress, formatPrefix } from '../ip-address.ts'
+import { formatAddress, formatPrefix, readAddress } from '../ip-address.ts'
 import { adoptLearned, type Learned, learnedOn } from './learned-addresses.ts'
 
 /** The subnet as the fabric is told about it. */
@@ -29,13 +29,21 @@ export interface UpdateInput {
 }
 
 /** Hosts of the subnet's switch; of every default switch for a logical switch, which spans the deployment. */
-export async function programmingOf(store: Reader, subnet: SubnetEntity): Promise<Programming> {
+export async function hostsOfSubnet(store: Reader, subnet: SubnetEntity): Promise<string[]> {
   const switches =
     subnet.virtualSwitchReference === undefined
       ? await store.findWhere(VirtualSwitch, { isDefault: true })
       : await store.getMany(VirtualSwitch, [subnet.virtualSwitchReference])
-  const hosts = switches.flatMap((one) => one.clusters.flatMap((cluster) => cluster.hosts.map((host) => host.extId)))
+  return switches.flatMap((one) => one.clusters.flatMap((cluster) => cluster.hosts.map((host) => host.extId)))
+}
+
+export async function programmingOf(store: Reader, subnet: SubnetEntity): Promise<Programming> {
   const prefixes = Object.values(planOf(subnet.ipConfig))
+  const relayTo = (subnet.externalDhcpServers ?? []).flatMap((server) => {
+    const address = readAddress(server.externalDhcpServerIpAddress ?? {})
+    const port = server.externalDhcpServerPort ?? 67
+    return typeof address === 'string' ? [] : [{ address: formatAddress(address), port }]
+  })
   return {
     program: {
       extId: subnet.extId,
@@ -43,22 +51,27 @@ export async function programmingOf(store: Reader, subnet: SubnetEntity): Promis
       tag: subnet.vni ?? subnet.networkId ?? 0,
       ...(subnet.virtualSwitchReference === undefined ? {} : { virtualSwitchExtId: subnet.virtualSwitchReference }),
       ...(subnet.vpcReference === undefined ? {} : { vpcExtId: subnet.vpcReference }),
-      hostExtIds: hosts,
+      hostExtIds: await hostsOfSubnet(store, subnet),
     },
-    ...(prefixes.length === 0
+    ...(prefixes.length === 0 && relayTo.length === 0
       ? {}
       : {
           dhcp: {
             subnetExtId: subnet.extId,
+            ...(subnet.vpcReference === undefined ? {} : { vpcExtId: subnet.vpcReference }),
             prefixes: prefixes.map((plan) => formatPrefix(plan.prefix)),
             gateways: prefixes.flatMap(({ gateway, prefix }) =>
               gateway === undefined ? [] : [formatAddress({ family: prefix.family, value: gateway })],
             ),
             options: subnet.dhcpOptions ?? {},
+            ...(relayTo.length === 0 ? {} : { relayTo }),
           },
         }),
   }
 }
+
+/** Gives out addresses itself, or will. */
+const isManaging = ({ dhcp }: Programming): boolean => (dhcp?.prefixes.length ?? 0) > 0
 
 const applyDhcp = ({ networkFabric }: Drivers, { program, dhcp }: Programming): Promise<void> =>
   dhcp === undefined ? networkFabric.stopDhcp(program.extId) : networkFabric.serveDhcp(dhcp)
@@ -102,7 +115,7 @@ export const updateSubnetTask = defineTask<UpdateInput>({
       progress: 100,
       seconds: [0.1, 0.3],
       run: async (ctx, { before, after, entity }) => {
-        const isNewlyManaged = before.dhcp === undefined && after.dhcp !== undefined
+        const isNewlyManaged = !isManaging(before) && isManaging(after)
         const learned = isNewlyManaged ? await learnedOn(ctx, entity.extId) : []
         await applyDhcp(ctx.drivers, after)
         return learned

@@ -1,4 +1,5 @@
 /** Subnets. Source: behaviour networking.md 1.1, 1.2. */
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Subnet, subnetOperations } from '@hyperplane/contract/networking/subnet'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
@@ -7,11 +8,13 @@ import { addressOf, isManaged, leasesOutside, ownAddresses, stateOf, syncOwnLeas
 import { implement, type WriteContext } from '../context.ts'
 import { formatAddress, overlap } from '../ip-address.ts'
 import { limitOf } from '../limits.ts'
+import { requireController } from '../network-controllers.ts'
 import { requireClusterReachable } from '../reachability.ts'
-import { refuseWhileChanging } from './busy.ts'
+import { refuseUnlessStanding, refuseWhileChanging } from './busy.ts'
+import { inUse } from './in-use.ts'
+import { ownedBy, ownerOf } from './metadata.ts'
 import {
   configurationOf,
-  ownedBy,
   type SubnetBody,
   type Surroundings,
   subnetFaults,
@@ -19,7 +22,7 @@ import {
   surroundingsOf,
 } from './subnet-rules.ts'
 import { createSubnetTask, deleteSubnetTask, programmingOf, updateSubnetTask } from './subnet-tasks.ts'
-import { inUse, refuseWhileAttached, refuseWhileConnected, refuseWhileUsed } from './subnet-users.ts'
+import { refuseWhileAttached, refuseWhileConnected, refuseWhileUsed } from './subnet-users.ts'
 import { presentSubnets } from './subnet-view.ts'
 
 const networkIdentifiers = { minimum: 4096, maximum: 16777215 }
@@ -30,10 +33,9 @@ export const subnet = implement(
     async createSubnet(ctx, { body }) {
       const around = await surroundingsOf(ctx.store, body)
       refuseAll(surroundingFaults(body, around))
+      if (around.vpc !== undefined) refuseUnlessStanding('VPC', around.vpc)
       await requireClusterReachable(ctx, around.virtualSwitch?.clusterExtId)
-      if (body.subnetType === 'VLAN' && body.isAdvancedNetworking === true) {
-        throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability: 'SUPPORTS_VLAN_ADVANCED' })
-      }
+      if (around.isAdvanced === true) await requireAdvanced(ctx, around.virtualSwitch?.clusterExtId)
       const entity: SubnetEntity = {
         extId: ctx.ids.uuid(),
         tenantId: ctx.tenantId,
@@ -53,8 +55,8 @@ export const subnet = implement(
 
     async updateSubnetById(ctx, { body }) {
       const stored: SubnetEntity = ctx.target
-      const around = await surroundingsOf(ctx.store, body)
-      refuseAll(surroundingFaults(body, around))
+      const around = await surroundingsOf(ctx.store, body, stored)
+      refuseAll([...stackFaults(body, stored), ...surroundingFaults(body, around)])
       refuseWhileChanging('Subnet', stored)
       await requireClusterReachable(ctx, stored.clusterReference)
       const next = replacementOf(stored, body, around)
@@ -108,10 +110,9 @@ function taskOf(verb: 'Create' | 'Update' | 'Delete', entity: SubnetEntity) {
 
 /** The body, with what the server keeps. */
 function replacementOf(stored: SubnetEntity, body: SubnetBody, around: Surroundings): SubnetEntity {
-  const { extId, tenantId, vni, isAdvancedNetworking, migrationState, layer2StretchReference, metadata } = stored
+  const { extId, tenantId, vni, isAdvancedNetworking, migrationState, layer2StretchReference } = stored
   const kept = { extId, tenantId, vni, isAdvancedNetworking, migrationState, layer2StretchReference }
-  const owner = { ownerReferenceId: metadata?.ownerReferenceId, ownerUserName: metadata?.ownerUserName }
-  const next = { ...configurationOf(body, around, owner), ...kept }
+  const next = { ...configurationOf(body, around, ownerOf(stored)), ...kept }
   return Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined)) as unknown as SubnetEntity
 }
 
@@ -135,7 +136,7 @@ async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next:
       if (!own.has(address)) homeless.push(`${address} (${stateOf[lease.kind!]})`)
     }
   }
-  if (homeless.length > 0) throw inUse(stored, homeless.slice(0, 5))
+  if (homeless.length > 0) throw inUse('subnet', stored.name, homeless.slice(0, 5))
 }
 
 /** @throws ApiError 409: overlay subnets of one VPC do not overlap */
@@ -155,6 +156,31 @@ async function refuseOverlap(ctx: WriteContext, entity: SubnetEntity): Promise<v
       }
     }
   }
+}
+
+/** One that says nothing of its stack is in the basic one; only a migration moves it. */
+function stackFaults(
+  { isAdvancedNetworking: given }: SubnetBody,
+  { isAdvancedNetworking = false }: SubnetEntity,
+): ApiError[] {
+  if (given === undefined || given === isAdvancedNetworking) return []
+  const attributePath = 'isAdvancedNetworking'
+  return [
+    new ApiError('IMMUTABLE_ATTRIBUTE', {
+      attributePath,
+      expected: String(isAdvancedNetworking),
+      found: String(given),
+    }),
+  ]
+}
+
+/** @throws ApiError 409 without a controller, or on hosts that take no agent of it */
+async function requireAdvanced(ctx: WriteContext, clusterExtId: string | undefined): Promise<void> {
+  const capability = 'SUPPORTS_VLAN_ADVANCED'
+  await requireController(ctx.store, capability)
+  const cluster = clusterExtId === undefined ? undefined : await ctx.store.get(Cluster, clusterExtId)
+  if (cluster?.config?.hypervisorTypes?.includes('AHV') === true) return
+  throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability })
 }
 
 /** Drawn: a few thousand of sixteen million are in use. */

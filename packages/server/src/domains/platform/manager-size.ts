@@ -4,6 +4,7 @@ import { Product, type ProductName } from '@hyperplane/contract/platform/product
 import type { Tier } from '../../core/rate-limit.ts'
 import type { Reader } from '../../store/store.ts'
 import type { NodeSize } from '../manager-nodes.ts'
+import { takenByController } from '../network-controllers.ts'
 import { products } from '../products.ts'
 import type { Manager } from './own-manager.ts'
 
@@ -38,18 +39,19 @@ type ResourceConfig = Manager['config']['resourceConfig']
 
 const nothing: NodeSize = { vcpus: 0, memoryBytes: 0 }
 
-/** This manager as it runs now. Resources are the sum of its nodes; `extra`: on each of them, of products. */
+/** This manager as it runs now. Resources are the sum of its nodes; `extra`: on each of them, beyond its size. */
 export function describeOwn(manager: Manager, size: Size, version: string, extra?: NodeSize): Manager {
   const nodes = Math.max(1, manager.nodeExtIds?.length ?? 1)
   const resourceConfig = { ...manager.config.resourceConfig, ...resourcesOf(size, nodes, extra) }
   return { ...manager, config: { ...manager.config, size, buildInfo: { version }, resourceConfig } }
 }
 
-/** What products take beyond those of the default, or leave free of it. */
-export async function productsBeyondDefault(store: Reader): Promise<NodeSize> {
-  let { vcpus, memoryBytes } = nothing
+/** What each node gives beyond its size: to products that are not enabled by default, and to a network controller. */
+export async function takenBeyondSize(store: Reader): Promise<NodeSize> {
+  let { vcpus, memoryBytes } = await takenByController(store)
   for (const { name, enablementState } of await store.find(Product)) {
     const { isDefault, cpuCount, memorySizeBytes } = products[name as ProductName]
+    // One that is enabled by default leaves its part free when it is not.
     const sign = Number(enablementState === 'ENABLED') - Number(isDefault)
     vcpus += sign * cpuCount
     memoryBytes += sign * memorySizeBytes

@@ -3,8 +3,12 @@
  * Source: behaviour networking.md 1.10 (the peer's behaviour), 3.1, 3.2.
  */
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { DriverError } from '../../core/tasks/define-task.ts'
 import type { BgpPeer, BgpState, DhcpService, NetworkFabric, OfferedRoute, SubnetProgram } from '../network-fabric.ts'
 import { offeredRoutes } from './bgp-router.ts'
+import type { HardwareFault } from './hardware.ts'
+import { createVirtualRouting } from './virtual-routing.ts'
 import { type Collection, drawsFrom, type SimulatedWorld } from './world.ts'
 
 /** A peer, and the world's time in milliseconds since which the gateway holds it. */
@@ -47,8 +51,19 @@ export async function setPeerSilent(world: SimulatedWorld, sessionExtId: string,
 
 export function createNetworkFabric(world: SimulatedWorld): NetworkFabric {
   const { subnets, dhcp, bgpPeers, bgpFaults } = fabricFacts(world)
+  const hosts = world.collection<HardwareFault>('hardware.faults')
   return {
-    programSubnet: (subnet) => subnets.put(subnet.extId, subnet),
+    ...createVirtualRouting(world),
+    async programSubnet(subnet) {
+      if (isDeepStrictEqual(subnets.get(subnet.extId), subnet)) return
+      // A host that is down takes the configuration when it is back.
+      const silent = subnet.hostExtIds.find((extId) => hosts.get(extId)?.isAgentSilent === true)
+      if (silent !== undefined)
+        throw new DriverError(`the network agent of the host ${silent} does not answer within 30 s`, {
+          retryable: true,
+        })
+      await subnets.put(subnet.extId, subnet)
+    },
     async removeSubnet(subnetExtId) {
       await dhcp.remove(subnetExtId)
       await subnets.remove(subnetExtId)

@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { Subnet } from '@hyperplane/contract/networking/subnet'
-import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { seedId } from '../../../src/domains/seed.ts'
 import { HostAllocation } from '../../../src/domains/vmm/records.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { ownPath } from '../../support/registering.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+import { aVpc, controllers, made, removed, vpcs } from '../../support/vpcs.ts'
 
 const GiB = 1024 ** 3
 const products = `${ownPath}/products`
@@ -23,21 +22,27 @@ after(async () => {
   await app.close()
 })
 
-const productOf = async (name: string, on = app): Promise<any> => {
-  const { data, total } = await on.call('GET', `${products}?$filter=name eq '${name}'`)
+/** Of the manager of this world, whose id is that of the demo only there. */
+const productsOf = async (on: TestApp): Promise<string> => {
+  const [own] = (await on.call('GET', '/platform/v4.3/config/domain-managers')).data
+  return `/platform/v4.3/management/domain-managers/${own.extId}/products`
+}
+const productOf = async (name: string): Promise<any> => {
+  const { data, total } = await app.call('GET', `${products}?$filter=name eq '${name}'`)
   assert.equal(total, 1)
   return data[0]
 }
-async function set(
-  name: string,
-  enablementState: string,
-  more: object = {},
-  query = '',
-  on = app,
-): Promise<CallResult> {
-  const path = `${products}/${(await productOf(name, on)).extId}`
-  const { etag } = await on.call('GET', path)
-  return on.call('PUT', `${path}${query}`, { body: { enablementState, ...more }, ifMatch: etag as string })
+async function set(name: string, enablementState: string, more: object = {}, query = ''): Promise<CallResult> {
+  const path = `${products}/${(await productOf(name)).extId}`
+  const { etag } = await app.call('GET', path)
+  return app.call('PUT', `${path}${query}`, { body: { enablementState, ...more }, ifMatch: etag as string })
+}
+/** The same in another world. */
+async function setIn(on: TestApp, name: string, enablementState: string): Promise<CallResult> {
+  const all = await productsOf(on)
+  const [{ extId }] = (await on.call('GET', `${all}?$filter=name eq '${name}'`)).data
+  const { etag } = await on.call('GET', `${all}/${extId}`)
+  return on.call('PUT', `${all}/${extId}`, { body: { enablementState }, ifMatch: etag as string })
 }
 const managerTakes = async (): Promise<[number, number]> => {
   const { data } = await app.call('GET', `/platform/v4.3/config/domain-managers/${seedId('manager')}`)
@@ -47,17 +52,6 @@ const hostCarries = async (): Promise<[number, number]> => {
   const [held] = await app.store.findWhere(HostAllocation, { vmExtId: node })
   return [held!.vcpus, held!.memoryBytes / GiB]
 }
-
-/** Not through the interface: the VPCs of the demo are in use. */
-const forgetVpcs = (on: TestApp): Promise<void> =>
-  on.store.transaction(async (store) => {
-    for (const vpc of await store.find(Vpc)) await store.remove(Vpc, vpc.extId)
-  })
-const bringBackVpcs = (on: TestApp): Promise<void> =>
-  on.store.transaction(async (store) => {
-    for (const name of ['prod', 'tenant-a', 'transit'])
-      await store.insert(Vpc, { extId: seedId(`vpc/${name}`), tenantId: 't', name, vpcType: 'REGULAR' } as never)
-  })
 
 test('eight products are listed, four of them enabled, each with what it takes', async () => {
   const { data } = await app.call('GET', `${products}?$orderby=name`)
@@ -131,30 +125,34 @@ test('a product keeps its name, and a tag is needed to change it', async () => {
   assert.equal((await set('SELF_SERVICE', 'PAUSED')).status, 400)
 })
 
-test('FLOW_VIRTUAL_NETWORKING cannot be disabled while a VPC exists; without one it closes its kinds until it is enabled', async () => {
-  const refused = await set('FLOW_VIRTUAL_NETWORKING', 'DISABLED')
-  assert.deepEqual([refused.status, refused.errors[0]?.errorGroup], [409, 'ENTITY_IN_USE'])
-  assert.match(refused.errors[0]!.message, /3 VPCs/)
-  const empty = await startApp()
+test('Disable FLOW_VIRTUAL_NETWORKING with a VPC → refused; without → createVpc 409 DM-30011; enable → works; manager resources follow', async () => {
+  const demo = await set('FLOW_VIRTUAL_NETWORKING', 'DISABLED')
+  assert.deepEqual([demo.status, demo.errors[0]?.errorGroup], [409, 'ENTITY_IN_USE'])
+  assert.match(demo.errors[0]!.message, /3 VPCs/)
+  const empty = await startApp({ config: { seed: 'empty' } })
   try {
-    await forgetVpcs(empty)
-    const done = await empty.task(await set('FLOW_VIRTUAL_NETWORKING', 'DISABLED', {}, '', empty))
-    assert.equal(done.status, 'SUCCEEDED', JSON.stringify(done.errorMessages))
-    assert.equal((await productOf('FLOW_VIRTUAL_NETWORKING', empty)).enablementState, 'DISABLED')
-    await bringBackVpcs(empty)
-    const web = (await empty.store.get(Subnet, seedId('subnet/web')))!
-    const path = `/networking/v4.3/config/subnets/${web.extId}`
-    const change = async (description: string) => {
-      const { name, subnetType, vpcReference, ipConfig } = web
-      const body = { name, subnetType, vpcReference, ipConfig, description }
-      return empty.call('PUT', path, { body, ifMatch: (await empty.call('GET', path)).etag as string })
+    const takes = async (): Promise<number[]> => {
+      const { resourceConfig } = (await empty.call('GET', '/platform/v4.3/config/domain-managers')).data[0].config
+      return [resourceConfig.numVcpus, resourceConfig.memorySizeBytes / GiB]
     }
-    const closed = await change('closed')
+    await made(empty, controllers, {})
+    const vpc = await aVpc(empty)
+    const [vcpus, memory] = (await takes()) as [number, number]
+    const refused = await setIn(empty, 'FLOW_VIRTUAL_NETWORKING', 'DISABLED')
+    assert.deepEqual([refused.status, refused.errors[0]?.errorGroup], [409, 'ENTITY_IN_USE'])
+    assert.match(refused.errors[0]!.message, /1 VPC\b/)
+    await removed(empty, vpc)
+    assert.equal((await empty.task(await setIn(empty, 'FLOW_VIRTUAL_NETWORKING', 'DISABLED'))).status, 'SUCCEEDED')
+    assert.deepEqual(await takes(), [vcpus - 1, memory - 4])
+    const closed = await empty.call('POST', vpcs, { body: { name: 'closed' } })
     assert.deepEqual([closed.status, closed.errors[0]?.code], [409, 'DM-30011'])
     assert.match(closed.errors[0]!.message, /enable it first/)
-    assert.equal((await empty.call('GET', path)).data.description, undefined, 'reads go on, and nothing changed')
-    await empty.task(await set('FLOW_VIRTUAL_NETWORKING', 'ENABLED', {}, '', empty))
-    assert.equal((await change('open')).status, 202)
+    assert.equal((await empty.call('GET', vpcs)).total, 0, 'reads go on')
+    assert.equal((await empty.task(await setIn(empty, 'FLOW_VIRTUAL_NETWORKING', 'ENABLED'))).status, 'SUCCEEDED')
+    assert.deepEqual(await takes(), [vcpus, memory])
+    const open = await aVpc(empty)
+    assert.equal((await empty.call('GET', open)).status, 200)
+    await checkInvariants(empty)
   } finally {
     await empty.close()
   }
@@ -162,18 +160,18 @@ test('FLOW_VIRTUAL_NETWORKING cannot be disabled while a VPC exists; without one
 
 test('a VPC that comes while the product is being disabled wins', async () => {
   const other = await startApp({
+    config: { seed: 'empty' },
     beforeStep: async (definition, step, phase) => {
       if (definition !== 'platform.update-product' || step !== 'health' || phase !== 'run') return
-      await other.store.transaction((store) =>
-        store.insert(Vpc, { extId: randomUUID(), tenantId: 't', name: 'late', vpcType: 'REGULAR' } as never),
-      )
+      await aVpc(other, { name: 'late' })
     },
   })
   try {
-    await forgetVpcs(other)
-    const task = await other.task(await set('FLOW_VIRTUAL_NETWORKING', 'DISABLED', {}, '', other))
+    await made(other, controllers, {})
+    const task = await other.task(await setIn(other, 'FLOW_VIRTUAL_NETWORKING', 'DISABLED'))
     assert.deepEqual([task.status, task.errorMessages[0].errorGroup], ['FAILED', 'ENTITY_IN_USE'])
-    assert.equal((await productOf('FLOW_VIRTUAL_NETWORKING', other)).enablementState, 'ENABLED')
+    const { data } = await other.call('GET', `${await productsOf(other)}?$filter=name eq 'FLOW_VIRTUAL_NETWORKING'`)
+    assert.equal(data[0].enablementState, 'ENABLED')
   } finally {
     await other.close()
   }
@@ -227,13 +225,14 @@ test('a cancelled update gives back what it took', async () => {
     },
   })
   try {
-    const started = await set('SELF_SERVICE', 'ENABLED', {}, '', other)
+    const started = await setIn(other, 'SELF_SERVICE', 'ENABLED')
     await waiting.promise
     const cancel = await other.call('POST', `/platform/v4.3/config/tasks/${started.data.extId}/$actions/cancel`)
     assert.equal(cancel.status, 200)
     goOn.resolve()
     assert.equal((await other.task(started)).status, 'CANCELED')
-    assert.equal((await productOf('SELF_SERVICE', other)).enablementState, 'DISABLED')
+    const { data } = await other.call('GET', `${await productsOf(other)}?$filter=name eq 'SELF_SERVICE'`)
+    assert.equal(data[0].enablementState, 'DISABLED')
   } finally {
     goOn.resolve()
     await other.close()
@@ -243,15 +242,7 @@ test('a cancelled update gives back what it took', async () => {
 test('in an empty world products only count for the manager', async () => {
   const empty = await startApp({ config: { seed: 'empty' } })
   try {
-    const [own] = (await empty.call('GET', '/platform/v4.3/config/domain-managers')).data
-    const path = `/platform/v4.3/management/domain-managers/${own.extId}/products`
-    const row = (await empty.call('GET', `${path}?$filter=name eq 'SELF_SERVICE'`)).data[0]
-    const { etag } = await empty.call('GET', `${path}/${row.extId}`)
-    const put = await empty.call('PUT', `${path}/${row.extId}`, {
-      body: { enablementState: 'ENABLED' },
-      ifMatch: etag as string,
-    })
-    assert.equal((await empty.task(put)).status, 'SUCCEEDED')
+    assert.equal((await empty.task(await setIn(empty, 'SELF_SERVICE', 'ENABLED'))).status, 'SUCCEEDED')
     const [grown] = (await empty.call('GET', '/platform/v4.3/config/domain-managers')).data
     assert.equal(grown.config.resourceConfig.numVcpus, 14)
   } finally {

@@ -1,0 +1,76 @@
+/**
+ * What makes advanced networking of a deployment: VPCs, overlay subnets, advanced VLANs. There is one at most.
+ * Source: catalogue networking.json; behaviour networking.md 1.20, 2.
+ */
+import { create, get, list, remove, resource, update } from '../operation.ts'
+import { boolean, enumeration, immutable, integer, object, optional, readOnly, text, withDefault } from '../schema.ts'
+import { controllerReaders, controllerWriters, getRate, listRate, slowMutationRate } from './roles.ts'
+import { Change, EntityMetadata } from './shapes.ts'
+
+export const NetworkController = resource(
+  'networking.v4.config.NetworkController',
+  {
+    /** Stack of VLAN subnets that are made from now on and do not say theirs. */
+    defaultVlanStack: withDefault(enumeration(['ADVANCED', 'LEGACY']), 'LEGACY'),
+    vpcGlobalConfig: withDefault(
+      object('networking.v4.config.VpcGlobalConfig', {
+        /** Whether VPCs on one external subnet without NAT may route the same prefixes. */
+        isOverlappingErpsEnabled: withDefault(boolean(), false),
+      }),
+      { isOverlappingErpsEnabled: false },
+    ),
+    cloudSubstrate: immutable(optional(enumeration(['AWS', 'AZURE', 'GCP']))),
+    controllerStatus: readOnly(enumeration(['UP', 'DEGRADED', 'DOWN'])),
+    controllerVersion: readOnly(text()),
+    minimumAHVVersion: readOnly(text()),
+    minimumNOSVersion: readOnly(text()),
+    metadata: optional(EntityMetadata),
+  },
+  {
+    internal: {
+      change: optional(Change),
+      /** What each node of the manager gives it; absent: it came with the manager. */
+      growth: optional(object('', { vcpus: integer({ minimum: 0 }), memoryBytes: integer({ minimum: 0 }) })),
+    },
+    iam: {
+      name: 'network_controller',
+      attributes: { category_uuid: 'metadata/categoryIds', owner_uuid: 'metadata/ownerReferenceId' },
+    },
+    rel: 'networking:config:network-controller',
+    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+  },
+)
+
+const mutation = {
+  envelope: 'networking.v4.config.TaskReferenceApiResponse',
+  roles: controllerWriters,
+  rateLimit: slowMutationRate,
+}
+
+export const networkControllerOperations = {
+  listNetworkControllers: list('/config/controllers', NetworkController, {
+    envelope: 'networking.v4.config.ListNetworkControllersApiResponse',
+    iam: 'View_Network_Controller',
+    roles: controllerReaders,
+    rateLimit: listRate,
+  }),
+  createNetworkController: create('/config/controllers', NetworkController, {
+    ...mutation,
+    iam: 'Create_Network_Controller',
+  }),
+  getNetworkControllerById: get('/config/controllers/{extId}', NetworkController, {
+    envelope: 'networking.v4.config.GetNetworkControllerApiResponse',
+    iam: 'View_Network_Controller',
+    roles: controllerReaders,
+    rateLimit: getRate,
+  }),
+  updateNetworkControllerById: update('/config/controllers/{extId}', NetworkController, {
+    ...mutation,
+    iam: 'Update_Network_Controller',
+    ifMatch: 'required',
+  }),
+  deleteNetworkControllerById: remove('/config/controllers/{extId}', NetworkController, {
+    ...mutation,
+    iam: 'Delete_Network_Controller',
+  }),
+}

@@ -1,0 +1,41 @@
+/**
+ * The routes of a VPC's router, as one thing: it comes and goes with its VPC.
+ * Source: catalogue networking.json; behaviour networking.md 1.6, 2, operation-roles.tsv.
+ */
+import { get, list, resource } from '../operation.ts'
+import { readOnly, referenceTo, uuid } from '../schema.ts'
+import { getRate, listRate, routingReaders } from './roles.ts'
+import { EntityMetadata } from './shapes.ts'
+
+export const RouteTable = resource(
+  'networking.v4.config.RouteTable',
+  {
+    vpcReference: readOnly(referenceTo('Vpc')),
+    /** That of its VPC. */
+    externalRoutingDomainReference: readOnly(uuid()),
+    metadata: readOnly(EntityMetadata),
+  },
+  {
+    unique: [{ fields: ['vpcReference'] }],
+    iam: { name: 'route_table', attributes: { vpc_uuid: 'vpcReference' } },
+    rel: 'networking:config:route-table',
+    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+  },
+)
+
+export const routeTableOperations = {
+  listRouteTables: list('/config/route-tables', RouteTable, {
+    envelope: 'networking.v4.config.ListRouteTablesApiResponse',
+    iam: 'View_VPC_Route_Table',
+    roles: routingReaders,
+    rateLimit: listRate,
+    filter: ['extId', 'externalRoutingDomainReference', 'vpcReference'],
+    orderby: ['vpcReference'],
+  }),
+  getRouteTableById: get('/config/route-tables/{extId}', RouteTable, {
+    envelope: 'networking.v4.config.GetRouteTableApiResponse',
+    iam: 'View_VPC_Route_Table',
+    roles: routingReaders,
+    rateLimit: getRate,
+  }),
+}

@@ -1,0 +1,29 @@
+/** Refusals that name who uses an entity. Source: behaviour networking.md 1.1 (ENTITY_IN_USE). */
+import { ApiError } from '../../core/api-error.ts'
+import type { Kinds } from '../../core/ports.ts'
+import type { Reader, Referrer } from '../../store/store.ts'
+
+export interface Asking {
+  readonly store: Reader
+  readonly kinds: Kinds
+}
+
+/** Users that a refusal names. */
+const shown = 5
+
+export function inUse(kind: string, name: string, users: readonly string[]): ApiError {
+  const more = users.length > shown ? ` and ${users.length - shown} more` : ''
+  return new ApiError('NETWORKING_ENTITY_IN_USE', { kind, name, users: `${users.slice(0, shown).join(', ')}${more}` })
+}
+
+/** Kind and name of each, once. */
+export async function namesOf(ctx: Asking, referrers: readonly Referrer[]): Promise<readonly string[]> {
+  const names = new Set<string>()
+  for (const { kind, extId } of referrers) {
+    const resource = ctx.kinds.resource(kind)
+    // A user that is still in the making counts, and is named, as well.
+    const user: any = resource === undefined ? undefined : await ctx.store.pending(resource, extId)
+    names.add(`${kind === 'Vm' ? 'VM' : (resource?.title ?? kind)} ${user?.name ?? extId}`)
+  }
+  return [...names]
+}

@@ -1,0 +1,25 @@
+/** Owner and categories as they are stored with every kind of networking. Source: behaviour networking.md 1.1 (common fields). */
+import type { ValueOf } from '@hyperplane/contract'
+import type { EntityMetadata } from '@hyperplane/contract/networking/shapes'
+import type { Caller } from '../../core/context.ts'
+
+type Metadata = ValueOf<typeof EntityMetadata>
+
+/** Whose a new entity is; an update leaves it with the owner that it has. */
+export type Owner = Pick<Metadata, 'ownerReferenceId' | 'ownerUserName'>
+
+export const ownedBy = (caller: Caller): Owner => ({ ownerReferenceId: caller.extId, ownerUserName: caller.name })
+
+export const ownerOf = ({ metadata }: { readonly metadata?: Metadata }): Owner => ({
+  ...(metadata?.ownerReferenceId === undefined ? {} : { ownerReferenceId: metadata.ownerReferenceId }),
+  ...(metadata?.ownerUserName === undefined ? {} : { ownerUserName: metadata.ownerUserName }),
+})
+
+/** A category stands once, in the order given. */
+export function metadataOf(given: Metadata | undefined, owner: Owner): Metadata {
+  return {
+    ...owner,
+    ...given,
+    ...(given?.categoryIds === undefined ? {} : { categoryIds: [...new Set(given.categoryIds)] }),
+  }
+}

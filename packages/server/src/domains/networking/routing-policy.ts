@@ -1,0 +1,156 @@
+/** Routing policies. Source: behaviour networking.md 1.1, 1.7. */
+import { RoutingPolicy, routingPolicyOperations } from '@hyperplane/contract/networking/routing-policy'
+import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { ApiError } from '../../core/api-error.ts'
+import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { limitOf } from '../limits.ts'
+import { refuseUnlessStanding, refuseWhileChanging } from './busy.ts'
+import type { VpcEntity } from './gateway-nodes.ts'
+import { fault } from './ip-config.ts'
+import { ownedBy } from './metadata.ts'
+import type { PolicyEntity } from './policy-program.ts'
+import { canonicalRule, lowestPriority, type PolicyBody, policyFaults } from './routing-policy-rules.ts'
+import { clearCountersTask, createPolicyTask, deletePolicyTask, updatePolicyTask } from './routing-policy-tasks.ts'
+
+export const routingPolicy = implement(
+  routingPolicyOperations,
+  {
+    async createRoutingPolicy(ctx, { body }) {
+      const vpc = await vpcOf(ctx, body.vpcExtId)
+      await refuseBeyondLimit(ctx, vpc)
+      const entity: PolicyEntity = {
+        ...configurationOf(body),
+        extId: ctx.ids.uuid(),
+        tenantId: ctx.tenantId,
+        metadata: ownedBy(ctx.caller),
+      }
+      await refuseTaken(ctx, entity)
+      const task = await ctx.startTask(createPolicyTask, { entity }, taskOf('Create', entity, vpc))
+      await ctx.store.insert(RoutingPolicy, { ...entity, change: { taskExtId: task.extId, verb: 'create' } })
+      return { ...task, created: entity.extId }
+    },
+
+    async updateRoutingPolicyById(ctx, { body }) {
+      const stored: PolicyEntity = ctx.target
+      refuseDefault(stored)
+      refuseWhileChanging('Routing policy', stored)
+      const vpc = await vpcOf(ctx, stored.vpcExtId)
+      const { change: _, ...before } = stored
+      const { extId, tenantId, metadata } = before
+      const kept = { extId, ...(tenantId && { tenantId }), ...(metadata && { metadata }) }
+      const after: PolicyEntity = { ...configurationOf(body), ...kept }
+      await refuseTaken(ctx, after)
+      const task = await ctx.startTask(updatePolicyTask, { before, after }, taskOf('Update', stored, vpc))
+      const change = { taskExtId: task.extId, verb: 'update' as const, priority: after.priority }
+      await ctx.store.update(RoutingPolicy, extId, { change })
+      return task
+    },
+
+    async deleteRoutingPolicyById(ctx) {
+      const stored: PolicyEntity = ctx.target
+      refuseDefault(stored)
+      refuseWhileChanging('Routing policy', stored)
+      const vpc = await vpcOf(ctx, stored.vpcExtId)
+      const { extId } = stored
+      const task = await ctx.startTask(deletePolicyTask, { extId }, taskOf('Delete', stored, vpc))
+      await ctx.store.update(RoutingPolicy, extId, { change: { taskExtId: task.extId, verb: 'delete' } })
+      return task
+    },
+
+    async clearRoutingPolicyCounters(ctx, { body }) {
+      const vpc = await vpcOf(ctx, body.vpcExtId)
+      const policies = await ctx.store.findWhere(RoutingPolicy, { vpcExtId: vpc.extId })
+      const { routingPolicyExtId } = body
+      const wanted = policies.filter(({ extId }) => routingPolicyExtId === undefined || extId === routingPolicyExtId)
+      if (wanted.length === 0) throw fault('routingPolicyExtId', `expected a policy of the VPC ${vpc.name}`)
+      const policyExtIds = wanted.map(({ extId }) => extId)
+      return ctx.startTask(
+        clearCountersTask,
+        { policyExtIds },
+        {
+          operation: 'kRoutingPolicyCountersClear',
+          description: `Clear counters of routing policies of VPC ${vpc.name}`,
+          affected: wanted.map(({ extId, name }) => ({ extId, name, rel: 'networking:config:routing-policy' })),
+          locks: policyExtIds,
+        },
+      )
+    },
+  },
+  {
+    rules: {
+      createRoutingPolicy: ({ body }) => policyFaults(body),
+      updateRoutingPolicyById: ({ body }) => policyFaults(body),
+    },
+    tasks: [createPolicyTask, updatePolicyTask, deletePolicyTask, clearCountersTask],
+    present: [[RoutingPolicy, presentPolicies]],
+  },
+)
+
+async function presentPolicies(
+  ctx: ReadContext,
+  policies: readonly PolicyEntity[],
+  { expand }: { readonly expand: ReadonlySet<string> },
+): Promise<readonly PolicyEntity[]> {
+  const vpcs = await ctx.store.getMany(Vpc, [...new Set(policies.map(({ vpcExtId }) => vpcExtId))])
+  const names = new Map(vpcs.map(({ extId, name }) => [extId, name]))
+  return policies.map((policy) => {
+    const name = names.get(policy.vpcExtId)
+    if (name === undefined) return policy
+    return { ...policy, vpc: { name }, ...(expand.has('vpc') ? { vpcNameProjection: { name } } : {}) }
+  })
+}
+
+const configurationOf = ({ name, description, priority, vpcExtId, policies }: PolicyBody) => ({
+  name,
+  ...(description === undefined ? {} : { description }),
+  priority,
+  vpcExtId,
+  policies: policies.map(canonicalRule),
+})
+
+/** @throws ApiError 409 while the VPC comes into being or goes */
+async function vpcOf(ctx: WriteContext, extId: string): Promise<VpcEntity> {
+  const vpc = (await ctx.store.get(Vpc, extId)) as VpcEntity
+  refuseUnlessStanding('VPC', vpc)
+  return vpc
+}
+
+/** @throws ApiError 400 */
+function refuseDefault({ priority }: PolicyEntity): void {
+  if (priority < lowestPriority) throw new ApiError('DEFAULT_ROUTING_POLICY')
+}
+
+/**
+ * One that is being given a priority, and one that is being deprived of it, both have it until that has ended.
+ * @throws ApiError 409
+ */
+async function refuseTaken(ctx: WriteContext, { extId, vpcExtId, priority }: PolicyEntity): Promise<void> {
+  const others = await ctx.store.findWhere(RoutingPolicy, { vpcExtId })
+  const taken = others.some((each) => each.extId !== extId && [each.priority, each.change?.priority].includes(priority))
+  if (!taken) return
+  throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', {
+    kind: 'routing policy',
+    fields: `priority ${priority} in the VPC`,
+  })
+}
+
+/** @throws ApiError 422 */
+async function refuseBeyondLimit(ctx: WriteContext, { extId, name }: VpcEntity): Promise<void> {
+  const maximum = limitOf(ctx, 'routingPoliciesOfVpc')
+  // Each VPC has one of the system's beside those of users.
+  const found = (await ctx.store.findWhere(RoutingPolicy, { vpcExtId: extId })).length
+  if (found <= maximum) return
+  throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit: `Routing policies of VPC ${name}`, maximum, found })
+}
+
+function taskOf(verb: 'Create' | 'Update' | 'Delete', { extId, name }: PolicyEntity, vpc: VpcEntity) {
+  return {
+    operation: `kRoutingPolicy${verb}`,
+    description: `${verb} routing policy ${name}`,
+    affected: [
+      { extId, name, rel: 'networking:config:routing-policy' },
+      { extId: vpc.extId, name: vpc.name, rel: 'networking:config:vpc' },
+    ],
+    locks: [extId],
+  }
+}

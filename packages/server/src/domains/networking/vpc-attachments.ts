@@ -1,0 +1,145 @@
+/**
+ * A VPC on its external subnets: the ports of its router are leased when a request is accepted, so that two routers can
+ * never have one address. Source: behaviour networking.md 1.3 (ROUTER_PORT), 1.5.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { ApiError, refuseAll } from '../../core/api-error.ts'
+import type { Transaction } from '../../store/store.ts'
+import { families, planOf, type SubnetEntity } from '../address-plan.ts'
+import { addressOf, type Lease, leaseAddress, leaseExactly, leasesOf, release } from '../addresses.ts'
+import type { WriteContext } from '../context.ts'
+import { type Address, formatAddress, readAddress, writeAddress } from '../ip-address.ts'
+import { requireClusterReachable } from '../reachability.ts'
+import { type Attachment, gatewayNodesFor, portsByHost, schedulableHosts, type VpcEntity } from './gateway-nodes.ts'
+import { fault } from './ip-config.ts'
+import { canonicalAddress } from './ip-subnet.ts'
+import { attachedFaults, type VpcBody } from './vpc-rules.ts'
+
+interface Attaching {
+  readonly given: Attachment
+  readonly subnet: SubnetEntity
+}
+
+/**
+ * The external subnets that the body names.
+ * @throws ApiError 400 for those that cannot be, 404 for hosts that are not there, 503 while a cluster does not answer
+ */
+export async function attachingOf(ctx: WriteContext, vpcExtId: string, body: VpcBody): Promise<readonly Attaching[]> {
+  const given = body.externalSubnets ?? []
+  const subnets = await ctx.store.getMany(
+    Subnet,
+    given.map((each) => each.subnetReference),
+  )
+  refuseAll(attachedFaults(body.vpcType, vpcExtId, subnets))
+  const attaching = given.map((each, index) => ({ given: each, subnet: subnets[index] as SubnetEntity }))
+  for (const [index, { given, subnet }] of attaching.entries()) {
+    await requireNodes(ctx, body.name, given.gatewayNodes ?? [], subnet, `externalSubnets[${index}]/gatewayNodes`)
+    await requireClusterReachable(ctx, subnet.clusterReference)
+  }
+  return attaching
+}
+
+/** Takes the ports that are new, and chooses the hosts. `before`: what the VPC has. @returns what it will have */
+export async function connect(
+  ctx: WriteContext,
+  vpcExtId: string,
+  attaching: readonly Attaching[],
+  before: readonly Attachment[],
+): Promise<Attachment[]> {
+  const attachments: Attachment[] = []
+  const carried = await portsByHost(ctx.store)
+  for (const [index, { given, subnet }] of attaching.entries()) {
+    const present = before.find((each) => each.subnetReference === subnet.extId)
+    const path = `externalSubnets[${index}]/externalIps`
+    const { subnetReference, gatewayNodes, activeGatewayCount = 1 } = given
+    const attachment: Attachment = {
+      subnetReference,
+      externalIps: await portsOf(ctx, vpcExtId, subnet, given.externalIps ?? [], present?.externalIps ?? [], path),
+      ...(gatewayNodes === undefined ? {} : { gatewayNodes }),
+      activeGatewayCount,
+      ...(present?.activeGatewayNodes === undefined ? {} : { activeGatewayNodes: present.activeGatewayNodes }),
+    }
+    attachments.push({ ...attachment, activeGatewayNodes: await gatewayNodesFor(ctx, subnet, attachment, carried) })
+  }
+  return attachments
+}
+
+/** Addresses of the router's port: those that are named, else those that it has, else one of the pools for each family. */
+async function portsOf(
+  ctx: WriteContext,
+  vpcExtId: string,
+  subnet: SubnetEntity,
+  named: NonNullable<Attachment['externalIps']>,
+  present: NonNullable<Attachment['externalIps']>,
+  path: string,
+): Promise<NonNullable<Attachment['externalIps']>> {
+  const terms = { kind: 'ROUTER_PORT' as const, holder: vpcExtId }
+  if (named.length === 0) {
+    if (present.length > 0) return present
+    const ports: Address[] = []
+    for (const family of families) {
+      if (planOf(subnet.ipConfig)[family] === undefined) continue
+      ports.push(await leaseAddress(ctx, subnet, { ...terms, family }))
+    }
+    return ports.map(writeAddress)
+  }
+  const held = new Set(present.map(textOf))
+  const added = named.map((given, index) => ({ given, index })).filter(({ given }) => !held.has(textOf(given)))
+  const addresses = added.map(({ given }) => readAddress(given) as Address)
+  await leaseExactly(ctx, subnet, addresses, terms, (place) => `${path}[${added[place]!.index}]`)
+  return named.map(canonicalAddress)
+}
+
+/** Gives back the ports of a VPC that none of these attachments has. */
+export async function keepPorts(
+  store: Transaction,
+  vpcExtId: string,
+  attachments: readonly Attachment[],
+): Promise<void> {
+  const kept = new Set(
+    attachments.flatMap(({ subnetReference, externalIps = [] }) =>
+      externalIps.map((given) => `${subnetReference} ${textOf(given)}`),
+    ),
+  )
+  const isLoose = (lease: Lease): boolean => !kept.has(`${lease.subnetExtId} ${formatAddress(addressOf(lease))}`)
+  await release(store, (await leasesOf(store, vpcExtId)).filter(isLoose))
+}
+
+/** One spelling for every address. */
+const textOf = (given: NonNullable<Attachment['externalIps']>[number]): string =>
+  formatAddress(readAddress(given) as Address)
+
+async function requireNodes(
+  ctx: WriteContext,
+  name: string,
+  nodes: readonly string[],
+  subnet: SubnetEntity,
+  path: string,
+): Promise<void> {
+  if (nodes.length === 0) return
+  const known = new Set((await ctx.store.getMany(Host, nodes)).map(({ extId }) => extId))
+  const missing = nodes.filter((extId) => !known.has(extId))
+  const values = { verb: ctx.operation.verb, kind: Vpc.title, name, referencedKind: Host.title }
+  refuseAll(
+    missing.map((referencedExtId) => new ApiError('NETWORKING_REFERENCE_NOT_FOUND', { ...values, referencedExtId })),
+  )
+  const able = new Set((await schedulableHosts(ctx.store, subnet)).map((host: EntityOf<typeof Host>) => host.extId))
+  refuseAll(
+    nodes.flatMap((extId, index) =>
+      able.has(extId)
+        ? []
+        : [fault(`${path}[${index}]`, `expected a host that reaches ${subnet.name} and runs guests, found ${extId}`)],
+    ),
+  )
+}
+
+/** Subnets that only one of the two has. */
+export const subnetsBetween = (a: VpcEntity | undefined, b: VpcEntity | undefined): readonly string[] => {
+  const [has, had] = [idsOf(a), idsOf(b)]
+  return [...has.filter((extId) => !had.includes(extId)), ...had.filter((extId) => !has.includes(extId))]
+}
+const idsOf = (vpc: VpcEntity | undefined): string[] =>
+  (vpc?.externalSubnets ?? []).map(({ subnetReference }) => subnetReference)

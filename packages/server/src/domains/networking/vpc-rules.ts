@@ -1,0 +1,123 @@
+/** What a VPC's body may say, and what is stored for it. Source: behaviour networking.md 1.1, 1.5. */
+import type { BodyOf } from '@hyperplane/contract'
+import type { Vpc } from '@hyperplane/contract/networking/vpc'
+import type { ApiError } from '../../core/api-error.ts'
+import type { SubnetEntity } from '../address-plan.ts'
+import { formatAddress, formatPrefix, overlap, type Prefix, readAddress } from '../ip-address.ts'
+import type { Attachment, VpcEntity } from './gateway-nodes.ts'
+import { fault, hostFaults } from './ip-config.ts'
+import { canonicalAddress, readSubnet, writeSubnet } from './ip-subnet.ts'
+import { metadataOf, type Owner } from './metadata.ts'
+
+export type VpcBody = BodyOf<typeof Vpc>
+
+/** Every rule that the body alone breaks. */
+export function vpcFaults(body: VpcBody): ApiError[] {
+  const servers = body.commonDhcpOptions?.domainNameServers ?? []
+  return [
+    ...(body.externalSubnets ?? []).flatMap((each, index) => attachmentFaults(each, `externalSubnets[${index}]`)),
+    ...repeated(body.externalSubnets ?? [], ({ subnetReference }) => subnetReference).map((index) =>
+      fault(`externalSubnets[${index}]/subnetReference`, 'expected each external subnet once'),
+    ),
+    ...prefixFaults(body.externallyRoutablePrefixes ?? []),
+    ...servers.flatMap((server, index) => hostFaults(server, `commonDhcpOptions/domainNameServers[${index}]`)),
+    ...repeated(body.kubernetesClusters ?? [], ({ extId }) => extId).map((index) =>
+      fault(`kubernetesClusters[${index}]/extId`, 'expected each cluster once'),
+    ),
+  ]
+}
+
+function attachmentFaults(
+  { externalIps = [], gatewayNodes, activeGatewayCount = 1 }: Attachment,
+  path: string,
+): ApiError[] {
+  const faults = externalIps.flatMap((address, index) => hostFaults(address, `${path}/externalIps[${index}]`))
+  const spelled = externalIps.map((given) => {
+    const address = readAddress(given)
+    return typeof address === 'string' ? Symbol(address) : formatAddress(address)
+  })
+  for (const index of repeated(spelled, (text) => text)) {
+    faults.push(fault(`${path}/externalIps[${index}]`, 'expected each address once'))
+  }
+  for (const index of repeated(gatewayNodes ?? [], (node) => node)) {
+    faults.push(fault(`${path}/gatewayNodes[${index}]`, 'expected each host once'))
+  }
+  if (gatewayNodes !== undefined && activeGatewayCount > gatewayNodes.length) {
+    const most = `expected at most ${gatewayNodes.length}, the number of gatewayNodes, found ${activeGatewayCount}`
+    faults.push(fault(`${path}/activeGatewayCount`, most))
+  }
+  return faults
+}
+
+function prefixFaults(given: NonNullable<VpcBody['externallyRoutablePrefixes']>): ApiError[] {
+  const faults: ApiError[] = []
+  const known: { readonly prefix: Prefix; readonly index: number }[] = []
+  for (const [index, subnet] of given.entries()) {
+    const path = `externallyRoutablePrefixes[${index}]`
+    const prefix = readSubnet(subnet, path)
+    if (!('first' in prefix)) {
+      faults.push(...prefix)
+      continue
+    }
+    const other = known.find((each) => each.prefix.family === prefix.family && overlap(each.prefix, prefix))
+    if (other !== undefined) {
+      const text = `${formatPrefix(prefix)} overlaps externallyRoutablePrefixes[${other.index}]`
+      faults.push(fault(path, text))
+    }
+    known.push({ prefix, index })
+  }
+  return faults
+}
+
+/** Places of values that stood before. */
+function repeated<T>(items: readonly T[], keyOf: (item: T) => unknown): number[] {
+  const seen = new Set<unknown>()
+  return items.flatMap((item, index) => {
+    const isRepeated = seen.has(keyOf(item))
+    seen.add(keyOf(item))
+    return isRepeated ? [index] : []
+  })
+}
+
+/** Every rule that the body breaks together with the subnets that it names, in their order. */
+export function attachedFaults(
+  vpcType: VpcBody['vpcType'],
+  vpcExtId: string,
+  subnets: readonly SubnetEntity[],
+): ApiError[] {
+  const faults = subnets.flatMap((subnet, index) => {
+    const path = `externalSubnets[${index}]/subnetReference`
+    if (subnet.isExternal !== true) return [fault(path, `expected an external subnet, found ${subnet.name}`)]
+    if (subnet.subnetType === 'VLAN') return []
+    if (subnet.vpcReference === vpcExtId) return [fault(path, `${subnet.name} is a subnet of this VPC`)]
+    return vpcType === 'TRANSIT'
+      ? [fault(path, `expected a VLAN for a VPC of the type TRANSIT, found ${subnet.name}`)]
+      : []
+  })
+  for (const index of repeated(subnets, ({ isNatEnabled }) => isNatEnabled === true)) {
+    const text = 'expected at most one external subnet with NAT and one without'
+    faults.push(fault(`externalSubnets[${index}]/subnetReference`, text))
+  }
+  return faults
+}
+
+/** What is stored for a body without faults, but for its attachments and what the server itself keeps. */
+export function configurationOf(body: VpcBody, owner: Owner): Omit<VpcEntity, 'extId'> {
+  const { externalSubnets: _, externallyRoutablePrefixes, commonDhcpOptions, metadata, ...rest } = body
+  const servers = commonDhcpOptions?.domainNameServers
+  return {
+    ...rest,
+    vpcType: body.vpcType ?? 'REGULAR',
+    ...(externallyRoutablePrefixes === undefined
+      ? {}
+      : {
+          externallyRoutablePrefixes: externallyRoutablePrefixes.map((each) =>
+            writeSubnet(readSubnet(each, '') as Prefix),
+          ),
+        }),
+    ...(commonDhcpOptions === undefined
+      ? {}
+      : { commonDhcpOptions: servers === undefined ? {} : { domainNameServers: servers.map(canonicalAddress) } }),
+    metadata: metadataOf(metadata, owner),
+  }
+}

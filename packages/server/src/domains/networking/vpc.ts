@@ -1,0 +1,165 @@
+/** VPCs. Source: behaviour networking.md 1.1, 1.5. */
+import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { Vpc, vpcOperations } from '@hyperplane/contract/networking/vpc'
+import { ApiError } from '../../core/api-error.ts'
+import type { AffectedEntity } from '../../core/tasks/define-task.ts'
+import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { limitOf } from '../limits.ts'
+import { requireController } from '../network-controllers.ts'
+import { refuseWhileChanging } from './busy.ts'
+import { followGateways } from './follow-gateways.ts'
+import type { VpcEntity } from './gateway-nodes.ts'
+import { inUse, namesOf } from './in-use.ts'
+import { ownedBy, ownerOf } from './metadata.ts'
+import { defaultPolicyOf } from './policy-program.ts'
+import { attachingOf, connect, subnetsBetween } from './vpc-attachments.ts'
+import { clashesOf } from './vpc-prefixes.ts'
+import { configurationOf, vpcFaults } from './vpc-rules.ts'
+import { createVpcTask, deleteVpcTask, translatedBy, updateVpcTask } from './vpc-tasks.ts'
+
+/** Parts of a VPC, which go with it. */
+const parts: ReadonlySet<string> = new Set(['Route', 'RouteTable', 'RoutingPolicy'])
+
+export const vpc = implement(
+  vpcOperations,
+  {
+    async createVpc(ctx, { body }) {
+      const extId = ctx.ids.uuid()
+      const attaching = await attachingOf(ctx, extId, body)
+      await requireController(ctx.store, 'VPCs')
+      await refuseBeyondLimit(ctx)
+      const owner = ownedBy(ctx.caller)
+      const entity: VpcEntity = {
+        extId,
+        tenantId: ctx.tenantId,
+        ...configurationOf(body, owner),
+        externalSubnets: await connect(ctx, extId, attaching, []),
+      }
+      await refuseClashes(ctx, entity)
+      const { tenantId, externalRoutingDomainReference } = entity
+      const routeTable = {
+        extId: ctx.ids.uuid(),
+        tenantId: ctx.tenantId,
+        vpcReference: extId,
+        metadata: owner,
+        ...(externalRoutingDomainReference === undefined ? {} : { externalRoutingDomainReference }),
+      }
+      const defaultPolicy = defaultPolicyOf({ extId, ...(tenantId && { tenantId }) }, ctx.ids.uuid(), owner)
+      const input = { entity, routeTable, defaultPolicy }
+      const task = await ctx.startTask(createVpcTask, input, await taskOf(ctx, 'Create', entity, undefined))
+      await ctx.store.insert(Vpc, { ...entity, change: { taskExtId: task.extId, verb: 'create' } })
+      return { ...task, created: extId }
+    },
+
+    async updateVpcById(ctx, { body }) {
+      const stored: VpcEntity = ctx.target
+      const attaching = await attachingOf(ctx, stored.extId, body)
+      refuseWhileChanging('VPC', stored)
+      const { change: _, ...before } = stored
+      const after: VpcEntity = {
+        extId: stored.extId,
+        ...(stored.tenantId === undefined ? {} : { tenantId: stored.tenantId }),
+        ...configurationOf(body, ownerOf(stored)),
+        externalSubnets: await connect(ctx, stored.extId, attaching, before.externalSubnets ?? []),
+      }
+      await refuseDetaching(ctx, before, after)
+      await refuseClashes(ctx, after)
+      const task = await ctx.startTask(updateVpcTask, { before, after }, await taskOf(ctx, 'Update', before, after))
+      const { externalSubnets = [], externallyRoutablePrefixes = [] } = after
+      const held = { externalSubnets, externallyRoutablePrefixes }
+      await ctx.store.update(Vpc, stored.extId, { change: { taskExtId: task.extId, verb: 'update', ...held } })
+      return task
+    },
+
+    async deleteVpcById(ctx) {
+      const stored: VpcEntity = ctx.target
+      refuseWhileChanging('VPC', stored)
+      const users = (await ctx.store.referrers('Vpc', stored.extId)).filter(({ kind }) => !parts.has(kind))
+      if (users.length > 0) throw inUse('VPC', stored.name, await namesOf(ctx, users))
+      // They go with the VPC, but not from under a task that has them.
+      const policies = await ctx.store.findWhere(RoutingPolicy, { vpcExtId: stored.extId })
+      for (const policy of policies) refuseWhileChanging('Routing policy', policy)
+      const task = await ctx.startTask(
+        deleteVpcTask,
+        { entity: stored },
+        await taskOf(ctx, 'Delete', stored, undefined),
+      )
+      await ctx.store.update(Vpc, stored.extId, { change: { taskExtId: task.extId, verb: 'delete' } })
+      return task
+    },
+  },
+  {
+    rules: { createVpc: ({ body }) => vpcFaults(body), updateVpcById: ({ body }) => vpcFaults(body) },
+    tasks: [createVpcTask, updateVpcTask, deleteVpcTask],
+    present: [[Vpc, presentVpcs]],
+    schedules: [followGateways],
+  },
+)
+
+/** Shown of the addresses of source translation. */
+const maximumShown = 2
+
+async function presentVpcs(ctx: ReadContext, vpcs: readonly VpcEntity[]): Promise<readonly VpcEntity[]> {
+  return Promise.all(
+    vpcs.map(async (each) => {
+      const snatIps = (await translatedBy(ctx.store, each)).slice(0, maximumShown)
+      return snatIps.length === 0 ? each : { ...each, snatIps }
+    }),
+  )
+}
+
+/** Locks only the VPC: tasks of subnets, and of others on the same external subnet, do not wait for it. */
+async function taskOf(
+  ctx: WriteContext,
+  verb: 'Create' | 'Update' | 'Delete',
+  vpc: VpcEntity,
+  after: VpcEntity | undefined,
+) {
+  const changed = await ctx.store.getMany(Subnet, subnetsBetween(vpc, after))
+  const affected: AffectedEntity[] = [
+    { extId: vpc.extId, name: vpc.name, rel: 'networking:config:vpc' },
+    ...changed.map(({ extId, name }) => ({ extId, name, rel: 'networking:config:subnet' })),
+  ]
+  return { operation: `kVpc${verb}`, description: `${verb} VPC ${vpc.name}`, affected, locks: [vpc.extId] }
+}
+
+/** @throws ApiError 422 */
+async function refuseBeyondLimit(ctx: WriteContext): Promise<void> {
+  const maximum = limitOf(ctx, 'vpcs')
+  const found = (await ctx.store.count(Vpc)) + 1
+  if (found > maximum) throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit: 'VPCs', maximum, found })
+}
+
+/** @throws ApiError 409 for prefixes that another VPC shows to the same external subnet */
+async function refuseClashes(ctx: WriteContext, vpc: VpcEntity): Promise<void> {
+  const { vpcGlobalConfig } = await requireController(ctx.store, 'VPCs')
+  if (vpcGlobalConfig?.isOverlappingErpsEnabled === true) return
+  const [clash] = await clashesOf(ctx.store, vpc)
+  if (clash === undefined) return
+  const fields = `externally routable prefix on the external subnet (VPC ${clash.vpcName} overlaps ${clash.prefix})`
+  throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'VPC', fields })
+}
+
+/** @throws ApiError 409 that names what needs the external subnet which would go */
+async function refuseDetaching(ctx: WriteContext, before: VpcEntity, after: VpcEntity): Promise<void> {
+  const staying = new Set((after.externalSubnets ?? []).map(({ subnetReference }) => subnetReference))
+  const gone = (before.externalSubnets ?? []).flatMap((each) =>
+    staying.has(each.subnetReference) ? [] : each.subnetReference,
+  )
+  for (const subnet of await ctx.store.getMany(Subnet, gone)) {
+    // Sessions have their peers on the external subnet without NAT.
+    const users = subnet.isNatEnabled === true ? [] : await sessionsOf(ctx, before.extId)
+    if (users.length > 0) throw inUse('attachment to the subnet', subnet.name, users)
+  }
+}
+
+async function sessionsOf(ctx: WriteContext, vpcExtId: string): Promise<readonly string[]> {
+  const gateways = await ctx.store.find(Gateway, { refersTo: { kind: 'Vpc', extId: vpcExtId } })
+  const sessions = await Promise.all(
+    gateways.map(({ extId }) => ctx.store.find(BgpSession, { refersTo: { kind: 'Gateway', extId } })),
+  )
+  return sessions.flat().map(({ name }) => `BGP session ${name}`)
+}

@@ -1,0 +1,70 @@
+/**
+ * Rules of simulated routers, with their counters. What passes a rule in a second is drawn for it, not measured: the numbers
+ * follow from the policy and from the time since it began to count. Source: behaviour networking.md 1.7.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { PolicyProgram } from '../virtual-routing.ts'
+import { type Collection, drawsFrom, type SimulatedWorld } from './world.ts'
+
+/** Rules, and the world's time in milliseconds since which they count. */
+export type PolicyFact = PolicyProgram & { readonly countedSince: number }
+
+export interface Counters {
+  readonly packets: number
+  readonly bytes: number
+}
+
+const packetsPerSecond = [20, 400] as const
+const bytesPerPacket = [500, 1200] as const
+/** Part of what the rule sees that its fallback sees. */
+const fallbackPart = 0.01
+
+export const policyFacts = (world: SimulatedWorld): Collection<PolicyFact> => world.collection('fabric.policy')
+
+/** What a policy has counted: of its rule, of the mirrored one where it has one, and of its fallback where it reroutes. */
+export function countersOf(
+  world: SimulatedWorld,
+  policyExtId: string,
+): { readonly forward: Counters; readonly reverse: Counters; readonly fallback: Counters } | undefined {
+  const fact = policyFacts(world).get(policyExtId)
+  if (fact === undefined) return undefined
+  const seconds = (world.clock.now() - fact.countedSince) / 1000
+  const draw = drawsFrom(`${world.seed} policy ${policyExtId}`)
+  const counted = (part: number): Counters => {
+    const within = ([least, most]: readonly [number, number]): number => least + draw() * (most - least)
+    const packets = Math.floor(seconds * within(packetsPerSecond) * part)
+    return { packets, bytes: Math.floor(packets * within(bytesPerPacket)) }
+  }
+  const { isBidirectional, policyAction } = fact.rule
+  return {
+    forward: counted(1),
+    reverse: counted(isBidirectional === true ? 1 : 0),
+    fallback: counted(policyAction.actionType === 'REROUTE' ? fallbackPart : 0),
+  }
+}
+
+export function createPolicies(world: SimulatedWorld) {
+  const policies = policyFacts(world)
+  return {
+    has: (policyExtId: string): boolean => policies.get(policyExtId) !== undefined,
+    async install(policy: PolicyProgram): Promise<void> {
+      const { countedSince, ...present } = policies.get(policy.extId) ?? {}
+      if (countedSince !== undefined && isDeepStrictEqual(present, policy)) return
+      await policies.put(policy.extId, { ...policy, countedSince: world.clock.now() })
+    },
+    remove: (policyExtId: string): Promise<void> => policies.remove(policyExtId),
+    async removeThoseOf(vpcExtId: string): Promise<void> {
+      for (const { extId } of [...policies.all().values()].filter((each) => each.vpcExtId === vpcExtId)) {
+        await policies.remove(extId)
+      }
+    },
+    async clear(policyExtIds: readonly string[]): Promise<void> {
+      const countedSince = world.clock.now()
+      const cleared = policyExtIds.flatMap((extId) => {
+        const fact = policies.get(extId)
+        return fact === undefined ? [] : [[extId, { ...fact, countedSince }] as const]
+      })
+      await policies.putAll(new Map(cleared))
+    },
+  }
+}

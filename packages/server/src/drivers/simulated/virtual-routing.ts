@@ -1,0 +1,143 @@
+/**
+ * A simulated network controller and the routers that it makes. What was programmed is a fact of the world; while the
+ * controller is down nothing can be programmed, and what is there goes on.
+ * Source: behaviour networking.md 1.20, 3.1, 3.4.
+ */
+import { DriverError } from '../../core/tasks/define-task.ts'
+import type { DhcpService } from '../network-fabric.ts'
+import type {
+  ControllerProgram,
+  ControllerState,
+  RouterPort,
+  RouterProgram,
+  VirtualRouting,
+} from '../virtual-routing.ts'
+import type { HardwareFault } from './hardware.ts'
+import { createPolicies } from './routing-policies.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
+
+/** A controller, and the hosts with its agents. */
+export type ControllerFact = ControllerProgram & { readonly hostExtIds: readonly string[] }
+
+export interface RouterFact {
+  readonly program: RouterProgram
+  /** In the order in which they were attached. */
+  readonly ports: readonly RouterPort[]
+  /** Addresses of source translation. */
+  readonly translated: readonly string[]
+}
+
+/** What is wrong with a controller, by its id. */
+export interface ControllerFault {
+  readonly state: 'DEGRADED' | 'DOWN'
+}
+
+export const routingFacts = (
+  world: SimulatedWorld,
+): {
+  readonly controllers: Collection<ControllerFact>
+  readonly controllerFaults: Collection<ControllerFault>
+  readonly routers: Collection<RouterFact>
+} => ({
+  controllers: world.collection('fabric.controller'),
+  controllerFaults: world.collection('fabric.controller-fault'),
+  routers: world.collection('fabric.router'),
+})
+
+/** The name servers that a guest of the subnet is given. */
+export function nameServersGiven(world: SimulatedWorld, subnetExtId: string): unknown {
+  const service = world.collection<DhcpService>('fabric.dhcp').get(subnetExtId)
+  const ofRouter = routingFacts(world).routers.get(service?.vpcExtId ?? '')?.program.domainNameServers
+  return service?.options['domainNameServers'] ?? ofRouter
+}
+
+export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
+  const policies = createPolicies(world)
+  const { controllers, controllerFaults, routers } = routingFacts(world)
+  const hardwareFaults = world.collection<HardwareFault>('hardware.faults')
+
+  const stateOf = (controllerExtId: string): ControllerState => {
+    const controller = controllers.get(controllerExtId)
+    if (controller === undefined) return 'DOWN'
+    const isAnAgentSilent = controller.hostExtIds.some((host) => hardwareFaults.get(host)?.isDown === true)
+    return controllerFaults.get(controllerExtId)?.state ?? (isAnAgentSilent ? 'DEGRADED' : 'UP')
+  }
+  /** @throws DriverError when no controller takes what it is told */
+  const requireUp = (): void => {
+    if ([...controllers.all().keys()].some((extId) => stateOf(extId) !== 'DOWN')) return
+    throw new DriverError('the network controller does not answer', { retryable: true })
+  }
+  const controllerAt = (extId: string): ControllerFact => {
+    const controller = controllers.get(extId)
+    if (controller === undefined) throw new DriverError(`no controller ${extId}`, { retryable: false })
+    return controller
+  }
+  const routerAt = (vpcExtId: string): RouterFact => {
+    requireUp()
+    const router = routers.get(vpcExtId)
+    if (router === undefined) throw new DriverError(`no router of the VPC ${vpcExtId}`, { retryable: false })
+    return router
+  }
+
+  return {
+    deployController: (program) =>
+      controllers.put(program.extId, { hostExtIds: controllers.get(program.extId)?.hostExtIds ?? [], ...program }),
+    async installAgent(controllerExtId, hostExtId) {
+      const controller = controllerAt(controllerExtId)
+      if (controller.hostExtIds.includes(hostExtId)) return
+      await controllers.put(controllerExtId, { ...controller, hostExtIds: [...controller.hostExtIds, hostExtId] })
+    },
+    async removeAgents(controllerExtId) {
+      const controller = controllers.get(controllerExtId)
+      if (controller !== undefined) await controllers.put(controllerExtId, { ...controller, hostExtIds: [] })
+    },
+    async removeController(controllerExtId) {
+      await controllers.remove(controllerExtId)
+      await controllerFaults.remove(controllerExtId)
+    },
+    controllerState: async (controllerExtId) => stateOf(controllerExtId),
+
+    async programRouter(program) {
+      requireUp()
+      const { ports = [], translated = [] } = routers.get(program.vpcExtId) ?? {}
+      await routers.put(program.vpcExtId, { program, ports, translated })
+    },
+    async removeRouter(vpcExtId) {
+      if (routers.get(vpcExtId) === undefined) return
+      requireUp()
+      await policies.removeThoseOf(vpcExtId)
+      await routers.remove(vpcExtId)
+    },
+    async attachRouter(vpcExtId, port) {
+      const router = routerAt(vpcExtId)
+      const isThere = router.ports.some(({ subnetExtId }) => subnetExtId === port.subnetExtId)
+      const ports = isThere
+        ? router.ports.map((other) => (other.subnetExtId === port.subnetExtId ? port : other))
+        : [...router.ports, port]
+      await routers.put(vpcExtId, { ...router, ports })
+    },
+    async detachRouter(vpcExtId, subnetExtId) {
+      if (routers.get(vpcExtId) === undefined) return
+      const router = routerAt(vpcExtId)
+      await routers.put(vpcExtId, { ...router, ports: router.ports.filter((port) => port.subnetExtId !== subnetExtId) })
+    },
+    async translateSources(vpcExtId, addresses) {
+      if (routers.get(vpcExtId) === undefined && addresses.length === 0) return
+      await routers.put(vpcExtId, { ...routerAt(vpcExtId), translated: addresses })
+    },
+
+    async installPolicy(policy) {
+      routerAt(policy.vpcExtId)
+      await policies.install(policy)
+    },
+    async removePolicy(policyExtId) {
+      if (!policies.has(policyExtId)) return
+      requireUp()
+      await policies.remove(policyExtId)
+    },
+    async clearPolicyCounters(policyExtIds) {
+      requireUp()
+      await policies.clear(policyExtIds)
+    },
+  }
+}
