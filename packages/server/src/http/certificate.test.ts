@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { generateKeyPairSync, KeyObject, webcrypto, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, isIP } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { connect, createServer } from 'node:tls'
+import 'reflect-metadata'
+import * as x509 from '@peculiar/x509'
+import { makeServerCertificate } from '../../test/support/server-certificate.ts'
 import { StartRefusal } from '../start-refusal.ts'
 import { certificatePath, loadCertificate } from './certificate.ts'
-import { makeSelfSigned } from './self-signed.ts'
+import { authorityPath, loadAuthority } from './certificates/authority.ts'
+import { dayMillis, issueCertificate, type ServerCertificate } from './certificates/make.ts'
 
 const now = new Date('2026-11-24T09:30:00Z')
-const later = (days: number) => new Date(now.getTime() + days * 86_400_000)
+const later = (days: number) => new Date(now.getTime() + days * dayMillis)
 
 let parent: string
 before(() => {
@@ -32,120 +36,212 @@ const refusedWith = (message: RegExp) => (error: unknown) => {
   return true
 }
 
-test('the self-signed certificate names every way to reach the service', async () => {
-  const made = await loadCertificate(settings({ host: '2001:db8::7', publicUrl: 'https://hp.example:8443' }), now)
+const ownNames = ['localhost', '127.0.0.1', '::1']
+const inTls = (data: string, file: string): string => join(data, 'tls', file)
+const authorityIn = (data: string): X509Certificate => new X509Certificate(readFileSync(authorityPath(data)))
+const isIssuedIn = (data: string, cert: string): boolean =>
+  new X509Certificate(cert).verify(authorityIn(data).publicKey)
+
+/** What a client that trusts `ca` and nothing else is greeted with. */
+async function greeting({ cert, key }: ServerCertificate, ca: string, host = '127.0.0.1'): Promise<string> {
+  const server = createServer({ cert, key }, (socket) => socket.end('hello')).listen(0, host)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const client = connect({ port, host, ca })
+  client.setEncoding('utf8')
+  try {
+    const [text] = await once(client, 'data')
+    return text
+  } finally {
+    client.destroy()
+    server.close()
+  }
+}
+
+/** As earlier versions made it: it signs itself. */
+async function leaveOldCertificate(data: string, { names = ownNames, from = now, days = 825 } = {}): Promise<string> {
+  x509.cryptoProvider.set(webcrypto as never)
+  const signingAlgorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = await webcrypto.subtle.generateKey(signingAlgorithm, true, ['sign', 'verify'])
+  const old = await x509.X509CertificateGenerator.createSelfSigned({
+    name: 'CN=Hyperplane',
+    keys: keys as never,
+    signingAlgorithm,
+    notBefore: from,
+    notAfter: new Date(from.getTime() + days * dayMillis),
+    extensions: [
+      new x509.SubjectAlternativeNameExtension(
+        names.map((value) => ({ type: isIP(value) === 0 ? ('dns' as const) : ('ip' as const), value })),
+      ),
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+    ],
+  })
+  const cert = `${old.toString('pem')}\n`
+  mkdirSync(join(data, 'tls'), { mode: 0o700 })
+  writeFileSync(inTls(data, 'cert.pem'), cert)
+  writeFileSync(inTls(data, 'key.pem'), KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' }))
+  return cert
+}
+
+test('the certificate names every way to reach the service', () => {
+  const made = loadCertificate(settings({ host: '2001:db8::7', publicUrl: 'https://hp.example:8443' }), now)
   const certificate = new X509Certificate(made.cert)
   for (const name of ['localhost', 'hp.example']) assert.ok(certificate.checkHost(name), name)
   for (const address of ['127.0.0.1', '::1', '2001:db8::7']) assert.ok(certificate.checkIP(address), address)
   assert.equal(certificate.checkHost('other.example'), undefined)
 })
 
-test('addresses keep their bytes in the certificate', async () => {
-  const addresses = ['0.0.0.1', '255.254.253.252', '::', '1::', '1:2:3:4:5:6:7:8', 'fe80::1:0:0:2']
-  const certificate = new X509Certificate((await makeSelfSigned(addresses, now)).cert)
-  for (const address of addresses) assert.ok(certificate.checkIP(address), address)
-})
-
-test('the self-signed certificate is ECDSA P-256, no authority, valid for 825 days, and verifies itself', async () => {
-  const certificate = new X509Certificate((await makeSelfSigned(['localhost'], now)).cert)
-  assert.deepEqual(certificate.publicKey.asymmetricKeyDetails, { namedCurve: 'prime256v1' })
-  assert.equal(certificate.ca, false)
-  assert.equal(certificate.validToDate.getTime() - certificate.validFromDate.getTime(), 825 * 86_400_000)
-  assert.ok(certificate.verify(certificate.publicKey))
-  assert.deepEqual(certificate.keyUsage, ['1.3.6.1.5.5.7.3.1'])
-})
-
-test('a validity beyond 2049 is written in the longer form', async () => {
-  const certificate = new X509Certificate((await makeSelfSigned(['localhost'], new Date('2049-06-01T00:00:00Z'))).cert)
-  assert.equal(certificate.validFromDate.toISOString(), '2049-05-31T23:00:00.000Z')
-  assert.equal(certificate.validToDate.toISOString(), '2051-09-03T23:00:00.000Z')
-})
-
-test('a client that trusts the certificate connects', async () => {
-  const { cert, key } = await makeSelfSigned(['localhost', '127.0.0.1'], new Date())
-  const server = createServer({ cert, key }, (socket) => socket.end('hello')).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const client = connect({ port, host: '127.0.0.1', ca: cert })
-  client.setEncoding('utf8')
-  const [greeting] = await once(client, 'data')
-  assert.equal(greeting, 'hello')
-  client.destroy()
-  server.close()
-})
-
-test('the certificate of the data folder is kept, and its key is for its owner only', async () => {
+test('the file to trust holds the certificate and its authority, the server shows the certificate alone', () => {
   const kept = settings()
-  const first = await loadCertificate(kept, now)
-  assert.deepEqual(await loadCertificate(kept, later(800)), first)
-  assert.equal(readFileSync(certificatePath(kept), 'utf8'), first.cert)
-  if (process.platform !== 'win32') assert.equal(statSync(join(kept.data, 'tls', 'key.pem')).mode & 0o777, 0o600)
+  const made = loadCertificate(kept, now)
+  const authority = authorityIn(kept.data).toString()
+  assert.equal(readFileSync(certificatePath(kept), 'utf8'), made.cert + authority)
+  assert.equal(made.cert.match(/BEGIN/g)?.length, 1)
+  assert.ok(isIssuedIn(kept.data, made.cert))
 })
 
-test('the certificate of the data folder is made again when it has expired', async () => {
+test('a client that trusts the file connects', async () => {
   const kept = settings()
-  const first = await loadCertificate(kept, now)
-  const second = await loadCertificate(kept, later(825))
+  const made = loadCertificate(kept, new Date())
+  assert.equal(await greeting(made, readFileSync(certificatePath(kept), 'utf8')), 'hello')
+})
+
+test('the certificate of the data folder is kept, and its key is for its owner only', () => {
+  const kept = settings()
+  const first = loadCertificate(kept, now)
+  assert.deepEqual(loadCertificate(kept, later(800)), first)
+  if (process.platform === 'win32') return
+  for (const key of ['key.pem', 'ca-key.pem']) {
+    assert.equal(statSync(inTls(kept.data, key)).mode & 0o777, 0o600)
+    chmodSync(inTls(kept.data, key), 0o644)
+  }
+  assert.deepEqual(loadCertificate(kept, now), first)
+  for (const key of ['key.pem', 'ca-key.pem']) assert.equal(statSync(inTls(kept.data, key)).mode & 0o777, 0o600)
+})
+
+test('the certificate of the data folder is issued again when it has expired, and clients trust it as before', async () => {
+  const kept = settings()
+  const today = Date.now()
+  const first = loadCertificate(kept, new Date(today - 825 * dayMillis))
+  const trusted = readFileSync(certificatePath(kept), 'utf8')
+  assert.equal(loadCertificate(kept, new Date(today - dayMillis)).cert, first.cert)
+  const second = loadCertificate(kept, new Date(today))
   assert.notEqual(second.cert, first.cert)
-  assert.ok(new X509Certificate(second.cert).validToDate > later(1600))
+  assert.equal(await greeting(second, trusted), 'hello')
 })
 
-test('the certificate of the data folder is made again for a new name, and kept when the name goes', async () => {
+test('a certificate that has expired is refused by a client that trusts its authority', async () => {
   const kept = settings()
-  const first = await loadCertificate(kept, now)
-  const second = await loadCertificate({ ...kept, publicUrl: 'https://hp.example' }, now)
+  const past = new Date(Date.now() - 826 * dayMillis)
+  const authority = loadAuthority(kept.data, past)
+  const expired = issueCertificate(authority, ['127.0.0.1'], past)
+  await assert.rejects(greeting(expired, authority.certificate.toString()), { code: 'CERT_HAS_EXPIRED' })
+})
+
+test('the certificate of the data folder is issued again for a new name, and kept when the name goes', () => {
+  const kept = settings()
+  const first = loadCertificate(kept, now)
+  const second = loadCertificate({ ...kept, publicUrl: 'https://hp.example' }, now)
   assert.notEqual(second.cert, first.cert)
-  assert.deepEqual(await loadCertificate(kept, now), second)
-  assert.deepEqual(await loadCertificate({ ...kept, host: '0.0.0.0' }, now), second)
+  assert.ok(isIssuedIn(kept.data, first.cert) && isIssuedIn(kept.data, second.cert))
+  assert.deepEqual(loadCertificate(kept, now), second)
+  assert.deepEqual(loadCertificate({ ...kept, host: '0.0.0.0' }, now), second)
 })
 
-test('the certificate of the data folder is made again when it is damaged or lacks its key', async () => {
+test('the certificate of the data folder is issued again when it is damaged, lacks its key, or its authority is gone', () => {
   const kept = settings()
-  for (const file of ['cert.pem', 'key.pem']) {
-    const before = await loadCertificate(kept, now)
-    writeFileSync(join(kept.data, 'tls', file), 'damaged')
-    const again = await loadCertificate(kept, now)
-    assert.notEqual(again.cert, before.cert)
-    assert.ok(new X509Certificate(again.cert).verify(new X509Certificate(again.cert).publicKey))
+  for (const file of ['cert.pem', 'key.pem', 'ca.pem', 'ca-key.pem']) {
+    const before = loadCertificate(kept, now)
+    writeFileSync(inTls(kept.data, file), 'damaged')
+    const again = loadCertificate(kept, now)
+    assert.notEqual(again.cert, before.cert, file)
+    assert.ok(isIssuedIn(kept.data, again.cert), file)
+    assert.equal(loadCertificate(kept, now).cert, again.cert, file)
   }
 })
 
-test('a given certificate is used as it is', async () => {
+test('a damaged end of the file to trust is mended, and the certificate stays', () => {
+  const kept = settings()
+  const first = loadCertificate(kept, now)
+  const whole = readFileSync(certificatePath(kept), 'utf8')
+  writeFileSync(certificatePath(kept), whole.slice(0, -100))
+  assert.deepEqual(loadCertificate(kept, now), first)
+  assert.equal(readFileSync(certificatePath(kept), 'utf8'), whole)
+})
+
+test('a certificate of an earlier version is kept, with the authority behind it in the file', async () => {
+  const kept = settings()
+  const old = await leaveOldCertificate(kept.data)
+  assert.equal(loadCertificate(kept, later(1)).cert, old)
+  const trusted = readFileSync(certificatePath(kept), 'utf8')
+  assert.equal(trusted, old + authorityIn(kept.data).toString())
+  assert.equal(loadCertificate(kept, later(2)).cert, old)
+  assert.equal(readFileSync(certificatePath(kept), 'utf8'), trusted)
+})
+
+test('clients that trust the file of an earlier version, or what became of it, connect', async () => {
+  const kept = settings()
+  const old = await leaveOldCertificate(kept.data, { from: new Date(Date.now() - dayMillis) })
+  const shown = loadCertificate(kept, new Date())
+  for (const ca of [old, readFileSync(certificatePath(kept), 'utf8')]) assert.equal(await greeting(shown, ca), 'hello')
+})
+
+test('a certificate of an earlier version is replaced when it has expired or lacks a name', async () => {
+  const expiring = settings()
+  const old = await leaveOldCertificate(expiring.data, { days: 10 })
+  assert.equal(loadCertificate(expiring, later(9)).cert, old)
+  assert.ok(isIssuedIn(expiring.data, loadCertificate(expiring, later(10)).cert))
+  const lacking = settings()
+  await leaveOldCertificate(lacking.data, { names: ['localhost'] })
+  assert.ok(isIssuedIn(lacking.data, loadCertificate(lacking, now).cert))
+})
+
+test('an authority that cannot be read is no reason to replace it', () => {
+  const kept = settings()
+  loadCertificate(kept, now)
+  const before = readFileSync(inTls(kept.data, 'ca.pem'), 'utf8')
+  rmSync(inTls(kept.data, 'ca-key.pem'))
+  mkdirSync(inTls(kept.data, 'ca-key.pem'))
+  assert.throws(() => loadCertificate(kept, now), refusedWith(/ca-key\.pem cannot be read \(EISDIR\)/))
+  assert.equal(readFileSync(inTls(kept.data, 'ca.pem'), 'utf8'), before)
+})
+
+test('a given certificate is used as it is, and nothing is made beside it', () => {
   const folder = mkdtempSync(join(parent, 'given-'))
-  const given = await makeSelfSigned(['hp.example'], now)
+  const { ca: _, ...given } = makeServerCertificate(['hp.example'], now)
   const tlsCert = join(folder, 'c.pem')
   const tlsKey = join(folder, 'k.pem')
   writeFileSync(tlsCert, given.cert)
   writeFileSync(tlsKey, given.key)
   const used = settings({ tlsCert, tlsKey })
-  assert.deepEqual(await loadCertificate(used, later(2000)), given)
+  assert.deepEqual(loadCertificate(used, later(2000)), given)
   assert.equal(certificatePath(used), tlsCert)
+  assert.ok(!existsSync(join(used.data, 'tls')))
 })
 
-test('refuses given files that are absent, of the wrong kind, or do not belong together', async () => {
+test('refuses given files that are absent, of the wrong kind, or do not belong together', () => {
   const folder = mkdtempSync(join(parent, 'given-'))
   const tlsCert = join(folder, 'c.pem')
   const tlsKey = join(folder, 'k.pem')
   const load = () => loadCertificate(settings({ tlsCert, tlsKey }), now)
-  const { cert, key } = await makeSelfSigned(['hp.example'], now)
+  const { cert, key } = makeServerCertificate(['hp.example'], now)
   const encrypted = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' },
   }).privateKey
 
-  await assert.rejects(load(), refusedWith(/The certificate .+c\.pem cannot be read \(ENOENT\)/))
+  assert.throws(load, refusedWith(/The certificate .+c\.pem cannot be read \(ENOENT\)/))
   writeFileSync(tlsCert, key)
-  await assert.rejects(load(), refusedWith(/The private key .+k\.pem cannot be read \(ENOENT\)/))
+  assert.throws(load, refusedWith(/The private key .+k\.pem cannot be read \(ENOENT\)/))
   writeFileSync(tlsKey, cert)
-  await assert.rejects(load(), refusedWith(/c\.pem holds no certificate/))
+  assert.throws(load, refusedWith(/c\.pem holds no certificate/))
   writeFileSync(tlsCert, cert)
-  await assert.rejects(load(), refusedWith(/k\.pem holds no private key without a passphrase/))
+  assert.throws(load, refusedWith(/k\.pem holds no private key without a passphrase/))
   writeFileSync(tlsKey, encrypted)
-  await assert.rejects(load(), refusedWith(/k\.pem holds no private key without a passphrase/))
-  writeFileSync(tlsKey, (await makeSelfSigned(['hp.example'], now)).key)
-  await assert.rejects(
-    load(),
-    refusedWith(/k\.pem does not belong to the certificate .+c\.pem: give PEM files that belong/),
-  )
+  assert.throws(load, refusedWith(/k\.pem holds no private key without a passphrase/))
+  writeFileSync(tlsKey, makeServerCertificate(['hp.example'], now).key)
+  assert.throws(load, refusedWith(/k\.pem does not belong to the certificate .+c\.pem: give PEM files that belong/))
 })

@@ -1,9 +1,12 @@
+/** The certificate that the service shows whoever asks for no world. Source: decision a-local-authority. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { reasonOf, StartRefusal } from '../start-refusal.ts'
-import { makeSelfSigned } from './self-signed.ts'
+import { loadAuthority } from './certificates/authority.ts'
+import { readKey, write, writePair } from './certificates/files.ts'
+import { type Authority, issueCertificate, type ServerCertificate } from './certificates/make.ts'
 
 /** The settings that decide which certificate the service shows. */
 export interface CertificateSettings {
@@ -14,47 +17,33 @@ export interface CertificateSettings {
   readonly tlsKey?: string | undefined
 }
 
-export interface ServerCertificate {
-  /** PEM; a given one may bring its chain. */
-  readonly cert: string
-  /** PEM. */
-  readonly key: string
-}
-
-/** Where the certificate that clients may trust lies. */
+/** The file that clients may trust: a given certificate, else that of the service and its authority. */
 export function certificatePath(settings: CertificateSettings): string {
   return settings.tlsCert ?? join(settings.data, 'tls', 'cert.pem')
 }
 
 /**
- * The given certificate, else the self-signed one of the data folder. That one is made at the first start, and again when it has
- * expired, is damaged, or lacks a name under which the service is now reached.
+ * The given certificate, else that of the data folder. This one is issued by the authority of the folder at the first start,
+ * and again when it has expired, is damaged, is of an authority that is gone, or lacks a name under which the service is now
+ * reached. One that signs itself, as those of earlier versions do, is kept as long.
  * @param now real time
- * @throws StartRefusal when given files cannot be read or do not belong together
+ * @throws StartRefusal when given files cannot be read or do not belong together, or those of the folder not be read or written
  */
-export async function loadCertificate(settings: CertificateSettings, now: Date): Promise<ServerCertificate> {
+export function loadCertificate(settings: CertificateSettings, now: Date): ServerCertificate {
   const { tlsCert, tlsKey } = settings
   if (tlsCert !== undefined && tlsKey !== undefined) return loadGiven(tlsCert, tlsKey)
 
   const names = namesOf(settings)
   const certPath = certificatePath(settings)
   const keyPath = join(settings.data, 'tls', 'key.pem')
-  const kept = loadKept(certPath, keyPath, names, now)
-  if (kept !== undefined) return kept
-
-  const made = await makeSelfSigned(names, now)
-  try {
-    mkdirSync(join(settings.data, 'tls'), { recursive: true, mode: 0o700 })
-    // A crash between the two leaves a pair that does not match, which the next start replaces.
-    replaceFile(keyPath, made.key, 0o600)
-    replaceFile(certPath, made.cert, 0o644)
-  } catch (error) {
-    throw new StartRefusal(
-      `The certificate ${certPath} cannot be written (${reasonOf(error)}): correct the folder's permissions, or give --tls-cert and --tls-key.`,
-      { cause: error },
-    )
-  }
-  return made
+  const authority = loadAuthority(settings.data, now)
+  const kept = loadKept(certPath, keyPath, authority, names, now)
+  const { cert, key } = kept ?? issueCertificate(authority, names, now)
+  const trusted = cert + authority.certificate.toString()
+  if (kept === undefined) writePair(certPath, trusted, keyPath, key)
+  else if (kept.file !== trusted) write(certPath, trusted, 0o644)
+  // Whoever trusts the authority has it: it is not shown.
+  return { cert, key }
 }
 
 function loadGiven(certPath: string, keyPath: string): ServerCertificate {
@@ -91,21 +80,28 @@ function readGiven(what: string, path: string): string {
 function loadKept(
   certPath: string,
   keyPath: string,
+  authority: Authority,
   names: readonly string[],
   now: Date,
-): ServerCertificate | undefined {
+): (ServerCertificate & { readonly file: string }) | undefined {
   try {
-    const cert = readFileSync(certPath, 'utf8')
-    const key = readFileSync(keyPath, 'utf8')
-    const certificate = new X509Certificate(cert)
+    const file = readFileSync(certPath, 'utf8')
+    const key = readKey(keyPath)
+    const certificate = new X509Certificate(file)
     const valid = certificate.validFromDate <= now && now < certificate.validToDate
     const covers = names.every((name) => (isIP(name) ? certificate.checkIP(name) : certificate.checkHost(name)))
-    return valid && covers && certificate.checkPrivateKey(createPrivateKey(key)) ? { cert, key } : undefined
+    const issued = isIssuedBy(certificate, authority.certificate) || isIssuedBy(certificate, certificate)
+    const belongs = certificate.checkPrivateKey(createPrivateKey(key))
+    return valid && covers && issued && belongs ? { cert: certificate.toString(), key, file } : undefined
   } catch {
-    // Absent or damaged: nothing depends on it but clients, which see a new one either way.
+    // Absent or damaged: nothing depends on it but clients, which trust the authority.
     return undefined
   }
 }
+
+// Not `checkIssued`: it wants of an issuer that it may issue, which one that signs itself need not.
+const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
+  certificate.issuer === issuer.subject && certificate.verify(issuer.publicKey)
 
 function namesOf({ host, publicUrl }: CertificateSettings): readonly string[] {
   const names = new Set(['localhost', '127.0.0.1', '::1'])
@@ -113,11 +109,4 @@ function namesOf({ host, publicUrl }: CertificateSettings): readonly string[] {
   if (host !== '0.0.0.0' && host !== '::') names.add(host.replace(/%.*$/, ''))
   if (publicUrl !== undefined) names.add(new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1'))
   return [...names]
-}
-
-function replaceFile(path: string, text: string, mode: number): void {
-  const unfinished = `${path}.new`
-  rmSync(unfinished, { force: true })
-  writeFileSync(unfinished, text, { mode, flush: true })
-  renameSync(unfinished, path)
 }

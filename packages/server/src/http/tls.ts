@@ -1,12 +1,23 @@
 /**
- * TLS with and without the question for a client certificate. Only while some authority is trusted are clients asked, and for
- * certificates of these authorities alone; else they notice nothing. Every certificate is let in: whether it counts is
- * judged for each request, so nothing that a session remembers decides. Source: behaviour iam.md 5; conventions 14.
+ * TLS with a certificate for each server name, with and without the question for a client certificate. Only while some
+ * authority is trusted are clients asked, and for certificates of these authorities alone; else they notice nothing. Every
+ * certificate is let in: whether it counts is judged for each request, so nothing that a session remembers decides.
+ * Source: behaviour iam.md 5; conventions 14; decision a-local-authority.
  */
+import { X509Certificate } from 'node:crypto'
 import { createServer, type Server, type ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import { createSecureContext, type SecureContext, type SecureContextOptions, TLSSocket } from 'node:tls'
 import type { ClientCertificate } from '../core/ports.ts'
+import type { ServerCertificate } from './certificates/make.ts'
+
+export interface TlsOptions extends ServerOptions {
+  /** The usual certificate and its key, PEM. */
+  readonly cert: string
+  readonly key: string
+  /** Another certificate for a server name that the usual one does not cover; undefined: there is none. */
+  readonly certificateOf?: ((serverName: string) => ServerCertificate | undefined) | undefined
+}
 
 export interface TlsServers {
   /** The one that new connections belong to. */
@@ -31,30 +42,69 @@ AgNIADBFAiEAvUVXxhUos25ouE5q7hPxmTblKjptGTliINtEZL9waMwCIGI9le3K
 -----END X509 CRL-----
 `
 
+/** Node's question which context belongs to a server name; what it throws ends that one connection. */
+type AnswerName = NonNullable<ServerOptions['SNICallback']>
+
 /** @param prepare is called with each server before its first connection */
-export function createTlsServers(options: ServerOptions, prepare: (server: Server) => void): TlsServers {
+export function createTlsServers(options: TlsOptions, prepare: (server: Server) => void): TlsServers {
+  const { cert, key, minVersion } = options
   const make = (more: ServerOptions): Server => {
     const server = createServer({ ...options, ...more })
     prepare(server)
     return server
   }
-  const silent = make({})
+  const answersWith = (trusted: SecureContextOptions): AnswerName => {
+    const contextOf = contextsOf(options, { minVersion, ...trusted })
+    return (serverName, answer) => answer(null, contextOf(serverName))
+  }
+
+  const silent = make({ SNICallback: answersWith({}) })
   let asking: Server | undefined
+  let answerAsking: AnswerName
+  function trust(authorities: readonly string[]): Server {
+    const trusted = { ca: [...authorities], crl: listOfNobody }
+    answerAsking = answersWith(trusted)
+    if (asking === undefined) {
+      const SNICallback: AnswerName = (serverName, answer) => answerAsking(serverName, answer)
+      asking = make({ ...trusted, SNICallback, requestCert: true, rejectUnauthorized: false })
+    }
+    // Connections that are open stay; what they showed is judged again with their next request.
+    else asking.setSecureContext({ cert, key, minVersion, ...trusted })
+    return asking
+  }
+
   let current = silent
+  let asked = ''
   return {
     current: () => current,
     all: () => (asking === undefined ? [silent] : [silent, asking]),
     ask(authorities) {
-      if (authorities.length === 0) {
-        current = silent
-        return
-      }
-      const trust = { ca: [...authorities], crl: listOfNobody }
-      if (asking === undefined) asking = make({ ...trust, requestCert: true, rejectUnauthorized: false })
-      // Connections that are open stay; what they showed is judged again with their next request.
-      else asking.setSecureContext({ cert: options.cert, key: options.key, minVersion: options.minVersion, ...trust })
-      current = asking
+      const wanted = authorities.join()
+      // Worlds come and go, which mostly changes nothing here.
+      if (wanted === asked) return
+      current = authorities.length === 0 ? silent : trust(authorities)
+      asked = wanted
     },
+  }
+}
+
+/** What a connection to a server name begins with, if not with the usual certificate. */
+function contextsOf(
+  options: TlsOptions,
+  more: SecureContextOptions,
+): (serverName: string) => SecureContext | undefined {
+  const usual = new X509Certificate(options.cert)
+  // Each is forgotten with its certificate.
+  const contexts = new WeakMap<ServerCertificate, SecureContext>()
+  return (serverName) => {
+    const certificate = usual.checkHost(serverName) === undefined ? options.certificateOf?.(serverName) : undefined
+    if (certificate === undefined) return undefined
+    let context = contexts.get(certificate)
+    if (context === undefined) {
+      context = createSecureContext({ ...certificate, ...more })
+      contexts.set(certificate, context)
+    }
+    return context
   }
 }
 

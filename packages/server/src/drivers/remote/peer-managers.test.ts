@@ -5,9 +5,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
+import { makeServerCertificate } from '../../../test/support/server-certificate.ts'
 import { createAddressGuard } from '../../core/address-guard.ts'
 import { realClock } from '../../core/clock.ts'
-import { makeSelfSigned } from '../../http/self-signed.ts'
 import { RemoteFault, type RemoteFaultReason, type RemotePlace } from '../remote-managers.ts'
 import { createPeerManagers } from './peer-managers.ts'
 
@@ -41,7 +41,7 @@ const fails = (work: Promise<unknown>, reason: RemoteFaultReason, message: RegEx
   )
 
 before(async () => {
-  server = createServer(await makeSelfSigned([address], new Date()), (request, response) => answer(request, response))
+  server = createServer(makeServerCertificate([address]), (request, response) => answer(request, response))
   server.listen(0, address)
   await once(server, 'listening')
   answer = (_, response) => void response.setHeader('Date', new Date().toUTCString()).end()

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { StartRefusal } from '../../start-refusal.ts'
+import { authorityPath, loadAuthority } from './authority.ts'
+import { dayMillis } from './make.ts'
+import { createWorldCertificates } from './worlds.ts'
+
+const start = Date.parse('2026-11-24T09:30:00Z')
+
+let parent: string
+before(() => {
+  parent = mkdtempSync(join(tmpdir(), 'hyperplane-worlds-'))
+})
+after(() => rmSync(parent, { recursive: true }))
+
+function certificatesOf(worlds: readonly string[], data = mkdtempSync(join(parent, 'data-'))) {
+  const logged: string[] = []
+  const known = new Set(worlds)
+  const real = { now: start }
+  const certificates = createWorldCertificates({
+    data,
+    isWorld: (name) => known.has(name),
+    now: () => real.now,
+    log: { error: (details, message) => logged.push(`${message}: ${(details as { err: Error }).err.message}`) },
+  })
+  return { data, known, logged, real, ...certificates }
+}
+
+test('a world gets a certificate for exactly its name from the authority of the folder, and keeps it', () => {
+  const { data, certificateOf } = certificatesOf(['alpha', 'beta'])
+  const alpha = certificateOf('alpha.localhost')
+  assert.ok(alpha !== undefined)
+  const certificate = new X509Certificate(alpha.cert)
+  assert.equal(certificate.subjectAltName, 'DNS:alpha.localhost')
+  assert.ok(certificate.verify(loadAuthority(data, new Date(start)).certificate.publicKey))
+  assert.equal(certificateOf('alpha.localhost'), alpha)
+  assert.equal(certificateOf('Alpha.LOCALHOST'), alpha)
+  assert.notEqual(certificateOf('beta.localhost')?.cert, alpha.cert)
+})
+
+test('other names have none, and no file is made for them', () => {
+  const { data, certificateOf } = certificatesOf(['alpha', 'a.b', '', '*'])
+  const others = ['gamma.localhost', 'localhost', '.localhost', '*.localhost', 'a.b.localhost', 'alpha.localhost.']
+  for (const name of [...others, 'alpha.localhost.example', 'alpha', '', `${'a'.repeat(64)}.localhost`, 'ä.localhost'])
+    assert.equal(certificateOf(name), undefined, name)
+  assert.ok(!existsSync(join(data, 'tls')))
+})
+
+test('a certificate is renewed thirty days before it expires', () => {
+  const { real, certificateOf } = certificatesOf(['alpha'])
+  const first = certificateOf('alpha.localhost')
+  real.now += 794 * dayMillis
+  assert.equal(certificateOf('alpha.localhost'), first)
+  real.now += dayMillis
+  const second = certificateOf('alpha.localhost')
+  assert.ok(second !== undefined && second !== first)
+  assert.ok(new X509Certificate(second.cert).validToDate.getTime() > real.now + 800 * dayMillis)
+})
+
+test('a world that is gone has no certificate any more', () => {
+  const { known, certificateOf } = certificatesOf(['alpha'])
+  assert.ok(certificateOf('alpha.localhost'))
+  known.delete('alpha')
+  assert.equal(certificateOf('alpha.localhost'), undefined)
+})
+
+test('of more than 500 certificates the one that was not asked for longest is forgotten', () => {
+  const names = Array.from({ length: 501 }, (_, index) => `w${index}.localhost`)
+  const { certificateOf } = certificatesOf(names.map((name) => name.replace('.localhost', '')))
+  const first = names.map((name) => certificateOf(name))
+  assert.equal(certificateOf('w1.localhost'), first[1])
+  assert.notEqual(certificateOf('w0.localhost'), first[0])
+})
+
+test('the file to trust is made before the first connection when it is asked for', () => {
+  const { data, certificateOf, trustedPath } = certificatesOf(['alpha'])
+  const trusted = new X509Certificate(readFileSync(trustedPath(), 'utf8'))
+  assert.equal(trustedPath(), authorityPath(data))
+  assert.ok(new X509Certificate(certificateOf('alpha.localhost')?.cert ?? '').verify(trusted.publicKey))
+})
+
+test('an authority that cannot be read is told in the log, and works as soon as it can', () => {
+  const { data, logged, certificateOf, trustedPath } = certificatesOf(['alpha'])
+  mkdirSync(authorityPath(data), { recursive: true })
+  assert.equal(certificateOf('alpha.localhost'), undefined)
+  assert.match(logged.join('\n'), /^no certificate can be issued for a world.+ca\.pem cannot be read \(EISDIR\)/)
+  assert.throws(trustedPath, StartRefusal)
+  rmSync(authorityPath(data), { recursive: true })
+  assert.ok(certificateOf('alpha.localhost'))
+  assert.equal(logged.length, 1)
+})
