@@ -5,6 +5,7 @@
 export * from './check.ts'
 export * from './evaluate.ts'
 export * from './fault.ts'
+export * from './fields.ts'
 export * from './parse.ts'
 export * from './paths.ts'
 export * from './predicate.ts'

@@ -34,7 +34,8 @@ export function resolvePath(schema: ObjectSchema, path: string): ResolvedPath {
 }
 
 /**
- * Finds a path that a request names. One that ends at an object with an `extId` means that id (`parentTask eq '…'`).
+ * Finds a path that a request names. One that ends at an object means the field that stands for it, or its `extId`
+ * (`parentTask eq '…'`).
  * Undefined when there is no such field, or when it is or lies in a secret.
  */
 export function resolveNames(schema: AnySchema, names: readonly string[]): ResolvedPath | undefined {
@@ -46,10 +47,11 @@ export function resolveNames(schema: AnySchema, names: readonly string[]): Resol
     hops.push([])
     end = items
   }
-  const id = fieldOf(end, 'extId')
-  if (id === undefined) return { hops, ...leafOf(end) }
-  hops.at(-1)!.push('extId')
-  return { hops, ...leafOf(id) }
+  const standing = (end.type === 'object' ? end.filteredBy : undefined) ?? 'extId'
+  const leaf = fieldOf(end, standing)
+  if (leaf === undefined) return { hops, ...leafOf(end) }
+  hops.at(-1)!.push(standing)
+  return { hops, ...leafOf(leaf) }
 }
 
 /** Finds the collection that a lambda ranges over. */

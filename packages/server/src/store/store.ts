@@ -28,6 +28,18 @@ export interface Query {
    * for itself, and inside a transaction, never is. @throws QueryStopped
    */
   readonly isBounded?: boolean
+  /** Is told how the rows are found. */
+  readonly explained?: (plan: QueryPlan) => void
+}
+
+/** How the store finds the rows of a query. */
+export interface QueryPlan {
+  /** Path of the field whose index leads to the rows; absent: all rows are looked at. */
+  readonly index?: string
+  /** Fields whose values the index was asked for; of all others each row is read. */
+  readonly sought: readonly string[]
+  /** The rows are put in order after they were found. */
+  readonly isSorted: boolean
 }
 
 /** Rows in the order of one column, between two of its values, both included. */
@@ -134,6 +146,10 @@ export interface Store extends Reader {
   setMeta(name: string, value: string): void
   /** All or none. */
   setMetas(values: Readonly<Record<string, string>>): void
+  /** Writes all that is committed to a new file, between two commits: nobody reads or writes meanwhile. */
+  copyTo(file: string): Promise<void>
+  /** Gives up what is only kept to answer sooner. */
+  relax(): void
   /** Bounded queries that still run are stopped. Without any, everything is closed when this returns. */
   close(): Promise<void>
 }

@@ -3,9 +3,11 @@
  * loaded is durable when `close` returns, and not before.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { StoreRefusal } from '../store.ts'
+import { type Reader, StoreRefusal } from '../store.ts'
 import type { Table } from '../tables.ts'
+import { SqliteReader } from './reader.ts'
 import { References } from './references.ts'
+import { miscounted } from './referrer-counts.ts'
 import { columnValue, connect, migrate } from './schema.ts'
 
 export interface LoadedRow {
@@ -67,18 +69,27 @@ export class SqliteLoader {
       yield JSON.parse((row as { document: string }).document)
   }
 
-  /** The first reference that leads nowhere. */
-  danglingReference(): DanglingReference | undefined {
+  /** References that lead nowhere. */
+  *danglingReferences(): Generator<DanglingReference> {
     for (const { resource, name } of this.#tables.values()) {
       const found = this.#database
         .prepare(
           `SELECT from_kind AS kind, from_id AS extId, path, to_kind || ' ' || to_id AS "to" FROM reference
-          WHERE to_kind = ? AND NOT EXISTS (SELECT 1 FROM ${name} WHERE ext_id = to_id) LIMIT 1`,
+          WHERE to_kind = ? AND NOT EXISTS (SELECT 1 FROM ${name} WHERE ext_id = to_id)`,
         )
-        .get(resource.kind)
-      if (found !== undefined) return found as unknown as DanglingReference
+        .iterate(resource.kind)
+      yield* found as Iterable<unknown> as Iterable<DanglingReference>
     }
-    return undefined
+  }
+
+  /** Entities of which another number of referrers is kept than there are. */
+  miscounted(): readonly string[] {
+    return miscounted(this.#database, this.#tables)
+  }
+
+  /** What was loaded, as the service would read it. */
+  reader(): Reader {
+    return new SqliteReader(this.#database, this.#tables)
   }
 
   meta(name: string): string | undefined {

@@ -2,10 +2,11 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { EntityOf, Resource } from '@hyperplane/contract'
 import { compileFilter, compileOrderby } from '../compile-query.ts'
-import type { Page, Query, Reader, Referrer, Row, Scalar, Walk } from '../store.ts'
+import type { Page, Query, QueryPlan, Reader, Referrer, Row, Scalar, Walk } from '../store.ts'
 import type { Table } from '../tables.ts'
 import { sqliteDialect } from './dialect.ts'
 import { type FoundPage, type PageQuery, readPage, type Statement } from './page-query.ts'
+import { readPlan } from './query-plan.ts'
 import { inTime } from './time-limit.ts'
 
 export type AnyResource = Resource<any, any>
@@ -41,6 +42,7 @@ export interface FoundRow {
 }
 
 const isPublished = 'published = 1'
+const maximumStatements = 500
 
 const keptCounts = (publishedOnly = false): string => {
   const count = publishedOnly ? 'published' : 'total'
@@ -56,6 +58,7 @@ export class SqliteReader implements Reader {
   protected readonly tables: ReadonlyMap<string, Table>
   readonly #prepared = new Map<string, Prepared>()
   readonly #statements = new Map<string, StatementSync>()
+  readonly #plans = new Map<string, QueryPlan>()
 
   constructor(database: DatabaseSync, tables: ReadonlyMap<string, Table>) {
     this.database = database
@@ -72,7 +75,7 @@ export class SqliteReader implements Reader {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
       // Shapes of queries are few; the bound keeps a hostile variety of filters from filling memory.
-      if (this.#statements.size >= 500) this.#statements.clear()
+      if (this.#statements.size >= maximumStatements) this.#statements.clear()
       statement = this.database.prepare(sql)
       this.#statements.set(sql, statement)
     }
@@ -123,6 +126,7 @@ export class SqliteReader implements Reader {
 
   async find<R extends AnyResource>(kind: R, query: Query = {}): Promise<EntityOf<R>[]> {
     const { text, parameters } = this.#select(this.table(kind), query)
+    this.#explain(this.table(kind), query, text)
     const rows = this.prepare(text).all(...parameters) as { document: string }[]
     return rows.map((row) => JSON.parse(row.document))
   }
@@ -139,12 +143,25 @@ export class SqliteReader implements Reader {
   protected pageQuery(kind: AnyResource, query: Query): PageQuery {
     const table = this.table(kind)
     const bounded = { ...query, isBounded: true }
+    const select = this.#select(table, bounded)
+    this.#explain(table, query, select.text)
     return {
       count: this.#count(table, bounded),
-      select: this.#select(table, bounded),
+      select,
       offset: query.offset ?? 0,
       limit: query.limit ?? -1,
     }
+  }
+
+  #explain(table: Table, { explained }: Query, text: string): void {
+    if (explained === undefined) return
+    let plan = this.#plans.get(text)
+    if (plan === undefined) {
+      if (this.#plans.size >= maximumStatements) this.#plans.clear()
+      const steps = this.database.prepare(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[]
+      this.#plans.set(text, (plan = readPlan(steps, table)))
+    }
+    explained(plan)
   }
 
   async count(kind: AnyResource, query: Query = {}): Promise<number> {

@@ -1,4 +1,5 @@
 /** The file: its format, its tables as the contract has them now, and how it is opened. */
+import { hash } from 'node:crypto'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { StoreRefusal } from '../store.ts'
 import type { Column, Table } from '../tables.ts'
@@ -38,12 +39,21 @@ export function connect(file: string, options: ConnectionOptions): DatabaseSync 
   }
 }
 
+export interface MigrationOptions {
+  /** The file is one that this process closed, or a copy of one: it is not searched for damage. */
+  readonly isOwn?: boolean
+}
+
 /** Makes what is missing. @throws StoreRefusal when the file is damaged or newer than this version */
-export function migrate(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
+export function migrate(
+  database: DatabaseSync,
+  tables: ReadonlyMap<string, Table>,
+  { isOwn = false }: MigrationOptions = {},
+): void {
   try {
     const { pages } = database.prepare('SELECT page_count AS pages FROM pragma_page_count').get() as { pages: number }
     // Reading everything takes longer than a start may; of a large file only the structure is read.
-    if (pages <= checkedPages) {
+    if (pages <= checkedPages && !isOwn) {
       const check = database.prepare('PRAGMA quick_check(1)').get() as { quick_check?: string }
       if (check.quick_check !== 'ok') throw new Error(check.quick_check)
       // The whole file passed through the cache, and is not needed there.
@@ -65,14 +75,41 @@ export function migrate(database: DatabaseSync, tables: ReadonlyMap<string, Tabl
   }
   database.exec('BEGIN')
   database.prepare("INSERT OR IGNORE INTO meta VALUES ('format', ?)").run(String(fileFormat))
+  const form = formOf(tables)
+  const present = database.prepare("SELECT value FROM meta WHERE name = 'tables'").get() as
+    | { value: string }
+    | undefined
+  if (present?.value !== form) {
+    createTables(database, tables)
+    database.prepare("INSERT OR REPLACE INTO meta VALUES ('tables', ?)").run(form)
+  }
+  keepReferrerCounts(database, tables)
+  database.exec('COMMIT')
+}
+
+function createTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
   database.exec(`CREATE TABLE IF NOT EXISTS reference (
     to_kind TEXT NOT NULL, to_id TEXT NOT NULL, from_kind TEXT NOT NULL, from_id TEXT NOT NULL, path TEXT NOT NULL,
     published INTEGER NOT NULL, PRIMARY KEY (to_kind, to_id, from_kind, from_id, path)) WITHOUT ROWID`)
   database.exec('CREATE INDEX IF NOT EXISTS reference_from ON reference (from_kind, from_id)')
-  keepReferrerCounts(database, tables)
   for (const table of tables.values()) createTable(database, table)
-  database.exec('COMMIT')
 }
+
+/** What tables, columns and indexes there are to be: a file that was made for the same ones has them all. */
+function formOf(tables: ReadonlyMap<string, Table>): string {
+  let form = forms.get(tables)
+  if (form === undefined) {
+    const shapes = [...tables.values()].map(({ name, columns, unique }) => [
+      name,
+      columns.map((column) => [column.name, column.path, column.affinity, column.folded]),
+      unique.map((rule) => rule.columns),
+    ])
+    form = hash('sha256', JSON.stringify(shapes), 'base64url')
+    forms.set(tables, form)
+  }
+  return form
+}
+const forms = new WeakMap<ReadonlyMap<string, Table>, string>()
 
 function createTable(database: DatabaseSync, table: Table): void {
   const columns = table.columns.map((column) => `, ${column.name} ${column.affinity}`).join('')

@@ -4,6 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { QueryStopped } from '../store.ts'
+import { threadOptions } from '../thread-options.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
 
 /** More than these do not wait: they are refused. */
@@ -76,9 +77,8 @@ export class SlowQueries {
 
   #start(): Worker {
     const thread = new Worker(new URL('query-thread.ts', import.meta.url), {
+      ...threadOptions(),
       workerData: this.#order,
-      // Not what the process was started with: a check of the Node version, a test runner.
-      execArgv: ['--disable-warning=ExperimentalWarning'],
       resourceLimits: { maxOldGenerationSizeMb: 256 },
     })
     thread.on('message', (answer: ThreadAnswer) => {

@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { EntityOf } from '@hyperplane/contract'
 import type { Page, Query, Staged, Store, Transaction } from '../store.ts'
 import type { Table } from '../tables.ts'
+import { copyDatabase } from './copy.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
 import { type AnyResource, type FoundRow, SqliteReader } from './reader.ts'
 import { connect, migrate } from './schema.ts'
@@ -24,6 +25,10 @@ export interface SqliteStoreOptions {
   /** false: commits do not wait for the disk (tests). */
   readonly durable: boolean
   readonly queryTime?: QueryTime
+  /** Notes that are written with each commit, where they are not those of the last one. */
+  readonly alongside?: () => Readonly<Record<string, string>> | undefined
+  /** See `migrate`. */
+  readonly isOwn?: boolean
   /** How many may name one entity of a kind that is counted, by kind. */
   readonly maximumReferrers?: Readonly<Record<string, number>>
 }
@@ -42,7 +47,7 @@ const usualQueryTime: QueryTime = { among: 20, alone: 5000 }
 /** @throws StoreRefusal when the file is damaged, newer than this version, or cannot be opened. */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
   const writer = connect(options.file, { durable: options.durable })
-  migrate(writer, options.tables)
+  migrate(writer, options.tables, options)
   return new SqliteStore(writer, options, new TimeLimit())
 }
 
@@ -70,8 +75,11 @@ class SqliteStore extends SqliteReader implements Store {
   readonly #writerDatabase: DatabaseSync
   readonly #writer: SqliteWriter
   readonly #queue: Job[] = []
+  /** What is done between two commits. */
+  readonly #between: (() => void)[] = []
   readonly #watchers = new Set<{ readonly kinds: ReadonlySet<string>; readonly changed: () => void }>()
   #running = false
+  readonly #alongside: SqliteStoreOptions['alongside']
   readonly #timeLimit: TimeLimit
   readonly #queryTime: QueryTime
   readonly #slowQueries: SlowQueries
@@ -82,6 +90,7 @@ class SqliteStore extends SqliteReader implements Store {
     super(connect(options.file, { readOnly: true, timeLimit }), options.tables)
     this.#writerDatabase = writer
     this.#writer = new SqliteWriter(writer, options.tables, options.seal, options.maximumReferrers)
+    this.#alongside = options.alongside
     this.#timeLimit = timeLimit
     this.#queryTime = options.queryTime ?? usualQueryTime
     this.#slowQueries = new SlowQueries({ file: options.file, limitMilliseconds: this.#queryTime.alone })
@@ -162,8 +171,25 @@ class SqliteStore extends SqliteReader implements Store {
     return { applied: applied.promise, durable }
   }
 
+  copyTo(file: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#between.push(() => {
+        try {
+          resolve(copyDatabase(this.#writerDatabase, file))
+        } catch (error) {
+          reject(error)
+        }
+      })
+      this.#begin()
+    })
+  }
+
   #ask(job: Job): void {
     this.#queue.push(job)
+    this.#begin()
+  }
+
+  #begin(): void {
     if (this.#running) return
     this.#running = true
     // Requests that arrive in the same turn share the commit.
@@ -171,7 +197,10 @@ class SqliteStore extends SqliteReader implements Store {
   }
 
   async #drain(): Promise<void> {
-    while (this.#queue.length > 0) await this.#commit(this.#queue.splice(0, commitGroup))
+    while (this.#queue.length > 0 || this.#between.length > 0) {
+      for (const work of this.#between.splice(0)) work()
+      if (this.#queue.length > 0) await this.#commit(this.#queue.splice(0, commitGroup))
+    }
     this.#running = false
   }
 
@@ -197,6 +226,8 @@ class SqliteStore extends SqliteReader implements Store {
         if (job === jobs.at(-1) && jobs.length < stagedGroup && jobs.every((each) => each.applied !== undefined))
           jobs.push(...(await this.#next()))
       }
+      const notes = this.#alongside?.()
+      if (notes !== undefined) this.setMetas(notes)
       database.exec('COMMIT')
       this.#rows.clear()
       this.#counts.clear()
@@ -252,6 +283,14 @@ class SqliteStore extends SqliteReader implements Store {
     const rows = Object.entries(values)
     const places = rows.map(() => '(?, ?)').join(', ')
     this.#writerDatabase.prepare(`INSERT OR REPLACE INTO meta VALUES ${places}`).run(...rows.flat())
+  }
+
+  relax(): void {
+    this.#rows.clear()
+    this.#counts.clear()
+    this.database.exec('PRAGMA shrink_memory')
+    this.#between.push(() => this.#writerDatabase.exec('PRAGMA shrink_memory'))
+    this.#begin()
   }
 
   async close(): Promise<void> {

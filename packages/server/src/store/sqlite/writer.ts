@@ -16,7 +16,8 @@ export type Seal = (plain: string, about: string) => unknown
 
 interface Written {
   readonly insert: StatementSync
-  readonly replace: StatementSync
+  /** The columns of a row as they stand. */
+  readonly columns: StatementSync
 }
 
 export class SqliteWriter extends SqliteReader implements Transaction {
@@ -45,9 +46,7 @@ export class SqliteWriter extends SqliteReader implements Transaction {
         insert: this.database.prepare(
           `INSERT INTO ${table.name} (ext_id, version, published, document${names.map((name) => `, ${name}`).join('')}) VALUES (?, 1, ?, ?${', ?'.repeat(names.length)})`,
         ),
-        replace: this.database.prepare(
-          `UPDATE ${table.name} SET version = version + ?, document = ?${names.map((name) => `, ${name} = ?`).join('')} WHERE ext_id = ?`,
-        ),
+        columns: this.database.prepare(`SELECT ${['ext_id', ...names].join(', ')} FROM ${table.name} WHERE ext_id = ?`),
       }
       this.#written.set(table.name, written)
     }
@@ -109,11 +108,19 @@ export class SqliteWriter extends SqliteReader implements Transaction {
   #write(kind: AnyResource, entity: Doc, rise: 0 | 1): Doc {
     const table = this.#changing(kind)
     const stored = this.#sealed(table, entity)
-    const values = table.columns.map((column) => columnValue(stored, column))
-    const result = this.#guarded(table, () =>
-      this.#statements(table).replace.run(rise, JSON.stringify(stored), ...values, stored['extId']),
-    )
-    if (result.changes === 0) throw new RowMissing(kind.kind, stored['extId'])
+    const before = this.#statements(table).columns.get(stored['extId'])
+    if (before === undefined) throw new RowMissing(kind.kind, stored['extId'])
+    // SQLite writes the index of every column that a statement names, also where its value stays: only those that change.
+    let text = `UPDATE ${table.name} SET version = version + ?, document = ?`
+    const changed: SQLInputValue[] = []
+    for (const column of table.columns) {
+      const value = columnValue(stored, column)
+      if (value === before[column.name]) continue
+      text += `, ${column.name} = ?`
+      changed.push(value)
+    }
+    const update = this.prepare(`${text} WHERE ext_id = ?`)
+    this.#guarded(table, () => update.run(rise, JSON.stringify(stored), ...changed, stored['extId']))
     this.#references.change(table, stored, () => this.#isPublished(table, stored['extId']))
     return stored
   }
