@@ -1,7 +1,7 @@
 /** Sliding windows per operation and identity, in real time. Source: conventions 17. */
 import type { Operation, RateLimit } from '@hyperplane/contract'
-import { LRUCache } from 'lru-cache'
 import { ApiError } from './api-error.ts'
+import { createLru } from './lru.ts'
 
 export type Tier = 'xsmall' | 'small' | 'large' | 'xlarge'
 const tiers: readonly Tier[] = ['xsmall', 'small', 'large', 'xlarge']
@@ -82,7 +82,7 @@ const anonymousPerSecond = 20
 const maximumWindows = 20_000
 
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
-  const windows = new LRUCache<string, Window>({ max: maximumWindows })
+  const windows = createLru<Window>(maximumWindows)
   const perIdentity = options.perIdentity ?? 200
   const windowOf = (key: string): Window => {
     let window = windows.get(key)

@@ -5,9 +5,9 @@
  */
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
-import { LRUCache } from 'lru-cache'
 import { ApiError } from '../../core/api-error.ts'
 import type { Caller } from '../../core/context.ts'
+import { createLru } from '../../core/lru.ts'
 import type { AccessControl, Decided, Scope } from '../../core/ports.ts'
 import { reaches } from '../../core/scope.ts'
 import { pathOf } from '../../core/standard.ts'
@@ -32,7 +32,7 @@ const passwordChange = 'iam.changeUserPassword'
 const readRole = 'iam.getRoleById'
 
 export function createAccessControl({ store }: { readonly store: Store }): AccessControl {
-  const identities = new LRUCache<string, Identity>({ max: maximumIdentities })
+  const identities = createLru<Identity>(maximumIdentities)
   let grants: Promise<readonly Grant[]> | undefined
   /** Counts changes: what was begun before one is not remembered after it. */
   let changes = 0

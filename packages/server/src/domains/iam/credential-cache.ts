@@ -3,8 +3,8 @@
  * at most, and only until something about them changes. Source: behaviour conventions 14.
  */
 import { hash, randomBytes } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { Caller } from '../../core/context.ts'
+import { createLru } from '../../core/lru.ts'
 
 export interface KnownCredential {
   readonly caller: Caller
@@ -25,10 +25,8 @@ export class CredentialCache {
   /** Of this process alone: what is remembered is of no use to anybody else. */
   readonly #key = randomBytes(32).toString('base64url')
   readonly #now: () => number
-  readonly #known = new LRUCache<string, { readonly credential: KnownCredential; readonly until: number }>({
-    max: maximumCredentials,
-  })
-  readonly #changes = new LRUCache<string, number>({ max: maximumCredentials })
+  readonly #known = createLru<{ readonly credential: KnownCredential; readonly until: number }>(maximumCredentials)
+  readonly #changes = createLru<number>(maximumCredentials)
   #allChanges = 0
 
   /** @param now real milliseconds */

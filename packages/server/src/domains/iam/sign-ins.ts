@@ -4,9 +4,9 @@
  * Locks go by the world's clock and are kept; the rest is a matter of minutes and is not. Source: behaviour conventions 14.
  */
 import { createHash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { ApiError } from '../../core/api-error.ts'
 import { type Clock, formatTime, parseTime } from '../../core/clock.ts'
+import { createLru } from '../../core/lru.ts'
 import { pathOf } from '../../core/standard.ts'
 import type { TypedFilter } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
@@ -29,9 +29,9 @@ export interface SignInsOptions {
 
 export class SignIns {
   readonly #options: SignInsOptions
-  readonly #pairFailures = new LRUCache<string, number[]>({ max: maximumTracked })
-  readonly #nameFailures = new LRUCache<string, number[]>({ max: maximumTracked })
-  readonly #addressFailures = new LRUCache<string, number[]>({ max: maximumTracked })
+  readonly #pairFailures = createLru<number[]>(maximumTracked)
+  readonly #nameFailures = createLru<number[]>(maximumTracked)
+  readonly #addressFailures = createLru<number[]>(maximumTracked)
   readonly #underWay = new Map<string, number>()
   readonly #locks = new Map<string, { readonly name: string; readonly until: number }>()
   #loaded: Promise<void> | undefined
@@ -132,7 +132,7 @@ const within = (times: readonly number[] | undefined, after: number): readonly n
 
 /** Notes a failure and answers how many there are now within the rule's span. */
 function noted(
-  counts: LRUCache<string, number[]>,
+  counts: ReturnType<typeof createLru<number[]>>,
   name: string,
   now: number,
   rule: { failures: number; within: number },

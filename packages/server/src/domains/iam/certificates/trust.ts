@@ -5,9 +5,9 @@
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { CertAuthProvider } from '@hyperplane/contract/iam/cert-auth-provider'
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../../core/clock.ts'
 import type { Ids } from '../../../core/context.ts'
+import { createLru } from '../../../core/lru.ts'
 import type { ClientCertificate, ClientCertificates } from '../../../core/ports.ts'
 import { type Web, WebError } from '../../../drivers/web.ts'
 import type { Store } from '../../../store/store.ts'
@@ -76,9 +76,9 @@ export function createCertificateTrust(options: {
   readonly web: Web
 }): CertificateTrust {
   const { store, clock, ids, web } = options
-  const findings = new LRUCache<string, Finding>({ max: maximumRemembered })
+  const findings = createLru<Finding>(maximumRemembered)
   /** Authorities that a certificate brought and needs, by its fingerprint: a resumed connection does not bring them again. */
-  const companions = new LRUCache<string, readonly Certificate[]>({ max: 1000 })
+  const companions = createLru<readonly Certificate[]>(1000)
   /** Questions under way to a responder: requests that come together share an answer, later ones ask anew. */
   const questions = new Map<string, Promise<boolean>>()
   const listeners: (() => void)[] = []

@@ -20,15 +20,13 @@ export interface Membership {
 }
 
 const rememberMilliseconds = 5 * 60_000
-const maximumUsers = 10_000
-/** Group names of all remembered users together. */
+/** Remembered users and the names of their groups, together. */
 const maximumNames = 200_000
 
 export class Memberships {
   readonly #directory: Directory
   readonly #real: Pick<Clock, 'now'>
   readonly #known = new LRUCache<string, Membership & { readonly directoryExtId: string }>({
-    max: maximumUsers,
     maxSize: maximumNames,
     sizeCalculation: ({ groups }) => groups.size + 1,
   })
