@@ -43,6 +43,27 @@ test('work that hangs is waited for once; when it goes on after all, it is waite
   await attendance.settled()
 })
 
+test('work that lasts is waited for beyond all patience, and what comes after it has the whole of that', async () => {
+  const attendance = new Attendance(0)
+  const gate = Promise.withResolvers<void>()
+  let isOver = false
+  void attendance.attend(async () => {
+    await attendance.last(() => gate.promise)
+    isOver = true
+  })
+  void turns(100).then(gate.resolve)
+  await attendance.settled()
+  assert.equal(isOver, true)
+  // Without anything to wait for, it is as before.
+  assert.equal(await attendance.last(async () => 'done'), 'done')
+})
+
+test('work that rests while it lasts is not waited for: time may be what it waits for', async () => {
+  const attendance = new Attendance()
+  void attendance.attend(() => attendance.last(() => attendance.rest(() => new Promise(() => undefined))))
+  await attendance.settled()
+})
+
 test('work that fails is over', async () => {
   const attendance = new Attendance()
   await assert.rejects(

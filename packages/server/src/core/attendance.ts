@@ -7,6 +7,10 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 interface Work {
   /** How many of its parts wait for time to pass, or for other work. */
   resting: number
+  /** How many of them are known to take long, and to end. */
+  lasting: number
+  /** Real time at which the last of those ended. */
+  lastedUntil: number
   /** It was waited for in vain. */
   isHeldUp: boolean
 }
@@ -23,7 +27,7 @@ export class Attendance {
 
   /** Runs work that time waits for. */
   attend<T>(run: () => Promise<T>): Promise<T> {
-    const work: Work = { resting: 0, isHeldUp: false }
+    const work: Work = { resting: 0, lasting: 0, lastedUntil: 0, isHeldUp: false }
     this.#under.add(work)
     return this.#current.run(work, async () => {
       try {
@@ -47,15 +51,35 @@ export class Attendance {
     }
   }
 
+  /** Time waits for the work that this is a part of, however long that takes. It ends by itself. */
+  async last<T>(work: () => Promise<T>): Promise<T> {
+    const current = this.#current.getStore()
+    if (current === undefined) return work()
+    current.lasting++
+    try {
+      return await work()
+    } finally {
+      current.lasting--
+      current.lastedUntil = performance.now()
+    }
+  }
+
   /** Resolves when all work has ended, rests, or is held up. */
   async settled(): Promise<void> {
     const begin = performance.now()
     // One turn in any case: callers of timers go on in it.
     await new Promise(setImmediate)
     while (this.#awake().length > 0) {
-      if (performance.now() - begin >= this.#patienceMillis) for (const work of this.#awake()) work.isHeldUp = true
+      this.#giveUp(begin)
       await new Promise(setImmediate)
     }
+  }
+
+  /** @param begin since when it is waited */
+  #giveUp(begin: number): void {
+    const now = performance.now()
+    for (const work of this.#awake())
+      work.isHeldUp = work.lasting === 0 && now - Math.max(begin, work.lastedUntil) >= this.#patienceMillis
   }
 
   #awake(): Work[] {

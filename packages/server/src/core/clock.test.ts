@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createRealClock, createWorldClock, type WorldClock } from './clock.ts'
+import { createRealClock, createWorldClock, timeOf, type WorldClock } from './clock.ts'
 
 const start = Date.UTC(2026, 10, 24, 9, 30)
 
@@ -97,16 +97,37 @@ describe('frozen clock', () => {
     assert.equal(clock.now(), start + 4000)
   })
 
-  test('runToNextEvent moves to the earliest timer and says whether there was one', async () => {
+  test('runToNextEvent moves to the earliest timer and says what it was; nothing where none waits', async () => {
     const clock = createWorldClock(movableTime(), 'frozen')
     const { at, note } = recorder(clock)
     clock.setTimer(86_400_000, note('tomorrow'))
-    clock.setTimer(86_400_000, note('too'))
+    clock.setTimer(86_400_000, note('too'), undefined, 'the second')
     clock.setTimer(86_401_000, note('later'))
-    assert.equal(await clock.runToNextEvent(), true)
+    const from = clock.now()
+    const passage = await clock.runToNextEvent()
+    assert.deepEqual(passage, { from, moments: 1, last: { at: from + 86_400_000, about: 'the second' } })
     assert.deepEqual(at, ['tomorrow 86400', 'too 86400'])
-    assert.equal(await clock.runToNextEvent(), true)
-    assert.equal(await clock.runToNextEvent(), false)
+    assert.equal((await clock.runToNextEvent())?.moments, 1)
+    assert.equal(await clock.runToNextEvent(), undefined)
+  })
+
+  test('what is derived is passed on the way to the next event, and is one itself where nothing else waits', async () => {
+    const clock = createWorldClock(movableTime(), 'frozen')
+    const { at, note } = recorder(clock)
+    clock.setTimer(1000, note('derived'), 'derived')
+    clock.setTimer(2000, note('event'))
+    assert.equal((await clock.runToNextEvent())?.moments, 2)
+    assert.deepEqual(at, ['derived 1', 'event 2'])
+    clock.setTimer(1000, note('alone'), 'derived')
+    assert.equal((await clock.runToNextEvent())?.moments, 1)
+  })
+
+  test('a clock goes on from the state that it was left in', () => {
+    assert.equal(timeOf({ mode: 'frozen', world: 5000, real: 1000 }, 9000), 5000)
+    assert.equal(timeOf({ mode: 'real', world: 5000, real: 1000 }, 9000), 13_000)
+    assert.equal(timeOf({ mode: 60, world: 5000, real: 1000 }, 2000), 65_000)
+    // A machine whose time was set back does not take the world with it.
+    assert.equal(timeOf({ mode: 'real', world: 5000, real: 1000 }, 0), 5000)
   })
 
   test('a timer that was taken back does not run', async () => {
@@ -217,7 +238,7 @@ describe('sleep', () => {
     const slept = clock.sleep(1000, controller.signal)
     controller.abort(new Error('cancelled'))
     await assert.rejects(slept, /cancelled/)
-    assert.equal(await clock.runToNextEvent(), false)
+    assert.equal(await clock.runToNextEvent(), undefined)
     await assert.rejects(clock.sleep(1000, controller.signal), /cancelled/)
   })
 

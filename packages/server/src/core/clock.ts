@@ -10,7 +10,7 @@ export interface Clock {
   /** `now()` as text: UTC, six fractional digits, `Z`. */
   iso(): string
   /** Resolves `ms` later by this clock. Rejects with the signal's reason when that aborts. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  sleep(ms: number, signal?: AbortSignal, about?: string): Promise<void>
   /** Calls `run` once, `ms` later by this clock, and returns what takes that back. */
   setTimer(ms: number, run: () => void): () => void
 }
@@ -21,30 +21,64 @@ export interface AttendingClock extends Clock {
   attend<T>(work: () => Promise<T>): Promise<T>
   /** Attended work that only waits, for other work or for something that takes no time of this clock. `sleep` rests too. */
   rest<T>(wait: () => Promise<T>): Promise<T>
+  /** Attended work that may take long without anything being wrong, and that ends by itself: it is waited for all the same. */
+  last<T>(work: () => Promise<T>): Promise<T>
 }
 
 export type ClockMode = 'real' | 'frozen' | number
 
+/** What a clock goes by: at this real time it was that time in the world. */
+export interface ClockState {
+  readonly mode: ClockMode
+  readonly world: number
+  readonly real: number
+}
+
+/** What happened at one moment, or will. */
+export interface ClockEvent {
+  readonly at: number
+  /** `task vmm.create-vm`, `schedule platform.backups`; empty where nobody said. */
+  readonly about: string
+}
+
+/** A way through time. */
+export interface Passage {
+  readonly from: number
+  /** Moments at which something happened. */
+  readonly moments: number
+  /** What happened at the last of them. */
+  readonly last?: ClockEvent
+}
+
 /** The clock of a world: follows the real one, at a speed, or stands until it is moved. */
 export interface WorldClock extends AttendingClock {
   readonly mode: ClockMode
+  /** To go on from after a restart, see `timeOf`. */
+  state(): ClockState
+  /** How many timers wait, and for what the earliest that is an event. */
+  waiting(): { readonly count: number; readonly next?: ClockEvent }
   /** Goes on from the present time of the world at the new speed. */
   setMode(mode: ClockMode): void
   /**
    * Moves the time on by `ms`, when the work that is attended has come to rest. The timers on the way run in order, each at
-   * its own time, and what they start comes to rest before the next. Work that hangs is not waited for longer than 2 s.
+   * its own time, and what they start comes to rest before the next. Work that hangs is not waited for longer than 2 s, unless it `last`s.
    * @throws what a timer throws; the time then stands at that timer
    */
-  advance(ms: number): Promise<void>
-  /** Moves to the earliest timer and runs all that are due then. `false`: nothing waits. */
-  runToNextEvent(): Promise<boolean>
-  /** @param sort `derived`: what runs then is no event that others must see between them, see `quietUntil` */
-  setTimer(ms: number, run: () => void, sort?: 'derived'): () => void
+  advance(ms: number): Promise<Passage>
+  /** Moves to the earliest timer that is an event and runs all that are due till then. Nothing: none waits. */
+  runToNextEvent(): Promise<Passage | undefined>
+  /**
+   * @param sort `derived`: what runs then is no event that others must see between them, see `quietUntil`
+   * @param about what happens then, for people
+   */
+  setTimer(ms: number, run: () => void, sort?: 'derived', about?: string): () => void
   /**
    * Up to this time nothing happens but what is derived: the time that is moved to by hand, or the next timer before it. The
    * present time where it passes by itself: anything may happen then.
    */
   quietUntil(): number
+  /** Resolves when the work that is attended has come to rest, or is held up. */
+  settled(): Promise<void>
   /** Drops all timers, so that none runs on, or keeps the process alive, after the world has gone. */
   close(): void
 }
@@ -80,8 +114,7 @@ export function createRealClock(wall = () => Date.now(), monotonic = () => perfo
   })
 }
 
-interface Timer {
-  readonly at: number
+interface Timer extends ClockEvent {
   readonly isDerived: boolean
   readonly run: () => void
 }
@@ -125,11 +158,16 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
     }
   }
 
-  const advanceTo = async (time: number) => {
+  const advanceTo = async (time: number): Promise<Passage> => {
+    const from = now()
+    let moments = 0
+    let last: ClockEvent | undefined
     target = time
     try {
       await attendance.settled()
       for (let next = timers[0]; next !== undefined && next.at <= time; next = timers[0]) {
+        if (next.at !== last?.at) moments++
+        last = { at: next.at, about: next.about }
         moveTo(next.at)
         timers.shift()
         next.run()
@@ -140,7 +178,11 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
       target = undefined
       arm()
     }
+    return { from, moments, ...(last === undefined ? {} : { last }) }
   }
+
+  /** What others see; where there is none, whatever comes first. */
+  const nextEvent = (): Timer | undefined => timers.find(({ isDerived }) => !isDerived) ?? timers[0]
 
   /** One after the other: two that move the time at once would run the timers out of order. */
   const move = <Result>(how: () => Promise<Result>): Promise<Result> => {
@@ -152,8 +194,8 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
     return moved
   }
 
-  const setTimer = (ms: number, run: () => void, sort?: 'derived'): (() => void) => {
-    const timer = { at: inMicros(now() + Math.max(0, ms)), run, isDerived: sort === 'derived' }
+  const setTimer = (ms: number, run: () => void, sort?: 'derived', about = ''): (() => void) => {
+    const timer = { at: inMicros(now() + Math.max(0, ms)), run, isDerived: sort === 'derived', about }
     const later = timers.findIndex(({ at }) => at > timer.at)
     timers.splice(later === -1 ? timers.length : later, 0, timer)
     arm()
@@ -171,11 +213,17 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
       if (target === undefined) return now()
       return Math.min(target, timers.find(({ isDerived }) => !isDerived)?.at ?? target)
     },
-    sleep: (ms, signal) => attendance.rest(() => clock.sleep(ms, signal)),
+    sleep: (ms, signal, about) => attendance.rest(() => clock.sleep(ms, signal, about)),
     attend: (work) => attendance.attend(work),
     rest: (wait) => attendance.rest(wait),
+    last: (work) => attendance.last(work),
     get mode() {
       return mode
+    },
+    state: () => ({ mode, world: worldAnchor, real: realAnchor }),
+    waiting() {
+      const next = nextEvent()
+      return { count: timers.length, ...(next === undefined ? {} : { next: { at: next.at, about: next.about } }) }
     },
     setMode(newMode) {
       moveTo(now())
@@ -188,10 +236,12 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
     },
     runToNextEvent: () =>
       move(async () => {
-        const [first] = timers
-        if (first !== undefined) await advanceTo(first.at)
-        return first !== undefined
+        // What was just started may have to wait for something sooner.
+        await attendance.settled()
+        const next = nextEvent()
+        return next === undefined ? undefined : await advanceTo(next.at)
       }),
+    settled: () => attendance.settled(),
     close() {
       timers = []
       arm()
@@ -199,14 +249,23 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
   }
 }
 
-function clockOf(now: Clock['now'], setTimer: Clock['setTimer']): AttendingClock {
+/** What time it is now by a clock that was in this state. Never behind where it was. */
+export function timeOf({ mode, world, real }: ClockState, now: number): number {
+  return inMicros(world + Math.max(0, now - real) * speedOf(mode))
+}
+
+function clockOf(
+  now: Clock['now'],
+  setTimer: (...timer: Parameters<WorldClock['setTimer']>) => () => void,
+): AttendingClock {
   return {
     now,
     iso: () => formatTime(now()),
     setTimer,
     attend: (work) => work(),
     rest: (wait) => wait(),
-    sleep: (ms, signal) =>
+    last: (work) => work(),
+    sleep: (ms, signal, about) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) {
           reject(signal.reason)
@@ -216,10 +275,15 @@ function clockOf(now: Clock['now'], setTimer: Clock['setTimer']): AttendingClock
           cancel()
           reject(signal?.reason)
         }
-        const cancel = setTimer(ms, () => {
-          signal?.removeEventListener('abort', abort)
-          resolve()
-        })
+        const cancel = setTimer(
+          ms,
+          () => {
+            signal?.removeEventListener('abort', abort)
+            resolve()
+          },
+          undefined,
+          about,
+        )
         signal?.addEventListener('abort', abort, { once: true })
       }),
   }

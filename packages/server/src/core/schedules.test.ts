@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createWorldClock, realClock } from './clock.ts'
+import { createIds } from './ids.ts'
 import { type Schedule, type ScheduleContext, startSchedules } from './schedules.ts'
+
+const context = { ids: createIds('schedules') } as ScheduleContext<object>
 
 const start = Date.parse('2026-03-02T09:00:00Z')
 
@@ -17,7 +20,7 @@ function running(...schedules: Schedule<object>[]) {
       return schedule.run(ctx)
     },
   }))
-  const stop = startSchedules(noted, {} as ScheduleContext<object>, clock, { error: (fault) => faults.push(fault) })
+  const stop = startSchedules(noted, context, clock, { error: (fault) => faults.push(fault) })
   return { clock, at, faults, stop }
 }
 
@@ -140,7 +143,7 @@ test('where time passes by itself, each of them takes place', async () => {
   const at: number[] = []
   const run = async (): Promise<void> => void at.push((clock.now() - start) / 1000)
   const schedule: Schedule<object> = { name: 'judge', everySeconds: 60, onlyLastCounts: true, run }
-  startSchedules([schedule], {} as ScheduleContext<object>, clock, { error: () => undefined })
+  startSchedules([schedule], context, clock, { error: () => undefined })
   await real.advance(190_000)
   assert.deepEqual(at, [60, 120, 180])
 })

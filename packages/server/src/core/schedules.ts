@@ -8,6 +8,8 @@ import type { TaskRunner } from './tasks/runner.ts'
 export interface ScheduleContext<D> extends World<D> {
   readonly store: Store
   readonly runner: TaskRunner<D>
+  /** Up to this world time nothing happens that others must see between them, see `WorldClock`. */
+  readonly quietUntil: () => number
 }
 
 export interface Schedule<D> {
@@ -40,10 +42,11 @@ type Log = { error(details: object, message: string): void }
 /** Starts them all; the answer stops them. A run that fails is logged, and the next one comes all the same. */
 export function startSchedules<D>(
   schedules: readonly Schedule<D>[],
-  ctx: ScheduleContext<D>,
+  world: Omit<ScheduleContext<D>, 'quietUntil'>,
   clock: WorldClock,
   log: Log,
 ): () => void {
+  const ctx = { ...world, quietUntil: () => clock.quietUntil() }
   const stops = schedules.map((schedule) => start(schedule, ctx, clock, log))
   return () => {
     for (const stop of stops) stop()
@@ -69,7 +72,7 @@ function start<D>(schedule: Schedule<D>, ctx: ScheduleContext<D>, clock: WorldCl
     if (isStopped || due >= planned) return
     cancel()
     planned = due
-    cancel = clock.setTimer(due - now, beDue, schedule.onlyLastCounts && 'derived')
+    cancel = clock.setTimer(due - now, beDue, schedule.onlyLastCounts && 'derived', `schedule ${schedule.name}`)
   }
 
   const beDue = (): void => {
@@ -85,7 +88,9 @@ function start<D>(schedule: Schedule<D>, ctx: ScheduleContext<D>, clock: WorldCl
     isRunning = true
     let next: void | 'again' | number = 'again'
     try {
-      next = (await schedule.run(ctx)) ?? (schedule.watch === undefined ? 'again' : undefined)
+      next =
+        (await schedule.run({ ...ctx, ids: ctx.ids.of(`schedule ${schedule.name} ${clock.iso()}`) })) ??
+        (schedule.watch === undefined ? 'again' : undefined)
     } catch (error) {
       // What the end of the service cut short comes again after the next start.
       if (!isStopped) log.error({ err: error, schedule: schedule.name }, 'scheduled work failed')
