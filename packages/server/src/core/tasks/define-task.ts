@@ -37,6 +37,9 @@ export interface TaskChanges {
     readonly numberOfJobsSuccessful: number
     readonly numberOfJobsFailed: number
   }
+  /** Of one that tells of its parts: their number, and the first of them. */
+  readonly numberOfSubtasks?: number
+  readonly subTasks?: { readonly extId: string; readonly rel: string }[]
 }
 
 export interface RecordContext<D> extends Omit<StepContext<D>, 'store'> {
@@ -88,6 +91,8 @@ export interface TaskDefinition<D, I> {
   readonly cancelableUntil?: string
   /** After this step has begun the task only goes forward: it is retried until done. */
   readonly pointOfNoReturn?: string
+  /** It has so many parts that its row is not written for each: its steps say which it has, by `partsOf`. */
+  readonly tellsOfParts?: true
   /** What it works on ends with the process: a start that finds it unfinished turns it back. */
   readonly endsWithProcess?: true
   /** What a dry run reports. Reads only. */
@@ -123,6 +128,8 @@ export interface TaskOptions {
   readonly completionDetails?: readonly CompletionDetail[]
   /** Work that the system started itself, and owns. */
   readonly background?: boolean
+  /** Key of the operation that asked for it; a part has that of its whole. */
+  readonly startedBy?: string
 }
 
 /** Stores a task in the transaction at hand; it runs after the commit. */

@@ -10,9 +10,16 @@ import { openSqliteStore } from '../../store/sqlite/sqlite-store.ts'
 import type { Store } from '../../store/store.ts'
 import { tablesOf } from '../../store/tables.ts'
 import { ApiError } from '../api-error.ts'
-import { realClock } from '../clock.ts'
+import { type AttendingClock, createWorldClock, realClock } from '../clock.ts'
 import { systemCaller } from '../context.ts'
-import { CancelAccepted, DriverError, type TaskDefinition, type TaskOptions } from './define-task.ts'
+import { createIds } from '../ids.ts'
+import {
+  CancelAccepted,
+  DriverError,
+  type RecordContext,
+  type TaskDefinition,
+  type TaskOptions,
+} from './define-task.ts'
 import { type RunnerOptions, TaskRunner } from './runner.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'hyperplane-runner-'))
@@ -80,18 +87,15 @@ function open(
   file: string,
   definitions: readonly TaskDefinition<object, any>[],
   options: Partial<RunnerOptions<object>> = {},
+  clock: AttendingClock = realClock,
 ): Service {
   const store = openSqliteStore({ file, tables: tablesOf([Task, Mark], []), seal: (plain) => plain, durable: false })
-  const ids = {
-    uuid: () => crypto.randomUUID() as string,
-    random: Math.random,
-    secretBytes: (length: number) => Buffer.alloc(length),
-  }
+  const ids = createIds(crypto.randomUUID())
   const runner = new TaskRunner<object>({
     store,
     world: {
       tenantId: owner.tenantId,
-      clock: realClock,
+      clock,
       ids,
       drivers: {},
       services: {} as never,
@@ -143,6 +147,38 @@ test('a task runs its steps in order and keeps what they made', async () => {
   assert.equal(outside.effects.size, 3)
 })
 
+test('records in a row share a commit, and a step acts when all before it is durable', async () => {
+  const recorded = (name: string) => ({
+    name,
+    progress: 10,
+    record: async (ctx: RecordContext<object>) => {
+      await ctx.store.insert(Mark, { extId: `${ctx.taskExtId}/${name}`, name })
+    },
+  })
+  const seen: string[] = []
+  const definition: TaskDefinition<object, object> = {
+    name: 'test.records',
+    steps: [
+      ...['one', 'two', 'three'].map(recorded),
+      {
+        name: 'act',
+        progress: 90,
+        // Readers see what is committed.
+        run: async (ctx) => void seen.push(...(await ctx.store.find(Mark)).map(({ name }) => name)),
+      },
+      recorded('four'),
+    ],
+  }
+  const service = open(newFile(), [definition])
+  let commits = 0
+  service.store.watch([Mark], () => commits++)
+  const end = await service.runner.untilEnded(await service.start(definition, {}))
+  assert.equal(end.status, 'SUCCEEDED')
+  assert.deepEqual(seen, ['one', 'two', 'three'])
+  assert.deepEqual(await service.marks(), ['one', 'two', 'three', 'four'])
+  assert.equal(commits, 2)
+})
+
 for (const fails of steps) {
   test(`a failure of "${fails}" leaves nothing behind, inside or outside`, async () => {
     const outside = new Outside()
@@ -180,7 +216,7 @@ for (const fails of [undefined, 'announce']) {
         })
         const extId = await killed.start(definition, { name: 'a' })
         await reached.promise
-        killed.store.close()
+        await killed.store.close()
 
         const service = open(file, [definition])
         await service.runner.recover()
@@ -196,6 +232,32 @@ for (const fails of [undefined, 'announce']) {
     }
   }
 }
+
+test('a stop waits for nobody who waits on a clock that stands, and nothing is tried again after it', async () => {
+  let calls = 0
+  const definitionOf = (name: string, more: object): TaskDefinition<object, object> => ({
+    name,
+    steps: [
+      {
+        name: 'call',
+        progress: 100,
+        ...more,
+        async run() {
+          calls++
+          throw new DriverError('busy', { retryable: true })
+        },
+      },
+    ],
+  })
+  const [slow, flaky] = [definitionOf('test.slow', { seconds: [10, 20] }), definitionOf('test.flaky', {})]
+  const clock = createWorldClock(realClock, 'frozen')
+  const service = open(newFile(), [slow, flaky], { durations: 'natural' }, clock)
+  const tasks = [await service.start(slow, {}), await service.start(flaky, {})]
+  await clock.settled()
+  await service.runner.stop(Number.POSITIVE_INFINITY)
+  assert.equal(calls, 1)
+  for (const extId of tasks) assert.equal((await service.task(extId)).status, 'RUNNING')
+})
 
 test('retryable faults are tried four times', async () => {
   let calls = 0

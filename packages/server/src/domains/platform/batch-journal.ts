@@ -8,6 +8,7 @@ import { Task } from '@hyperplane/contract/platform/task'
 import { TaskJob } from '@hyperplane/contract/platform/task-job'
 import { ApiError, type AppMessage } from '../../core/api-error.ts'
 import type { AffectedEntity, RecordContext, StepContext, TaskChanges } from '../../core/tasks/define-task.ts'
+import { partsOf } from '../../core/tasks/runner.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 
@@ -34,6 +35,10 @@ const staged = 32
 /** Counts and affected entities are written so often over a batch, not with each element: the task's row is long. */
 const summaries = 50
 
+/** The task that an element became: while it runs the job says so itself, afterwards its details do. */
+const partOf = ({ elementTaskExtId, completionDetails = [] }: Job): string | undefined =>
+  elementTaskExtId ?? (completionDetails.find(({ name }) => name === 'taskExtId')?.value as string | undefined)
+
 const nameOf = ({ rel, extId }: AffectedEntity): string => `${rel}/${extId}`
 
 const canceledCode = new ApiError('BATCH_CANCELED').appMessage.code
@@ -46,7 +51,9 @@ const isCanceled = (errors: readonly { readonly code?: string; readonly errorGro
  */
 export class Journal {
   readonly #ctx: Run
-  readonly #size: number
+  readonly #jobs: readonly Job[]
+  /** Tasks that elements became, by job. */
+  readonly #parts = new Map<string, string>()
   readonly #failedJobs = new Set<string>()
   readonly #finished = new Set<string>()
   readonly #known = new Set<string>()
@@ -66,9 +73,11 @@ export class Journal {
   /** `told`: entities that the task names already. */
   constructor(ctx: Run, jobs: readonly Job[], told: readonly AffectedEntity[]) {
     this.#ctx = ctx
-    this.#size = jobs.length
+    this.#jobs = jobs
     for (const entity of told) this.#known.add(nameOf(entity))
     for (const job of jobs) {
+      const part = partOf(job)
+      if (part !== undefined) this.#parts.set(job.extId, part)
       if (job.status === 'PENDING') continue
       this.#finished.add(job.extId)
       if (job.status === 'FAILED') this.#failedJobs.add(job.extId)
@@ -91,6 +100,7 @@ export class Journal {
 
   /** An element goes on as a task of its own. */
   accepted(job: Job, elementTaskExtId: string): void {
+    this.#parts.set(job.extId, elementTaskExtId)
     this.#queue.push({ ...job, elementTaskExtId })
     this.#write(true)
   }
@@ -157,12 +167,14 @@ export class Journal {
         await Promise.all(effects)
         const finished = this.#finished.size
         const { failed } = this
-        const isDue = finished === this.#size || finished - this.#summarized >= this.#size / summaries
-        await this.#ctx.checkpoint(isDue ? (100 * finished) / this.#size : undefined, async (record) => {
+        const size = this.#jobs.length
+        const isDue = finished === size || finished - this.#summarized >= size / summaries
+        await this.#ctx.checkpoint(isDue ? (100 * finished) / size : undefined, async (record) => {
           for (const job of jobs) await record.store.replace(TaskJob, job)
           if (!isDue) return undefined
           for (const entity of this.#affected.splice(0)) record.affect(entity)
-          return summarize(record, this.#size, finished - failed, failed)
+          const parts = this.#jobs.flatMap((job) => this.#parts.get(job.extId) ?? [])
+          return summarize(record, size, finished - failed, failed, parts)
         })
         if (isDue) this.#summarized = finished
       }
@@ -177,10 +189,12 @@ async function summarize(
   size: number,
   successCount: number,
   failedCount: number,
+  parts: readonly string[],
 ): Promise<TaskChanges> {
   await record.store.observe(Batch, record.taskExtId, { successCount, failedCount })
   return {
     batchSummary: { numberOfJobs: size, numberOfJobsSuccessful: successCount, numberOfJobsFailed: failedCount },
+    ...(parts.length === 0 ? {} : partsOf(parts)),
   }
 }
 
@@ -194,7 +208,8 @@ export async function complete(ctx: RecordContext<Drivers>): Promise<void> {
     await ctx.store.replace(TaskJob, job)
   }
   const failed = jobs.filter((job) => job.status === 'FAILED')
-  const changes = await summarize(ctx, jobs.length, jobs.length - failed.length, failed.length)
+  const parts = jobs.flatMap((job) => partOf(job) ?? [])
+  const changes = await summarize(ctx, jobs.length, jobs.length - failed.length, failed.length, parts)
   await ctx.store.observe(Batch, ctx.taskExtId, {
     executionStatus: 'COMPLETED',
     completionStatus: completionOf(jobs.length, failed),

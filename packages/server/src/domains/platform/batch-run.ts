@@ -33,6 +33,7 @@ const slotsOf = new WeakMap<Services, Slots>()
 export const runBatch = defineTask<BatchInput>({
   name: 'platform.run-batch',
   cancelableUntil: 'run elements',
+  tellsOfParts: true,
   steps: [
     {
       name: 'run elements',
@@ -66,13 +67,14 @@ async function runElements(ctx: Run, input: BatchInput): Promise<void> {
 }
 
 /**
- * Elements whose effect is there at once need not wait for the disk one by one: the next sees what the one before wrote, and
- * results are told when both are durable. Not in iam: who may do what is decided by what is committed.
+ * Elements need not wait for the disk one by one: those whose effect is there at once let the next begin, which sees what
+ * they wrote, and results are told when both are durable; those that start a task share the commit of its acceptance with
+ * what is told of it. Not in iam: who may do what is decided by what is committed.
  */
 function mayStage(ctx: Run, { method }: BatchInput, job: Job | undefined): boolean {
   if (job?.status !== 'PENDING') return false
   const route = ctx.services.router.route(method, elementOf(ctx, job).path)
-  return route.found === 'operation' && route.operation.runs === 'sync' && route.namespace.name !== 'iam'
+  return route.found === 'operation' && route.namespace.name !== 'iam'
 }
 
 const elementOf = (ctx: Run, job: Job): Element =>
@@ -98,6 +100,7 @@ async function runJob(ctx: Run, input: BatchInput, job: Job, journal: Journal, i
     if (result.taskExtId === undefined) return journal.finish(job, result)
     taskExtId = result.taskExtId
     journal.accepted(job, taskExtId)
+    await result.durable
     // A cancel that came while the element was on its way found no task to cancel.
     if (ctx.cancelRequested()) await cancelPart(ctx, taskExtId)
   }
@@ -138,7 +141,14 @@ async function send(ctx: Run, input: BatchInput, job: Job, isStaged: boolean): P
       address: 'batch',
       profile: 'spec',
       unknown: input.unknown,
-      onBehalfOf: { caller: ctx.owner, body: element.data, requestId, parentTask: ctx.taskExtId, isStaged },
+      onBehalfOf: {
+        caller: ctx.owner,
+        body: element.data,
+        requestId,
+        parentTask: ctx.taskExtId,
+        index: Number(job.name),
+        isStaged,
+      },
     })
     const started = reply.status === 202 ? (reply.data as { extId?: string } | undefined)?.extId : undefined
     return {

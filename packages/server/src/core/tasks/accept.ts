@@ -1,0 +1,72 @@
+/** How a task is accepted: the row that it begins with, which holds all that is needed to run it. Source: conventions 18.3. */
+import { Task } from '@hyperplane/contract/platform/task'
+import type { Transaction } from '../../store/store.ts'
+import type { Clock } from '../clock.ts'
+import type { Caller, Ids } from '../context.ts'
+import type { TaskDefinition, TaskOptions } from './define-task.ts'
+import { tellOfPart, type Whole } from './parts.ts'
+import { sealedInput, type TaskSeals } from './sealed.ts'
+import { affecting, type Runner, type TaskEntity } from './task-row.ts'
+
+/** A task that was asked for. */
+export interface Asked {
+  readonly definition: TaskDefinition<any, any>
+  readonly input: unknown
+  readonly options: TaskOptions
+  readonly owner: Caller
+  readonly isDryRun: boolean
+  /** The task that it is part of, while that waits or runs. */
+  readonly whole: Whole | undefined
+}
+
+/** Stores the task as QUEUED. */
+export async function acceptTask(
+  transaction: Transaction,
+  asked: Asked,
+  clock: Clock,
+  ids: Ids,
+  seals: TaskSeals,
+): Promise<TaskEntity> {
+  const { definition, input, options, owner, isDryRun, whole } = asked
+  const extId = ids.uuid()
+  const now = clock.iso()
+  // A part that waited for a lock of its whole would wait for ever.
+  const inherited = whole?.locks ?? []
+  const wanted = isDryRun ? [] : (options.locks ?? options.affected.map((entity) => entity.extId))
+  const startedBy = options.startedBy ?? whole?.startedBy
+  const runner: Runner = {
+    definition: definition.name,
+    cursor: 0,
+    input: sealedInput(seals, extId, input),
+    locks: wanted.filter((lock) => !inherited.includes(lock)),
+    ...(inherited.length === 0 ? {} : { inherited }),
+    owner,
+    ...(startedBy === undefined ? {} : { startedBy }),
+    ...(isDryRun ? { dryRun: true } : {}),
+  }
+  const task = {
+    extId,
+    tenantId: owner.tenantId,
+    operation: isDryRun ? `${options.operation}-dryrun` : options.operation,
+    operationDescription: options.description ?? options.operation,
+    status: 'QUEUED',
+    progressPercentage: 0,
+    createdTime: now,
+    lastUpdatedTime: now,
+    isCancelable: definition.cancelableUntil !== undefined && !isDryRun,
+    isBackgroundTask: options.background ?? false,
+    ownedBy: { extId: owner.extId, name: owner.name },
+    ...affecting(options.affected),
+    numberOfSubtasks: 0,
+    clusterExtIds: options.clusterExtIds,
+    completionDetails: options.completionDetails,
+    appName: options.appName,
+    parentTask: whole === undefined ? undefined : { extId: whole.extId, rel: 'subtask' },
+    rootTask: whole?.rootTask,
+    runner,
+  } as unknown as TaskEntity
+  for (const name of Object.keys(task)) if ((task as any)[name] === undefined) delete (task as any)[name]
+  await transaction.insert(Task, task as never)
+  if (whole?.tellsOfParts === false) await tellOfPart(transaction, whole.extId, extId, clock)
+  return task
+}

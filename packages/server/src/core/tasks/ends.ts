@@ -1,0 +1,93 @@
+/** How a task ends: how its row stands then, and who is told. */
+import { Task } from '@hyperplane/contract/platform/task'
+import type { Store } from '../../store/store.ts'
+import type { AppMessage } from '../api-error.ts'
+import type { AttendingClock } from '../clock.ts'
+import type { TaskEnd } from './define-task.ts'
+import { isCanceled } from './messages.ts'
+import { affectedBy, isUnfinished, type TaskEntity, withoutWork } from './task-row.ts'
+
+/** Those who wait for the end of a task. */
+export class Ends {
+  readonly #store: Store
+  readonly #clock: AttendingClock
+  readonly #waiting = new Map<string, ((end: TaskEnd) => void)[]>()
+
+  constructor(store: Store, clock: AttendingClock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Resolves when the task has ended. */
+  async until(extId: string): Promise<TaskEnd> {
+    // Waits first and looks second: a task that ends in between is not missed.
+    const { promise, resolve } = Promise.withResolvers<TaskEnd>()
+    this.#waiting.set(extId, [...(this.#waiting.get(extId) ?? []), resolve])
+    const task = (await this.#store.get(Task, extId)) as TaskEntity | undefined
+    if (task === undefined) this.tell({ extId, status: 'CANCELED' } as TaskEntity)
+    else if (!isUnfinished(task)) this.tell(task)
+    return this.#clock.rest(() => promise)
+  }
+
+  /** It has ended. */
+  tell(task: TaskEntity): void {
+    const waiting = this.#waiting.get(task.extId) ?? []
+    this.#waiting.delete(task.extId)
+    for (const resolve of waiting) resolve(endOf(task))
+  }
+}
+
+const endOf = (task: TaskEntity): TaskEnd => ({
+  extId: task.extId,
+  status: task.status as string,
+  errorMessages: (task.errorMessages ?? []) as readonly AppMessage[],
+  entitiesAffected: affectedBy(task),
+})
+
+/** How the row of a task stands that has done all that it was for. */
+export function succeededTask(task: unknown, now: string): Record<string, unknown> {
+  const { runner } = task as TaskEntity
+  return {
+    status: 'SUCCEEDED',
+    progressPercentage: 100,
+    completedTime: now,
+    lastUpdatedTime: now,
+    isCancelable: false,
+    runner: withoutWork(true, runner),
+  }
+}
+
+/** What is new in the row of a task of which everything was undone, for this reason. */
+export const undoneTask = (task: TaskEntity, failure: readonly AppMessage[], now: string): Record<string, unknown> => ({
+  status: isCanceled(failure) ? 'CANCELED' : 'FAILED',
+  completedTime: now,
+  isCancelable: false,
+  errorMessages: failure,
+  legacyErrorMessage: task.legacyErrorMessage ?? failure[0]?.message,
+  ...(task.startedTime === undefined ? { startedTime: now } : {}),
+})
+
+/**
+ * For one who hands unfinished tasks to another service: how the row of each must stand so that it goes back there, for this
+ * reason. `ends`: it ends where it is, and nothing of it is taken back; a dry run always does.
+ */
+export function interruptedTask(
+  task: unknown,
+  reason: AppMessage,
+  now: string,
+  ends: (definition: string) => boolean,
+): Record<string, unknown> {
+  const { runner, startedTime = now } = task as TaskEntity
+  if (runner.dryRun !== true && !ends(runner.definition))
+    return { runner: { ...runner, interruption: reason }, lastUpdatedTime: now }
+  return {
+    status: 'FAILED',
+    startedTime,
+    completedTime: now,
+    lastUpdatedTime: now,
+    isCancelable: false,
+    errorMessages: [reason],
+    legacyErrorMessage: reason.message,
+    runner: withoutWork(true, runner),
+  }
+}

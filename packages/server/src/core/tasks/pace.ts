@@ -1,0 +1,42 @@
+/** How long a task takes: what its steps usually need, and the pauses before something is tried again. */
+import { setTimeout } from 'node:timers/promises'
+import type { AttendingClock } from '../clock.ts'
+import type { Ids } from '../context.ts'
+
+export type Durations = 'instant' | 'natural'
+
+export class Pace {
+  readonly #clock: AttendingClock
+  readonly #durations: Durations
+  readonly #stopping: AbortSignal
+
+  /** @param stopping nothing is waited for any more: the clock of a world may stand for ever */
+  constructor(clock: AttendingClock, durations: Durations, stopping: AbortSignal) {
+    this.#clock = clock
+    this.#durations = durations
+    this.#stopping = stopping
+  }
+
+  /**
+   * Waits on the world's clock; `instant` waits for no clock, but longer each time: what never succeeds must not keep a core
+   * busy. Ends early when everything stops.
+   */
+  async pause(milliseconds: number, tries = 0): Promise<void> {
+    const signal = this.#stopping
+    const wait =
+      this.#durations === 'natural'
+        ? this.#clock.sleep(milliseconds, signal)
+        : this.#clock.rest(() => setTimeout(Math.min(2 ** tries, 1000), undefined, { signal }))
+    await wait.catch((error: unknown) => {
+      if (!signal.aborted) throw error
+    })
+  }
+
+  /** A log-normal duration with this median and 95th percentile; `instant`: none. @throws the reason when everything stops */
+  async linger([median, p95]: readonly [number, number], ids: Ids, about: string): Promise<void> {
+    if (this.#durations !== 'natural') return
+    const normal = Math.sqrt(-2 * Math.log(1 - ids.random())) * Math.cos(2 * Math.PI * ids.random())
+    const seconds = median * Math.exp((normal * Math.log(p95 / median)) / 1.645)
+    await this.#clock.sleep(1000 * Math.min(Math.max(seconds, median / 3), p95), this.#stopping, about)
+  }
+}

@@ -1,0 +1,130 @@
+/** What a step is handed: to act by, and, within a transaction, to write by. */
+import { Task } from '@hyperplane/contract/platform/task'
+import type { Store, Transaction } from '../../store/store.ts'
+import type { AppMessage } from '../api-error.ts'
+import type { Caller, Ids, World } from '../context.ts'
+import { Commits } from './commits.ts'
+import type { AffectedEntity, CompletionDetail, RecordContext, StartTask, StepContext } from './define-task.ts'
+import type { Ends } from './ends.ts'
+import { warning } from './messages.ts'
+import { outputsOf, type TaskSeals } from './sealed.ts'
+import { affectedBy, affecting, type TaskEntity } from './task-row.ts'
+
+/** What is asked of tasks while they run. */
+export interface Requests {
+  /** Ids of those that are to be cancelled. */
+  readonly cancelAsked: ReadonlySet<string>
+  /** Aborted, with a `Stopping`, when the service stops. */
+  readonly stopping: AbortSignal
+}
+
+/** Why a step gives way when the service stops. */
+export class Stopping extends Error {}
+
+/** A task that only waits needs no place. */
+export interface Parking {
+  park(extId: string): void
+  resume(extId: string): void
+}
+
+export interface ContextSources<D> extends Requests {
+  readonly store: Store
+  readonly world: World<D>
+  readonly seals: TaskSeals
+  readonly ends: Ends
+  readonly parking: Parking
+  /** The `startTask` of a transaction. */
+  readonly starter: (
+    transaction: Transaction,
+    owner: Caller,
+    afterCommit: (work: () => void) => void,
+    ids: Ids,
+  ) => StartTask
+}
+
+/** What a step is handed in a transaction, and what it said there of its task. */
+export interface Recording<D> {
+  readonly context: RecordContext<D>
+  /** It said anything. */
+  readonly said: () => boolean
+  /** What the task's row must say by that. */
+  readonly changes: (current: TaskEntity) => Record<string, unknown>
+}
+
+export class StepContexts<D> {
+  readonly #from: ContextSources<D>
+
+  constructor(from: ContextSources<D>) {
+    this.#from = from
+  }
+
+  of(task: TaskEntity, step: string): StepContext<D> {
+    const { store, world, seals, ends, parking, cancelAsked, stopping } = this.#from
+    let waits = 0
+    const context: StepContext<D> = {
+      ...world,
+      ids: world.ids.of(`${task.extId}/${step}`),
+      store,
+      taskExtId: task.extId,
+      callKey: `${task.extId}/${step}`,
+      owner: task.runner.owner,
+      outputs: outputsOf(seals, task),
+      cancelRequested: () => cancelAsked.has(task.extId),
+      stopping,
+      progress: (percentage) => context.checkpoint(percentage, async () => undefined),
+      checkpoint: async (percentage, write) => {
+        const after: (() => void)[] = []
+        const commits = new Commits()
+        await commits.stage(store, async (transaction) => {
+          const record = this.recording(context, transaction, after)
+          const reached = await write(record.context)
+          if (percentage === undefined && reached === undefined && !record.said()) return
+          const current = (await transaction.get(Task, task.extId)) as TaskEntity
+          await transaction.update(Task, task.extId, {
+            ...record.changes(current),
+            ...reached,
+            progressPercentage: Math.min(99, Math.max(current.progressPercentage ?? 0, Math.floor(percentage ?? 0))),
+            lastUpdatedTime: world.clock.iso(),
+          } as never)
+        })
+        commits.afterwards(after)
+        await commits.done()
+      },
+      untilEnded: async (extIds) => {
+        // A step may wait at several places at once; it is one task all the same.
+        if (waits++ === 0) parking.park(task.extId)
+        try {
+          return await Promise.all(extIds.map((extId) => ends.until(extId)))
+        } finally {
+          if (--waits === 0) parking.resume(task.extId)
+        }
+      },
+    }
+    return context
+  }
+
+  /** `after` gathers what may only happen once the transaction is durable. */
+  recording(context: StepContext<D>, transaction: Transaction, after: (() => void)[]): Recording<D> {
+    const details: CompletionDetail[] = []
+    const warnings: AppMessage[] = []
+    const affected: AffectedEntity[] = []
+    return {
+      context: {
+        ...context,
+        store: transaction,
+        startTask: this.#from.starter(transaction, context.owner, (work) => after.push(work), context.ids),
+        complete: (added) => void details.push(...added),
+        warn: (message) => void warnings.push(typeof message === 'string' ? warning(message) : message),
+        affect: (entity) => void affected.push(entity),
+      },
+      said: () => details.length + warnings.length + affected.length > 0,
+      changes: (current) => ({
+        ...(details.length === 0
+          ? {}
+          : { completionDetails: [...(current.completionDetails ?? []), ...details].slice(0, 50) }),
+        ...(warnings.length === 0 ? {} : { warnings: [...(current.warnings ?? []), ...warnings] }),
+        ...(affected.length === 0 ? {} : affecting([...affectedBy(current), ...affected])),
+      }),
+    }
+  }
+}

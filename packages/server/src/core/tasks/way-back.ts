@@ -1,0 +1,105 @@
+/** The way of a task back: whether it may turn, why it does, and how its steps are undone in reverse. Source: conventions 18.3. */
+import { Task } from '@hyperplane/contract/platform/task'
+import { WorkerCrash } from '../faults.ts'
+import type { Step, TaskDefinition } from './define-task.ts'
+import { type Ends, undoneTask } from './ends.ts'
+import { stoppedMeanwhile } from './messages.ts'
+import type { Pace } from './pace.ts'
+import type { RunnerOptions } from './runner-options.ts'
+import type { StepContexts } from './step-context.ts'
+import type { StepAt, StepRuns } from './step-run.ts'
+import { type TaskEntity, withoutWork } from './task-row.ts'
+
+export function mayCancel(definition: TaskDefinition<any, any>, cursor: number): boolean {
+  const limit = definition.steps.findIndex((step) => step.name === definition.cancelableUntil)
+  return cursor === 0 || (limit >= 0 && cursor <= limit)
+}
+
+export function isPastReturn(definition: TaskDefinition<any, any>, cursor: number): boolean {
+  const border = definition.steps.findIndex((step) => step.name === definition.pointOfNoReturn)
+  return (border >= 0 && cursor >= border) || definition.steps.slice(0, cursor).some((step) => step.isIrreversible)
+}
+
+/** What turns a task back that an earlier process left unfinished; undefined: it goes on where it was. */
+export function turnOfInterrupted(
+  { runner: { interruption, ...runner } }: TaskEntity,
+  definition: TaskDefinition<any, any> | undefined,
+): Record<string, unknown> | undefined {
+  const { cursor, undoing, failure = [] } = runner
+  const reason = interruption ?? (definition?.endsWithProcess === true ? stoppedMeanwhile() : undefined)
+  if (definition === undefined || reason === undefined || isPastReturn(definition, cursor)) return undefined
+  if (undoing === true && interruption === undefined) return undefined
+  const why = undoing === true ? [reason, ...failure] : [reason]
+  return { status: 'RUNNING', runner: { ...runner, undoing: true, failure: why } }
+}
+
+/** What a task is taken along by, forward and back. */
+export interface Means<D> {
+  readonly contexts: StepContexts<D>
+  readonly stepRuns: StepRuns<D>
+  readonly pace: Pace
+  readonly ends: Ends
+}
+
+export class WayBack<D> {
+  readonly #options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep'>
+  readonly #means: Means<D>
+
+  constructor(options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep'>, means: Means<D>) {
+    this.#options = options
+    this.#means = means
+  }
+
+  /** Undoes the step under way and those before it; what fails is tried again until done. */
+  async go(task: TaskEntity, definition: TaskDefinition<D, any>, input: unknown): Promise<void> {
+    let current = task
+    for (let index = Math.min(task.runner.cursor, definition.steps.length - 1); index >= 0; index--) {
+      const step = definition.steps[index] as Step<D, any>
+      const at = { task: current, definition, step, input, context: this.#means.contexts.of(current, step.name) }
+      if (!(await this.#undo(at))) return
+      current = await this.#unrecord(at, index)
+      if (index === 0) this.#means.ends.tell(current)
+    }
+  }
+
+  /** False: everything stops first. */
+  async #undo(at: StepAt<D>): Promise<boolean> {
+    const { task, definition, step, context } = at
+    for (let tries = 0; !context.stopping.aborted; tries++) {
+      try {
+        await this.#means.stepRuns.undo(at)
+        await this.#options.beforeStep?.(definition.name, step.name, 'unrecord')
+        return true
+      } catch (error) {
+        if (error instanceof WorkerCrash) throw error
+        this.#options.log.warn({ err: error, task: task.extId, step: step.name }, 'an undo failed; it is tried again')
+        await this.#means.pace.pause(1000, tries)
+      }
+    }
+    return false
+  }
+
+  /** Takes back what was written of the step; with that of the first one the task ends. */
+  async #unrecord({ task, definition, step, input, context }: StepAt<D>, index: number): Promise<TaskEntity> {
+    const { store, world } = this.#options
+    const { cursor, failure = [] } = task.runner
+    const wasRecorded = index < cursor
+    const last = index === 0
+    const after: (() => void)[] = []
+    const written = await store.transaction(async (transaction) => {
+      const record = this.#means.contexts.recording(context, transaction, after)
+      if (wasRecorded) await step.unrecord?.(record.context, input)
+      if (last) await definition.onUndone?.(record.context, input)
+      const stored = (await transaction.get(Task, task.extId)) as TaskEntity
+      const now = world.clock.iso()
+      return (await transaction.update(Task, task.extId, {
+        ...record.changes(stored),
+        runner: withoutWork(last, { ...stored.runner, ...task.runner, cursor: index }),
+        lastUpdatedTime: now,
+        ...(last ? undoneTask(stored, failure, now) : {}),
+      } as never)) as TaskEntity
+    })
+    for (const work of after) work()
+    return written
+  }
+}
