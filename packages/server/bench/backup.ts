@@ -10,6 +10,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { folderPlace } from '../src/offline-place.ts'
 import { restoreOffline } from '../src/restore-offline.ts'
 import { Connection, requestBytes, type Target } from './load.ts'
 
@@ -20,14 +21,20 @@ const work = mkdtempSync(join(tmpdir(), 'hyperplane-bench-backup-'))
 const list = requestBytes('GET', '/api/vmm/v4.2/ahv/config/vms?$limit=50', password)
 
 const seed = join(work, 'seed.yaml')
-writeFileSync(seed, `inventory: demo\nvms: ${vms}\n`)
+writeFileSync(seed, `extends: demo\nvms: ${vms}\n`)
 const data = join(work, 'data')
 const environment = { ...process.env, HYPERPLANE_ADMIN_PASSWORD: password }
 const start = async (): Promise<{ child: ReturnType<typeof spawn>; target: Target }> => {
   const options = ['--data', data, '--port', '0', '--seed', seed, '--rate-limits', 'off']
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', join(sourceFolder, 'main.ts'), ...options],
+    [
+      '--disable-warning=ExperimentalWarning',
+      '--import',
+      join(sourceFolder, 'node-version.js'),
+      join(sourceFolder, 'main.ts'),
+      ...options,
+    ],
     {
       env: environment,
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -80,7 +87,7 @@ async function measureRestore(from: string, point: string): Promise<string> {
   try {
     const backupKeyFile = join(data, 'backup.key')
     const config = { data: restored, backupKeyFile, backupKey: undefined, masterKeyFile: undefined }
-    await restoreOffline({ config, from, point })
+    await restoreOffline({ config, from: folderPlace(from), point })
   } finally {
     clearInterval(sampling)
   }

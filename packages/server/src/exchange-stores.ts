@@ -34,7 +34,8 @@ export function exchangeStores({ first, second, kept }: StoreFiles): void {
 
 /** The first store is what it was before. */
 export function takeBack({ first, kept }: StoreFiles): void {
-  removeStore(first)
+  // What the second wrote beside itself; its file gives way in one step.
+  for (const suffix of ['-wal', '-shm']) rmSync(`${first}${suffix}`, { force: true })
   renameSync(kept, first)
   syncFolderOf(first)
 }

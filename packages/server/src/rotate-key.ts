@@ -1,12 +1,13 @@
 /**
  * Protects the secrets of a data folder with another master key; the service must be stopped. What is sealed stays as it
- * is: the data key that sealed it is wrapped anew, in one write, so that there is one right key at any moment.
+ * is: the data key that sealed it is wrapped anew, in one write a store. The store of the world `default` comes last: as long
+ * as it opens with the former key, so does the service, and the rotation is to be asked for again.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { checkKey, createSealer, makeKeyCheck } from './core/secrets.ts'
-import { openDataFolder, readMasterKey, wrongMasterKey } from './data-folder.ts'
+import { checkKey, createSealer, makeKeyCheck, WrongMasterKey } from './core/secrets.ts'
+import { type DataFolder, type MasterKey, openDataFolder, readMasterKey, wrongMasterKey } from './data-folder.ts'
 import { StartRefusal } from './start-refusal.ts'
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
 
@@ -30,22 +31,51 @@ export async function rotateMasterKey({ data, masterKeyFile, newMasterKeyFile }:
   const folder = openDataFolder(data)
   try {
     const next = readMasterKey(folder, newMasterKeyFile, false)
-    const store = openSqliteStore({ file, tables: new Map(), seal: (plain) => plain, durable: true })
-    try {
-      const check = store.meta('key.check') ?? ''
-      if (!checkKey(next.key, check)) {
-        const known = readMasterKey(folder, masterKeyFile, false)
-        if (!checkKey(known.key, check)) throw wrongMasterKey(folder, known)
-        const save = (wrapped: string): void =>
-          store.setMetas({ 'key.data': wrapped, 'key.check': makeKeyCheck(next.key) })
-        createSealer(known.key, { load: () => store.meta('key.data'), save }).rewrap(next.key)
-      }
-    } finally {
-      await store.close()
-    }
+    const known = (): MasterKey => readMasterKey(folder, masterKeyFile, false)
+    for (const each of [...otherStores(data), file]) await rewrap(folder, each, known, next)
     return `The key in ${next.path} protects ${data} from now on: start with --master-key-file ${next.path}. No other key opens it; backups of the folder from before need theirs.`
   } finally {
     folder.close()
+  }
+}
+
+/** Of other worlds, of what worlds begin with, of the control interface. */
+function otherStores(data: string): readonly string[] {
+  const worlds = join(data, 'worlds')
+  const folders = existsSync(worlds) ? readdirSync(worlds).map((name) => join(worlds, name)) : []
+  return [...folders.map((folder) => join(folder, 'world.sqlite')), ...[data, ...folders].flatMap(besides)].filter(
+    (file) => existsSync(file),
+  )
+}
+
+const besides = (folder: string): readonly string[] =>
+  ['seed.sqlite', 'control.sqlite', 'worlds.sqlite'].map((name) => join(folder, name))
+
+async function rewrap(folder: DataFolder, file: string, known: () => MasterKey, next: MasterKey): Promise<void> {
+  const store = openSqliteStore({ file, tables: new Map(), seal: (plain) => plain, durable: true })
+  try {
+    const check = store.meta('key.check')
+    const load = (): string | undefined => store.meta('key.data')
+    if (load() === undefined || opens(next.key, check, load)) return
+    const former = known()
+    if (!opens(former.key, check, load)) throw wrongMasterKey(folder, former)
+    const save = (wrapped: string): void =>
+      store.setMetas({ 'key.data': wrapped, ...(check === undefined ? {} : { 'key.check': makeKeyCheck(next.key) }) })
+    createSealer(former.key, { load, save }).rewrap(next.key)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Whether this is the key of a store; those of the control interface have no check beside their data key. */
+function opens(key: Buffer, check: string | undefined, load: () => string | undefined): boolean {
+  if (check !== undefined) return checkKey(key, check)
+  try {
+    createSealer(key, { load, save: () => undefined })
+    return true
+  } catch (error) {
+    if (error instanceof WrongMasterKey) return false
+    throw error
   }
 }
 

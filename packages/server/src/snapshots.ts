@@ -1,5 +1,7 @@
-/** Snapshots of the embedded store, each made, checked or restored for trial by a thread of its own. */
+/** Snapshots of the embedded store, each made, checked or restored for trial, usually by a thread of its own. */
 import { randomBytes } from 'node:crypto'
+import { statSync } from 'node:fs'
+import type { MessagePort } from 'node:worker_threads'
 import { BackupThread } from './backup-thread.ts'
 import type { SnapshotPart, Snapshots } from './core/ports.ts'
 import { RememberedAnswer } from './core/records.ts'
@@ -7,8 +9,8 @@ import { Slots } from './core/slots.ts'
 import type { Manifest } from './domains/platform/backup/format.ts'
 import { Fact } from './drivers/simulated/world.ts'
 import { removeStore } from './exchange-stores.ts'
-import type { RestoreOrder } from './restore-worker.ts'
-import type { SnapshotOrder, SnapshotTable } from './snapshot-worker.ts'
+import type { RestoreOrder } from './restore-work.ts'
+import { type SnapshotOrder, type SnapshotTable, workOnSnapshot } from './snapshot-work.ts'
 import type { Table } from './store/tables.ts'
 
 /** Words of the store that are its state. Keys and salts are its own: a restored instance has others. */
@@ -24,9 +26,32 @@ export interface SnapshotOptions {
   readonly tables: ReadonlyMap<string, Table>
   readonly masterKey: Buffer
   readonly backupKey: Buffer
+  /** Time stands until it is moved, and waits for backups: nobody is held up by work in this thread. */
+  readonly isWaitedFor: () => boolean
 }
 
-export function createSnapshots({ file, trialFile, tables, masterKey, backupKey }: SnapshotOptions): Snapshots {
+/** Bytes of a store that is sooner copied than a thread is started. */
+const smallStore = 16 * 1024 ** 2
+
+export function createSnapshots({
+  file,
+  trialFile,
+  tables,
+  masterKey,
+  backupKey,
+  isWaitedFor,
+}: SnapshotOptions): Snapshots {
+  const isHere = (): boolean => isWaitedFor() && statSync(file).size < smallStore
+  const threadOf = (order: SnapshotOrder, signal?: AbortSignal): BackupThread => {
+    const here = isHere() ? (port: MessagePort) => workOnSnapshot(port, order) : undefined
+    // Rows pass it as bytes: the few that it reads are small.
+    return new BackupThread({ program: 'snapshot-worker.js', order, heapMebibytes: 16, signal, here })
+  }
+  const trialOf = async (order: RestoreOrder, signal?: AbortSignal): Promise<BackupThread> => {
+    const { workOnRestore } = await import('./restore-work.ts')
+    const here = isHere() ? (port: MessagePort) => workOnRestore(port, order) : undefined
+    return new BackupThread({ program: 'restore-worker.ts', order, heapMebibytes: 64, signal, here })
+  }
   // What a crash left.
   removeStore(trialFile)
   const trials = new Slots(1)
@@ -64,17 +89,11 @@ export function createSnapshots({ file, trialFile, tables, masterKey, backupKey 
         try {
           const order = { file: trialFile, masterKey: trialKey }
           const load = { ...order, work: 'load', manifest: manifest as Manifest, backupKey } as const
-          await trialOf(load, signal).judge(parts)
-          await trialOf({ ...order, work: 'inspect' }, signal).judge([])
+          await (await trialOf(load, signal)).judge(parts)
+          await (await trialOf({ ...order, work: 'inspect' }, signal)).judge([])
         } finally {
           removeStore(trialFile)
         }
       }, signal),
   }
 }
-
-const trialOf = (order: RestoreOrder, signal?: AbortSignal): BackupThread =>
-  new BackupThread({ program: 'restore-worker.ts', order, heapMebibytes: 64, signal })
-
-const threadOf = (order: SnapshotOrder, signal?: AbortSignal): BackupThread =>
-  new BackupThread({ program: 'snapshot-worker.ts', order, heapMebibytes: 32, signal })

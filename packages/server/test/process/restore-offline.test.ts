@@ -15,6 +15,7 @@ import { writeRestorePoint } from '../../src/domains/platform/backup/writer.ts'
 import { demoBucket } from '../../src/domains/platform/seed-backups.ts'
 import { createFolderStore } from '../../src/drivers/folder/object-store.ts'
 import type { ObjectStore } from '../../src/drivers/object-store.ts'
+import { folderPlace, type OfflinePlace } from '../../src/offline-place.ts'
 import { restoreOffline } from '../../src/restore-offline.ts'
 import { bucketTarget, inBucket, made, ownManager } from '../support/backups.ts'
 import { checkInvariants } from '../support/invariants.ts'
@@ -45,7 +46,7 @@ const configOf = (data: string, backupKey: string | undefined = backup.backupKey
   masterKeyFile: undefined,
 })
 const restore = (data: string, changes: Partial<Parameters<typeof restoreOffline>[0]> = {}): Promise<string> =>
-  restoreOffline({ config: configOf(data), from: place, point: backup.restorePointExtId, ...changes })
+  restoreOffline({ config: configOf(data), from: folderPlace(place), point: backup.restorePointExtId, ...changes })
 
 test('the command makes a folder that starts as the manager of the restore point', async () => {
   const data = emptyFolder()
@@ -99,13 +100,13 @@ test('a damaged part is named, and nothing is made', async () => {
   const content = readFileSync(part)
   content[50] = (content[50] as number) ^ 1
   writeFileSync(part, content)
-  await assert.rejects(restore(data, { from: copy }), /part-00001/)
+  await assert.rejects(restore(data, { from: folderPlace(copy) }), /part-00001/)
   for (const name of ['world.sqlite', 'restoring.sqlite']) assert.ok(!existsSync(join(data, name)), name)
 })
 
 test('an older version refuses it, an unknown restore point is answered with those that are there', async () => {
   const config = configOf(emptyFolder())
-  const asked = { config, from: place, point: backup.restorePointExtId }
+  const asked = { config, from: folderPlace(place), point: backup.restorePointExtId }
   await assert.rejects(restoreOffline(asked, '0.0.9'), /newer than this product/)
   await assert.rejects(restore(config.data, { point: 'none' }), new RegExp(backup.restorePointExtId))
 })
@@ -113,19 +114,19 @@ test('an older version refuses it, an unknown restore point is answered with tho
 /** A backup of these rows, as any manager could have written it. */
 async function written(
   ...rows: readonly { kind: string; document: object }[]
-): Promise<{ from: string; point: string }> {
-  const [from, point, dataKey] = [emptyFolder(), randomUUID(), newDataKey()]
+): Promise<{ from: OfflinePlace; point: string }> {
+  const [folder, point, dataKey] = [emptyFolder(), randomUUID(), newDataKey()]
   const store: ObjectStore = {
-    ...createFolderStore(from),
+    ...createFolderStore(folder),
     async put(_place, key, content) {
-      mkdirSync(dirname(join(from, key)), { recursive: true })
-      writeFileSync(join(from, key), content)
+      mkdirSync(dirname(join(folder, key)), { recursive: true })
+      writeFileSync(join(folder, key), content)
     },
   }
   const manager = { extId: randomUUID(), isOwn: true, config: { name: 'm', size: 'SMALL', buildInfo: {} }, network: {} }
   const lines = [{ kind: 'DomainManager', document: manager }, ...rows].map(({ kind, document }): Line => {
-    const text = entityLine(kind, 1, false, JSON.stringify({ extId: randomUUID(), ...document }))
-    return { section: 'manager', kind, text }
+    const pieces = entityLine(kind, 1, false, JSON.stringify({ extId: randomUUID(), ...document }))
+    return { section: 'manager', kind, pieces }
   })
   await writeRestorePoint(
     { store, place: { kind: 'cluster', clusterExtId: '' } },
@@ -139,7 +140,7 @@ async function written(
       parts: packParts(lines, dataKey, point),
     },
   )
-  return { from, point }
+  return { from: folderPlace(folder), point }
 }
 
 test('a backup in which nobody could sign in as Super Admin is refused', async () => {

@@ -7,23 +7,23 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { contract } from '@hyperplane/contract'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
-import { AddressLease, AddressTally } from '@hyperplane/contract/networking/address-lease'
-import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Task } from '@hyperplane/contract/platform/task'
 import { Image } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
+import { pathOf } from '../../src/core/standard.ts'
+import { unfinished } from '../../src/core/tasks/runner.ts'
+import { brokenInvariants } from '../../src/domains/invariants.ts'
 import { nameId } from '../../src/domains/platform/name-id.ts'
 import { seedId } from '../../src/domains/seed.ts'
-import { heldMemoryBytes } from '../../src/domains/vmm/placement.ts'
-import { vcpusOf } from '../../src/domains/vmm/power-journal.ts'
-import { HostAllocation, MacLease } from '../../src/domains/vmm/records.ts'
 import { filesOf, firmwareFilesOf } from '../../src/domains/vmm/vm/entity.ts'
 import type { InventoryRow } from '../../src/drivers/remote-managers.ts'
+import { anyOf } from '../../src/odata/index.ts'
+import { miscounted } from '../../src/store/sqlite/referrer-counts.ts'
+import { storeTables } from '../../src/store-tables.ts'
 import { factsById } from './facts.ts'
 import type { TestApp } from './start-app.ts'
-import { recount } from './subnets.ts'
+import { vpcFaults } from './vpcs.ts'
 
 type Faults = string[]
 
@@ -48,39 +48,26 @@ const strayFiles = ['golden-2019.qcow2', 'rescue.iso'].map(
 export async function checkInvariants(app: TestApp): Promise<void> {
   await app.runner.idle()
   const rules = [
-    tasksAreWhole,
+    tasksHaveEnded,
     nothingIsPending,
     referencesNameSomething,
     referencesAreCounted,
-    addressesAreHeld,
-    macsAreHeld,
-    loadsAreThoseOfVms,
-    attachmentsAreWhole,
+    rowsAgree,
     factsHaveOwners,
+    vpcFaults,
   ]
   const faults: string[] = []
   for (const rule of rules) for (const fault of await rule(app)) faults.push(`${rule.name}: ${fault}`)
   assert.deepEqual(faults, [])
-  await recount(app)
 }
 
-/** Every task has ended, as its state says. */
-async function tasksAreWhole(app: TestApp): Promise<Faults> {
-  const faults: Faults = []
-  const all = await app.store.find(Task)
-  const known = new Map(all.map((task) => [task.extId, task]))
-  for (const task of all) {
-    const say = (fault: string): number => faults.push(`${task.operation} ${task.extId}: ${fault}`)
-    const { status = '', progressPercentage = 0, errorMessages = [] } = task
-    if (!['SUCCEEDED', 'FAILED', 'CANCELED'].includes(status)) say(`is ${status}`)
-    if ((status === 'SUCCEEDED') !== (progressPercentage === 100)) say(`is ${status} at ${progressPercentage} %`)
-    if (status !== 'SUCCEEDED' && errorMessages.length === 0) say(`is ${status} without a message`)
-    if (task.completedTime === undefined) say('has no end')
-    if (task.isCancelable === true) say('can be cancelled')
-    for (const { extId } of task.subTasks ?? []) if (!known.has(extId as string)) say(`its part ${extId} is not there`)
-  }
-  return faults
+/** Nothing runs, so that no task excuses what it is about. */
+async function tasksHaveEnded(app: TestApp): Promise<Faults> {
+  const running = await app.store.find(Task, { filter: anyOf(pathOf(Task, 'status'), unfinished) })
+  return running.map(({ operation, extId, status }) => `${operation} ${extId} is ${status}`)
 }
+
+const rowsAgree = (app: TestApp): Promise<readonly string[]> => brokenInvariants(app.store)
 
 /** Rows as they lie in the file, beside the running service. */
 function inFile<T>(app: TestApp, look: (database: DatabaseSync) => T): T {
@@ -114,16 +101,8 @@ function nothingIsPending(app: TestApp): Faults {
 }
 
 /** What is kept of how many name one is what a recount finds. */
-function referencesAreCounted(app: TestApp): Faults {
-  const counted = contract.flatMap(({ resources }) => resources).filter((resource) => resource.counted === true)
-  const kinds = [...new Set(counted.map(({ kind }) => `'${kind}'`))].join()
-  const recounted = `SELECT to_kind, to_id, from_kind, COUNT(DISTINCT from_id),
-    COUNT(DISTINCT CASE WHEN published = 1 THEN from_id END)
-    FROM reference WHERE to_kind IN (${kinds}) GROUP BY 1, 2, 3`
-  const kept = 'SELECT * FROM referrer_count'
-  const wrong = `SELECT * FROM (${kept} EXCEPT ${recounted}) UNION SELECT * FROM (${recounted} EXCEPT ${kept})`
-  return inFile(app, (database) => database.prepare(wrong).all()).map((row) => Object.values(row).join(' '))
-}
+const referencesAreCounted = (app: TestApp): readonly string[] =>
+  inFile(app, (database) => miscounted(database, storeTables()))
 
 /** Every declared reference leads to an entity, and comes from one. */
 async function referencesNameSomething(app: TestApp): Promise<Faults> {
@@ -153,79 +132,6 @@ async function referencesNameSomething(app: TestApp): Promise<Faults> {
   return faults
 }
 
-/** Leases are those of subnets, and held by what is there; NICs hold the addresses that they show. */
-async function addressesAreHeld(app: TestApp): Promise<Faults> {
-  const faults: Faults = []
-  const subnets = new Set((await app.store.find(Subnet)).map(({ extId }) => extId))
-  const holders = new Set([...subnets, ...(await app.store.find(DomainManager)).map(({ extId }) => extId as string)])
-  for (const resource of contract.find(({ name }) => name === 'networking')!.resources) {
-    if (resource.derived !== true) for (const { extId } of await app.store.find(resource)) holders.add(extId as string)
-  }
-  for (const vm of await app.store.find(Vm)) for (const nic of vm.nics ?? []) holders.add(nic.extId as string)
-  const held = new Set<string>()
-  for (const lease of await app.store.find(AddressLease)) {
-    held.add(`${lease.holderExtId} ${lease.subnetExtId}`)
-    if (!subnets.has(lease.subnetExtId!)) faults.push(`lease ${lease.extId} is of a subnet that is not there`)
-    if (lease.holderExtId !== undefined && !holders.has(lease.holderExtId)) {
-      faults.push(`lease ${lease.extId} (${lease.kind}) is held by ${lease.holderExtId}, which is not there`)
-    }
-  }
-  for (const { extId } of await app.store.find(AddressTally)) {
-    if (!subnets.has(extId)) faults.push(`tally of the subnet ${extId}, which is not there`)
-  }
-  for (const vm of await app.store.find(Vm)) {
-    for (const nic of vm.nics ?? []) {
-      const network = nic.networkInfo as
-        | { subnet?: { extId?: string }; ipv4Config?: { ipAddress?: object } }
-        | undefined
-      if (network?.ipv4Config?.ipAddress === undefined) continue
-      if (!held.has(`${nic.extId} ${network.subnet?.extId}`))
-        faults.push(`NIC ${nic.extId} of "${vm.name}" shows an address without a lease`)
-    }
-  }
-  return faults
-}
-
-async function macsAreHeld(app: TestApp): Promise<Faults> {
-  const expected = (await app.store.find(Vm)).flatMap((vm) =>
-    (vm.nics ?? []).map(
-      (nic) =>
-        `${(nic.backingInfo as { macAddress?: string } | undefined)?.macAddress} ${nic.extId} ${vm.extId} ${nic.networkInfo?.subnet?.extId}`,
-    ),
-  )
-  const found = (await app.store.find(MacLease)).map(
-    ({ macAddress, nicExtId, vmExtId, subnetExtId }) => `${macAddress} ${nicExtId} ${vmExtId} ${subnetExtId}`,
-  )
-  return differences(found, expected)
-}
-
-/** A host holds exactly what its VMs that are on take. */
-async function loadsAreThoseOfVms(app: TestApp): Promise<Faults> {
-  const on = (await app.store.find(Vm)).filter((vm) => vm.host !== undefined)
-  const expected = on.map(
-    (vm) => `${vm.extId} on ${vm.host?.extId}: ${heldMemoryBytes(vm)} bytes, ${vcpusOf(vm)} vCPUs`,
-  )
-  const nodes = await managerNodes(app)
-  const found = (await app.store.find(HostAllocation))
-    .filter(({ vmExtId }) => !nodes.includes(vmExtId))
-    .map((held) => `${held.vmExtId} on ${held.hostExtId}: ${held.memoryBytes} bytes, ${held.vcpus} vCPUs`)
-  return differences(found, expected)
-}
-
-/** An attachment has a group and one consumer; which of them are there, the references say. */
-async function attachmentsAreWhole(app: TestApp): Promise<Faults> {
-  const faults: Faults = []
-  for (const attachment of await app.store.find(VolumeGroupAttachment)) {
-    const consumers = [attachment.vmExtId, attachment.iscsiClientExtId, attachment.nvmfClientExtId].filter(
-      (extId) => extId !== undefined,
-    )
-    if (consumers.length !== 1) faults.push(`attachment ${attachment.extId} has ${consumers.length} consumers`)
-    if ((attachment.vmExtId !== undefined) !== (attachment.scsiIndex !== undefined))
-      faults.push(`attachment ${attachment.extId} has a wrong place`)
-  }
-  return faults
-}
-
 /** The outside holds nothing that no entity stands for; VMs run where their rows say. */
 async function factsHaveOwners(app: TestApp): Promise<Faults> {
   const faults: Faults = []
@@ -251,9 +157,14 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
     'extern.vms': () => idsOf('ExternVm'),
     'fabric.bgp-fault': () => idsOf('BgpSession'),
     'fabric.bgp-peer': () => idsOf('BgpSession'),
+    'fabric.controller': () => idsOf('NetworkController'),
+    'fabric.controller-fault': () => idsOf('NetworkController'),
     'fabric.dhcp': () => idsOf('Subnet'),
+    'fabric.policy': () => idsOf('RoutingPolicy'),
+    'fabric.router': () => idsOf('Vpc'),
     'fabric.subnet': () => idsOf('Subnet'),
     'hardware.bmcs': () => idsOf('Host'),
+    'hardware.boots': () => idsOf('Host'),
     'hardware.clusters': () => idsOf('Cluster'),
     'hardware.containers': () => idsOf('StorageContainer'),
     'hardware.datastores': async () =>
@@ -262,6 +173,7 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
           ({ hostExtId, datastoreName }) => `${hostExtId}/${datastoreName}`,
         ),
       ),
+    'hardware.slowness': () => idsOf('Host'),
     virtualDisks: () =>
       new Set([
         ...vms.flatMap((vm) => [...filesOf(vm).flatMap(({ diskExtId }) => diskExtId ?? []), ...firmwareFilesOf(vm)]),
@@ -270,7 +182,7 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
   }
   // Facts about the world outside that nobody asked for: what servers offer, and what is wrong.
   const free =
-    /^(?:blockStorage\.guests|content\.(?:urls|faults)|directory\..*|extern\.(?:clusters|faults)|hardware\.faults|objectStore\..*|remotes\..*|storage\.stalls)$/
+    /^(?:blockStorage\.guests|content\.(?:urls|faults)|directory\..*|extern\.(?:clusters|faults)|hardware\.(?:drives|faults)|objectStore\..*|remotes\..*|storage\.(?:full|stalls)|web\..*)$/
   for (const [collection, facts] of await factsById(app)) {
     if (free.test(collection)) continue
     const owner = owners[collection]

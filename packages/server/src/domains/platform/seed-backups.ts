@@ -119,7 +119,7 @@ async function write(
 /** The rows of the world that is being made, with `domainManager` for this manager. Small: it is the demo's. */
 async function linesOf(ctx: SeedContext, domainManager: Manager, dataKey: Buffer): Promise<Line[]> {
   const inBackup = backupSealer(dataKey)
-  const lines: Line[] = [{ section: 'manager', kind: 'meta', text: metaLine('tenant', ctx.tenantId) }]
+  const lines: Line[] = [{ section: 'manager', kind: 'meta', pieces: metaLine('tenant', ctx.tenantId) }]
   const facts: Line[] = []
   for (const { resource, secrets } of ctx.backup.tables.values()) {
     const { kind } = resource
@@ -127,9 +127,9 @@ async function linesOf(ctx: SeedContext, domainManager: Manager, dataKey: Buffer
     for (const found of await ctx.store.find(resource)) {
       const entity = kind === DomainManager.kind && (found as Manager).isOwn === true ? domainManager : found
       reseal({ kind, secrets }, entity, ctx.backup, inBackup)
-      const text = entityLine(kind, 1, false, JSON.stringify(entity))
-      if (isFact) facts.push({ section: 'world', kind, text })
-      else lines.push({ section: 'manager', kind, text })
+      const pieces = entityLine(kind, 1, false, JSON.stringify(entity))
+      if (isFact) facts.push({ section: 'world', kind, pieces })
+      else lines.push({ section: 'manager', kind, pieces })
     }
   }
   return [...lines, ...facts]

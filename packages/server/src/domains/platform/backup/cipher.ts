@@ -21,7 +21,10 @@ export function decrypt(key: Buffer, sealed: Uint8Array, about: string): Buffer 
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
   decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-tagBytes))
-  return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()])
+  const plain = decipher.update(bytes.subarray(nonceBytes, -tagBytes))
+  // The end of a stream cipher has no bytes: it is where the tag is compared.
+  decipher.final()
+  return plain
 }
 
 export const newDataKey = (): Buffer => randomBytes(32)

@@ -11,6 +11,7 @@ import { readRestorePoint } from './read.ts'
 import { findRestorePoints } from './reader.ts'
 import { backupSealer, reseal } from './reseal.ts'
 import { type BackupRow, entityLine, metaLine } from './rows.ts'
+import { Unpacker } from './unpack.ts'
 import { writeRestorePoint } from './writer.ts'
 
 const place: Place = { kind: 'cluster', clusterExtId: 'c' }
@@ -43,9 +44,9 @@ function memory(): { store: ObjectStore; objects: Map<string, Uint8Array> } {
 const vm = (extId: string, more: object = {}): Line => ({
   section: 'manager',
   kind: 'Vm',
-  text: entityLine('Vm', 3, false, JSON.stringify({ extId, ...more })),
+  pieces: entityLine('Vm', 3, false, JSON.stringify({ extId, ...more })),
 })
-const fact: Line = { section: 'world', kind: 'Fact', text: entityLine('Fact', 1, false, '{"extId":"f"}') }
+const fact: Line = { section: 'world', kind: 'Fact', pieces: entityLine('Fact', 1, false, '{"extId":"f"}') }
 
 const write = (store: ObjectStore, restorePointExtId: string, creationTime: string, ...lines: Line[]) => {
   const dataKey = newDataKey()
@@ -76,7 +77,7 @@ const corrupt = (part: string) => (error: unknown) =>
 test('a restore point is found whole, newest first, and gives its rows in order', async () => {
   const { store } = memory()
   await write(store, 'older', '2026-01-01T00:00:00.000000Z', vm('x'))
-  const tenant: Line = { section: 'manager', kind: 'meta', text: metaLine('tenant', 't') }
+  const tenant: Line = { section: 'manager', kind: 'meta', pieces: metaLine('tenant', 't') }
   const written = await write(store, 'newer', '2026-01-02T00:00:00.000000Z', tenant, vm('web-01'), fact)
   const { manifests, warnings } = await findRestorePoints({ store, place })
   assert.deepEqual([manifests.map((manifest) => manifest.restorePointExtId), warnings], [['newer', 'older'], []])
@@ -106,6 +107,22 @@ test('rows may be larger than parts: content that cannot be compressed passes wh
     rows.map((row) => (row as any).document.text),
     texts,
   )
+})
+
+test('counting rows finds what reading them finds, and does not read them', async () => {
+  const { store, objects } = memory()
+  const tenant: Line = { section: 'manager', kind: 'meta', pieces: metaLine('tenant', 't') }
+  const lines = [tenant, vm('a', { text: randomBytes(plainPartBytes).toString('base64') }), vm('b'), fact]
+  const manifest = await write(store, 'p', '2026-01-01T00:00:00.000000Z', ...lines)
+  const count = (counted: Manifest): void => {
+    const unpacker = new Unpacker(counted, unwrapDataKey(backupKey, manifest))
+    for (const { name } of counted.parts) unpacker.count(objects.get(`${folderOf('m', 'p')}/${name}`) as Uint8Array)
+    unpacker.end()
+  }
+  count(manifest)
+  const [first, ...others] = manifest.parts as [Manifest['parts'][number], ...Manifest['parts']]
+  assert.throws(() => count({ ...manifest, parts: [{ ...first, rows: { meta: 2 } }, ...others] }), corrupt(first.name))
+  assert.throws(() => count({ ...manifest, parts: [first] }), corrupt('part-00001'))
 })
 
 test('the bytes at the place tell nothing of what is in the parts', async () => {

@@ -80,9 +80,12 @@ export interface BackupPlace {
 /** A backup that cannot be used. The message names what is wrong with it, and tells nothing of its content. */
 export class BackupFault extends Error {
   readonly fault: 'corrupt' | 'keyMismatch' | 'newer'
-  constructor(fault: BackupFault['fault'], message: string, cause?: unknown) {
+  /** All that is wrong with it, where more than one thing was looked for; the message tells the first. */
+  readonly faults: readonly string[]
+  constructor(fault: BackupFault['fault'], message: string, cause?: unknown, faults: readonly string[] = [message]) {
     super(message, { cause })
     this.fault = fault
+    this.faults = faults
   }
 }
 

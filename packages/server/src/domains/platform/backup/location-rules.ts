@@ -6,10 +6,10 @@ import { type ApiError, invalid } from '../../../core/api-error.ts'
 export type Location = ValueOf<typeof BackupLocation>
 
 /** Lower-case letters, digits, dots and hyphens between letters or digits: what every S3 service takes. */
-const bucketForm = /^[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]$/
+export const bucketForm = /^[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]$/
 
 /** It becomes a part of a host name, and of a header. */
-const regionForm = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/
+export const regionForm = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/
 
 export function locationFaults(location: Location): ApiError[] {
   if ('config' in location) return []

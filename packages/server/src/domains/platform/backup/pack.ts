@@ -2,6 +2,7 @@
 import { constants, zstdCompressSync } from 'node:zlib'
 import { aboutPart, encrypt } from './cipher.ts'
 import { maximumPartBytes, type Part, partName, plainPartBytes, type Section, sha256 } from './format.ts'
+import type { LinePieces } from './rows.ts'
 
 export interface PackedPart extends Part {
   readonly content: Uint8Array
@@ -10,8 +11,7 @@ export interface PackedPart extends Part {
 export interface Line {
   readonly section: Section
   readonly kind: string
-  /** With its line break. */
-  readonly text: string
+  readonly pieces: LinePieces
 }
 
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
@@ -49,12 +49,15 @@ export function* packParts(lines: Iterable<Line>, dataKey: Buffer, restorePointE
   for (const line of lines) {
     if (section !== line.section && filled > 0) yield pack()
     section = line.section
-    const bytes = Buffer.from(line.text)
-    for (let from = 0; from < bytes.byteLength; ) {
-      if (filled === plainPartBytes) yield pack()
-      const taken = bytes.copy(plain, filled, from)
-      from += taken
-      filled += taken
+    for (const piece of line.pieces) {
+      const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+      for (let from = 0; from < bytes.byteLength; ) {
+        if (filled === plainPartBytes) yield pack()
+        const taken = Math.min(bytes.byteLength - from, plainPartBytes - filled)
+        plain.set(bytes.subarray(from, from + taken), filled)
+        from += taken
+        filled += taken
+      }
     }
     rows[line.kind] = (rows[line.kind] ?? 0) + 1
   }

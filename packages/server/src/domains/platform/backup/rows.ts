@@ -31,11 +31,24 @@ export type BackupRow = EntityRow | MetaRow
 
 export const isMeta = (row: BackupRow): row is MetaRow => row.kind === 'meta'
 
-/** @param document its JSON, which needs no parsing on the way out */
-export const entityLine = (kind: string, version: number, isPending: boolean, document: string): string =>
-  `{"kind":${JSON.stringify(kind)},"version":${version}${isPending ? ',"pending":true' : ''},"document":${document}}\n`
+/** A line in pieces, with its line break: text, or its bytes in UTF-8. */
+export type LinePieces = readonly (string | Uint8Array)[]
 
-export const metaLine = (name: string, value: string): string => `${JSON.stringify({ kind: 'meta', name, value })}\n`
+/** @param document its JSON, which needs no parsing on the way out */
+export const entityLine = (
+  kind: string,
+  version: number,
+  isPending: boolean,
+  document: string | Uint8Array,
+): LinePieces => [
+  `{"kind":${JSON.stringify(kind)},"version":${version}${isPending ? ',"pending":true' : ''},"document":`,
+  document,
+  '}\n',
+]
+
+export const metaLine = (name: string, value: string): LinePieces => [
+  `${JSON.stringify({ kind: 'meta', name, value })}\n`,
+]
 
 /** @throws SyntaxError, TypeError for what is no row */
 export function rowOf(line: string): BackupRow {
@@ -46,3 +59,11 @@ export function rowOf(line: string): BackupRow {
   if (!isWhole) throw new TypeError('not a row')
   return row
 }
+
+/** A row begins with its kind: the rest need not be read to count it. @throws TypeError for what is no row */
+export function kindIn(line: Buffer): string {
+  const [, kind] = /^\{"kind":"(\w+)",/.exec(line.toString('latin1', 0, 100)) ?? []
+  if (kind === undefined || line.at(-1) !== closingBrace) throw new TypeError('not a row')
+  return kind
+}
+const closingBrace = 0x7d

@@ -6,7 +6,7 @@ import type { RecordContext, StepContext } from '../../../core/tasks/define-task
 import { failureOf } from '../../../core/tasks/runner.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { defineTask } from '../../context.ts'
-import { describeOwn, productsBeyondDefault, sizeOfTier } from '../manager-size.ts'
+import { describeOwn, sizeOfTier, takenBeyondSize } from '../manager-size.ts'
 import { ownManager } from '../own-manager.ts'
 import { rehearseRestore, removeIfPossible, sizeOf, verifyCopy, writeCopy } from './copy.ts'
 import type { Manifest } from './format.ts'
@@ -44,14 +44,14 @@ export async function write(ctx: Context, input: RunInput, upTo: number): Promis
     stopping: ctx.stopping,
     written: told,
   }
-  // Files, threads and networks take no time of the world: it does not wait for them.
-  return ctx.clock.rest(() => writeCopy(ctx.services, copying))
+  // Files, threads and networks take no time of the world: it waits for them, as for everything that happens at one moment.
+  return ctx.clock.last(() => writeCopy(ctx.services, copying))
 }
 
 export async function verify(ctx: Context, input: RunInput, expected?: Manifest): Promise<void> {
   const at = placeOfTarget(ctx, await targetOf(ctx, input))
   const { extId } = await ownManager(ctx.store)
-  await ctx.clock.rest(() => verifyCopy(ctx.services, at, extId, input.restorePointExtId, ctx.stopping, expected))
+  await ctx.clock.last(() => verifyCopy(ctx.services, at, extId, input.restorePointExtId, ctx.stopping, expected))
 }
 
 /** Nobody waits for a place that does not answer: what stays there has no COMPLETE, or goes with the next run. */
@@ -87,7 +87,7 @@ export const runBackup = defineTask<RunInput>({
         const isRehearsed = isCheckDue(target, ctx.clock.now())
         if (isRehearsed) {
           const at = placeOfTarget(ctx, target)
-          await ctx.clock.rest(() => rehearseRestore(ctx.services, at, ctx.outputs['write'], ctx.stopping))
+          await ctx.clock.last(() => rehearseRestore(ctx.services, at, ctx.outputs['write'], ctx.stopping))
         }
         return { isRehearsed }
       },
@@ -100,7 +100,7 @@ export const runBackup = defineTask<RunInput>({
       run: async (ctx, input) => {
         const target = await targetOf(ctx, input)
         const { write, verify } = ctx.outputs
-        return ctx.clock.rest(() => retire(ctx, target, write, verify.isRehearsed))
+        return ctx.clock.last(() => retire(ctx, target, write, verify.isRehearsed))
       },
       record: async (ctx, input, { removed, foreign }) => {
         await recordSuccess(ctx, input, ctx.outputs['write'])
@@ -153,6 +153,6 @@ export async function startIfDue(
 
 /** As clients see it: sizes and version follow from how the service was started. */
 async function presentedManager({ services, store }: Context): Promise<Manifest['domainManager']> {
-  const extra = await productsBeyondDefault(store)
+  const extra = await takenBeyondSize(store)
   return describeOwn(await ownManager(store), sizeOfTier[services.tier], services.version, extra)
 }

@@ -1,6 +1,7 @@
 /**
  * When backups run: on the world's clock, each time the interval of a target is over. One run at a time a target; one that
- * takes longer than the interval takes the place of the next. Source: behaviour platform.md 7 (schedule).
+ * takes longer than the interval takes the place of the next. Source: behaviour platform.md 7 (schedule); decision
+ * backups-while-time-is-moved.
  */
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { parseTime } from '../../../core/clock.ts'
@@ -8,6 +9,7 @@ import { systemCaller } from '../../../core/context.ts'
 import type { Schedule } from '../../../core/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { isDue, startIfDue } from './run-task.ts'
+import { minutesBetween, type Target } from './target-rules.ts'
 
 export const backupSchedule: Schedule<Drivers> = {
   name: 'platform.backups',
@@ -16,16 +18,48 @@ export const backupSchedule: Schedule<Drivers> = {
   async run(ctx) {
     const now = ctx.clock.now()
     const targets = await ctx.store.find(BackupTarget)
-    for (const { extId } of targets.filter((target) => isDue(target, now))) {
+    const quiet = Math.min(ctx.quietUntil(), ...targets.filter(runsAgain).map((target) => nextOf(target, now)))
+    const due = targets.filter((target) => isDue(target, now))
+    const postponed = due.filter((target) => lastSlot(target, now, quiet) > now)
+    for (const { extId } of due.filter((target) => !postponed.includes(target))) {
       const after: (() => void)[] = []
       await ctx.store.transaction(async (store) => {
-        const startTask = ctx.runner.starter(store, systemCaller(ctx.tenantId), (work) => after.push(work))
+        const startTask = ctx.runner.starter(
+          store,
+          systemCaller(ctx.tenantId),
+          (work) => after.push(work),
+          false,
+          ctx.ids,
+        )
         await startIfDue({ ...ctx, store, startTask }, extId)
       })
       for (const work of after) work()
     }
     // What is due only when its present run has ended is written again then, and is seen by that.
     const times = targets.flatMap(({ nextRunTime }) => parseTime(nextRunTime ?? '') ?? [])
-    return Math.min(...times.filter((time) => time > now))
+    return Math.min(...times.filter((time) => time > now), ...postponed.map((target) => lastSlot(target, now, quiet)))
   },
 }
+
+/** Restore points stay, each as of its time: a bucket. On a cluster the newest one replaces the others. */
+const keepsAll = ({ location }: Target): boolean => !('config' in location)
+const runsAgain = (target: Target): boolean => keepsAll(target) && target.isHeld !== true
+
+/** When this target would run again, had it run by now. */
+function nextOf({ location, nextRunTime }: Target, now: number): number {
+  const next = parseTime(nextRunTime ?? '') ?? now
+  return next > now ? next : now + minutesBetween(location) * minute
+}
+
+/**
+ * The last time at which a target on a cluster is due before anything else happens. The runs before it would each be replaced
+ * by the next, and hold what that holds: where time is moved by hand, it alone takes place.
+ */
+function lastSlot(target: Target, now: number, quiet: number): number {
+  if (keepsAll(target)) return now
+  const interval = minutesBetween(target.location) * minute
+  return now + Math.max(0, Math.floor((quiet - now) / interval + rounding)) * interval
+}
+const minute = 60_000
+/** Times are sums of microseconds. */
+const rounding = 1e-6

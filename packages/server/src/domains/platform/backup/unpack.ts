@@ -2,7 +2,7 @@
 import { zstdDecompressSync } from 'node:zlib'
 import { aboutPart, decrypt } from './cipher.ts'
 import { BackupFault, type Manifest, type Part, partName, plainPartBytes, type Section, sha256 } from './format.ts'
-import { type BackupRow, rowOf } from './rows.ts'
+import { type BackupRow, kindIn, rowOf } from './rows.ts'
 
 /** Takes the parts of one restore point in their order. */
 export class Unpacker {
@@ -24,20 +24,37 @@ export class Unpacker {
    */
   *next(content: Uint8Array): Generator<{ readonly section: Section; readonly row: BackupRow }> {
     const part = this.#manifest.parts[this.#index] as Part
+    const counts = new Counts(part)
+    for (const line of this.#lines(part, content)) {
+      const row = asRow(part, () => rowOf(line.toString()))
+      counts.add(row.kind)
+      yield { section: part.section, row }
+    }
+    counts.compare()
+  }
+
+  /** Takes the next part, and only counts its rows: they become no objects, however many or large they are. @throws as `next` */
+  count(content: Uint8Array): void {
+    const part = this.#manifest.parts[this.#index] as Part
+    const counts = new Counts(part)
+    for (const line of this.#lines(part, content)) counts.add(asRow(part, () => kindIn(line)))
+    counts.compare()
+  }
+
+  /** Those that end in this part, without their line breaks. */
+  *#lines(part: Part, content: Uint8Array): Generator<Buffer> {
     const plain = this.#opened(part, content)
     if (part.section !== this.#section && this.#begun.length > 0) throw damaged(part, 'it begins inside a row')
     this.#section = part.section
-    const counts: Record<string, number> = {}
     let from = 0
     for (let end = plain.indexOf(10); end >= 0; end = plain.indexOf(10, from)) {
-      const row = this.#row(part, plain.subarray(from, end))
-      counts[row.kind] = (counts[row.kind] ?? 0) + 1
-      yield { section: part.section, row }
+      const rest = plain.subarray(from, end)
+      yield this.#begun.length === 0 ? rest : Buffer.concat([...this.#begun, rest])
+      this.#begun = []
       from = end + 1
     }
     // A copy: the rest of the part is not needed any more.
     if (from < plain.byteLength) this.#begun.push(Buffer.from(plain.subarray(from)))
-    if (!equal(counts, part.rows)) throw damaged(part, 'it does not hold the rows that the manifest counts')
     this.#index++
   }
 
@@ -55,20 +72,37 @@ export class Unpacker {
     if (sha256(content) !== part.sha256) throw damaged(part, 'its SHA-256 is another')
     try {
       const packed = decrypt(this.#dataKey, content, aboutPart(this.#manifest.restorePointExtId, this.#index))
-      return zstdDecompressSync(packed, { maxOutputLength: plainPartBytes })
+      return zstdDecompressSync(packed, { maxOutputLength: plainPartBytes, chunkSize: plainPartBytes })
     } catch (cause) {
       throw damaged(part, 'it does not open', cause)
     }
   }
+}
 
-  #row(part: Part, end: Buffer): BackupRow {
-    const line = this.#begun.length === 0 ? end : Buffer.concat([...this.#begun, end])
-    this.#begun = []
-    try {
-      return rowOf(line.toString())
-    } catch (cause) {
-      throw damaged(part, 'it holds a line that is no row', cause)
-    }
+/** Rows by kind, as the manifest counts them. */
+class Counts {
+  readonly #part: Part
+  readonly #found: Record<string, number> = {}
+
+  constructor(part: Part) {
+    this.#part = part
+  }
+
+  add(kind: string): void {
+    this.#found[kind] = (this.#found[kind] ?? 0) + 1
+  }
+
+  compare(): void {
+    if (!equal(this.#found, this.#part.rows))
+      throw damaged(this.#part, 'it does not hold the rows that the manifest counts')
+  }
+}
+
+function asRow<T>(part: Part, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    throw damaged(part, 'it holds a line that is no row', cause)
   }
 }
 

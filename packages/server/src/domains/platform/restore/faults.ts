@@ -15,7 +15,7 @@ export async function requireReadable(
     throw new ApiError('BACKUP_VERSION_UNSUPPORTED', { version: productVersion, productVersion: version })
   const [free, needed] = [await restores.freeBytes(), parts.length * plainPartBytes * growth]
   if (free < needed) {
-    const shortfall = `the data folder has ${free} bytes free, ${needed} may be needed`
+    const shortfall = `where it is restored are ${free} bytes free, ${needed} may be needed`
     throw new ApiError('BACKUP_SPACE_EXHAUSTED', { shortfall })
   }
 }

@@ -1,10 +1,10 @@
 /**
- * A thread that seals a snapshot of the store, or checks one that was written. It takes one order, and ends with it.
+ * Seals a snapshot of the store, or checks one that was written, in a thread that takes one order and ends with it.
  * Lines, compression and encryption are work for a processor; none of it happens where requests are answered.
  */
 import { once } from 'node:events'
 import { constants, setPriority } from 'node:os'
-import { parentPort, workerData } from 'node:worker_threads'
+import { isMainThread, type MessagePort } from 'node:worker_threads'
 import type { ThreadAnswer } from './backup-thread.ts'
 import { createSealer } from './core/secrets.ts'
 import { unwrapDataKey } from './domains/platform/backup/cipher.ts'
@@ -32,23 +32,23 @@ export type SnapshotOrder =
     }
   | { readonly work: 'check'; readonly manifest: Manifest; readonly backupKey: Uint8Array }
 
-const port = parentPort as NonNullable<typeof parentPort>
-const answer = (message: ThreadAnswer, moved: ArrayBuffer[] = []): void => port.postMessage(message, moved)
-
-// On Linux the niceness of a thread is its own: where processors are short, requests come first.
-if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
-
-try {
-  const order = workerData as SnapshotOrder
-  if (order.work === 'take') await take(order)
-  else await check(order)
-} catch (error) {
-  const { message } = error as Error
-  answer(error instanceof BackupFault ? { failed: message, fault: error.fault } : { failed: message })
+/** One order, in a thread of its own: each message of `port` is answered. */
+export async function workOnSnapshot(port: MessagePort, order: SnapshotOrder): Promise<void> {
+  const answer: Answer = (message, moved = []) => port.postMessage(message, moved)
+  // On Linux the niceness of a thread is its own: where processors are short, requests come first.
+  if (process.platform === 'linux' && !isMainThread) setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  try {
+    if (order.work === 'take') await take(port, answer, order)
+    else await check(port, answer, order)
+  } catch (error) {
+    const { message } = error as Error
+    answer(error instanceof BackupFault ? { failed: message, fault: error.fault } : { failed: message })
+  }
+  port.close()
 }
-port.close()
+type Answer = (message: ThreadAnswer, moved?: ArrayBuffer[]) => void
 
-async function take(order: Extract<SnapshotOrder, { work: 'take' }>): Promise<void> {
+async function take(port: MessagePort, answer: Answer, order: Extract<SnapshotOrder, { work: 'take' }>): Promise<void> {
   const snapshot = new SqliteSnapshot(order.file)
   const parts = packParts(linesOf(snapshot, order), Buffer.from(order.dataKey), order.restorePointExtId)
   for (const { content, ...part } of parts) {
@@ -67,18 +67,18 @@ function* linesOf(snapshot: SqliteSnapshot, order: Extract<SnapshotOrder, { work
   const inBackup = backupSealer(Buffer.from(order.dataKey))
   for (const name of order.metaNames) {
     const value = snapshot.meta(name)
-    if (value !== undefined) yield { section: 'manager', kind: 'meta', text: metaLine(name, value) }
+    if (value !== undefined) yield { section: 'manager', kind: 'meta', pieces: metaLine(name, value) }
   }
   for (const table of order.tables) {
     const { kind, section } = table
-    for (const { version, published, document } of snapshot.rows(table.name)) {
-      let text = document
+    for (const { version, published, document } of snapshot.rawRows(table.name)) {
+      let content: Uint8Array | string = document
       if (holdsSecrets(table)) {
-        const entity = JSON.parse(document)
+        const entity = JSON.parse(Buffer.from(document).toString())
         reseal(table, entity, sealer, inBackup)
-        text = JSON.stringify(entity)
+        content = JSON.stringify(entity)
       }
-      yield { section, kind, text: entityLine(kind, version, published === 0, text) }
+      yield { section, kind, pieces: entityLine(kind, version, published === 0, content) }
     }
   }
 }
@@ -87,13 +87,16 @@ function refuse(): never {
   throw new Error('the data key of the store is missing')
 }
 
-async function check(order: Extract<SnapshotOrder, { work: 'check' }>): Promise<void> {
+async function check(
+  port: MessagePort,
+  answer: Answer,
+  order: Extract<SnapshotOrder, { work: 'check' }>,
+): Promise<void> {
   const { manifest } = order
   const unpacker = new Unpacker(manifest, unwrapDataKey(Buffer.from(order.backupKey), manifest))
   for (const _part of manifest.parts) {
     const [content] = (await once(port, 'message')) as [Uint8Array]
-    // Reading the rows is what checks them.
-    for (const _row of unpacker.next(content));
+    unpacker.count(content)
     answer({ done: true })
   }
   await once(port, 'message')

@@ -1,0 +1,96 @@
+/**
+ * `npm start -- check-backup --from PLACE [--point ID]`: restores a restore point, all the way, into a store that is thrown
+ * away, and says what it looked at and what is wrong. Nothing else is touched, and a service may go on beside it.
+ * Source: behaviour platform.md 8 (verification: on demand by the operator's command).
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import packageJson from '../package.json' with { type: 'json' }
+import { keyIdOf } from './domains/platform/backup/cipher.ts'
+import { BackupFault, type Manifest } from './domains/platform/backup/format.ts'
+import type { FoundRestorePoints } from './domains/platform/backup/reader.ts'
+import { givenBackupKey, listed, type OfflineOptions, pointIn, readOfflineOptions } from './offline-backup.ts'
+import { restoreInto } from './restore-offline.ts'
+import { StartRefusal } from './start-refusal.ts'
+import { promises } from './stored-faults.ts'
+
+export const usage = 'npm run check-backup -- --from PLACE [--point ID] [--backup-key-file FILE] [--data DIR]'
+
+export const readCheck = (
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): OfflineOptions => readOfflineOptions(argv, env, cwd, usage)
+
+export interface Verdict {
+  /** 0: it can be restored. 1: something is broken. */
+  readonly code: 0 | 1
+  readonly lines: readonly string[]
+}
+
+/** @throws StartRefusal when nothing can be said about it: no such restore point, another key, a place that does not answer */
+export async function checkBackup(
+  { config, from, point }: OfflineOptions,
+  version = packageJson.version,
+): Promise<Verdict> {
+  const backupKey = givenBackupKey({ path: config.data }, config)
+  const found = await listed(from)
+  const manifest = point === undefined ? newestOf(found, backupKey, from.name) : pointIn(found, from, point)
+  const leftOut = point === undefined ? found.warnings : []
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-check-'))
+  let broken: readonly string[]
+  try {
+    // Nobody has this key when the check is over.
+    const restoring = { from, manifest, masterKey: randomBytes(32), backupKey, version }
+    await restoreInto(join(folder, 'trial.sqlite'), restoring, () => undefined)
+    broken = []
+  } catch (error) {
+    broken = faultsIn(error)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const isGood = broken.length === 0 && leftOut.length === 0
+  return {
+    code: isGood ? 0 : 1,
+    lines: [
+      titleOf(manifest),
+      ...looked.map((promise) => `looked at: ${promise}.`),
+      ...broken.map((fault) => `broken: ${fault}.`),
+      ...leftOut.map((warning) => `broken: ${warning}`),
+      broken.length === 0 ? 'It can be restored.' : 'It cannot be restored as it is.',
+    ],
+  }
+}
+
+const looked: readonly string[] = [
+  'Every part is there, opens, and holds the rows that the manifest counts',
+  'Every row can be stored, and no value that must be unique comes twice',
+  ...promises,
+  'Somebody is an active Super Admin',
+]
+
+/** Of those that this key opens. @throws StartRefusal when there is none */
+function newestOf({ manifests, warnings }: FoundRestorePoints, backupKey: Buffer, place: string): Manifest {
+  const keyId = keyIdOf(backupKey)
+  const manifest = manifests.find(({ key }) => key.id === keyId)
+  if (manifest !== undefined) return manifest
+  const others = manifests.length === 0 ? '' : `, and ${manifests.length} of other backup keys`
+  throw new StartRefusal(
+    [`There is no complete restore point of this backup key in ${place}${others}.`, ...warnings].join(' '),
+  )
+}
+
+function titleOf({ restorePointExtId, creationTime, domainManager, parts }: Manifest): string {
+  const rows = parts.flatMap((part) => Object.values(part.rows)).reduce((sum, count) => sum + count, 0)
+  const { config, extId } = domainManager
+  return `Restore point ${restorePointExtId} of the manager "${config.name}" (${extId}) as of ${creationTime}: ${parts.length} parts, ${rows} rows.`
+}
+
+/** What is wrong with the restore point itself. @throws the error when it is about something else */
+function faultsIn(error: unknown): readonly string[] {
+  const { cause } = error as Error
+  if (cause instanceof BackupFault && cause.fault === 'corrupt') return cause.faults
+  throw error
+}

@@ -1,0 +1,83 @@
+/**
+ * What holds between the rows of every store, beside what the store itself enforces (unique values, references): one kind's
+ * bookkeeping agrees with what another kind shows. A restore asks for it, the daily trial of one, and tests. What a task is
+ * about to change is passed over: half way, its rows need not agree.
+ * Source: behaviour platform.md 8 (verification), 9 (check); conventions 18.2, 18.3, 23 (invariants).
+ */
+import type { EntityOf, Resource } from '@hyperplane/contract'
+import { Task } from '@hyperplane/contract/platform/task'
+import { pathOf } from '../core/standard.ts'
+import { unfinished } from '../core/tasks/runner.ts'
+import { anyOf } from '../odata/index.ts'
+import type { Reader, Scalar } from '../store/store.ts'
+import { addressRules } from './invariants-of-addresses.ts'
+import { taskRules } from './invariants-of-tasks.ts'
+import { vmRules } from './invariants-of-vms.ts'
+import { volumeRules } from './invariants-of-volumes.ts'
+
+/** Something that does not hold. */
+export interface Broken {
+  /** Ids of what it is about: while a task holds one of them, it is no fault. */
+  readonly about: readonly (string | undefined)[]
+  /** A sentence without its full stop. */
+  readonly fault: string
+}
+
+export interface Invariant {
+  /** What holds, as a sentence. */
+  readonly promise: string
+  /** @param held what running tasks hold */
+  readonly look: (store: Reader, held: ReadonlySet<string>) => AsyncIterable<Broken>
+}
+
+export const invariants: readonly Invariant[] = [...addressRules, ...vmRules, ...volumeRules, ...taskRules]
+
+/** More are not told: whoever reads them looks for one cause. */
+export const maximumFaults = 100
+
+/** Sentences, without their full stops, that say what is broken; none, when all holds. Rows are read a few at a time, however many there are. */
+export async function brokenInvariants(store: Reader, wanted = invariants): Promise<readonly string[]> {
+  const held = await heldByTasks(store)
+  const faults: string[] = []
+  for (const { look } of wanted) {
+    for await (const { about, fault } of look(store, held)) {
+      if (about.some((extId) => extId !== undefined && held.has(extId))) continue
+      faults.push(fault)
+      if (faults.length === maximumFaults) return faults
+    }
+  }
+  return faults
+}
+
+async function heldByTasks(store: Reader): Promise<ReadonlySet<string>> {
+  const running = await store.find(Task, { filter: anyOf(pathOf(Task, 'status'), unfinished) })
+  return new Set(
+    running.flatMap((task) => {
+      const { locks = [], inherited = [] } = (task as { runner?: TaskLocks }).runner ?? {}
+      return [...locks, ...inherited]
+    }),
+  )
+}
+interface TaskLocks {
+  readonly locks?: readonly string[]
+  readonly inherited?: readonly string[]
+}
+
+const rowsAtOnce = 200
+
+/** All published rows in the order of one column, unique among those with the values of `where`. */
+export async function* rowsOf<R extends Resource<any, any>>(
+  store: Reader,
+  kind: R,
+  where: Readonly<Record<string, Scalar>> = {},
+  by = 'extId',
+): AsyncGenerator<EntityOf<R>> {
+  let last: Scalar | undefined
+  for (;;) {
+    const from = last === undefined ? {} : { from: last }
+    const rows = await store.walk(kind, { where, by, limit: rowsAtOnce, ...from })
+    for (const row of rows) if ((row as Record<string, Scalar>)[by] !== last) yield row
+    if (rows.length < rowsAtOnce) return
+    last = (rows.at(-1) as Record<string, Scalar>)[by]
+  }
+}
