@@ -1,11 +1,12 @@
 /** What a new world holds. Ids follow from names, so that each kind's seed can refer to any other's. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Clock } from '../core/clock.ts'
 import type { Ids } from '../core/context.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 import type { Transaction } from '../store/store.ts'
 import type { Table } from '../store/tables.ts'
+import type { SeedPlaces } from './vmm/seed-places.ts'
 
 export interface SeedContext {
   readonly store: Transaction
@@ -17,7 +18,7 @@ export interface SeedContext {
   readonly clock: Clock
   readonly ids: Ids
   readonly tenantId: string
-  /** Id of this manager: its own in every world but the demo, whose ids are the same everywhere. */
+  /** Id of this manager: worlds that are drawn from the same have the same. */
   readonly managerExtId: string
   /** Id of the user `admin`. */
   readonly adminId: string
@@ -28,6 +29,12 @@ export interface SeedContext {
   readonly tier: 'xsmall' | 'small' | 'large' | 'xlarge'
   readonly version: string
   readonly backup: SeedBackup
+  /** Hosts for VMs that are on. */
+  readonly places: SeedPlaces
+  /** Numbers in [0, 1) that follow from what the world is drawn from, and what they are for. */
+  readonly draws: (what: string) => () => number
+  /** What the world calls an image or a VM that the demo calls so. */
+  readonly nameOf: (name: string) => string
 }
 
 /** What writing the demo's restore points takes. */
@@ -41,7 +48,7 @@ export interface SeedBackup {
 
 /** The id of a seeded entity: `seedId('cluster/hp-native-01')`. Always the same, and well formed (version 5). */
 export function seedId(name: string): string {
-  const hex = createHash('sha1').update('hyperplane seed\0').update(name).digest('hex')
+  const hex = hash('sha1', `hyperplane seed\0${name}`)
   const variant = ((Number.parseInt(hex[16] as string, 16) & 3) | 8).toString(16)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

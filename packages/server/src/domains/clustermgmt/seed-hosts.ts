@@ -1,4 +1,4 @@
-/** Hosts of the demo inventory, with their BMCs. Source: behaviour clustermgmt.md 4. */
+/** Hosts of a new world, with their BMCs. Source: behaviour clustermgmt.md 4. */
 import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -49,12 +49,16 @@ export const hostClasses = {
 } as const satisfies Record<string, HostClass>
 
 export interface SeedHost {
+  readonly extId?: string
   readonly hostName: string
   readonly address: string
   readonly cvmAddress: string
   /** Absent in the cloud. */
   readonly bmcAddress?: string
   readonly gpuList?: readonly string[]
+  /** Else that of its class. */
+  readonly memoryGiB?: number
+  readonly categoryExtIds?: readonly string[]
 }
 
 export async function seedHosts(
@@ -64,7 +68,7 @@ export async function seedHosts(
   hosts: readonly SeedHost[],
 ): Promise<void> {
   for (const host of hosts) {
-    const extId = seedId(`host/${host.hostName}`)
+    const { extId = seedId(`host/${host.hostName}`) } = host
     await ctx.store.insert(Host, hostRow(ctx, cluster, hostClass, host, extId))
     if (host.bmcAddress === undefined) continue
     await ctx.store.insert(BmcInfo, {
@@ -123,9 +127,10 @@ function hostRow(
     numberOfCpuCores: cores,
     numberOfCpuSockets: sockets,
     numberOfCpuThreads: 2 * cores,
-    memorySizeBytes: hostClass.memoryGiB * GiB,
+    memorySizeBytes: (host.memoryGiB ?? hostClass.memoryGiB) * GiB,
     bootTimeUsecs: Math.floor(ctx.clock.now() - uptimeDays * 24 * 60 * 60 * 1000) * microsPerMilli,
     ...(host.gpuList === undefined ? {} : { gpuList: [...host.gpuList] }),
+    ...(host.categoryExtIds === undefined ? {} : { categories: [...host.categoryExtIds] }),
     blockModel: hostClass.blockModel,
     blockSerial: `BL${seedId(`block/${cluster.name}`).slice(0, 8).toUpperCase()}`,
     nodeSerial: `ND${extId.slice(0, 8).toUpperCase()}`,

@@ -151,7 +151,10 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
 }
 
 interface SeedCluster {
+  readonly extId?: string
   readonly address: string
+  /** One: it has nobody to fail over to. */
+  readonly hosts?: number
   readonly dataServices?: string
   readonly hypervisor: 'AHV' | 'ESX'
   readonly settings: ClusterSettings
@@ -160,7 +163,7 @@ interface SeedCluster {
 }
 
 export async function seedCluster(ctx: SeedContext, name: string, given: SeedCluster): Promise<ClusterRow> {
-  const extId = seedId(`cluster/${name}`)
+  const { extId = seedId(`cluster/${name}`), hosts } = given
   const settings: ClusterSettings = {
     SNMP_SERVER_CONFIG: { isEnabled: false, transports: [{ protocol: 'UDP', port: 161 }] },
     PULSE_CONFIG: { isEnabled: false, piiScrubbingLevel: 'DEFAULT' },
@@ -172,7 +175,7 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
     tenantId: ctx.tenantId,
     name,
     config: {
-      clusterFunction: ['AOS'],
+      clusterFunction: hosts === 1 ? ['AOS', 'ONE_NODE'] : ['AOS'],
       clusterArch: 'X86_64',
       clusterType: 'HYPER_CONVERGED',
       hypervisorTypes: [given.hypervisor],
@@ -186,7 +189,7 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
       isPasswordRemoteLoginEnabled: true,
       isRemoteSupportEnabled: false,
       timezone: 'UTC',
-      redundancyFactor: 2,
+      redundancyFactor: hosts === 1 ? 1 : 2,
       faultToleranceState: { domainAwarenessLevel: 'NODE' },
       operationMode: 'NORMAL',
       encryptionInTransitStatus: 'DISABLED',
@@ -223,7 +226,7 @@ export async function seedContainer(
   key: string,
   more: Partial<EntityOf<typeof StorageContainer>>,
 ): Promise<EntityOf<typeof StorageContainer>> {
-  const extId = seedId(`container/${cluster.name}/${key}`)
+  const { extId = seedId(`container/${cluster.name}/${key}`) } = more
   const container = {
     extId,
     tenantId: ctx.tenantId,
@@ -233,7 +236,7 @@ export async function seedContainer(
     clusterName: cluster.name,
     storagePoolExtId: storagePoolOf(cluster.extId),
     ownerExtId: ctx.adminId,
-    replicationFactor: 2,
+    replicationFactor: cluster.config?.redundancyFactor ?? 2,
     logicalExplicitReservedCapacityBytes: 0,
     erasureCode: 'OFF',
     isCompressionEnabled: false,

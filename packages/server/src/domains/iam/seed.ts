@@ -13,7 +13,7 @@ import { seedDirectory, seedDirectorySettings } from './seed-directory.ts'
 import { seedSaml } from './seed-saml.ts'
 
 const system = '00000000-0000-0000-0000-000000000000'
-const everything = { '*': { '*': { eq: '*' } } }
+export const everything = { '*': { '*': { eq: '*' } } }
 const day = 24 * 3600
 
 /** What every world needs: an administrator, by a policy that nobody can change. */
@@ -105,7 +105,7 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
 type UserRow = EntityOf<typeof User>
 type PolicyRow = EntityOf<typeof AuthorizationPolicy>
 
-async function insertUser(
+export async function insertUser(
   ctx: SeedContext,
   username: string,
   fields: Partial<UserRow> & Pick<UserRow, 'userType'>,
@@ -152,7 +152,7 @@ async function insertKey(ctx: SeedContext, name: string, status: 'VALID' | 'REVO
   })
 }
 
-async function insertPolicy(
+export async function insertPolicy(
   ctx: SeedContext,
   displayName: string,
   role: string,

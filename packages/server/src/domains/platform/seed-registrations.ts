@@ -1,4 +1,5 @@
 /** Whom the demo's manager is registered with, and who else is in its world. Source: behaviour platform.md 13. */
+import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
@@ -20,7 +21,7 @@ export async function seedRegistrations(ctx: SeedContext): Promise<void> {
   for (const name of ['hp-native-01', 'hp-extern-01', 'cloud-1']) {
     const cluster = await ctx.store.get(Cluster, seedId(`cluster/${name}`))
     if (cluster === undefined) throw new Error(`the seed of registrations finds no cluster ${name}`)
-    await seedRegistration(ctx, detailsOf(cluster, await hostsOf(ctx.store, cluster.extId)))
+    await seedRegistrationOf(ctx, cluster)
   }
   const remote: RemoteSide = {
     extId: seedId('manager/dr-site'),
@@ -52,6 +53,11 @@ export async function seedRegistrations(ctx: SeedContext): Promise<void> {
     nodeAddresses: lab.nodes,
     trusts: [],
   })
+}
+
+/** Of a cluster that is there, with its hosts. */
+export async function seedRegistrationOf(ctx: SeedContext, cluster: EntityOf<typeof Cluster>): Promise<void> {
+  await seedRegistration(ctx, detailsOf(cluster, await hostsOf(ctx.store, cluster.extId)))
 }
 
 async function seedRegistration(

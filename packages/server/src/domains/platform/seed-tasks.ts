@@ -154,11 +154,11 @@ export async function seedTasks(ctx: SeedContext): Promise<void> {
     await ctx.store.insert(Task, {
       ...finished(ctx, `task/${index}`, began),
       operation,
-      operationDescription: description,
+      operationDescription: affected.reduce((text, [, , name]) => text.replace(name, ctx.nameOf(name)), description),
       status,
       progressPercentage: status === 'SUCCEEDED' ? 100 : 40,
       appName: app,
-      entitiesAffected: affected.map(([rel, seed, name]) => ({ extId: seedId(seed), name, rel })),
+      entitiesAffected: affected.map(([rel, seed, name]) => ({ extId: seedId(seed), name: ctx.nameOf(name), rel })),
       numberOfEntitiesAffected: affected.length,
       numberOfSubtasks: 0,
       ...(errorMessages === undefined ? {} : { errorMessages, legacyErrorMessage: errorMessages[0]?.message }),

@@ -31,21 +31,30 @@ const systemCategories = [
 
 /** Before everything else: other kinds carry them. */
 export async function seedCategories(ctx: SeedContext, inventory: 'demo' | 'empty'): Promise<void> {
-  const insert = (
-    type: 'USER' | 'SYSTEM',
-    [key, value, description]: readonly [string, string, string?],
-  ): Promise<unknown> =>
-    ctx.store.insert(Category, {
-      extId: seedId(`category/${key}/${value}`),
-      tenantId: ctx.tenantId,
-      key,
-      value,
-      type,
-      ...(description === undefined ? {} : { description }),
-      ownerUuid: ctx.adminId,
-    })
-  if (inventory === 'demo') for (const each of demoCategories) await insert('USER', each)
-  for (const each of systemCategories) await insert('SYSTEM', each)
+  if (inventory === 'demo')
+    for (const [key, value, description] of demoCategories) await seedCategory(ctx, { key, value, description })
+  for (const [key, value] of systemCategories) await seedCategory(ctx, { key, value, type: 'SYSTEM' })
+}
+
+interface SeedCategory {
+  readonly extId?: string | undefined
+  readonly key: string
+  readonly value: string
+  readonly description?: string | undefined
+  readonly type?: 'USER' | 'SYSTEM'
+}
+
+export async function seedCategory(ctx: SeedContext, described: SeedCategory): Promise<void> {
+  const { key, value, extId = seedId(`category/${key}/${value}`), description, type = 'USER' } = described
+  await ctx.store.insert(Category, {
+    extId,
+    tenantId: ctx.tenantId,
+    key,
+    value,
+    type,
+    ...(description === undefined ? {} : { description }),
+    ownerUuid: ctx.adminId,
+  })
 }
 
 /** The manager itself is in every world. */

@@ -35,50 +35,74 @@ const onClusterOnly = ['golden-2019.qcow2', 'rescue.iso']
 const clusterExtId = seedId('cluster/hp-native-01')
 
 export async function seedImages(ctx: SeedContext): Promise<void> {
-  for (const [index, described] of inventory.entries()) await seedImage(ctx, described, ctx.ago(20 * day - index * 60))
-  for (const name of onClusterOnly) {
-    await putFile(ctx, seedId(`image/${name}`), urlOf(name), (name.endsWith('.iso') ? 1 : 2) * GiB)
+  for (const [index, described] of inventory.entries()) {
+    const { name, sizeGiB, categories = [], ...more } = described
+    await seedImage(ctx, {
+      ...more,
+      name: ctx.nameOf(name),
+      key: name,
+      sizeBytes: sizeGiB * GiB,
+      clusterExtIds: [clusterExtId],
+      categoryExtIds: categories.map((category) => seedId(`category/${category}`)),
+      secondsSinceCreation: 20 * day - index * 60,
+    })
   }
+  for (const name of onClusterOnly)
+    await putFile(
+      ctx,
+      seedId(`image/${name}`),
+      clusterExtId,
+      contentOf(urlOf(name), (name.endsWith('.iso') ? 1 : 2) * GiB),
+    )
 }
 
-async function seedImage(
-  ctx: SeedContext,
-  { name, description, type, sizeGiB, categories }: Described,
-  at: string,
-): Promise<void> {
-  const extId = seedId(`image/${name}`)
-  const url = urlOf(name)
-  const content = await putFile(ctx, extId, url, sizeGiB * GiB)
+export interface SeedImage {
+  readonly name: string
+  /** Its id follows from it unless that is given, and its URL. Default: the name. */
+  readonly key?: string
+  readonly extId?: string
+  readonly description?: string
+  readonly type: 'DISK_IMAGE' | 'ISO_IMAGE'
+  readonly sizeBytes: number
+  readonly clusterExtIds: readonly string[]
+  readonly categoryExtIds: readonly string[]
+  readonly secondsSinceCreation: number
+}
+
+/** As if it had been fetched, by every cluster that holds it. */
+export async function seedImage(ctx: SeedContext, described: SeedImage): Promise<void> {
+  const { name, key = name, extId = seedId(`image/${key}`), description, type, sizeBytes } = described
+  const url = urlOf(key)
+  const content = contentOf(url, sizeBytes)
+  for (const cluster of described.clusterExtIds) await putFile(ctx, extId, cluster, content)
   await ctx.world.collection<UrlFact>('content.urls').put(url, { content, isTold: true })
+  const at = ctx.ago(described.secondsSinceCreation)
+  const { sha256 } = digestsOf(content)
   await ctx.store.insert(Image, {
     extId,
     tenantId: ctx.tenantId,
     name,
-    description,
+    ...(description === undefined ? {} : { description }),
     type,
     source: { $objectType: 'vmm.v4.content.UrlSource', url, shouldAllowInsecureUrl: false },
-    checksum: { $objectType: 'vmm.v4.content.ImageSha256Checksum', hexDigest: digestsOf(content).sha256 as string },
-    sizeBytes: content.sizeBytes,
+    ...(sha256 === undefined
+      ? {}
+      : { checksum: { $objectType: 'vmm.v4.content.ImageSha256Checksum', hexDigest: sha256 } as const }),
+    sizeBytes,
     createTime: at,
     lastUpdateTime: at,
     ownerExtId: ctx.adminId,
     ownerName: 'admin',
-    clusterLocationExtIds: [clusterExtId],
-    ...(categories === undefined
-      ? {}
-      : { categoryExtIds: categories.map((category) => seedId(`category/${category}`)) }),
+    clusterLocationExtIds: [...described.clusterExtIds],
+    ...(described.categoryExtIds.length === 0 ? {} : { categoryExtIds: [...described.categoryExtIds] }),
   })
 }
 
-async function putFile(
-  ctx: SeedContext,
-  imageExtId: string,
-  url: string,
-  sizeBytes: number,
-): Promise<FileFact['content']> {
-  const content = { seed: url, sizeBytes }
-  await ctx.world.collection<FileFact>('content.files').put(fileKey({ imageExtId, clusterExtId }), { content, url })
-  return content
-}
+const contentOf = (url: string, sizeBytes: number): FileFact['content'] => ({ seed: url, sizeBytes })
+
+const putFile = (ctx: SeedContext, imageExtId: string, cluster: string, content: FileFact['content']): Promise<void> =>
+  ctx.world
+    .collection<FileFact>('content.files')
+    .put(fileKey({ imageExtId, clusterExtId: cluster }), { content, url: content.seed })
 
 const urlOf = (name: string): string => `https://images.example.com/${name}`

@@ -98,28 +98,74 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
     nvmfInitiatorName: 'nqn.2026-01.io.example:bench',
     clusterReference,
   })
-  for (const described of inventory) await seedGroup(ctx, described)
+  for (const described of inventory) await seedDemoGroup(ctx, described)
 }
 
 const seedClient = (ctx: SeedContext, name: string, identity: Partial<ClientEntity>): Promise<ClientEntity> =>
-  ctx.store.insert(IscsiClient, {
+  seedIscsiClient(ctx, {
     extId: seedId(`iscsi-client/${name}`),
-    tenantId: ctx.tenantId,
     ...identity,
-    enabledAuthentications: 'NONE',
-    numVirtualTargets,
     clusterReference,
     ...(name === 'retired' ? { unusedSince: ctx.ago(3 * 24 * 3600) } : {}),
+  })
+
+export const seedIscsiClient = (
+  ctx: SeedContext,
+  client: Partial<ClientEntity> & Pick<ClientEntity, 'extId' | 'clusterReference'>,
+): Promise<ClientEntity> =>
+  ctx.store.insert(IscsiClient, {
+    tenantId: ctx.tenantId,
+    enabledAuthentications: 'NONE',
+    numVirtualTargets,
+    ...client,
   } as ClientEntity)
 
-async function seedGroup(ctx: SeedContext, described: Described): Promise<void> {
-  const { name, id = name, more = {}, iscsiClients = [], nvmfClients = [], vms = [] } = described
-  const extId = seedId(`volume-group/${id}`)
+async function seedDemoGroup(ctx: SeedContext, described: Described): Promise<void> {
+  const { name, id = name, more = {}, container = 'default' } = described
+  await seedVolumeGroup(ctx, {
+    name,
+    key: id,
+    clusterExtId: clusterReference,
+    containerExtId: seedId(`container/hp-native-01/${container}`),
+    more,
+    diskBytes: (described.disksGiB ?? []).map((size) => size * GiB),
+    fullPercent: described.fullPercent ?? 0,
+    vms: (described.vms ?? []).map((vm) => ({ key: vm, extId: seedId(`vm/${vm}`), scsiIndex })),
+    iscsiClients: (described.iscsiClients ?? []).map((key) => ({ key, extId: seedId(`iscsi-client/${key}`) })),
+    nvmfClients: (described.nvmfClients ?? []).map((key) => ({ key, extId: seedId(`nvmf-client/${key}`) })),
+  })
+}
+
+/** Who uses a group; `key`: what the id of its attachment follows from. */
+interface Consumer {
+  readonly key: string
+  readonly extId: string
+}
+
+export interface SeedVolumeGroup {
+  readonly name: string
+  /** Ids of its parts follow from it, its own too unless it is given. */
+  readonly key: string
+  readonly extId?: string
+  readonly clusterExtId: string
+  /** Where its disks lie. */
+  readonly containerExtId: string
+  readonly more: Partial<Group>
+  readonly diskBytes: readonly number[]
+  /** How full its disks are, of a hundred. */
+  readonly fullPercent: number
+  readonly vms: readonly (Consumer & { readonly scsiIndex: number })[]
+  readonly iscsiClients: readonly Consumer[]
+  readonly nvmfClients: readonly Consumer[]
+}
+
+export async function seedVolumeGroup(ctx: SeedContext, described: SeedVolumeGroup): Promise<void> {
+  const { name, key, extId = seedId(`volume-group/${key}`), clusterExtId, more } = described
   const group: Group = {
     extId,
     tenantId: ctx.tenantId,
     name,
-    clusterReference,
+    clusterReference: clusterExtId,
     createdBy: 'admin',
     ownerReferenceId: ctx.adminId,
     usageType: 'USER',
@@ -135,32 +181,29 @@ async function seedGroup(ctx: SeedContext, described: Described): Promise<void> 
 
   const attach = (consumer: string, row: Partial<Attachment>): Promise<Attachment> =>
     ctx.store.insert(VolumeGroupAttachment, {
-      extId: seedId(`volume-group-attachment/${id}/${consumer}`),
+      extId: seedId(`volume-group-attachment/${key}/${consumer}`),
       volumeGroupExtId: extId,
       ...row,
     })
   const accessList: Record<string, TargetFact['accessList'][string]> = {}
   const plugs: Record<string, number> = {}
-  for (const client of iscsiClients) {
-    const clientExtId = seedId(`iscsi-client/${client}`)
-    await attach(client, { iscsiClientExtId: clientExtId })
-    accessList[clientExtId] = { clientExtId, paths: numVirtualTargets }
+  for (const client of described.iscsiClients) {
+    await attach(client.key, { iscsiClientExtId: client.extId })
+    accessList[client.extId] = { clientExtId: client.extId, paths: numVirtualTargets }
   }
-  for (const client of nvmfClients) {
-    const clientExtId = seedId(`nvmf-client/${client}`)
-    await attach(client, { nvmfClientExtId: clientExtId })
-    accessList[clientExtId] = { clientExtId, paths: 1 }
+  for (const client of described.nvmfClients) {
+    await attach(client.key, { nvmfClientExtId: client.extId })
+    accessList[client.extId] = { clientExtId: client.extId, paths: 1 }
   }
-  for (const vm of vms) {
-    const vmExtId = seedId(`vm/${vm}`)
-    await attach(vm, { vmExtId, scsiIndex })
-    await ctx.store.touch(Vm, vmExtId)
-    plugs[vmExtId] = scsiIndex
+  for (const vm of described.vms) {
+    await attach(vm.key, { vmExtId: vm.extId, scsiIndex: vm.scsiIndex })
+    await ctx.store.touch(Vm, vm.extId)
+    plugs[vm.extId] = vm.scsiIndex
   }
   const secret = more.iscsiFeatures?.targetSecret
   await targetFacts(ctx.world).put(extId, {
     volumeGroupExtId: extId,
-    clusterExtId: clusterReference,
+    clusterExtId,
     name: group.targetName as string,
     isSpread: group.shouldLoadBalanceVmAttachments === true,
     isFlashPinned: group.storageFeatures?.flashMode?.isEnabled === true,
@@ -174,12 +217,10 @@ async function seedGroup(ctx: SeedContext, described: Described): Promise<void> 
 async function seedDisks(
   ctx: SeedContext,
   volumeGroupExtId: string,
-  { name, id = name, container = 'default', disksGiB = [], fullPercent = 0 }: Described,
+  { key, clusterExtId, containerExtId, diskBytes, fullPercent }: SeedVolumeGroup,
 ): Promise<void> {
-  const containerExtId = seedId(`container/hp-native-01/${container}`)
-  for (const [index, size] of disksGiB.entries()) {
-    const extId = seedId(`volume-disk/${id}/${index}`)
-    const sizeBytes = size * GiB
+  for (const [index, sizeBytes] of diskBytes.entries()) {
+    const extId = seedId(`volume-disk/${key}/${index}`)
     await ctx.store.insert(VolumeDisk, {
       extId,
       tenantId: ctx.tenantId,
@@ -191,7 +232,7 @@ async function seedDisks(
     })
     await blockDiskFacts(ctx.world).put(extId, {
       extId,
-      clusterExtId: clusterReference,
+      clusterExtId,
       containerExtId,
       volumeGroupExtId,
       index,

@@ -1,19 +1,26 @@
-/** Further virtual machines that a seed file asks for: powered off, without parts, spread over the native clusters. */
+/**
+ * Further virtual machines that a seed asks for by their number: powered off, without parts, as many on each native cluster.
+ * What else tells one from the other is drawn from what the world is drawn from.
+ */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Category } from '@hyperplane/contract/platform/category'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { type SeedContext, seedId } from '../../seed.ts'
 import { isNative } from './clusters.ts'
-import { seedDefaults } from './seed.ts'
+import { seedDefaults } from './seed-vm.ts'
 
 const GiB = 1024 ** 3
 const memoryGiB = [1, 2, 4, 8]
 const sockets = [1, 2, 4]
-const environments = ['Dev', 'Test', 'Production'].map((value) => ({ extId: seedId(`category/Environment/${value}`) }))
 
 /** Hosts hear of a VM when it is switched on: one that is off needs no fact. @returns how many were made: none where there is no native cluster */
 export async function seedManyVms(ctx: SeedContext, count: number): Promise<number> {
-  const clusters = (await ctx.store.find(Cluster)).filter(isNative)
+  const clusters = (await ctx.store.find(Cluster)).filter(isNative).map(({ extId }) => extId)
   if (clusters.length === 0) return 0
+  const draw = ctx.draws('vms')
+  const oneOf = <T>(values: readonly T[]): T => values[Math.floor(draw() * values.length)] as T
+  const inTurn = turnsOf(clusters, draw)
+  const environments = (await ctx.store.findWhere(Category, { key: 'Environment' })).map(({ extId }) => ({ extId }))
   const created = ctx.ago(0)
   for (let index = 0; index < count; index++) {
     const name = `vm-${String(index + 1).padStart(7, '0')}`
@@ -26,15 +33,30 @@ export async function seedManyVms(ctx: SeedContext, count: number): Promise<numb
       createTime: created,
       updateTime: created,
       powerState: 'OFF',
-      cluster: { extId: clusters[index % clusters.length]?.extId as string },
-      memorySizeBytes: (memoryGiB[index % memoryGiB.length] as number) * GiB,
-      numSockets: sockets[index % sockets.length] as number,
+      cluster: { extId: inTurn() },
+      memorySizeBytes: oneOf(memoryGiB) * GiB,
+      numSockets: oneOf(sockets),
       bootConfig: { $objectType: 'vmm.v4.ahv.config.LegacyBoot', bootOrder: ['CDROM', 'DISK', 'NETWORK'] },
       biosUuid: extId,
       generationUuid: seedId(`vm/${name}/generation`),
       ownershipInfo: { owner: { extId: ctx.adminId } },
-      categories: [environments[index % environments.length] as { extId: string }],
+      ...(environments.length === 0 ? {} : { categories: [oneOf(environments)] }),
     })
   }
   return count
+}
+
+/** Each once in every round, in an order of its own in each. */
+export function turnsOf<T>(items: readonly T[], draw: () => number): () => T {
+  let round: T[] = []
+  return () => {
+    if (round.length === 0) {
+      round = [...items]
+      for (let last = round.length - 1; last > 0; last--) {
+        const other = Math.floor(draw() * (last + 1))
+        ;[round[last], round[other]] = [round[other] as T, round[last] as T]
+      }
+    }
+    return round.pop() as T
+  }
 }

@@ -3,18 +3,9 @@
  * Source: behaviour vmm.md 4; platform.md 13 (the manager's own node).
  */
 import { Subnet } from '@hyperplane/contract/networking/subnet'
-import { Vm } from '@hyperplane/contract/vmm/vm'
-import { parseTime } from '../../../core/clock.ts'
-import { type DiskFact, diskFacts, domainFacts } from '../../../drivers/simulated/hypervisor.ts'
-import { leaseAddress } from '../../addresses.ts'
-import { formatAddress } from '../../ip-address.ts'
 import { type SeedContext, seedId } from '../../seed.ts'
-import { notePower } from '../power-journal.ts'
-import { HostAllocation, MacLease } from '../records.ts'
-import { place } from '../scheduler.ts'
-import { domainOf } from './domain.ts'
-import type { DiskEntity, NicEntity, VmEntity } from './entity.ts'
-import { nicOf } from './nics.ts'
+import { HostAllocation } from '../records.ts'
+import { osOf, seedVm, workingTools } from './seed-vm.ts'
 
 const GiB = 1024 ** 3
 const day = 24 * 3600
@@ -121,114 +112,36 @@ const clusterExtId = seedId('cluster/hp-native-01')
 
 export async function seedDemoVms(ctx: SeedContext): Promise<void> {
   await seedManagerNode(ctx)
-  for (const [index, described] of inventory.entries()) await seedVm(ctx, described, index)
+  for (const [index, described] of inventory.entries()) await seedDemoVm(ctx, described, index)
 }
 
-async function seedVm(ctx: SeedContext, described: Described, index: number): Promise<void> {
-  const extId = seedId(`vm/${described.name}`)
-  const created = ctx.ago(daysOn * day + 3600 - index * 60)
-  const disks = described.disksGiB.map((size, at) => diskOf(described, size, at))
-  const nic = await nicFor(ctx, described, extId, index)
-  const vm: VmEntity = {
-    ...seedDefaults,
-    extId,
-    tenantId: ctx.tenantId,
-    name: described.name,
+async function seedDemoVm(ctx: SeedContext, described: Described, index: number): Promise<void> {
+  const { name, vcpus, memoryGiB, disksGiB, container = 'default', image, subnet: subnetName, categories } = described
+  const containerOf = (key: string): string => seedId(`container/hp-native-01/${key}`)
+  const subnet = await ctx.store.get(Subnet, seedId(`subnet/${subnetName}`))
+  if (subnet === undefined) throw new Error(`the seed of ${name} finds no subnet ${subnetName}`)
+  const os = osOf(image)
+  await seedVm(ctx, {
+    name: ctx.nameOf(name),
+    key: name,
     description: described.description,
-    createTime: created,
-    updateTime: created,
-    powerState: 'OFF',
-    cluster: { extId: clusterExtId },
-    memorySizeBytes: described.memoryGiB * GiB,
-    numSockets: described.vcpus,
-    bootConfig: described.isUefi === true ? uefiBoot(described) : legacyBoot,
-    biosUuid: extId,
-    generationUuid: seedId(`vm/${described.name}/generation`),
-    ownershipInfo: { owner: { extId: ctx.adminId } },
-    categories: described.categories.map((name) => ({ extId: seedId(`category/${name}`) })),
-    disks,
-    nics: [nic],
-    ...(described.hasTools === true ? { guestTools: toolsOf(described) } : {}),
-  }
-  await ctx.store.insert(Vm, vm)
-  await seedDisks(ctx, vm, described)
-  const running = described.isOff === true ? undefined : await switchedOn(ctx, vm)
-  const domain = await domainOf(ctx.store, vm)
-  const startedAt = ctx.clock.now() - daysOn * day * 1000
-  await domainFacts(ctx.world).put(
-    extId,
-    running === undefined ? { domain, state: 'OFF' } : { domain, state: 'ON', hostExtId: running, startedAt },
-  )
-}
-
-/** @returns the host, which the scheduler chose */
-async function switchedOn(ctx: SeedContext, vm: VmEntity): Promise<string> {
-  const hostExtId = await place(ctx, vm)
-  const on = {
-    powerState: 'ON',
-    host: { extId: hostExtId },
-    lastHostExtId: hostExtId,
-    isLiveMigrateCapable: true,
-  } as const
-  const stored = await ctx.store.observe(Vm, vm.extId, on)
-  await notePower(ctx.store, { uuid: () => seedId(`power/${vm.name}`) }, stored, 'ON', ctx.ago(daysOn * day))
-  return hostExtId
-}
-
-function diskOf(described: Described, sizeGiB: number, index: number): DiskEntity {
-  const extId = seedId(`disk/${described.name}/${index}`)
-  const container = seedId(`container/hp-native-01/${described.container ?? 'default'}`)
-  const reference = { $objectType: 'vmm.v4.ahv.config.ImageReference', imageExtId: seedId(`image/${described.image}`) }
-  return {
-    extId,
-    backingInfo: {
-      $objectType: 'vmm.v4.ahv.config.VmDisk',
-      diskExtId: extId,
-      diskSizeBytes: sizeGiB * GiB,
-      storageContainer: { extId: container },
-      ...(index === 0 ? { dataSource: { reference } } : {}),
-    },
-    diskAddress: { busType: 'SCSI', index },
-  } as DiskEntity
-}
-
-async function seedDisks(ctx: SeedContext, vm: VmEntity, described: Described): Promise<void> {
-  const disks = diskFacts(ctx.world)
-  const createdAt = parseTime(vm.createTime as string) ?? 0
-  const os = described.image.startsWith('windows') ? 'windows' : 'linux'
-  const put = (extId: string, fact: Omit<DiskFact, 'createdAt'>): Promise<void> =>
-    disks.put(extId, { ...fact, createdAt })
-  for (const [index, disk] of (vm.disks ?? []).entries()) {
-    const { diskSizeBytes, storageContainer } = disk.backingInfo as {
-      diskSizeBytes: number
-      storageContainer: { extId: string }
-    }
-    const fact = { containerExtId: storageContainer.extId, sizeBytes: diskSizeBytes }
-    await put(disk.extId as string, index === 0 ? { ...fact, os } : fact)
-  }
-  if (described.isUefi === true)
-    await put(nvramOf(described), { containerExtId: seedId('container/hp-native-01/default'), sizeBytes: 0 })
-}
-
-async function nicFor(ctx: SeedContext, described: Described, vmExtId: string, index: number): Promise<NicEntity> {
-  const extId = seedId(`nic/${described.name}/0`)
-  const subnetExtId = seedId(`subnet/${described.subnet}`)
-  const subnet = await ctx.store.get(Subnet, subnetExtId)
-  if (subnet === undefined) throw new Error(`the seed of ${described.name} finds no subnet ${described.subnet}`)
-  const macAddress = `50:6b:8d:00:00:${(index + 1).toString(16).padStart(2, '0')}`
-  await ctx.store.insert(MacLease, { extId, macAddress, nicExtId: extId, vmExtId, subnetExtId })
-  const value = formatAddress(await leaseAddress(ctx, subnet, { kind: 'ASSIGNED', holder: extId, family: 'IPV4' }))
-  return nicOf(
-    extId,
-    { isConnected: true, macAddress, model: 'VIRTIO', numQueues: 1 },
-    {
-      nicType: 'NORMAL_NIC',
-      subnet: { extId: subnetExtId },
-      vlanMode: 'ACCESS',
-      shouldAllowUnknownMacs: false,
-      ipv4Config: { shouldAssignIp: true, ipAddress: { value, prefixLength: 32 } },
-    },
-  )
+    clusterExtId,
+    vcpus,
+    memoryGiB,
+    disks: disksGiB.map((sizeGiB, at) => ({
+      sizeBytes: sizeGiB * GiB,
+      containerExtId: containerOf(container),
+      ...(at === 0 ? { imageExtId: seedId(`image/${image}`), os } : {}),
+    })),
+    nics: [{ subnet, macAddress: `50:6b:8d:00:00:${(index + 1).toString(16).padStart(2, '0')}` }],
+    ...(described.isUefi === true ? { uefiContainerExtId: containerOf('default') } : {}),
+    ...(described.hasTools === true ? { guestTools: workingTools(os) } : {}),
+    categoryExtIds: categories.map((category) => seedId(`category/${category}`)),
+    ownerExtId: ctx.adminId,
+    isOn: described.isOff !== true,
+    secondsSinceCreation: daysOn * day + 3600 - index * 60,
+    secondsSinceStart: daysOn * day,
+  })
 }
 
 /** A system VM: in no list and no count, but its host carries it. */
@@ -247,55 +160,3 @@ async function seedManagerNode(ctx: SeedContext): Promise<void> {
     isPinned: false,
   })
 }
-
-const legacyBoot = {
-  $objectType: 'vmm.v4.ahv.config.LegacyBoot',
-  bootOrder: ['CDROM', 'DISK', 'NETWORK'],
-} as VmEntity['bootConfig']
-const nvramOf = (described: Described): string => seedId(`nvram/${described.name}`)
-const uefiBoot = (described: Described): VmEntity['bootConfig'] =>
-  ({
-    $objectType: 'vmm.v4.ahv.config.UefiBoot',
-    bootOrder: ['CDROM', 'DISK', 'NETWORK'],
-    isSecureBootEnabled: false,
-    nvramDevice: {
-      backingStorageInfo: {
-        diskExtId: nvramOf(described),
-        diskSizeBytes: 540_672,
-        storageContainer: { extId: seedId('container/hp-native-01/default') },
-      },
-    },
-  }) as VmEntity['bootConfig']
-
-const toolsOf = ({ image }: Described): NonNullable<VmEntity['guestTools']> => ({
-  isEnabled: true,
-  isInstalled: true,
-  isIsoInserted: false,
-  isVssSnapshotCapable: true,
-  version: '4.1',
-  availableVersion: '4.1',
-  capabilities: ['VSS_SNAPSHOT'],
-  guestOsVersion: image.startsWith('windows') ? 'windows:64:Windows Server 2022' : 'linux:64:Ubuntu 24.04',
-})
-
-/** What a creation sets where its body says nothing. */
-export const seedDefaults = {
-  numCoresPerSocket: 1,
-  numThreadsPerCore: 1,
-  numNumaNodes: 0,
-  machineType: 'PC',
-  hardwareClockTimezone: 'UTC',
-  protectionType: 'UNPROTECTED',
-  apcConfig: { isApcEnabled: false },
-  vtpmConfig: { isVtpmEnabled: false },
-  isAgentVm: false,
-  isBrandingEnabled: true,
-  isCpuHotplugEnabled: true,
-  isCpuPassthroughEnabled: false,
-  isCrossClusterMigrationInProgress: false,
-  isGpuConsoleEnabled: false,
-  isMemoryOvercommitEnabled: false,
-  isScsiControllerEnabled: true,
-  isVcpuHardPinningEnabled: false,
-  isVgaConsoleEnabled: true,
-} as const satisfies Partial<VmEntity>

@@ -1,0 +1,64 @@
+/**
+ * Places for the VMs of a new world, one after another, in one transaction in which nobody else places any: hosts are looked up
+ * once a cluster, and what they hold is kept as sums. Where each goes is decided as for any other VM.
+ * Source: behaviour vmm.md 3.2.
+ */
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { Transaction } from '../../store/store.ts'
+import { type Allocation, chooseHost, type HostCandidate } from './placement.ts'
+import { HostAllocation } from './records.ts'
+import { candidatesOf, chosenFor, demandOf } from './scheduler.ts'
+import type { VmEntity } from './vm/entity.ts'
+
+interface ClusterLoad {
+  readonly hosts: readonly HostCandidate[]
+  /** What is held on each host, with and without threads of its own, as if one VM held it. */
+  readonly sums: Map<string, Allocation>
+}
+
+interface Seeding {
+  readonly store: Transaction
+  readonly drivers: Pick<Drivers, 'hardware'>
+}
+
+export interface SeedPlaces {
+  /** Holds memory and CPUs on the best host. @returns the host @throws ApiError NO_HOST_FOR_VM */
+  place(vm: VmEntity): Promise<string>
+}
+
+export function createSeedPlaces(ctx: Seeding): SeedPlaces {
+  const loads = new Map<string, ClusterLoad>()
+
+  async function loadOf(clusterExtId: string): Promise<ClusterLoad> {
+    let load = loads.get(clusterExtId)
+    if (load === undefined) {
+      load = { hosts: await candidatesOf(ctx, clusterExtId), sums: new Map() }
+      for (const held of await ctx.store.findWhere(HostAllocation, { clusterExtId })) add(load, held)
+      loads.set(clusterExtId, load)
+    }
+    return load
+  }
+
+  return {
+    async place(vm) {
+      const load = await loadOf(vm.cluster?.extId as string)
+      const demand = await demandOf(ctx.store, vm)
+      const held = chosenFor(vm, chooseHost(load.hosts, [...load.sums.values()], demand), demand)
+      await ctx.store.insert(HostAllocation, held)
+      add(load, held)
+      return held.hostExtId
+    },
+  }
+}
+
+function add({ sums }: ClusterLoad, held: Allocation): void {
+  const key = `${held.hostExtId} ${held.isPinned}`
+  const known = sums.get(key)
+  sums.set(key, {
+    vmExtId: held.vmExtId,
+    hostExtId: held.hostExtId,
+    isPinned: held.isPinned,
+    memoryBytes: held.memoryBytes + (known?.memoryBytes ?? 0),
+    vcpus: held.vcpus + (known?.vcpus ?? 0),
+  })
+}

@@ -1,0 +1,229 @@
+/**
+ * One virtual machine of a new world, as if it had been made through the interface, and switched on: with leases for its NICs,
+ * files for its disks, a place on a host, a domain. Source: behaviour vmm.md 1.1 to 1.4.
+ */
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { diskFacts, domainFacts } from '../../../drivers/simulated/hypervisor.ts'
+import type { SubnetEntity } from '../../address-plan.ts'
+import { isManaged, leaseAddress } from '../../addresses.ts'
+import { type Address, formatAddress } from '../../ip-address.ts'
+import { type SeedContext, seedId } from '../../seed.ts'
+import { notePower } from '../power-journal.ts'
+import { MacLease } from '../records.ts'
+import { domainOf } from './domain.ts'
+import type { DiskEntity, NicEntity, VmEntity } from './entity.ts'
+import { nicOf } from './nics.ts'
+
+const GiB = 1024 ** 3
+const nvramBytes = 540_672
+
+export interface SeedDisk {
+  readonly sizeBytes: number
+  readonly containerExtId: string
+  /** What it is made from. */
+  readonly imageExtId?: string
+  /** The system on it. */
+  readonly os?: 'linux' | 'windows'
+}
+
+export interface SeedNic {
+  readonly subnet: SubnetEntity
+  readonly macAddress: string
+  /** Else the lowest free one, where the subnet gives any. */
+  readonly address?: Address
+}
+
+export interface SeedVm {
+  readonly name: string
+  /** Ids of its parts follow from it, its own too unless it is given. Default: the name. */
+  readonly key?: string
+  readonly extId?: string
+  readonly description?: string
+  readonly clusterExtId: string
+  readonly vcpus: number
+  readonly memoryGiB: number
+  readonly disks: readonly SeedDisk[]
+  readonly nics: readonly SeedNic[]
+  /** Where firmware keeps its variables. */
+  readonly uefiContainerExtId?: string
+  readonly guestTools?: VmEntity['guestTools']
+  readonly categoryExtIds?: readonly string[]
+  /** Absent: nobody's. */
+  readonly ownerExtId?: string
+  readonly isOn: boolean
+  readonly secondsSinceCreation: number
+  readonly secondsSinceStart: number
+}
+
+export async function seedVm(ctx: SeedContext, described: SeedVm): Promise<VmEntity> {
+  const { name, key = name, extId = seedId(`vm/${key}`), secondsSinceCreation, secondsSinceStart } = described
+  const created = ctx.ago(secondsSinceCreation)
+  const nics: NicEntity[] = []
+  for (const [index, nic] of described.nics.entries())
+    nics.push(await nicFor(ctx, nic, extId, seedId(`nic/${key}/${index}`)))
+  const disks = described.disks.map((disk, index) => diskOf(disk, index, seedId(`disk/${key}/${index}`)))
+  const off: VmEntity = {
+    ...seedDefaults,
+    extId,
+    tenantId: ctx.tenantId,
+    name,
+    ...(described.description === undefined ? {} : { description: described.description }),
+    createTime: created,
+    updateTime: created,
+    powerState: 'OFF',
+    cluster: { extId: described.clusterExtId },
+    memorySizeBytes: described.memoryGiB * GiB,
+    numSockets: described.vcpus,
+    bootConfig: bootOf(described, key),
+    biosUuid: extId,
+    generationUuid: seedId(`vm/${key}/generation`),
+    ...(described.ownerExtId === undefined ? {} : { ownershipInfo: { owner: { extId: described.ownerExtId } } }),
+    ...listed(
+      'categories',
+      (described.categoryExtIds ?? []).map((category) => ({ extId: category })),
+    ),
+    ...listed('disks', disks),
+    ...listed('nics', nics),
+    ...(described.guestTools === undefined ? {} : { guestTools: described.guestTools }),
+  }
+  const vm = described.isOn ? switchedOn(off, await ctx.places.place(off)) : off
+  await ctx.store.insert(Vm, vm)
+  await seedFiles(ctx, described, key, disks)
+  const domain = await domainOf(ctx.store, vm)
+  if (vm.host === undefined) {
+    await domainFacts(ctx.world).put(extId, { domain, state: 'OFF' })
+    return vm
+  }
+  await notePower(ctx.store, { uuid: () => seedId(`power/${key}`) }, vm, 'ON', ctx.ago(secondsSinceStart))
+  const startedAt = ctx.clock.now() - secondsSinceStart * 1000
+  await domainFacts(ctx.world).put(extId, { domain, state: 'ON', hostExtId: vm.host.extId as string, startedAt })
+  return vm
+}
+
+const switchedOn = (vm: VmEntity, hostExtId: string): VmEntity => ({
+  ...vm,
+  powerState: 'ON',
+  host: { extId: hostExtId },
+  lastHostExtId: hostExtId,
+  isLiveMigrateCapable: true,
+})
+
+/** A collection, where it holds something. */
+const listed = (name: string, items: readonly unknown[]): object => (items.length === 0 ? {} : { [name]: items })
+
+async function nicFor(
+  ctx: SeedContext,
+  { subnet, macAddress, address }: SeedNic,
+  vmExtId: string,
+  extId: string,
+): Promise<NicEntity> {
+  const subnetExtId = subnet.extId
+  await ctx.store.insert(MacLease, { extId, macAddress, nicExtId: extId, vmExtId, subnetExtId })
+  const lease = {
+    kind: 'ASSIGNED',
+    holder: extId,
+    family: 'IPV4',
+    ...(address === undefined ? {} : { address }),
+  } as const
+  const isGiven =
+    address !== undefined || (isManaged(subnet) && (subnet.ipConfig?.[0]?.ipv4?.poolList ?? []).length > 0)
+  const value = isGiven ? formatAddress(await leaseAddress(ctx, subnet, lease)) : undefined
+  return nicOf(
+    extId,
+    { isConnected: true, macAddress, model: 'VIRTIO', numQueues: 1 },
+    {
+      nicType: 'NORMAL_NIC',
+      subnet: { extId: subnetExtId },
+      vlanMode: 'ACCESS',
+      shouldAllowUnknownMacs: false,
+      ...(value === undefined ? {} : { ipv4Config: { shouldAssignIp: true, ipAddress: { value, prefixLength: 32 } } }),
+    },
+  )
+}
+
+function diskOf({ sizeBytes, containerExtId, imageExtId }: SeedDisk, index: number, extId: string): DiskEntity {
+  const reference = { $objectType: 'vmm.v4.ahv.config.ImageReference', imageExtId }
+  return {
+    extId,
+    backingInfo: {
+      $objectType: 'vmm.v4.ahv.config.VmDisk',
+      diskExtId: extId,
+      diskSizeBytes: sizeBytes,
+      storageContainer: { extId: containerExtId },
+      ...(imageExtId === undefined ? {} : { dataSource: { reference } }),
+    },
+    diskAddress: { busType: 'SCSI', index },
+  } as DiskEntity
+}
+
+async function seedFiles(
+  ctx: SeedContext,
+  { disks, uefiContainerExtId, secondsSinceCreation }: SeedVm,
+  key: string,
+  entities: readonly DiskEntity[],
+): Promise<void> {
+  const facts = diskFacts(ctx.world)
+  const createdAt = ctx.clock.now() - secondsSinceCreation * 1000
+  for (const [index, { containerExtId, sizeBytes, os }] of disks.entries()) {
+    const fact = { containerExtId, sizeBytes, createdAt, ...(os === undefined ? {} : { os }) }
+    await facts.put(entities[index]?.extId as string, fact)
+  }
+  if (uefiContainerExtId !== undefined)
+    await facts.put(nvramOf(key), { containerExtId: uefiContainerExtId, sizeBytes: 0, createdAt })
+}
+
+const nvramOf = (key: string): string => seedId(`nvram/${key}`)
+const bootOrder = ['CDROM', 'DISK', 'NETWORK']
+
+function bootOf({ uefiContainerExtId }: SeedVm, key: string): VmEntity['bootConfig'] {
+  if (uefiContainerExtId === undefined)
+    return { $objectType: 'vmm.v4.ahv.config.LegacyBoot', bootOrder } as VmEntity['bootConfig']
+  const backingStorageInfo = {
+    diskExtId: nvramOf(key),
+    diskSizeBytes: nvramBytes,
+    storageContainer: { extId: uefiContainerExtId },
+  }
+  return {
+    $objectType: 'vmm.v4.ahv.config.UefiBoot',
+    bootOrder,
+    isSecureBootEnabled: false,
+    nvramDevice: { backingStorageInfo },
+  } as VmEntity['bootConfig']
+}
+
+/** What is installed in a guest whose tools work. */
+export const workingTools = (os: 'linux' | 'windows'): NonNullable<VmEntity['guestTools']> => ({
+  isEnabled: true,
+  isInstalled: true,
+  isIsoInserted: false,
+  isVssSnapshotCapable: true,
+  version: '4.1',
+  availableVersion: '4.1',
+  capabilities: ['VSS_SNAPSHOT'],
+  guestOsVersion: os === 'windows' ? 'windows:64:Windows Server 2022' : 'linux:64:Ubuntu 24.04',
+})
+
+/** What the name of an image says of the system on it. */
+export const osOf = (imageName: string): 'linux' | 'windows' => (/windows|\bwin/i.test(imageName) ? 'windows' : 'linux')
+
+/** What a creation sets where its body says nothing. */
+export const seedDefaults = {
+  numCoresPerSocket: 1,
+  numThreadsPerCore: 1,
+  numNumaNodes: 0,
+  machineType: 'PC',
+  hardwareClockTimezone: 'UTC',
+  protectionType: 'UNPROTECTED',
+  apcConfig: { isApcEnabled: false },
+  vtpmConfig: { isVtpmEnabled: false },
+  isAgentVm: false,
+  isBrandingEnabled: true,
+  isCpuHotplugEnabled: true,
+  isCpuPassthroughEnabled: false,
+  isCrossClusterMigrationInProgress: false,
+  isGpuConsoleEnabled: false,
+  isMemoryOvercommitEnabled: false,
+  isScsiControllerEnabled: true,
+  isVcpuHardPinningEnabled: false,
+  isVgaConsoleEnabled: true,
+} as const satisfies Partial<VmEntity>

@@ -1,0 +1,139 @@
+/** Described clusters: with hosts, storage containers, a virtual switch, and their registration. */
+
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { seedCluster, seedContainer } from '../../domains/clustermgmt/seed.ts'
+import { hostClasses, type SeedHost, seedHosts } from '../../domains/clustermgmt/seed-hosts.ts'
+import { formatAddress, parseAddress } from '../../domains/ip-address.ts'
+import { seedVirtualSwitch } from '../../domains/networking/seed.ts'
+import { seedRegistrationOf } from '../../domains/platform/seed-registrations.ts'
+import { seedId } from '../../domains/seed.ts'
+import type { DeclaredCluster } from '../format.ts'
+import type { Filling } from './filling.ts'
+
+const GiB = 1024 ** 3
+const usualHosts = 3
+/** Networks of 256 addresses, one for each cluster that says nothing of its own: 10.64.0.0/10. */
+const firstNetwork = 0x0a400000n
+const networks = 16_384
+/** Where what stands in the network of a cluster. */
+const places = { cluster: 10, dataServices: 11, host: 21, cvm: 85, bmc: 149 } as const
+
+export async function fillClusters(filling: Filling, clusters: readonly DeclaredCluster[] | undefined): Promise<void> {
+  if (clusters === undefined) return
+  const taken = await addressesIn(filling)
+  await filling.each('clusters', clusters, (item, path) => fillCluster(filling, item, path, taken))
+  filling.forget()
+}
+
+type Taken = Map<string, string>
+
+/** Addresses of clusters and hosts, and whose they are. */
+async function addressesIn({ ctx }: Filling): Promise<Taken> {
+  const taken: Taken = new Map()
+  for (const { name, network } of await ctx.store.find(Cluster)) {
+    for (const address of [network?.externalAddress, network?.externalDataServiceIp])
+      if (address?.ipv4 !== undefined) taken.set(address.ipv4.value, name)
+  }
+  for (const { hostName, hypervisor, controllerVm } of await ctx.store.find(Host)) {
+    for (const address of [hypervisor?.externalAddress, controllerVm?.externalAddress])
+      if (address?.ipv4 !== undefined) taken.set(address.ipv4.value, hostName)
+  }
+  return taken
+}
+
+async function fillCluster(filling: Filling, item: DeclaredCluster, path: string, taken: Taken): Promise<void> {
+  const { ctx } = filling
+  const { name, extId, hypervisorType = 'AHV', containers = [] } = item
+  if ((await ctx.store.findWhere(Cluster, { name })).length > 0)
+    filling.refuse(`${path}.name`, `there is a cluster ${name} already`)
+  const take = (address: string, at: string): string => {
+    if (parseAddress('IPV4', address) === undefined) filling.refuse(at, `expected an IPv4 address, found "${address}"`)
+    const holder = taken.get(address)
+    if (holder !== undefined) filling.refuse(at, `${address} is an address of ${holder} already`)
+    taken.set(address, name)
+    return address
+  }
+  const network = networkOf(filling, item, path, taken)
+  const at = (place: number): string => formatAddress({ family: 'IPV4', value: network + BigInt(place) })
+  const described = hostsOf(item)
+  const categories = await filling.categories(item.categories, `${path}.categories`)
+  const cluster = await seedCluster(ctx, name, {
+    ...(extId === undefined ? {} : { extId }),
+    address: take(item.address ?? at(places.cluster), `${path}.address`),
+    dataServices: take(item.dataServicesAddress ?? at(places.dataServices), `${path}.dataServicesAddress`),
+    hosts: described.length,
+    hypervisor: hypervisorType,
+    settings: {},
+    ...(categories.length === 0 ? {} : { more: { categories } }),
+  })
+  const hosts: (SeedHost & { readonly extId: string })[] = []
+  for (const [index, host] of described.entries()) {
+    const hostPath = `${path}.hosts[${index}]`
+    const memoryGiB = host.memoryGiB ?? item.hostMemoryGiB
+    const hostCategories = await filling.categories(host.categories, `${hostPath}.categories`)
+    hosts.push({
+      extId: host.extId ?? seedId(`host/${host.name}`),
+      hostName: host.name,
+      address: take(host.address ?? at(places.host + index), `${hostPath}.address`),
+      cvmAddress: take(host.cvmAddress ?? at(places.cvm + index), `${hostPath}.cvmAddress`),
+      bmcAddress: take(host.bmcAddress ?? at(places.bmc + index), `${hostPath}.bmcAddress`),
+      ...(host.gpuList === undefined ? {} : { gpuList: host.gpuList }),
+      ...(memoryGiB === undefined ? {} : { memoryGiB }),
+      ...(hostCategories.length === 0 ? {} : { categoryExtIds: hostCategories }),
+    })
+  }
+  await seedHosts(ctx, cluster, hypervisorType === 'AHV' ? hostClasses.native : hostClasses.extern, hosts)
+  const number = Number.parseInt(cluster.extId.slice(0, 12).replace('-', ''), 16)
+  await seedContainer(ctx, cluster, 'default', { name: `default-container-${number}` })
+  await seedContainer(ctx, cluster, 'SelfServiceContainer', {})
+  for (const container of containers) {
+    const {
+      name: key,
+      logicalAdvertisedCapacityGiB: advertised,
+      logicalExplicitReservedCapacityGiB: reserved,
+      ...more
+    } = typeof container === 'string' ? { name: container } : container
+    await seedContainer(ctx, cluster, key, {
+      ...more,
+      ...(advertised === undefined ? {} : { logicalAdvertisedCapacityBytes: advertised * GiB }),
+      ...(reserved === undefined ? {} : { logicalExplicitReservedCapacityBytes: reserved * GiB }),
+    })
+  }
+  if (hypervisorType === 'AHV') {
+    await seedVirtualSwitch(ctx, {
+      extId: switchOf(cluster.name),
+      clusterExtId: cluster.extId,
+      hostExtIds: hosts.map((host) => host.extId),
+      name: 'vs0',
+      bondMode: 'ACTIVE_BACKUP',
+      bridge: 'br0',
+      nics: ['eth0', 'eth1'],
+    })
+  }
+  await seedRegistrationOf(ctx, cluster)
+}
+
+/** The switch of a described cluster. */
+const switchOf = (clusterName: string): string => seedId(`virtual-switch/${clusterName}/vs0`)
+
+type DeclaredHost = Extract<NonNullable<DeclaredCluster['hosts']>, readonly unknown[]>[number]
+
+function hostsOf({ name, hosts = usualHosts }: DeclaredCluster): readonly DeclaredHost[] {
+  if (typeof hosts !== 'number') return hosts
+  return Array.from({ length: hosts }, (_, index) => ({ name: `${name}-${index + 1}` }))
+}
+
+/** Its first address. Of a cluster with an address: the network around that. */
+function networkOf(filling: Filling, { address }: DeclaredCluster, path: string, taken: Taken): bigint {
+  if (address !== undefined) {
+    const given = parseAddress('IPV4', address)
+    if (given === undefined) filling.refuse(`${path}.address`, `expected an IPv4 address, found "${address}"`)
+    return (given.value >> 8n) << 8n
+  }
+  for (let number = 0; number < networks; number++) {
+    const network = firstNetwork + BigInt(number * 256)
+    if (!taken.has(formatAddress({ family: 'IPV4', value: network + BigInt(places.cluster) }))) return network
+  }
+  return filling.refuse(path, 'address is missing: all networks of 10.64.0.0/10 are taken')
+}

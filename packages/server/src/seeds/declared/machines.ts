@@ -1,0 +1,257 @@
+/** Described images and virtual machines. */
+import type { EntityOf } from '@hyperplane/contract'
+import type { Image } from '@hyperplane/contract/vmm/image'
+import type { SubnetEntity } from '../../domains/address-plan.ts'
+import { hostCapacity, hostsOf, largestDisk } from '../../domains/capacity.ts'
+import { type Address, parseAddress } from '../../domains/ip-address.ts'
+import { MacLease } from '../../domains/vmm/records.ts'
+import { seedImage } from '../../domains/vmm/seed-images.ts'
+import { turnsOf } from '../../domains/vmm/vm/seed-many.ts'
+import { osOf, type SeedDisk, type SeedNic, seedVm, workingTools } from '../../domains/vmm/vm/seed-vm.ts'
+import type { DeclaredImage, DeclaredVm } from '../format.ts'
+import type { ClusterEntity, Filling } from './filling.ts'
+
+const GiB = 1024 ** 3
+const day = 24 * 3600
+const daysOn = 9
+const usualImageGiB = 2
+
+export const fillImages = (filling: Filling, images: readonly DeclaredImage[] | undefined): Promise<void> =>
+  filling.each('images', images, async (item, path) => {
+    const { name, extId, description, sizeGiB = usualImageGiB } = item
+    const { type = name.endsWith('.iso') ? 'ISO_IMAGE' : 'DISK_IMAGE' } = item
+    const url = `https://images.example.com/${encodeURIComponent(name)}`
+    filling.judge(path, 'vmm.createImage', {
+      name,
+      type,
+      ...(description === undefined ? {} : { description }),
+      source: { $objectType: 'vmm.v4.content.UrlSource', url },
+    })
+    const clusters: ClusterEntity[] = []
+    for (const [index, cluster] of (item.clusters ?? []).entries())
+      clusters.push(await filling.cluster(cluster, `${path}.clusters[${index}]`))
+    const where = item.clusters === undefined ? await filling.natives() : clusters
+    if (where.length === 0) filling.refuse(path, 'expected a native cluster for it to lie on: there is none')
+    await seedImage(filling.ctx, {
+      name,
+      ...(extId === undefined ? {} : { extId }),
+      ...(description === undefined ? {} : { description }),
+      type,
+      sizeBytes: sizeGiB * GiB,
+      clusterExtIds: where.map((cluster) => cluster.extId),
+      categoryExtIds: await filling.categories(item.categories, `${path}.categories`),
+      secondsSinceCreation: 20 * day,
+    })
+  })
+
+/** What all VMs of a layer share. */
+interface Machines {
+  readonly filling: Filling
+  /** Those that have a NIC already. */
+  readonly macAddresses: Set<string>
+  nextMac: number
+  /** By section item and the clusters that come into question: whose turn it is. */
+  readonly turns: Map<string, () => ClusterEntity>
+  readonly draws: Map<string, () => number>
+  /** Bytes that one disk may have, by container. */
+  readonly largestDisks: Map<string, number>
+}
+
+const madePrefix = '50:6b:8d'
+/** Behind those of the demo. */
+const firstMac = 0x01_00_00
+
+export async function fillVms(filling: Filling, vms: readonly DeclaredVm[]): Promise<void> {
+  const leases = vms.some(({ nics }) => nics !== undefined) ? await filling.ctx.store.find(MacLease) : []
+  const machines: Machines = {
+    filling,
+    macAddresses: new Set(leases.map(({ macAddress }) => macAddress)),
+    nextMac: firstMac,
+    turns: new Map(),
+    draws: new Map(),
+    largestDisks: new Map(),
+  }
+  const groupOf = (path: string): DeclaredVm => vms[Number(/\d+/.exec(path)?.[0])] as DeclaredVm
+  await filling.each('vms', vms, (item, path) => fillVm(machines, item, path, groupOf(path).name))
+}
+
+async function fillVm(machines: Machines, item: DeclaredVm, path: string, group: string): Promise<void> {
+  const { filling } = machines
+  const { ctx } = filling
+  const { name, extId, description, powerState = 'OFF', bootType = 'LEGACY', hasGuestTools = false } = item
+  const draw = remembered(machines.draws, group, () => ctx.draws(`vms/${group}`))
+  const oneOf = (given: number | readonly number[] | undefined): number =>
+    given === undefined ? 1 : typeof given === 'number' ? given : (given[Math.floor(draw() * given.length)] as number)
+  const vcpus = oneOf(item.vcpus)
+  const memoryGiB = oneOf(item.memoryGiB)
+  const body = { name, ...(description === undefined ? {} : { description }), numSockets: vcpus }
+  // Those of a group differ in their numbers.
+  const like = `${group} ${vcpus} ${memoryGiB} ${name.length}`
+  filling.judge(path, 'vmm.createVm', { ...body, memorySizeBytes: memoryGiB * GiB }, like)
+  const [subnets, images, owner, categoryExtIds] = await filling.all([
+    () => subnetsOf(filling, item, path),
+    () => imagesOf(filling, item, path),
+    () => ownerOf(filling, item, path),
+    () => filling.categories(item.categories, `${path}.categories`),
+  ])
+  const cluster = await clusterFor(machines, item, path, group, subnets, images)
+  const disks = await disksOf(machines, item, path, cluster, images)
+  const os = disks.find((disk) => disk.os !== undefined)?.os ?? 'linux'
+  const uefi = bootType === 'UEFI' ? await filling.container(cluster, 'default', path) : undefined
+  await seedVm(ctx, {
+    name,
+    ...(extId === undefined ? {} : { extId, key: extId }),
+    ...(description === undefined ? {} : { description }),
+    clusterExtId: cluster.extId,
+    vcpus,
+    memoryGiB,
+    disks,
+    nics: subnets.map((subnet, index) => nicFor(machines, item, path, subnet, index)),
+    ...(uefi === undefined ? {} : { uefiContainerExtId: uefi.extId }),
+    ...(hasGuestTools ? { guestTools: workingTools(os) } : {}),
+    categoryExtIds,
+    ownerExtId: owner,
+    isOn: powerState === 'ON',
+    secondsSinceCreation: daysOn * day + 3600,
+    secondsSinceStart: daysOn * day,
+  })
+}
+
+const ownerOf = async (filling: Filling, { owner }: DeclaredVm, path: string): Promise<string> =>
+  owner === undefined ? filling.ctx.adminId : (await filling.user(owner, `${path}.owner`)).extId
+
+const subnetsOf = (filling: Filling, { nics = [] }: DeclaredVm, path: string): Promise<SubnetEntity[]> =>
+  filling.all(
+    nics.map((nic, index) => async () => {
+      const at = `${path}.nics[${index}]`
+      const isName = typeof nic === 'string'
+      const subnet = await filling.subnet(isName ? nic : nic.subnet, isName ? at : `${at}.subnet`)
+      if (subnet.isExternal === true) filling.refuse(at, `expected a subnet that is not external; ${subnet.name} is`)
+      return subnet
+    }),
+  )
+
+type ImageEntity = EntityOf<typeof Image>
+
+/** By index of the disk. */
+async function imagesOf(filling: Filling, { disks = [] }: DeclaredVm, path: string): Promise<Map<number, ImageEntity>> {
+  const found = await filling.all(
+    disks.map((disk, index) => async () => {
+      const name = typeof disk === 'number' ? undefined : disk.image
+      return name === undefined ? undefined : await filling.image(name, `${path}.disks[${index}].image`)
+    }),
+  )
+  return new Map(found.flatMap((image, index) => (image === undefined ? [] : [[index, image] as const])))
+}
+
+/** In turn one of those that have all that the VM names. */
+async function clusterFor(
+  machines: Machines,
+  item: DeclaredVm,
+  path: string,
+  group: string,
+  subnets: readonly SubnetEntity[],
+  images: ReadonlyMap<number, ImageEntity>,
+): Promise<ClusterEntity> {
+  const { filling } = machines
+  const natives = await filling.natives()
+  const wanted: ClusterEntity[] = []
+  for (const name of [item.cluster ?? []].flat()) {
+    const cluster = await filling.cluster(name, `${path}.cluster`)
+    if (!natives.some(({ extId }) => extId === cluster.extId))
+      filling.refuse(`${path}.cluster`, `expected a native cluster; ${name} is none`)
+    wanted.push(cluster)
+  }
+  let fitting: readonly ClusterEntity[] = item.cluster === undefined ? natives : wanted
+  if (fitting.length === 0) filling.refuse(path, 'expected a native cluster to run on: there is none')
+  const keep = (what: string, has: (cluster: ClusterEntity) => boolean): void => {
+    const left = fitting.filter(has)
+    if (left.length === 0) filling.refuse(path, `${what} is not on ${fitting.map(({ name }) => name).join(', ')}`)
+    fitting = left
+  }
+  for (const subnet of subnets)
+    if (subnet.subnetType === 'VLAN')
+      keep(`the subnet ${subnet.name}`, ({ extId }) => extId === subnet.clusterReference)
+  for (const image of images.values())
+    keep(`the image ${image.name}`, ({ extId }) => image.clusterLocationExtIds?.includes(extId) === true)
+  if (fitting.length === 1) return fitting[0] as ClusterEntity
+  const key = `${group} ${fitting.map(({ extId }) => extId).join()}`
+  return remembered(machines.turns, key, () => turnsOf(fitting, filling.ctx.draws(`clusters of vms/${key}`)))()
+}
+
+async function disksOf(
+  machines: Machines,
+  { disks = [] }: DeclaredVm,
+  path: string,
+  cluster: ClusterEntity,
+  images: ReadonlyMap<number, ImageEntity>,
+): Promise<SeedDisk[]> {
+  const { filling } = machines
+  const found: SeedDisk[] = []
+  for (const [index, disk] of disks.entries()) {
+    const at = `${path}.disks[${index}]`
+    const { sizeGiB, container: name = 'default' } = typeof disk === 'number' ? { sizeGiB: disk } : disk
+    const image = images.get(index)
+    const sizeBytes = Math.max((sizeGiB ?? 0) * GiB, image?.sizeBytes ?? 0)
+    if (sizeBytes === 0) filling.refuse(at, 'sizeGiB, or image, is missing')
+    const container = await filling.container(cluster, name, `${at}.container`)
+    let largest = machines.largestDisks.get(container.extId)
+    if (largest === undefined) {
+      const hosts = await hostsOf(filling.ctx.store, cluster.extId)
+      largest = largestDisk(
+        hosts.reduce((sum, host) => sum + hostCapacity(host), 0),
+        container,
+      )
+      machines.largestDisks.set(container.extId, largest)
+    }
+    if (sizeBytes > largest)
+      filling.refuse(
+        at,
+        `expected at most ${Math.floor(largest / GiB)} GiB in ${container.name}, found ${sizeBytes / GiB}`,
+      )
+    found.push({
+      sizeBytes,
+      containerExtId: container.extId,
+      ...(image === undefined ? {} : { imageExtId: image.extId, os: osOf(image.name) }),
+    })
+  }
+  return found
+}
+
+function nicFor(
+  machines: Machines,
+  { nics = [] }: DeclaredVm,
+  path: string,
+  subnet: SubnetEntity,
+  index: number,
+): SeedNic {
+  const { filling, macAddresses } = machines
+  const nic = nics[index] as NonNullable<DeclaredVm['nics']>[number]
+  const { macAddress, ipAddress } = typeof nic === 'string' ? ({} as { macAddress?: string; ipAddress?: string }) : nic
+  const at = `${path}.nics[${index}]`
+  const address = ipAddress === undefined ? undefined : (parseAddress('IPV4', ipAddress) as Address | undefined)
+  if (ipAddress !== undefined && address === undefined)
+    filling.refuse(`${at}.ipAddress`, `expected an IPv4 address, found "${ipAddress}"`)
+  const given = macAddress?.toLowerCase()
+  if (given !== undefined && macAddresses.has(given))
+    filling.refuse(`${at}.macAddress`, `${given} is another NIC's already`)
+  const mac = given ?? madeMac(machines)
+  macAddresses.add(mac)
+  return { subnet, macAddress: mac, ...(address === undefined ? {} : { address }) }
+}
+
+function madeMac(machines: Machines): string {
+  for (;;) {
+    const octets = (machines.nextMac++).toString(16).padStart(6, '0').match(/../g) as string[]
+    const mac = [madePrefix, ...octets].join(':')
+    if (!machines.macAddresses.has(mac)) return mac
+  }
+}
+
+function remembered<T>(known: Map<string, T>, key: string, make: () => T): T {
+  const found = known.get(key)
+  if (found !== undefined) return found
+  const made = make()
+  known.set(key, made)
+  return made
+}

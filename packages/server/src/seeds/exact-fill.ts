@@ -1,0 +1,60 @@
+/** Writes the rows and facts of a seed as they stand there, with stand-ins for what an export leaves out. */
+import type { SeedContext } from '../domains/seed.ts'
+import { UniqueViolation } from '../store/store.ts'
+import type { Table } from '../store/tables.ts'
+import { isLeftOutCollection, putBackInEntity, putBackInFact } from './left-out.ts'
+import type { SeedPlan } from './read-seed.ts'
+import { maximumFaults, type SeedFault } from './seed-refusal.ts'
+import { standInsOf } from './stand-ins.ts'
+
+/** @returns what names nothing, or is there twice */
+export async function fillExactly(ctx: SeedContext, { rows }: SeedPlan): Promise<readonly SeedFault[]> {
+  const standIns = standInsOf(ctx.ids.secretBytes(32), ctx.adminPasswordHash)
+  const faults: SeedFault[] = []
+  /** `kind id` of what was named and is not there yet -> the first who named it. */
+  const awaited = new Map<string, SeedFault>()
+  const there = new Set<string>()
+  for (const { group, line, column, value } of rows.entities()) {
+    const table = ctx.backup.tables.get(group) as Table
+    const document = putBackInEntity(table, value() as Record<string, unknown>, standIns)
+    const at = { line, column, path: `entities.${group}` }
+    try {
+      await ctx.store.insert(table.resource, document as never)
+    } catch (error) {
+      if (!(error instanceof UniqueViolation)) throw error
+      faults.push({ ...at, message: `there is one already with the same ${error.fields.join(' and ') || 'id'}` })
+    }
+    if (faults.length >= maximumFaults) return faults
+    const own = `${group} ${document['extId']}`
+    there.add(own)
+    awaited.delete(own)
+    for (const { kind, extId, path } of referencesIn(table, document)) {
+      const key = `${kind} ${extId}`
+      if (there.has(key) || awaited.has(key)) continue
+      awaited.set(key, { ...at, message: `${path} names the ${kind} ${extId}, which is not there` })
+    }
+  }
+  for (const [key, fault] of awaited) {
+    const [kind = '', extId = ''] = key.split(' ')
+    const table = ctx.backup.tables.get(kind)
+    if (table !== undefined && (await ctx.store.get(table.resource, extId)) === undefined) faults.push(fault)
+  }
+  for (const { group, id = '', value } of rows.facts()) {
+    if (isLeftOutCollection(group)) continue
+    await ctx.world.collection(group).put(id, putBackInFact(group, id, value() as Record<string, unknown>, standIns))
+  }
+  return faults
+}
+
+function* referencesIn(table: Table, document: unknown): Generator<{ kind: string; extId: string; path: string }> {
+  for (const { kind, path } of table.references)
+    for (const extId of valuesAt(document, path)) yield { kind, extId, path: path.join('/') }
+}
+
+function* valuesAt(value: unknown, path: readonly string[]): Generator<string> {
+  if (Array.isArray(value)) for (const item of value) yield* valuesAt(item, path)
+  else if (path.length === 0) {
+    if (typeof value === 'string') yield value
+  } else if (typeof value === 'object' && value !== null)
+    yield* valuesAt((value as Record<string, unknown>)[path[0] as string], path.slice(1))
+}

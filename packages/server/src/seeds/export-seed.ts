@@ -1,0 +1,131 @@
+/**
+ * A living world as a seed that makes an equal one: every row of every kind, every fact of the simulated infrastructure, one a
+ * line. It is read from one moment of the file while requests go on, and written as it is read: what is in memory does not
+ * grow with the world.
+ *
+ * A task that is under way has done part of its work, knows secrets, and belongs to a process: a world in which one is unfinished
+ * is not exported (a fork takes them along). Content of files (backups at their places, images that were uploaded) is no part
+ * of an export.
+ */
+
+import type { EntityOf } from '@hyperplane/contract'
+import { Task } from '@hyperplane/contract/platform/task'
+import { unfinished } from '../core/tasks/runner.ts'
+import { Fact } from '../drivers/simulated/world.ts'
+import { SqliteSnapshot } from '../store/sqlite/snapshot.ts'
+import type { Table } from '../store/tables.ts'
+import { entityLine, factLine, groupLine } from './exact-rows.ts'
+import {
+  factHoldsLeftOut,
+  holdsLeftOut,
+  isLeftOutCollection,
+  isLeftOutKind,
+  LeftOut,
+  leaveOutOfEntity,
+  leaveOutOfFact,
+} from './left-out.ts'
+
+export interface ExportedWorld {
+  /** Path of its store. */
+  readonly file: string
+  readonly tables: ReadonlyMap<string, Table>
+  /** Of the product. */
+  readonly version: string
+  /** Present time of the world. */
+  readonly time: string
+}
+
+/** There are tasks that have not ended. */
+export class UnfinishedTasks extends Error {
+  /** Some of them, as their descriptions name them. */
+  readonly tasks: readonly string[]
+  constructor(tasks: readonly string[]) {
+    const many = tasks.length === 1 ? '1 task has' : `${tasks.length} tasks have`
+    super(`${many} not ended: ${tasks.slice(0, 10).join(', ')}. Wait until it is so, or cancel what runs.`)
+    this.tasks = tasks
+  }
+}
+
+/** Characters that are given on at once. */
+const chunkLength = 64 * 1024
+
+/** @throws UnfinishedTasks before anything is given */
+export async function* exportSeed(world: ExportedWorld): AsyncGenerator<string> {
+  const snapshot = new SqliteSnapshot(world.file)
+  try {
+    refuseUnfinished(snapshot, world.tables)
+    let chunk = ''
+    for (const text of textOf(snapshot, world)) {
+      chunk += text
+      if (chunk.length < chunkLength) continue
+      yield chunk
+      chunk = ''
+      // Others have their turn, however fast whoever reads this is.
+      await new Promise(setImmediate)
+    }
+    if (chunk !== '') yield chunk
+  } finally {
+    snapshot.close()
+  }
+}
+
+function refuseUnfinished(snapshot: SqliteSnapshot, tables: ReadonlyMap<string, Table>): void {
+  const found: string[] = []
+  for (const { document } of snapshot.rows((tables.get(Task.kind) as Table).name)) {
+    const { status = '', operationDescription, extId } = JSON.parse(document) as EntityOf<typeof Task>
+    if (unfinished.includes(status)) found.push(`${operationDescription} (${extId})`)
+  }
+  if (found.length > 0) throw new UnfinishedTasks(found)
+}
+
+function* textOf(snapshot: SqliteSnapshot, { tables, version, time }: ExportedWorld): Generator<string> {
+  const leftOut = new LeftOut()
+  yield `# A world of Hyperplane ${version}, as it was at ${time}. This is a seed: npm start -- --data NEW --seed THIS.yaml\n`
+  yield '# What it does not hold stands at its end, under leftOut.\n'
+  yield 'extends: nothing\n'
+  yield `random: ${JSON.stringify(snapshot.meta('world.seed') ?? '')}\n`
+  yield `world:\n  tenantId: ${snapshot.meta('tenant')}\n  time: ${time}\n`
+  yield 'entities:\n'
+  for (const table of tables.values()) yield* entitiesOf(snapshot, table, leftOut)
+  yield 'facts:\n'
+  yield* factsOf(snapshot, tables.get(Fact.kind) as Table, leftOut)
+  const notes = leftOut.all()
+  yield notes.length === 0 ? 'leftOut: []\n' : 'leftOut:\n'
+  for (const note of notes) yield `  - ${JSON.stringify(note)}\n`
+}
+
+function* entitiesOf(snapshot: SqliteSnapshot, table: Table, leftOut: LeftOut): Generator<string> {
+  const { kind } = table.resource
+  const isPlain = !holdsLeftOut(table)
+  let count = 0
+  for (const { document, published } of snapshot.rows(table.name)) {
+    // Of a task that has not ended, of which there is none.
+    if (published === 0) throw new Error(`${kind} is half made, and no task is under way`)
+    count++
+    if (isLeftOutKind(kind)) continue
+    if (count === 1) yield groupLine(kind)
+    if (isPlain) yield entityLine(document)
+    else {
+      const entity = JSON.parse(document)
+      leaveOutOfEntity(table, entity, leftOut)
+      yield entityLine(JSON.stringify(entity))
+    }
+  }
+  if (isLeftOutKind(kind)) leftOut.noteKind(kind, count)
+}
+
+/** A collection's facts stand together, though they were written in any order. */
+function* factsOf(snapshot: SqliteSnapshot, table: Table, leftOut: LeftOut): Generator<string> {
+  for (const collection of snapshot.distinct(table.name, 'c_collection')) {
+    if (isLeftOutCollection(collection)) {
+      leftOut.noteCollection(collection)
+      continue
+    }
+    yield groupLine(collection)
+    for (const { document } of snapshot.rows(table.name, { column: 'c_collection', value: collection })) {
+      const { id, value } = JSON.parse(document) as EntityOf<typeof Fact>
+      if (factHoldsLeftOut(collection)) leaveOutOfFact(collection, value as Record<string, unknown>, leftOut)
+      yield factLine(id, JSON.stringify(value))
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/** The format of seeds as a JSON Schema (2020-12), for editors and validators. Served at /docs/seed.schema.json. */
+import type { AnySchema } from '@hyperplane/contract'
+import { storeTables } from '../store-tables.ts'
+import { SeedFile } from './format.ts'
+import { isLeftOutKind } from './left-out.ts'
+
+type Json = { readonly [name: string]: unknown }
+
+export function seedJsonSchema(): Json {
+  const { properties, ...rest } = jsonSchemaOf(SeedFile) as { properties: Record<string, Json> }
+  const kinds = [...storeTables().keys()].filter((kind) => !isLeftOutKind(kind)).sort()
+  const rows = {
+    type: 'array',
+    items: { type: 'object', required: ['extId'], properties: { extId: { type: 'string' } } },
+  }
+  const entities = {
+    description: properties['entities']?.['description'],
+    type: 'object',
+    properties: Object.fromEntries(kinds.map((kind) => [kind, rows])),
+    additionalProperties: false,
+  }
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Seed of a Hyperplane world',
+    ...rest,
+    properties: { ...properties, entities },
+  }
+}
+
+function jsonSchemaOf(schema: AnySchema): Json {
+  const { description } = schema as { description?: string }
+  return { ...(description === undefined ? {} : { description }), ...shapeOf(schema) }
+}
+
+function shapeOf(schema: AnySchema): Json {
+  switch (schema.type) {
+    case 'text':
+      return {
+        type: 'string',
+        ...(schema.minLength === undefined ? {} : { minLength: schema.minLength }),
+        ...(schema.maxLength === undefined ? {} : { maxLength: schema.maxLength }),
+        ...(schema.pattern === undefined ? {} : { pattern: schema.pattern }),
+      }
+    case 'integer':
+    case 'number':
+      return {
+        type: schema.type,
+        ...(schema.minimum === undefined ? {} : { minimum: schema.minimum }),
+        ...(schema.maximum === undefined ? {} : { maximum: schema.maximum }),
+      }
+    case 'boolean':
+      return { type: 'boolean' }
+    case 'uuid':
+    case 'taskId':
+      return { type: 'string', format: 'uuid' }
+    case 'timestamp':
+      return { type: 'string', format: 'date-time' }
+    case 'enumeration':
+      return { type: 'string', enum: schema.values }
+    case 'list':
+      return {
+        type: 'array',
+        items: jsonSchemaOf(schema.items),
+        ...(schema.minItems === undefined ? {} : { minItems: schema.minItems }),
+        ...(schema.maxItems === undefined ? {} : { maxItems: schema.maxItems }),
+      }
+    case 'map':
+      return { type: 'object', additionalProperties: jsonSchemaOf(schema.values) }
+    case 'oneOf':
+      return { anyOf: schema.alternatives.map(jsonSchemaOf) }
+    case 'anything':
+      return {}
+    case 'object': {
+      const fields = Object.entries(schema.fields)
+      const required = fields.filter(([, field]) => field.optional !== true).map(([name]) => name)
+      return {
+        type: 'object',
+        properties: Object.fromEntries(fields.map(([name, field]) => [name, jsonSchemaOf(field)])),
+        ...(required.length === 0 ? {} : { required }),
+        additionalProperties: false,
+      }
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { secretDigest } from '../drivers/hardware.ts'
+import { bmcDigest } from '../drivers/simulated/hardware.ts'
+import { digestOf } from '../drivers/simulated/place-doors.ts'
+import type { Table } from '../store/tables.ts'
+import { storeTables } from '../store-tables.ts'
+import { holdsLeftOut, LeftOut, leaveOutOfEntity, leaveOutOfFact, putBackInEntity, putBackInFact } from './left-out.ts'
+import { standInsOf } from './stand-ins.ts'
+
+const tables = storeTables()
+const table = (kind: string): Table => tables.get(kind) as Table
+const sealed = { $sealed: 'v1.key.box' }
+const standIns = standInsOf(Buffer.alloc(32, 7), 'hash-of-admin')
+
+test('both ends of a secret are left out, and made anew so that they fit', () => {
+  const leftOut = new LeftOut()
+  const ends: readonly [
+    entity: [string, any],
+    fact: [string, string, any],
+    fits: (entity: any, fact: any) => boolean,
+  ][] = [
+    [
+      ['VolumeGroup', { extId: 'g', iscsiFeatures: { targetSecret: sealed } }],
+      ['blockStorage.targets', 'g', { chapDigest: 'old', accessList: {} }],
+      (group, fact) => fact.chapDigest === secretDigest('target/g', group.iscsiFeatures.targetSecret),
+    ],
+    [
+      ['IscsiClient', { extId: 'c', clientSecret: sealed }],
+      ['blockStorage.targets', 'g', { accessList: { c: { chapDigest: 'old' }, d: {} } }],
+      (client, fact) =>
+        fact.accessList.c.chapDigest === secretDigest('client/c', client.clientSecret) &&
+        fact.accessList.d.chapDigest === undefined,
+    ],
+    [
+      ['BmcInfo', { extId: 'h', credential: { username: 'ADMIN', password: sealed } }],
+      ['hardware.bmcs', 'h', { username: 'ADMIN', passwordDigest: 'old' }],
+      (bmc, fact) => fact.passwordDigest === bmcDigest('h', bmc.credential.password),
+    ],
+    [
+      ['DirectoryService', { extId: 'd', serviceAccount: { username: 'Svc@example.com', password: sealed } }],
+      ['directory.users', 'ad.simulated/svc', { name: 'svc', password: 'old' }],
+      (service, fact) => fact.password === digestOf(service.serviceAccount.password),
+    ],
+  ]
+  for (const [[kind, entity], [collection, id, fact], fits] of ends) {
+    leaveOutOfEntity(table(kind), entity, leftOut)
+    leaveOutOfFact(collection, fact, leftOut)
+    assert.doesNotMatch(JSON.stringify([entity, fact]), /sealed|old/, kind)
+    putBackInEntity(table(kind), entity, standIns)
+    putBackInFact(collection, id, fact, standIns)
+    assert.ok(fits(entity, fact), `${kind} ${JSON.stringify([entity, fact])}`)
+    assert.doesNotMatch(JSON.stringify([entity, fact]), /null/, kind)
+  }
+  const counts = new Map(leftOut.all().map(({ what, count }) => [what, count]))
+  assert.deepEqual([counts.get('CHAP secrets'), counts.get('passwords of BMCs')], [4, 2])
+})
+
+test('a CHAP secret that was made has a length that initiators take', () => {
+  const length = standIns.secretFor('target/g').length
+  assert.ok(length >= 12 && length <= 16, String(length))
+})
+
+test('a user has the password of admin then, and a key opens nothing', () => {
+  const user = putBackInEntity(table('User'), { extId: 'u', passwordHash: null, formerPasswordHashes: null }, standIns)
+  assert.deepEqual(user, { extId: 'u', passwordHash: 'hash-of-admin', formerPasswordHashes: ['hash-of-admin'] })
+  const [first, second] = ['a', 'b'].map(
+    (extId) => putBackInEntity(table('Key'), { extId, apiKeyDigest: null }, standIns)['apiKeyDigest'],
+  )
+  assert.match(String(first), /^[0-9a-f]{64}$/)
+  assert.notEqual(first, second)
+})
+
+test('nobody stands in for any other secret that the contract declares: the field is not there', () => {
+  const smtp = { server: { password: sealed, port: 25 } }
+  const profile = { extId: 'p', smtpServer: smtp, snmpConfig: { users: [{ username: 'a', authKey: sealed }] } }
+  const leftOut = new LeftOut()
+  leaveOutOfEntity(table('ClusterProfile'), profile, leftOut)
+  assert.equal(
+    leftOut.all().reduce((sum, { count }) => sum + count, 0),
+    2,
+  )
+  assert.deepEqual(putBackInEntity(table('ClusterProfile'), profile, standIns), {
+    extId: 'p',
+    smtpServer: { server: { port: 25 } },
+    snmpConfig: { users: [{ username: 'a' }] },
+  })
+})
+
+test('every kind with a secret is looked through', () => {
+  for (const each of tables.values()) if (each.secrets.length > 0) assert.ok(holdsLeftOut(each), each.resource.kind)
+})
+
+test('digests in settings of clusters, and sealed secrets of those that are not registered, are left out', () => {
+  const leftOut = new LeftOut()
+  const settings = { settings: { SMTP: { server: { password: { digest: 'x' }, port: 25 } } } }
+  leaveOutOfFact('hardware.clusters', settings, leftOut)
+  assert.deepEqual(settings, { settings: { SMTP: { server: { port: 25 } } } })
+  const inventory = [{ kind: 'BmcInfo', entity: { extId: 'h', credential: { username: 'a', password: sealed } } }]
+  leaveOutOfFact('remotes.inventories', inventory, leftOut)
+  assert.doesNotMatch(JSON.stringify(inventory), /sealed/)
+  assert.equal(leftOut.all()[0]?.count, 2)
+})

@@ -1,0 +1,149 @@
+/**
+ * What an exported world does not take along: secrets, what would open something, what belongs to that one instance. Where a
+ * secret stood, the export has `null`; `stand-ins.ts` says what comes there.
+ */
+import { AuditRecord, RememberedAnswer } from '../core/records.ts'
+import { ServiceKey, SignInLock } from '../domains/iam/records.ts'
+import { RegistrationAttempt } from '../domains/platform/registration-attempt.ts'
+import { Fact } from '../drivers/simulated/world.ts'
+import type { Table } from '../store/tables.ts'
+import { type Doc, entityRules, factRules, notThere, type Path, type Rule, type StandIns } from './stand-ins.ts'
+
+const accountsOfThatInstance = 'belongs to that instance; this one begins its own'
+const leftOutKinds: ReadonlyMap<string, { readonly what: string; readonly instead: string } | undefined> = new Map([
+  [AuditRecord.kind, { what: 'the audit trail', instead: accountsOfThatInstance }],
+  [RememberedAnswer.kind, { what: 'answers to requests that may come again', instead: accountsOfThatInstance }],
+  [
+    ServiceKey.kind,
+    { what: 'the key pair that identity providers know', instead: 'is made when somebody asks for it' },
+  ],
+  [SignInLock.kind, { what: 'locks after failed sign-ins', instead: 'nobody is locked out' }],
+  // Only while a task runs, and then there is no export.
+  [RegistrationAttempt.kind, undefined],
+  [Fact.kind, undefined],
+])
+/** Facts with the keys of simulated certificate authorities. */
+const leftOutCollections: ReadonlyMap<string, { readonly what: string; readonly instead: string }> = new Map([
+  ['web.authorities', { what: 'simulated certificate authorities, for their keys', instead: 'place them again' }],
+])
+
+export const isLeftOutKind = (kind: string): boolean => leftOutKinds.has(kind)
+export const isLeftOutCollection = (collection: string): boolean => leftOutCollections.has(collection)
+
+/** Counts what was left out. */
+export class LeftOut {
+  readonly #found = new Map<string, { what: string; count: number; instead: string }>()
+
+  note({ what, instead }: { readonly what: string; readonly instead: string }, count = 1): void {
+    if (count === 0) return
+    const known = this.#found.get(what)
+    if (known === undefined) this.#found.set(what, { what, count, instead })
+    else known.count += count
+  }
+
+  noteKind(kind: string, count: number): void {
+    const rule = leftOutKinds.get(kind)
+    if (rule !== undefined) this.note(rule, count)
+  }
+
+  noteCollection(collection: string): void {
+    const rule = leftOutCollections.get(collection)
+    if (rule !== undefined) this.note(rule)
+  }
+
+  all(): readonly { readonly what: string; readonly count: number; readonly instead: string }[] {
+    return [...this.#found.values()].sort((a, b) => (a.what < b.what ? -1 : 1))
+  }
+}
+
+/** Of an entity: what its own rules name, and everything that the contract declares secret. */
+function rulesOf({ resource, secrets }: Table): readonly Rule[] {
+  const own = entityRules[resource.kind] ?? []
+  const isOwn = (path: Path): boolean => own.some((rule) => rule.path.join() === path.join())
+  const others = secrets.filter((path) => !isOwn(path))
+  return [
+    ...own,
+    ...others.map((path) => ({ path, what: `secrets of ${resource.title}s: ${path.at(-1)}`, instead: notThere })),
+  ]
+}
+
+/** May hold something that is left out; of others the text of a document is its export. */
+export const holdsLeftOut = (table: Table): boolean => rulesOf(table).length > 0
+export const factHoldsLeftOut = (collection: string): boolean =>
+  factRules[collection] !== undefined || collection === 'hardware.clusters' || collection === 'remotes.inventories'
+
+/** Changes `document` in place. */
+export function leaveOutOfEntity(table: Table, document: Doc, leftOut: LeftOut): void {
+  for (const rule of rulesOf(table)) empty(document, rule, leftOut)
+}
+
+/** Changes `value` in place. */
+export function leaveOutOfFact(collection: string, value: Doc, leftOut: LeftOut): void {
+  for (const rule of factRules[collection] ?? []) empty(value, rule, leftOut)
+  // Settings hold digests of secrets, inventories sealed ones, in many places.
+  const sealed = { what: 'secrets in settings and inventories of clusters', instead: notThere }
+  if (collection === 'hardware.clusters') dropWhere(value, isDigest, () => leftOut.note(sealed))
+  if (collection === 'remotes.inventories') dropWhere(value, isSealed, () => leftOut.note(sealed))
+}
+
+function empty(document: Doc, rule: Rule, leftOut: LeftOut): void {
+  for (const { holder, name } of placesAt(document, rule.path)) {
+    if (rule.isInternal === true) delete holder[name]
+    else holder[name] = null
+    leftOut.note(rule)
+  }
+}
+
+/** What is to be written for a row of an export: stand-ins where there are any, and no `null` where something was left out. */
+export const putBackInEntity = (table: Table, document: Doc, ctx: StandIns): Doc =>
+  filled(document, rulesOf(table), document['extId'], ctx)
+export const putBackInFact = (collection: string, id: string, value: Doc, ctx: StandIns): Doc =>
+  filled(value, factRules[collection] ?? [], id, ctx)
+
+function filled(document: Doc, rules: readonly Rule[], id: string, ctx: StandIns): Doc {
+  for (const { path, standIn } of rules) {
+    for (const { holder, name, keys } of placesAt(document, path)) {
+      if (holder[name] !== null) continue
+      if (standIn === undefined) delete holder[name]
+      else holder[name] = standIn(ctx, document, [id, ...keys])
+    }
+  }
+  return document
+}
+
+interface Found {
+  readonly holder: Doc
+  readonly name: string
+  /** Keys that stood for `*`. */
+  readonly keys: readonly string[]
+}
+
+function* placesAt(value: unknown, path: Path, keys: readonly string[] = []): Generator<Found> {
+  if (Array.isArray(value)) {
+    for (const item of value) yield* placesAt(item, path, keys)
+    return
+  }
+  if (typeof value !== 'object' || value === null) return
+  const holder = value as Doc
+  const [first, ...rest] = path as [string, ...string[]]
+  for (const name of first === '*' ? Object.keys(holder) : Object.hasOwn(holder, first) ? [first] : []) {
+    const met = first === '*' ? [...keys, name] : keys
+    if (rest.length === 0) yield { holder, name, keys: met }
+    else yield* placesAt(holder[name], rest, met)
+  }
+}
+
+const isSealed = (value: unknown): boolean => typeof value === 'object' && value !== null && '$sealed' in value
+const isDigest = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).join() === 'digest'
+
+function dropWhere(value: unknown, isWanted: (value: unknown) => boolean, dropped: () => void): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, item] of Object.entries(value)) {
+    if (!isWanted(item)) dropWhere(item, isWanted, dropped)
+    else if (!Array.isArray(value)) {
+      delete (value as Doc)[name]
+      dropped()
+    }
+  }
+}

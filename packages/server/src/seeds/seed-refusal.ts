@@ -1,0 +1,35 @@
+/** A seed that cannot be taken, with every fault that was found and where it stands. */
+import { StartRefusal } from '../start-refusal.ts'
+
+export interface SeedFault {
+  /** From 1; absent: of the seed as a whole. */
+  readonly line?: number
+  readonly column?: number
+  /** `vms[3].nics[0].subnet`; '' for the whole. */
+  readonly path: string
+  /** What was expected, what was found, what to do. */
+  readonly message: string
+}
+
+/** More are not told: whoever has corrected these asks again. */
+export const maximumFaults = 100
+
+export class SeedRefusal extends StartRefusal {
+  readonly faults: readonly SeedFault[]
+
+  /** @param name for people: `The seed /tmp/lab.yaml` */
+  constructor(name: string, faults: readonly SeedFault[], options?: ErrorOptions) {
+    const told = [...faults].sort(inOrder).slice(0, maximumFaults)
+    super(`${name}: ${told.map(textOf).join('; ')}`, options)
+    this.faults = told
+  }
+}
+
+const inOrder = (a: SeedFault, b: SeedFault): number =>
+  (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)
+
+/** `line 3, column 7, vms[0].name: expected …` */
+export function textOf({ line, column, path, message }: SeedFault): string {
+  const place = line === undefined ? [] : [`line ${line}, column ${column ?? 1}`]
+  return [[...place, ...(path === '' ? [] : [path])].join(', '), message].filter((part) => part !== '').join(': ')
+}

@@ -1,0 +1,112 @@
+/** Fills a new world with what a plan asks for, in one transaction: whole or not at all. */
+import type { Clock } from '../core/clock.ts'
+import { formatTime } from '../core/clock.ts'
+import { createIds } from '../core/ids.ts'
+import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from '../domains/clustermgmt/seed.ts'
+import { seedBase as seedIamBase, seedDemo as seedIamDemo } from '../domains/iam/seed.ts'
+import { seedDemo as seedNetworkingDemo } from '../domains/networking/seed.ts'
+import { seedCategories, seedBase as seedPlatformBase, seedDemo as seedPlatformDemo } from '../domains/platform/seed.ts'
+import { type SeedContext, seedId } from '../domains/seed.ts'
+import { seedUnregistered } from '../domains/seed-unregistered.ts'
+import { seedDemo as seedVmmDemo } from '../domains/vmm/seed.ts'
+import { createSeedPlaces } from '../domains/vmm/seed-places.ts'
+import { seedManyVms } from '../domains/vmm/vm/seed-many.ts'
+import { seedDemo as seedVolumesDemo } from '../domains/volumes/seed.ts'
+import type { Drivers } from '../drivers/drivers.ts'
+import { drawsFrom, factsIn, type SimulatedWorld } from '../drivers/simulated/world.ts'
+import type { Store } from '../store/store.ts'
+import { fillClusters } from './declared/clusters.ts'
+import { Filling } from './declared/filling.ts'
+import { fillImages, fillVms } from './declared/machines.ts'
+import { fillNetworks } from './declared/networks.ts'
+import { fillCategories, fillUsers } from './declared/people.ts'
+import { fillVolumeGroups } from './declared/volumes.ts'
+import { fillExactly } from './exact-fill.ts'
+import type { Layer, SeedPlan } from './read-seed.ts'
+import { SeedRefusal } from './seed-refusal.ts'
+
+export interface SeedOptions {
+  readonly plan: SeedPlan
+  /** What is drawn follows from it; the plan's, where it has one. */
+  readonly random: string
+  readonly store: Store
+  readonly world: SimulatedWorld
+  readonly drivers: Drivers
+  readonly clock: Clock
+  readonly tenantId: string
+  readonly adminPasswordHash: string
+  readonly tier: SeedContext['tier']
+  readonly version: string
+  readonly folder: string
+  readonly backup: SeedContext['backup']
+}
+
+/** @throws SeedRefusal with everything that names nothing, or fits nowhere */
+export async function seedWorld(options: SeedOptions): Promise<void> {
+  const { plan, store } = options
+  await store.transaction(async (transaction) => {
+    const ctx = contextOf(options, transaction)
+    if (plan.base !== 'nothing') {
+      await seedCategories(ctx, plan.base)
+      await seedIamBase(ctx)
+      await seedClustermgmtBase(ctx)
+      await seedPlatformBase(ctx)
+    }
+    if (plan.base === 'demo') await seedDemo(ctx)
+    const faults = await fillExactly(ctx, plan)
+    if (faults.length > 0) throw new SeedRefusal(plan.name, faults)
+    for (const layer of plan.layers) await fillLayer(ctx, layer)
+  })
+}
+
+function contextOf(options: SeedOptions, transaction: SeedContext['store']): SeedContext {
+  const { plan, random, world, clock } = options
+  const now = clock.now()
+  const ctx: Omit<SeedContext, 'places'> = {
+    store: transaction,
+    world: world.through(factsIn(transaction)),
+    drivers: options.drivers,
+    clock,
+    // What rows of an earlier world took by the same chance, others do not get.
+    ids: createIds(`${random}\0${plan.digest}\0seed`),
+    tenantId: options.tenantId,
+    tier: options.tier,
+    version: options.version,
+    folder: options.folder,
+    backup: options.backup,
+    managerExtId: seedId(random === 'demo' ? 'manager' : `manager/${random}`),
+    adminId: seedId('user/admin'),
+    adminPasswordHash: options.adminPasswordHash,
+    ago: (seconds) => formatTime(now - seconds * 1000),
+    draws: (what) => drawsFrom(`${random}/seed/${what}`),
+    nameOf: (name) => plan.names[name] ?? name,
+  }
+  return { ...ctx, places: createSeedPlaces(ctx) }
+}
+
+/** The inventory that the kinds' pages describe: categories first, what refers to others last. */
+async function seedDemo(ctx: SeedContext): Promise<void> {
+  await seedIamDemo(ctx)
+  await seedClustermgmtDemo(ctx)
+  await seedNetworkingDemo(ctx)
+  await seedVmmDemo(ctx)
+  await seedVolumesDemo(ctx)
+  await seedUnregistered(ctx)
+  await seedPlatformDemo(ctx)
+}
+
+async function fillLayer(ctx: SeedContext, layer: Layer): Promise<void> {
+  const { declared } = layer
+  const filling = new Filling(ctx, layer)
+  await fillCategories(filling, declared.categories)
+  await fillUsers(filling, declared.users)
+  await fillClusters(filling, declared.clusters)
+  await fillNetworks(filling, declared)
+  await fillImages(filling, declared.images)
+  const { vms = 0 } = declared
+  if (typeof vms !== 'number') await fillVms(filling, vms)
+  else if ((await seedManyVms(ctx, vms)) < vms)
+    filling.note('vms', 'expected a native cluster for them: describe one, or extend a preset that has one')
+  await fillVolumeGroups(filling, declared.volumeGroups)
+  if (filling.faults.length > 0) throw new SeedRefusal(layer.name, filling.faults)
+}

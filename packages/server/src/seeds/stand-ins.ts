@@ -1,0 +1,175 @@
+/**
+ * Which secrets and hashes of entities and facts are left out of an export, and what stands in for each in the world that is made
+ * of it. Both ends of a secret that this manager shares with its simulated infrastructure are made anew, from one key of the
+ * import that nobody keeps, so that they fit each other. What a client knows by heart is told in `instead`.
+ */
+import { createHmac } from 'node:crypto'
+import { demoBucket, demoClusterLogin } from '../domains/platform/seed-backups.ts'
+import { demoRemoteLogin } from '../domains/platform/seed-registrations.ts'
+import { secretDigest } from '../drivers/hardware.ts'
+import { bmcDigest } from '../drivers/simulated/hardware.ts'
+import { digestOf } from '../drivers/simulated/place-doors.ts'
+import { remotePasswordDigest } from '../drivers/simulated/remote-managers.ts'
+
+/** What takes the place of what was left out. */
+export interface StandIns {
+  readonly adminPasswordHash: string
+  /** For both ends of one secret. */
+  readonly secretFor: (what: string) => string
+  /** Fits nothing. */
+  readonly noDigest: () => string
+}
+
+export function standInsOf(key: Buffer, adminPasswordHash: string): StandIns {
+  let count = 0
+  const hmac = (text: string, encoding: 'base64url' | 'hex'): string =>
+    createHmac('sha256', key).update(text).digest(encoding)
+  return {
+    adminPasswordHash,
+    // CHAP takes 16 characters at most.
+    secretFor: (what) => hmac(what, 'base64url').slice(0, 16),
+    noDigest: () => hmac(`nothing ${count++}`, 'hex'),
+  }
+}
+
+export type Doc = Record<string, any>
+export type Path = readonly string[]
+/** @param about id of the entity or fact, and the names of map keys on the way */
+type StandIn = (ctx: StandIns, document: Doc, about: readonly string[]) => unknown
+
+/** Something that is left out. */
+export interface Rule {
+  /** `*` stands for every key of a mapping; lists are walked through. */
+  readonly path: Path
+  readonly what: string
+  readonly instead: string
+  /** Absent: nothing stands in, the field is not there. */
+  readonly standIn?: StandIn
+  /** No field of the kind: the export has not even its name. */
+  readonly isInternal?: true
+}
+
+export const notThere = 'is not there: give it again'
+const madeAnew = 'made anew, at both ends'
+const ofAdmin = 'the password of admin'
+const opensNothing = 'are listed and open nothing: make others'
+
+/** By kind, over and above what the contract declares secret. */
+export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
+  BmcInfo: [
+    {
+      path: ['credential', 'password'],
+      what: 'passwords of BMCs',
+      instead: madeAnew,
+      standIn: (ctx, { extId }) => ctx.secretFor(`bmc/${extId}`),
+    },
+  ],
+  DirectoryService: [
+    {
+      path: ['serviceAccount', 'password'],
+      what: 'passwords of directory accounts',
+      instead: `${madeAnew}; of a real directory: give them again`,
+      standIn: (ctx, { serviceAccount }) => ctx.secretFor(`directory/${accountName(serviceAccount.username)}`),
+    },
+  ],
+  IscsiClient: [
+    {
+      path: ['clientSecret'],
+      what: 'CHAP secrets',
+      instead: madeAnew,
+      standIn: (ctx, { extId }) => ctx.secretFor(`client/${extId}`),
+    },
+  ],
+  Key: [{ path: ['apiKeyDigest'], what: 'API keys', instead: opensNothing, standIn: (ctx) => ctx.noDigest() }],
+  Task: [{ path: ['runner'], what: 'how finished tasks ran', instead: 'is not there', isInternal: true }],
+  User: [
+    {
+      path: ['passwordHash'],
+      what: 'passwords of local users',
+      instead: ofAdmin,
+      standIn: (ctx) => ctx.adminPasswordHash,
+    },
+    {
+      path: ['formerPasswordHashes'],
+      what: 'former passwords of local users',
+      instead: ofAdmin,
+      standIn: (ctx) => [ctx.adminPasswordHash],
+    },
+  ],
+  VolumeGroup: [
+    {
+      path: ['iscsiFeatures', 'targetSecret'],
+      what: 'CHAP secrets',
+      instead: madeAnew,
+      standIn: (ctx, { extId }) => ctx.secretFor(`target/${extId}`),
+    },
+  ],
+}
+
+/** By collection. */
+export const factRules: Readonly<Record<string, readonly Rule[]>> = {
+  'blockStorage.targets': [
+    {
+      path: ['chapDigest'],
+      what: 'CHAP secrets',
+      instead: madeAnew,
+      standIn: (ctx, _, [id]) => secretDigest(`target/${id}`, ctx.secretFor(`target/${id}`)),
+    },
+    {
+      path: ['accessList', '*', 'chapDigest'],
+      what: 'CHAP secrets',
+      instead: madeAnew,
+      standIn: (ctx, _, [, client]) => secretDigest(`client/${client}`, ctx.secretFor(`client/${client}`)),
+    },
+  ],
+  'directory.settings': [
+    {
+      path: ['passwordHash'],
+      what: 'passwords of people of simulated directories',
+      instead: ofAdmin,
+      standIn: (ctx) => ctx.adminPasswordHash,
+    },
+  ],
+  'directory.users': [
+    {
+      path: ['password'],
+      what: 'passwords of directory accounts',
+      instead: `${madeAnew}; of a real directory: give them again`,
+      standIn: (ctx, { name }) => digestOf(ctx.secretFor(`directory/${accountName(name)}`)),
+    },
+  ],
+  'hardware.bmcs': [
+    {
+      path: ['passwordDigest'],
+      what: 'passwords of BMCs',
+      instead: madeAnew,
+      standIn: (ctx, _, [id]) => bmcDigest(id as string, ctx.secretFor(`bmc/${id}`)),
+    },
+  ],
+  'objectStore.buckets': [
+    {
+      path: ['keys', '*'],
+      what: 'keys of simulated buckets',
+      instead: 'the secret of docs/reference/demo-world.md',
+      standIn: () => digestOf(demoBucket.secretAccessKey),
+    },
+  ],
+  'objectStore.clusters': [
+    {
+      path: ['password'],
+      what: 'passwords of simulated clusters and managers',
+      instead: 'the password of docs/reference/demo-world.md',
+      standIn: () => digestOf(demoClusterLogin.password),
+    },
+  ],
+  'remotes.sides': [
+    {
+      path: ['passwordDigest'],
+      what: 'passwords of simulated clusters and managers',
+      instead: 'the password of docs/reference/demo-world.md',
+      standIn: (_, __, [id]) => remotePasswordDigest(id as string, demoRemoteLogin.password),
+    },
+  ],
+}
+
+const accountName = (username: string): string => username.replace(/^.*\\/, '').replace(/@.*$/, '').toLowerCase()

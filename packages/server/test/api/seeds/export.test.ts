@@ -1,0 +1,262 @@
+/** A living world, exported as a seed, makes an equal one; and what it may not take along is not in it. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { parse } from 'yaml'
+import { seedId } from '../../../src/domains/seed.ts'
+import { readSeed } from '../../../src/seeds/read-seed.ts'
+import { checkInvariants } from '../../support/invariants.ts'
+import { changed, GiB, readVm } from '../../support/native-cluster.ts'
+import { entitiesOf, exported, factsOf, withoutSecrets } from '../../support/seeds.ts'
+import { adminPassword, beginning, startApp, type TestApp } from '../../support/start-app.ts'
+
+const native = seedId('cluster/hp-native-01')
+const vms = '/vmm/v4.2/ahv/config/vms'
+const day = 24 * 3600 * 1000
+
+let origin: TestApp
+let text: string
+let copy: TestApp
+const secrets = { user: 'Hidden.Passw0rd!', chap: 'hidden-chap-sec', directory: 'Hidden.Directory1' }
+
+before(async () => {
+  origin = await startApp()
+  await live(origin)
+  // Sign-ins are noted behind the answers.
+  await origin.store.transaction(async () => undefined)
+  await origin.store.transaction(async () => undefined)
+  text = await exported(origin)
+  copy = await startApp({ config: { seed: { text } }, startAt: origin.clock.now() })
+})
+after(async () => {
+  await copy?.close()
+  await origin?.close()
+})
+
+/** Something of most that can happen, so that the world is not the one that it was made as. */
+async function live(app: TestApp): Promise<void> {
+  const ended = async (result: Awaited<ReturnType<TestApp['call']>>): Promise<any> => {
+    const task = await app.task(result)
+    assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+    return task
+  }
+  const post = (path: string, body: object) => app.call('POST', path, { body, requestId: randomUUID() })
+  await app.clock.advance(3 * day)
+  const category = await post('/platform/v4.3/config/categories', { key: 'Größe', value: 'sehr groß 中文' })
+  assert.equal(category.status, 201, JSON.stringify(category.errors))
+  const created = await ended(
+    await post(vms, {
+      name: 'made - here: "it"',
+      description: 'two\nlines',
+      memorySizeBytes: GiB,
+      cluster: { extId: native },
+      categories: [{ extId: category.data.extId }],
+      disks: [{ backingInfo: { diskSizeBytes: GiB } }],
+      nics: [{ networkInfo: { subnet: { extId: seedId('subnet/vlan-100-app') } } }],
+    }),
+  )
+  const extId = created.entitiesAffected[0].extId
+  assert.equal((await changed(app, extId, 'power-on')).status, 'SUCCEEDED')
+  assert.equal((await changed(app, seedId('vm/batch-01'), 'power-off')).status, 'SUCCEEDED')
+  assert.equal((await changed(app, seedId('vm/floating-01'), 'delete')).status, 'SUCCEEDED')
+  await ended(
+    await post('/volumes/v4.2/config/volume-groups', {
+      name: 'chap',
+      clusterReference: native,
+      enabledAuthentications: 'CHAP',
+      iscsiFeatures: { enabledAuthentications: 'CHAP', targetSecret: secrets.chap },
+    }),
+  )
+  const user = await post('/iam/v4.1.b2/authn/users', {
+    username: 'newcomer',
+    userType: 'LOCAL',
+    displayName: 'Hidden',
+    password: secrets.user,
+  })
+  assert.equal(user.status, 201, JSON.stringify(user.errors))
+  assert.equal((await app.call('GET', vms, { as: `newcomer:${secrets.user}` })).status, 403)
+}
+
+test('every entity of every kind is there again, with its id, in the order of lists', async () => {
+  const [before, after] = [await entitiesOf(origin), await entitiesOf(copy)]
+  assert.deepEqual([...after.keys()], [...before.keys()])
+  for (const [kind, rows] of before) assert.deepEqual(after.get(kind), rows, kind)
+})
+
+test('every fact of the simulated infrastructure is there again', async () => {
+  assert.deepEqual([...(await factsOf(copy))], [...(await factsOf(origin))])
+})
+
+test('what is true of every world is true of it', () => checkInvariants(copy))
+
+test('clients are answered the same, derived values and statistics included', async () => {
+  const span = `$startTime=${new Date(beginning).toISOString()}&$endTime=${new Date(beginning + 3 * day).toISOString()}`
+  for (const path of [
+    `${vms}?$limit=100`,
+    '/clustermgmt/v4.2/config/clusters',
+    `/clustermgmt/v4.2/config/clusters/${native}/hosts`,
+    '/clustermgmt/v4.2/config/storage-containers?$limit=100',
+    '/networking/v4.3/config/subnets',
+    '/volumes/v4.2/config/volume-groups',
+    '/platform/v4.3/config/categories?$expand=associations&$limit=100',
+    '/iam/v4.1.b2/authn/users',
+    `/vmm/v4.2/ahv/stats/vms/${seedId('vm/web-01')}?${span}&$samplingInterval=3600`,
+  ]) {
+    const [first, second] = [await origin.call('GET', path), await copy.call('GET', path)]
+    assert.equal(first.status, 200, `${path} ${JSON.stringify(first.errors)}`)
+    assert.deepEqual(withoutSecrets(second.data), withoutSecrets(first.data), path)
+    assert.equal(second.total, first.total, path)
+  }
+})
+
+test('it lives on: a VM is switched on and gets what it had, an address is given out, a category is counted', async () => {
+  const extId = seedId('vm/batch-01')
+  assert.equal((await changed(copy, extId, 'power-on')).status, 'SUCCEEDED')
+  const { nics, powerState } = await readVm(copy, extId)
+  assert.equal(powerState, 'ON')
+  assert.equal(
+    nics[0].networkInfo.ipv4Config.ipAddress.value,
+    (await readVm(origin, extId)).nics[0].networkInfo.ipv4Config.ipAddress.value,
+  )
+  const task = await copy.task(
+    await copy.call('POST', vms, {
+      requestId: randomUUID(),
+      body: {
+        name: 'newcomer',
+        memorySizeBytes: GiB,
+        cluster: { extId: native },
+        nics: [{ networkInfo: { subnet: { extId: seedId('subnet/vlan-100-app') } } }],
+      },
+    }),
+  )
+  assert.equal(task.status, 'SUCCEEDED')
+  await checkInvariants(copy)
+})
+
+describe('what an export leaves out', () => {
+  test('no secret, no hash of one and no key is in it, in whatever form', async () => {
+    const forbidden = [...Object.values(secrets), adminPassword, '$sealed', 'argon2', '$scrypt', 'PRIVATE KEY']
+    for (const word of forbidden) assert.ok(!text.includes(word), word)
+    const { passwordHash, apiKeyDigest } = {
+      passwordHash: JSON.stringify(await origin.store.find((await import('@hyperplane/contract/iam/user')).User)),
+      apiKeyDigest: JSON.stringify(await origin.store.find((await import('@hyperplane/contract/iam/key')).Key)),
+    }
+    for (const found of [passwordHash, apiKeyDigest])
+      for (const [, value = ''] of found.matchAll(/"(?:passwordHash|apiKeyDigest)":"([^"]+)"/g))
+        assert.ok(!text.includes(value), value.slice(0, 12))
+    assert.doesNotMatch(text, /"(?:password|passwordHash|passwordDigest|chapDigest|apiKeyDigest|digest)":"/)
+  })
+
+  test('it is named, with how many there were and what stands in for it', () => {
+    const { leftOut } = parse(text.slice(text.indexOf('\nleftOut:'))) as {
+      leftOut: { what: string; count: number; instead: string }[]
+    }
+    const noted = new Map(leftOut.map(({ what, count, instead }) => [what, { count, instead }]))
+    assert.deepEqual(noted.get('passwords of local users'), { count: 5, instead: 'the password of admin' })
+    assert.deepEqual(noted.get('API keys')?.count, 2)
+    for (const what of ['CHAP secrets', 'passwords of BMCs', 'passwords of directory accounts', 'the audit trail'])
+      assert.ok((noted.get(what)?.count ?? 0) > 0, what)
+  })
+
+  test('local users have the password of admin then, and no other', async () => {
+    assert.equal((await copy.call('GET', vms, { as: `newcomer:${secrets.user}` })).status, 401)
+    assert.equal((await copy.call('GET', vms, { as: `newcomer:${adminPassword}` })).status, 403)
+    assert.equal((await copy.call('GET', vms, { as: `viewer:${adminPassword}` })).status, 200)
+  })
+
+  test('both ends of what this manager shares with its world fit each other again', async () => {
+    const directory = `/iam/v4.1.b2/authn/directory-services/${seedId('directory-service/corp-ad')}`
+    const found = await copy.call('POST', `${directory}/$actions/search`, {
+      requestId: randomUUID(),
+      body: { query: 'alice', returnedAttributes: ['name'], searchedAttributes: ['name'] },
+    })
+    assert.equal(found.status, 200, JSON.stringify(found.errors))
+    const host = seedId('host/hp-n01-a')
+    const bmc = await copy.call('GET', `/clustermgmt/v4.2/config/clusters/${native}/hosts/${host}/bmc-info`)
+    assert.equal(bmc.data.status, 'VALID')
+    await copy.clock.advance(day / 24)
+    const later = await copy.call('GET', `/clustermgmt/v4.2/config/clusters/${native}/hosts/${host}/bmc-info`)
+    assert.equal(later.data.status, 'VALID')
+  })
+})
+
+test('a clock that stands goes on where that of the exported world was; one that goes tells the time', async () => {
+  const text = await exported(origin)
+  const open = (clock: 'frozen' | 'real'): Promise<TestApp> =>
+    startApp({ config: { seed: { text }, clock }, startAt: undefined as never })
+  const [standing, going] = [await open('frozen'), await open('real')]
+  assert.equal(standing.clock.iso(), origin.clock.iso())
+  assert.ok(going.clock.now() > origin.clock.now() + day)
+  await standing.close()
+  await going.close()
+})
+
+test('a world in which a task is unfinished is not exported, and the refusal names the task', async () => {
+  const app = await startApp({ config: { seed: 'tiny', durations: 'natural' } })
+  const started = await app.call('POST', vms, {
+    requestId: randomUUID(),
+    body: { name: 'slow', memorySizeBytes: GiB, cluster: { extId: seedId('cluster/tiny') } },
+  })
+  assert.equal(started.status, 202)
+  await assert.rejects(exported(app), /1 task has not ended: .*Create/i)
+  await app.clock.advance(60_000)
+  await app.runner.idle()
+  assert.match(await exported(app), /"slow"/)
+  await app.close()
+})
+
+test('an export of what was made of an export is the same text, but for what an instance begins anew', async () => {
+  const app = await startApp({ config: { seed: 'lab' } })
+  const first = await exported(app)
+  const second = await startApp({ config: { seed: { text: first } } })
+  const comparable = (whole: string): string => whole.slice(0, whole.indexOf('\nleftOut:'))
+  assert.equal(comparable(await exported(second)), comparable(first))
+  await second.close()
+  await app.close()
+})
+
+describe('an exported text that was changed is refused', () => {
+  const refusal = (changedText: string): Promise<unknown> =>
+    startApp({ config: { seed: { text: changedText } } }).then(
+      (app) => app.close(),
+      (error: Error) => error.message,
+    )
+  const lineOf = (whole: string, part: string): number => whole.slice(0, whole.indexOf(part)).split('\n').length
+
+  test('where a row names what is not there, with the line of the row', async () => {
+    const row = text.split('\n').find((line) => line.includes('"key":"CostCenter"')) as string
+    const without = text.replace(
+      /^ {4}- \{"extId":"[^"]+","tenantId":"[^"]+","key":"Environment","value":"Dev".*\n/m,
+      '',
+    )
+    assert.notEqual(without, text)
+    assert.ok(row !== undefined)
+    assert.match(
+      String(await refusal(without)),
+      /line \d+, column 7, entities\.\w+: \S+ names the Category \S+, which is not there/,
+    )
+  })
+
+  test('where a row is there twice', async () => {
+    const row = text.split('\n').find((line) => line.includes('"key":"CostCenter"')) as string
+    const twice = text.replace(row, `${row}\n${row}`)
+    const line = lineOf(twice, row) + 1
+    assert.match(
+      String(await refusal(twice)),
+      new RegExp(`line ${line}, column 7, entities\\.Category: there is one already`),
+    )
+  })
+})
+
+test('a seed may add to an exported world', async () => {
+  assert.doesNotThrow(() => readSeed({ text: `${text}vms: 2\n` }))
+  const app = await startApp({
+    config: {
+      seed: { text: `${text}vms:\n  - { name: added, cluster: hp-native-01, nics: [vlan-100-app], powerState: ON }\n` },
+    },
+  })
+  const { data } = await app.call('GET', `${vms}?$filter=name eq 'added'`)
+  assert.equal(data[0].powerState, 'ON')
+  await checkInvariants(app)
+  await app.close()
+})

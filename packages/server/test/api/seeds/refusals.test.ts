@@ -1,0 +1,132 @@
+/** What names nothing, or fits nowhere, is found while a world is filled: all of it together, and nothing is made. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { SeedRefusal } from '../../../src/seeds/seed-refusal.ts'
+import { startApp } from '../../support/start-app.ts'
+
+/** `line:column path: message`, each. */
+async function faultsOf(text: string): Promise<string[]> {
+  try {
+    await (await startApp({ config: { seed: { text } } })).close()
+  } catch (error) {
+    assert.ok(error instanceof SeedRefusal, String((error as Error).stack))
+    return error.faults.map(({ line, column, path, message }) => `${line}:${column} ${path}: ${message}`)
+  }
+  return []
+}
+
+test('names that lead nowhere are told together, each with the nearest that there is', async () => {
+  const faults = await faultsOf(`extends: tiny
+subnets:
+  - { name: other, cluster: tony, networkId: 5 }
+vms:
+  - { name: a, nics: [nte], disks: [{ image: ubuntu-24.qcow2, sizeGiB: 1 }], categories: [Environment/Dev] }
+  - { name: b, cluster: tiny, disks: [{ sizeGiB: 1, container: defualt }] }
+  - { name: c, owner: amdin }
+  - { name: d, nics: [other] }
+volumeGroups:
+  - { name: g, vms: [vm-11] }
+`)
+  assert.deepEqual(faults, [
+    '3:29 subnets[0].cluster: "tony" is none of the clusters that there are; did you mean "tiny"?',
+    '5:23 vms[0].nics[0]: "nte" is none of the subnets that there are; did you mean "net"?',
+    '5:46 vms[0].disks[0].image: "ubuntu-24.qcow2" is none of the images that there are; did you mean "ubuntu-24.04.qcow2"?',
+    '5:91 vms[0].categories[0]: "Environment/Dev" is none of the categories that there are',
+    '6:64 vms[1].disks[0].container: "defualt" is none of the containers of tiny that there are; did you mean "default"?',
+    '7:23 vms[2].owner: "amdin" is none of the users that there are; did you mean "admin"?',
+    '10:22 volumeGroups[0].vms[0]: "vm-11" is none of the vms that there are; did you mean "vm-1"?',
+  ])
+})
+
+test('the rules of the interface hold for what is described', async () => {
+  const faults = await faultsOf(`extends: tiny
+categories:
+  - { key: a/b, value: c }
+users:
+  - { name: "it's" }
+subnets:
+  - { name: outside, networkId: 7, ipSubnet: 10.5.0.0/24, defaultGatewayIp: 10.6.0.1 }
+  - { name: nowhere }
+  - { name: bits, networkId: 8, ipSubnet: 10.5.0.7/24 }
+images:
+  - { name: ../../etc }
+`)
+  assert.deepEqual(
+    faults.map((fault) => fault.split(' ')[0]),
+    ['3:5', '5:5', '7:5', '8:5', '9:43', '11:5'],
+  )
+  assert.match(faults[2] ?? '', /defaultGatewayIp/)
+  assert.match(faults[4] ?? '', /expected a prefix without host bits, such as 10\.0\.0\.0\/24; found "10\.5\.0\.7\/24"/)
+})
+
+test('what is taken, is there already, or does not fit is refused where it stands', async () => {
+  const faults = await faultsOf(`extends: tiny
+clusters:
+  - { name: tiny }
+  - { name: two, hosts: 1, address: 10.64.0.10 }
+subnets:
+  - { name: net, networkId: 9 , cluster: tiny}
+  - { name: narrow, cluster: tiny, networkId: 10, ipSubnet: 10.5.0.0/29, poolList: [10.5.0.4-10.5.0.5] }
+vms:
+  - { name: vm-1 }
+  - { name: 'full-{n}', count: 3, nics: [narrow] }
+  - { name: huge, memoryGiB: 1000, powerState: ON }
+  - { name: wide, disks: [1000000] }
+  - { name: twice }
+  - { name: twice }
+  - { name: wrong, nics: [{ subnet: narrow, ipAddress: 10.7.0.1 }] }
+volumeGroups:
+  - { name: both, cluster: tiny, vms: [vm-2, vm-3] }
+`)
+  const told = new Map(faults.map((fault) => [fault.split(' ')[0] as string, fault]))
+  for (const [at, expected] of [
+    ['3:13', /there is a cluster tiny already/],
+    ['4:28', /10\.64\.0\.10 is an address of tiny already/],
+    ['6:5', /there is one already with the same/],
+    ['9:5', /there is one already with the same/],
+    ['10:5', /narrow.*(?:full|exhausted|free|requested)/i],
+    ['11:5', /huge.*memory/],
+    ['12:27', /expected at most \d+ GiB in default-container-\d+, found 1000000/],
+    ['14:5', /vms twice is described twice/],
+    ['15:5', /10\.7\.0\.1/],
+    ['17:5', /sharingStatus: expected SHARED for its 2 users/],
+  ] as const)
+    assert.match(told.get(at) ?? `nothing at ${at} of ${faults.join('\n')}`, expected)
+  assert.equal(told.size, 10)
+})
+
+test('virtual machines by their number need a native cluster', async () => {
+  assert.deepEqual(await faultsOf('vms: 3\n'), [
+    '1:6 vms: expected a native cluster for them: describe one, or extend a preset that has one',
+  ])
+})
+
+test('a refused seed leaves nothing behind: the folder starts with one that is corrected', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-seed-'))
+  const file = join(folder, 'seed.yaml')
+  const data = join(folder, 'data')
+  writeFileSync(file, 'extends: tiny\nvms: [{ name: x, nics: [nte] }]\n')
+  await assert.rejects(
+    startApp({ folder: data, config: { seed: { file } } }),
+    /seed\.yaml: line 2, column 25, vms\[0\]/,
+  )
+  writeFileSync(file, 'extends: tiny\nvms: [{ name: x, nics: [net] }]\n')
+  const app = await startApp({ folder: data, config: { seed: { file } } })
+  assert.equal((await app.call('GET', '/vmm/v4.2/ahv/config/vms?$limit=1')).total, 4)
+  await app.close()
+  assert.ok(existsSync(data))
+  rmSync(folder, { recursive: true })
+})
+
+test('a seed whose writing is wrong leaves a new folder new', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-seed-'))
+  await assert.rejects(
+    startApp({ folder, config: { seed: { text: 'vmz: 3\n' } } }),
+    /vmz: is not known here; did you mean "vms"\?/,
+  )
+  assert.ok(!existsSync(join(folder, 'world.sqlite')))
+  rmSync(folder, { recursive: true })
+})
