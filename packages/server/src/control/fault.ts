@@ -1,0 +1,75 @@
+/** Rules of faults: kept in the control store of their world, at work in its rule book. Source: reference faults.md. */
+import { FaultRule, faultOperations } from '@hyperplane/contract/control/fault'
+import { ApiError } from '../core/api-error.ts'
+import { standardList } from '../core/standard.ts'
+import { seedId } from '../domains/seed.ts'
+import type { Instance } from '../instance.ts'
+import { implementWithinWorld } from './context.ts'
+import { faultsOfRule } from './faults/rules.ts'
+
+const maximumRules = 1000
+
+export const fault = implementWithinWorld(
+  faultOperations,
+  {
+    // Counts lag behind what happened, until they are asked for.
+    async listFaultRules(ctx, request) {
+      await ctx.drivers.faults.written()
+      return standardList(ctx, { ...request, body: undefined }, 'all')
+    },
+    async getFaultRule(ctx) {
+      await ctx.drivers.faults.written()
+      return (await ctx.store.get(FaultRule, ctx.target.extId)) ?? ctx.target
+    },
+    async createFaultRule(ctx, { body, prepared }) {
+      const found = (await ctx.store.count(FaultRule)) + 1
+      if (found > maximumRules)
+        throw new ApiError('LIMIT_EXCEEDED', { limit: 'fault rules of a world', maximum: maximumRules, found })
+      const { world, clock } = prepared as Instance
+      const ordinal = ctx.drivers.faults.nextOrdinal()
+      const stored = await ctx.store.insert(FaultRule, {
+        ...body,
+        // The journal shows it, and is the same in every run of the same world.
+        extId: seedId(`fault-rule/${world.seed}/${ordinal}`),
+        ordinal,
+        createTime: clock.iso(),
+        timesMatched: 0,
+        timesFired: 0,
+        heldTaskExtIds: [],
+      })
+      ctx.afterCommit(() => ctx.drivers.faults.put(stored))
+      return stored
+    },
+    async updateFaultRule(ctx, { body }) {
+      const { extId, ordinal, createTime } = ctx.target
+      const counts = ctx.drivers.faults.countsOf(extId)
+      const stored = await ctx.store.replace(FaultRule, { ...body, ...counts, extId, ordinal, createTime })
+      ctx.afterCommit(() => ctx.drivers.faults.put(stored))
+      return stored
+    },
+    async deleteFaultRule(ctx) {
+      const { extId } = ctx.target
+      await ctx.store.remove(FaultRule, extId)
+      ctx.afterCommit(() => ctx.drivers.faults.remove(extId))
+      return undefined
+    },
+    async deleteFaultRules(ctx) {
+      for (const { extId } of await ctx.store.find(FaultRule)) await ctx.store.remove(FaultRule, extId)
+      ctx.afterCommit(() => ctx.drivers.faults.removeAll())
+      return undefined
+    },
+    async resetFaultRuleCounts(ctx) {
+      const { lastFiredTime: _, ...rest } = ctx.target
+      const stored = await ctx.store.replace(FaultRule, { ...rest, timesMatched: 0, timesFired: 0 })
+      ctx.afterCommit(() => ctx.drivers.faults.resetCounts(stored.extId))
+      return stored
+    },
+  },
+  {
+    prepare: { createFaultRule: (ctx) => ctx.drivers.instance() },
+    rules: {
+      createFaultRule: ({ body }) => faultsOfRule(body),
+      updateFaultRule: ({ body }) => faultsOfRule(body),
+    },
+  },
+)

@@ -1,0 +1,36 @@
+/** How long a delay lasts: drawn from its distribution, the same each time from the same seed. */
+import { drawsFrom } from '../../drivers/simulated/world.ts'
+import { millisecondsOf } from '../duration.ts'
+
+export type Delay =
+  | { readonly fixed: string }
+  | { readonly minimum: string; readonly maximum: string }
+  | { readonly mean: string; readonly atMost?: string }
+  | { readonly median: string; readonly p95: string; readonly atMost?: string }
+
+export const longestDelayMillis = 86_400_000
+
+/** Milliseconds. Of texts that are no durations: 0. */
+export function draw(delay: Delay, seed: string): number {
+  const random = drawsFrom(seed)
+  return Math.min(drawn(delay, random), 'atMost' in delay ? lengthOf(delay.atMost) : longestDelayMillis)
+}
+
+function drawn(delay: Delay, random: () => number): number {
+  if ('fixed' in delay) return lengthOf(delay.fixed)
+  if ('minimum' in delay) {
+    const least = lengthOf(delay.minimum)
+    return least + random() * (lengthOf(delay.maximum) - least)
+  }
+  // 1 - x: a draw may be 0, of which there is no logarithm.
+  if ('mean' in delay) return -Math.log(1 - random()) * lengthOf(delay.mean)
+  const median = lengthOf(delay.median)
+  const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+  return median * (lengthOf(delay.p95) / median) ** (normal / deviationsAtP95)
+}
+
+/** Of the normal distribution. */
+const deviationsAtP95 = 1.6448536
+
+const lengthOf = (text: string | undefined): number =>
+  text === undefined ? longestDelayMillis : (millisecondsOf(text) ?? 0)

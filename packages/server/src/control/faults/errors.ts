@@ -1,0 +1,68 @@
+/** The errors that rules raise: those of the interface, as it would say them itself, and those of drivers in their own words. */
+import { type ErrorDefinition, type ErrorKey, errorCatalogue } from '@hyperplane/contract/error-catalogue'
+import { ApiError } from '../../core/api-error.ts'
+import { DriverError } from '../../core/tasks/define-task.ts'
+import type { driverFaults } from '../../drivers/calls.ts'
+import { DirectoryError, type DirectoryFault } from '../../drivers/directory.ts'
+import { ObjectStoreError, type ObjectStoreFault } from '../../drivers/object-store.ts'
+import { RemoteFault, type RemoteFaultReason } from '../../drivers/remote-managers.ts'
+import { WebError, type WebFault } from '../../drivers/web.ts'
+import { errorsMeant } from './names.ts'
+import type { Effect, Place } from './rule.ts'
+import type { Strike, Told } from './strike.ts'
+
+type ErrorEffect = Extract<Effect, { error: string }>
+type DriverFaultEffect = Extract<Effect, { driverFault: string }>
+
+/** What `{name}` in a message can be without being given: the request or the task that is met tells it. */
+const toldOfAll = ['kind', 'id', 'name', 'operation', 'requestId']
+const toldOfRequests = ['bucket', 'limit', 'unit']
+
+/** Names that arguments must be given for. */
+export function argumentsWanted({ message, status }: ErrorDefinition, place: Place): readonly string[] {
+  const told = [...toldOfAll, ...(place === 'request' ? toldOfRequests : []), ...(status === 429 ? ['seconds'] : [])]
+  return placeholdersOf(message).filter((name) => !told.includes(name))
+}
+
+export const placeholdersOf = (message: string): readonly string[] =>
+  [...message.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string)
+
+/** As this effect says. `told`: what is met tells. */
+export async function errorOf(effect: ErrorEffect | DriverFaultEffect, strike: Strike): Promise<Error> {
+  const { place, driver } = strike
+  if ('driverFault' in effect) return driverErrors[driver as keyof typeof driverErrors](effect.driverFault as never)
+  const error = apiError(effect, await strike.told())
+  const { isRetryable = false } = effect
+  // A step that fails for good fails with the error itself; whoever calls a driver knows what drivers throw.
+  if (place === 'request' || (place === 'step' && !isRetryable)) return error
+  return new DriverError(error.message, { retryable: isRetryable, appMessage: error.appMessage, cause: error })
+}
+
+function apiError({ error: written, arguments: given, retryAfterSeconds }: ErrorEffect, told: Told): ApiError {
+  const key = errorsMeant(written)[0] as ErrorKey
+  const { message, status }: ErrorDefinition = errorCatalogue[key]
+  const seconds = retryAfterSeconds ?? (status === 429 ? 1 : undefined)
+  const known: Told = { ...told, ...(seconds === undefined ? {} : { seconds: String(seconds) }) }
+  const shown = Object.fromEntries(placeholdersOf(message).map((name) => [name, known[name] ?? '']))
+  // Which arguments the error takes was asked when the rule was made.
+  const error: ApiError = new ApiError(key as 'CONFLICT', { ...shown, ...given } as { fault: string })
+  if (seconds !== undefined) error.headers['Retry-After'] = String(seconds)
+  if (status === 429 && told['limit'] !== undefined) Object.assign(error.headers, spent(told, String(seconds)))
+  return error
+}
+
+/** Headers of a bucket that is empty. */
+const spent = ({ limit = '', unit }: Told, seconds: string): Record<string, string> => ({
+  'X-Api-Ratelimit-Limit': limit,
+  'X-Api-Ratelimit-Remaining': '0',
+  'X-Api-Ratelimit-Reset': seconds,
+  'X-Api-Ratelimit-Refresh-Period-Seconds': unit === 'minute' ? '60' : '1',
+})
+
+const why = 'a fault that was asked for'
+const driverErrors = {
+  directory: (fault: DirectoryFault) => new DirectoryError(fault, why),
+  objectStore: (fault: ObjectStoreFault) => new ObjectStoreError(fault, why),
+  remoteManagers: (reason: RemoteFaultReason) => new RemoteFault(reason, why),
+  web: (fault: WebFault) => new WebError(fault, why),
+} satisfies Record<keyof typeof driverFaults, unknown>

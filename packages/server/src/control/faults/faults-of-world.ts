@@ -1,0 +1,171 @@
+/** What the machinery of a world asks when something may go wrong on purpose, answered from the rules of that world. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { ApiError } from '../../core/api-error.ts'
+import type { AttendingClock } from '../../core/clock.ts'
+import type { Cut, Fault, Faults, FaultyTask, RequestFault, RequestSite, StepSite } from '../../core/faults.ts'
+import { fitsGlob } from './glob.ts'
+import { names } from './names.ts'
+import type { Rule, Subject } from './rule.ts'
+import type { Met, RuleBook } from './rule-book.ts'
+import { carryOut, cutBy, type Strike, type Told } from './strike.ts'
+
+/** What a driver is called in. */
+interface Context {
+  readonly subject: Subject
+  readonly names: () => Promise<readonly string[]>
+  readonly told: () => Promise<Told>
+  /** See `Strike.ended`. */
+  readonly ended: AbortSignal
+}
+
+export interface FaultyWorld {
+  /** Of all draws. */
+  readonly seed: string
+  readonly clock: AttendingClock
+}
+
+export interface FaultsOfWorld extends Faults {
+  /** Requests that wait, or come to wait, are refused: what answers them is about to be closed. */
+  release(): void
+  /** It is not closed after all: requests wait again. */
+  resume(): void
+}
+
+export function faultsOfWorld(book: RuleBook, { seed, clock }: FaultyWorld): FaultsOfWorld {
+  const within = new AsyncLocalStorage<Context>()
+  let closing = new AbortController()
+  const world = { seed, clock, book }
+  /** Of a call that neither a request nor a task makes. */
+  const nowhere = (): Context => ({
+    subject: { operation: undefined, caller: undefined },
+    names: async () => [],
+    told: async () => ({}),
+    ended: closing.signal,
+  })
+
+  /** Counts what is met. @returns those whose turn it is, up to the first after which nothing happens any more */
+  function struckBy(rules: readonly Rule[], subject: Subject): readonly Rule[] {
+    const struck: Rule[] = []
+    for (const rule of rules) {
+      if (rule.gone.aborted || !rule.meetsHere(subject)) continue
+      const task = subject.task?.extId
+      // One that was held when the process ended is held again.
+      const isHeld = task !== undefined && rule.heldTasks.has(task)
+      const isDue = isHeld || rule.count(seed)
+      book.note(rule)
+      if (!isDue || struck.at(-1)?.isTerminal === true) continue
+      if (!isHeld) rule.fire(clock.iso())
+      if ('hangAtPercentage' in rule.effect && task !== undefined) rule.hold(task)
+      struck.push(rule)
+    }
+    return struck
+  }
+
+  const inContext = <T>({ isContext }: Met, context: Context, work: () => Promise<T>): Promise<T> =>
+    isContext ? within.run(context, work) : work()
+
+  function requestFault(met: Met, subject: Subject): RequestFault {
+    let rules: readonly Rule[] = []
+    return {
+      get cut(): Cut | undefined {
+        return cutBy(rules)
+      },
+      get struck() {
+        return rules.map(({ extId }) => extId)
+      },
+      async around<T>(site: RequestSite, work: () => Promise<T>): Promise<T> {
+        const { names, told } = site
+        rules = struckBy(await met.rules.of(names), subject)
+        if (rules.length === 0 && !met.isContext) return work()
+        const context: Context = { subject, names, told, ended: closing.signal }
+        const strike: Strike = { ...world, ...context, place: 'request', rules, request: site }
+        const carried = (): Promise<T> => carryOut(strike, () => inContext(met, context, work))
+        // What waits for a time belongs to that time. An element of a batch is part of a task, which does already.
+        const isPutOff = subject.batchElement === undefined && rules.some(({ effect }) => 'delay' in effect)
+        return isPutOff ? clock.attend(carried) : carried()
+      },
+    }
+  }
+
+  function stepFault(met: Met, task: FaultyTask, subject: Subject): Fault<StepSite> {
+    return {
+      async around(step, work) {
+        const names = async (): Promise<readonly string[]> => namesOf(task)
+        const context = { subject, names, told: async () => toldOf(task, subject), ended: step.stopping }
+        const rules = struckBy(await met.rules.of(names), subject)
+        const strike: Strike = { ...world, ...context, place: 'step', rules, step }
+        return carryOut(strike, () => inContext(met, context, work))
+      },
+    }
+  }
+
+  function callFault(driver: string, rules: readonly Rule[]): Fault<void> {
+    const context = within.getStore() ?? nowhere()
+    const { subject, names } = context
+    return {
+      async around(_, work) {
+        const asked = rules.filter((rule) => rule.meets(subject))
+        const met = asked.some(({ namePattern }) => namePattern !== undefined)
+          ? fittingOnes(asked, await names())
+          : asked
+        const strike: Strike = { ...world, ...context, place: 'call', rules: struckBy(met, subject), driver }
+        return carryOut(strike, work)
+      },
+    }
+  }
+
+  return {
+    ofRequest(operation, caller, batchElement) {
+      if (book.isEmpty) return undefined
+      const subject = { operation, caller: caller.name, batchElement }
+      const met = book.metBy('request', `${operation.key} ${caller.extId}`, subject)
+      return met && requestFault(met, subject)
+    },
+    ofStep(task, step) {
+      if (book.isEmpty) return undefined
+      const subject = { ...subjectOf(task), step }
+      const met = book.metBy('step', `${task.definition} ${task.startedBy} ${task.owner.extId}`, subject)
+      return met && stepFault(met, task, subject)
+    },
+    ofCall(driver, method) {
+      if (book.isEmpty) return undefined
+      const rules = book.metByCall(driver, method)
+      return rules.length === 0 ? undefined : callFault(driver, rules)
+    },
+    ignoresCancel(task) {
+      const subject = subjectOf(task)
+      const met = book.active('cancel').filter((rule) => rule.meets(subject))
+      return struckBy(fittingOnes(met, namesOf(task)), subject).length > 0
+    },
+    release() {
+      const error = new ApiError('SERVICE_UNAVAILABLE', { fault: 'The world is being closed. Ask again in a moment.' })
+      error.headers['Retry-After'] = '1'
+      closing.abort(error)
+    },
+    resume() {
+      closing = new AbortController()
+    },
+  }
+}
+
+const fittingOnes = (rules: readonly Rule[], called: readonly string[]): readonly Rule[] =>
+  rules.filter(({ namePattern }) => namePattern === undefined || called.some((name) => fitsGlob(namePattern, name)))
+
+const operationOf = ({ startedBy }: FaultyTask) =>
+  startedBy === undefined ? undefined : names().operations.get(startedBy)
+
+const subjectOf = (task: FaultyTask): Subject => ({
+  operation: operationOf(task),
+  caller: task.owner.name,
+  task: { extId: task.extId, definition: task.definition },
+})
+
+const namesOf = ({ affected }: FaultyTask): readonly string[] => affected.flatMap(({ name }) => name ?? [])
+
+const toldOf = ({ extId, definition, affected }: FaultyTask, { operation }: Subject): Told => ({
+  kind: operation?.resource?.title ?? definition,
+  id: affected[0]?.extId ?? '',
+  name: affected[0]?.name ?? '',
+  operation: operation?.iamOperation ?? definition,
+  requestId: extId,
+})

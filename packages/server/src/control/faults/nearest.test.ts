@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { editDistance, nearest } from './nearest.ts'
+
+for (const [from, to, distance] of [
+  ['', '', 0],
+  ['', 'abc', 3],
+  ['kitten', 'sitting', 3],
+  ['createVm', 'craeteVm', 1],
+  ['vm', 'vms', 1],
+] as const) {
+  test(`from "${from}" to "${to}" it is ${distance}`, () => {
+    assert.equal(editDistance(from, to), distance)
+    assert.equal(editDistance(to, from), distance)
+  })
+}
+
+test('the nearest come first, whatever the case, and whether or not the namespace was written', () => {
+  const known = ['vmm.createVm', 'vmm.updateVm', 'iam.createUser', 'platform.createCategory']
+  assert.equal(nearest('CreateVn', known)[0], 'vmm.createVm')
+  assert.equal(nearest('vm.createVm', known)[0], 'vmm.createVm')
+})

@@ -1,0 +1,174 @@
+/** A rule at work: what it meets, how often it was met, who waits by it. */
+import type { EntityOf, Operation } from '@hyperplane/contract'
+import type { FaultRule } from '@hyperplane/contract/control/fault'
+import { meant, names } from './names.ts'
+import { isDue } from './trigger.ts'
+
+export type StoredRule = EntityOf<typeof FaultRule>
+export type Effect = StoredRule['effect']
+
+/** Where it strikes. */
+export type Place = 'request' | 'step' | 'cancel' | 'call'
+
+/** What is met, apart from its name. */
+export interface Subject {
+  /** Which was asked for, or which started the task. */
+  readonly operation: Operation | undefined
+  /** Name of the user who asked. */
+  readonly caller: string | undefined
+  /** Place in a batch of the request that is met. */
+  readonly batchElement?: number | undefined
+  readonly task?: { readonly extId: string; readonly definition: string }
+  readonly step?: { readonly name: string; readonly phase: 'RUN' | 'UNDO'; readonly from: number; readonly to: number }
+}
+
+export interface Counts {
+  timesMatched: number
+  timesFired: number
+  lastFiredTime?: string
+}
+
+/** Tasks that one rule shows as held. */
+const maximumHeld = 100
+
+export class Rule {
+  readonly extId: string
+  readonly ordinal: number
+  readonly effect: Effect
+  readonly place: Place
+  readonly namePattern: string | undefined
+  readonly counts: Counts
+  readonly heldTasks: Set<string>
+  readonly #stored: StoredRule
+  readonly #operation: string | undefined
+  readonly #gone = new AbortController()
+
+  /** @param working one that this replaces: its counts go on */
+  constructor(stored: StoredRule, working?: Rule) {
+    const { match = {} } = stored
+    this.#stored = stored
+    this.extId = stored.extId
+    this.ordinal = stored.ordinal ?? 0
+    this.effect = stored.effect
+    this.place = placeOf(stored)
+    this.namePattern = match.namePattern
+    this.#operation = match.operation === undefined ? undefined : meant(names().operations.keys(), match.operation)[0]
+    this.counts = working?.counts ?? {
+      timesMatched: stored.timesMatched ?? 0,
+      timesFired: stored.timesFired ?? 0,
+      ...(stored.lastFiredTime === undefined ? {} : { lastFiredTime: stored.lastFiredTime }),
+    }
+    this.heldTasks = working?.heldTasks ?? new Set(stored.heldTaskExtIds)
+  }
+
+  get isEnabled(): boolean {
+    return this.#stored.isEnabled !== false
+  }
+
+  /** Aborted when it is removed, replaced or disabled: whoever waits by it goes on. */
+  get gone(): AbortSignal {
+    return this.#gone.signal
+  }
+
+  retire(): void {
+    this.#gone.abort()
+  }
+
+  /** Nothing after it happens any more. */
+  get isTerminal(): boolean {
+    const { effect } = this
+    return ['error', 'driverFault', 'dropConnection', 'truncateAfterBytes', 'crashWorker'].some(
+      (word) => word in effect,
+    )
+  }
+
+  /** Asks for more than the call itself: for the request or the task in which it is made. */
+  get needsContext(): boolean {
+    const { operation, kind, namePattern, caller, taskStep } = this.#stored.match ?? {}
+    return (
+      this.place === 'call' && [operation, kind, namePattern, caller, taskStep].some((asked) => asked !== undefined)
+    )
+  }
+
+  /** Who asks for what fits. */
+  meets({ operation, caller, task }: Subject): boolean {
+    const { kind, caller: user, taskStep } = this.#stored.match ?? {}
+    if (this.#operation !== undefined && this.#operation !== operation?.key) return false
+    if (kind !== undefined && kind !== operation?.resource?.kind) return false
+    if (user !== undefined && user.toLowerCase() !== caller?.toLowerCase()) return false
+    return taskStep === undefined || taskStep.task === task?.definition
+  }
+
+  /** So does the rest of what is met. */
+  meetsHere(subject: Subject): boolean {
+    const { batchElement, taskStep } = this.#stored.match ?? {}
+    const { effect } = this
+    if (batchElement !== undefined && batchElement !== subject.batchElement) return false
+    // An element of a batch has no connection of its own.
+    const isOfConnection = 'dropConnection' in effect || 'truncateAfterBytes' in effect
+    if (isOfConnection && subject.batchElement !== undefined) return false
+    if (taskStep !== undefined && this.place !== 'cancel' && !isStep(taskStep, subject)) return false
+    if (taskStep === undefined && subject.step?.phase === 'UNDO' && this.place === 'step') return false
+    return !('hangAtPercentage' in effect) || crosses(effect.hangAtPercentage, subject.step)
+  }
+
+  meetsCall(driver: string, method: string): boolean {
+    const { driverCall } = this.#stored.match ?? {}
+    return driverCall?.driver === driver && (driverCall.method === undefined || driverCall.method === method)
+  }
+
+  /** Counts one more that is met. @returns whether it is this one's turn */
+  count(worldSeed: string): boolean {
+    const { counts } = this
+    counts.timesMatched++
+    const turn = { call: counts.timesMatched, fired: counts.timesFired, seed: `${worldSeed}/${this.ordinal}` }
+    return isDue(this.#stored.trigger, turn)
+  }
+
+  fire(time: string): void {
+    this.counts.timesFired++
+    this.counts.lastFiredTime = time
+  }
+
+  /** Of the delay of its last strike. */
+  delaySeed(worldSeed: string): string {
+    return `${worldSeed}/${this.ordinal}/delay/${this.counts.timesFired}`
+  }
+
+  startAgain(): void {
+    Object.assign(this.counts, { timesMatched: 0, timesFired: 0 })
+    delete this.counts.lastFiredTime
+  }
+
+  holds(task: string): boolean {
+    return this.heldTasks.has(task)
+  }
+
+  hold(task: string): void {
+    if (this.heldTasks.size < maximumHeld) this.heldTasks.add(task)
+  }
+
+  letGo(task: string): void {
+    this.heldTasks.delete(task)
+  }
+}
+
+/** Where a rule strikes follows from the innermost thing that it names. */
+export function placeOf({ match = {}, effect }: Pick<StoredRule, 'match' | 'effect'>): Place {
+  if (match.driverCall !== undefined) return 'call'
+  if ('ignoreCancel' in effect) return 'cancel'
+  const isOfTask = match.taskStep !== undefined || 'hangAtPercentage' in effect || 'crashWorker' in effect
+  return isOfTask ? 'step' : 'request'
+}
+
+const isStep = (
+  wanted: { readonly step?: string; readonly phase?: 'RUN' | 'UNDO' },
+  { task, step }: Subject,
+): boolean =>
+  task !== undefined &&
+  (wanted.step === undefined || wanted.step === step?.name) &&
+  (wanted.phase ?? 'RUN') === step?.phase
+
+/** The one step that would lead a task beyond this. */
+const crosses = (percentage: number, step: Subject['step']): boolean =>
+  step !== undefined && step.phase === 'RUN' && step.from <= percentage && percentage < step.to

@@ -1,0 +1,41 @@
+/** Names that somebody may have meant: for refusals of a name that is unknown. */
+
+/** The nearest first, at most `limit`; none where all of them are further away than a slip of the pen. */
+export function nearest(name: string, known: Iterable<string>, limit = 3): string[] {
+  const wanted = name.toLowerCase()
+  const allowed = Math.max(1, Math.floor(wanted.length / 3))
+  const found: { known: string; distance: number }[] = []
+  for (const candidate of known) {
+    const distance = distanceOf(wanted, candidate.toLowerCase(), allowed)
+    if (distance <= allowed) found.push({ known: candidate, distance })
+  }
+  return found
+    .sort((a, b) => a.distance - b.distance || (a.known < b.known ? -1 : 1))
+    .slice(0, limit)
+    .map(({ known }) => known)
+}
+
+/** `; did you mean "a" or "b"?`, or nothing. */
+export function didYouMean(name: string, known: Iterable<string>): string {
+  const names = nearest(name, known).map((each) => `"${each}"`)
+  return names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`
+}
+
+/** Changes of one character, neighbours exchanged included, that make one text of the other; beyond `most` only that it is more. */
+function distanceOf(a: string, b: string, most: number): number {
+  if (Math.abs(a.length - b.length) > most) return most + 1
+  let beforeLast: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let row = 1; row <= a.length; row++) {
+    const next = [row]
+    for (let column = 1; column <= b.length; column++) {
+      const isSame = a[row - 1] === b[column - 1]
+      let cost = Math.min(last[column]! + 1, next[column - 1]! + 1, last[column - 1]! + (isSame ? 0 : 1))
+      if (row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1])
+        cost = Math.min(cost, beforeLast[column - 2]! + 1)
+      next.push(cost)
+    }
+    ;[beforeLast, last] = [last, next]
+  }
+  return last[b.length]!
+}

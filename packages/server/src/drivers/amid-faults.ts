@@ -1,0 +1,26 @@
+/** Drivers whose calls ask whether something goes wrong on purpose. What they do among themselves is not asked about. */
+import type { Faults } from '../core/faults.ts'
+import { driverCalls } from './calls.ts'
+import type { Drivers } from './drivers.ts'
+
+type Call = (...given: unknown[]) => Promise<unknown>
+
+export function amidFaults(drivers: Drivers, faults: Faults): Drivers {
+  const wrapped = Object.entries(driverCalls).map(([name, calls]) => {
+    const driver = drivers[name as keyof Drivers]
+    const asked = new Map<string, Call>()
+    for (const method of Object.keys(calls)) {
+      const call = (driver as unknown as Record<string, Call>)[method] as Call
+      asked.set(method, (...given) => {
+        const work = (): Promise<unknown> => call.apply(driver, given)
+        const fault = faults.ofCall(name, method)
+        return fault === undefined ? work() : fault.around(undefined, work)
+      })
+    }
+    const answering = new Proxy(driver, {
+      get: (_, method) => asked.get(method as string) ?? Reflect.get(driver, method),
+    })
+    return [name, answering]
+  })
+  return Object.fromEntries(wrapped)
+}
