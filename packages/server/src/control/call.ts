@@ -1,0 +1,38 @@
+/** Calls of a world, as its journal keeps them. */
+import { Call, callOperations } from '@hyperplane/contract/control/call'
+import { notFound } from '../core/standard.ts'
+import { implementWithinWorld, type WorldReadContext } from './context.ts'
+import { isCall } from './journal/call-filter.ts'
+import type { JournalState } from './journal/protocol.ts'
+
+export const call = implementWithinWorld(callOperations, {
+  async listCalls(ctx, { query }) {
+    const { filter, orderby, page, limit } = query
+    const { documents, total, state } = await ctx.drivers.journal.page({
+      ...(filter === undefined ? {} : { filter }),
+      ...(orderby === undefined ? {} : { orderby }),
+      offset: page * limit,
+      limit,
+    })
+    warnOfGaps(ctx, state)
+    return { entities: documents.map((document) => JSON.parse(document)), total }
+  },
+
+  async getCall(ctx, { path }) {
+    const sequence = path['sequence'] as string
+    const { documents, state } = await ctx.drivers.journal.page({ filter: isCall(Number(sequence)), limit: 1 })
+    const [document] = documents
+    if (document === undefined) {
+      warnOfGaps(ctx, state)
+      throw notFound(Call, Call.kind, sequence, 'sequence')
+    }
+    return JSON.parse(document)
+  },
+})
+
+function warnOfGaps(ctx: WorldReadContext, { dropped, missed }: JournalState): void {
+  const { maximumCalls, maximumSizeBytes } = ctx.drivers.journal.settings
+  if (dropped > 0)
+    ctx.warn(`${dropped} calls went: the journal keeps the last ${maximumCalls} calls and ${maximumSizeBytes} bytes.`)
+  if (missed > 0) ctx.warn(`${missed} calls came faster than they could be written, and are missing.`)
+}

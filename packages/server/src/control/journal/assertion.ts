@@ -1,0 +1,108 @@
+/**
+ * Waits until so many calls match, or the time for that is over. Time is the world's; where the world's clock stands, as much
+ * real time ends the wait, so that nobody waits for ever for a clock that nobody moves.
+ */
+import type { Clock, WorldClock } from '../../core/clock.ts'
+import { formatTime } from '../../core/time.ts'
+import { and, evaluateFilter, fieldsOf, type TypedFilter } from '../../odata/index.ts'
+import { until } from './call-filter.ts'
+import type { Journal } from './journals.ts'
+
+export interface Asserted {
+  readonly filter: TypedFilter | undefined
+  readonly atLeast?: number | undefined
+  readonly atMost?: number | undefined
+  readonly exactly?: number | undefined
+  /** On the world's clock. */
+  readonly withinMilliseconds: number
+}
+
+export interface AssertionSite {
+  readonly journal: Pick<Journal, 'tally' | 'near' | 'changed' | 'ending'>
+  /** The world's. */
+  readonly clock: Pick<WorldClock, 'now' | 'mode'>
+  readonly real: Pick<Clock, 'now' | 'setTimer'>
+}
+
+/** One call waits no longer in real time. */
+export const longestWaitMilliseconds = 60_000
+/** How often the world's time is looked at while nothing is recorded. A timer there would be an event of the world. */
+const lookMilliseconds = 20
+const shownMatching = 10
+const shownNear = 5
+
+export async function settleAssertion({ journal, clock, real }: AssertionSite, asserted: Asserted) {
+  const { filter, withinMilliseconds } = asserted
+  const deadline = clock.now() + withinMilliseconds
+  const began = real.now()
+  const wanted = and(...(filter === undefined ? [] : [filter]), until(formatTime(deadline)))
+  const matching: number[] = []
+  let count = 0
+  let last = 0
+  for (;;) {
+    // Before the calls are counted: what came in time is counted after the time is over as well.
+    const isOver = clock.now() >= deadline
+    const patience =
+      clock.mode === 'frozen' ? Math.min(withinMilliseconds, longestWaitMilliseconds) : longestWaitMilliseconds
+    const isPatient = real.now() - began < patience && !journal.ending.aborted
+    const waiting = new AbortController()
+    const changed = journal.changed(waiting.signal)
+    const tally = await journal.tally({ after: last, filter: wanted, matching: shownMatching - matching.length })
+    count += tally.count
+    matching.push(...tally.matching)
+    last = Math.max(last, tally.last)
+    const verdict = decided(asserted, count)
+    if (verdict !== undefined || isOver || !isPatient) {
+      waiting.abort()
+      const isHeld = verdict ?? inTheEnd(asserted, count)
+      return {
+        isHeld,
+        count,
+        endedBy: verdict !== undefined ? ('count' as const) : isOver ? ('time' as const) : ('patience' as const),
+        time: formatTime(clock.now()),
+        ...(last === 0 ? {} : { lastSequence: last }),
+        matching,
+        nearest: isHeld ? [] : await nearest(journal, filter),
+      }
+    }
+    const stop = real.setTimer(lookMilliseconds, () => waiting.abort())
+    await changed
+    stop()
+  }
+}
+
+/** Whether the count settles it, however much time is left. */
+function decided({ atMost, exactly, ...asserted }: Asserted, count: number): boolean | undefined {
+  if (atMost !== undefined) return count > atMost ? false : undefined
+  if (exactly !== undefined) return count === exactly ? true : count > exactly ? false : undefined
+  return count >= leastOf(asserted) ? true : undefined
+}
+
+const inTheEnd = ({ atMost }: Asserted, count: number): boolean => atMost !== undefined && count <= atMost
+
+/** Nothing else said, there is one. */
+const leastOf = ({ atLeast }: Pick<Asserted, 'atLeast'>): number => atLeast ?? 1
+
+async function nearest(journal: AssertionSite['journal'], filter: TypedFilter | undefined) {
+  const terms = filter === undefined ? [] : filter.kind === 'and' ? filter.terms : [filter]
+  const documents = await journal.near(terms, shownNear)
+  return documents.map((document) => {
+    const call = JSON.parse(document)
+    const unmet = terms.filter((term) => evaluateFilter(term, call) !== true)
+    return {
+      sequence: call.sequence as number,
+      ...(call.operation === undefined ? {} : { operation: call.operation as string }),
+      status: call.status as number,
+      unmet: unmet.map((term) => {
+        const fields = fieldsOf(term)
+        return { fields, found: fields.map((path) => (JSON.stringify(valueAt(call, path)) ?? 'nothing').slice(0, 300)) }
+      }),
+    }
+  })
+}
+
+/** Of all elements, where the path crosses a collection. */
+const valueAt = (value: any, path: string): unknown =>
+  path
+    .split('/')
+    .reduce((at, name) => (Array.isArray(at) ? at.flatMap((item) => item?.[name] ?? []) : at?.[name]), value)

@@ -1,0 +1,27 @@
+/** Filters over calls that stand in bodies: the same language as `$filter` of the list. */
+import { Call, callFilter } from '@hyperplane/contract/control/call'
+import { ApiError } from '../../core/api-error.ts'
+import { pathOf } from '../../core/standard.ts'
+import { checkFilter, equals, ODataFault, parseFilter, type TypedFilter } from '../../odata/index.ts'
+
+/** @throws ApiError 400, with the position of the fault */
+export function readCallFilter(text: string): TypedFilter {
+  try {
+    return checkFilter(parseFilter(text), { fields: callFilter, schema: Call.schema })
+  } catch (error) {
+    if (!(error instanceof ODataFault)) throw error
+    throw new ApiError(
+      'INVALID_ODATA_EXPRESSION',
+      { option: 'filter', position: error.position, fault: error.message },
+      { extra: { found: error.found, expected: error.expected } },
+    )
+  }
+}
+
+export const isCall = (sequence: number): TypedFilter => equals(pathOf(Call, 'sequence'), sequence)
+
+/** Calls that came up to this time. */
+export function until(time: string): TypedFilter {
+  const left = { kind: 'field', from: 0, names: ['time'], type: 'timestamp' } as const
+  return { kind: 'compare', operator: 'le', left, right: { kind: 'literal', value: time } }
+}

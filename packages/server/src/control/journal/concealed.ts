@@ -1,0 +1,57 @@
+/**
+ * Bodies without their secrets. Which operations carry any is known before anything is recorded; of those that do, nothing is
+ * kept but what the contract names.
+ */
+import { type AnySchema, walk } from '@hyperplane/contract'
+import { chooseAlternative } from '../../core/validate.ts'
+
+/** Stands where a secret stood. */
+export const secretMark = '[secret]'
+/** Stands where something stood of which nobody knows whether it is one. */
+export const unknownMark = '[not kept]'
+
+const secretive = new WeakMap<AnySchema, boolean>()
+
+export function holdsSecrets(schema: AnySchema | undefined): schema is AnySchema {
+  if (schema === undefined) return false
+  let known = secretive.get(schema)
+  if (known === undefined) {
+    known = [...walk(schema)].some((entry) => entry.schema.secret === true)
+    secretive.set(schema, known)
+  }
+  return known
+}
+
+/** Type names and the like, which profiles add. */
+const isDecoration = (name: string): boolean => name.startsWith('$') && name !== '$reserved'
+
+/** A copy in which marks stand for secrets, and for what the schema does not name. */
+export function concealed(schema: AnySchema, value: unknown): unknown {
+  if (value === undefined || value === null) return value
+  if (schema.secret === true) return secretMark
+  switch (schema.type) {
+    case 'object': {
+      if (typeof value !== 'object' || Array.isArray(value)) return unknownMark
+      const entries = Object.entries(value).map(([name, item]) => {
+        const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined
+        if (field !== undefined) return [name, concealed(field, item)]
+        return [name, isDecoration(name) && typeof item === 'string' ? item : unknownMark]
+      })
+      return Object.fromEntries(entries)
+    }
+    case 'list':
+      return Array.isArray(value) ? value.map((item) => concealed(schema.items, item)) : unknownMark
+    case 'map': {
+      if (typeof value !== 'object' || Array.isArray(value)) return unknownMark
+      return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, concealed(schema.values, item)]))
+    }
+    case 'oneOf': {
+      const [alternative, other] = chooseAlternative(schema.alternatives, value)
+      return alternative === undefined || other !== undefined ? unknownMark : concealed(alternative, value)
+    }
+    case 'anything':
+      return value
+    default:
+      return typeof value === 'object' ? unknownMark : value
+  }
+}

@@ -1,0 +1,78 @@
+/** Calls as an HTTP Archive, HAR 1.2 (W3C Web Performance group, "HTTP Archive (HAR) format"). */
+import { STATUS_CODES } from 'node:http'
+import type { EntityOf } from '@hyperplane/contract'
+import type { Call } from '@hyperplane/contract/control/call'
+
+type CallEntity = EntityOf<typeof Call>
+
+export interface HarOptions {
+  /** Of the service: `https://localhost:9440`. */
+  readonly origin: string
+  readonly version: string
+  /** Said of the whole archive. */
+  readonly comment: string
+}
+
+/** What stands before and after the entries, which a comma parts. */
+export function harFrame({ version, comment }: HarOptions): { begin: string; end: string } {
+  const creator = { name: 'Hyperplane', version }
+  return {
+    begin: `{"log":{"version":"1.2","creator":${JSON.stringify(creator)},"comment":${JSON.stringify(comment)},"entries":[`,
+    end: ']}}\n',
+  }
+}
+
+const protocol = 'HTTP/1.1'
+/** Of what is not known, as the format has it. */
+const unknown = -1
+
+export function harEntry(call: CallEntity, { origin }: HarOptions): object {
+  const milliseconds = call.durationMicros / 1000
+  const query = call.query === undefined ? '' : `?${call.query}`
+  return {
+    startedDateTime: call.time,
+    time: milliseconds,
+    request: {
+      method: call.method,
+      url: `${origin}${call.path}${query}`,
+      httpVersion: protocol,
+      cookies: [],
+      headers: requestHeaders(call),
+      queryString: [...new URLSearchParams(call.query)].map(([name, value]) => ({ name, value })),
+      ...(call.request === undefined
+        ? {}
+        : { postData: { mimeType: call.request.mediaType ?? '', params: [], text: call.request.text ?? '' } }),
+      headersSize: unknown,
+      bodySize: call.request?.sizeBytes ?? 0,
+    },
+    response: {
+      status: call.status,
+      statusText: STATUS_CODES[call.status] ?? '',
+      httpVersion: protocol,
+      cookies: [],
+      headers: call.answer?.mediaType === undefined ? [] : [{ name: 'Content-Type', value: call.answer.mediaType }],
+      content: {
+        size: call.answer?.sizeBytes ?? 0,
+        mimeType: call.answer?.mediaType ?? '',
+        ...(call.answer?.text === undefined ? {} : { text: call.answer.text }),
+      },
+      redirectURL: '',
+      headersSize: unknown,
+      bodySize: call.answer?.sizeBytes ?? 0,
+    },
+    cache: {},
+    timings: { send: 0, wait: milliseconds, receive: 0 },
+    // Fields of one's own begin with an underscore.
+    _call: { ...call, request: undefined, answer: undefined },
+  }
+}
+
+/** Those that the journal knows of: credentials never reach it. */
+function requestHeaders(call: CallEntity): { name: string; value: string }[] {
+  const headers = [
+    { name: 'Content-Type', value: call.request?.mediaType },
+    { name: 'If-Match', value: call.precondition?.sent },
+    { name: call.profile === 'public' ? 'NTNX-Request-Id' : 'SVC-Request-Id', value: call.requestId },
+  ]
+  return headers.flatMap(({ name, value }) => (value === undefined ? [] : [{ name, value }]))
+}

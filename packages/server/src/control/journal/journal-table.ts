@@ -1,0 +1,63 @@
+/** Where calls are kept: the columns by which they are found apart from what they hold, which is long. */
+import { hash } from 'node:crypto'
+import { Call, callOperations } from '@hyperplane/contract/control/call'
+import { type Table, tablesOf } from '../../store/tables.ts'
+
+/** What is asked for most. All else is read from the record. */
+const kept: ReadonlySet<string> = new Set([
+  'caller/extId',
+  'caller/name',
+  'durationMicros',
+  'method',
+  'operation',
+  'parentTaskExtId',
+  'path',
+  'requestId',
+  'sequence',
+  'status',
+  'target/extId',
+  'target/kind',
+  'taskExtId',
+  'time',
+])
+
+function callTable(): Table {
+  const { derived: _, ...stored } = Call
+  const operations = Object.values(callOperations).map((declared) => ({ ...declared, resource: Call }))
+  const table = tablesOf([stored], operations as never).get(Call.kind) as Table
+  return {
+    ...table,
+    columns: table.columns.filter(({ path }) => kept.has(path)),
+    columnOf: new Map([...table.columnOf].filter(([path]) => kept.has(path))),
+  }
+}
+
+/** As the query compiler knows it. Its name is that of a view. */
+export const journalTable = callTable()
+
+/** All but the number, which is the key of the row. */
+export const callColumns = journalTable.columns.filter(({ path }) => path !== 'sequence')
+
+const columnTypes = callColumns.map(({ name, affinity }) => `${name} ${affinity}`).join(', ')
+const columnNames = callColumns.map(({ name }) => name).join(', ')
+
+/**
+ * `record` is written with every call, and costs what it must; `found`, by which calls are found, is filled when somebody asks.
+ * No index: calls come in the order of their numbers and go in it, and a search of a hundred thousand narrow rows takes
+ * milliseconds.
+ */
+export const journalTables = `
+  CREATE TABLE record (sequence INTEGER PRIMARY KEY, size INTEGER NOT NULL, document TEXT NOT NULL);
+  CREATE TABLE found (sequence INTEGER PRIMARY KEY, ${columnTypes});
+  CREATE VIEW ${journalTable.name} AS
+    SELECT found.sequence AS sequence, found.sequence AS c_sequence, '' AS ext_id, 1 AS version, 1 AS published,
+      document, ${columnNames}
+    FROM found LEFT JOIN record ON record.sequence = found.sequence;
+  CREATE TABLE state (last INTEGER NOT NULL, size INTEGER NOT NULL, dropped INTEGER NOT NULL, missed INTEGER NOT NULL);
+  INSERT INTO state VALUES (0, 0, 0, 0);`
+
+/** A journal that was made for other columns begins anew. */
+export const journalForm = hash('sha256', journalTables, 'buffer').readInt32LE(0)
+
+export const insertFound = `INSERT INTO found (sequence, ${columnNames}) VALUES (?${', ?'.repeat(callColumns.length)})`
+export const insertRecord = 'INSERT INTO record VALUES (?, ?, ?)'

@@ -1,0 +1,112 @@
+/** The journal thread: writes the calls of all worlds and answers what is asked of them, one after another. */
+import { parentPort } from 'node:worker_threads'
+import { removeStore } from '../../exchange-stores.ts'
+import { TimeIsUp, TimeLimit } from '../../store/sqlite/time-limit.ts'
+import { JournalFile } from './journal-file.ts'
+import type { Bounds, FromThread, Question, ToThread } from './protocol.ts'
+
+/** Files that are open at once; another one closes the one that rested longest. */
+const maximumOpen = 16
+/** After this time without use a file is closed. */
+const idleMilliseconds = 2000
+/** One question. */
+const longestMilliseconds = 5000
+
+const port = parentPort as NonNullable<typeof parentPort>
+const say = (message: FromThread): void => port.postMessage(message)
+
+const timeLimit = new TimeLimit()
+const bounds = new Map<string, Bounds>()
+/** In the order of their last use. */
+const open = new Map<string, { readonly journal: JournalFile; usedAt: number }>()
+
+function journalOf(file: string): JournalFile {
+  const known = open.get(file)
+  open.delete(file)
+  const journal = known?.journal ?? new JournalFile(file, bounds.get(file) as Bounds, timeLimit)
+  open.set(file, { journal, usedAt: performance.now() })
+  const [oldest] = open.keys()
+  if (open.size > maximumOpen && oldest !== undefined) close(oldest)
+  watchIdle()
+  return journal
+}
+
+function close(file: string): void {
+  const known = open.get(file)
+  open.delete(file)
+  known?.journal.close()
+}
+
+let watching: NodeJS.Timeout | undefined
+function watchIdle(): void {
+  watching ??= setTimeout(() => {
+    watching = undefined
+    for (const [file, { usedAt }] of open) if (performance.now() - usedAt >= idleMilliseconds) close(file)
+    if (open.size > 0) watchIdle()
+  }, idleMilliseconds)
+}
+
+port.on('message', (message: ToThread) => {
+  if ('end' in message) end()
+  else if ('bounds' in message) setBounds(message.file, message.bounds)
+  else if ('records' in message) write(message)
+  else answer(message.file, message.number, message.question)
+})
+
+function end(): void {
+  clearTimeout(watching)
+  for (const file of [...open.keys()]) close(file)
+  port.close()
+}
+
+function setBounds(file: string, given: Bounds): void {
+  const known = bounds.get(file)
+  bounds.set(file, given)
+  const isLower =
+    known !== undefined && (given.maximumCalls < known.maximumCalls || given.maximumSizeBytes < known.maximumSizeBytes)
+  if (isLower) journalOf(file).setBounds(given)
+  else if (open.has(file)) journalOf(file).bounds = given
+}
+
+function write({ file, records, missed, length }: Extract<ToThread, { records: unknown }>): void {
+  const done = { file, length, count: records.length }
+  try {
+    journalOf(file).append(records, missed)
+    say(done)
+  } catch (error) {
+    say({ ...done, failed: (error as Error).message })
+  }
+}
+
+function answer(file: string, number: number, question: Question): void {
+  try {
+    say({ number, answer: timeLimit.within(longestMilliseconds, () => answerTo(file, question)) })
+  } catch (error) {
+    say(error instanceof TimeIsUp ? { number, stopped: true } : { number, failed: (error as Error).message })
+  }
+}
+
+function answerTo(file: string, question: Question): unknown {
+  switch (question.asks) {
+    case 'state':
+      return journalOf(file).state()
+    case 'page':
+      return journalOf(file).page(question.query)
+    case 'excerpt':
+      return journalOf(file).excerpt(question.wanted)
+    case 'tally':
+      return journalOf(file).tally(question.wanted)
+    case 'near':
+      return journalOf(file).near(question.terms, question.limit)
+    case 'clear':
+      journalOf(file).clear()
+      return journalOf(file).state()
+    case 'remove':
+      close(file)
+      removeStore(file)
+      return undefined
+    case 'close':
+      close(file)
+      return undefined
+  }
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { readCallFilter } from './call-filter.ts'
+import { createJournals, type Journal, journalFile, usualSettings } from './journals.ts'
+import type { CallPieces } from './protocol.ts'
+
+const log = { warn: () => undefined, error: () => undefined }
+
+function startJournals(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-journal-'))
+  let journals = createJournals({ log })
+  t.after(async () => {
+    await journals.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return {
+    folder,
+    journals: () => journals,
+    async restart() {
+      await journals.close()
+      journals = createJournals({ log })
+    },
+  }
+}
+
+const record = (fields: object = {}): CallPieces => [
+  JSON.stringify({
+    time: '2026-03-02T09:00:00.000000Z',
+    durationMicros: 0,
+    address: '127.0.0.1',
+    profile: 'spec',
+    method: 'GET',
+    path: '/api/platform/v4.3/config/categories',
+    status: 200,
+    errorCodes: [],
+    unreadFields: [],
+    warnings: [],
+    rewrites: [],
+    faults: [],
+    ...fields,
+  }),
+]
+const writeMany = (journal: Journal, count: number, fields: object = {}): void => {
+  for (let index = 0; index < count; index++) journal.write(record(fields))
+}
+const sequences = async (journal: Journal, filter?: string): Promise<number[]> => {
+  const { documents } = await journal.page({
+    ...(filter === undefined ? {} : { filter: readCallFilter(filter) }),
+    limit: 1000,
+    offset: 0,
+  })
+  return documents.map((document) => JSON.parse(document).sequence)
+}
+
+test('bodies become part of the record, whatever is in them', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const journal = journals().of(folder)
+  const [head = ''] = record()
+  journal.write([`${head.slice(0, -1)},"answer":{"sizeBytes":9,"text":`, 'a"b\\n{}\u0000', '}}'])
+  const { documents } = await journal.page({ limit: 1 })
+  assert.deepEqual(JSON.parse(documents[0] as string).answer, { sizeBytes: 9, text: 'a"b\\n{}\u0000' })
+  assert.deepEqual(await sequences(journal, "contains(answer/text,'b')"), [1])
+})
+
+test('what was written is there for whoever asks next, in order and numbered', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const journal = journals().of(folder)
+  journal.write(record({ status: 201 }))
+  journal.write(record({ status: 404, errorCodes: ['PLAT-10007'] }))
+  assert.deepEqual(await sequences(journal), [1, 2])
+  assert.deepEqual(await sequences(journal, "status ge 400 and errorCodes/any(c:c eq 'PLAT-10007')"), [2])
+  assert.deepEqual(await sequences(journal, 'status eq 500'), [])
+})
+
+test('of more calls than it may keep, the oldest go, and it says how many', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const journal = journals().of(folder)
+  journal.configure({ ...usualSettings, maximumCalls: 10 })
+  writeMany(journal, 25)
+  assert.deepEqual(await sequences(journal), [16, 17, 18, 19, 20, 21, 22, 23, 24, 25])
+  const { first, last, dropped, missed } = await journal.state()
+  assert.deepEqual({ first, last, dropped, missed }, { first: 16, last: 25, dropped: 15, missed: 0 })
+})
+
+test('of more bytes than it may keep, the oldest go', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const journal = journals().of(folder)
+  const maximumSizeBytes = 64 * 1024
+  journal.configure({ ...usualSettings, maximumSizeBytes })
+  writeMany(journal, 30, { decision: 'é'.repeat(2000) })
+  const { first, last, sizeBytes, dropped } = await journal.state()
+  assert.ok(sizeBytes <= maximumSizeBytes && sizeBytes > maximumSizeBytes - 5000, String(sizeBytes))
+  assert.deepEqual([last, dropped], [30, first - 1])
+  assert.ok(first > 10)
+})
+
+test('lower bounds hold at once, and give the disk back', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const journal = journals().of(folder)
+  writeMany(journal, 500, { decision: 'x'.repeat(5000) })
+  await journal.state()
+  journal.configure({ ...usualSettings, maximumCalls: 1 })
+  assert.deepEqual(await sequences(journal), [500])
+  await journals().leave(folder)
+  assert.ok(statSync(journalFile(folder)).size < 200_000)
+})
+
+test('a journal that is cleared is empty, and its numbers go on', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const journal = journals().of(folder)
+  writeMany(journal, 3)
+  const { first, last, sizeBytes, dropped } = await journal.clear()
+  assert.deepEqual({ first, last, sizeBytes, dropped }, { first: 4, last: 3, sizeBytes: 0, dropped: 0 })
+  writeMany(journal, 1)
+  assert.deepEqual(await sequences(journal), [4])
+})
+
+test('calls are there after a restart, and numbers go on', async (t) => {
+  const { journals, folder, restart } = startJournals(t)
+  writeMany(journals().of(folder), 3)
+  await restart()
+  const journal = journals().of(folder)
+  writeMany(journal, 1)
+  assert.deepEqual(await sequences(journal), [1, 2, 3, 4])
+})
+
+test('a journal that is removed leaves no file, and begins anew', async (t) => {
+  const { journals, folder } = startJournals(t)
+  writeMany(journals().of(folder), 3)
+  await journals().of(folder).state()
+  await journals().remove(folder)
+  assert.deepEqual(readdirSync(folder), [])
+  const journal = journals().of(folder)
+  writeMany(journal, 1)
+  assert.deepEqual(await sequences(journal), [1])
+})
+
+test('a file that is damaged is replaced: no world waits for its journal', async (t) => {
+  const { journals, folder } = startJournals(t)
+  writeFileSync(journalFile(folder), 'this is no journal, and no database either'.repeat(100))
+  const journal = journals().of(folder)
+  writeMany(journal, 1)
+  assert.deepEqual(await sequences(journal), [1])
+})
+
+test('a world that nobody calls has no journal file', async (t) => {
+  const { journals, folder } = startJournals(t)
+  journals().of(folder).configure(usualSettings)
+  await journals().remove(folder)
+  await journals().leave(folder)
+  assert.deepEqual(readdirSync(folder), [])
+})
+
+test('journals of many worlds are apart, and only some of them open', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const worlds = Array.from({ length: 40 }, () => mkdtempSync(join(folder, 'world-')))
+  for (const world of worlds) writeMany(journals().of(world), 2)
+  for (const world of worlds) assert.deepEqual(await sequences(journals().of(world)), [1, 2])
+})
+
+test('a piece holds no more than asked, goes on where it ended, and tells what went unseen', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const journal = journals().of(folder)
+  journal.configure({ ...usualSettings, maximumCalls: 6 })
+  writeMany(journal, 10)
+  const wanted = { maximumCalls: 4, maximumBytes: 1_000_000 }
+  const piece = await journal.excerpt({ ...wanted, after: 2 })
+  assert.deepEqual(
+    [piece.calls.map(({ sequence }) => sequence), piece.lookedUpTo, piece.isAll, piece.missed],
+    [[5, 6, 7, 8], 8, false, 2],
+  )
+  const rest = await journal.excerpt({ ...wanted, after: 8 })
+  assert.deepEqual([rest.calls.map(({ sequence }) => sequence), rest.isAll, rest.missed], [[9, 10], true, 0])
+  const small = await journal.excerpt({ after: 4, maximumCalls: 100, maximumBytes: 1 })
+  assert.equal(small.calls.length, 1)
+  const none = await journal.excerpt({ ...wanted, after: 4, filter: readCallFilter('status eq 500') })
+  assert.deepEqual([none.calls, none.lookedUpTo, none.isAll], [[], 10, true])
+})

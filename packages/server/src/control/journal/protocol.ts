@@ -1,0 +1,111 @@
+/** What is said between those who record and read calls, and the thread that keeps them. Everything can be copied. */
+import type { TypedFilter } from '../../odata/index.ts'
+import type { Query } from '../../store/store.ts'
+
+/**
+ * A call without its number as JSON in pieces: the text of a body stands between two of them as it is, since putting it into JSON
+ * is work for the thread. The first piece begins with `{`.
+ */
+export type CallPieces = readonly string[]
+
+/** Of one world's journal. */
+export interface Bounds {
+  readonly maximumCalls: number
+  readonly maximumSizeBytes: number
+}
+
+export interface JournalState {
+  /** Number of the oldest call that is kept; one more than `last` where there is none. */
+  readonly first: number
+  readonly last: number
+  readonly sizeBytes: number
+  readonly dropped: number
+  readonly missed: number
+}
+
+/** Calls as JSON. */
+export interface PageOfCalls {
+  readonly documents: readonly string[]
+  readonly total: number
+  /** When they were read. */
+  readonly state: JournalState
+}
+
+export interface ExcerptWanted {
+  readonly after: number
+  readonly upTo?: number
+  readonly filter?: TypedFilter
+  readonly maximumCalls: number
+  readonly maximumBytes: number
+}
+
+export interface Excerpt {
+  readonly calls: readonly { readonly sequence: number; readonly document: string }[]
+  /** The next one goes on here. */
+  readonly lookedUpTo: number
+  readonly isAll: boolean
+  /** Calls after the number that was asked for, which are no longer there. */
+  readonly missed: number
+  readonly last: number
+}
+
+export interface TallyWanted {
+  readonly after: number
+  readonly filter?: TypedFilter
+  /** How many numbers are told. */
+  readonly matching: number
+}
+
+export interface Tally {
+  readonly count: number
+  readonly matching: readonly number[]
+  readonly last: number
+}
+
+export interface Near {
+  readonly documents: readonly string[]
+}
+
+/** Each is answered once, after what was written before it. */
+export type Question =
+  | { readonly asks: 'state' }
+  | { readonly asks: 'page'; readonly query: Query }
+  | { readonly asks: 'excerpt'; readonly wanted: ExcerptWanted }
+  | { readonly asks: 'tally'; readonly wanted: TallyWanted }
+  | { readonly asks: 'near'; readonly terms: readonly TypedFilter[]; readonly limit: number }
+  | { readonly asks: 'clear' }
+  /** Also closes the file. */
+  | { readonly asks: 'remove' }
+  | { readonly asks: 'close' }
+
+export type AnswerTo<Q extends Question> = Q extends { asks: 'state' | 'clear' }
+  ? JournalState
+  : Q extends { asks: 'page' }
+    ? PageOfCalls
+    : Q extends { asks: 'excerpt' }
+      ? Excerpt
+      : Q extends { asks: 'tally' }
+        ? Tally
+        : Q extends { asks: 'near' }
+          ? Near
+          : undefined
+
+export type ToThread =
+  | { readonly file: string; readonly bounds: Bounds }
+  | {
+      readonly file: string
+      readonly records: readonly CallPieces[]
+      readonly missed: number
+      /** Characters, to be told again when they are written. */
+      readonly length: number
+    }
+  | { readonly file: string; readonly number: number; readonly question: Question }
+  /** Closes every file. */
+  | { readonly end: true }
+
+export type FromThread =
+  /** A write is done, or could not be. */
+  | { readonly file: string; readonly length: number; readonly count: number; readonly failed?: string }
+  | { readonly number: number; readonly answer: unknown }
+  | { readonly number: number; readonly stopped: true }
+  | { readonly number: number; readonly failed: string }

@@ -1,0 +1,67 @@
+/** What the steps of the pipeline note in the trace of a request, where it carries one. */
+import type { Operation, Resource } from '@hyperplane/contract'
+import type { Reader } from '../../store/store.ts'
+import type { EntityTags } from '../etag.ts'
+import type { AccessControl, Scope } from '../ports.ts'
+import { searched, type Trace } from '../trace.ts'
+import type { Call } from './call.ts'
+import type { Targets } from './targets.ts'
+
+/** What allowed the operation, or was missing, where no step has said so in its own words. */
+export async function noteDecision(access: AccessControl, trace: Trace): Promise<void> {
+  const { caller, operation, judged } = trace
+  if (trace.decision !== undefined || caller === undefined || operation === undefined) return
+  const decision = await access.explain(caller, operation, judged).catch(() => undefined)
+  if (decision !== undefined) trace.decision = decision
+}
+
+/** A list that shows some rows: which policy shows each would have to be asked of every row. */
+export function noteScope(trace: Trace, { verb, iamOperation }: Operation, scope: Scope): void {
+  if (verb === 'list' && scope !== 'all') trace.decision = `only rows that its policies for ${iamOperation} reach`
+}
+
+export function noteTarget(trace: Trace | undefined, kind: Resource, extId: string): void {
+  if (trace !== undefined) trace.target = { kind: kind.kind, extId }
+}
+
+/** The first of them is what the operation is about, where its path names nothing. */
+export function noteCreated(trace: Trace | undefined, { resource }: Operation, created: readonly string[]): void {
+  const [extId] = created
+  if (trace !== undefined && resource !== undefined && extId !== undefined)
+    trace.target ??= { kind: resource.kind, extId }
+}
+
+/** @param sent '' where a tag was required and none was sent; undefined where none was asked for */
+export function noteTag(
+  trace: Trace | undefined,
+  tags: EntityTags,
+  sent: string | undefined,
+  named: Targets['named'],
+): void {
+  if (trace === undefined || sent === undefined) return
+  trace.precondition = {
+    ...(named === undefined ? {} : { expected: tags.of(named.kind.kind, named.entity.extId, named.version) }),
+    ...(sent === '' ? {} : { sent }),
+  }
+}
+
+/** A reader that tells how it finds the rows of a list. */
+export function explaining(reader: Reader, { request: { trace }, operation, input }: Call): Reader {
+  const { explained } = operation.verb === 'list' ? searched(trace, input.query) : {}
+  if (explained === undefined) return reader
+  const isAsked = (kind: Resource): boolean => kind.kind === operation.resource?.kind
+  return {
+    get: (kind, extId) => reader.get(kind, extId),
+    row: (kind, extId) => reader.row(kind, extId),
+    getMany: (kind, extIds) => reader.getMany(kind, extIds),
+    find: (kind, query) => reader.find(kind, isAsked(kind) ? { ...query, explained } : query),
+    page: (kind, query) => reader.page(kind, isAsked(kind) ? { ...query, explained } : query),
+    count: (kind, query) => reader.count(kind, query),
+    findOne: (kind, where) => reader.findOne(kind, where),
+    findWhere: (kind, where) => reader.findWhere(kind, where),
+    walk: (kind, walk) => reader.walk(kind, walk),
+    pending: (kind, extId) => reader.pending(kind, extId),
+    referrers: (kind, extId, limit, options) => reader.referrers(kind, extId, limit, options),
+    referrerCounts: (kind, extId, options) => reader.referrerCounts(kind, extId, options),
+  }
+}

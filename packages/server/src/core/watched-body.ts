@@ -1,0 +1,54 @@
+/**
+ * A body that notes which of its fields are read. It is a plain copy whose fields are accessors: spreading, cloning,
+ * serializing and writing work as on any object, which a proxy would break.
+ */
+
+/** Paths of the fields that were read, `nics/subnet/extId`: elements of a collection share theirs. */
+export type Watcher = Set<string>
+
+/** A copy of `value` that notes reads in `reads`. What is neither object nor array is left as it is. */
+export function watched<T>(value: T, reads: Watcher, path = ''): T {
+  if (Array.isArray(value)) return value.map((item) => watched(item, reads, path)) as T
+  if (!isPlain(value)) return value
+  const copy: Record<string, unknown> = {}
+  for (const [name, item] of Object.entries(value)) {
+    const own = path === '' ? name : `${path}/${name}`
+    const seen = watched(item, reads, own)
+    Object.defineProperty(copy, name, {
+      enumerable: true,
+      configurable: true,
+      get() {
+        reads.add(own)
+        return seen
+      },
+      // What is written over what was sent is a plain field from then on.
+      set(given: unknown) {
+        Object.defineProperty(copy, name, { enumerable: true, configurable: true, writable: true, value: given })
+      },
+    })
+  }
+  return copy as T
+}
+
+/** Fields of a body that nobody read: the outermost ones, sorted. Decorations that profiles add are nobody's to read. */
+export function unreadFields(body: unknown, reads: ReadonlySet<string>): string[] {
+  const found = new Set<string>()
+  const visit = (value: unknown, path: string): void => {
+    if (Array.isArray(value)) for (const item of value) visit(item, path)
+    if (!isPlain(value)) return
+    for (const [name, item] of Object.entries(value)) {
+      if (name.startsWith('$') || item === null || item === undefined) continue
+      const own = path === '' ? name : `${path}/${name}`
+      if (reads.has(own)) visit(item, own)
+      else found.add(own)
+    }
+  }
+  visit(body, '')
+  return [...found].sort()
+}
+
+const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> => {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
