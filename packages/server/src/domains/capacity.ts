@@ -2,7 +2,7 @@
  * Storage of a cluster in bytes: what there is, what is promised, what is used. Everything is computed from rows, nothing
  * is kept; whoever shows or needs a number asks here.
  *
- * The model: each drive gives the pool 95 % of its size. Guests fill their disks towards 65 % of the size with a time
+ * The model: each drive that works, in a host that is up, gives the pool 95 % of its size. Guests fill their disks towards 65 % of the size with a time
  * constant of 20 days; images lie there whole. Each written byte takes as many physical ones as the container keeps
  * copies, less what `data-reduction.ts` saves, and a reservation holds its copies whether written or not.
  * Source: behaviour clustermgmt.md 1.8, 1.9, 3 (Capacity).
@@ -35,11 +35,14 @@ const millisPerDay = 24 * 60 * 60 * 1000
 /** The container that holds the images of a cluster. */
 export const imageContainerName = 'SelfServiceContainer'
 
-interface Asking {
+export interface CapacityContext {
   readonly store: Reader
   readonly clock: Clock
-  readonly drivers: Pick<Drivers, 'blockStorage'>
+  readonly drivers: Pick<Drivers, 'blockStorage' | 'hardware'>
 }
+
+/** What only counts drives does without a clock. */
+type Counting = Pick<CapacityContext, 'store'> & { readonly drivers: Pick<Drivers, 'hardware'> }
 
 type Container = EntityOf<typeof StorageContainer>
 
@@ -65,16 +68,23 @@ export const storagePoolOf = (clusterExtId: string): string => seedId(`storage-p
 
 export const copiesOf = (container: { replicationFactor?: number }): number => container.replicationFactor ?? 2
 
-/** Physical bytes that the drives of a host give to the pool. */
-export const hostCapacity = (host: EntityOf<typeof Host>): number =>
-  (host.disk ?? []).reduce((sum, disk) => sum + Math.floor(((disk.sizeInBytes ?? 0) * usablePercent) / 100), 0)
+/** Physical bytes that the drives of a host give to the pool; without `hardware`, those of all that it has. */
+export function hostCapacity(
+  host: EntityOf<typeof Host>,
+  hardware?: Pick<Drivers['hardware'], 'failedDrives' | 'isHostUp'>,
+): number {
+  if (hardware?.isHostUp(host.extId) === false) return 0
+  const failed = hardware?.failedDrives()
+  const online = (host.disk ?? []).filter(({ uuid }) => failed?.has(uuid ?? '') !== true)
+  return online.reduce((sum, disk) => sum + Math.floor(((disk.sizeInBytes ?? 0) * usablePercent) / 100), 0)
+}
 
 export async function hostsOf(store: Reader, clusterExtId: string): Promise<EntityOf<typeof Host>[]> {
   return store.findWhere(Host, { 'cluster/uuid': clusterExtId })
 }
 
-export async function poolCapacity(store: Reader, clusterExtId: string): Promise<number> {
-  return (await hostsOf(store, clusterExtId)).reduce((sum, host) => sum + hostCapacity(host), 0)
+export async function poolCapacity({ store, drivers }: Counting, clusterExtId: string): Promise<number> {
+  return (await hostsOf(store, clusterExtId)).reduce((sum, host) => sum + hostCapacity(host, drivers.hardware), 0)
 }
 
 /** Physical bytes that the containers of a cluster reserve. */
@@ -84,7 +94,7 @@ export async function reservedBytes(store: Reader, clusterExtId: string): Promis
 }
 
 /** The whole pool with each container. Reads every disk of the cluster: not for lists. */
-export async function poolUsage(ctx: Asking, clusterExtId: string): Promise<PoolUsage> {
+export async function poolUsage(ctx: CapacityContext, clusterExtId: string): Promise<PoolUsage> {
   const { store } = ctx
   const containers = await store.findWhere(StorageContainer, { clusterExtId })
   const hosts = await hostsOf(store, clusterExtId)
@@ -101,7 +111,7 @@ export async function poolUsage(ctx: Asking, clusterExtId: string): Promise<Pool
     usage.set(container.extId, one)
     taken += Math.max(one.physicalBytes, one.reservedBytes)
   }
-  const capacityBytes = hosts.reduce((sum, host) => sum + hostCapacity(host), 0)
+  const capacityBytes = hosts.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
   return { clusterExtId, capacityBytes, freeBytes: Math.max(0, capacityBytes - taken), containers: usage }
 }
 
@@ -134,41 +144,31 @@ export function largestDisk(capacityBytes: number, container: Container): number
   return Math.min(whole, container.logicalAdvertisedCapacityBytes ?? whole)
 }
 
-/** A thin disk of this size may be made in the container. */
-export async function mayHoldDisk(store: Reader, containerExtId: string, sizeBytes: number): Promise<boolean> {
-  const container = await store.get(StorageContainer, containerExtId)
-  if (container?.clusterExtId === undefined) return false
-  return sizeBytes <= largestDisk(await poolCapacity(store, container.clusterExtId), container)
+/** Largest thin disk that may be made in the container now: none where no byte can be written. */
+export async function roomForDisk(
+  ctx: Counting & { readonly drivers: Pick<Drivers, 'hypervisor'> },
+  container: Container,
+): Promise<number> {
+  if (container.clusterExtId === undefined || ctx.drivers.hypervisor.fullContainers().includes(container.extId))
+    return 0
+  return largestDisk(await poolCapacity(ctx, container.clusterExtId), container)
 }
 
 /** So many bytes can be written to the container at once: full copies, images. */
-export async function hasRoom(ctx: Asking, containerExtId: string, bytes: number): Promise<boolean> {
+export async function hasRoom(ctx: CapacityContext, containerExtId: string, bytes: number): Promise<boolean> {
   const container = await ctx.store.get(StorageContainer, containerExtId)
   if (container?.clusterExtId === undefined) return false
   return bytes <= containerFree(await poolUsage(ctx, container.clusterExtId), container)
-}
-
-/** Host failures that the cluster survives now: those it is made for, less what failed or is not copied yet. */
-export async function currentFaultTolerance(
-  ctx: { readonly store: Reader; readonly drivers: Drivers },
-  cluster: EntityOf<typeof Cluster>,
-  hosts: readonly EntityOf<typeof Host>[],
-): Promise<number> {
-  const factor = cluster.config?.redundancyFactor ?? 2
-  const copies = Math.min(factor, cluster.achievedRedundancyFactor ?? factor)
-  const failed = hosts.filter(
-    (host) => host.maintenanceState !== 'normal' || !ctx.drivers.hardware.isHostUp(host.extId),
-  )
-  return Math.max(0, copies - 1 - failed.length)
 }
 
 /** Logical capacity that stays when as many of the largest hosts fail as the cluster is made to survive. */
 export function faultTolerantCapacity(
   cluster: EntityOf<typeof Cluster>,
   hosts: readonly EntityOf<typeof Host>[],
+  hardware?: Drivers['hardware'],
 ): number {
   const factor = cluster.config?.redundancyFactor ?? 2
-  const remaining = hosts.map(hostCapacity).sort((a, b) => a - b)
+  const remaining = hosts.map((host) => hostCapacity(host, hardware)).sort((a, b) => a - b)
   const kept = hosts.length > factor - 1 ? remaining.slice(0, remaining.length - (factor - 1)) : remaining
   return Math.floor(kept.reduce((sum, bytes) => sum + bytes, 0) / factor)
 }
@@ -177,7 +177,7 @@ type Written = Pick<ContainerUsage, 'logicalBytes' | 'physicalBytes'>
 
 /** Bytes that users wrote, by container of the cluster. */
 async function writtenBytes(
-  ctx: Asking,
+  ctx: CapacityContext,
   clusterExtId: string,
   containers: readonly Container[],
   hosts: number,
@@ -217,6 +217,9 @@ async function writtenBytes(
     for (const [extId, { writtenBytes, uniqueBytes }] of usage)
       add(container.extId, writtenBytes, { extId }, uniqueBytes)
   }
+  // What others put there lies as it came.
+  for (const { extId } of containers)
+    add(extId, ctx.drivers.hardware.foreignBytes(extId), { extId, isIncompressible: true })
   const backups = await store.get(BackupTarget, clusterExtId)
   if (backups !== undefined) {
     const bytes = backups.lastSizeBytes ?? 0

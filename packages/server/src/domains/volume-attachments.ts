@@ -60,8 +60,11 @@ export async function attachmentsWith(
   field: 'volumeGroupExtId' | 'vmExtId' | 'iscsiClientExtId' | 'nvmfClientExtId',
   extIds: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Attachment[]>> {
+  const [first, ...others] = extIds
+  if (first === undefined) return new Map()
+  // Of one, as each single read of a VM asks: an index look-up, a fraction of what a filter costs.
+  if (others.length === 0) return new Map([[first, await store.findWhere(VolumeGroupAttachment, { [field]: first })]])
   const found = new Map<string, Attachment[]>(extIds.map((extId) => [extId, []]))
-  if (extIds.length === 0) return found
   const filter = anyOf(pathOf(VolumeGroupAttachment, field), extIds)
   for (const attachment of await store.find(VolumeGroupAttachment, { filter })) {
     found.get(attachment[field] as string)?.push(attachment)

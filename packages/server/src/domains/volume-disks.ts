@@ -9,8 +9,9 @@ import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, invalid } from '../core/api-error.ts'
 import type { TaskStarted } from '../core/handlers.ts'
 import { notFound } from '../core/standard.ts'
+import type { Drivers } from '../drivers/drivers.ts'
 import type { Reader, Transaction } from '../store/store.ts'
-import { largestDisk, poolCapacity } from './capacity.ts'
+import { roomForDisk } from './capacity.ts'
 import { defineTask, type WriteContext } from './context.ts'
 import type { Group } from './volume-attachments.ts'
 import { affected, requireUsable } from './volume-groups.ts'
@@ -28,17 +29,17 @@ export const sizeFaults = (path: string, sizeBytes: number | undefined): ApiErro
     ? []
     : [invalid(path, `expected a multiple of ${sectorBytes}, found ${sizeBytes}`)]
 
-/** @throws ApiError VOLUME_INSUFFICIENT_STORAGE when the container can never hold a disk of this size */
+/** @throws ApiError VOLUME_INSUFFICIENT_STORAGE when the container is full, or can never hold a disk of this size */
 export async function requireDiskRoom(
-  store: Reader,
+  ctx: { readonly store: Reader; readonly drivers: Drivers },
   containerExtId: string,
   sizeBytes: number,
   attributePath: string,
 ): Promise<void> {
-  const container = await store.get(StorageContainer, containerExtId)
+  const container = await ctx.store.get(StorageContainer, containerExtId)
   if (container?.clusterExtId === undefined)
     throw notFound(StorageContainer, 'StorageContainer', containerExtId, attributePath)
-  const available = largestDisk(await poolCapacity(store, container.clusterExtId), container)
+  const available = await roomForDisk(ctx, container)
   if (sizeBytes > available) {
     throw new ApiError('VOLUME_INSUFFICIENT_STORAGE', { attributePath, requested: sizeBytes, available })
   }
@@ -65,7 +66,7 @@ export async function startDiskUpdate(
 ): Promise<TaskStarted> {
   requireGrowth(disk, changes)
   await requireUsable(ctx, group)
-  await requireRoomFor(ctx.store, disk, changes)
+  await requireRoomFor(ctx, disk, changes)
   await touchBoth(ctx.store, group.extId, disk.extId)
   const input = { groupExtId: group.extId, diskExtId: disk.extId, changes }
   return ctx.startTask(updateDisk, input, {
@@ -85,7 +86,7 @@ export const updateDisk = defineTask<Change>({
       run: async (ctx, { diskExtId, changes }) => {
         const disk = await presentDisk(ctx.store, diskExtId)
         requireGrowth(disk, changes)
-        await requireRoomFor(ctx.store, disk, changes)
+        await requireRoomFor(ctx, disk, changes)
         return { sizeBytes: disk.diskSizeBytes }
       },
       // Nothing was changed.
@@ -179,9 +180,13 @@ function requireGrowth(disk: DiskEntity, { diskSizeBytes: requested }: DiskChang
   if (requested !== undefined && requested < current) throw new ApiError('DISK_CANNOT_SHRINK', { current, requested })
 }
 
-async function requireRoomFor(store: Reader, disk: DiskEntity, { diskSizeBytes }: DiskChanges): Promise<void> {
+async function requireRoomFor(
+  ctx: { readonly store: Reader; readonly drivers: Drivers },
+  disk: DiskEntity,
+  { diskSizeBytes }: DiskChanges,
+): Promise<void> {
   if (diskSizeBytes === undefined || diskSizeBytes === disk.diskSizeBytes) return
-  await requireDiskRoom(store, disk.storageContainerId as string, diskSizeBytes, 'diskSizeBytes')
+  await requireDiskRoom(ctx, disk.storageContainerId as string, diskSizeBytes, 'diskSizeBytes')
 }
 
 async function touchBoth(store: Transaction, groupExtId: string, diskExtId: string): Promise<void> {

@@ -69,7 +69,18 @@ export interface BmcAccess {
 
 export type BmcStatus = 'VALID' | 'INVALID' | 'UNAVAILABLE'
 
-/** Every method but the first three rejects with a DriverError: retryable when the cluster does not answer within 10 s. */
+/** What is known of a host from outside. */
+export interface HostCondition {
+  readonly isUp: boolean
+  /** Since when it does not answer; milliseconds since 1970. */
+  readonly silentSince?: number
+  /** It does its work, but takes far too long. */
+  readonly isDegraded: boolean
+  /** When it booted last, where that is known better than from its row; milliseconds since 1970. */
+  readonly bootedAt?: number
+}
+
+/** Methods that answer a promise reject with a DriverError: retryable when the cluster does not answer within 10 s. */
 export interface Hardware {
   /** What the last heartbeat of the cluster said. Answers at once, from memory. */
   isReachable(clusterExtId: string): boolean
@@ -82,6 +93,12 @@ export interface Hardware {
   watch(changed: () => void): () => void
   /** Host that is up, as far as the cluster knows. Answers at once, from memory. */
   isHostUp(hostExtId: string): boolean
+  /** Answers at once, from memory. */
+  conditionOf(hostExtId: string): HostCondition
+  /** Drives that do not work, with the time since when; milliseconds since 1970. Answers at once, from memory. */
+  failedDrives(): ReadonlyMap<string, number>
+  /** Bytes of files in a container that nobody here wrote, as of the last look. Answers at once, from memory. */
+  foreignBytes(containerExtId: string): number
 
   readSettings(clusterExtId: string): Promise<ClusterSettings>
   /**

@@ -39,8 +39,8 @@ export interface Hypervisor {
   endCustomization(vmExtId: string, isoDiskExtId: string): Promise<void>
 
   /**
-   * Domains that are in a state which nobody asked for: halted by their guests, paused because their storage stalls. One
-   * that goes on is left out again. Reads only.
+   * Domains that are in a state which nobody asked for: halted by their guests, begun anew, paused because their storage
+   * stalls or is full. One that goes on is left out again. Reads only.
    */
   unaskedStates(): Promise<ReadonlyMap<string, UnaskedState>>
   /**
@@ -48,15 +48,20 @@ export interface Hypervisor {
    * not told has it called as often as it wants to be asked.
    */
   watch(changed: () => void): () => void
-  /** That the guest halted is known: the domain is off like any other. */
-  acknowledgeHalt(vmExtId: string): Promise<void>
+  /** That the guest halted, or began anew, is known: the domain is like any other. */
+  acknowledge(vmExtId: string): Promise<void>
+  /** Containers whose writers are paused for want of room. Answers at once, from memory. */
+  fullContainers(): readonly string[]
+  /** There is room in the container again: its writers go on where they were. */
+  retryWrites(containerExtId: string): Promise<void>
 
   /** What the guests of running domains show at this moment; those that do not run are left out. Reads only. */
   observeGuests(vmExtIds: readonly string[]): Promise<ReadonlyMap<string, GuestView>>
 }
 
 export interface UnaskedState {
-  readonly state: 'OFF' | 'PAUSED'
+  /** RESTARTED: it runs, and its guest began anew by itself. */
+  readonly state: 'OFF' | 'PAUSED' | 'RESTARTED'
   /** No customisation was left for this guest to run. */
   readonly isCustomized: boolean
 }
@@ -76,6 +81,8 @@ export type DiskSource =
 
 export interface Domain {
   readonly extId: string
+  /** Whose hosts may run it. */
+  readonly clusterExtId: string
   readonly name: string
   readonly memoryBytes: number
   readonly vcpus: number

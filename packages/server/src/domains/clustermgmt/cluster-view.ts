@@ -8,8 +8,9 @@ import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { pathOf } from '../../core/standard.ts'
 import { equals } from '../../odata/index.ts'
-import { currentFaultTolerance, faultTolerantCapacity, hostCapacity, hostsOf, reservedBytes } from '../capacity.ts'
+import { faultTolerantCapacity, hostCapacity, hostsOf, reservedBytes } from '../capacity.ts'
 import type { ReadContext } from '../context.ts'
+import { currentFaultTolerance } from '../fault-tolerance.ts'
 import { isManager } from '../storage-containers.ts'
 import { defaultAwareness, defaultCopies, toleranceWord } from './cluster-rules.ts'
 
@@ -44,7 +45,7 @@ async function withHosts(
   expand: ReadonlySet<string>,
 ): Promise<any> {
   const hosts = await hostsOf(ctx.store, cluster.extId)
-  const capacity = hosts.reduce((sum, host) => sum + hostCapacity(host), 0)
+  const capacity = hosts.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
   const unreserved = capacity - (await reservedBytes(ctx.store, cluster.extId))
   const desired = (cluster.config?.redundancyFactor ?? defaultCopies(hosts)) - 1
   const current = Math.min(desired, await currentFaultTolerance(ctx, cluster, hosts))
@@ -75,7 +76,11 @@ async function withHosts(
     vmCount: await ctx.store.count(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), cluster.extId) }),
     backupEligibilityScore: 1 + conditions.filter((met) => met).length,
     ...(expand.has('storageSummary')
-      ? { storageSummaryProjection: { clusterFaultTolerantCapacityInBytes: faultTolerantCapacity(cluster, hosts) } }
+      ? {
+          storageSummaryProjection: {
+            clusterFaultTolerantCapacityInBytes: faultTolerantCapacity(cluster, hosts, ctx.drivers.hardware),
+          },
+        }
       : {}),
   }
 }

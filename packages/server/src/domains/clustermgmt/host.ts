@@ -5,8 +5,9 @@ import { Vm } from '@hyperplane/contract/vmm/vm'
 import { pathOf } from '../../core/standard.ts'
 import { and, equals } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'
+import { observeHosts } from './observe-hosts.ts'
 
-export const host = implement(hostOperations, {}, { present: [[Host, withLoad]] })
+export const host = implement(hostOperations, {}, { present: [[Host, withLoad]], schedules: [observeHosts] })
 
 /** Adds what other kinds hold: the VMs that run there, and how its BMC is reached. */
 async function withLoad(ctx: ReadContext, hosts: readonly any[]): Promise<readonly any[]> {

@@ -12,7 +12,16 @@ import { pathOf } from '../../core/standard.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
-import { chooseHost, type Demand, type HostCandidate, heldMemoryBytes, usableMemoryBytes } from './placement.ts'
+import { closedBecause } from '../host-state.ts'
+import {
+  type Allocation,
+  type Choice,
+  chooseHost,
+  type Demand,
+  type HostCandidate,
+  heldMemoryBytes,
+  usableMemoryBytes,
+} from './placement.ts'
 import { vcpusOf } from './power-journal.ts'
 import { HostAllocation } from './records.ts'
 import { baselineOf } from './vm/cpu-models.ts'
@@ -100,12 +109,23 @@ async function hold(
   demand: Demand,
   refused: readonly string[] = [],
 ): Promise<string> {
-  const choice = chooseHost(hosts, await inCluster(store, vm), demand)
+  const held = chosenFor(vm, chooseHost(hosts, await inCluster(store, vm), demand), demand, refused)
+  await store.insert(HostAllocation, held)
+  return held.hostExtId
+}
+
+/** What a VM holds on the host that was chosen for it. @throws ApiError NO_HOST_FOR_VM */
+export function chosenFor(
+  vm: VmEntity,
+  choice: Choice,
+  demand: Demand,
+  refused: readonly string[] = [],
+): HeldAllocation & Allocation {
   if ('reasons' in choice) {
     const reasons = [...refused, ...choice.reasons]
     throw new ApiError('NO_HOST_FOR_VM', { name: vm.name, reasons: reasons.join('; ') || 'the cluster has no host' })
   }
-  await store.insert(HostAllocation, {
+  return {
     // A VM holds once on a host, so the pair names the row.
     extId: `${vm.extId}/${choice.hostExtId}`,
     vmExtId: vm.extId,
@@ -114,8 +134,7 @@ async function hold(
     memoryBytes: demand.memoryBytes,
     vcpus: demand.vcpus,
     isPinned: demand.isPinned,
-  })
-  return choice.hostExtId
+  }
 }
 
 const inCluster = (store: Reader, vm: VmEntity): Promise<HeldAllocation[]> =>
@@ -146,14 +165,7 @@ export async function candidatesOf(
   })
 }
 
-function closedBecause(host: EntityOf<typeof Host>, isUp: boolean): string | undefined {
-  if (!isUp) return 'unreachable: the host does not answer'
-  if ((host.maintenanceState ?? 'normal') !== 'normal') return `maintenance: the host is ${host.maintenanceState}`
-  if ((host.nodeStatus ?? 'NORMAL') !== 'NORMAL') return `maintenance: the node is ${host.nodeStatus}`
-  return undefined
-}
-
-async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
+export async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
   const switchExtIds = new Set<string>()
   for (const nic of vm.nics ?? []) {
     const subnet = await subnetOf(store, nic.networkInfo?.subnet?.extId)

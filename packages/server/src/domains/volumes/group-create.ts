@@ -80,7 +80,7 @@ export const makeGroup = defineTask<Creation>({
       name: 'check',
       progress: 5,
       run: async (ctx, { disks }) => {
-        for (const disk of disks) await checkDisk(ctx.store, disk)
+        for (const disk of disks) await checkDisk(ctx, disk)
       },
       // Nothing was made.
     },

@@ -73,7 +73,7 @@ export async function planDisks(ctx: WriteContext, bodies: readonly DiskBody[], 
     const { container, source, sourceBytes } = origins[position] as Origin
     const { extId: _, ...given } = body
     const diskSizeBytes = (body.diskSizeBytes ?? sourceBytes) as number
-    await requireDiskRoom(ctx.store, container.extId, diskSizeBytes, `${place.pathOf(position)}diskSizeBytes`)
+    await requireDiskRoom(ctx, container.extId, diskSizeBytes, `${place.pathOf(position)}diskSizeBytes`)
     const index = body.index ?? lowestFree(taken)
     taken.add(index)
     const disk: DiskEntity = {
@@ -221,9 +221,13 @@ export const inputOf = ({ disk, source }: PlannedDisk): DiskInput => ({
 })
 
 /** Its container and its source are still there. @throws ApiError 404 */
-export async function checkDisk(store: Reader, { diskExtId, source }: DiskInput): Promise<void> {
+export async function checkDisk(
+  ctx: { readonly store: Reader; readonly drivers: Drivers },
+  { diskExtId, source }: DiskInput,
+): Promise<void> {
+  const { store } = ctx
   const disk = (await store.pending(VolumeDisk, diskExtId)) as DiskEntity
-  await requireDiskRoom(store, disk.storageContainerId as string, disk.diskSizeBytes ?? 0, 'diskSizeBytes')
+  await requireDiskRoom(ctx, disk.storageContainerId as string, disk.diskSizeBytes ?? 0, 'diskSizeBytes')
   if (source?.kind !== 'volumeDisk') return
   if ((await store.get(VolumeDisk, source.extId)) === undefined) {
     throw notFound(VolumeDisk, VolumeDisk.kind, source.extId, 'diskDataSourceReference/extId')

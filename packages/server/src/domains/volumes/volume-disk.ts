@@ -30,7 +30,7 @@ const createDisk = defineTask<Creation>({
       progress: 70,
       seconds: [0.5, 2],
       run: async (ctx, input) => {
-        await checkDisk(ctx.store, input)
+        await checkDisk(ctx, input)
         await allocateDisk(ctx, input.clusterExtId, input)
       },
       undo: (ctx, { diskExtId }) => ctx.drivers.blockStorage.deleteDisk(diskExtId),

@@ -1,7 +1,6 @@
 /**
  * Block storage, simulated. The facts, by collection: `blockStorage.disks`, `blockStorage.targets` with access list and
- * plugs, and `blockStorage.guests` (by VM) whose guest does not let go of its disks. Clusters that do not answer, or refuse
- * a call, are those of `hardware.faults`.
+ * plugs. Clusters that do not answer, or refuse a call, are those of `hardware.faults`; a guest that hangs lets go of nothing.
  * Source: behaviour volumes-storage.md 3; clustermgmt.md 3 (how guests fill disks).
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
@@ -28,11 +27,6 @@ export interface TargetFact extends Omit<Target, 'chapSecret'> {
   readonly plugs: Readonly<Record<string, number>>
 }
 
-/** What is wrong with a guest. */
-export interface GuestFault {
-  readonly ignoresUnplug?: boolean
-}
-
 export const blockDiskFacts = (world: SimulatedWorld): Collection<BlockDiskFact> =>
   world.collection('blockStorage.disks')
 export const targetFacts = (world: SimulatedWorld): Collection<TargetFact> => world.collection('blockStorage.targets')
@@ -47,7 +41,6 @@ export function createBlockStorage(
 ): BlockStorage {
   const disks = blockDiskFacts(world)
   const targets = targetFacts(world)
-  const guests = world.collection<GuestFault>('blockStorage.guests')
   const faults = world.collection<HardwareFault>('hardware.faults')
 
   /** @throws DriverError when the cluster cannot do this now */
@@ -160,8 +153,8 @@ export function createBlockStorage(
       await reconsume(target, { ...target, plugs: { ...target.plugs, [vmExtId]: scsiIndex } })
     },
     async unplug(volumeGroupExtId, vmExtId) {
-      const isRunning = domainFacts(world).get(vmExtId)?.state === 'ON'
-      const isForced = isRunning && guests.get(vmExtId)?.ignoresUnplug === true
+      const domain = domainFacts(world).get(vmExtId)
+      const isForced = domain?.state === 'ON' && domain.hungSince !== undefined
       const target = targets.get(volumeGroupExtId)
       if (target?.plugs[vmExtId] === undefined) return { isForced }
       ask(target.clusterExtId, 'unplug')

@@ -114,6 +114,12 @@ function withPower(fact: OutsideVmFact, state: State, change: PowerChange, at: n
   }
 }
 
+/** Somebody outside switches it. */
+export function switchedOutside(world: SimulatedWorld, fact: OutsideVmFact, to: State): OutsideVmFact {
+  if (fact.vm.powerState === to) return fact
+  return withPower(fact, to, to === 'SUSPENDED' ? 'SUSPEND' : to === 'ON' ? 'ON' : 'OFF', world.clock.now())
+}
+
 const runOf = ({ vm }: OutsideVmFact, { from, startedAt }: { from: number; startedAt: number }, to: number): Run => ({
   from,
   to: Math.max(from, to),

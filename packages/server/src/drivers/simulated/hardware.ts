@@ -1,8 +1,9 @@
 /**
  * Clusters and their machines, simulated. The facts, by collection:
  * `hardware.clusters` what each cluster is set to, `hardware.containers`, `hardware.datastores` (`<host>/<name>`),
- * `hardware.bmcs` the real credentials of each host's controller, and `hardware.faults` (by cluster or host) what is
- * wrong now. Changing a fact by hand is a change behind the interface's back.
+ * `hardware.bmcs` the real credentials of each host's controller, `hardware.faults` (by cluster or host) what is wrong now,
+ * `hardware.drives` drives that failed, `hardware.boots` and `hardware.slowness` (by host) when it booted, and was slow.
+ * Changing a fact by hand is a change behind the interface's back.
  * Source: behaviour clustermgmt.md 3.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
@@ -16,7 +17,7 @@ import {
   secretDigest,
   withDigests,
 } from '../hardware.ts'
-import type { SimulatedWorld } from './world.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface ClusterFact {
   readonly settings: ClusterSettings
@@ -40,10 +41,36 @@ export interface BmcFact {
 export interface HardwareFault {
   /** Does not answer: of a host, its BMC answers all the same. */
   readonly isDown?: boolean
+  /** Since when it is down; milliseconds since 1970. */
+  readonly since?: number
+  /** Why it is down: without power its guests stand, too. */
+  readonly hasLostPower?: boolean
+  /** Why it is down: every uplink is gone through which it is managed. */
+  readonly isCutOff?: boolean
+  readonly lostUplinks?: readonly string[]
+  /** Its network agent hears nothing; all else does. */
+  readonly isAgentSilent?: boolean
   readonly isBmcSilent?: boolean
+  /** How many times longer its drives take. */
+  readonly slowdown?: number
   /** Calls that are refused for good, `writeSettings`. */
   readonly refuses?: readonly string[]
 }
+
+/** A drive that failed, by its id. */
+export interface DriveFact {
+  readonly hostExtId: string
+  /** Milliseconds since 1970. */
+  readonly since: number
+}
+
+/** When a host was slow, oldest first; milliseconds since 1970. */
+export interface SlownessFact {
+  readonly times: readonly { readonly from: number; readonly to?: number; readonly factor: number }[]
+}
+
+export const driveFacts = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.drives')
+export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> => world.collection('hardware.slowness')
 
 /** Calls that a cluster remembers: those of one profile on one cluster, with room. */
 const rememberedCalls = 16
@@ -56,6 +83,8 @@ export function createHardware(world: SimulatedWorld): Hardware {
   const datastores = world.collection<DatastoreSpec>('hardware.datastores')
   const bmcs = world.collection<BmcFact>('hardware.bmcs')
   const faults = world.collection<HardwareFault>('hardware.faults')
+  const boots = world.collection<{ readonly at: number }>('hardware.boots')
+  const drives = driveFacts(world)
 
   /** @throws DriverError when `id` (a cluster or host) cannot do this now */
   const ask = (id: string, call: string): void => {
@@ -68,7 +97,24 @@ export function createHardware(world: SimulatedWorld): Hardware {
   return {
     isReachable: (clusterExtId) => faults.get(clusterExtId)?.isDown !== true,
     isHostUp: (hostExtId) => faults.get(hostExtId)?.isDown !== true,
-    watch: (changed) => world.watch(['hardware.bmcs', 'hardware.clusters', 'hardware.faults'], changed),
+    conditionOf(hostExtId) {
+      const { isDown, since, slowdown } = faults.get(hostExtId) ?? {}
+      const bootedAt = boots.get(hostExtId)?.at
+      return {
+        isUp: isDown !== true,
+        isDegraded: slowdown !== undefined,
+        ...(isDown !== true || since === undefined ? {} : { silentSince: since }),
+        ...(bootedAt === undefined ? {} : { bootedAt }),
+      }
+    },
+    failedDrives: () => new Map([...drives.all()].map(([extId, { since }]) => [extId, since])),
+    foreignBytes: (containerExtId) =>
+      (containers.get(containerExtId)?.files ?? []).reduce((sum, size) => sum + size, 0),
+    watch: (changed) =>
+      world.watch(
+        ['hardware.bmcs', 'hardware.boots', 'hardware.clusters', 'hardware.drives', 'hardware.faults'],
+        changed,
+      ),
 
     async probeBmc(access: BmcAccess) {
       const bmc = bmcs.get(access.hostExtId)

@@ -3,6 +3,7 @@
  * a curve of the day, with slow and fast noise. Source: behaviour vmm.md 3.8.
  */
 import type { DiskReading, MeasuredDisk, MeasuredVm, Run, Telemetry, VmReading } from '../telemetry.ts'
+import { slownessFacts } from './hardware.ts'
 import { drawsFrom, type SimulatedWorld } from './world.ts'
 
 interface Profile {
@@ -101,6 +102,11 @@ const memorySeconds = 4 * hour
 const weekend = 0.6
 
 export function createTelemetry(world: SimulatedWorld): Telemetry {
+  const slowness = slownessFacts(world)
+  /** How many times longer the drives of a host took then. */
+  const slowdownAt = (hostExtId: string, time: number): number =>
+    slowness.get(hostExtId)?.times.find(({ from, to = Number.POSITIVE_INFINITY }) => from < time && time <= to)
+      ?.factor ?? 1
   return {
     async read(vm, times) {
       const key = keyOf(`${world.seed}/telemetry/${vm.extId}`)
@@ -109,7 +115,8 @@ export function createTelemetry(world: SimulatedWorld): Telemetry {
       return times.map((time) => {
         while (at < vm.runs.length && (vm.runs[at] as Run).to < time) at++
         const run = vm.runs[at]
-        return run === undefined || time <= run.from ? undefined : readingOf(vm, key, profile, run, time / 1000)
+        if (run === undefined || time <= run.from) return undefined
+        return readingOf(vm, key, profile, run, time / 1000, slowdownAt(run.hostExtId, time))
       })
     },
   }
@@ -122,7 +129,14 @@ function profileOf(name: string, key: number): Profile {
   return all[Math.floor(noise(key, 0, 0) * all.length)] as Profile
 }
 
-function readingOf(vm: MeasuredVm, key: number, profile: Profile, run: Run, second: number): VmReading {
+function readingOf(
+  vm: MeasuredVm,
+  key: number,
+  profile: Profile,
+  run: Run,
+  second: number,
+  slowdown: number,
+): VmReading {
   const isBooting = second - run.startedAt / 1000 <= bootSeconds
   const slow = 0.6 + 0.4 * smooth(key, draws.slow, second, slowSeconds)
   const load = curveOfDay(second) * slow * (0.8 + 0.2 * noise(key, draws.fast, second))
@@ -143,7 +157,9 @@ function readingOf(vm: MeasuredVm, key: number, profile: Profile, run: Run, seco
     gpuPpm: vm.hasGpu ? ppm(load) : 0,
     hypervisorIoPpm: Math.floor(30_000 * noise(key, draws.io, second)),
     disks: throttled(
-      vm.disks.map((disk, index) => diskReading(disk, index, key, profile, run, second, isBooting ? 1 : load)),
+      vm.disks.map((disk, index) =>
+        diskReading(disk, index, key, profile, run, second, isBooting ? 1 : load, slowdown),
+      ),
       vm.throttledIops,
     ),
   }
@@ -157,6 +173,7 @@ function diskReading(
   run: Run,
   second: number,
   load: number,
+  slowdown: number,
 ): DiskReading {
   const draw = (number: number): number => noise(key, draws.disk + 8 * index + number, second)
   // The disk of the system works less than those that hold what the VM is for.
@@ -164,7 +181,7 @@ function diskReading(
   const iops = Math.round(profile.iops * part * load * (0.7 + 0.6 * draw(0)))
   const readIops = Math.round(iops * clamp(profile.readShare + 0.2 * (draw(1) - 0.5), 0, 1))
   const busy = 0.6 * smooth(keyOf(run.hostExtId), draws.host, second, slowSeconds)
-  const wait = (disk.isFlash ? 0.6 : 1) / (1 - busy)
+  const wait = (slowdown * (disk.isFlash ? 0.6 : 1)) / (1 - busy)
   return {
     readIops,
     writeIops: iops - readIops,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { ClusterFact } from '../../../src/drivers/simulated/hardware.ts'
 import { advance, clustermgmt, ids, putFresh, requestId, setFault } from '../../support/clustermgmt.ts'
+import { happen } from '../../support/events.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 
 let app: TestApp
@@ -221,9 +222,8 @@ test('a change behind the interface is found by the monitor within half an hour;
   const profile = await aProfile('monitored', { nameServerIpList: [ip('10.7.7.1')] })
   await apply(profile, ids.cloud)
   const { etag } = await app.call('GET', `${profiles}/${profile}`)
-  const collection = app.world.collection<ClusterFact>('hardware.clusters')
-  const fact = factOf(ids.cloud)
-  await collection.put(ids.cloud, { ...fact, settings: { ...fact.settings, NAME_SERVER_CONFIG: [ip('10.7.7.9')] } })
+  const [path, value] = ['NAME_SERVER_CONFIG', [ip('10.7.7.9')]]
+  await happen(app, { type: 'FACT_CHANGES', kind: 'CLUSTER', of: ids.cloud, path, value })
   const member = async () => (await get(`${profiles}/${profile}`)).clusters[0]
   assert.equal((await member()).isCompliant, true, 'nobody looked yet')
   await advance(app, 30)

@@ -5,6 +5,7 @@ import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ExternVmStatsTuple } from '@hyperplane/contract/vmm/extern/vm-stats'
 import { seedId } from '../../../src/domains/seed.ts'
 import type { ManagementFault, OutsideVmFact } from '../../../src/drivers/simulated/external-hypervisor.ts'
+import { happen } from '../../support/events.ts'
 import { beginning, startApp, type TestApp } from '../../support/start-app.ts'
 
 const vms = '/vmm/v4.2/extern/config/vms'
@@ -33,8 +34,7 @@ const during = (secondsAgo: number): string => `$startTime=${iso(secondsAgo)}&$e
 
 /** Sets the state outside, as the management's own users do, and waits for the poll. */
 async function setOutside(extId: string, powerState: 'ON' | 'OFF' | 'SUSPENDED', of = app): Promise<void> {
-  const fact = outside(of).get(extId) as OutsideVmFact
-  await outside(of).put(extId, { ...fact, vm: { ...fact.vm, powerState } })
+  await happen(of, { type: 'FACT_CHANGES', kind: 'EXTERNAL_VM', of: extId, path: 'powerState', value: powerState })
   await polled(of)
 }
 async function polled(of = app): Promise<void> {
@@ -176,14 +176,14 @@ describe('the outside', () => {
 
   test('while the management is away, actions are 409 and reads still answer; later all is as before', async () => {
     await setOutside(erp, 'ON')
-    await faults().put(cluster, { isAway: true })
+    await happen(app, { type: 'EXTERNAL_MANAGEMENT_FAILS', cluster })
     assert.equal((await act(erp, 'power-off')).status, 409)
     await polled()
     assert.equal(await stateOf(erp), 'UNDETERMINED')
     assert.equal((await app.call('GET', vms)).total, 3)
     for (const action of ['power-on', 'power-off', 'reset', 'suspend'])
       assert.equal((await act(erp, action)).status, 409)
-    await faults().remove(cluster)
+    await happen(app, { type: 'EXTERNAL_MANAGEMENT_RETURNS', cluster })
     await polled()
     assert.equal(await stateOf(erp), 'ON')
   })

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { seedId } from '../../../src/domains/seed.ts'
+import { happen } from '../../support/events.ts'
 import { aUser } from '../../support/identities.ts'
 import { type CallOptions, startApp, type TestApp } from '../../support/start-app.ts'
 
@@ -143,7 +144,7 @@ describe('creation', () => {
   })
 
   test('a server that cannot be reached, or that answers 404, ends FAILED and leaves nothing', async () => {
-    await app.world.collection('content.faults').put('broken.example.com', { status: 404 })
+    await happen(app, { type: 'CONTENT_SERVER_FAILS', server: 'broken.example.com', status: 404 })
     for (const host of [
       'files.invalid',
       'unreachable.example.com',
@@ -370,11 +371,10 @@ describe('change and removal', () => {
   })
 
   test('a file is not given while no cluster that holds it can be reached', async () => {
-    const faults = app.world.collection<object>('hardware.faults')
     const extId = seedId('image/centos-9.qcow2')
-    await faults.put(cluster, { isDown: true })
+    await happen(app, { type: 'CLUSTER_CUT_OFF', cluster })
     const answer = await app.call('GET', `${images}/${extId}/file`)
-    await faults.remove(cluster)
+    await happen(app, { type: 'CLUSTER_RETURNS', cluster })
     assert.equal(answer.status, 409)
   })
 })

@@ -8,6 +8,7 @@ import { Category } from '@hyperplane/contract/platform/category'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { MacLease } from '../../../src/domains/vmm/records.ts'
 import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { happen } from '../../support/events.ts'
 import {
   aNativeCluster,
   aSubnet,
@@ -382,7 +383,7 @@ test('the same request id makes one VM', async () => {
 test('an unreachable cluster is 503', async () => {
   const dark = await aNativeCluster(app)
   const vm = await aVm(app, dark)
-  await app.world.collection<object>('hardware.faults').put(dark.extId, { isDown: true })
+  await happen(app, { type: 'CLUSTER_CUT_OFF', cluster: dark.extId })
   assert.equal((await postVm(app, dark)).status, 503)
   assert.equal((await change(app, vm.extId, 'power-on')).status, 503)
 })

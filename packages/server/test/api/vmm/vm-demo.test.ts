@@ -124,7 +124,7 @@ test('a demo VM is shut down by its guest and starts again', async () => {
 test('a seed file may ask for further VMs, which are OFF, power on, and go', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-seed-'))
   const file = join(folder, 'seed.yaml')
-  writeFileSync(file, 'inventory: demo\nvms: 30\n')
+  writeFileSync(file, 'extends: demo\nvms: 30\n')
   const large = await startApp({ config: { seed: { file } } })
   const { data, total } = await large.call('GET', "/vmm/v4.2/ahv/config/vms?$filter=startswith(name,'vm-')")
   assert.equal(total, 30)

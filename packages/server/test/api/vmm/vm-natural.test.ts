@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { happen } from '../../support/events.ts'
 import { aNativeCluster, aVm, bootDisk, change, type NativeCluster, readVm } from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { act, aGroup, entriesOf } from '../../support/volumes.ts'
@@ -61,8 +62,7 @@ for (const [guest, prepare] of [
     'that ignores the button',
     async (extId: string) => {
       await app.clock.advance(booted)
-      const domains = domainFacts(app.world)
-      await domains.put(extId, { ...domains.get(extId)!, ignoresAcpi: true })
+      await happen(app, { type: 'GUEST_HANGS', vm: extId })
     },
   ],
 ] as const) {
@@ -91,7 +91,7 @@ test('a running guest that does not let go of a volume group is waited for 60 s,
   const vm = await on()
   const group = await driven(aGroup(app, { clusterReference: cluster.extId }))
   await ended(act(app, group.extId, 'attach-vm', { extId: vm.extId }))
-  await app.world.collection('blockStorage.guests').put(vm.extId, { ignoresUnplug: true })
+  await happen(app, { type: 'GUEST_HANGS', vm: vm.extId })
   const { task, seconds } = await ended(act(app, group.extId, 'detach-vm', { extId: vm.extId }))
   assert.equal(task.status, 'SUCCEEDED')
   assert.match(task.warnings[0].message, /60 s/)

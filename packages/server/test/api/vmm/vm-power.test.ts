@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { powerHistory } from '../../../src/domains/vmm/power-journal.ts'
 import { HostAllocation } from '../../../src/domains/vmm/records.ts'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { happen } from '../../support/events.ts'
 import {
   aNativeCluster,
   aSubnet,
@@ -241,11 +242,7 @@ test('shutdown: a booted guest obeys; one that ignores the button leaves the tas
 
   await changed(app, vm.extId, 'power-on')
   await app.clock.advance(1000)
-  const domains = domainFacts(app.world)
-  await domains.put(vm.extId, {
-    ...(domains.get(vm.extId) as NonNullable<ReturnType<typeof domains.get>>),
-    ignoresAcpi: true,
-  })
+  await happen(app, { type: 'GUEST_HANGS', vm: vm.extId })
   assert.equal((await changed(app, vm.extId, 'shutdown')).status, 'FAILED')
   assert.equal((await readVm(app, vm.extId)).powerState, 'ON')
   assert.equal((await changed(app, vm.extId, 'power-off')).status, 'SUCCEEDED')

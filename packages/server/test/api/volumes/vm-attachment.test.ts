@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { seedId } from '../../../src/domains/seed.ts'
 import { targetFacts } from '../../../src/drivers/simulated/block-storage.ts'
+import { happen } from '../../support/events.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import {
   act,
@@ -128,7 +129,7 @@ test('a guest that does not let go is forced, and the task warns', async () => {
   const { extId } = await aGroup(app)
   await succeeded(app, attach(extId, vm.extId))
   await changeVm(app, vm.extId, 'power-on')
-  await app.world.collection('blockStorage.guests').put(vm.extId, { ignoresUnplug: true })
+  await happen(app, { type: 'GUEST_HANGS', vm: vm.extId })
   const task = await succeeded(app, detach(extId, vm.extId))
   assert.match(task.warnings[0].message, /60 s/)
   assert.deepEqual(await entriesOf(app, vm.extId, extId), [])

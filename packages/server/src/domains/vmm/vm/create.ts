@@ -12,7 +12,7 @@ import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { VirtualDisk } from '../../../drivers/hypervisor.ts'
 import type { Reader, Transaction } from '../../../store/store.ts'
-import { largestDisk, mayHoldDisk, poolCapacity } from '../../capacity.ts'
+import { roomForDisk } from '../../capacity.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { claimForVm, claimsOn, confirm, drop, type Group, plugGroups, unplugGroups } from '../../volume-attachments.ts'
 import { requireImageRoom } from '../image-space.ts'
@@ -61,7 +61,7 @@ export const makeVm = defineTask<OfVm>({
       run: async (ctx, input) => {
         const vm = await coming(ctx.store, input)
         for (const file of filesOf(vm)) await diskOf(ctx.store, file)
-        await requireRoom(ctx.store, filesOf(vm))
+        await requireRoom(ctx, filesOf(vm))
       },
       // Nothing was made.
     },
@@ -204,16 +204,16 @@ function firmwareDisks(vm: VmEntity): VirtualDisk[] {
 }
 
 /** @throws ApiError OUT_OF_STORAGE */
-export async function requireRoom(store: Reader, files: readonly FileBacking[]): Promise<void> {
+export async function requireRoom(
+  ctx: { readonly store: Reader; readonly drivers: Drivers },
+  files: readonly FileBacking[],
+): Promise<void> {
   for (const { diskSizeBytes = 0, storageContainer } of files) {
     const extId = storageContainer?.extId as string
-    if (await mayHoldDisk(store, extId, diskSizeBytes)) continue
-    const container = await store.get(StorageContainer, extId)
-    const free =
-      container?.clusterExtId === undefined
-        ? 0
-        : largestDisk(await poolCapacity(store, container.clusterExtId), container)
-    throw new ApiError('OUT_OF_STORAGE', { name: container?.name ?? extId, free, asked: diskSizeBytes })
+    const container = await ctx.store.get(StorageContainer, extId)
+    const free = container === undefined ? 0 : await roomForDisk(ctx, container)
+    if (diskSizeBytes > free)
+      throw new ApiError('OUT_OF_STORAGE', { name: container?.name ?? extId, free, asked: diskSizeBytes })
   }
 }
 

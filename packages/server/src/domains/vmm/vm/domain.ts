@@ -9,6 +9,7 @@ import type { NicEntity, VmEntity } from './entity.ts'
 export async function domainOf(store: Reader, vm: VmEntity): Promise<Domain> {
   return {
     extId: vm.extId,
+    clusterExtId: vm.cluster?.extId as string,
     name: vm.name,
     memoryBytes: vm.memorySizeBytes ?? 0,
     vcpus: vcpusOf(vm),

@@ -8,6 +8,7 @@ import { observeDomains } from './observe.ts'
 import { creationFaults } from './plan.ts'
 import { powerOff, powerOn, powerTasks, reset, shutdown } from './power.ts'
 import { presentVms } from './present.ts'
+import { resumeWriters } from './room.ts'
 import { changeFaults } from './rules.ts'
 import { changeVm, updateVm } from './update.ts'
 
@@ -29,6 +30,6 @@ export const vm = implement(
     },
     tasks: [makeVm, changeVm, removeVm, ...powerTasks],
     present: [[Vm, presentVms]],
-    schedules: [ejectIsos, observeDomains],
+    schedules: [ejectIsos, observeDomains, resumeWriters],
   },
 )

@@ -1,6 +1,6 @@
 /**
- * What the world does to VMs unasked: a guest halts itself, storage stalls and a VM is paused, a host falls silent. The rows
- * follow; VMs that tasks are busy with wait for the next look. Source: behaviour vmm.md 1.1 (states, transitions by the world).
+ * What the world does to VMs unasked: a guest halts itself or begins anew, storage stalls or is full and a VM is paused, a host
+ * falls silent. The rows follow; VMs that tasks are busy with wait for the next look. Source: behaviour vmm.md 1.1 (states, transitions by the world).
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -10,6 +10,7 @@ import { pathOf } from '../../../core/standard.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { UnaskedState } from '../../../drivers/hypervisor.ts'
 import { equals, not } from '../../../odata/index.ts'
+import { notePower } from '../power-journal.ts'
 import { deleteIso } from './customization.ts'
 import type { VmEntity } from './entity.ts'
 import { becomeOff, type Recording, setPower } from './power-state.ts'
@@ -37,10 +38,15 @@ export const observeDomains = {
         continue
       }
       const found = unasked.get(extId)
-      if (found?.state === 'OFF') await deleteIso(ctx, await ctx.store.get(Vm, extId))
+      const vm = await ctx.store.get(Vm, extId)
+      // What happens in a cluster that is cut off is seen when it is back.
+      if (!ctx.drivers.hardware.isReachable(vm?.cluster?.extId ?? '')) continue
+      const isSeen = vm?.host === undefined || ctx.drivers.hardware.isHostUp(vm.host.extId as string)
+      if (found?.state === 'OFF' && isSeen) await deleteIso(ctx, vm)
       const outcome = await ctx.store.transaction((store) => follow({ ...ctx, store }, extId, found))
       isWaiting ||= outcome === 'waits'
-      if (found?.state === 'OFF') await ctx.drivers.hypervisor.acknowledgeHalt(extId)
+      if (isSeen && (found?.state === 'OFF' || found?.state === 'RESTARTED'))
+        await ctx.drivers.hypervisor.acknowledge(extId)
     }
     if (isWaiting) return 'again'
   },
@@ -69,10 +75,18 @@ async function follow(
   if (vm?.host === undefined) return 'settled'
   if (!ctx.drivers.hardware.isHostUp(vm.host.extId as string)) return losesSight(ctx, vm)
   if (vm.hostSilentSince !== undefined) await ctx.store.observe(Vm, extId, { hostSilentSince: undefined } as never)
+  if (unasked?.state === 'RESTARTED') return beginsAnew(ctx, vm)
   const state = unasked?.state ?? 'ON'
   if (state === vm.powerState) return 'settled'
   if (state === 'OFF') await becomeOff(ctx, vm, unasked?.isCustomized === true)
   else await setPower(ctx, vm, state === 'PAUSED' ? 'PAUSED' : 'RESUMED', { powerState: state })
+  return 'settled'
+}
+
+/** It runs, and its guest booted by itself: nobody changed the VM, unless it was out of sight meanwhile. */
+async function beginsAnew(ctx: Recording, vm: VmEntity): Promise<'settled'> {
+  if (vm.powerState === 'ON') await notePower(ctx.store, ctx.ids, vm, 'RESET', ctx.clock.iso())
+  else await setPower(ctx, vm, 'RESET', { powerState: 'ON' })
   return 'settled'
 }
 

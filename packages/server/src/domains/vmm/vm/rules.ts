@@ -179,8 +179,10 @@ function customizationFaults(vm: VmBody): ApiError[] {
     .map(([path]) => fault(`guestCustomization/config/${path}`, 'base64', 'a text that is not'))
 }
 
-const timezoneFaults = ({ hardwareClockTimezone: name = 'UTC' }: VmBody): ApiError[] =>
-  isTimezone(name) ? [] : [fault('hardwareClockTimezone', 'a name of the IANA time zone database', name)]
+const timezoneFaults = ({ hardwareClockTimezone: name }: VmBody): ApiError[] =>
+  name === undefined || isTimezone(name)
+    ? []
+    : [fault('hardwareClockTimezone', 'a name of the IANA time zone database', name)]
 
 function isTimezone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false

@@ -1,0 +1,39 @@
+/** What whoever asks for an event is told: drift is judged at once, also what is to come, and what cannot happen is refused. */
+import type { Happening } from '@hyperplane/contract/control/world-happening'
+import { ApiError, invalid } from '../../core/api-error.ts'
+import { digestOfSecret, plannedChange } from '../../drivers/simulated/events/drift.ts'
+import { CannotHappen, catalogue, type Target } from '../../drivers/simulated/events/index.ts'
+import type { SimulatedWorld } from '../../drivers/simulated/world.ts'
+import type { EventRow } from './record.ts'
+
+/** The event without its secret, of which a digest stays. @throws CannotHappen for a change that the fact cannot take */
+export function judged(
+  world: SimulatedWorld,
+  event: Happening,
+  { extId }: Target,
+): Pick<EventRow, 'event' | 'secretDigest'> {
+  if (event.type !== 'FACT_CHANGES') return { event }
+  const { secret, ...shown } = event
+  const { kind, path } = event
+  const kept = secret === undefined ? {} : { secretDigest: digestOfSecret(kind, extId, path, secret) }
+  plannedChange(world, extId, { ...shown, ...kept })
+  return { event: shown, ...kept }
+}
+
+export function refusalOf(error: unknown): unknown {
+  if (!(error instanceof CannotHappen)) return error
+  if (error.field !== undefined) return invalid(`event/${error.field}`, error.message)
+  return new ApiError('WORLD_EVENT_IMPOSSIBLE', { fault: error.message })
+}
+
+/** Why something could not happen that nobody waits for; undefined: by a fault of the service. */
+export const faultOf = (error: unknown): string | undefined =>
+  error instanceof CannotHappen || error instanceof ApiError ? error.message : undefined
+
+/** @throws ApiError for what has begun */
+export function requireToCome({ event, status }: EventRow): void {
+  if (status === 'SCHEDULED') return
+  const counterpart = catalogue[event.type].until
+  const remedy = counterpart === undefined ? 'What it changed stays.' : `${counterpart} ends what it began.`
+  throw new ApiError('WORLD_EVENT_HAPPENED', { type: event.type, status: status ?? '', remedy })
+}

@@ -1,0 +1,164 @@
+/**
+ * Who is meant by a name: what the control plane keeps, and what only the world knows. A name that nothing has is refused with
+ * the nearest ones; of a name that several have, the id is asked for.
+ */
+import type { Resource } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
+import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
+import { NetworkController } from '@hyperplane/contract/networking/network-controller'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
+import { ApiError, invalid } from '../../core/api-error.ts'
+import { nearest } from '../../core/nearest.ts'
+import type { Naming, Target } from '../../drivers/simulated/events/index.ts'
+import { placeCollections } from '../../drivers/simulated/events/services.ts'
+import { outsideVms } from '../../drivers/simulated/external-hypervisor.ts'
+import { remoteSides } from '../../drivers/simulated/remote-managers.ts'
+import type { SimulatedWorld } from '../../drivers/simulated/world.ts'
+import { isSimulatedHost } from '../../drivers/web.ts'
+import type { Reader } from '../../store/store.ts'
+
+type Found = Omit<Target, 'kind'>
+
+interface Asking {
+  readonly store: Reader
+  readonly world: SimulatedWorld
+}
+
+/** Those who have this id or this name; and names to choose from where nobody has. */
+interface Search {
+  readonly found: readonly Found[]
+  readonly names: () => Promise<readonly string[]>
+}
+
+/** So many names are looked through for the nearest. */
+const comparedNames = 1000
+const shownIds = 5
+
+/** @throws ApiError 404 with the nearest names; 400 where the name is that of several */
+export async function findTarget(ctx: Asking, { kind, text, field }: Naming): Promise<Target> {
+  const { found, names } = await searches[kind](ctx, text)
+  const [only, ...others] = found
+  if (only === undefined) {
+    const found = nearest(text, await names()).join(', ') || 'none is near'
+    const extra = { attributePath: `event/${field}` }
+    throw new ApiError('WORLD_EVENT_TARGET_UNKNOWN', { kind, name: text, nearest: found }, { extra })
+  }
+  if (others.length > 0) {
+    const ids = found.slice(0, shownIds).map(({ extId }) => extId)
+    const more = found.length > shownIds ? ', …' : ''
+    throw invalid(
+      `event/${field}`,
+      `expected the id of one ${kind}: ${found.length} are called "${text}": ${ids.join(', ')}${more}`,
+    )
+  }
+  return { kind, ...only }
+}
+
+const searches: Readonly<Record<Naming['kind'], (ctx: Asking, text: string) => Promise<Search>>> = {
+  'BGP session': rowsOf(BgpSession, 'name'),
+  'certificate authority': async ({ world }, text) => keysOf(world, ['web.authorities'], text),
+  cluster: rowsOf(Cluster, 'name'),
+  // Whatever its name, the world has a server of content there.
+  'content server': async (_, text) => ({ found: [{ extId: text.toLowerCase(), name: text }], names: async () => [] }),
+  directory: directories,
+  'directory user': async ({ world }, text) => {
+    const keys = [...world.collection('directory.users').all().keys()]
+    const wanted = text.toLowerCase()
+    return among(keys.filter((key) => key === wanted || key.endsWith(`/${wanted}`)).map(itself), keys)
+  },
+  disk: async ({ store }, text) => {
+    const drives = (await store.find(Host)).flatMap((host) =>
+      (host.disk ?? []).map(({ uuid = '', serialId }) => ({
+        extId: uuid,
+        name: serialId ?? uuid,
+        hostExtId: host.extId,
+      })),
+    )
+    return called(drives, text)
+  },
+  'external VM': async ({ world }, text) =>
+    called(
+      [...outsideVms(world).all()].map(([extId, { vm }]) => ({ extId, name: vm.name ?? extId })),
+      text,
+    ),
+  host: rowsOf(Host, 'hostName'),
+  'network controller': async ({ store }) => {
+    const [controller] = await store.find(NetworkController)
+    return among(controller === undefined ? [] : [{ extId: controller.extId, name: 'controller' }], [])
+  },
+  'place of backups': async ({ store, world }, text) => {
+    const keys = placeCollections.flatMap((collection) => [...world.collection(collection).all().keys()])
+    const clusters = await store.getMany(Cluster, keys)
+    const named = clusters.map(({ extId, name }) => ({ extId, name }))
+    const others = keys.filter((key) => !clusters.some(({ extId }) => extId === key)).map(itself)
+    return called([...named, ...others], text)
+  },
+  'remote cluster or manager': async ({ world }, text) =>
+    called(
+      [...remoteSides(world).all()].map(([extId, { name }]) => ({ extId, name })),
+      text,
+    ),
+  'storage container': rowsOf(StorageContainer, 'name', ({ clusterExtId }) =>
+    clusterExtId === undefined ? {} : { clusterExtId },
+  ),
+  subnet: rowsOf(Subnet, 'name'),
+  VM: rowsOf(Vm, 'name'),
+  'volume disk': rowsOf(VolumeDisk, 'extId'),
+  'web server': async ({ world }, text) => {
+    const documents = [...world.collection('web.documents').all().keys()].map((url) => new URL(url).hostname)
+    return keysOf(world, ['web.authorities', 'web.faults'], text, documents)
+  },
+}
+
+/** Rows of a kind, by id or by the field that holds their name. */
+function rowsOf(kind: Resource<any, any>, field: string, more: (row: any) => Partial<Found> = () => ({})) {
+  return async ({ store }: Asking, text: string): Promise<Search> => {
+    const byId = await store.get(kind, text.toLowerCase())
+    const rows = byId === undefined ? await store.findWhere(kind, { [field]: text }) : [byId]
+    return {
+      found: rows.map((row: any) => ({ extId: row.extId, name: row[field], ...more(row) })),
+      names: async () =>
+        (await store.page(kind, { offset: 0, limit: comparedNames })).entities.map((row: any) => row[field]),
+    }
+  }
+}
+
+/** A directory service, with its simulated servers; or one server by its host name. */
+async function directories({ store, world }: Asking, text: string): Promise<Search> {
+  const services = (await store.find(DirectoryService)).map((service) => ({
+    extId: service.extId,
+    name: service.name,
+    servers: [service.url, ...(service.secondaryUrls ?? [])]
+      .filter((url) => URL.canParse(url))
+      .map((url) => new URL(url).hostname.toLowerCase())
+      .filter(isSimulatedHost),
+  }))
+  const hosts = [...services.flatMap(({ servers }) => servers), ...world.collection('directory.hosts').all().keys()]
+  const servers = [...new Set(hosts)].map((host) => ({ extId: host, name: host, servers: [host] }))
+  return called([...services, ...servers], text)
+}
+
+const itself = (key: string): Found => ({ extId: key, name: key })
+
+const among = (found: readonly Found[], names: readonly string[]): Search => ({ found, names: async () => names })
+
+const called = (all: readonly Found[], text: string): Search =>
+  among(
+    all.filter(({ extId, name }) => name === text || extId === text.toLowerCase()),
+    all.map(({ name }) => name),
+  )
+
+function keysOf(
+  world: SimulatedWorld,
+  collections: readonly string[],
+  text: string,
+  more: readonly string[] = [],
+): Search {
+  const keys = new Set([...more, ...collections.flatMap((name) => [...world.collection(name).all().keys()])])
+  return called([...keys].map(itself), text)
+}

@@ -1,0 +1,118 @@
+/** Events in a world: asked for, told of, called off. What they do is in `drivers/simulated/events/`. */
+import type { EntityOf } from '@hyperplane/contract'
+import { type WorldEvent, worldEventOperations } from '@hyperplane/contract/control/world-event'
+import type { ApiError } from '../core/api-error.ts'
+import { invalid } from '../core/api-error.ts'
+import { parseTime } from '../core/clock.ts'
+import { notFound } from '../core/standard.ts'
+import type { Instance } from '../instance.ts'
+import { implementWithinWorld, type WorldReadContext } from './context.ts'
+import { millisecondsOf } from './duration.ts'
+import { EventRecord, type EventRow } from './events/record.ts'
+import { sortOf } from './events/world-events.ts'
+
+type Plan = {
+  readonly event: EventRow['event']
+  readonly after?: string
+  readonly at?: string
+  readonly duration?: string
+  readonly until?: string
+}
+
+/** Ten years, with as many leap days as there can be. */
+const longestMillis = 3653 * 86_400_000
+
+export const worldEvent = implementWithinWorld(
+  worldEventOperations,
+  {
+    async listWorldEvents(ctx, { query }) {
+      const { store } = await ctx.drivers.instance()
+      const { filter, orderby, page, limit } = query
+      const found = await store.page(EventRecord, {
+        ...(filter === undefined ? {} : { filter }),
+        ...(orderby === undefined ? {} : { orderby }),
+        newestFirst: true,
+        offset: page * limit,
+        limit,
+      })
+      return { entities: found.entities.map(shown), total: found.total }
+    },
+
+    getWorldEvent: async (ctx, { path }) => shown(await known(ctx, await ctx.drivers.instance(), path)),
+
+    async createWorldEvent(ctx, { body }) {
+      const { clock, events } = await ctx.drivers.instance()
+      const { at, until } = timesOf(body, clock.now())
+      const row = await events.add({
+        event: body.event,
+        ...(at === undefined ? {} : { at }),
+        ...(until === undefined ? {} : { until }),
+      })
+      if (row.status === 'OVER' && row.effects?.length === 0) ctx.warn('It was so already: nothing changed.')
+      return shown(row)
+    },
+
+    async deleteWorldEvent(ctx, { path }) {
+      const instance = await ctx.drivers.instance()
+      await instance.events.callOff(await known(ctx, instance, path))
+      return undefined
+    },
+  },
+  { rules: { createWorldEvent: ({ body }) => planFaults(body) } },
+)
+
+const shown = ({ secretDigest, ...row }: EventRow): EntityOf<typeof WorldEvent> => row
+
+async function known(
+  { operation }: WorldReadContext,
+  { store }: Instance,
+  path: Readonly<Record<string, string>>,
+): Promise<EventRow> {
+  const extId = path['extId'] as string
+  const row = await store.get(EventRecord, extId)
+  if (row === undefined) throw notFound(operation.resource, 'WorldEvent', extId, 'extId')
+  return row
+}
+
+/** What a plan's fields demand of each other. */
+function planFaults({ event, after, at, duration, until }: Plan): ApiError[] {
+  const faults: ApiError[] = []
+  if (after !== undefined && at !== undefined) faults.push(invalid('at', 'expected after or at, found both'))
+  if (duration !== undefined && until !== undefined)
+    faults.push(invalid('until', 'expected duration or until, found both'))
+  faults.push(...lengthFaults('after', after, 0), ...lengthFaults('duration', duration, 0.001))
+  const field = duration === undefined ? 'until' : 'duration'
+  if ((duration ?? until) !== undefined && sortOf(event.type).until === undefined)
+    faults.push(invalid(field, `${event.type} happens at one moment, and does not last`))
+  if (event.type === 'FACT_CHANGES' && event.value !== undefined && event.secret !== undefined)
+    faults.push(invalid('event/secret', 'expected value or secret, found both'))
+  return faults
+}
+
+function lengthFaults(path: string, text: string | undefined, least: number): ApiError[] {
+  if (text === undefined) return []
+  const length = millisecondsOf(text)
+  if (length !== undefined && length >= least && length <= longestMillis) return []
+  const above = least === 0 ? '' : ' above 0 and'
+  return [invalid(path, `expected an ISO 8601 duration such as PT5M or P90D,${above} up to 10 years; found "${text}"`)]
+}
+
+/** When it begins and ends, in milliseconds since 1970. @throws ApiError for a time that is over */
+function timesOf({ after, at, duration, until }: Plan, now: number): { at?: number; until?: number } {
+  const length = (text: string): number => millisecondsOf(text) as number
+  const begins = after !== undefined ? now + length(after) : at === undefined ? undefined : (parseTime(at) as number)
+  if (at !== undefined && (begins as number) < now)
+    throw invalid(
+      'at',
+      `expected a time that is not over, found ${at}; it is ${new Date(now).toISOString()} in this world`,
+    )
+  const ends =
+    duration !== undefined
+      ? (begins ?? now) + length(duration)
+      : until === undefined
+        ? undefined
+        : (parseTime(until) as number)
+  if (until !== undefined && (ends as number) <= (begins ?? now))
+    throw invalid('until', `expected a time after its beginning, found ${until}`)
+  return { ...(begins === undefined ? {} : { at: begins }), ...(ends === undefined ? {} : { until: ends }) }
+}

@@ -1,0 +1,54 @@
+/**
+ * What is seen of hosts from outside: whether the hypervisor answers, how it does, when it booted. Observations change no
+ * entity tag. Source: behaviour clustermgmt.md 1.4.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { canonicalJson } from '../../core/idempotency.ts'
+import type { ScheduleContext } from '../../core/schedules.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { HostCondition } from '../../drivers/hardware.ts'
+
+type HostRow = EntityOf<typeof Host>
+
+const microsPerMilli = 1000
+
+export const observeHosts = {
+  name: 'clustermgmt.observe-hosts',
+  everySeconds: 10,
+  watch: ({ drivers }: ScheduleContext<Drivers>, changed: () => void): (() => void) => drivers.hardware.watch(changed),
+  async run({ drivers, store }: ScheduleContext<Drivers>): Promise<void> {
+    const { hardware } = drivers
+    // Of a cluster that is cut off the last known state is shown.
+    const seen = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))
+    const news = seen.flatMap((host) => newsOf(host, hardware.conditionOf(host.extId)) ?? [])
+    if (news.length === 0) return
+    await store.transaction(async (transaction) => {
+      for (const { extId, changes } of news) {
+        if ((await transaction.get(Host, extId)) !== undefined) await transaction.observe(Host, extId, changes as never)
+      }
+    })
+  },
+}
+
+/** What the row says otherwise; undefined: nothing. */
+function newsOf(host: HostRow, condition: HostCondition): { extId: string; changes: Partial<HostRow> } | undefined {
+  const changes = {
+    isDegraded: condition.isDegraded,
+    ...(host.hypervisor === undefined
+      ? {}
+      : {
+          hypervisor: {
+            ...host.hypervisor,
+            acropolisConnectionState: condition.isUp ? ('CONNECTED' as const) : ('DISCONNECTED' as const),
+          },
+        }),
+    // While it does not answer nobody knows when it boots.
+    ...(condition.bootedAt === undefined || !condition.isUp
+      ? {}
+      : { bootTimeUsecs: Math.floor(condition.bootedAt * microsPerMilli) }),
+  }
+  const known = { isDegraded: host.isDegraded ?? false, hypervisor: host.hypervisor, bootTimeUsecs: host.bootTimeUsecs }
+  const isSame = canonicalJson({ ...known, ...changes }) === canonicalJson(known)
+  return isSame ? undefined : { extId: host.extId, changes }
+}

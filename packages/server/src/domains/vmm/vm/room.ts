@@ -1,0 +1,37 @@
+/**
+ * VMs that were paused because their storage container is full go on once it has room again: somebody deleted something, the
+ * pool grew, others took their files away. Source: behaviour vmm.md 1.1 (PAUSED), 3.4.
+ */
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
+import { Image } from '@hyperplane/contract/vmm/image'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
+import type { ScheduleContext } from '../../../core/schedules.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import { containerFree, poolUsage } from '../../capacity.ts'
+
+/** What takes up room, or gives it back. */
+const users = [BackupTarget, Image, StorageContainer, Vm, VolumeDisk]
+
+export const resumeWriters = {
+  name: 'vmm.resume-writers',
+  everySeconds: 30,
+  watch({ drivers, store }: ScheduleContext<Drivers>, changed: () => void): () => void {
+    const ends = [drivers.hardware.watch(changed), drivers.hypervisor.watch(changed), store.watch(users, changed)]
+    return () => {
+      for (const end of ends) end()
+    }
+  },
+  async run(ctx: ScheduleContext<Drivers>): Promise<void> {
+    const { hypervisor } = ctx.drivers
+    for (const containerExtId of hypervisor.fullContainers()) {
+      const container = await ctx.store.get(StorageContainer, containerExtId)
+      const free =
+        container?.clusterExtId === undefined
+          ? Number.POSITIVE_INFINITY
+          : containerFree(await poolUsage(ctx, container.clusterExtId), container)
+      if (free > 0) await hypervisor.retryWrites(containerExtId)
+    }
+  },
+}

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { factKinds, happeningTypes } from '@hyperplane/contract/control/world-happening'
+import { catalogue } from './index.ts'
+
+const reference = readFileSync(join(import.meta.dirname, '../../../../../../docs/reference/world-events.md'), 'utf8')
+
+test('every event of the contract is in the catalogue, and told of in the reference', () => {
+  assert.deepEqual(Object.keys(catalogue).sort(), [...happeningTypes].sort())
+  for (const name of [...happeningTypes, ...factKinds]) assert.ok(reference.includes(`\`${name}\``), name)
+})
+
+test('what ends a lasting event is an event that does not last, and ends that one alone', () => {
+  const ends = Object.values(catalogue).flatMap(({ until }) => until ?? [])
+  for (const type of ends) assert.equal(catalogue[type].until, undefined, type)
+  assert.equal(new Set(ends).size, ends.length)
+})

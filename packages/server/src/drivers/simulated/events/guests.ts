@@ -1,0 +1,43 @@
+/** Guests that crash, hang or halt. Source: behaviour vmm.md 1.1 (transitions by the world), 3.3, 3.8. */
+import { type DomainFact, domainFacts, haltGuest, restarted } from '../hypervisor.ts'
+import type { SimulatedWorld } from '../world.ts'
+import { CannotHappen, type Target } from './event.ts'
+
+export { haltGuest }
+
+/** @throws CannotHappen when it does not run */
+function running(world: SimulatedWorld, vm: Target): DomainFact {
+  const fact = domainFacts(world).get(vm.extId)
+  if (fact?.state === 'ON') return fact
+  throw new CannotHappen(`The VM "${vm.name}" does not run on any host: power it on first.`)
+}
+
+/** Its kernel ends, and the guest boots anew by itself. */
+export async function crashGuest(world: SimulatedWorld, vm: Target): Promise<boolean> {
+  const fact = running(world, vm)
+  await domainFacts(world).put(vm.extId, restarted(world, fact))
+  return true
+}
+
+/** It stands, and hears nothing: neither its power button nor its tools; a reset helps. */
+export async function hangGuest(world: SimulatedWorld, vm: Target): Promise<boolean> {
+  const fact = running(world, vm)
+  if (fact.hungSince !== undefined) return false
+  await domainFacts(world).put(vm.extId, { ...fact, hungSince: world.clock.now() })
+  return true
+}
+
+export async function recoverGuest(world: SimulatedWorld, vm: Target): Promise<boolean> {
+  const fact = domainFacts(world).get(vm.extId)
+  if (fact?.hungSince === undefined) return false
+  const { hungSince: _, ...recovered } = fact
+  await domainFacts(world).put(vm.extId, recovered)
+  return true
+}
+
+/** Its guest turns the machine off. */
+export async function endGuest(world: SimulatedWorld, vm: Target): Promise<boolean> {
+  running(world, vm)
+  await haltGuest(world, vm.extId)
+  return true
+}

@@ -1,0 +1,116 @@
+/** Hosts and clusters that fail, fall silent, slow down, and come back. Source: behaviour clustermgmt.md 3; vmm.md 3.2, 3.8. */
+import type { ManagementFault } from '../external-hypervisor.ts'
+import { type HardwareFault, type SlownessFact, slownessFacts } from '../hardware.ts'
+import { domainFacts, restarted } from '../hypervisor.ts'
+import type { SimulatedWorld } from '../world.ts'
+import { CannotHappen, faultOf, setFault } from './event.ts'
+
+const hardware = 'hardware.faults'
+
+const hostFault = (world: SimulatedWorld, hostExtId: string) => faultOf<HardwareFault>(world, hardware, hostExtId)
+const setHostFault = (
+  world: SimulatedWorld,
+  id: string,
+  changes: { [K in keyof HardwareFault]?: HardwareFault[K] | undefined },
+) => setFault<HardwareFault>(world, hardware, id, changes)
+
+/** Power is gone: it does not answer, and its guests stand. */
+export async function failHost(world: SimulatedWorld, hostExtId: string): Promise<boolean> {
+  if (hostFault(world, hostExtId).hasLostPower === true) return false
+  await setHostFault(world, hostExtId, { hasLostPower: true, isDown: true, since: world.clock.now() })
+  return true
+}
+
+/**
+ * It boots, and starts the guests that it ran: they begin anew. Answers how many.
+ * @returns undefined when it had not failed
+ */
+export async function returnHost(world: SimulatedWorld, hostExtId: string): Promise<number | undefined> {
+  const { hasLostPower, isDown, isCutOff } = hostFault(world, hostExtId)
+  if (hasLostPower !== true && (isDown !== true || isCutOff === true)) return undefined
+  const now = world.clock.now()
+  const domains = domainFacts(world)
+  const begun = new Map(
+    [...domains.all()].flatMap(([extId, fact]) =>
+      hasLostPower === true && fact.state === 'ON' && fact.hostExtId === hostExtId
+        ? [[extId, restarted(world, fact)] as const]
+        : [],
+    ),
+  )
+  if (hasLostPower === true) await world.collection('hardware.boots').put(hostExtId, { at: now })
+  if (begun.size > 0) await domains.putAll(begun)
+  const stillSilent = isCutOff === true
+  await setHostFault(world, hostExtId, {
+    hasLostPower: undefined,
+    isDown: stillSilent ? true : undefined,
+    since: stillSilent ? now : undefined,
+  })
+  return begun.size
+}
+
+/**
+ * These of its uplinks are gone; without any of those through which it is managed it does not answer.
+ * @returns what became of that; undefined: nothing new
+ */
+export async function setUplinksLost(
+  world: SimulatedWorld,
+  hostExtId: string,
+  lost: readonly string[],
+  management: readonly string[],
+): Promise<'answers again' | 'is silent' | undefined> {
+  const fault = hostFault(world, hostExtId)
+  const isCutOff = management.length > 0 && management.every((name) => lost.includes(name))
+  const isDown = isCutOff || fault.hasLostPower === true
+  await setHostFault(world, hostExtId, {
+    lostUplinks: lost.length === 0 ? undefined : [...lost].sort(),
+    isCutOff: isCutOff ? true : undefined,
+    isDown: isDown ? true : undefined,
+    since: isDown ? (fault.since ?? world.clock.now()) : undefined,
+  })
+  if (isDown === (fault.isDown === true)) return undefined
+  return isDown ? 'is silent' : 'answers again'
+}
+
+export const lostUplinks = (world: SimulatedWorld, hostExtId: string): readonly string[] =>
+  hostFault(world, hostExtId).lostUplinks ?? []
+
+/** Times of slowness that a host remembers: statistics of those times say so for ever. */
+const rememberedTimes = 200
+
+/** Its drives take `factor` times as long; 1: as ever. */
+export async function setSlowness(world: SimulatedWorld, hostExtId: string, factor: number): Promise<boolean> {
+  const { slowdown = 1 } = hostFault(world, hostExtId)
+  if (slowdown === factor) return false
+  const now = world.clock.now()
+  const times: readonly SlownessFact['times'][number][] = slownessFacts(world).get(hostExtId)?.times ?? []
+  const ended = times.map((time) => (time.to === undefined ? { ...time, to: now } : time))
+  const next = factor === 1 ? ended : [...ended, { from: now, factor }]
+  await slownessFacts(world).put(hostExtId, { times: next.slice(-rememberedTimes) })
+  await setHostFault(world, hostExtId, { slowdown: factor === 1 ? undefined : factor })
+  return true
+}
+
+/** Sets one switch of what is wrong with a host or a cluster. */
+export async function setHardwareFault(
+  world: SimulatedWorld,
+  extId: string,
+  fault: 'isAgentSilent' | 'isBmcSilent' | 'isDown',
+  isSo: boolean,
+): Promise<boolean> {
+  if ((hostFault(world, extId)[fault] === true) === isSo) return false
+  await setHostFault(world, extId, { [fault]: isSo ? true : undefined })
+  return true
+}
+
+/** @throws CannotHappen for a cluster without an external management */
+export async function setManagementAway(
+  world: SimulatedWorld,
+  cluster: { readonly extId: string; readonly name: string },
+  isAway: boolean,
+): Promise<boolean> {
+  if (world.collection('extern.clusters').get(cluster.extId) === undefined)
+    throw new CannotHappen(`The cluster "${cluster.name}" has no external management: it runs the native hypervisor.`)
+  if ((faultOf<ManagementFault>(world, 'extern.faults', cluster.extId).isAway === true) === isAway) return false
+  await setFault<ManagementFault>(world, 'extern.faults', cluster.extId, { isAway: isAway ? true : undefined })
+  return true
+}

@@ -1,0 +1,332 @@
+/**
+ * The catalogue: each event, what it is about, what it changes, and what ends it. What follows in the control plane is told in
+ * docs/reference/world-events.md, one line each.
+ */
+import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
+import { outsideVms } from '../external-hypervisor.ts'
+import { changeFact } from './drift.ts'
+import type { EventSort, Naming, Occurrence, TargetKind } from './event.ts'
+import { kindsOfFacts } from './facts.ts'
+import { crashGuest, endGuest, hangGuest, recoverGuest } from './guests.ts'
+import { failHost, returnHost, setHardwareFault, setManagementAway, setSlowness } from './hosts.ts'
+import { changeUplinks, setBgpPeerSilent, setControllerState, setRemoteFault } from './links.ts'
+import { setAuthorityFault, setContentFault, setDirectoryFault, setPlaceFault, setWebFault } from './services.ts'
+import { failDisk, fillContainer, freeContainer, replaceDisk, resumeStorage, stallStorage } from './storage.ts'
+
+export { CannotHappen, type EventSort, type Naming, type Occurrence, type Surroundings, type Target } from './event.ts'
+
+type Catalogue = { readonly [T in HappeningType]: EventSort<T> }
+
+/** One sentence where something changed. */
+const said = async (change: Promise<boolean>, sentence: string): Promise<readonly string[]> =>
+  (await change) ? [sentence] : []
+
+const about =
+  <K extends string>(kind: TargetKind, field: K) =>
+  (event: { readonly [F in K]: string }): Naming => ({ kind, text: event[field], field })
+
+const ofHost = about('host', 'host')
+const ofCluster = about('cluster', 'cluster')
+const ofDisk = about('disk', 'disk')
+const ofContainer = about('storage container', 'container')
+const ofSession = about('BGP session', 'session')
+const ofRemote = about('remote cluster or manager', 'remote')
+/** There is one at most, without a name. */
+const ofController = (): Naming => ({ kind: 'network controller', text: '', field: 'type' })
+const ofDirectory = about('directory', 'directory')
+const ofPlace = about('place of backups', 'place')
+const ofWeb = about('web server', 'server')
+const ofAuthority = about('certificate authority', 'authority')
+const ofContent = about('content server', 'server')
+const ofVm = about('VM', 'vm')
+
+const bytes = (count: number): string => `${count} ${count === 1 ? 'byte' : 'bytes'}`
+const guests = (count: number): string => `${count} ${count === 1 ? 'guest' : 'guests'}`
+
+const uplinks =
+  (isLost: boolean) =>
+  ({ world, target, event, uplinksOf }: Occurrence<HappeningOf<'UPLINK_LOST' | 'UPLINK_RETURNS'>>) =>
+    changeUplinks(world, target, event.uplink, isLost, { uplinksOf })
+
+export const catalogue: Catalogue = {
+  HOST_FAILS: {
+    about: ofHost,
+    until: 'HOST_RETURNS',
+    happen: ({ world, target }) =>
+      said(failHost(world, target.extId), `The host ${target.name} lost its power, and its guests with it.`),
+  },
+  HOST_RETURNS: {
+    about: ofHost,
+    async happen({ world, target }) {
+      const begun = await returnHost(world, target.extId)
+      return begun === undefined ? [] : [`The host ${target.name} is up; ${guests(begun)} of it began anew.`]
+    },
+  },
+  HOST_SLOWS: {
+    about: ofHost,
+    until: 'HOST_SPEEDS_UP',
+    happen: ({ world, target, event: { factor = 10 } }) =>
+      said(setSlowness(world, target.extId, factor), `The drives of ${target.name} take ${factor} times as long.`),
+  },
+  HOST_SPEEDS_UP: {
+    about: ofHost,
+    happen: ({ world, target }) =>
+      said(setSlowness(world, target.extId, 1), `The drives of ${target.name} are as fast as ever.`),
+  },
+  HOST_AGENT_FALLS_SILENT: {
+    about: ofHost,
+    until: 'HOST_AGENT_ANSWERS',
+    happen: ({ world, target }) =>
+      said(
+        setHardwareFault(world, target.extId, 'isAgentSilent', true),
+        `The network agent of ${target.name} is silent.`,
+      ),
+  },
+  HOST_AGENT_ANSWERS: {
+    about: ofHost,
+    happen: ({ world, target }) =>
+      said(
+        setHardwareFault(world, target.extId, 'isAgentSilent', false),
+        `The network agent of ${target.name} answers again.`,
+      ),
+  },
+  BMC_FALLS_SILENT: {
+    about: ofHost,
+    until: 'BMC_ANSWERS',
+    happen: ({ world, target }) =>
+      said(setHardwareFault(world, target.extId, 'isBmcSilent', true), `The BMC of ${target.name} is silent.`),
+  },
+  BMC_ANSWERS: {
+    about: ofHost,
+    happen: ({ world, target }) =>
+      said(setHardwareFault(world, target.extId, 'isBmcSilent', false), `The BMC of ${target.name} answers again.`),
+  },
+  CLUSTER_CUT_OFF: {
+    about: ofCluster,
+    until: 'CLUSTER_RETURNS',
+    happen: ({ world, target }) =>
+      said(setHardwareFault(world, target.extId, 'isDown', true), `The cluster ${target.name} cannot be reached.`),
+  },
+  CLUSTER_RETURNS: {
+    about: ofCluster,
+    happen: ({ world, target }) =>
+      said(setHardwareFault(world, target.extId, 'isDown', false), `The cluster ${target.name} can be reached again.`),
+  },
+  EXTERNAL_MANAGEMENT_FAILS: {
+    about: ofCluster,
+    until: 'EXTERNAL_MANAGEMENT_RETURNS',
+    happen: ({ world, target }) =>
+      said(setManagementAway(world, target, true), `The external management of ${target.name} does not answer.`),
+  },
+  EXTERNAL_MANAGEMENT_RETURNS: {
+    about: ofCluster,
+    happen: ({ world, target }) =>
+      said(setManagementAway(world, target, false), `The external management of ${target.name} answers again.`),
+  },
+
+  DISK_FAILS: {
+    about: ofDisk,
+    until: 'DISK_REPLACED',
+    happen: ({ world, target }) => said(failDisk(world, target), `The disk ${target.name} is broken.`),
+  },
+  DISK_REPLACED: {
+    about: ofDisk,
+    happen: ({ world, target }) =>
+      said(replaceDisk(world, target.extId), `An empty disk stands in the slot of ${target.name}, in the pool.`),
+  },
+  CONTAINER_FILLS: {
+    about: ofContainer,
+    until: 'CONTAINER_FREED',
+    async happen({ world, target, event: { percent = 100 }, roomOf }) {
+      let total: number | undefined
+      // What erasure coding saves of one file makes room for the next.
+      for (let written: number | undefined = 1; written !== undefined && written > 0; ) {
+        written = await fillContainer(world, target, await roomOf(target.extId), percent)
+        if (written !== undefined) total = (total ?? 0) + written
+      }
+      return total === undefined ? [] : [`Others wrote ${bytes(total)} into ${target.name}: ${percent} % full.`]
+    },
+  },
+  CONTAINER_FREED: {
+    about: ofContainer,
+    async happen({ world, target }) {
+      const freed = await freeContainer(world, target.extId)
+      return freed === undefined ? [] : [`Others took their ${bytes(freed)} out of ${target.name}.`]
+    },
+  },
+  STORAGE_STALLS: {
+    about: ofContainer,
+    until: 'STORAGE_RESUMES',
+    happen: ({ world, target }) =>
+      said(stallStorage(world, target.extId), `The storage container ${target.name} answers no reads and writes.`),
+  },
+  STORAGE_RESUMES: {
+    about: ofContainer,
+    happen: ({ world, target }) =>
+      said(resumeStorage(world, target.extId), `The storage container ${target.name} answers again.`),
+  },
+
+  UPLINK_LOST: { about: ofHost, until: 'UPLINK_RETURNS', part: ({ uplink }) => uplink, happen: uplinks(true) },
+  UPLINK_RETURNS: { about: ofHost, part: ({ uplink }) => uplink, happen: uplinks(false) },
+  BGP_PEER_FALLS_SILENT: {
+    about: ofSession,
+    until: 'BGP_PEER_ANSWERS',
+    happen: ({ world, target }) =>
+      said(setBgpPeerSilent(world, target, true), `The peer of the BGP session ${target.name} is silent.`),
+  },
+  BGP_PEER_ANSWERS: {
+    about: ofSession,
+    happen: ({ world, target }) =>
+      said(setBgpPeerSilent(world, target, false), `The peer of the BGP session ${target.name} answers again.`),
+  },
+  REMOTE_CUT_OFF: {
+    about: ofRemote,
+    until: 'REMOTE_RETURNS',
+    happen: ({ world, target }) =>
+      said(setRemoteFault(world, target.extId, 'isUnreachable', true), `${target.name} does not answer.`),
+  },
+  REMOTE_RETURNS: {
+    about: ofRemote,
+    happen: ({ world, target }) =>
+      said(setRemoteFault(world, target.extId, 'isUnreachable', false), `${target.name} answers again.`),
+  },
+  REMOTE_CERTIFICATE_CHANGES: {
+    about: ofRemote,
+    until: 'REMOTE_CERTIFICATE_RESTORED',
+    happen: ({ world, target }) =>
+      said(
+        setRemoteFault(world, target.extId, 'hasWrongCertificate', true),
+        `${target.name} shows another certificate than its own.`,
+      ),
+  },
+  REMOTE_CERTIFICATE_RESTORED: {
+    about: ofRemote,
+    happen: ({ world, target }) =>
+      said(
+        setRemoteFault(world, target.extId, 'hasWrongCertificate', false),
+        `${target.name} shows its own certificate again.`,
+      ),
+  },
+  NETWORK_CONTROLLER_FAILS: {
+    about: ofController,
+    until: 'NETWORK_CONTROLLER_RETURNS',
+    happen: ({ world, target, event: { state = 'DOWN' } }) =>
+      said(setControllerState(world, target.extId, state), `The network controller is ${state}.`),
+  },
+  NETWORK_CONTROLLER_RETURNS: {
+    about: ofController,
+    happen: ({ world, target }) =>
+      said(setControllerState(world, target.extId, undefined), 'The network controller is well again.'),
+  },
+
+  DIRECTORY_FAILS: {
+    about: ofDirectory,
+    until: 'DIRECTORY_RETURNS',
+    async happen({ world, target, event: { fault = 'DOWN' } }) {
+      return (await setDirectoryFault(world, target, fault)).map(
+        (server) => `The directory server ${server}: ${fault}.`,
+      )
+    },
+  },
+  DIRECTORY_RETURNS: {
+    about: ofDirectory,
+    async happen({ world, target }) {
+      return (await setDirectoryFault(world, target, undefined)).map(
+        (server) => `The directory server ${server} is well.`,
+      )
+    },
+  },
+  OBJECT_STORE_FAILS: {
+    about: ofPlace,
+    until: 'OBJECT_STORE_RETURNS',
+    happen: ({ world, target, event: { fault = 'UNREACHABLE', afterUploads } }) =>
+      said(
+        setPlaceFault(world, target, fault, afterUploads),
+        `The place of backups ${target.name}: ${fault}${afterUploads === undefined ? '' : `, after ${afterUploads} uploads`}.`,
+      ),
+  },
+  OBJECT_STORE_RETURNS: {
+    about: ofPlace,
+    happen: ({ world, target }) =>
+      said(setPlaceFault(world, target, undefined), `The place of backups ${target.name} is well.`),
+  },
+  WEB_SERVER_FAILS: {
+    about: ofWeb,
+    until: 'WEB_SERVER_RETURNS',
+    happen: ({ world, target, event: { fault = 'DOWN', status } }) =>
+      said(
+        setWebFault(world, target.extId, fault, status),
+        `The web server ${target.name}: ${fault}${status === undefined ? '' : ` ${status}`}.`,
+      ),
+  },
+  WEB_SERVER_RETURNS: {
+    about: ofWeb,
+    happen: ({ world, target }) =>
+      said(setWebFault(world, target.extId, undefined), `The web server ${target.name} is well.`),
+  },
+  AUTHORITY_FAILS: {
+    about: ofAuthority,
+    until: 'AUTHORITY_RETURNS',
+    happen: ({ world, target, event: { fault = 'EXPIRED' } }) =>
+      said(setAuthorityFault(world, target, fault), `The certificate authority ${target.name}: ${fault}.`),
+  },
+  AUTHORITY_RETURNS: {
+    about: ofAuthority,
+    happen: ({ world, target }) =>
+      said(setAuthorityFault(world, target, undefined), `The certificate authority ${target.name} is well.`),
+  },
+  CONTENT_SERVER_FAILS: {
+    about: ofContent,
+    until: 'CONTENT_SERVER_RETURNS',
+    happen: ({ world, target, event: { status } }) =>
+      said(
+        setContentFault(world, target.extId, status === undefined ? {} : { status }),
+        `The server of content ${target.name} ${status === undefined ? 'cannot be reached' : `answers ${status}`}.`,
+      ),
+  },
+  CONTENT_SERVER_RETURNS: {
+    about: ofContent,
+    happen: ({ world, target }) =>
+      said(setContentFault(world, target.extId, undefined), `The server of content ${target.name} is well.`),
+  },
+
+  GUEST_CRASHES: {
+    about: ofVm,
+    happen: ({ world, target }) => said(crashGuest(world, target), `The guest of ${target.name} began anew.`),
+  },
+  GUEST_HALTS: {
+    about: ofVm,
+    happen: ({ world, target }) => said(endGuest(world, target), `The guest of ${target.name} turned its machine off.`),
+  },
+  GUEST_HANGS: {
+    about: ofVm,
+    until: 'GUEST_RECOVERS',
+    happen: ({ world, target }) => said(hangGuest(world, target), `The guest of ${target.name} stands.`),
+  },
+  GUEST_RECOVERS: {
+    about: ofVm,
+    happen: ({ world, target }) => said(recoverGuest(world, target), `The guest of ${target.name} goes on.`),
+  },
+
+  FACT_CHANGES: {
+    about: ({ kind, of }) => ({ kind: kindsOfFacts[kind].target, text: of, field: 'of' }),
+    happen: ({ world, target, event: { kind, path, value }, secretDigest }) =>
+      said(
+        changeFact(world, target.extId, {
+          kind,
+          path,
+          ...(value === undefined ? {} : { value }),
+          ...(secretDigest === undefined ? {} : { secretDigest }),
+        }),
+        `Somebody changed ${path} of the ${target.kind} ${target.name}.`,
+      ),
+  },
+  EXTERNAL_VM_VANISHES: {
+    about: about('external VM', 'vm'),
+    async happen({ world, target }) {
+      if (outsideVms(world).get(target.extId) === undefined) return []
+      await outsideVms(world).remove(target.extId)
+      return [`The VM ${target.name} is gone from its management.`]
+    },
+  },
+}

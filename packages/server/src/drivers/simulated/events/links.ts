@@ -1,0 +1,71 @@
+/** Links that are lost, and peers beyond them. Source: behaviour networking.md 1.10, 1.20, 3.4; platform.md 6, 12. */
+import { fabricFacts, setPeerSilent } from '../network-fabric.ts'
+import type { RemoteFaultFact } from '../remote-managers.ts'
+import { routingFacts } from '../virtual-routing.ts'
+import type { SimulatedWorld } from '../world.ts'
+import { CannotHappen, faultOf, type Surroundings, setFault, type Target } from './event.ts'
+import { lostUplinks, setUplinksLost } from './hosts.ts'
+
+/**
+ * One uplink of a host, or all of them, are lost or back. Answers in words what that changed.
+ * @throws CannotHappen for an uplink that the host does not have
+ */
+export async function changeUplinks(
+  world: SimulatedWorld,
+  host: Target,
+  uplink: string | undefined,
+  isLost: boolean,
+  { uplinksOf }: Pick<Surroundings, 'uplinksOf'>,
+): Promise<readonly string[]> {
+  const { all, management } = await uplinksOf(host.extId)
+  if (all.length === 0) throw new CannotHappen(`The host "${host.name}" has no uplink: it is in no virtual switch.`)
+  if (uplink !== undefined && !all.includes(uplink))
+    throw new CannotHappen(
+      `The host "${host.name}" has no uplink "${uplink}": expected one of ${all.join(', ')}.`,
+      'uplink',
+    )
+  const before = lostUplinks(world, host.extId)
+  const meant = uplink === undefined ? all : [uplink]
+  const changed = meant.filter((name) => before.includes(name) !== isLost)
+  if (changed.length === 0) return []
+  const lost = isLost ? [...before, ...changed] : before.filter((name) => !changed.includes(name))
+  const state = await setUplinksLost(world, host.extId, lost, management)
+  return [
+    `The host ${host.name} ${isLost ? 'lost' : 'has again'} ${changed.join(', ')}.`,
+    ...(state === undefined ? [] : [`The host ${host.name} ${state}.`]),
+  ]
+}
+
+/** @throws CannotHappen for a session that the gateway does not hold */
+export async function setBgpPeerSilent(world: SimulatedWorld, session: Target, isSilent: boolean): Promise<boolean> {
+  const { bgpPeers, bgpFaults } = fabricFacts(world)
+  if (bgpPeers.get(session.extId) === undefined)
+    throw new CannotHappen(`The gateway of the BGP session "${session.name}" does not hold it: it has no peer.`)
+  if ((bgpFaults.get(session.extId)?.silentSince !== undefined) === isSilent) return false
+  await setPeerSilent(world, session.extId, isSilent)
+  return true
+}
+
+export async function setRemoteFault(
+  world: SimulatedWorld,
+  extId: string,
+  fault: keyof RemoteFaultFact,
+  isSo: boolean,
+): Promise<boolean> {
+  if ((faultOf<RemoteFaultFact>(world, 'remotes.faults', extId)[fault] === true) === isSo) return false
+  await setFault<RemoteFaultFact>(world, 'remotes.faults', extId, { [fault]: isSo ? true : undefined })
+  return true
+}
+
+/** `undefined`: it is up again. */
+export async function setControllerState(
+  world: SimulatedWorld,
+  extId: string,
+  state: 'DEGRADED' | 'DOWN' | undefined,
+): Promise<boolean> {
+  const faults = routingFacts(world).controllerFaults
+  if (faults.get(extId)?.state === state) return false
+  if (state === undefined) await faults.remove(extId)
+  else await faults.put(extId, { state })
+  return true
+}

@@ -1,0 +1,67 @@
+/** Drives that fail, containers that fill up or stall. Source: behaviour clustermgmt.md 1.8, 3; vmm.md 1.1, 3.4. */
+import { type ContainerFact, driveFacts } from '../hardware.ts'
+import { fullFacts, stallFacts } from '../hypervisor.ts'
+import type { SimulatedWorld } from '../world.ts'
+import type { Target } from './event.ts'
+
+export async function failDisk(world: SimulatedWorld, disk: Target): Promise<boolean> {
+  if (driveFacts(world).get(disk.extId) !== undefined) return false
+  await driveFacts(world).put(disk.extId, { hostExtId: disk.hostExtId ?? '', since: world.clock.now() })
+  return true
+}
+
+/** An empty one stands in its slot, and the pool has taken it in. */
+export async function replaceDisk(world: SimulatedWorld, diskExtId: string): Promise<boolean> {
+  if (driveFacts(world).get(diskExtId) === undefined) return false
+  await driveFacts(world).remove(diskExtId)
+  return true
+}
+
+/**
+ * Others write files into the container until it is so full.
+ * @returns bytes that they wrote; undefined when it was as full already
+ */
+export async function fillContainer(
+  world: SimulatedWorld,
+  container: Target,
+  { capacityBytes, freeBytes }: { readonly capacityBytes: number; readonly freeBytes: number },
+  percent: number,
+): Promise<number | undefined> {
+  const leftFree = Math.floor((capacityBytes * (100 - percent)) / 100)
+  const bytes = Math.max(0, freeBytes - leftFree)
+  const isFull = percent === 100
+  const isNewlyFull = isFull && fullFacts(world).get(container.extId) === undefined
+  if (bytes === 0 && !isNewlyFull) return undefined
+  const containers = world.collection<ContainerFact>('hardware.containers')
+  const known: ContainerFact = containers.get(container.extId) ?? {
+    extId: container.extId,
+    clusterExtId: container.clusterExtId ?? '',
+    name: container.name,
+    policy: {},
+  }
+  if (isNewlyFull) await fullFacts(world).put(container.extId, { since: world.clock.now() })
+  if (bytes > 0) await containers.put(container.extId, { ...known, files: [...(known.files ?? []), bytes] })
+  return bytes
+}
+
+/** @returns bytes of the files that others took away again; undefined when there were none */
+export async function freeContainer(world: SimulatedWorld, containerExtId: string): Promise<number | undefined> {
+  const containers = world.collection<ContainerFact>('hardware.containers')
+  const { files = [], ...emptied } = containers.get(containerExtId) ?? {}
+  if (files.length > 0) await containers.put(containerExtId, emptied as ContainerFact)
+  await fullFacts(world).remove(containerExtId)
+  if (files.length === 0) return undefined
+  return files.reduce((sum, bytes) => sum + bytes, 0)
+}
+
+export async function stallStorage(world: SimulatedWorld, containerExtId: string): Promise<boolean> {
+  if (stallFacts(world).get(containerExtId) !== undefined) return false
+  await stallFacts(world).put(containerExtId, { since: world.clock.now() })
+  return true
+}
+
+export async function resumeStorage(world: SimulatedWorld, containerExtId: string): Promise<boolean> {
+  if (stallFacts(world).get(containerExtId) === undefined) return false
+  await stallFacts(world).remove(containerExtId)
+  return true
+}
