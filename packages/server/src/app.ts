@@ -1,31 +1,39 @@
-/** The process: the lock of the data folder, the sockets, and the instance that answers. Tests start the same thing. */
+/** The process: the lock of the data folder, the sockets, and the worlds that answer. Tests start the same thing. */
 import { contract } from '@hyperplane/contract'
+import { control as controlContract } from '@hyperplane/contract/control'
 import { pino } from 'pino'
-import packageJson from '../package.json' with { type: 'json' }
 import type { Config } from './config.ts'
+import { createControl } from './control/control.ts'
 import { realClock } from './core/clock.ts'
-import { createGate } from './core/gate.ts'
+import type { Dispatch } from './core/pipeline/request.ts'
 import { openDataFolder } from './data-folder.ts'
-import { exchangeStores, removeStore, storeFiles, takeBack } from './exchange-stores.ts'
 import { loadCertificate } from './http/certificate.ts'
+import { createWorldCertificates } from './http/certificates/worlds.ts'
 import { createEnvelopeWriter } from './http/envelope.ts'
 import { createPages } from './http/pages.ts'
-import { canonicalNames } from './http/profiles/names.ts'
-import { createApiServer } from './http/server.ts'
-import { type AppOptions, type Instance, type InstanceOptions, openInstance } from './instance.ts'
+import { createApiServer, type Site } from './http/server.ts'
+import type { AppOptions, Instance } from './instance.ts'
+import { seedJsonSchema } from './seeds/json-schema.ts'
+import { createShared } from './shared.ts'
 import { StartRefusal } from './start-refusal.ts'
 import { StoreRefusal } from './store/store.ts'
+import { inOrder } from './worlds/in-order.ts'
+import type { HostedWorld } from './worlds/world.ts'
+import { createWorlds, defaultWorld, type Worlds } from './worlds/worlds.ts'
 
 export interface App
   extends Pick<Instance, 'banner' | 'dispatch' | 'store' | 'clock' | 'runner' | 'drivers' | 'world'> {
   readonly config: Config
+  readonly worlds: Worlds
+  /** The control interface; refuses where it is off. */
+  readonly dispatchControl: Dispatch
   listen(): Promise<{ url: string }>
   close(): Promise<void>
 }
 
 /**
  * What lives as long as the process is here: the lock of the folder, the sockets. What hangs on one store is an instance,
- * and a restore puts another one in its place.
+ * and a restore puts another one in its place. What stands above, of the world `default`, is told through the app.
  * @throws StartRefusal with cause and remedy in one line
  */
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
@@ -48,135 +56,137 @@ async function start(
   folder: ReturnType<typeof openDataFolder>,
   log: pino.Logger,
 ): Promise<App> {
-  const files = storeFiles(config.data)
-  const gate = createGate(canonicalNames)
   const real = options.realClock ?? realClock
-  /** Where clients on this machine reach the service. */
-  let localUrl = `${config.http ? 'http' : 'https'}://localhost:${config.port}`
-  let exchanging: Promise<void> | undefined
-  const opening: InstanceOptions = {
+  const shared = createShared(config, options.version)
+  const scheme = config.http ? 'http' : 'https'
+  let port = config.port
+  let closing = false
+  let listening = false
+
+  const control =
+    config.control === 'off'
+      ? undefined
+      : createControl({ config, folder, durable: options.durable !== false, shared, log, real, home: () => home })
+  const worlds: Worlds = createWorlds({
     config,
     options,
     folder,
+    shared,
     log,
-    localUrl: () => localUrl,
-    async exchange(taskExtIds, stopping, last) {
-      await gate.refuse(taskExtIds)
-      try {
-        await last()
-      } catch (error) {
-        gate.admit()
-        throw error
-      }
-      // Whoever closes everything meanwhile closes this store.
-      if (closing) return rejectedBy(stopping)
-      // Not awaited: the end of the present instance waits for the task that asks for it.
-      exchanging = putInPlace().catch((error) => log.fatal({ err: error }, 'neither store opens after a restore'))
-      return rejectedBy(stopping)
+    // What others are told of a world names its host; `default` is there without.
+    localUrl: (name) => `${scheme}://${name === defaultWorld ? '' : `${name}.`}localhost:${port}`,
+    controlOf: (world) => control?.ofWorld(world),
+    async onOpen({ current }) {
+      current?.clientCertificates.onChange(() => void askForCertificates())
+      if (listening) await askForCertificates()
     },
-  }
-  let instance = await openInstance(opening)
-  removeStore(files.kept)
-  gate.open(instance.dispatch)
+  })
+  const home = worlds.get(defaultWorld) as HostedWorld
+  const opened = await home.instance()
+  await control?.begin(worlds)
 
-  async function putInPlace(): Promise<void> {
-    await gate.hold()
-    const { clock } = instance
-    const goingOn = { ...opening, clockMode: clock.mode, startAt: clock.now() }
-    await instance.close()
-    try {
-      exchangeStores(files)
-      try {
-        instance = await openInstance(goingOn)
-      } catch (error) {
-        takeBack(files)
-        throw error
-      }
-      removeStore(files.kept)
-    } catch (error) {
-      log.error({ err: error }, 'a restored store could not be put in place; the one before it goes on')
-      instance = await openInstance(goingOn)
+  const { namespaces } = shared.router
+  const envelopes = createEnvelopeWriter({ namespaces })
+  /** One a world, for as long as it is there. */
+  const sites = new WeakMap<HostedWorld, Site>()
+  function siteOf(world: HostedWorld): Site {
+    let site = sites.get(world)
+    if (site === undefined) {
+      const recorder = control?.ofWorld(world).recorder
+      site = { base: '/api', namespaces, envelopes, now: world.now, dispatch: inOrder(world), recorder }
+      sites.set(world, site)
     }
-    attendToCertificates()
-    await askForCertificates()
-    exchanging = undefined
-    gate.open(instance.dispatch)
+    return site
   }
 
   const pages = createPages({
-    contract,
-    isReady: () => !closing && exchanging === undefined,
-    version: options.version ?? packageJson.version,
-    runningTasks: () => instance.runner.size(),
+    contract: control === undefined ? contract : [...contract, controlContract],
+    isReady: () => !closing && home.current !== undefined,
+    version: shared.version,
+    runningTasks: () => [...worlds.all()].reduce((sum, { current }) => sum + (current?.runner.size() ?? 0), 0),
+    documents: { '/docs/seed.schema.json': seedJsonSchema },
+  })
+  const { certificateOf } = createWorldCertificates({
+    data: config.data,
+    isWorld: (name) => worlds.get(name) !== undefined,
+    now: real.now,
+    log,
   })
   const server = createApiServer({
     host: config.host,
     port: config.port,
-    ...(config.http ? {} : { tls: await loadCertificate(config, new Date(real.now())) }),
+    ...(config.http ? {} : { tls: { ...loadCertificate(config, new Date(real.now())), certificateOf } }),
     names: config.names,
     publicUrl: config.publicUrl,
-    dispatch: gate.dispatch,
-    now: () => instance.clock.now(),
-    envelopes: createEnvelopeWriter({ namespaces: instance.namespaces, now: () => instance.clock.iso() }),
-    namespaces: instance.namespaces,
+    worldSite(name) {
+      const world = worlds.get(name)
+      return world === undefined ? undefined : siteOf(world)
+    },
+    controlSite: control?.site,
     pages: pages.answer,
     observe: pages.observe,
     log,
   })
-  const askForCertificates = async (): Promise<void> =>
-    server.askForCertificates(await instance.clientCertificates.authorities())
-  function attendToCertificates(): void {
-    instance.clientCertificates.onChange(() => {
-      askForCertificates().catch((error) => {
-        if (!closing)
-          log.error({ err: error }, 'clients are not asked for the certificates of the providers as they are now')
-      })
-    })
+
+  /** Clients are asked for what some world takes; each world judges what they show. */
+  async function askForCertificates(): Promise<void> {
+    const authorities = await Promise.all([...worlds.all()].map(authoritiesOf))
+    server.askForCertificates([...new Set(authorities.flat())])
   }
-  attendToCertificates()
-  let closing = false
-  let listening = false
+  /** One that cannot tell, because it is broken or being closed, keeps no other from being asked. */
+  async function authoritiesOf({ name, current }: HostedWorld): Promise<readonly string[]> {
+    try {
+      return (await current?.clientCertificates.authorities()) ?? []
+    } catch (error) {
+      if (!closing) log.error({ err: error, world: name }, 'clients are not asked for the certificates of a world')
+      return []
+    }
+  }
+
+  /** What the world answers with now; after a restore that is another one. */
+  let last = opened
+  const present = (): Instance => {
+    last = home.current ?? last
+    return last
+  }
   return {
     config,
-    banner: instance.banner,
-    dispatch: gate.dispatch,
+    banner: opened.banner,
+    worlds,
+    dispatch: home.dispatch,
+    dispatchControl: control?.site.dispatch ?? (() => Promise.reject(new Error('the control interface is off'))),
     get store() {
-      return instance.store
+      return present().store
     },
     get clock() {
-      return instance.clock
+      return present().clock
     },
     get runner() {
-      return instance.runner
+      return present().runner
     },
     get drivers() {
-      return instance.drivers
+      return present().drivers
     },
     get world() {
-      return instance.world
+      return present().world
     },
     async listen() {
-      listening = true
       await askForCertificates()
       const listened = await server.listen()
-      localUrl = `${config.http ? 'http' : 'https'}://localhost:${new URL(listened.url).port}`
+      listening = true
+      port = Number(new URL(listened.url).port)
+      await control?.listening(server, listened.url)
       return listened
     },
     async close() {
       if (closing) return
       closing = true
-      await exchanging
       pages.close()
+      control?.release()
       if (listening) await server.close()
-      await instance.close()
+      await worlds.close()
+      await control?.close()
       folder.close()
     },
   }
 }
-
-const rejectedBy = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    const told = (): void => reject(signal.reason)
-    if (signal.aborted) told()
-    else signal.addEventListener('abort', told, { once: true })
-  })

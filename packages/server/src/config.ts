@@ -5,6 +5,8 @@ import { Command, CommanderError } from 'commander'
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import packageJson from '../package.json' with { type: 'json' }
 import { isNetwork } from './core/address-guard.ts'
+import { presets } from './seeds/presets.ts'
+import type { SeedSource } from './seeds/read-seed.ts'
 import { reasonOf, StartRefusal } from './start-refusal.ts'
 
 /** What the service was told at its start. Paths are absolute. */
@@ -16,8 +18,10 @@ export interface Config {
   /** Data folder: everything the service keeps. */
   readonly data: string
   /** Inventory of a new data folder; an existing folder keeps what it has. */
-  readonly seed: 'demo' | 'empty' | { readonly file: string }
+  readonly seed: SeedSource
   readonly rateLimits: 'on' | 'report' | 'off'
+  /** The clock that rate limits count by: a world that stands must not throttle for ever. */
+  readonly limits: 'real-time' | 'world-clock'
   /** Column of the rate table. */
   readonly tier: 'xsmall' | 'small' | 'large' | 'xlarge'
   /** Names in answers to requests that do not show which ones they speak. */
@@ -27,6 +31,8 @@ export interface Config {
   readonly clock: 'real' | 'frozen' | number
   readonly versions: 'strict' | 'loose'
   readonly lockout: 'on' | 'off'
+  /** The control interface: worlds, clocks, faults, journal. */
+  readonly control: 'on' | 'off'
   /** Plain HTTP instead of HTTPS; only on a loopback address. */
   readonly http: boolean
   /** Origin under which clients reach the service, without a trailing slash. */
@@ -74,11 +80,12 @@ const settings: { readonly [Name in Exclude<keyof Config, 'adminPassword' | 'bac
   data: { argument: 'DIR', about: 'folder of everything that is kept', default: './data', parse: parsePath },
   seed: {
     argument: 'SEED',
-    about: 'inventory of a new data folder: demo, empty or FILE.yaml',
+    about: `what a new data folder holds: ${presets.join(', ')} or FILE.yaml`,
     default: 'demo',
     parse: parseSeed,
   },
   rateLimits: choice('enforce, only report, or ignore rate limits', ['on', 'report', 'off']),
+  limits: choice('clock that rate limits count by', ['real-time', 'world-clock']),
   tier: choice('size whose rate limits hold', ['xsmall', 'small', 'large', 'xlarge'], 'small'),
   names: choice('names in answers when the request does not tell', ['spec', 'public']),
   durations: choice('how long tasks take', ['instant', 'natural']),
@@ -90,9 +97,10 @@ const settings: { readonly [Name in Exclude<keyof Config, 'adminPassword' | 'bac
   },
   versions: choice('refuse, or accept, versions that are not served', ['strict', 'loose']),
   lockout: choice('lock a user out after failed logins', ['on', 'off']),
+  control: choice('serve the control interface under /control', ['on', 'off']),
   http: { about: 'plain HTTP, on a loopback address only', default: 'false', parse: parseSwitch },
   publicUrl: { argument: 'URL', about: 'address under which clients reach the service', parse: parseOrigin },
-  tlsCert: { argument: 'FILE', about: 'certificate (PEM), instead of a self-signed one', parse: parsePath },
+  tlsCert: { argument: 'FILE', about: 'certificate (PEM), instead of one of the local authority', parse: parsePath },
   tlsKey: { argument: 'FILE', about: 'private key (PEM) of the certificate', parse: parsePath },
   masterKeyFile: {
     argument: 'FILE',
@@ -158,6 +166,21 @@ export function readConfig(
   return config
 }
 
+/**
+ * The configuration where a program gives some settings; of the others the default. Relative paths start from `cwd`.
+ * @throws StartRefusal as `readConfig`
+ */
+export function configOf(given: { readonly [Name in SettingName]?: unknown }, cwd: string): Config {
+  const settled = (name: SettingName): unknown => {
+    const value = given[name]
+    return settle(name, value === undefined ? undefined : { text: String(value), where: name, folder: cwd }, cwd)
+  }
+  const values = Object.fromEntries(settingNames.map((name) => [name, settled(name)]))
+  const config = { ...values, adminPassword: undefined, backupKey: undefined } as unknown as Config
+  refuseContradictions(config)
+  return config
+}
+
 function settle(name: SettingName, given: Given | undefined, cwd: string): unknown {
   const setting = settings[name]
   if (given === undefined) return setting.default === undefined ? undefined : setting.parse(setting.default, cwd)
@@ -173,7 +196,9 @@ function settle(name: SettingName, given: Given | undefined, cwd: string): unkno
 function refuseContradictions(config: Config): void {
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
     const [given, missing] = config.tlsKey === undefined ? ['--tls-cert', '--tls-key'] : ['--tls-key', '--tls-cert']
-    throw new StartRefusal(`${given} is given without ${missing}: give both, or neither for a self-signed certificate.`)
+    throw new StartRefusal(
+      `${given} is given without ${missing}: give both, or neither for a certificate of the local authority.`,
+    )
   }
   if (config.http && !isLoopback(config.host)) {
     throw new StartRefusal(
@@ -215,7 +240,8 @@ function readCommandLine(argv: readonly string[], cwd: string): { values: GivenV
         `\nThe command line wins over the environment, and the environment over the file.` +
         `\n${passwordVariable} sets the password of admin at the first start; without it, one is made and printed once.` +
         `\n${backupKeyVariable} holds the backup key itself, for those who keep it in no file.` +
-        `\n"npm start -- restore --from FOLDER --point ID" makes an empty data folder from a backup, and starts nothing.`,
+        `\n"npm start -- restore --from PLACE --point ID" makes an empty data folder from a backup, and starts nothing.` +
+        `\n"npm start -- check-backup --from PLACE" restores one for trial. PLACE is a folder or s3://BUCKET?endpoint=URL.`,
     )
   for (const name of settingNames) {
     const { argument, about, default: defaultText, repeatable } = settings[name]
@@ -383,8 +409,9 @@ function parsePath(text: string, folder: string): string {
 }
 
 function parseSeed(text: string, folder: string): Config['seed'] {
-  if (text === 'demo' || text === 'empty') return text
-  if (!/\.ya?ml$/i.test(text)) throw new BadValue('demo, empty, or a file whose name ends in .yaml')
+  const preset = presets.find((name) => name === text)
+  if (preset !== undefined) return preset
+  if (!/\.ya?ml$/i.test(text)) throw new BadValue(`${presets.join(', ')}, or a file whose name ends in .yaml`)
   return { file: parsePath(text, folder) }
 }
 

@@ -85,7 +85,7 @@ export function readMasterKey(folder: DataFolder, file: string | undefined, mayM
  * @throws StartRefusal when a named file is missing or unreadable, or the key is not 32 bytes in base64
  */
 export function readBackupKey(
-  folder: DataFolder,
+  folder: Pick<DataFolder, 'path'>,
   given: { file?: string | undefined; text?: string | undefined },
 ): BackupKey {
   if (given.text !== undefined) {
@@ -101,7 +101,7 @@ export function readBackupKey(
 interface KeyFile {
   readonly what: 'master key' | 'backup key'
   readonly option: string
-  readonly folder: DataFolder
+  readonly folder: Pick<DataFolder, 'path'>
   readonly file: string | undefined
   readonly mayMake: boolean
 }

@@ -2,30 +2,39 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { contract } from '@hyperplane/contract'
+import { User } from '@hyperplane/contract/iam/user'
 import type { pino } from 'pino'
-import packageJson from '../package.json' with { type: 'json' }
 import type { Config } from './config.ts'
+import { startWorldEvents, type WorldEvents } from './control/events/world-events.ts'
 import { createAddressGuard } from './core/address-guard.ts'
 import { createAudit } from './core/audit.ts'
-import { type Clock, type ClockMode, createWorldClock, formatTime, realClock, type WorldClock } from './core/clock.ts'
-import type { Ids, Services, World } from './core/context.ts'
+import {
+  type Clock,
+  type ClockState,
+  createWorldClock,
+  formatTime,
+  parseTime,
+  realClock,
+  timeOf,
+  type WorldClock,
+} from './core/clock.ts'
+import type { Services, World } from './core/context.ts'
 import { createEntityTags } from './core/etag.ts'
+import type { Faults } from './core/faults.ts'
 import { createIdempotency } from './core/idempotency.ts'
-import { createKinds } from './core/kinds.ts'
-import { hashPassword } from './core/passwords.ts'
+import { createIds } from './core/ids.ts'
+import { generatedPassword, hashPassword } from './core/passwords.ts'
 import { createPipeline } from './core/pipeline/dispatch.ts'
 import type { Dispatch } from './core/pipeline/request.ts'
-import type { Restores } from './core/ports.ts'
+import type { AccessControl, Authenticator, Restores } from './core/ports.ts'
 import { createRateLimiter } from './core/rate-limit.ts'
 import { recordRetention } from './core/retention.ts'
-import { createRouter } from './core/router.ts'
 import { startSchedules } from './core/schedules.ts'
 import { checkKey, createSealer, makeKeyCheck, WrongMasterKey } from './core/secrets.ts'
 import { type RunnerOptions, TaskRunner } from './core/tasks/runner.ts'
+import type { CallRecorder } from './core/trace.ts'
 import { type openDataFolder, readBackupKey, readMasterKey, wrongMasterKey } from './data-folder.ts'
 import { admit } from './domains/admission.ts'
-import { collectDomains } from './domains/collected.ts'
 import { createAccessControl } from './domains/iam/access.ts'
 import { syncSystemRoles } from './domains/iam/catalogue/system-roles.ts'
 import { createCertificateTrust } from './domains/iam/certificates/trust.ts'
@@ -33,18 +42,19 @@ import { createAuthenticator } from './domains/iam/credentials.ts'
 import { createServiceIdentity } from './domains/iam/service-identity.ts'
 import { type LimitName, limits } from './domains/limits.ts'
 import { seedId } from './domains/seed.ts'
-import { seedWorld } from './domains/seeds.ts'
 import type { Drivers } from './drivers/drivers.ts'
 import { Fact, type FactStore, factsIn, openSimulatedWorld, type SimulatedWorld } from './drivers/simulated/world.ts'
 import { storeFiles } from './exchange-stores.ts'
 import { canonicalNames } from './http/profiles/names.ts'
+import { clockNotes, keptClock } from './kept-clock.ts'
 import { openDrivers } from './open-drivers.ts'
 import { createRestores } from './restores.ts'
-import { readSeed } from './seed-file.ts'
+import { readSeed, type SeedPlan } from './seeds/read-seed.ts'
+import { seedWorld } from './seeds/seed-world.ts'
+import type { Shared } from './shared.ts'
 import { createSnapshots } from './snapshots.ts'
 import { openSqliteStore, type QueryTime } from './store/sqlite/sqlite-store.ts'
 import type { Store } from './store/store.ts'
-import { storeTables } from './store-tables.ts'
 
 /** What only tests set. */
 export interface AppOptions {
@@ -59,7 +69,7 @@ export interface AppOptions {
   /** Version that it says to have. */
   readonly version?: string
   /** Lower than what holds otherwise. */
-  readonly limits?: { readonly [N in LimitName]?: number }
+  readonly limits?: { readonly [N in LimitName | 'worlds']?: number }
 }
 
 export interface Instance {
@@ -72,26 +82,46 @@ export interface Instance {
   readonly drivers: Drivers
   /** The simulated infrastructure, for what happens below the interface. */
   readonly world: SimulatedWorld
+  /** What happens there by itself, or because somebody asked for it. */
+  readonly events: WorldEvents
   readonly clientCertificates: ReturnType<typeof createCertificateTrust>
-  readonly namespaces: ReturnType<typeof createRouter>['namespaces']
+  readonly authenticator: Authenticator
+  readonly access: AccessControl
+  /** Of the user `admin`, if it still has a password here. */
+  adminPasswordHash(): Promise<string | undefined>
+  /** Writes down what the clock goes by: a world goes on there after a restart. */
+  noteClock(): void
   close(): Promise<void>
 }
 
 export interface InstanceOptions {
+  /** As for the process, but for what a world has of its own: its folder (`data`), seed, clock and switches. */
   readonly config: Config
   readonly options: AppOptions
+  /** Of the process: where the keys lie. */
   readonly folder: ReturnType<typeof openDataFolder>
+  readonly shared: Shared
   readonly log: pino.Logger
   readonly localUrl: () => string
   readonly exchange: Restores['exchange']
+  /** Of the calls of this world; undefined: nobody records them. */
+  readonly recorder?: CallRecorder | undefined
+  /** What goes wrong on purpose in this world; undefined: nobody may ask for that. */
+  readonly faults?: ((world: Pick<SimulatedWorld, 'seed'> & { readonly clock: WorldClock }) => Faults) | undefined
   /** Of the instance before it: its time goes on. */
-  readonly clockMode?: ClockMode
-  readonly startAt?: number
+  readonly clockState?: ClockState
+  /** Its store was closed by this process, or copied from one that was. */
+  readonly isOwn?: boolean
+  /** Of a new world whose `admin` keeps the password that another world has. */
+  readonly adminPasswordHash?: string
+  /** Once it is filled, before anything happens in it. */
+  readonly whenNew?: (store: Store) => Promise<void>
 }
 
 /** @throws StartRefusal, StoreRefusal */
 export async function openInstance(opening: InstanceOptions): Promise<Instance> {
-  const { config, options, folder, log } = opening
+  const { config, options, folder, shared, log } = opening
+  const { kinds, router, domains, tables, version } = shared
   const { first: file, second: secondFile } = storeFiles(config.data)
   const isNew = !existsSync(file)
   // Before anything is written: a refused seed leaves a new folder new.
@@ -99,10 +129,12 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const masterKey = readMasterKey(folder, config.masterKeyFile, isNew)
   const backupKey = readBackupKey(folder, { file: config.backupKeyFile, text: config.backupKey })
 
-  const tables = storeTables()
   let sealer: ReturnType<typeof createSealer>
+  let notesOfClock: ReturnType<typeof clockNotes> = () => undefined
   const store = openSqliteStore({
     file,
+    alongside: () => notesOfClock(),
+    isOwn: opening.isOwn === true,
     tables,
     seal: (plain, about) => ({ $sealed: sealer.seal(plain, about) }),
     durable: options.durable !== false,
@@ -128,27 +160,41 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     return made
   }
 
-  const version = options.version ?? packageJson.version
+  // Again where an earlier start did not come to its end.
+  const asked = store.meta('seeded') === undefined ? (plan ?? readSeed(config.seed)) : undefined
   const real = options.realClock ?? realClock
-  const clock = createWorldClock(real, opening.clockMode ?? config.clock, opening.startAt ?? options.startAt)
-  const ids: Ids = { uuid: randomUUID, random: Math.random, secretBytes: randomBytes }
-  const tenantId = meta('tenant', () => (config.seed === 'empty' ? randomUUID() : seedId('tenant')))
-  const kinds = createKinds(contract)
-  const router = createRouter(contract, { loose: config.versions === 'loose' })
-  const tags = createEntityTags(meta('tag.salt', () => randomBytes(24).toString('base64url')))
-  const world = await openSimulatedWorld(
-    durableFacts(store),
-    clock,
-    meta('world.seed', () => (config.seed === 'demo' ? 'demo' : randomUUID())),
+  const clockState = opening.clockState ?? keptClock(store, config, options.startAt)
+  const clock = createWorldClock(
+    real,
+    clockState?.mode ?? config.clock,
+    clockState === undefined ? (options.startAt ?? timeInSeed(asked, config)) : timeOf(clockState, real.now()),
   )
+  notesOfClock = clockNotes(store, clock, config, options.startAt)
+  if (asked !== undefined) {
+    const tenant = asked.world?.tenantId ?? (asked.random === undefined ? randomUUID() : seedId('tenant'))
+    const random = asked.random ?? randomUUID()
+    // An exported world brings rows along whose ids were drawn from the same: it goes on as another branch.
+    store.setMetas({ tenant, 'world.seed': random, branch: asked.base === 'nothing' ? asked.digest : '' })
+  }
+  const tenantId = store.meta('tenant') as string
+  const worldSeed = store.meta('world.seed') as string
+  // How often it was opened before, not counting that it began: what is drawn now was not drawn then. A store that a restore
+  // made does not know, and is another branch.
+  const isFromBackup = store.meta('seeded') !== undefined && store.meta('opened') === undefined
+  const branch = meta('branch', () => (isFromBackup ? randomUUID() : ''))
+  const opened = Number(store.meta('opened') ?? 0)
+  const origin = `${worldSeed}\0${branch}`
+  const ids = createIds(`${origin}\0${opened}`)
+  const tags = createEntityTags(meta('tag.salt', () => createIds(origin).of('tags').uuid()))
+  const world = await openSimulatedWorld(durableFacts(store), clock, worldSeed)
   const filesFolder = join(config.data, 'world')
   mkdirSync(filesFolder, { recursive: true, mode: 0o700 })
   const addressGuard = createAddressGuard({ allowed: config.allowAddress })
   if (config.allowAddress.length > 0)
     log.warn({ allowAddress: config.allowAddress }, 'clients may have these networks called')
-  const drivers = openDrivers({ config, world, folder: filesFolder, guard: addressGuard, real })
+  const faults = opening.faults?.({ seed: world.seed, clock })
+  const drivers = openDrivers({ config, world, folder: filesFolder, guard: addressGuard, real, faults })
 
-  const parts = collectDomains()
   const access = createAccessControl({ store })
   const clientCertificates = createCertificateTrust({ store, clock, ids, web: drivers.web })
   const restores = createRestores({
@@ -180,6 +226,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
       tables,
       masterKey: masterKey.key,
       backupKey: backupKey.key,
+      isWaitedFor: () => clock.mode === 'frozen',
     }),
     restores,
     tier: config.tier,
@@ -203,15 +250,16 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const runner = new TaskRunner<Drivers>({
     store,
     world: worldContext,
-    definitions: parts.tasks,
+    definitions: domains.tasks,
     durations: config.durations,
     seal: (plain, about) => sealer.seal(plain, about),
     open: (sealed, about) => sealer.open(sealed, about),
     log,
     ...(options.beforeStep === undefined ? {} : { beforeStep: options.beforeStep }),
+    ...(faults === undefined ? {} : { faults }),
   })
   services.runner = runner
-  const audit = createAudit(store, clock, ids)
+  const audit = createAudit(store, clock, ids.of('audit'))
   const authenticator = createAuthenticator({
     store,
     clock,
@@ -231,7 +279,11 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     kinds,
     authenticator,
     access,
-    limiter: createRateLimiter({ mode: config.rateLimits, tier: config.tier, now: () => real.now() }),
+    limiter: createRateLimiter({
+      mode: config.rateLimits,
+      tier: config.tier,
+      now: () => (config.limits === 'world-clock' ? clock : real).now(),
+    }),
     tags,
     idempotency: createIdempotency({
       clock,
@@ -241,31 +293,30 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     }),
     audit,
     runner,
-    handlers: parts.handlers,
-    rules: parts.rules,
-    prepares: parts.prepares,
+    handlers: domains.handlers,
+    rules: domains.rules,
+    prepares: domains.prepares,
     admit,
-    presenters: parts.presenters,
+    presenters: domains.presenters,
+    ...(faults === undefined ? {} : { faults }),
     log,
   })
-  services.dispatch = dispatch
+  services.dispatch = opening.recorder?.elements(dispatch) ?? dispatch
 
   const banner: string[] = []
   if (backupKey.isNew) {
     const kept = `shown once; keep a copy elsewhere: without it no backup can be restored`
     banner.push(`Backup key   ${backupKey.key.toString('base64')}   (${kept})`)
   }
-  if (store.meta('seeded') === undefined) {
-    const password = config.adminPassword ?? generatedPassword()
-    if (config.adminPassword === undefined) banner.push(`Password     ${password}   (shown once; kept only as a hash)`)
-    const adminPasswordHash = await hashPassword(password)
+  if (asked !== undefined) {
+    const adminPasswordHash = opening.adminPasswordHash ?? (await newPassword())
     await seedWorld({
-      plan: plan ?? readSeed(config.seed),
+      plan: asked,
+      random: world.seed,
       store,
       world,
       drivers,
       clock,
-      ids,
       tenantId,
       adminPasswordHash,
       tier: config.tier,
@@ -273,16 +324,30 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
       folder: filesFolder,
       backup: { key: backupKey.key, tables, open: (sealed, about) => sealer.open(sealed, about) },
     })
-    store.setMeta('seeded', formatTime(real.now()))
+    store.setMetas({ seeded: formatTime(real.now()), opened: '0' })
+    await opening.whenNew?.(store)
+  }
+  store.setMeta('opened', String(opened + 1))
+
+  function noteClock(): void {
+    const notes = notesOfClock()
+    if (notes !== undefined) store.setMetas(notes)
+  }
+
+  async function newPassword(): Promise<string> {
+    const password = config.adminPassword ?? generatedPassword()
+    if (config.adminPassword === undefined) banner.push(`Password     ${password}   (shown once; kept only as a hash)`)
+    return hashPassword(password)
   }
   await syncSystemRoles(store, tenantId)
   await runner.recover()
   const stopSchedules = startSchedules(
-    [...parts.schedules, recordRetention],
+    [...domains.schedules, recordRetention],
     { ...worldContext, store, runner },
     clock,
     log,
   )
+  const events = startWorldEvents({ store, world, clock, drivers, ids: ids.of('events'), log })
 
   return {
     banner,
@@ -292,12 +357,17 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     runner,
     drivers,
     world,
+    events,
     clientCertificates,
-    namespaces: router.namespaces,
+    authenticator,
+    access,
+    adminPasswordHash: async () => (await store.get(User, seedId('user/admin')))?.passwordHash,
+    noteClock,
     async close() {
       stopSchedules()
-      await runner.stop(4000)
+      await Promise.all([runner.stop(4000), events.close()])
       clock.close()
+      noteClock()
       await store.transaction(async () => undefined)
       await store.close()
     },
@@ -311,9 +381,6 @@ const durableFacts = (store: Store): FactStore => ({
   remove: (facts) => store.transaction((transaction) => factsIn(transaction).remove(facts)),
 })
 
-/** 20 characters that satisfy the password policy and can be typed. */
-function generatedPassword(): string {
-  const letters = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'
-  const body = [...randomBytes(16)].map((byte) => letters[byte % letters.length]).join('')
-  return `Hp9.${body}`
-}
+/** A clock that stands goes on where that of an exported world was; one that goes tells the time. */
+const timeInSeed = (plan: SeedPlan | undefined, { clock }: Config): number | undefined =>
+  plan?.world === undefined || clock !== 'frozen' ? undefined : parseTime(plan.world.time)

@@ -13,12 +13,21 @@ const settleMillis = 1_000
 let stopped = false
 const [command, ...options] = process.argv.slice(2)
 if (command === 'restore') restore(options).catch(refuse)
+else if (command === 'check-backup') checkBackup(options).catch((error: unknown) => refuse(error, 2))
 else start().catch(refuse)
 
 /** Makes a data folder from a backup; nothing is started. */
 async function restore(argv: readonly string[]): Promise<void> {
   const { readRestore, restoreOffline } = await import('./restore-offline.ts')
   print([await restoreOffline(readRestore(argv, process.env, process.cwd()))])
+}
+
+/** Exits with 0 for a good restore point, 1 for a broken one, 2 when that could not be found out. */
+async function checkBackup(argv: readonly string[]): Promise<void> {
+  const { checkBackup, readCheck } = await import('./check-backup.ts')
+  const { code, lines } = await checkBackup(readCheck(argv, process.env, process.cwd()))
+  print(lines)
+  process.exitCode = code
 }
 
 async function start(): Promise<void> {
@@ -95,11 +104,11 @@ function refusalToListen(error: unknown, host: string, port: number): unknown {
   return error
 }
 
-function refuse(error: unknown): void {
+function refuse(error: unknown, code = 1): void {
   if (error instanceof InformationRequest) {
     process.stdout.write(error.text, () => process.exit(0))
     return
   }
   const text = error instanceof StartRefusal ? error.message : error instanceof Error ? error.stack : String(error)
-  process.stderr.write(`${text}\n`, () => process.exit(1))
+  process.stderr.write(`${text}\n`, () => process.exit(code))
 }

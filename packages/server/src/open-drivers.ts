@@ -2,6 +2,8 @@
 import type { Config } from './config.ts'
 import type { AddressGuard } from './core/address-guard.ts'
 import type { Clock } from './core/clock.ts'
+import type { Faults } from './core/faults.ts'
+import { amidFaults } from './drivers/amid-faults.ts'
 import { createDirectoryTries } from './drivers/directory-tries.ts'
 import type { Drivers } from './drivers/drivers.ts'
 import { createHttpWeb } from './drivers/http/web.ts'
@@ -23,9 +25,16 @@ export interface DriverSettings {
   readonly guard: AddressGuard
   /** Networks take real time. */
   readonly real: Clock
+  /** What goes wrong with their calls on purpose; undefined: nobody may ask for that. */
+  readonly faults?: Faults | undefined
 }
 
-export function openDrivers({ config, world, folder, guard, real }: DriverSettings): Drivers {
+export function openDrivers(settings: DriverSettings): Drivers {
+  const drivers = chooseDrivers(settings)
+  return settings.faults === undefined ? drivers : amidFaults(drivers, settings.faults)
+}
+
+function chooseDrivers({ config, world, folder, guard, real }: DriverSettings): Drivers {
   const simulated = createSimulatedDrivers(world, { folder, durations: config.durations })
   const ldap = createLdapDirectory(guard)
   const managers = createPeerManagers({ guard, real, ...reachedAt(config) })

@@ -55,6 +55,8 @@ export interface Ids {
   random(): number
   /** Cryptographically strong, never seeded. */
   secretBytes(length: number): Buffer
+  /** Those for one thing: they do not depend on what is drawn beside it. */
+  of(what: string): Ids
 }
 
 /** What every operation of one world shares. `D`: the drivers of the outside world, fixed in `domains/context.ts`. */
@@ -103,7 +105,12 @@ export interface RequestInput {
   readonly path: Readonly<Record<string, string>>
   readonly query: QueryOptions
   readonly body: any
-  readonly headers: { readonly ifMatch?: string; readonly requestId?: string; readonly clusterId?: string }
+  readonly headers: {
+    readonly ifMatch?: string
+    readonly requestId?: string
+    readonly clusterId?: string
+    readonly lastEventId?: string
+  }
   /** What the operation's `prepare` answered. */
   readonly prepared?: unknown
 }

@@ -21,6 +21,15 @@ test('a request before the first opening waits for it', async () => {
   assert.equal(await waiting, 'first')
 })
 
+test('who waited before it was held goes on with the next opening', async () => {
+  const gate = createGate(names)
+  const waiting = dataOf(gate.dispatch(taskRead))
+  await gate.hold()
+  await gate.hold()
+  gate.open(answerOf('second'))
+  assert.equal(await waiting, 'second')
+})
+
 test('everything but reads of the restore itself is refused with 503 and Retry-After: 2', async () => {
   const gate = createGate(names)
   gate.open(answerOf('first'))

@@ -26,7 +26,9 @@ export function createGate(names: CanonicalNames): Gate {
   let opened = Promise.withResolvers<void>()
   /** Tasks that may be read; undefined: nothing is refused. */
   let shown: ReadonlySet<string> | undefined
-  const underWay = new Set<Promise<unknown>>()
+  let underWay = 0
+  /** Told when the last one that is under way has ended. */
+  const drains: (() => void)[] = []
 
   const isShown = ({ method, path, profile }: ApiRequest): boolean => {
     const [, written] = oneTask.exec(path) ?? []
@@ -34,27 +36,29 @@ export function createGate(names: CanonicalNames): Gate {
     return (method === 'GET' || method === 'HEAD') && extId !== undefined && shown?.has(extId) === true
   }
   const drained = async (): Promise<void> => {
-    while (underWay.size > 0) await Promise.allSettled([...underWay])
+    while (underWay > 0) await new Promise<void>((resolve) => drains.push(resolve))
+  }
+  const leave = (): void => {
+    underWay--
+    if (underWay === 0) for (const drained of drains.splice(0)) drained()
+  }
+  const enter = (request: ApiRequest, dispatch: Dispatch): Promise<Outcome> => {
+    const answer = dispatch(request)
+    underWay++
+    answer.then(leave, leave)
+    return answer
+  }
+  const wait = async (request: ApiRequest): Promise<Outcome> => {
+    for (;;) {
+      if (shown !== undefined && !isShown(request)) throw refusal()
+      // Nothing comes between: what is let in is counted.
+      if (target !== undefined) return enter(request, target)
+      await opened.promise
+    }
   }
   return {
-    async dispatch(request) {
-      const refuseOthers = (): void => {
-        if (shown !== undefined && !isShown(request)) throw refusal()
-      }
-      refuseOthers()
-      while (target === undefined) {
-        await opened.promise
-        refuseOthers()
-      }
-      // Nothing comes between: what is let in is counted.
-      const answer: Promise<Outcome> = target(request)
-      underWay.add(answer)
-      try {
-        return await answer
-      } finally {
-        underWay.delete(answer)
-      }
-    },
+    // Nearly always it is open: the answer comes without a detour.
+    dispatch: (request) => (shown === undefined && target !== undefined ? enter(request, target) : wait(request)),
     open(dispatch) {
       shown = undefined
       target = dispatch
@@ -68,8 +72,9 @@ export function createGate(names: CanonicalNames): Gate {
       shown = undefined
     },
     hold() {
+      // Whoever waits already goes on waiting for the same.
+      if (target !== undefined) opened = Promise.withResolvers()
       target = undefined
-      opened = Promise.withResolvers()
       return drained()
     },
   }

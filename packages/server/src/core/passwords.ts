@@ -58,3 +58,10 @@ function parsePhc(text: string): typeof cost & { salt: Buffer; hash: Buffer } {
     hash: Buffer.from(parts[5]!, 'base64'),
   }
 }
+
+/** 20 characters that satisfy the password policy and can be typed. */
+export function generatedPassword(): string {
+  const letters = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'
+  const body = [...randomBytes(16)].map((byte) => letters[byte % letters.length]).join('')
+  return `Hp9.${body}`
+}

@@ -32,10 +32,15 @@ export interface Router {
   /** `path` begins at the namespace: `/platform/v4.3/config/categories`. */
   route(method: string, path: string): Route
   readonly namespaces: ReadonlyMap<string, Namespace>
+  /** What stands before the paths, `/api`. */
+  readonly base: string
 }
 
 /** `loose`: other minor versions of a served major are answered by the nearest served one. */
-export function createRouter(namespaces: readonly Namespace[], options: { readonly loose: boolean }): Router {
+export function createRouter(
+  namespaces: readonly Namespace[],
+  options: { readonly loose: boolean; readonly base?: string },
+): Router {
   const byName = new Map(namespaces.map((namespace) => [namespace.name, namespace]))
   /** By namespace, then by version. */
   const roots = new Map(namespaces.map((namespace) => [namespace.name, new Map<string, Node>()]))
@@ -85,6 +90,7 @@ export function createRouter(namespaces: readonly Namespace[], options: { readon
 
   return {
     namespaces: byName,
+    base: options.base ?? '/api',
     route(method, path) {
       // The first segment is empty: a path begins with a slash.
       const segments = path.split('/')

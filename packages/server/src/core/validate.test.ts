@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { timestamp } from '@hyperplane/contract'
+import { enumeration, integer, object, oneOf, text, timestamp } from '@hyperplane/contract'
 import { validateBody } from './validate.ts'
 
 const options = { unknown: 'refuse', version: 'v4.2', sparse: false, defaults: true } as const
@@ -14,4 +14,28 @@ test('a text without an offset, or of no real day, is refused', () => {
   for (const text of ['2026-03-02T10:00:00', '2026-02-30T10:00:00Z', '1969-12-31T23:59:59Z', 'now']) {
     assert.equal(validateBody(timestamp(), text, options).faults.length, 1, text)
   }
+})
+
+const shape = oneOf(
+  object('test.v1.Circle', { type: enumeration(['CIRCLE']), radius: integer() }),
+  object('test.v1.Square', { type: enumeration(['SQUARE']), side: integer(), name: text() }),
+)
+
+test('a tag tells alternatives apart, so that faults speak of the one that was meant', () => {
+  assert.deepEqual(validateBody(shape, { type: 'CIRCLE', radius: 1 }, options).value, {
+    $objectType: 'test.v1.Circle',
+    type: 'CIRCLE',
+    radius: 1,
+  })
+  const faults = (value: unknown) =>
+    validateBody(shape, value, options).faults.map(({ attributePath, message }) => `${attributePath}: ${message}`)
+  assert.deepEqual(faults({ type: 'SQUARE', radius: 1 }), [
+    'side: is required',
+    'name: is required',
+    'radius: is not a field of this object',
+  ])
+  assert.deepEqual(faults({ type: 'SQARE' }), [
+    'type: expected one of CIRCLE, SQUARE; found "SQARE"; did you mean "SQUARE"?',
+  ])
+  assert.deepEqual(faults({ radius: 1 }), ['type: is required: one of CIRCLE, SQUARE'])
 })

@@ -2,6 +2,7 @@
 import { type AnySchema, type ObjectSchema, walk } from '@hyperplane/contract'
 import type { ShapeFault } from './api-error.ts'
 import { canonicalTime } from './clock.ts'
+import { didYouMean } from './nearest.ts'
 
 export interface ValidationOptions {
   /** Unknown fields: a fault, or a warning and ignored. */
@@ -244,6 +245,14 @@ class Validation {
 
   #oneOf(alternatives: readonly AnySchema[], value: unknown, path: string): unknown {
     const fitting = chooseAlternative(alternatives, value)
+    const tag = fitting.length === 0 ? tagOf(alternatives) : undefined
+    if (tag !== undefined && isPlainObject(value) && value['$objectType'] === undefined) {
+      const values = alternatives.flatMap((alternative) => tagValue(alternative, tag) ?? [])
+      const found = value[tag]
+      const meant = typeof found === 'string' ? didYouMean(found, values) : ''
+      if (found === undefined) return this.#fault(join(path, tag), `is required: one of ${values.join(', ')}`)
+      return this.#fault(join(path, tag), `expected one of ${values.join(', ')}; found ${describe(found)}${meant}`)
+    }
     if (fitting.length !== 1) {
       const names = alternatives
         .map((alternative) => (alternative.type === 'object' ? alternative.objectType : alternative.type))
@@ -341,7 +350,25 @@ class Validation {
 /** What `$reserved` holds beside a client's own content. */
 const reservedMarks = new Set(['$fv', '$fqObjectType', 'ETag'])
 
-/** The alternatives of a oneOf that a value can be: by `$objectType`, else by JSON type and required fields. */
+const isPlainObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The one value that an alternative allows in this field, if it is one. */
+function tagValue(schema: AnySchema, name: string): string | undefined {
+  const field = schema.type === 'object' && Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined
+  return field?.type === 'enumeration' && field.values.length === 1 ? field.values[0] : undefined
+}
+
+/** The field whose value tells these alternatives apart: each allows one value of it (`type`). */
+function tagOf(alternatives: readonly AnySchema[]): string | undefined {
+  const [first] = alternatives
+  if (first?.type !== 'object') return undefined
+  return Object.keys(first.fields).find((name) =>
+    alternatives.every((alternative) => tagValue(alternative, name) !== undefined),
+  )
+}
+
+/** The alternatives of a oneOf that a value can be: by `$objectType`, by a tag, else by JSON type and required fields. */
 export function chooseAlternative(alternatives: readonly AnySchema[], value: unknown): readonly AnySchema[] {
   const kindOf = (schema: AnySchema): string => {
     if (schema.type === 'object' || schema.type === 'map') return 'object'
@@ -363,8 +390,11 @@ export function chooseAlternative(alternatives: readonly AnySchema[], value: unk
   const given = value as Record<string, unknown>
   const type = given['$objectType']
   if (typeof type === 'string') {
-    return sameForm.filter((schema) => schema.type === 'object' && schema.objectType === canonicalType(type))
+    const named = canonicalType(type)
+    return sameForm.filter((schema) => schema.type === 'object' && schema.objectType === named)
   }
+  const tag = tagOf(alternatives)
+  if (tag !== undefined) return sameForm.filter((schema) => tagValue(schema, tag) === given[tag])
   const names = Object.keys(given).filter((name) => !decoration.test(name))
   return sameForm.filter((schema) => {
     if (schema.type !== 'object') return false

@@ -1,7 +1,7 @@
 /** A reply or a refusal -> status, headers and the JSON envelope of the request's profile. Source: conventions 2.3, 11. */
 import { STATUS_CODES } from 'node:http'
 import type { Namespace, Operation } from '@hyperplane/contract'
-import { errorResponseOf } from '@hyperplane/contract/envelope'
+import { errorResponseOf, errorsOf } from '@hyperplane/contract/envelope'
 import { ApiError, type AppMessage, ShapeRefusal } from '../core/api-error.ts'
 import type { RefusedRequest } from '../core/pipeline/request.ts'
 import type { Reply } from '../core/reply.ts'
@@ -20,7 +20,6 @@ export interface Answer {
 
 export interface EnvelopeSettings {
   readonly namespaces: ReadonlyMap<string, Namespace>
-  readonly now: () => string
 }
 
 /** What of the request its answer shows. */
@@ -28,9 +27,13 @@ export interface Asked {
   readonly profile: Profile
   /** `https://host:port` */
   readonly origin: string
-  /** Canonical path below /api, and the text of the query. */
+  /** What stands before all paths: `/api`, or nothing. */
+  readonly base: string
+  /** Canonical path below it, and the text of the query. */
   readonly path: string
   readonly query: string
+  /** Time there, as text. */
+  readonly now: () => string
 }
 
 export interface EnvelopeWriter {
@@ -90,7 +93,7 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
     if (reply.etag !== undefined) headers['ETag'] = reply.etag
     if (reply.replayed === true) headers['Idempotent-Replayed'] = 'true'
     if (reply.location !== undefined)
-      headers['Location'] = `${asked.origin}/api${pathIn(asked.profile, reply.location)}`
+      headers['Location'] = `${asked.origin}${asked.base}${pathIn(asked.profile, reply.location)}`
     if (operation?.deprecated !== undefined) deprecate(headers, operation, asked)
     if (reply.status === 204 || operation === undefined) return { status: reply.status, headers }
 
@@ -131,11 +134,11 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
     const error =
       known instanceof ShapeRefusal
         ? {
-            $objectType: `${namespace}.v4.error.SchemaValidationError`,
-            timestamp: settings.now(),
+            $objectType: `${errorsOf(namespace)}.SchemaValidationError`,
+            timestamp: asked.now(),
             statusCode: known.status,
             error: STATUS_CODES[known.status] ?? 'Error',
-            path: `/api${pathIn(asked.profile, asked.path)}`.slice(0, 2000),
+            path: `${asked.base}${pathIn(asked.profile, asked.path)}`.slice(0, 2000),
             validationErrorMessages: known.faults,
           }
         : [
@@ -148,7 +151,7 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
     const headers: Record<string, string> = { ...refused.headers, ...known.headers }
     if (known.status === 401) headers['WWW-Authenticate'] = 'Basic realm="Hyperplane", charset="UTF-8"'
     if (refused.operation?.deprecated !== undefined) deprecate(headers, refused.operation, asked)
-    const type = refused.operation?.envelope ?? `${namespace}.v4.error.ErrorResponse`
+    const type = refused.operation?.envelope ?? `${errorsOf(namespace)}.ErrorResponse`
     const discriminator = typeIn(asked.profile, schema.objectType as string)
     const parts = { links: [{ href: hrefOf(asked), rel: 'self' }], hasError: true }
     return {
@@ -172,7 +175,7 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
     text(value, namespace, asked) {
       const using = renderSettings(asked.profile, namespace, undefined)
       const write = envelopeOf(`${namespace}.v4.config.InfoApiResponse`, using)
-      const parts = { links: [{ href: `${asked.origin}/api${asked.path}`, rel: 'self' }] }
+      const parts = { links: [{ href: `${asked.origin}${asked.base}${asked.path}`, rel: 'self' }] }
       return { status: 200, headers: {}, body: write(parts, JSON.stringify(value), 'String') }
     },
   }
@@ -190,11 +193,11 @@ function envelopeText(type: string, using: RenderSettings, isPaged: boolean): En
 }
 
 /** What names routes names those of the profile: nothing else in a message is a name of ours. */
-function routeNamed(message: AppMessage, { profile, path }: Asked): AppMessage {
+function routeNamed(message: AppMessage, { profile, base, path }: Asked): AppMessage {
   const isAboutRoute = message.errorGroup === 'RESOURCE_NOT_FOUND' || message.errorGroup === 'METHOD_NOT_ALLOWED'
   if (profile === 'spec' || !isAboutRoute) return message
   const named = (text: string): string =>
-    text.replaceAll(`/api${path}`, `/api${pathIn(profile, path)}`).replace(/(?<![/\w])platform(?!\w)/g, 'prism')
+    text.replaceAll(`${base}${path}`, `${base}${pathIn(profile, path)}`).replace(/(?<![/\w])platform(?!\w)/g, 'prism')
   const { argumentsMap = {} } = message
   return {
     ...message,

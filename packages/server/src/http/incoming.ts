@@ -52,6 +52,7 @@ export function readRequest(message: IncomingMessage, path: string, query: strin
       clusterId: header('x-cluster-id'),
       contentType: header('content-type'),
       accept: header('accept'),
+      lastEventId: header('last-event-id'),
     },
     address: message.socket.remoteAddress ?? '',
     certificate: mayCount ? clientCertificateOf(message.socket) : undefined,

@@ -14,11 +14,11 @@ type Namespaces = ReadonlyMap<string, Namespace>
 /** Links of the envelope. */
 export function linksOf(reply: Reply, operation: Operation, asked: Asked, namespaces: Namespaces): readonly Link[] {
   if (reply.status === 202 && reply.location !== undefined) {
-    const self = { href: `${asked.origin}/api${pathIn(asked.profile, reply.location)}`, rel: 'self' }
+    const self = { href: `${asked.origin}${asked.base}${pathIn(asked.profile, reply.location)}`, rel: 'self' }
     const collection = collectionOf(operation, namespaces)
     if (collection === undefined) return [self]
     const path = pathIn(asked.profile, `/${operation.namespace}/${reply.version}${collection}`)
-    return [self, { href: `${asked.origin}/api${path}`, rel: 'collection' }]
+    return [self, { href: `${asked.origin}${asked.base}${path}`, rel: 'collection' }]
   }
   if (reply.page === undefined || reply.total === undefined) return [{ href: hrefOf(asked, asked.query), rel: 'self' }]
   const { page, limit } = reply.page
@@ -37,7 +37,7 @@ export function linksOf(reply: Reply, operation: Operation, asked: Asked, namesp
 
 /** The path that was asked for, in the names of its profile. */
 export function hrefOf(asked: Asked, query = ''): string {
-  const own = `${asked.origin}/api${pathIn(asked.profile, asked.path)}`
+  const own = `${asked.origin}${asked.base}${pathIn(asked.profile, asked.path)}`
   return query === '' ? own : `${own}?${query}`
 }
 
@@ -66,6 +66,9 @@ export function selfLinks(operation: Operation, namespaces: Namespaces): Linked 
   const pieces = getter.path.split(/[{}]/)
   const parentParameter = resource.parent?.param
   const parentSteps = resource.parent?.field.split('/') ?? []
+  // The world of what the control interface keeps: an entity does not tell it.
+  const isElsewhere = pieces.some((piece, index) => index % 2 === 1 && piece === 'worldName')
+  if (isElsewhere) return undefined
   const namesParent = pieces.some((piece, index) => index % 2 === 1 && piece === parentParameter)
   return (item, version) => {
     if (typeof item?.extId !== 'string' || item.links !== undefined) return item

@@ -20,6 +20,8 @@ export interface PagesOptions {
   readonly isReady: () => boolean
   readonly version: string
   readonly runningTasks: () => number
+  /** JSON documents beside those of the interface, by path. */
+  readonly documents: Readonly<Record<string, () => unknown>>
 }
 
 export function createPages(options: PagesOptions): Pages {
@@ -82,6 +84,8 @@ export function createPages(options: PagesOptions): Pages {
       const namespace = documents.get(path)
       if (namespace !== undefined)
         return json(openApiOf(namespace, path.split('/')[3]?.replace('.json', '') as string, '/api'))
+      const document = Object.hasOwn(options.documents, path) ? options.documents[path] : undefined
+      if (document !== undefined) return json(document())
       if (path === '/docs' || path === '/docs/')
         return text(200, browsePage(options.contract), 'text/html; charset=utf-8')
       return undefined

@@ -39,9 +39,15 @@ export async function sendRaw(
   if (raw.fileName !== undefined) head.push('Content-Disposition', `attachment; filename="${raw.fileName}"`)
   if (raw.contentLength !== undefined) head.push('Content-Length', String(raw.contentLength))
   response.writeHead(200, head)
-  if (withoutBody) return void response.end()
-  if (typeof raw.content === 'string' || raw.content instanceof Uint8Array) return void response.end(raw.content)
-  for await (const chunk of raw.content) {
+  const { content } = raw
+  if (typeof content === 'string' || content instanceof Uint8Array)
+    return void response.end(withoutBody ? undefined : content)
+  if (withoutBody) {
+    // What it holds open for its reader is given up.
+    await content[Symbol.asyncIterator]().return?.()
+    return void response.end()
+  }
+  for await (const chunk of content) {
     if (response.destroyed) return
     if (!response.write(chunk)) await drained(response)
   }

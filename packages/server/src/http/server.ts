@@ -5,28 +5,44 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import type { Namespace } from '@hyperplane/contract'
 import { ApiError } from '../core/api-error.ts'
 import { type Dispatch, RefusedRequest } from '../core/pipeline/request.ts'
+import { formatTime } from '../core/time.ts'
+import type { CallRecorder, EndedCall } from '../core/trace.ts'
+import { cutOff, reaching } from './cut.ts'
 import type { Answer, EnvelopeWriter } from './envelope.ts'
 import { checkHead, maximumHeaderBytes, maximumTarget, readRequest } from './incoming.ts'
 import { type Profile, requestIdHeader } from './profiles/names.ts'
 import { addHeaders, type Head, send, sendRaw } from './send.ts'
-import { createTlsServers } from './tls.ts'
+import { createTlsServers, type TlsOptions } from './tls.ts'
+import { chosenWorld, namesWorld } from './world-choice.ts'
 
 export interface HttpServerOptions {
   readonly host: string
   readonly port: number
   /** Absent: plain HTTP. */
-  readonly tls?: { readonly cert: string; readonly key: string }
+  readonly tls?: Pick<TlsOptions, 'cert' | 'key' | 'certificateOf'>
   readonly names: Profile
   readonly publicUrl: string | undefined
-  /** Time of the world, in milliseconds since 1970: what answers are dated with, as everything in them. */
-  readonly now: () => number
-  readonly dispatch: Dispatch
-  readonly envelopes: EnvelopeWriter
-  readonly namespaces: ReadonlyMap<string, Namespace>
+  /** What answers for a world, by its name in lower case; for requests that name none, `default`. */
+  readonly worldSite: (name: string) => Site | undefined
+  /** What answers below /control. */
+  readonly controlSite?: Site | undefined
   /** Answers what is not under /api (health, metrics, documents); undefined: there is nothing. */
   readonly pages: (path: string, request: IncomingMessage) => Promise<PageAnswer | undefined>
   readonly observe: (operation: string, status: number, seconds: number) => void
   readonly log: { error(details: object, message: string): void }
+}
+
+/** Who answers: a world, or the control interface. */
+export interface Site {
+  /** What stands before its paths: `/api`, or nothing. */
+  readonly base: string
+  /** Time there, in milliseconds since 1970: what answers are dated with, as everything in them. */
+  readonly now: () => number
+  readonly dispatch: Dispatch
+  readonly envelopes: EnvelopeWriter
+  readonly namespaces: ReadonlyMap<string, Namespace>
+  /** Absent: nobody keeps what was asked and answered. */
+  readonly recorder?: CallRecorder | undefined
 }
 
 export interface PageAnswer {
@@ -37,6 +53,10 @@ export interface PageAnswer {
 
 export interface HttpServer {
   listen(): Promise<{ url: string }>
+  /** Opens a port on which one world alone answers, and tells which; 0: a free one. */
+  listenFor(world: string, port: number): Promise<number>
+  /** Ends that, and the connections there. */
+  unlisten(port: number): void
   /** Asks clients for certificates of these authorities (PEM) from the next connection on; none: they are not asked. */
   askForCertificates(authorities: readonly string[]): void
   /** Stops accepting, lets requests under way end, then closes connections. */
@@ -65,25 +85,29 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
         })
   const sockets = new Set<Socket>()
   // One port: the first byte of a connection tells TLS from plain HTTP, which gets a readable refusal.
-  const front: Server =
-    secure === undefined
-      ? http
-      : createTcpServer({ noDelay: true }, (socket) => {
-          socket.on('error', () => socket.destroy())
-          socket.setTimeout(20_000, () => socket.destroy())
-          socket.once('data', (first) => {
-            socket.setTimeout(0)
-            socket.pause()
-            socket.unshift(first)
-            const server = first[0] === 0x16 ? secure.current() : http
-            server.emit('connection', socket)
-            process.nextTick(() => socket.resume())
-          })
-        })
-  front.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
+  const createFront = (): Server =>
+    createTcpServer({ noDelay: true }, (socket) => {
+      if (secure === undefined) return void http.emit('connection', socket)
+      socket.on('error', () => socket.destroy())
+      socket.setTimeout(20_000, () => socket.destroy())
+      socket.once('data', (first) => {
+        socket.setTimeout(0)
+        socket.pause()
+        socket.unshift(first)
+        const server = first[0] === 0x16 ? secure.current() : http
+        server.emit('connection', socket)
+        process.nextTick(() => socket.resume())
+      })
+    })
+  const track = (server: Server): Server =>
+    server.on('connection', (socket: Socket) => {
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+    })
+  const front = track(secure === undefined ? http : createFront())
+  /** Fronts of worlds, by port, and whose port each is. */
+  const ownFronts = new Map<number, Server>()
+  const worldOfPort = new Map<number, string>()
   attend(http)
   const scheme = options.tls === undefined ? 'http' : 'https'
   let closing = false
@@ -106,8 +130,8 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
   }
 
   /** What every answer carries. */
-  function headOf(): Head {
-    const head = ['Date', dateAt(options.now()), 'X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
+  function headOf(site: Site): Head {
+    const head = ['Date', dateAt(site.now()), 'X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
     if (closing) head.push('Connection', 'close')
     return head
   }
@@ -118,8 +142,11 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     const at = target.indexOf('?')
     const path = at < 0 ? target : target.slice(0, at)
     try {
+      const query = at < 0 ? '' : target.slice(at + 1)
       if (path === '/api' || path.startsWith('/api/'))
-        await answerApi(request, response, path.slice(4), at < 0 ? '' : target.slice(at + 1), began)
+        await answerApi(request, response, siteFor(request), path.slice(4), query, began)
+      else if (options.controlSite !== undefined && (path === '/control' || path.startsWith('/control/')))
+        await answerApi(request, response, { site: options.controlSite }, path, query, began)
       else await answerPage(request, response, path)
     } catch (error) {
       options.log.error({ err: error }, 'a request failed outside the pipeline')
@@ -130,22 +157,63 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     }
   }
 
+  const usualSite = (): Site => options.worldSite('default') as Site
+
+  /** Refusals are told by the usual one. */
+  function siteFor(request: IncomingMessage): { site: Site; refusal?: ApiError } {
+    try {
+      const header = request.headers['x-world']
+      const asked = { header: Array.isArray(header) ? header[0] : header, host: request.headers.host }
+      const port = worldOfPort.size === 0 ? undefined : worldOfPort.get(request.socket.localPort ?? 0)
+      const name = chosenWorld({ ...asked, port })
+      const site = options.worldSite(name ?? 'default')
+      if (site !== undefined) return { site }
+      throw new ApiError('WORLD_NOT_FOUND', {
+        kind: 'world',
+        id: String(name).slice(0, 100),
+        attribute: 'X-World, host',
+      })
+    } catch (error) {
+      return { site: usualSite(), refusal: error as ApiError }
+    }
+  }
+
   async function answerApi(
     request: IncomingMessage,
     response: ServerResponse,
+    { site, refusal }: { site: Site; refusal?: ApiError },
     path: string,
     query: string,
     began: number,
   ): Promise<void> {
-    const head = headOf()
-    const { api, profile, requestId } = readRequest(request, path, query, options.names)
-    const asked = { profile, origin: originOf(request), path: api.path, query }
+    const head = headOf(site)
+    const { api: untraced, profile, requestId } = readRequest(request, path, query, options.names)
+    const trace = site.recorder?.begin(site.base + path, site.base + untraced.path)
+    const api = trace === undefined ? untraced : { ...untraced, trace }
+    /** In the same turn as the answer leaves: whoever has it finds the call. */
+    const record = (ended: Omit<EndedCall, 'request' | 'path'>): void => {
+      try {
+        site.recorder?.record({ request: api, path: site.base + api.path, ...ended })
+      } catch (error) {
+        options.log.error({ err: error, requestId }, 'a call could not be recorded')
+      }
+    }
+    const asked = {
+      profile,
+      origin: originOf(request),
+      base: site.base,
+      path: api.path,
+      query,
+      now: () => formatTime(site.now()),
+    }
     head.push('X-Hyperplane-Names', profile, requestIdHeader[profile], requestId.slice(0, 100))
     if (request.method === 'OPTIONS') {
       const [, name = ''] = /^\/([a-z]+)\/unversioned\/info$/.exec(api.path) ?? []
-      const namespace = options.namespaces.get(name)
+      const namespace = site.namespaces.get(name)
       if (namespace !== undefined) {
-        send(response, options.envelopes.text(namespace.versions[0] as string, namespace.name, asked), profile, head)
+        const answer = site.envelopes.text(namespace.versions[0] as string, namespace.name, asked)
+        send(response, answer, profile, head)
+        record(answer)
         return
       }
     }
@@ -153,24 +221,32 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     let operation = 'none'
     try {
       checkHead(request)
-      const outcome = await options.dispatch(api)
+      if (refusal !== undefined) throw refusal
+      const outcome = await site.dispatch(api)
       operation = outcome.operation?.key ?? 'none'
+      if (outcome.cut !== undefined) cutOff(response, outcome.cut)
       if (outcome.raw === undefined) {
-        send(response, options.envelopes.reply(outcome.reply, outcome.operation, asked), profile, head, isHead)
+        const answer = site.envelopes.reply(outcome.reply, outcome.operation, asked)
+        send(response, answer, profile, head, isHead)
+        record({ ...reaching(answer, outcome.cut), outcome })
       } else {
         addHeaders(head, outcome.reply.headers)
         await sendRaw(response, outcome.raw, head, isHead)
+        record({ status: response.statusCode, outcome })
       }
     } catch (error) {
       if (response.headersSent) throw error
       const refused = error instanceof RefusedRequest ? error : new RefusedRequest(error, undefined, undefined, {})
       operation = refused.operation?.key ?? 'none'
+      if (refused.cut !== undefined) cutOff(response, refused.cut)
       if (!(refused.refusal instanceof Error && 'status' in refused.refusal))
         options.log.error({ err: refused.refusal, requestId }, 'an uncaught fault')
       // What is left of an unread body is not worth reading; the connection ends with the answer.
       const unread = request.complete ? 0 : Number(request.headers['content-length'] ?? 0)
       if (unread > maximumHeaderBytes && !closing) head.push('Connection', 'close')
-      send(response, options.envelopes.refusal(refused, asked, requestId), profile, head, isHead)
+      const answer = site.envelopes.refusal(refused, asked, requestId)
+      send(response, answer, profile, head, isHead)
+      record({ ...reaching(answer, refused.cut), refused })
     } finally {
       options.observe(operation, response.statusCode, (performance.now() - began) / 1000)
     }
@@ -178,7 +254,7 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
 
   async function answerPage(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     const page = await options.pages(path, request)
-    const head = headOf()
+    const head = headOf(usualSite())
     if (page === undefined) {
       const hint = 'The interface lives under /api, its documents under /docs.'
       const refusal = new ApiError('ROUTE_NOT_FOUND', { path: path.slice(0, 300), hint })
@@ -192,16 +268,18 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
 
   /** A refusal outside the interface. */
   const refusalOf = (refusal: ApiError, origin: string, path = '', profile: Profile = 'spec'): Answer =>
-    options.envelopes.refusal(
+    usualSite().envelopes.refusal(
       new RefusedRequest(refusal, undefined, undefined, {}),
-      { profile, origin, path, query: '' },
+      { profile, origin, base: '/api', path, query: '', now: () => formatTime(usualSite().now()) },
       '',
     )
 
   /** Of links in the answer: as configured, else as the client calls this server, if that can be a host. */
   function originOf(request: IncomingMessage): string {
-    if (options.publicUrl !== undefined) return options.publicUrl
     const { host } = request.headers
+    // A world is found by the host or the port that the client called.
+    const ofOwn = worldOfPort.has(request.socket.localPort ?? 0) || (host !== undefined && namesWorld(host))
+    if (options.publicUrl !== undefined && !ofOwn) return options.publicUrl
     if (host !== undefined && isHost.test(host)) return `${scheme}://${host}`
     return `${scheme}://localhost:${new URL(address).port || options.port}`
   }
@@ -230,26 +308,43 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     socket.destroySoon()
   }
 
+  const listening = (server: Server, port: number): Promise<number> =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, options.host, () => {
+        server.off('error', reject)
+        resolve((server.address() as AddressInfo).port)
+      })
+    })
+
   return {
     async listen() {
-      await new Promise<void>((resolve, reject) => {
-        front.once('error', reject)
-        front.listen(options.port, options.host, () => {
-          front.off('error', reject)
-          isListening = true
-          for (const server of behind()) if (server !== front) server.emit('listening')
-          resolve()
-        })
-      })
-      const { port } = front.address() as AddressInfo
+      const port = await listening(front, options.port)
+      isListening = true
+      for (const server of behind()) if (server !== front) server.emit('listening')
       const host = options.host.includes(':') ? `[${options.host}]` : options.host
       address = `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}`
       return { url: address }
     },
+    async listenFor(world, port) {
+      const own = track(createFront())
+      const opened = await listening(own, port)
+      ownFronts.set(opened, own)
+      worldOfPort.set(opened, world)
+      return opened
+    },
+    unlisten(port) {
+      ownFronts.get(port)?.close()
+      ownFronts.delete(port)
+      worldOfPort.delete(port)
+      // Who still speaks there would be answered by another world.
+      for (const socket of sockets) if (socket.localPort === port) socket.destroy()
+    },
     askForCertificates: (authorities) => secure?.ask(authorities),
     async close() {
       closing = true
-      const closed = new Promise<void>((resolve) => front.close(() => resolve()))
+      const fronts = [front, ...ownFronts.values()]
+      const closed = Promise.all(fronts.map((each) => new Promise<void>((resolve) => each.close(() => resolve()))))
       // Also ends their watch, and the connections that are idle.
       for (const server of behind()) server.close()
       const forced = setTimeout(() => {

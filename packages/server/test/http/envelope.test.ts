@@ -210,7 +210,7 @@ test('health, metrics and documents need no credentials and hold no names', asyn
   assert.match(metrics.text, /hyperplane_requests_total\{operation="platform\.createCategory",status="201"\}/)
   assert.ok(!metrics.text.includes('admin'))
   const index = await http(url, '/openapi.json', { as: null })
-  assert.equal(index.json.documents.length, 8)
+  assert.equal(index.json.documents.length, 9)
   for (const document of index.json.documents)
     assert.equal((await http(url, document.url, { as: null })).json.openapi, '3.1.0')
   const page = await http(url, '/docs', { as: null })

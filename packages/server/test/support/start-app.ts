@@ -10,7 +10,10 @@ import type { AppOptions } from '../../src/instance.ts'
 export const adminPassword = 'Admin.Passw0rd!'
 
 export interface TestApp extends App {
-  /** Calls an operation by method and path (below /api, canonical names). Credentials: `admin` unless told otherwise. */
+  /**
+   * Calls an operation by method and path (below /api, canonical names; with /control in front, of the control interface).
+   * Credentials: `admin` unless told otherwise.
+   */
   call(method: string, path: string, options?: CallOptions): Promise<CallResult>
   /** The same over HTTP, once `listen` has answered. */
   readonly folder: string
@@ -33,6 +36,8 @@ export interface CallOptions {
   readonly accept?: string
   readonly unknown?: 'refuse' | 'ignore'
   readonly address?: string
+  /** Whose interface is called; default: that of `default`. */
+  readonly world?: string
 }
 
 export interface CallResult {
@@ -52,6 +57,8 @@ export interface CallResult {
   readonly headers: Readonly<Record<string, string>>
   readonly warnings: readonly string[]
   readonly replayed?: boolean
+  /** By a fault, a client would have heard nothing of it, or not all. */
+  readonly isCut?: boolean
 }
 
 export interface TestSettings extends AppOptions {
@@ -72,12 +79,14 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
       data: folder,
       seed: 'demo',
       rateLimits: 'off',
+      limits: 'real-time',
       tier: 'small',
       names: 'spec',
       durations: 'instant',
       clock: 'frozen',
       versions: 'strict',
       lockout: 'on',
+      control: 'on',
       http: true,
       publicUrl: undefined,
       tlsCert: undefined,
@@ -91,12 +100,19 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
     },
     { durable: false, startAt: beginning, logLevel: 'error', ...settings },
   )
+  const dispatchOf = (world: string | undefined): App['dispatch'] => {
+    if (world === undefined) return app.dispatch
+    const hosted = app.worlds.get(world)
+    if (hosted === undefined) throw new Error(`no world ${world}`)
+    return hosted.dispatch
+  }
   const call = async (method: string, path: string, options: CallOptions = {}): Promise<CallResult> => {
     const [target, query = ''] = path.split(/\?(.*)/s)
+    const dispatch = path.startsWith('/control/') ? app.dispatchControl : dispatchOf(options.world)
     const { bytes, contentType } = await sent(options)
     const as = options.as === undefined && options.apiKey === undefined ? `admin:${adminPassword}` : options.as
     try {
-      const outcome = await app.dispatch({
+      const outcome = await dispatch({
         method,
         path: target as string,
         query: query as string,
@@ -126,17 +142,20 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
         ...(reply.etag === undefined ? {} : { etag: reply.etag }),
         ...(reply.location === undefined ? {} : { location: reply.location }),
         ...(reply.replayed === undefined ? {} : { replayed: reply.replayed }),
+        ...(outcome.cut === undefined ? {} : { isCut: true }),
       }
     } catch (error) {
       const refusal = (error as any).refusal ?? error
       if (typeof refusal.status !== 'number') throw refusal
-      const errors = refusal.faults ?? [refusal.appMessage, ...refusal.further]
+      const isCut = (error as any).cut !== undefined
+      const errors = refusal.faults ?? [refusal.appMessage ?? [], ...(refusal.further ?? [])].flat()
       return {
         status: refusal.status,
         data: undefined,
         errors,
         headers: { ...(error as any).headers, ...refusal.headers },
         warnings: [],
+        ...(isCut ? { isCut } : {}),
       }
     }
   }

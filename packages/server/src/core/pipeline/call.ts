@@ -1,6 +1,6 @@
 /** A request as the later steps see it: who asks for what, in valid input. */
 import type { Operation } from '@hyperplane/contract'
-import type { Caller, RequestInput } from '../context.ts'
+import type { Caller, Ids, RequestInput } from '../context.ts'
 import type { AccessControl, Scope } from '../ports.ts'
 import type { ApiRequest } from './request.ts'
 
@@ -15,6 +15,8 @@ export interface Call {
   /** Said beside a success; steps add to it. */
   readonly warnings: string[]
   readonly input: RequestInput & { readonly rawBody: unknown }
+  /** What is drawn for this call. */
+  readonly ids: Ids
 }
 
 /** What of the operation's own rows the scope reaches: all parts of an entity that it reaches. */

@@ -4,9 +4,11 @@
  */
 import type { Namespace, Operation } from '@hyperplane/contract'
 import { ApiError } from '../api-error.ts'
-import type { Caller } from '../context.ts'
+import type { Caller, Ids } from '../context.ts'
+import type { RequestFault } from '../faults.ts'
 import type { RateHeaders } from '../rate-limit.ts'
 import type { Call } from './call.ts'
+import { faultSite } from './fault-site.ts'
 import { readInput } from './input.ts'
 import type { Machinery } from './machinery.ts'
 import { mutate } from './mutate.ts'
@@ -14,9 +16,16 @@ import { read } from './read.ts'
 import { auditRefusal, denied, inWordsOfClients } from './refusals.ts'
 import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from './request.ts'
 import { replacedOperation, requireOperation } from './routes.ts'
+import type { Targets } from './targets.ts'
+import { noteDecision, noteScope } from './traced.ts'
 
 export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch } {
   const { router, access, limiter } = machinery
+  const { ids } = machinery.world
+  let calls = 0
+  /** The same for the same call after the same ones, whatever goes on beside it. */
+  const idsOf = ({ onBehalfOf }: ApiRequest): Ids =>
+    ids.of(onBehalfOf === undefined ? `call ${++calls}` : `element ${onBehalfOf.parentTask} ${onBehalfOf.requestId}`)
 
   async function dispatch(request: ApiRequest): Promise<Outcome> {
     // What the path names is known before anything else, and told only after authentication.
@@ -25,21 +34,42 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
     let operation: Operation | undefined
     let headers: RateHeaders = {}
     let caller: Caller | undefined
+    let fault: RequestFault | undefined
+    let isDone = false
+    const { trace } = request
     try {
       caller = await authenticate(machinery, request, namespace)
+      if (trace !== undefined) trace.caller = caller
       const route = requireOperation(router, request, asked)
       operation = route.operation
+      if (trace !== undefined) trace.operation = operation
       if (request.onBehalfOf === undefined) headers = limiter.count(operation, caller.extId)
       const scope = await access.scope(caller, operation)
       if (scope === undefined) throw denied(operation)
+      if (trace !== undefined) noteScope(trace, operation, scope)
       const warnings: string[] = []
       if (route.askedVersion !== route.version)
         warnings.push(`Version ${route.askedVersion} is not served; ${route.version} answered.`)
       const input = await readInput(machinery, request, route, warnings)
-      const call: Call = { request, operation, caller, scope, version: route.version, warnings, input }
-      const outcome = operation.mutates ? await mutate(machinery, call) : await read(machinery, call)
+      const call: Call = {
+        request,
+        operation,
+        caller,
+        scope,
+        version: route.version,
+        warnings,
+        input,
+        ids: idsOf(request),
+      }
+      fault = machinery.faults?.ofRequest(operation, caller, request.onBehalfOf?.index)
+      const outcome = await (fault === undefined
+        ? answer(machinery, call)
+        : amidFault(machinery, call, fault, () => {
+            isDone = true
+          }))
       return {
         ...outcome,
+        ...(fault?.cut === undefined ? {} : { cut: fault.cut }),
         operation,
         caller,
         reply: { ...outcome.reply, headers: withRates(headers, outcome.reply.headers) },
@@ -48,12 +78,37 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
       const refusal = inWordsOfClients(error, namespace)
       operation ??= replacedOperation(asked)
       const isRead = request.method === 'GET' || request.method === 'HEAD'
-      if (!isRead || caller === undefined) await auditRefusal(machinery, request, operation, caller, refusal)
-      throw new RefusedRequest(refusal, operation, namespace?.name, headers)
+      // What was done is audited as done, whatever became of its answer.
+      if (!isDone && (!isRead || caller === undefined))
+        await auditRefusal(machinery, request, operation, caller, refusal)
+      throw new RefusedRequest(refusal, operation, namespace?.name, headers, fault?.cut)
+    } finally {
+      if (trace !== undefined && fault !== undefined) trace.faults = [...fault.struck]
+      if (trace !== undefined) await noteDecision(access, trace)
     }
   }
 
   return { dispatch }
+}
+
+const answer = <D>(machinery: Machinery<D>, call: Call, found?: Targets): Promise<Outcome> =>
+  call.operation.mutates ? mutate(machinery, call) : read(machinery, call, found)
+
+async function amidFault<D>(
+  machinery: Machinery<D>,
+  call: Call,
+  fault: RequestFault,
+  done: () => void,
+): Promise<Outcome> {
+  const site = faultSite(machinery, call)
+  return fault.around(site, async () => {
+    const isStruck = fault.struck.length > 0
+    const answered = await answer(machinery, call, isStruck ? undefined : site.found)
+    // What comes after the commit waits for it.
+    if (isStruck) await answered.durable
+    done()
+    return answered
+  })
 }
 
 const withRates = (rates: RateHeaders, own: RateHeaders | undefined): RateHeaders =>

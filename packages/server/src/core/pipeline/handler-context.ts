@@ -8,12 +8,13 @@ import type { Targets } from './targets.ts'
 
 export function readContext<D>(
   { world, store, kinds, access, log }: Machinery<D>,
-  { request, operation, caller, scope, version, warnings }: Call,
+  { request, operation, caller, scope, version, warnings, ids }: Call,
   reader: Reader,
   targets: Targets,
 ): ReadContext<D> {
   return {
     ...world,
+    ids,
     operation,
     caller,
     store: reader,

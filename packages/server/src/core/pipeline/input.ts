@@ -6,6 +6,7 @@ import { parseJson } from '../json.ts'
 import { readForm } from '../multipart.ts'
 import type { CanonicalNames } from '../ports.ts'
 import { type QueryConventions, readQuery } from '../query.ts'
+import { noteRewrite, notingNames } from '../trace.ts'
 import { validateBody, validateText } from '../validate.ts'
 import type { Call } from './call.ts'
 import type { Machinery } from './machinery.ts'
@@ -32,7 +33,7 @@ export async function readInput(
   const conventions: QueryConventions = {
     unknown: request.unknown,
     clamped: namespace.conventions === 'alpha',
-    canonical: request.profile === 'public' ? names.text : undefined,
+    canonical: request.profile === 'public' ? notingNames(request.trace, names.text) : undefined,
   }
   const faults: ShapeFault[] = []
   const cleanPath = readPath(request, operation, path, names, faults)
@@ -40,7 +41,9 @@ export async function readInput(
   const headers = readHeaders(request, operation, faults)
   const body = readBody(request, operation, rawBody, version, faults, warnings)
   if (faults.length > 0) throw new ShapeRefusal(faults)
-  return { path: cleanPath, query: query(), body, headers, rawBody }
+  const input = { path: cleanPath, query: query(), body, headers, rawBody }
+  if (request.trace !== undefined) request.trace.input = input
+  return input
 }
 
 /** The body as it was sent. */
@@ -50,6 +53,7 @@ async function readRawBody(
   read: NonNullable<ApiRequest['readBody']>,
 ): Promise<unknown> {
   const bytes = await read(operation.maximumBodyBytes ?? usualMaximumBody)
+  if (request.trace !== undefined) request.trace.bytes = bytes
   if (operation.body === undefined || bytes.length === 0) return undefined
   checkContentType(request.headers.contentType, operation)
   // Checked: without a content type it would have been refused.
@@ -97,9 +101,7 @@ function readPath(
     const decoded = decodeSegment(path[name] as string)
     const schema = operation.pathSchemas[name] ?? uuidSchema
     const checked =
-      schema.type === 'taskId'
-        ? taskIdIn(request.profile, decoded, name, names)
-        : validateText(schema, decoded, name, 'path')
+      schema.type === 'taskId' ? taskIdIn(request, decoded, name, names) : validateText(schema, decoded, name, 'path')
     if (checked.fault === undefined) clean[name] = String(checked.value)
     else faults.push(checked.fault)
   }
@@ -107,12 +109,13 @@ function readPath(
 }
 
 function taskIdIn(
-  profile: ApiRequest['profile'],
+  { profile, trace }: ApiRequest,
   text: string,
   name: string,
   names: CanonicalNames,
 ): ReturnType<typeof validateText> {
   const plain = names.taskId(profile, text)
+  if (plain !== undefined) noteRewrite(trace, 'taskId', text, plain)
   if (plain !== undefined) return validateText(uuidSchema, plain, name, 'path')
   const message = `expected the id of a task, found "${text.slice(0, 80)}", which does not match the regular expression ^ZXJnb24=:<UUID>$`
   return { fault: { location: 'path', attributePath: name, message } }
@@ -121,9 +124,10 @@ function taskIdIn(
 function readHeaders(request: ApiRequest, operation: Operation, faults: ShapeFault[]): RequestInput['headers'] {
   const fault = (attributePath: string, message: string): void =>
     void faults.push({ location: 'header', attributePath, message })
-  const headers: { ifMatch?: string; requestId?: string; clusterId?: string } = {}
-  const { ifMatch, requestId, clusterId } = request.headers
+  const headers: { ifMatch?: string; requestId?: string; clusterId?: string; lastEventId?: string } = {}
+  const { ifMatch, requestId, clusterId, lastEventId } = request.headers
   if (ifMatch !== undefined && ifMatch.trim() !== '') headers.ifMatch = ifMatch.trim()
+  if (lastEventId !== undefined) headers.lastEventId = lastEventId
   if (operation.mutates) {
     if (request.requestIdsDiffer === true) fault('SVC-Request-Id', 'stands twice with different values')
     if (requestId !== undefined && requestId !== '') {

@@ -3,6 +3,7 @@ import type { Store } from '../../store/store.ts'
 import type { Audit } from '../audit.ts'
 import type { RequestInput, World, WriteContext } from '../context.ts'
 import type { EntityTags } from '../etag.ts'
+import type { Faults } from '../faults.ts'
 import type { Handler, Prepare, Presenter, Rule } from '../handlers.ts'
 import type { Idempotency } from '../idempotency.ts'
 import type { AccessControl, Authenticator, CanonicalNames, Kinds } from '../ports.ts'
@@ -29,5 +30,7 @@ export interface Machinery<D> {
   /** Refuses a mutation that its handler would do: what holds for several kinds at once. Asked last, as it is about state. */
   readonly admit: (ctx: WriteContext<D>, input: RequestInput) => Promise<void>
   readonly presenters: ReadonlyMap<string, readonly Presenter<D>[]>
+  /** Absent: nothing goes wrong on purpose. */
+  readonly faults?: Faults
   readonly log: { error(details: object, message: string): void }
 }

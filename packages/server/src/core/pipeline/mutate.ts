@@ -1,10 +1,12 @@
 /** Steps 9 to 16, in one transaction: nothing that was checked can change before its effect is written. Source: conventions 1, 6. */
+import type { Operation } from '@hyperplane/contract'
 import type { Transaction } from '../../store/store.ts'
 import { ApiError } from '../api-error.ts'
 import type { WriteContext } from '../context.ts'
 import type { TaskStarted } from '../handlers.ts'
 import type { Reply } from '../reply.ts'
 import { reaches } from '../scope.ts'
+import { watchedInput } from '../trace.ts'
 import { type Call, rowScope } from './call.ts'
 import { readOnlyView } from './dry-run.ts'
 import { readContext } from './handler-context.ts'
@@ -14,10 +16,11 @@ import { checkReferences } from './references.ts'
 import { auditedId, auditedTarget, credentialOf, denied } from './refusals.ts'
 import type { Outcome } from './request.ts'
 import { findTargets, noTargets, type Targets } from './targets.ts'
+import { noteCreated } from './traced.ts'
 
 export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Outcome> {
   const { store, idempotency, tags, runner, audit } = machinery
-  const { request, operation, caller, input } = call
+  const { request, operation, caller, input, ids } = call
   const requestId = request.onBehalfOf?.requestId ?? input.headers.requestId
   const key = requestId === undefined ? undefined : idempotency.keyOf(caller.tenantId, caller.extId, requestId)
   // Of the body as it was understood: content under `$reserved` counts, other decorations do not.
@@ -29,7 +32,10 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
   const prepared =
     prepare === undefined
       ? undefined
-      : await prepare(readContext(machinery, { ...call, warnings: [] }, store, noTargets), input as never)
+      : await prepare(
+          readContext(machinery, { ...call, warnings: [] }, store, noTargets),
+          watchedInput(request.trace, input) as never,
+        )
   const work = async (transaction: Transaction): Promise<Reply> => {
     if (key !== undefined) {
       const remembered = await idempotency.recall(transaction, key, fingerprint, requestId as string)
@@ -41,15 +47,16 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
     await checkReferences(machinery, transaction, call)
     const started: string[] = []
     const created: string[] = []
-    const startTask = runner.starter(transaction, caller, (work) => after.push(work), input.query.dryRun)
     const ctx: WriteContext<D> = {
       ...readContext(machinery, call, transaction, targets),
       store: input.query.dryRun ? readOnlyView(transaction) : transaction,
       dryRun: input.query.dryRun,
       startTask: async (definition, taskInput, taskOptions) => {
         const parent = request.onBehalfOf === undefined ? {} : { parent: request.onBehalfOf.parentTask }
+        const startTask = runner.starter(transaction, caller, (work) => after.push(work), input.query.dryRun, ids)
         const task = await startTask(definition, taskInput, {
           appName: operation.namespace,
+          startedBy: operation.key,
           ...parent,
           ...taskOptions,
         })
@@ -61,10 +68,16 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
     }
     const handler = machinery.handlers.get(operation.key)
     if (handler === undefined) throw new ApiError('NOT_IMPLEMENTED', { operation: operation.id })
-    const result: any = await handler(ctx as never, (prepare === undefined ? input : { ...input, prepared }) as never)
+    const handled = watchedInput(request.trace, input)
+    const result: any = await handler(
+      ctx as never,
+      (prepare === undefined ? handled : { ...handled, prepared }) as never,
+    )
     if (result?.extId !== undefined) created.push(result.extId)
-    await machinery.admit(ctx, input)
+    noteCreated(request.trace, operation, created)
+    await machinery.admit(ctx, handled)
     const inScope = await createdInScope(machinery, transaction, call, created)
+    if (request.trace !== undefined) request.trace.judged ??= inScope
     const answered = await answer(machinery, transaction, call, targets, result)
     await audit.write(transaction, {
       caller,
@@ -75,7 +88,7 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
       ...auditedId(request, requestId),
       ...auditedTarget(targets.row?.entity.extId ?? created[0]),
       ...(started[0] === undefined ? {} : { task: started[0] }),
-      ...(isPlainObject(input.body) ? { changed: Object.keys(input.body) } : {}),
+      ...(isPlainObject(handled.body) ? { changed: Object.keys(handled.body) } : {}),
       dryRun: input.query.dryRun,
       decision: await machinery.access.explain(caller, operation, targets.judged ?? inScope),
     })
@@ -104,7 +117,7 @@ const isPlainObject = (body: unknown): body is object =>
 async function answer(
   { tags }: Machinery<any>,
   transaction: Transaction,
-  { operation, version, warnings }: Call,
+  { operation, version, warnings, input }: Call,
   targets: Targets,
   result: any,
 ): Promise<Reply> {
@@ -126,7 +139,7 @@ async function answer(
       : await transaction.row(resource, extId)
   const location =
     operation.verb === 'create' && resource !== undefined && extId !== undefined
-      ? `/${operation.namespace}/${version}${operation.path}/${extId}`
+      ? `/${operation.namespace}/${version}${pathOf(operation, input.path)}/${extId}`
       : undefined
   const etag =
     row === undefined || resource === undefined ? undefined : tags.of(resource.kind, row.entity.extId, row.version)
@@ -137,6 +150,10 @@ async function answer(
     ...(location === undefined ? {} : { location }),
   }
 }
+
+/** The collection's path with the values that were asked for. */
+const pathOf = ({ path }: Operation, values: Readonly<Record<string, string>>): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
 
 /** Conventions 16.8: the scope of a create is asked of the entity as it was stored. A part was judged by its entity. */
 async function createdInScope(

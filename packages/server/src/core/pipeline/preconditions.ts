@@ -2,14 +2,17 @@
 import { ApiError, refuseAll } from '../api-error.ts'
 import type { EntityTags } from '../etag.ts'
 import { canonicalJson } from '../idempotency.ts'
+import { watchedInput } from '../trace.ts'
 import { immutableFields } from '../validate.ts'
 import { type Call, valueAt } from './call.ts'
 import type { Machinery } from './machinery.ts'
 import type { Targets } from './targets.ts'
+import { noteTag } from './traced.ts'
 
 /** @throws ApiError 428, 412 */
-export function checkTag(tags: EntityTags, { operation, input }: Call, { named }: Targets): void {
+export function checkTag(tags: EntityTags, { operation, input, request }: Call, { named }: Targets): void {
   const given = input.headers.ifMatch
+  noteTag(request.trace, tags, given ?? (operation.ifMatch === 'required' ? '' : undefined), named)
   if (given === undefined) {
     if (operation.ifMatch === 'required')
       throw new ApiError('MISSING_ETAG_HEADER', { kind: named?.kind.title ?? operation.stem })
@@ -26,8 +29,9 @@ export function checkTag(tags: EntityTags, { operation, input }: Call, { named }
 
 /** @throws ApiError 400 with all faults of what the request says by itself, and of immutable fields */
 export function checkRules({ rules, world }: Machinery<any>, call: Call, stored: any): void {
-  const { operation, caller, version, input } = call
+  const { operation, caller, version } = call
   const immutable = immutableFaults(call, stored)
+  const input = watchedInput(call.request.trace, call.input)
   const broken = rules.get(operation.key)?.(input, { operation, caller, version, clock: world.clock }) ?? []
   refuseAll([...immutable, ...broken])
 }

@@ -9,13 +9,15 @@ import { readContext } from './handler-context.ts'
 import type { Machinery } from './machinery.ts'
 import { checkRules, checkTag } from './preconditions.ts'
 import type { Outcome } from './request.ts'
-import { findTargets, tagOf } from './targets.ts'
+import { findTargets, type Targets, tagOf } from './targets.ts'
+import { explaining } from './traced.ts'
 
-export async function read<D>(machinery: Machinery<D>, call: Call): Promise<Outcome> {
+/** @param found what the path names, where it was looked up a moment ago */
+export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targets): Promise<Outcome> {
   const { store, tags, access, handlers, presenters } = machinery
   const { operation, input, version, warnings } = call
-  const targets = await findTargets(machinery, store, call)
-  const ctx = readContext(machinery, call, store, targets)
+  const targets = found ?? (await findTargets(machinery, store, call))
+  const ctx = readContext(machinery, call, explaining(store, call), targets)
   if (input.headers.ifMatch !== undefined && operation.method !== 'GET') checkTag(tags, call, targets)
   if (operation.body !== undefined) checkRules(machinery, call, targets.row?.entity)
   const handler = handlers.get(operation.key)

@@ -1,8 +1,9 @@
 /** How a request ends early: faults of the store in the words of clients, and the audit of what had no effect. Source: conventions 11, 21. */
 import type { Namespace, Operation } from '@hyperplane/contract'
 import { QueryStopped, RowMissing, TooManyReferrers, UniqueViolation } from '../../store/store.ts'
-import { ApiError, inWordsOf, ShapeRefusal, tooManyReferrers } from '../api-error.ts'
+import { ApiError, inWordsOf, Refusal, tooManyReferrers } from '../api-error.ts'
 import type { Caller } from '../context.ts'
+import { DriverError } from '../tasks/define-task.ts'
 import type { Machinery } from './machinery.ts'
 import type { ApiRequest } from './request.ts'
 
@@ -22,7 +23,15 @@ function translate(error: unknown): unknown {
   if (error instanceof RowMissing)
     return new ApiError('CONFLICT', { fault: 'The entity is being removed.' }, { cause: error })
   if (error instanceof QueryStopped) return stopped(error)
+  if (error instanceof DriverError) return unanswered(error)
   return error
+}
+
+/** What a task would say of it. */
+function unanswered(error: DriverError): ApiError {
+  if (error.cause instanceof ApiError) return error.cause
+  const key = error.retryable ? 'BACKEND_TIMEOUT' : 'SERVICE_UNAVAILABLE'
+  return new ApiError(key, { fault: error.message }, { cause: error })
 }
 
 /** Source: conventions 10.3. */
@@ -64,7 +73,7 @@ export async function auditRefusal(
   const { authorization, apiKey } = request.headers
   const isAttempt = authorization !== undefined || apiKey !== undefined || request.certificate !== undefined
   if (caller === undefined && !isAttempt) return
-  const status = refusal instanceof ApiError ? refusal.status : refusal instanceof ShapeRefusal ? 400 : 500
+  const status = refusal instanceof Refusal ? refusal.status : 500
   if (status === 429) return
   const isDenied = status === 403 && operation !== undefined && caller !== undefined
   const decision = isDenied ? await access.explain(caller, operation).catch(() => undefined) : undefined

@@ -1,10 +1,12 @@
 /** What goes into the pipeline, and what comes out of it. HTTP, batches and tests speak of requests in these words. */
 import type { Operation } from '@hyperplane/contract'
 import type { Caller } from '../context.ts'
+import type { Cut } from '../faults.ts'
 import type { RawAnswer } from '../handlers.ts'
 import type { ClientCertificate } from '../ports.ts'
 import type { RateHeaders } from '../rate-limit.ts'
 import type { Reply } from '../reply.ts'
+import type { Trace } from '../trace.ts'
 
 /** A request in canonical names. */
 export interface ApiRequest {
@@ -21,6 +23,8 @@ export interface ApiRequest {
     readonly clusterId?: string | undefined
     readonly contentType?: string | undefined
     readonly accept?: string | undefined
+    /** Of a stream of events that was read before: the last one that arrived. */
+    readonly lastEventId?: string | undefined
   }
   readonly address: string
   /** Of a connection on which the client showed one; only where it counts, which is without the two headers above. */
@@ -35,12 +39,16 @@ export interface ApiRequest {
   readonly requestIdsDiffer?: boolean
   /** Absent: there is no body. @throws ApiError 413 */
   readonly readBody?: ((maximumBytes: number) => Promise<Uint8Array>) | undefined
+  /** Filled on the way, where somebody records. */
+  readonly trace?: Trace | undefined
   /** A batch element: the submitter, already authenticated and counted. */
   readonly onBehalfOf?: {
     readonly caller: Caller
     readonly body: unknown
     readonly requestId: string
     readonly parentTask: string
+    /** Its place in the batch, from 0. */
+    readonly index: number
     /** The outcome comes when the effect is applied; see `Outcome.durable`. */
     readonly isStaged?: boolean
   }
@@ -54,6 +62,8 @@ export interface Outcome {
   readonly raw?: RawAnswer
   /** Of a staged request: the commit of its effect. Without it the outcome itself came after the commit. */
   readonly durable?: Promise<void>
+  /** How the answer fails to reach the client. */
+  readonly cut?: Cut
 }
 
 /** A request that ended early, with what was known by then. */
@@ -62,12 +72,21 @@ export class RefusedRequest extends Error {
   readonly operation: Operation | undefined
   readonly namespace: string | undefined
   readonly headers: RateHeaders
-  constructor(refusal: unknown, operation: Operation | undefined, namespace: string | undefined, headers: RateHeaders) {
+  /** As that of an outcome. */
+  readonly cut: Cut | undefined
+  constructor(
+    refusal: unknown,
+    operation: Operation | undefined,
+    namespace: string | undefined,
+    headers: RateHeaders,
+    cut?: Cut,
+  ) {
     super('refused', { cause: refusal })
     this.refusal = refusal
     this.operation = operation
     this.namespace = namespace
     this.headers = headers
+    this.cut = cut
   }
 }
 

@@ -14,9 +14,9 @@ export function requireOperation(router: Router, request: ApiRequest, route: Rou
     case 'unbuilt':
       throw new ApiError('NOT_IMPLEMENTED', { operation: route.operation.id })
     case 'method':
-      throw methodNotAllowed(request, route.allowed, successorOf(router, request.path))
+      throw methodNotAllowed(router, request, route.allowed)
     case 'nothing':
-      throw routeNotFound(request.path, route.namespace, successorOf(router, request.path))
+      throw routeNotFound(router, request.path, route.namespace)
   }
 }
 
@@ -33,28 +33,38 @@ function successorOf(router: Router, path: string): string | undefined {
     .find((successor) => router.route('GET', successor).found !== 'nothing')
 }
 
-function pointTo(error: ApiError, successor: string | undefined): ApiError {
+function pointTo(error: ApiError, base: string, successor: string | undefined): ApiError {
   if (successor === undefined) return error
   error.headers['Deprecation'] = 'true'
-  error.headers['Link'] = `</api${successor}>; rel="successor-version"`
+  error.headers['Link'] = `<${base}${successor}>; rel="successor-version"`
   return error
 }
 
-function routeNotFound(path: string, namespace: Namespace | undefined, successor: string | undefined): ApiError {
+function routeNotFound(router: Router, path: string, namespace: Namespace | undefined): ApiError {
+  const { base, namespaces } = router
+  const successor = successorOf(router, path)
   const hint =
     namespace === undefined
-      ? 'The namespaces are clustermgmt, iam, networking, platform, storage, vmm and volumes.'
-      : `The namespace ${namespace.name} is served in ${namespace.versions.join(' and ')}.`
-  const moved = successor === undefined ? hint : `Use /api${successor}.`
-  return pointTo(new ApiError('ROUTE_NOT_FOUND', { path: `/api${path}`.slice(0, 300), hint: moved }), successor)
+      ? `The namespaces are ${inWords([...namespaces.keys()].sort())}.`
+      : `The namespace ${namespace.name} is served in ${inWords(namespace.versions)}.`
+  const moved = successor === undefined ? hint : `Use ${base}${successor}.`
+  return pointTo(
+    new ApiError('ROUTE_NOT_FOUND', { path: `${base}${path}`.slice(0, 300), hint: moved }),
+    base,
+    successor,
+  )
 }
 
-function methodNotAllowed(request: ApiRequest, allowed: readonly string[], successor: string | undefined): ApiError {
+function methodNotAllowed(router: Router, request: ApiRequest, allowed: readonly string[]): ApiError {
+  const { base } = router
+  const successor = successorOf(router, request.path)
   const error = new ApiError('METHOD_NOT_ALLOWED', {
-    path: `/api${request.path}`.slice(0, 300),
+    path: `${base}${request.path}`.slice(0, 300),
     method: request.method.slice(0, 20),
-    allowed: successor === undefined ? allowed.join(', ') : `${allowed.join(', ')}; more at /api${successor}`,
+    allowed: successor === undefined ? allowed.join(', ') : `${allowed.join(', ')}; more at ${base}${successor}`,
   })
   error.headers['Allow'] = allowed.join(', ')
-  return pointTo(error, successor)
+  return pointTo(error, base, successor)
 }
+
+const inWords = (words: readonly string[]): string => words.join(', ').replace(/, ([^,]+)$/, ' and $1')

@@ -8,6 +8,7 @@ import { notFound } from '../standard.ts'
 import { type Call, valueAt } from './call.ts'
 import type { Machinery } from './machinery.ts'
 import { denied } from './refusals.ts'
+import { noteTarget } from './traced.ts'
 
 export interface Targets {
   /** The entity that the operation is about. */
@@ -26,7 +27,7 @@ export const noTargets: Targets = { row: undefined, parents: {}, named: undefine
 export async function findTargets(
   { kinds, access }: Machinery<any>,
   reader: Reader,
-  { operation, caller, scope, input: { path } }: Call,
+  { request, operation, caller, scope, input: { path } }: Call,
 ): Promise<Targets> {
   const parents: Record<string, any> = {}
   let row: Targets['row']
@@ -37,6 +38,7 @@ export async function findTargets(
     const kind = kindName === undefined ? undefined : kinds.resource(kindName)
     if (kind === undefined || kind.derived === true) continue
     const isTarget = parameter === operation.target
+    if (isTarget) noteTarget(request.trace, kind, id)
     const found = await reader.row(kind, id)
     const missing = (): ApiError => notFound(kind, kind.kind, id, parameter)
     if (found === undefined) throw missing()
@@ -47,9 +49,13 @@ export async function findTargets(
     const isReached = !isJudged || reaches(scope, found.entity)
     const view = isJudged && !operation.mutates ? scope : await access.viewScope(caller, kind)
     // An identity that may see no entity of the kind at all reaches it through the operation's own permission.
-    if (view === undefined ? !isReached : !reaches(view, found.entity)) throw missing()
+    if (view === undefined ? !isReached : !reaches(view, found.entity)) {
+      if (request.trace !== undefined) request.trace.decision = 'there is one, which this identity may not see'
+      throw missing()
+    }
     if (!isReached) throw denied(operation, ' on this entity')
     if (isJudged) judged = found.entity
+    if (isJudged && request.trace !== undefined) request.trace.judged = judged
     if (isTarget) row = found
     else parents[parameter] = found.entity
     // A part whose tag is its owner's leaves the owner named.

@@ -26,7 +26,8 @@ export function canonicalPath(path: string): { path: string; profile?: Profile }
     segments[1] = 'platform'
     return { path: segments.join('/'), profile: 'public' }
   }
-  if (segments[1] === 'platform') return { path, profile: 'spec' }
+  // The control interface has the names of the specification alone.
+  if (segments[1] === 'platform' || segments[1] === 'control') return { path, profile: 'spec' }
   for (const group of groups) {
     if (segments[1] !== group.namespace) continue
     if (segments[3] === group.public) {

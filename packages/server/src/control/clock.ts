@@ -1,0 +1,81 @@
+/** The clock of a world: read, freeze, move, scale. What hangs on it is the world's own business. */
+import { clockOperations } from '@hyperplane/contract/control/clock'
+import { ApiError, invalid } from '../core/api-error.ts'
+import { type ClockEvent, formatTime, type Passage, type WorldClock } from '../core/clock.ts'
+import type { Instance } from '../instance.ts'
+import { implementWithinWorld, type WorldContext } from './context.ts'
+import { millisecondsOf } from './duration.ts'
+
+const dayMillis = 86_400_000
+/** Ten years, with as many leap days as there can be. */
+const longestMillis = 3653 * dayMillis
+
+export const clock = implementWithinWorld(
+  clockOperations,
+  {
+    getClock: async (ctx) => shown(ctx.clock.now(), (await ctx.drivers.instance()).clock),
+    freezeClock: (ctx) => changed(ctx, ({ clock }) => clock.setMode('frozen')),
+    resumeClock: (ctx) => changed(ctx, ({ clock }) => clock.setMode('real')),
+    scaleClock: (ctx, { body }) => changed(ctx, ({ clock }) => clock.setMode(body.scale)),
+    advanceClock: (ctx, { body }) => moved(ctx, (clock) => clock.advance(millisecondsOf(body.duration) as number)),
+    async runClockToNextEvent(ctx) {
+      const nothing = 'Nothing waits for a time to come in this world: start something first, or advance by a duration.'
+      return moved(ctx, async (clock) => {
+        const passage = await clock.runToNextEvent()
+        if (passage === undefined) throw new ApiError('CONFLICT', { fault: nothing })
+        return passage
+      })
+    },
+  },
+  {
+    rules: {
+      advanceClock({ body: { duration } }) {
+        const expected = 'expected an ISO 8601 duration such as PT90M or P90D, above 0 and up to 10 years'
+        const found = millisecondsOf(duration)
+        const isGood = found !== undefined && found > 0 && found <= longestMillis
+        return isGood ? [] : [invalid('duration', `${expected}; found ${JSON.stringify(duration)}`)]
+      },
+    },
+  },
+)
+
+/** A change of how the clock goes is kept before it is told. */
+async function changed(ctx: WorldContext, change: (instance: Instance) => void) {
+  const instance = await ctx.drivers.instance()
+  change(instance)
+  instance.noteClock()
+  return shown(ctx.clock.now(), instance.clock)
+}
+
+async function moved(ctx: WorldContext, move: (clock: WorldClock) => Promise<Passage>) {
+  const instance = await ctx.drivers.instance()
+  try {
+    const { from, moments, last } = await move(instance.clock)
+    return {
+      clock: shown(ctx.clock.now(), instance.clock),
+      from: formatTime(from),
+      moments,
+      ...(last === undefined ? {} : { last: event(last) }),
+    }
+  } finally {
+    instance.noteClock()
+  }
+}
+
+function shown(realTime: number, clock: WorldClock) {
+  const { mode } = clock
+  const { count, next } = clock.waiting()
+  return {
+    mode: typeof mode === 'number' ? ('scaled' as const) : mode,
+    scale: mode === 'real' ? 1 : mode === 'frozen' ? 0 : mode,
+    time: clock.iso(),
+    realTime: formatTime(realTime),
+    waiting: count,
+    ...(next === undefined ? {} : { next: event(next) }),
+  }
+}
+
+const event = ({ at, about }: ClockEvent) => ({
+  time: formatTime(at),
+  what: about === '' ? 'something that waits' : about,
+})

@@ -1,0 +1,65 @@
+/**
+ * What handlers of the control interface receive: core's contexts, in which the "drivers of the outside world" are what this
+ * interface acts upon. Of the worlds: all of them; below one world: that one.
+ */
+import type { OperationSet } from '@hyperplane/contract'
+import type { ReadContext, WriteContext } from '../core/context.ts'
+import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
+import type { Instance } from '../instance.ts'
+import type { Table } from '../store/tables.ts'
+import type { HostedWorld } from '../worlds/world.ts'
+import type { Worlds } from '../worlds/worlds.ts'
+import type { RuleBook } from './faults/rule-book.ts'
+import type { Journal } from './journal/journals.ts'
+
+/** What is done to worlds as such. */
+export interface WorldsDriver {
+  readonly worlds: Worlds
+  /** Of the stores of worlds. */
+  readonly tables: ReadonlyMap<string, Table>
+  /** Of the product. */
+  readonly version: string
+  /** Opens the world's own port in place of the one before, or none. @throws what the system says of a port that is taken */
+  openPort(world: string, port: number | undefined): Promise<void>
+  /** The world's own port, once it is open. */
+  portOf(world: string): number | undefined
+  /** Where clients reach the world without naming it. */
+  urlsOf(world: string): string[]
+}
+
+/** What is done within one world. */
+export interface WorldDriver {
+  readonly world: HostedWorld
+  /** Opens it if need be. @throws ApiError 503 when it does not open */
+  instance(): Promise<Instance>
+  readonly faults: RuleBook
+  readonly journal: Journal
+  /** Where clients reach the world, `https://localhost:9440`. */
+  readonly origin: string
+  /** Of the product. */
+  readonly version: string
+}
+
+export type WorldsContext<T = any> = WriteContext<WorldsDriver, T>
+export type WorldsReadContext<T = any> = ReadContext<WorldsDriver, T>
+export type WorldContext<T = any> = WriteContext<WorldDriver, T>
+export type WorldReadContext<T = any> = ReadContext<WorldDriver, T>
+
+function implementing<D>() {
+  return <S extends OperationSet>(
+    operations: S,
+    handlers: Handlers<D, S>,
+    parts: DomainParts<D, S> = {},
+  ): Domain<D> & { readonly operations: S } => ({
+    operations,
+    handlers: handlers as Domain<D>['handlers'],
+    rules: (parts.rules ?? {}) as Domain<D>['rules'],
+    prepares: (parts.prepare ?? {}) as Domain<D>['prepares'],
+    tasks: [],
+    presenters: parts.present ?? [],
+    schedules: parts.schedules ?? [],
+  })
+}
+
+export const implementForWorlds = implementing<WorldsDriver>()
+export const implementWithinWorld = implementing<WorldDriver>()

@@ -1,0 +1,202 @@
+/** The control interface beside /api: the registry of worlds, and what is done within each. Source: DESIGN C, D. */
+
+import { World } from '@hyperplane/contract/control/world'
+import type { pino } from 'pino'
+import type { Config } from '../config.ts'
+import { type Clock, formatTime } from '../core/clock.ts'
+import type { ApiRequest, Dispatch } from '../core/pipeline/request.ts'
+import type { DataFolder } from '../data-folder.ts'
+import { createEnvelopeWriter } from '../http/envelope.ts'
+import { canonicalNames } from '../http/profiles/names.ts'
+import type { HttpServer, Site } from '../http/server.ts'
+import type { Shared } from '../shared.ts'
+import type { HostedWorld } from '../worlds/world.ts'
+import { defaultWorld, type Worlds } from '../worlds/worlds.ts'
+import { createControlAccess, createControlAuthenticator } from './access.ts'
+import type { WorldsDriver } from './context.ts'
+import { worldKinds, worldsDomains } from './index.ts'
+import { createJournals } from './journal/journals.ts'
+import {
+  type ControlPipeline,
+  type ControlShared,
+  controlRouter,
+  controlTables,
+  openControlPipeline,
+  registryFile,
+} from './pipeline.ts'
+import { usable } from './usable.ts'
+import { createWorldControl, type WorldControl } from './world-control.ts'
+import { settingsOf } from './world-settings.ts'
+
+export interface ControlOptions {
+  readonly config: Config
+  readonly folder: DataFolder
+  readonly durable: boolean
+  readonly shared: Shared
+  readonly log: pino.Logger
+  readonly real: Clock
+  readonly home: () => HostedWorld
+}
+
+export interface Control {
+  readonly site: Site
+  /** What is kept for, and done within, one world. */
+  ofWorld(world: HostedWorld): WorldControl
+  /** The worlds of an earlier process are there again; those without a row go. */
+  begin(worlds: Worlds): Promise<void>
+  /** What waits for calls ends, so that connections can close. */
+  release(): void
+  /** Worlds with a port of their own get it. */
+  listening(server: HttpServer, url: string): Promise<void>
+  close(): Promise<void>
+}
+
+export function createControl(options: ControlOptions): Control {
+  const { config, folder, log, real } = options
+  const home = () => usable(defaultWorld, () => options.home().instance())
+  const shared: ControlShared = {
+    ...{ config, folder, log, real, durable: options.durable },
+    router: controlRouter(),
+    authenticator: createControlAuthenticator(home),
+    access: createControlAccess(home),
+    journals: createJournals({ log }),
+    recording: recordingOf(options.shared),
+  }
+  const tablesOfWorld = controlTables(worldKinds)
+  /** Each is closed, and forgotten, with its world. */
+  const within = new WeakMap<HostedWorld, WorldControl>()
+  let worlds: Worlds
+  let server: HttpServer | undefined
+  let origin: URL | undefined
+  const ports = new Map<string, number>()
+
+  const driver: WorldsDriver = {
+    get worlds() {
+      return worlds
+    },
+    tables: options.shared.tables,
+    version: options.shared.version,
+    async openPort(world, port) {
+      const before = ports.get(world)
+      if (server === undefined || port === before) return
+      // A new one first: where it cannot be opened, the one before goes on.
+      if (port === undefined) ports.delete(world)
+      else ports.set(world, await server.listenFor(world.toLowerCase(), port))
+      if (before !== undefined) server.unlisten(before)
+    },
+    portOf: (world) => ports.get(world),
+    urlsOf(world) {
+      if (origin === undefined) return []
+      const own = ports.get(world)
+      const at = (host: string, port: string | number): string => `${origin?.protocol}//${host}:${port}/api`
+      const byName = world === defaultWorld ? 'localhost' : `${world.toLowerCase()}.localhost`
+      return [at(byName, origin.port), ...(own === undefined ? [] : [at('localhost', own)])]
+    },
+  }
+  /** Opened after the world `default`: a new folder gets its keys with it. */
+  let registry: ControlPipeline
+
+  /** Operations within a world go there; the registry answers all others, also about worlds that there are not. */
+  const dispatch: Dispatch = (request) => {
+    const [, , , worldsSegment, name] = request.path.split('/')
+    const world = worldsSegment === 'worlds' && name !== undefined ? worlds.get(decoded(name)) : undefined
+    if (world === undefined) return registry.dispatch(request)
+    const asked = named(request, world.name)
+    const route = shared.router.route(asked.method, asked.path)
+    const isWithin = route.found === 'operation' && route.operation.stem !== 'world'
+    return isWithin ? ofWorld(world).dispatch(asked) : registry.dispatch(asked)
+  }
+
+  function ofWorld(world: HostedWorld): WorldControl {
+    let control = within.get(world)
+    if (control === undefined)
+      within.set(
+        world,
+        (control = createWorldControl({
+          ...{ shared, world, tables: tablesOfWorld, version: options.shared.version },
+          origin: () => driver.urlsOf(world.name)[0]?.replace(/\/api$/, '') ?? 'https://localhost',
+        })),
+      )
+    return control
+  }
+
+  return {
+    site: {
+      base: '',
+      namespaces: shared.router.namespaces,
+      envelopes: createEnvelopeWriter({ namespaces: shared.router.namespaces }),
+      now: () => real.now(),
+      dispatch,
+    },
+    ofWorld,
+    async begin(all) {
+      worlds = all
+      registry = openControlPipeline({
+        shared,
+        file: registryFile(config.data),
+        tables: controlTables([World]),
+        kinds: [World],
+        domains: worldsDomains,
+        drivers: driver,
+      })
+      const rows = await registry.store.find(World)
+      if (!rows.some(({ name }) => name === defaultWorld)) {
+        const row = { extId: defaultWorld, name: defaultWorld, createTime: formatTime(real.now()) }
+        await registry.store.transaction((transaction) => transaction.insert(World, row))
+      }
+      for (const row of rows) if (row.name !== defaultWorld) worlds.add(row.name, settingsOf(row))
+      worlds.tidy()
+    },
+    async listening(listened, url) {
+      server = listened
+      origin = new URL(url)
+      for (const { name, port } of await registry.store.find(World)) {
+        if (port === undefined) continue
+        await driver.openPort(name, port).catch((error: unknown) => {
+          log.error({ err: error, world: name, port }, "a world's own port cannot be opened")
+        })
+      }
+    },
+    release() {
+      shared.journals.release()
+      for (const world of worlds.all()) within.get(world)?.release()
+    },
+    async close() {
+      await registry.close()
+      await shared.journals.close()
+    },
+  }
+}
+
+/** Elements of batches are answered to nobody: they are told as they would be in the names of the specification. */
+function recordingOf({ router }: Shared): ControlShared['recording'] {
+  const { namespaces } = router
+  const envelopes = createEnvelopeWriter({ namespaces })
+  return {
+    naming: { router, names: canonicalNames },
+    render({ path, query, profile, trace }, outcome, refused) {
+      const now = (): string => formatTime(trace?.began ?? 0)
+      const asked = { profile, origin: '', base: '/api', path, query, now }
+      const answer =
+        refused === undefined
+          ? outcome && envelopes.reply(outcome.reply, outcome.operation, asked)
+          : envelopes.refusal(refused, asked, '')
+      return { status: answer?.status ?? 0, body: answer?.body }
+    },
+  }
+}
+
+/** The same request for the world as it is spelled. */
+function named(request: ApiRequest, name: string): ApiRequest {
+  const segments = request.path.split('/')
+  segments[4] = encodeURIComponent(name)
+  return { ...request, path: segments.join('/') }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

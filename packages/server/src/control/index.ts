@@ -1,0 +1,18 @@
+/** What the control interface does, by kind. Worlds are kept together; the rest belongs to one world each. */
+import type { Resource } from '@hyperplane/contract'
+import { FaultRule } from '@hyperplane/contract/control/fault'
+import { Journal } from '@hyperplane/contract/control/journal'
+import { call } from './call.ts'
+import { clock } from './clock.ts'
+import { fault } from './fault.ts'
+import { journal } from './journal.ts'
+import { world } from './world.ts'
+import { worldEvent } from './world-event.ts'
+
+export const worldsDomains = { world }
+
+/** Operations within a world. */
+export const worldDomains = { call, clock, fault, journal, worldEvent }
+
+/** Kinds that the control store of a world keeps. */
+export const worldKinds: readonly Resource[] = [FaultRule, Journal]

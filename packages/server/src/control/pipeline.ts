@@ -1,0 +1,164 @@
+/** The pipeline of the interface, over a store of the control interface's own. */
+import { randomBytes, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import type { Resource } from '@hyperplane/contract'
+import { control } from '@hyperplane/contract/control'
+import type { pino } from 'pino'
+import type { Config } from '../config.ts'
+import { createAudit } from '../core/audit.ts'
+import { type Clock, createWorldClock } from '../core/clock.ts'
+import type { Services, World } from '../core/context.ts'
+import { createEntityTags } from '../core/etag.ts'
+import type { Domain, Presenter } from '../core/handlers.ts'
+import { createIdempotency } from '../core/idempotency.ts'
+import { createIds } from '../core/ids.ts'
+import { createKinds } from '../core/kinds.ts'
+import { createPipeline } from '../core/pipeline/dispatch.ts'
+import type { Dispatch } from '../core/pipeline/request.ts'
+import type { AccessControl, Authenticator } from '../core/ports.ts'
+import { createRateLimiter } from '../core/rate-limit.ts'
+import { coreRecords } from '../core/records.ts'
+import { recordRetention } from '../core/retention.ts'
+import { createRouter, type Router } from '../core/router.ts'
+import { startSchedules } from '../core/schedules.ts'
+import { createSealer } from '../core/secrets.ts'
+import type { DataFolder } from '../data-folder.ts'
+import { readMasterKey } from '../data-folder.ts'
+import { seedId } from '../domains/seed.ts'
+import { canonicalNames } from '../http/profiles/names.ts'
+import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
+import type { Store } from '../store/store.ts'
+import { type Table, tablesOf } from '../store/tables.ts'
+import type { Journals } from './journal/journals.ts'
+import type { RecorderOptions } from './journal/recorder.ts'
+
+/** What all control pipelines of a process share. */
+export interface ControlShared {
+  readonly config: Config
+  readonly folder: DataFolder
+  readonly durable: boolean
+  readonly real: Clock
+  readonly log: pino.Logger
+  readonly router: Router
+  readonly authenticator: Authenticator
+  readonly access: AccessControl
+  readonly journals: Journals
+  /** How calls of worlds are told apart, and what their answers look like. */
+  readonly recording: Pick<RecorderOptions, 'naming' | 'render'>
+}
+
+export interface ControlPipeline {
+  readonly store: Store
+  readonly dispatch: Dispatch
+  close(): Promise<void>
+}
+
+export const controlRouter = (): Router => createRouter([control], { loose: false, base: '' })
+
+/** @param kinds what is stored in this file */
+export const controlTables = (kinds: readonly Resource[]): ReadonlyMap<string, Table> =>
+  tablesOf([...kinds, ...coreRecords], control.operations)
+
+export interface ControlPipelineOptions<D> {
+  readonly shared: ControlShared
+  /** Of the store. */
+  readonly file: string
+  readonly tables: ReadonlyMap<string, Table>
+  /** Kinds that the paths of these operations name, and that are stored here. */
+  readonly kinds: readonly Resource[]
+  readonly domains: Readonly<Record<string, Domain<D>>>
+  readonly drivers: D
+}
+
+/** The two differ: the world `default` lies where the list of all worlds does. */
+export const controlStoreFile = (folder: string): string => join(folder, 'control.sqlite')
+export const registryFile = (folder: string): string => join(folder, 'worlds.sqlite')
+
+export function openControlPipeline<D>(options: ControlPipelineOptions<D>): ControlPipeline {
+  const { shared, drivers } = options
+  const { config, real, log, router, authenticator, access } = shared
+  let sealer: ReturnType<typeof createSealer>
+  const store = openSqliteStore({
+    file: options.file,
+    tables: options.tables,
+    seal: (plain, about) => ({ $sealed: sealer.seal(plain, about) }),
+    durable: shared.durable,
+  })
+  sealer = createSealer(readMasterKey(shared.folder, config.masterKeyFile, false).key, {
+    load: () => store.meta('key.data'),
+    save: (text) => store.setMeta('key.data', text),
+  })
+  const salt = (name: string): string => {
+    const known = store.meta(name)
+    if (known !== undefined) return known
+    const made = randomBytes(24).toString('base64url')
+    store.setMeta(name, made)
+    return made
+  }
+  // Worlds are made and changed in real time, whatever their own is.
+  const clock = createWorldClock(real, 'real')
+  const ids = createIds(randomUUID())
+  const tags = createEntityTags(salt('tag.salt'))
+  const world: World<D> = {
+    tenantId: seedId('control'),
+    clock,
+    ids,
+    drivers,
+    secrets: {
+      open: (kind, extId, path, value) => {
+        const sealed = (value as { $sealed?: string } | undefined)?.$sealed
+        return sealed === undefined ? undefined : sealer.open(sealed, `${kind}/${extId}/${path}`)
+      },
+    },
+    // The rest of the machinery belongs to worlds: no operation of this interface starts tasks or calls others.
+    services: { router, names: canonicalNames, tags, access, authenticator, tier: config.tier } as Services,
+  }
+  const domains = Object.values(options.domains)
+  const presenters = new Map<string, Presenter<D>[]>()
+  for (const [resource, presenter] of domains.flatMap((domain) => domain.presenters))
+    presenters.set(resource.kind, [...(presenters.get(resource.kind) ?? []), presenter])
+  const byKey = <T>(part: (domain: Domain<D>) => Readonly<Record<string, T>>): ReadonlyMap<string, T> =>
+    new Map(
+      domains.flatMap((domain) => Object.entries(part(domain)).map(([id, one]) => [`control.${id}`, one] as const)),
+    )
+  const known = new Set(options.kinds.map(({ kind }) => kind))
+  const kinds = createKinds([control])
+  const { dispatch } = createPipeline<D>({
+    world,
+    store,
+    router,
+    names: canonicalNames,
+    // What the path names and another store holds was found by whoever came here.
+    kinds: { ...kinds, resource: (kind) => (known.has(kind) ? kinds.resource(kind) : undefined) },
+    authenticator,
+    access,
+    limiter: createRateLimiter({ mode: config.rateLimits, tier: config.tier, now: () => real.now() }),
+    tags,
+    idempotency: createIdempotency({
+      clock,
+      salt: salt('fingerprint.salt'),
+      seal: (text, about) => sealer.seal(text, about),
+      open: (sealed, about) => sealer.open(sealed, about),
+    }),
+    audit: createAudit(store, clock, ids),
+    runner: undefined as never,
+    handlers: byKey((domain) => domain.handlers),
+    rules: byKey((domain) => domain.rules),
+    prepares: byKey((domain) => domain.prepares),
+    admit: async () => undefined,
+    presenters,
+    log,
+  })
+  const schedules = [recordRetention, ...domains.flatMap((domain) => domain.schedules)]
+  const stopSchedules = startSchedules(schedules, { ...world, store, runner: undefined as never }, clock, log)
+  return {
+    store,
+    dispatch,
+    async close() {
+      stopSchedules()
+      clock.close()
+      await store.transaction(async () => undefined)
+      await store.close()
+    },
+  }
+}

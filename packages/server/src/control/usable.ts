@@ -1,0 +1,20 @@
+/** What cannot be done because of the state that a world is in, in words for clients. */
+import { ApiError } from '../core/api-error.ts'
+
+/** @throws ApiError 503 where the world does not open */
+export async function usable<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    throw new ApiError('WORLD_UNUSABLE', { name, fault: (error as Error).message }, { cause: error })
+  }
+}
+
+/** The world was reset, restored or removed while something was done to it. */
+export function unsettled(name: string): ApiError {
+  const fault = `The world ${name} was closed meanwhile, to begin anew or to go: ask again in a moment.`
+  const error = new ApiError('SERVICE_UNAVAILABLE', { fault })
+  error.headers['Retry-After'] = '1'
+  return error
+}

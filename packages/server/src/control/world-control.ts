@@ -1,0 +1,182 @@
+/**
+ * What the control interface keeps and does for one world, apart from the world's own store: a fork does not take it along,
+ * and a reset drops it. Its store is made when something is first kept.
+ */
+import { existsSync } from 'node:fs'
+import { FaultRule } from '@hyperplane/contract/control/fault'
+import { Refusal } from '../core/api-error.ts'
+import type { Faults } from '../core/faults.ts'
+import { type Dispatch, RefusedRequest } from '../core/pipeline/request.ts'
+import type { CallRecorder } from '../core/trace.ts'
+import { removeStore } from '../exchange-stores.ts'
+import type { Table } from '../store/tables.ts'
+import type { HostedWorld } from '../worlds/world.ts'
+import type { WorldDriver } from './context.ts'
+import { type FaultsOfWorld, type FaultyWorld, faultsOfWorld } from './faults/faults-of-world.ts'
+import { RuleBook } from './faults/rule-book.ts'
+import { worldDomains, worldKinds } from './index.ts'
+import type { Journal } from './journal/journals.ts'
+import { createRecorder } from './journal/recorder.ts'
+import { keptJournalSettings } from './journal.ts'
+import { type ControlPipeline, type ControlShared, controlStoreFile, openControlPipeline } from './pipeline.ts'
+import { unsettled, usable } from './usable.ts'
+
+export interface WorldControl {
+  /** Operations below `/worlds/{worldName}/`. */
+  readonly dispatch: Dispatch
+  /** Of the calls of the world's own interface. */
+  readonly recorder: CallRecorder
+  /** An instance is about to be opened for the world: what is kept for it holds from its first moment on. */
+  opening(): Promise<void>
+  /** What goes wrong on purpose in that instance. */
+  faultsOf(world: FaultyWorld): Faults
+  /** Requests wait no longer because of a fault: the instance is about to be closed. */
+  release(): void
+  /** It is not closed after all. */
+  resume(): void
+  /** All that was kept for it goes. */
+  clear(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface WorldControlOptions {
+  readonly shared: ControlShared
+  readonly world: HostedWorld
+  readonly tables: ReadonlyMap<string, Table>
+  /** Where clients reach the world. */
+  readonly origin: () => string
+  /** Of the product. */
+  readonly version: string
+}
+
+export function createWorldControl(options: WorldControlOptions): WorldControl {
+  const { shared, world, tables, version } = options
+  const folder = world.config.data
+  const file = controlStoreFile(folder)
+  let pipeline: Promise<ControlPipeline> | undefined
+  let isClosed = false
+  let clearing: Promise<void> | undefined
+  /** How often the world was closed, or what is kept for it. */
+  let closings = 0
+  /** Refuse those who wait for the world, inside a transaction that is waited for before the world begins anew. */
+  const waiting = new Set<() => void>()
+  let journal: Journal | undefined = shared.journals.of(folder)
+  let faults: FaultsOfWorld | undefined
+  const rules = new RuleBook({
+    log: shared.log,
+    async keep(counts) {
+      const { store } = (await pipeline) ?? {}
+      await store?.transaction(async (transaction) => {
+        for (const { extId, ...kept } of counts)
+          if ((await transaction.get(FaultRule, extId)) !== undefined) await transaction.observe(FaultRule, extId, kept)
+      })
+    },
+  })
+
+  const driver: WorldDriver = {
+    world,
+    version,
+    get origin() {
+      return options.origin()
+    },
+    async instance() {
+      const inVain = Promise.withResolvers<never>()
+      const giveUp = () => inVain.reject(unsettled(world.name))
+      if (clearing !== undefined) giveUp()
+      waiting.add(giveUp)
+      try {
+        return await usable(world.name, () => Promise.race([inVain.promise, world.instance()]))
+      } finally {
+        waiting.delete(giveUp)
+      }
+    },
+    faults: rules,
+    get journal() {
+      if (journal === undefined) throw unsettled(world.name)
+      return journal
+    },
+  }
+
+  function open(): Promise<ControlPipeline> {
+    if (isClosed) return Promise.reject(unsettled(world.name))
+    // What does not open is tried again when it is asked for again.
+    pipeline ??= begin().catch((error) => {
+      pipeline = undefined
+      throw error
+    })
+    return pipeline
+  }
+
+  async function begin(): Promise<ControlPipeline> {
+    const opened = openControlPipeline({
+      shared,
+      file,
+      tables,
+      kinds: worldKinds,
+      domains: worldDomains,
+      drivers: driver,
+    })
+    try {
+      journal?.configure(await keptJournalSettings(opened.store))
+      rules.load(await opened.store.find(FaultRule))
+      return opened
+    } catch (error) {
+      await opened.close()
+      throw error
+    }
+  }
+
+  async function shut(): Promise<void> {
+    await rules.written()
+    const open = pipeline
+    pipeline = undefined
+    await (await open?.catch(() => undefined))?.close()
+  }
+
+  async function clear(): Promise<void> {
+    await shut()
+    rules.load([])
+    removeStore(file)
+    await shared.journals.remove(folder)
+    journal = shared.journals.of(folder)
+  }
+
+  return {
+    async dispatch(request) {
+      await clearing?.catch(() => undefined)
+      const before = closings
+      try {
+        return await (await open()).dispatch(request)
+      } catch (error) {
+        const isRefusal = error instanceof RefusedRequest && error.refusal instanceof Refusal
+        if (isRefusal || closings === before) throw error
+        throw new RefusedRequest(unsettled(world.name), undefined, undefined, {})
+      }
+    },
+    recorder: createRecorder({ ...shared.recording, journal: () => journal, now: world.now }),
+    async opening() {
+      if (existsSync(file)) await open()
+    },
+    faultsOf: (of) => (faults = faultsOfWorld(rules, of)),
+    release() {
+      closings++
+      faults?.release()
+    },
+    resume: () => faults?.resume(),
+    async clear() {
+      closings++
+      clearing = clear().finally(() => {
+        clearing = undefined
+      })
+      for (const giveUp of waiting) giveUp()
+      return clearing
+    },
+    async close() {
+      closings++
+      isClosed = true
+      await shut()
+      journal = undefined
+      await shared.journals.leave(folder)
+    },
+  }
+}

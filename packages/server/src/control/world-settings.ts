@@ -1,0 +1,41 @@
+/** What a world was made with: as it was asked for, as it is kept, and as the world is told. */
+import type { EntityOf } from '@hyperplane/contract'
+import type { presets, World } from '@hyperplane/contract/control/world'
+import { parseTime } from '../core/clock.ts'
+import type { NewSeed, WorldSettings } from '../worlds/worlds.ts'
+
+type WorldRow = EntityOf<typeof World>
+
+export interface NewWorld
+  extends Pick<
+    WorldRow,
+    'name' | 'description' | 'port' | 'rateLimits' | 'limits' | 'durations' | 'lockout' | 'clock'
+  > {
+  readonly preset?: (typeof presets)[number] | undefined
+  /** Text of a seed. */
+  readonly seed?: string
+  readonly forkedFrom?: string
+  readonly adminPassword?: string
+}
+
+/** The row of a world goes by its name. */
+export function rowOf({ seed: _, adminPassword: __, ...kept }: NewWorld, createTime: string): WorldRow {
+  const row = { ...kept, extId: kept.name, createTime }
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as unknown as WorldRow
+}
+
+/** @param seed text of the seed that a new world is filled from */
+export function settingsOf(row: WorldRow, seed?: string): WorldSettings {
+  const { preset, rateLimits, limits, durations, lockout, clock } = row
+  const source: NewSeed | undefined = seed === undefined ? preset : { text: seed }
+  const mode = clock?.mode === 'scaled' ? (clock.scale ?? 1) : clock?.mode
+  return {
+    ...(source === undefined ? {} : { seed: source }),
+    ...(rateLimits === undefined ? {} : { rateLimits }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(durations === undefined ? {} : { durations }),
+    ...(lockout === undefined ? {} : { lockout }),
+    ...(mode === undefined ? {} : { clock: mode }),
+    ...(clock?.startTime === undefined ? {} : { startAt: parseTime(clock.startTime) }),
+  }
+}

@@ -1,0 +1,228 @@
+/** Worlds: made from seeds, forked, reset, exported, removed. Their rows are kept here; what they hold, they hold themselves. */
+import { statSync } from 'node:fs'
+import type { EntityOf } from '@hyperplane/contract'
+import { World, worldOperations } from '@hyperplane/contract/control/world'
+import type { Config } from '../config.ts'
+import { ApiError, invalid, refuseAll } from '../core/api-error.ts'
+import { formatTime } from '../core/clock.ts'
+import { hashPassword } from '../core/passwords.ts'
+import { replaced } from '../core/updates.ts'
+import { brokenRules } from '../domains/iam/password-policy.ts'
+import { storeFiles } from '../exchange-stores.ts'
+import { exportSeed, UnfinishedTasks } from '../seeds/export-seed.ts'
+import { SeedRefusal } from '../seeds/seed-refusal.ts'
+import type { HostedWorld } from '../worlds/world.ts'
+import { defaultWorld, keyOf } from '../worlds/worlds.ts'
+import { implementForWorlds, type WorldsContext, type WorldsReadContext } from './context.ts'
+import { unsettled, usable } from './usable.ts'
+import { type NewWorld, rowOf, settingsOf } from './world-settings.ts'
+
+type WorldRow = EntityOf<typeof World>
+
+export const world = implementForWorlds(
+  worldOperations,
+  {
+    async createWorld(ctx, { body, prepared }) {
+      const { preset, seed } = body
+      return make(ctx, { ...body, preset: preset ?? (seed === undefined ? 'demo' : undefined) }, prepared as Prepared)
+    },
+    importWorld: (ctx, { body: { seedFileName: _, ...body }, prepared }) => make(ctx, body, prepared as Prepared),
+    async updateWorld(ctx, { body }) {
+      const before: WorldRow = ctx.target
+      const after = replaced(World, before, body, ctx.version)
+      if (after.port !== before.port) await openPort(ctx, before.name, after.port)
+      await ctx.store.replace(World, after)
+      return shown(ctx, after)
+    },
+    async deleteWorld(ctx) {
+      const { extId, name }: WorldRow = ctx.target
+      if (keyOf(name) === defaultWorld) throw new ApiError('WORLD_PERMANENT')
+      await ctx.store.remove(World, extId)
+      await ctx.drivers.openPort(name, undefined)
+      await ctx.drivers.worlds.remove(name)
+      return undefined
+    },
+    async forkWorld(ctx, { body }) {
+      const origin: WorldRow = ctx.target
+      await requireRoom(ctx, body.name)
+      const { rateLimits, limits, durations, lockout, clock, preset } = origin
+      const row = await insert(ctx, {
+        ...body,
+        ...{ rateLimits, limits, durations, lockout, clock, preset },
+        forkedFrom: origin.name,
+      })
+      const from = hostedOf(ctx, origin)
+      await usable(origin.name, () => ctx.drivers.worlds.fork(from, body.name, settingsOf(row)))
+      await openPortOfNew(ctx, body.name, body.port)
+      return shown(ctx, row)
+    },
+    async resetWorld(ctx) {
+      const row: WorldRow = ctx.target
+      await usable(row.name, () => hostedOf(ctx, row).reset())
+      await ctx.store.touch(World, row.extId)
+      return shown(ctx, row)
+    },
+    async exportWorld(ctx) {
+      const { name }: WorldRow = ctx.target
+      const hosted = hostedOf(ctx, ctx.target)
+      const instance = await usable(name, () => hosted.instance())
+      const seed = exportSeed({
+        file: storeFiles(hosted.config.data).first,
+        tables: ctx.drivers.tables,
+        version: ctx.drivers.version,
+        time: instance.clock.iso(),
+      })
+      // What refuses an export is known with its first text, while there can still be a refusal.
+      const first = await seed.next().catch((error: unknown) => {
+        throw error instanceof UnfinishedTasks ? new ApiError('CONFLICT', { fault: error.message }) : error
+      })
+      return { contentType: 'application/yaml', fileName: `${name}.yaml`, content: bytesOf(first, seed) }
+    },
+  },
+  {
+    rules: {
+      createWorld({ body }) {
+        const both = body.preset !== undefined && body.seed !== undefined
+        return [...(both ? [invalid('seed', 'expected either preset or seed, found both')] : []), ...faultsOf(body)]
+      },
+      importWorld: ({ body }) => faultsOf(body),
+    },
+    prepare: {
+      createWorld: (_, { body }) => prepare(body),
+      importWorld: (_, { body }) => prepare(body),
+    },
+    present: [[World, async (ctx, worlds) => worlds.map((row: WorldRow) => shown(ctx, row))]],
+  },
+)
+
+interface Prepared {
+  readonly adminPasswordHash?: string
+}
+
+/** Takes a moment, and no store. */
+async function prepare({ adminPassword }: { readonly adminPassword?: string }): Promise<Prepared> {
+  return adminPassword === undefined ? {} : { adminPasswordHash: await hashPassword(adminPassword) }
+}
+
+function faultsOf(body: NewWorld): ApiError[] {
+  const { adminPassword, clock } = body
+  const faults = brokenRules(adminPassword ?? 'Never.Judged-1', 'admin').map((rule) => invalid('adminPassword', rule))
+  if (clock?.mode === 'scaled' && clock.scale === undefined)
+    faults.push(invalid('clock/scale', 'is required with the mode scaled: seconds of the world in one real second'))
+  if (clock !== undefined && clock.mode !== 'scaled' && clock.scale !== undefined)
+    faults.push(invalid('clock/scale', `expected none with the mode ${clock.mode}`))
+  if (clock?.startTime !== undefined && (clock.mode ?? 'real') === 'real')
+    faults.push(invalid('clock/startTime', 'expected none with the mode real, which follows the time of this machine'))
+  return faults
+}
+
+async function make(ctx: WorldsContext, body: NewWorld, { adminPasswordHash }: Prepared): Promise<WorldRow> {
+  await requireRoom(ctx, body.name)
+  const { worlds } = ctx.drivers
+  const row = await insert(ctx, body)
+  const home = await worlds.get(defaultWorld)?.instance()
+  try {
+    const settings = settingsOf(row, body.seed)
+    await worlds.create(body.name, settings, adminPasswordHash ?? (await home?.adminPasswordHash()))
+  } catch (error) {
+    if (error instanceof SeedRefusal) refuseAll(error.faults.map(seedFault))
+    throw error
+  }
+  await openPortOfNew(ctx, body.name, body.port)
+  return shown(ctx, row)
+}
+
+/** A world that does not get its port is none. */
+async function openPortOfNew(ctx: WorldsContext, name: string, port: number | undefined): Promise<void> {
+  try {
+    await openPort(ctx, name, port)
+  } catch (error) {
+    await ctx.drivers.worlds.remove(name)
+    throw error
+  }
+}
+
+const seedFault = ({ line, column, path, message }: SeedRefusal['faults'][number]): ApiError =>
+  invalid(
+    'seed',
+    [line === undefined ? '' : `line ${line}, column ${column ?? 1}: `, path && `${path}: `, message].join(''),
+  )
+
+/** @throws ApiError 409, 422 */
+async function requireRoom(ctx: WorldsContext, name: string): Promise<void> {
+  const { worlds } = ctx.drivers
+  if (worlds.get(name) !== undefined) throw new ApiError('WORLD_EXISTS', { name })
+  const { size, maximum } = worlds
+  if (size >= maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'Worlds', maximum, found: size + 1 })
+}
+
+async function insert(ctx: WorldsContext, body: NewWorld): Promise<WorldRow> {
+  const row = rowOf(body, formatTime(ctx.clock.now()))
+  await ctx.store.insert(World, row)
+  return row
+}
+
+/** @throws ApiError 409 when the port is taken */
+async function openPort(ctx: WorldsContext, name: string, port: number | undefined): Promise<void> {
+  try {
+    await ctx.drivers.openPort(name, port)
+  } catch (error) {
+    const fault = `Port ${port} cannot be opened (${(error as NodeJS.ErrnoException).code}): choose another, or 0 for a free one.`
+    throw new ApiError('CONFLICT', { fault })
+  }
+}
+
+/** @throws ApiError 503 for a row whose world is being removed */
+function hostedOf({ drivers }: WorldsReadContext, { name }: WorldRow): HostedWorld {
+  const hosted = drivers.worlds.get(name)
+  if (hosted === undefined) throw unsettled(name)
+  return hosted
+}
+
+function shown({ drivers }: WorldsReadContext, row: WorldRow): WorldRow {
+  const hosted = drivers.worlds.get(row.name)
+  if (hosted === undefined) return row
+  const { state, config } = hosted
+  const port = drivers.portOf(row.name) ?? row.port
+  return {
+    ...pick(config),
+    ...row,
+    ...(port === undefined ? {} : { port }),
+    time: formatTime(hosted.now()),
+    state: state.is,
+    ...(state.is === 'FAILED' ? { fault: state.fault } : {}),
+    urls: drivers.urlsOf(row.name),
+    sizeBytes: sizeOf(storeFiles(config.data).first),
+  }
+}
+
+const pick = ({ rateLimits, limits, durations, lockout, clock }: Config) => ({
+  rateLimits,
+  limits,
+  durations,
+  lockout,
+  clock: typeof clock === 'number' ? { mode: 'scaled' as const, scale: clock } : { mode: clock },
+})
+
+const sizeOf = (file: string): number =>
+  [file, `${file}-wal`].reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
+
+/** Ends `rest` with its reader, also with one that reads nothing: a generator that never began would not. */
+function bytesOf(first: IteratorResult<string>, rest: AsyncGenerator<string>): AsyncIterableIterator<Uint8Array> {
+  const encoder = new TextEncoder()
+  let pending: IteratorResult<string> | undefined = first
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    async next() {
+      const { done, value } = pending ?? (await rest.next())
+      pending = undefined
+      return done === true ? { done, value: undefined } : { done: false, value: encoder.encode(value) }
+    },
+    async return() {
+      await rest.return(undefined)
+      return { done: true, value: undefined }
+    },
+  }
+}

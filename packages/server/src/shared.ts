@@ -1,0 +1,27 @@
+/** What follows from the contract and the code alone: made once a process, however many worlds it holds. */
+import { contract } from '@hyperplane/contract'
+import packageJson from '../package.json' with { type: 'json' }
+import type { Config } from './config.ts'
+import { createKinds } from './core/kinds.ts'
+import type { Kinds } from './core/ports.ts'
+import { createRouter, type Router } from './core/router.ts'
+import { collectDomains } from './domains/collected.ts'
+import type { Table } from './store/tables.ts'
+import { storeTables } from './store-tables.ts'
+
+export interface Shared {
+  readonly kinds: Kinds
+  readonly router: Router
+  readonly domains: ReturnType<typeof collectDomains>
+  readonly tables: ReadonlyMap<string, Table>
+  /** Version of the service. */
+  readonly version: string
+}
+
+export const createShared = (config: Config, version = packageJson.version): Shared => ({
+  kinds: createKinds(contract),
+  router: createRouter(contract, { loose: config.versions === 'loose' }),
+  domains: collectDomains(),
+  tables: storeTables(),
+  version,
+})

@@ -1,0 +1,327 @@
+/**
+ * One world: its folder, the instance that answers for it, and the gate before that. The instance may be closed and opened
+ * again behind the gate: to rest, to begin anew from the seed, to go on from a backup.
+ */
+import { constants, cpSync, existsSync, mkdirSync, renameSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import type { WorldControl } from '../control/world-control.ts'
+import { ApiError } from '../core/api-error.ts'
+import { type ClockState, realClock } from '../core/clock.ts'
+import { createGate } from '../core/gate.ts'
+import { type Dispatch, RefusedRequest } from '../core/pipeline/request.ts'
+import { syncFolderOf } from '../data-folder.ts'
+import { exchangeStores, removeStore, storeFiles, takeBack } from '../exchange-stores.ts'
+import { canonicalNames } from '../http/profiles/names.ts'
+import { type Instance, type InstanceOptions, openInstance } from '../instance.ts'
+import { StartRefusal } from '../start-refusal.ts'
+import { StoreRefusal } from '../store/store.ts'
+
+export interface WorldOptions
+  extends Pick<InstanceOptions, 'config' | 'options' | 'folder' | 'shared' | 'log' | 'adminPasswordHash'> {
+  readonly name: string
+  /** Where clients on this machine reach it. */
+  readonly localUrl: () => string
+  /** Called with each instance that begins to answer. */
+  readonly onOpen: (world: HostedWorld) => Promise<void>
+  /** What the control interface does within it; undefined: there is none. */
+  readonly controlOf: (world: HostedWorld) => WorldControl | undefined
+}
+
+export type WorldState = { readonly is: 'OPEN' | 'RESTING' } | { readonly is: 'FAILED'; readonly fault: string }
+
+export interface HostedWorld {
+  readonly name: string
+  readonly config: Config
+  readonly state: WorldState
+  /** Opens it if need be; requests of one that does not open are refused. */
+  readonly dispatch: Dispatch
+  /** The instance that answers now; undefined while it rests, has failed or is exchanged. */
+  readonly current: Instance | undefined
+  /** @throws StartRefusal, StoreRefusal when it does not open */
+  instance(): Promise<Instance>
+  /** Time of the world, in milliseconds since 1970; that of the machine while it rests. */
+  now(): number
+  /** Requests under way end, later ones wait for the next state: that of the seed. */
+  reset(): Promise<void>
+  /** Copies what it holds into a new folder, as it is between two commits; the copy begins there. */
+  copyTo(folder: string): Promise<void>
+  /** Gives up memory when no request came since it was asked last; once, until the next request. */
+  relaxUnlessUsed(): void
+  /** Closes it until its next request. */
+  rest(): Promise<void>
+  /** It is removed: requests under way end, later ones hear that there is no such world. */
+  end(): Promise<void>
+  /** Tasks go on in the next process. */
+  close(): Promise<void>
+}
+
+/** What a world begins with, kept to begin again. */
+const beginningOf = (folder: string) => ({ store: join(folder, 'seed.sqlite'), files: join(folder, 'seed-files') })
+const filesOf = (folder: string): string => join(folder, 'world')
+
+export function createWorld(options: WorldOptions): HostedWorld {
+  const { name, config, log } = options
+  const folder = config.data
+  const files = storeFiles(folder)
+  const beginning = beginningOf(folder)
+  const gate = createGate(canonicalNames)
+  let instance: Instance | undefined
+  let opening: Promise<Instance> | undefined
+  let fault: string | undefined
+  /** How the clock stood when it was last closed here. */
+  let clockState: ClockState | undefined
+  let wasOpen = false
+  let { adminPasswordHash } = options
+  let closing = false
+  /** Files of a state that was left, also by an earlier process. */
+  const leftFiles = `${filesOf(folder)}-before`
+  let removing = removeLeft()
+  /** Whether a request came since it was last asked to relax. */
+  let used: 'since' | 'before' | 'never' = 'never'
+  /** Exchanges follow one another. */
+  let changing: Promise<unknown> = Promise.resolve()
+  let changes = 0
+
+  const refusing: Dispatch = async () => {
+    throw new RefusedRequest(new ApiError('WORLD_UNUSABLE', { name, fault: fault ?? '' }), undefined, undefined, {})
+  }
+  const gone: Dispatch = async () => {
+    const unknown = { kind: 'world', id: name, attribute: 'X-World, host' }
+    throw new RefusedRequest(new ApiError('WORLD_NOT_FOUND', unknown), undefined, undefined, {})
+  }
+
+  async function exchange(taskExtIds: readonly string[], stopping: AbortSignal, last: () => Promise<void>) {
+    const refused = gate.refuse(taskExtIds)
+    options.controlOf(world)?.release()
+    await refused
+    try {
+      await last()
+    } catch (error) {
+      options.controlOf(world)?.resume()
+      gate.admit()
+      throw error
+    }
+    // Whoever closes everything meanwhile closes this store. Not awaited: the end of the present instance waits for the
+    // task that asks for it.
+    if (!closing) {
+      inTurn(putInPlace).catch((error) => log.fatal({ err: error, world: name }, 'neither store opens after a restore'))
+    }
+    return rejectedBy(stopping)
+  }
+
+  async function open(): Promise<Instance> {
+    const control = options.controlOf(world)
+    await control?.opening()
+    // A reset was cut short.
+    if (!existsSync(files.first)) await layBeginning()
+    const opened = await openInstance({
+      ...options,
+      ...(adminPasswordHash === undefined ? {} : { adminPasswordHash }),
+      exchange,
+      recorder: control?.recorder,
+      faults: control?.faultsOf,
+      isOwn: wasOpen,
+      ...(clockState === undefined ? {} : { clockState }),
+      whenNew: async (store) => {
+        if (config.control === 'off') return
+        removeStore(beginning.store)
+        await store.copyTo(beginning.store)
+        if (existsSync(filesOf(folder))) copyFolder(filesOf(folder), beginning.files)
+      },
+    })
+    wasOpen = true
+    used = 'since'
+    instance = opened
+    await options.onOpen(world)
+    removeStore(files.kept)
+    return opened
+  }
+
+  /** Opens it once, whoever asks; after a failure it is tried again when asked again. */
+  function begin(): Promise<Instance> {
+    opening ??= open().then(
+      (opened) => {
+        fault = undefined
+        gate.open(opened.dispatch)
+        return opened
+      },
+      (error: Error) => {
+        opening = undefined
+        fault = error.message
+        // Whoever starts the process, or asks for the world, is told of a refusal; anything else is a bug.
+        const isRefusal = error instanceof StartRefusal || error instanceof StoreRefusal
+        if (!isRefusal) log.error({ err: error, world: name }, 'a world does not open')
+        gate.open(refusing)
+        throw error
+      },
+    )
+    return opening
+  }
+
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    changes++
+    const done = changing.then(work, work)
+    changing = done.then(
+      () => void changes--,
+      () => void changes--,
+    )
+    return done
+  }
+
+  /** Not beside an exchange, which opens what it leaves itself. */
+  async function beginInTurn(): Promise<Instance> {
+    while (changes > 0) await changing
+    if (closing) throw new ApiError('SERVICE_UNAVAILABLE', { fault: `The world ${name} is being closed.` })
+    return begin()
+  }
+
+  async function shut(): Promise<void> {
+    // First: it lets in who waits for it.
+    const open = await opening?.catch(() => undefined)
+    const held = gate.hold()
+    options.controlOf(world)?.release()
+    await held
+    opening = undefined
+    instance = undefined
+    if (open === undefined) return
+    clockState = open.clock.state()
+    await open.close()
+  }
+
+  async function putInPlace(): Promise<void> {
+    await shut()
+    try {
+      exchangeStores(files)
+      try {
+        await open()
+      } catch (error) {
+        takeBack(files)
+        throw error
+      }
+    } catch (error) {
+      log.error({ err: error }, 'a restored store could not be put in place; the one before it goes on')
+    }
+    if (instance === undefined) await begin()
+    else {
+      opening = Promise.resolve(instance)
+      gate.open((instance as Instance).dispatch)
+    }
+  }
+
+  async function startAnew(): Promise<void> {
+    // Where nothing was kept to begin with, it is filled again; who administers it stays who it was.
+    adminPasswordHash ??= await (await begin().catch(() => undefined))?.adminPasswordHash()
+    await shut()
+    try {
+      await options.controlOf(world)?.clear()
+      clockState = beginningOfTime()
+      for (const file of [files.second, files.kept]) removeStore(file)
+      await layBeginning()
+    } finally {
+      // Also where that failed: somebody may wait for it.
+      await begin()
+    }
+  }
+
+  /**
+   * What was kept of its beginning takes the place of what is there; where nothing was kept, the seed fills it when it is opened.
+   * The store goes first and comes last: a crash in between leaves none, and all this happens again.
+   */
+  async function layBeginning(): Promise<void> {
+    // With its log, which would be read into the next one: somebody may still read the old one (an export).
+    removeStore(files.first)
+    await removing
+    if (existsSync(filesOf(folder))) renameSync(filesOf(folder), leftFiles)
+    removing = removeLeft()
+    if (existsSync(beginning.files)) copyFolder(beginning.files, filesOf(folder))
+    if (!existsSync(beginning.store)) return
+    const unfinished = `${files.first}.new`
+    cpSync(beginning.store, unfinished, { force: true, mode: constants.COPYFILE_FICLONE })
+    renameSync(unfinished, files.first)
+    syncFolderOf(files.first)
+  }
+
+  /** Never rejects: what could not be removed is left to the next start. */
+  async function removeLeft(): Promise<void> {
+    try {
+      await rm(leftFiles, { recursive: true, force: true })
+    } catch (error) {
+      log.warn({ err: error, world: name }, 'files of a state that was left cannot be removed')
+    }
+  }
+
+  /** A clock that stands begins where it stood, as the seed's times are told from there; one that goes, now. */
+  function beginningOfTime(): ClockState | undefined {
+    const real = (options.options.realClock ?? realClock).now()
+    const world = options.options.startAt ?? real
+    return config.clock === 'frozen' ? undefined : { mode: config.clock, world, real }
+  }
+
+  const world: HostedWorld = {
+    name,
+    config,
+    get state(): WorldState {
+      if (fault !== undefined) return { is: 'FAILED', fault }
+      return { is: instance === undefined ? 'RESTING' : 'OPEN' }
+    },
+    async dispatch(request) {
+      used = 'since'
+      if (instance === undefined && opening === undefined && !closing) void beginInTurn().catch(() => undefined)
+      return gate.dispatch(request)
+    },
+    get current() {
+      return instance
+    },
+    instance: beginInTurn,
+    now: () => (instance?.clock ?? options.options.realClock ?? realClock).now(),
+    reset: () => inTurn(startAnew),
+    copyTo: (target) =>
+      inTurn(async () => {
+        const { store } = await begin()
+        mkdirSync(target, { recursive: true, mode: 0o700 })
+        await store.copyTo(storeFiles(target).first)
+        if (existsSync(filesOf(folder))) copyFolder(filesOf(folder), filesOf(target))
+        const begun = beginningOf(target)
+        copyFolder(storeFiles(target).first, begun.store)
+        if (existsSync(filesOf(target))) copyFolder(filesOf(target), begun.files)
+      }),
+    relaxUnlessUsed() {
+      if (used === 'since') used = 'before'
+      else if (used === 'before') {
+        used = 'never'
+        instance?.store.relax()
+      }
+    },
+    rest: () => inTurn(shut),
+    async end() {
+      closing = true
+      await inTurn(shut)
+      gate.open(gone)
+      await world.close()
+    },
+    async close() {
+      closing = true
+      // Its tasks are told at once, unless an exchange has to end first.
+      const closed = changes === 0 ? instance : undefined
+      await closed?.close()
+      await changing
+      const open = await opening?.catch(() => undefined)
+      if (open !== closed) await open?.close()
+      await options.controlOf(world)?.close()
+      await removing
+    },
+  }
+  return world
+}
+
+const copyFolder = (from: string, to: string): void =>
+  cpSync(from, to, { recursive: true, mode: constants.COPYFILE_FICLONE })
+
+const rejectedBy = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const told = (): void => reject(signal.reason)
+    if (signal.aborted) told()
+    else signal.addEventListener('abort', told, { once: true })
+  })

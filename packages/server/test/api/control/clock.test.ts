@@ -1,0 +1,109 @@
+/** The clock of a world over the control interface, and what follows it. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { startApp, type TestApp } from '../../support/start-app.ts'
+
+let app: TestApp
+before(async () => {
+  app = await startApp({ config: { seed: 'tiny', durations: 'natural', rateLimits: 'on' } })
+})
+after(() => app.close())
+
+const clock = '/control/v1/worlds/default/clock'
+const act = (action: string, body?: object) =>
+  app.call('POST', `${clock}/$actions/${action}`, body === undefined ? {} : { body })
+const timeOf = async (): Promise<number> => Date.parse((await app.call('GET', clock)).data.time)
+
+test('a clock that stands is moved by a duration, and all that falls into it happens in order', async () => {
+  const before = await timeOf()
+  const moved = await act('advance', { duration: 'PT2H30M' })
+  assert.equal(moved.status, 200, JSON.stringify(moved.errors))
+  assert.equal(Date.parse(moved.data.clock.time) - before, 2.5 * 3600_000)
+  assert.equal(Date.parse(moved.data.from), before)
+  assert.ok(moved.data.moments > 0)
+})
+
+test('run to the next event answers what it was, and the task that waited for it goes on', async () => {
+  const vm = await app.call('POST', '/vmm/v4.2/ahv/config/vms', {
+    requestId: randomUUID(),
+    body: { name: 'timed', memorySizeBytes: 2 ** 30, cluster: { extId: await aCluster() } },
+  })
+  assert.equal(vm.status, 202, JSON.stringify(vm.errors))
+  const task = async () => (await app.call('GET', `/platform/v4.3/config/tasks/${vm.data.extId}`)).data
+  const seen: string[] = []
+  for (let turn = 0; turn < 200 && !['SUCCEEDED', 'FAILED'].includes((await task()).status); turn++) {
+    const moved = await act('run-to-next-event')
+    assert.equal(moved.status, 200)
+    seen.push(moved.data.last.what)
+    assert.equal(moved.data.last.time, moved.data.clock.time)
+  }
+  assert.equal((await task()).status, 'SUCCEEDED')
+  assert.ok(
+    seen.some((what) => /vmm\.create-vm/.test(what)),
+    JSON.stringify(seen),
+  )
+})
+
+test('what is no duration, nothing, the past, or more than ten years, is 400 and moves nothing', async () => {
+  const before = await timeOf()
+  for (const duration of ['PT0S', 'P0D', '-PT1H', 'PT-1H', 'P3654D', 'P11Y', '1h', 'PT'])
+    assert.equal((await act('advance', { duration })).status, 400, duration)
+  assert.equal((await act('advance', {})).status, 400)
+  assert.equal((await act('scale', { scale: 0 })).status, 400)
+  assert.equal((await act('scale', { scale: -1 })).status, 400)
+  assert.equal(await timeOf(), before)
+})
+
+test('it is scaled, goes with real time again, and stands again', async () => {
+  const scaled = await act('scale', { scale: 3600 })
+  assert.equal(scaled.data.mode, 'scaled')
+  assert.equal(scaled.data.scale, 3600)
+  const real = await act('resume')
+  assert.equal(real.data.mode, 'real')
+  const frozen = await act('freeze')
+  assert.equal(frozen.data.mode, 'frozen')
+  assert.equal(frozen.data.scale, 0)
+  assert.equal(await timeOf(), Date.parse(frozen.data.time))
+})
+
+test('rate windows stay on real time, unless the world was made to count by its clock', async () => {
+  for (const [name, limits] of [
+    ['by-real', undefined],
+    ['by-world', 'world-clock'],
+  ] as const) {
+    const body = { name, preset: 'empty', clock: { mode: 'frozen' }, rateLimits: 'on', ...(limits && { limits }) }
+    assert.equal((await app.call('POST', '/control/v1/worlds', { body })).status, 201)
+    const list = () => within(name, '/platform/v4.3/config/categories')
+    let accepted = 0
+    while ((await list()) === 200) accepted++
+    assert.ok(accepted > 0 && accepted <= 200, String(accepted))
+    await app.call('POST', `/control/v1/worlds/${name}/clock/$actions/advance`, { body: { duration: 'PT2S' } })
+    // A real second may have passed meanwhile; then there is nothing to tell the two apart by.
+    if (limits === 'world-clock') assert.equal(await list(), 200)
+  }
+})
+
+test('the retention of tasks follows it: thirty days later they are gone', async () => {
+  const [old] = (await app.call('GET', '/platform/v4.3/config/tasks?$limit=1')).data
+  await act('advance', { duration: 'P31D' })
+  assert.equal((await app.call('GET', `/platform/v4.3/config/tasks/${old.extId}`)).status, 404)
+})
+
+async function aCluster(): Promise<string> {
+  const found = await app.call('GET', "/clustermgmt/v4.2/config/clusters?$filter=startswith(name,'tiny')")
+  return found.data[0].extId
+}
+
+async function within(world: string, path: string): Promise<number> {
+  const authorization = `Basic ${Buffer.from('admin:Admin.Passw0rd!').toString('base64')}`
+  try {
+    const outcome = await app.worlds.get(world)!.dispatch({
+      ...{ method: 'GET', path, query: '', address: '192.0.2.7', profile: 'spec', unknown: 'refuse' },
+      headers: { authorization },
+    })
+    return outcome.reply.status
+  } catch (error) {
+    return (error as any).refusal.status
+  }
+}

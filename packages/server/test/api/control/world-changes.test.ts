@@ -1,0 +1,123 @@
+/** Worlds that are reset or removed while others speak to them: everybody is answered, and nothing of before is mixed in. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+import { aWorld, worlds } from '../../support/worlds.ts'
+
+let app: TestApp
+before(async () => {
+  app = await startApp()
+})
+after(() => app.close())
+
+const categories = '/platform/v4.3/config/categories'
+const postCategory = (world: string, value: string, of = app): Promise<CallResult> =>
+  of.call('POST', categories, { world, body: { key: 'team', value } })
+const reset = (world: string): Promise<CallResult> => app.call('POST', `${worlds}/${world}/$actions/reset`)
+/** What a client would see as 500 is told as it is. */
+const statusOf = (asked: Promise<CallResult>): Promise<number | string> =>
+  asked.then(
+    ({ status }) => status,
+    (error: Error) => `${error.stack}`,
+  )
+
+for (const name of ['stirred', 'default'])
+  test(`whoever changes the world ${name} below the interface while it is reset is answered`, async () => {
+    if (name !== 'default') await aWorld(app, name)
+    const at = `${worlds}/${name}`
+    const asked = [statusOf(reset(name))]
+    for (let round = 0; round < 30; round++) {
+      await new Promise(setImmediate)
+      asked.push(
+        statusOf(app.call('POST', `${at}/clock/$actions/freeze`)),
+        statusOf(app.call('POST', `${at}/clock/$actions/advance`, { body: { duration: 'PT1H' } })),
+        statusOf(app.call('DELETE', `${at}/faults`)),
+        statusOf(app.call('GET', `${at}/clock`)),
+        statusOf(app.call('GET', at)),
+      )
+    }
+    const [first, ...others] = await Promise.all(asked)
+    assert.equal(first, 200)
+    assert.deepEqual(
+      others.filter((status) => ![200, 204, 503].includes(status as number)),
+      [],
+    )
+    assert.equal((await app.call('GET', `${at}/clock`)).status, 200)
+  })
+
+test('a world that is removed answers what is under way; what comes too late hears that there is none', async () => {
+  await aWorld(app, 'leaving')
+  const { dispatch } = app.worlds.get('leaving') ?? assert.fail()
+  const calls = Array.from({ length: 20 }, (_, index) => statusOf(postCategory('leaving', `v${index}`)))
+  const removed = statusOf(app.call('DELETE', `${worlds}/leaving`))
+  assert.deepEqual([...new Set(await Promise.all(calls))], [201])
+  assert.equal(await removed, 204)
+  const late = dispatch({
+    method: 'GET',
+    path: categories,
+    query: '',
+    headers: {},
+    address: '',
+    profile: 'spec',
+  } as never)
+  await assert.rejects(late, ({ refusal }: any) => refusal.status === 404)
+})
+
+test('a request that a fault holds back does not hold back the end of its world', async () => {
+  await aWorld(app, 'held')
+  const fault = await app.call('POST', `${worlds}/held/faults`, {
+    body: { match: { operation: 'createCategory' }, trigger: { next: 1 }, effect: { delay: { fixed: 'PT1H' } } },
+  })
+  assert.equal(fault.status, 201, JSON.stringify(fault.errors))
+  const call = statusOf(postCategory('held', 'late'))
+  await new Promise(setImmediate)
+  assert.equal((await app.call('DELETE', `${worlds}/held`)).status, 204)
+  assert.ok([201, 503].includes((await call) as number), String(await call))
+})
+
+test('an export that is still being read does not come between a world and its beginning', async () => {
+  await aWorld(app, 'read', { preset: 'demo' })
+  const exported = await app.call('GET', `${worlds}/read/seed`)
+  assert.equal(exported.status, 200, JSON.stringify(exported.errors))
+  const reader = exported.data.content[Symbol.asyncIterator]()
+  await reader.next()
+  for (let index = 0; index < 50; index++) assert.equal((await postCategory('read', `v${index}`)).status, 201)
+  assert.equal((await reset('read')).status, 200)
+  const left = await app.call('GET', `${categories}?$filter=key eq 'team'`, { world: 'read' })
+  assert.deepEqual([left.status, left.total], [200, 0])
+  assert.equal((await postCategory('read', 'after')).status, 201)
+  await reader.return()
+})
+
+test('a fork whose reset is cut short begins where it was forked, not at the seed of its origin', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-changes-'))
+  try {
+    const first = await startApp({ folder })
+    await aWorld(first, 'origin')
+    await postCategory('origin', 'before', first)
+    const forked = await first.call('POST', `${worlds}/origin/$actions/fork`, { body: { name: 'copy' } })
+    assert.equal(forked.status, 201)
+    await postCategory('copy', 'later', first)
+    await first.close()
+    // As a crash leaves it between two steps of a reset.
+    rmSync(join(folder, 'worlds', 'copy', 'world.sqlite'))
+    const second = await startApp({ folder })
+    const { data } = await second.call('GET', `${categories}?$filter=key eq 'team'`, { world: 'copy' })
+    assert.deepEqual(
+      data.map(({ value }: { value: string }) => value),
+      ['before'],
+    )
+    await second.close()
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('a world may begin with 1970', async () => {
+  const clock = { mode: 'frozen', startTime: '1970-01-01T00:00:00Z' }
+  const { data } = await aWorld(app, 'old', { clock })
+  assert.match(data.time, /^1970-01-01T00:00:00/)
+})

@@ -1,0 +1,148 @@
+/** Which world a request is for, over real sockets: header, host, port; the control interface on the same port. */
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { http } from '../support/http.ts'
+import { startApp, type TestApp } from '../support/start-app.ts'
+
+let app: TestApp
+let url: string
+let own: string
+const categories = '/api/platform/v4.3/config/categories'
+const keys = async (at: string, headers: Record<string, string> = {}): Promise<{ status: number; keys: string[] }> => {
+  const { status, json } = await http(at, `${categories}?$filter=startswith(key,'only-')`, { headers })
+  return { status, keys: (json.data ?? []).map(({ key }: { key: string }) => key) }
+}
+
+before(async () => {
+  app = await startApp()
+  url = (await app.listen()).url
+  const made = await http(url, '/control/v1/worlds', {
+    method: 'POST',
+    body: JSON.stringify({ name: 'lab-1', preset: 'empty', port: 0 }),
+  })
+  assert.equal(made.status, 201, made.text)
+  own = `http://127.0.0.1:${made.json.data.port}`
+  assert.deepEqual(made.json.data.urls, [
+    `http://lab-1.localhost:${new URL(url).port}/api`,
+    `http://localhost:${made.json.data.port}/api`,
+  ])
+  for (const [headers, key] of [
+    [{}, 'only-default'],
+    [{ 'x-world': 'lab-1' }, 'only-lab'],
+  ] as const) {
+    const body = JSON.stringify({ key, value: 'x' })
+    assert.equal((await http(url, categories, { method: 'POST', body, headers })).status, 201)
+  }
+})
+after(() => app.close())
+
+test('header, host name and port each choose a world; without them it is default', async () => {
+  assert.deepEqual(await keys(url), { status: 200, keys: ['only-default'] })
+  assert.deepEqual(await keys(url, { 'x-world': 'default' }), { status: 200, keys: ['only-default'] })
+  assert.deepEqual(await keys(url, { 'x-world': 'LAB-1' }), { status: 200, keys: ['only-lab'] })
+  assert.deepEqual(await keys(url, { host: 'lab-1.localhost:9440' }), { status: 200, keys: ['only-lab'] })
+  assert.deepEqual(await keys(own), { status: 200, keys: ['only-lab'] })
+})
+
+test('links of an answer lead to where the client called', async () => {
+  const own1 = await http(own, categories)
+  assert.ok(own1.json.metadata.links[0].href.startsWith(`${own}/api/`), own1.json.metadata.links[0].href)
+  const byHost = await http(url, categories, { headers: { host: 'lab-1.localhost:9440' } })
+  assert.ok(byHost.json.metadata.links[0].href.startsWith('http://lab-1.localhost:9440/api/'))
+})
+
+test('an unknown world is 404 in the envelope, before anybody is asked who it is', async () => {
+  const asked = await http(url, categories, { as: null, headers: { 'x-world': 'nowhere' } })
+  assert.equal(asked.status, 404)
+  assert.equal(asked.json.data.error[0].code, 'CTRL-10002')
+  assert.equal((await http(url, categories, { headers: { host: 'nowhere.localhost' } })).status, 404)
+})
+
+test('ways that name different worlds are 400, whichever they are', async () => {
+  for (const [at, headers] of [
+    [url, { 'x-world': 'lab-1', host: 'default.localhost' }],
+    [own, { 'x-world': 'default' }],
+    [own, { host: 'default.localhost' }],
+  ] as const) {
+    const { status, json } = await http(at, categories, { as: null, headers })
+    assert.equal(status, 400)
+    assert.equal(json.data.error[0].code, 'CTRL-10005')
+  }
+})
+
+test('the control interface answers on every port, in the envelope, for the administrators of default', async () => {
+  for (const at of [url, own]) {
+    const { status, json, headers } = await http(at, '/control/v1/worlds/lab-1', { headers: { 'x-world': 'lab-1' } })
+    assert.equal(status, 200)
+    assert.equal(json.data.name, 'lab-1')
+    assert.ok(headers['etag'])
+    assert.ok(json.metadata.links[0].href.endsWith('/control/v1/worlds/lab-1'), json.metadata.links[0].href)
+  }
+  const nobody = await http(url, '/control/v1/worlds', { as: null })
+  assert.equal(nobody.status, 401)
+  const missing = await http(url, '/control/v1/nothing')
+  assert.equal(missing.status, 404)
+  assert.match(missing.json.data.error[0].message, /"\/control\/v1\/nothing".*v1\./)
+  assert.equal((await http(url, '/control/v1/worlds?colour=red')).status, 400)
+})
+
+test('the control interface describes itself', async () => {
+  const { status, json } = await http(url, '/openapi/control/v1.json', { as: null })
+  assert.equal(status, 200)
+  assert.ok(json.paths['/control/v1/worlds/{worldName}/clock/$actions/advance'])
+})
+
+test('a port of a world is closed with it; a taken one is refused', async () => {
+  const taken = Number(new URL(own).port)
+  const body = JSON.stringify({ name: 'other', preset: 'empty', port: taken })
+  const refused = await http(url, '/control/v1/worlds', { method: 'POST', body })
+  assert.equal(refused.status, 409, refused.text)
+  assert.equal((await http(url, '/control/v1/worlds/other')).status, 404)
+  const again = await http(url, '/control/v1/worlds', { method: 'POST', body: body.replace(String(taken), '0') })
+  assert.equal(again.status, 201, again.text)
+  const at = `http://127.0.0.1:${again.json.data.port}`
+  assert.equal((await http(at, categories)).status, 200)
+  assert.equal((await http(url, '/control/v1/worlds/other', { method: 'DELETE' })).status, 204)
+  await assert.rejects(http(at, categories))
+})
+
+test('a world keeps its port where the one that it asks for is taken, and gives it up when it asks for none', async () => {
+  const at = '/control/v1/worlds/moving'
+  const body = JSON.stringify({ name: 'moving', preset: 'empty', port: 0 })
+  const made = await http(url, '/control/v1/worlds', { method: 'POST', body })
+  assert.equal(made.status, 201, made.text)
+  const first = `http://127.0.0.1:${made.json.data.port}`
+  const moved = async (port?: number) => {
+    const { headers, json } = await http(url, at)
+    const sent = { 'if-match': String(headers['etag']) }
+    return http(url, at, { method: 'PUT', headers: sent, body: JSON.stringify({ ...json.data, port }) })
+  }
+  assert.equal((await moved(Number(new URL(own).port))).status, 409)
+  assert.equal((await http(first, categories)).status, 200)
+  assert.equal((await moved()).status, 200)
+  await assert.rejects(http(first, categories))
+})
+
+test('HEAD of an export gives up what it would have read: the store can be tidied', async () => {
+  const { status, text } = await http(url, '/control/v1/worlds/lab-1/seed', { method: 'HEAD' })
+  assert.deepEqual([status, text], [200, ''])
+  const body = JSON.stringify({ key: 'after-head', value: 'x' })
+  assert.equal((await http(own, categories, { method: 'POST', body })).status, 201)
+  const forked = await http(url, '/control/v1/worlds/lab-1/$actions/fork', { method: 'POST', body: '{"name":"tidy"}' })
+  assert.equal(forked.status, 201, forked.text)
+  assert.equal(statSync(join(app.folder, 'worlds', 'lab-1', 'world.sqlite-wal')).size, 0)
+})
+
+test('where it is off, there is no control interface, and no world but default', async () => {
+  const plain = await startApp({ config: { control: 'off' } })
+  try {
+    const at = (await plain.listen()).url
+    assert.equal((await http(at, '/control/v1/worlds')).status, 404)
+    assert.equal((await http(at, categories, { headers: { 'x-world': 'default' } })).status, 200)
+    assert.equal((await http(at, '/openapi/control/v1.json')).status, 404)
+  } finally {
+    await plain.close()
+  }
+})
