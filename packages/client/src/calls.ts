@@ -1,0 +1,197 @@
+/** One call: an operation of a contract, its input, the request that follows, and the answer or the refusal. */
+import type { Declared, Operation, OperationSet } from '@hyperplane/contract'
+
+export interface ClientOptions {
+  /** `https://host:9440` */
+  readonly url: string
+  readonly username?: string
+  readonly password?: string
+  readonly apiKey?: string
+  /** The world that calls are for; default: the one that the URL leads to, `default` as a rule. */
+  readonly world?: string
+  /** Replaces the global fetch: own certificate authorities, proxies, tests. */
+  readonly fetch?: (url: string, init: FetchInit) => Promise<FetchAnswer>
+  /** Waits between two looks at a task; default 100 ms of real time. */
+  readonly pollMilliseconds?: number
+}
+
+export interface FetchInit {
+  readonly method: string
+  readonly headers: Record<string, string>
+  readonly body?: string
+}
+export interface FetchAnswer {
+  readonly status: number
+  readonly headers: { get(name: string): string | null }
+  text(): Promise<string>
+}
+
+/** Query options as the specification spells them, without the `$`. */
+export interface CallOptions {
+  readonly page?: number
+  readonly limit?: number
+  readonly filter?: string
+  readonly orderby?: string
+  readonly select?: string
+  readonly expand?: string
+  readonly apply?: string
+  readonly dryrun?: boolean
+  /** Further query parameters, `$startTime` and the like. */
+  readonly query?: Readonly<Record<string, string | number>>
+  readonly ifMatch?: string
+  /** Default: a new one for every mutation. */
+  readonly requestId?: string
+  readonly clusterId?: string
+  /** Served version, where a namespace has several. */
+  readonly version?: string
+}
+
+export type Input<B> = CallOptions & { readonly path?: Readonly<Record<string, string | number>> } & ([B] extends
+    | [never]
+    | [undefined]
+    ? { readonly body?: unknown }
+    : { readonly body: B })
+
+export interface Answer<A> {
+  readonly status: number
+  readonly data: A
+  readonly etag: string | undefined
+  /** Lists: how many match. */
+  readonly total: number | undefined
+  readonly warnings: readonly string[]
+  readonly headers: FetchAnswer['headers']
+}
+
+/** An answer that is not a success. */
+export class ApiRefusal extends Error {
+  readonly status: number
+  readonly errors: readonly {
+    readonly code?: string
+    readonly errorGroup?: string
+    readonly message: string
+    readonly attributePath?: string
+  }[]
+  readonly headers: FetchAnswer['headers']
+  constructor(status: number, errors: ApiRefusal['errors'], operation: string, headers: FetchAnswer['headers']) {
+    super(
+      `${operation}: ${status} ${errors.map((error) => [error.code, error.attributePath, error.message].filter(Boolean).join(' ')).join('; ')}`,
+    )
+    this.status = status
+    this.errors = errors
+    this.headers = headers
+  }
+}
+
+type MethodOf<O> = O extends Declared<infer B, infer A, any> ? (input?: Input<B>) => Promise<Answer<A>> : never
+export type Methods<S> = {
+  readonly [Id in keyof S]: S[Id] extends { readonly verb: string }
+    ? MethodOf<S[Id]>
+    : S[Id] extends OperationSet
+      ? Methods<S[Id]>
+      : never
+}
+
+/** Calls an operation by its key, `platform.createCategory`. */
+export type Call = (key: string, input?: Input<any>) => Promise<Answer<any>>
+
+/** What one interface has that another has not. */
+export interface Interface {
+  readonly operations: ReadonlyMap<string, Operation>
+  /** What stands before its paths. */
+  readonly base: string
+  /** Sent with every call. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Path parameters that calls need not name. */
+  readonly path: Readonly<Record<string, string>>
+}
+
+export const byKey = (operations: readonly Operation[]): ReadonlyMap<string, Operation> =>
+  new Map(operations.map((operation) => [operation.key, operation]))
+
+export function createCall(options: ClientOptions, { operations, base, headers: own, path: usual }: Interface): Call {
+  const send = options.fetch ?? (globalThis as unknown as { fetch: NonNullable<ClientOptions['fetch']> }).fetch
+  const origin = options.url.replace(/\/(?:api\/?)?$/, '')
+  const always: Record<string, string> = {
+    ...(options.username === undefined
+      ? {}
+      : { Authorization: `Basic ${base64(`${options.username}:${options.password ?? ''}`)}` }),
+    ...(options.apiKey === undefined ? {} : { 'X-SVC-Api-Key': options.apiKey }),
+    ...own,
+  }
+  return async (key, input = {}) => {
+    const operation = operations.get(key)
+    if (operation === undefined) throw new Error(`there is no operation ${key}`)
+    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = input.path?.[name] ?? usual[name]
+      if (value === undefined) throw new Error(`${key} needs the path parameter ${name}`)
+      // Those are no names in a URL: the call would be for something above.
+      if (/^\.{0,2}$/.test(String(value))) throw new Error(`${key} needs a path parameter ${name}, not "${value}"`)
+      return encodeURIComponent(value)
+    })
+    const headers: Record<string, string> = { Accept: operation.produces ?? 'application/json', ...always }
+    if (input.body !== undefined) headers['Content-Type'] = 'application/json'
+    if (operation.mutates) headers['SVC-Request-Id'] = input.requestId ?? crypto.randomUUID()
+    if (input.ifMatch !== undefined) headers['If-Match'] = input.ifMatch
+    if (input.clusterId !== undefined) headers['X-Cluster-Id'] = input.clusterId
+    const version = input.version ?? operation.versions[0]
+    const answer = await send(`${origin}${base}/${operation.namespace}/${version}${path}${queryOf(input)}`, {
+      method: operation.method,
+      headers,
+      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+    })
+    return understood(answer, key)
+  }
+}
+
+/** @throws ApiRefusal */
+async function understood(answer: FetchAnswer, key: string): Promise<Answer<any>> {
+  const text = await answer.text()
+  const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true
+  const envelope = isJson && text !== '' ? JSON.parse(text) : undefined
+  if (answer.status >= 300) {
+    const error = envelope?.data?.error
+    const errors = Array.isArray(error) ? error : (error?.validationErrorMessages ?? [])
+    throw new ApiRefusal(answer.status, errors, key, answer.headers)
+  }
+  return {
+    status: answer.status,
+    data: isJson ? envelope?.data : text,
+    etag: answer.headers.get('etag') ?? undefined,
+    total: envelope?.metadata?.totalAvailableResults,
+    warnings: (envelope?.metadata?.messages ?? []).map((message: { message: string }) => message.message),
+    headers: answer.headers,
+  }
+}
+
+/** One method an operation below `prefix`, those of groups below the group's word. */
+export const methodsOf = (operations: ReadonlyMap<string, Operation>, call: Call, prefix: string): any =>
+  Object.fromEntries(
+    [...operations.keys()]
+      .filter((key) => key.startsWith(`${prefix}.`))
+      .map((key) => key.slice(prefix.length + 1))
+      .map((name) =>
+        name.includes('.')
+          ? [name.split('.')[0], methodsOf(operations, call, `${prefix}.${name.split('.')[0]}`)]
+          : [name, (input?: Input<any>) => call(`${prefix}.${name}`, input)],
+      ),
+  )
+
+function queryOf(input: CallOptions): string {
+  const parts: string[] = []
+  for (const name of ['page', 'limit', 'filter', 'orderby', 'select', 'expand', 'apply', 'dryrun'] as const) {
+    const value = input[name]
+    if (value !== undefined) parts.push(`$${name}=${encodeURIComponent(String(value))}`)
+  }
+  for (const [name, value] of Object.entries(input.query ?? {}))
+    parts.push(`${name}=${encodeURIComponent(String(value))}`)
+  return parts.length === 0 ? '' : `?${parts.join('&')}`
+}
+
+/** Of UTF-8 text, in any runtime. */
+const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)))
+
+declare const crypto: { randomUUID(): string }
+declare const btoa: (text: string) => string
+declare class TextEncoder {
+  encode(text: string): Uint8Array
+}

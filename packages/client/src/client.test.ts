@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiRefusal, type ClientOptions, createClient, createControlClient, type FetchInit } from './index.ts'
+
+/** Options with which everything is answered so, and what was sent. */
+function answering(status: number, body: unknown, headers: Record<string, string> = {}) {
+  const sent: (FetchInit & { url: string })[] = []
+  const answerHeaders = new Headers({ 'content-type': 'application/json', ...headers })
+  const fetch: ClientOptions['fetch'] = async (url, init) => {
+    sent.push({ url, ...init })
+    return { status, headers: answerHeaders, text: async () => JSON.stringify(body) }
+  }
+  return { sent, options: { url: 'https://manager.example:9440', username: 'admin', password: 'secret', fetch } }
+}
+
+test('a client that is bound to a world names it in every call, and no other does', async () => {
+  const { sent, options } = answering(200, { data: [] })
+  await createClient({ ...options, world: 'left' }).vmm.listVms({ limit: 5 })
+  await createClient(options).vmm.listVms()
+  assert.deepEqual(
+    sent.map(({ url, headers }) => [url, headers['X-World']]),
+    [
+      ['https://manager.example:9440/api/vmm/v4.2/ahv/config/vms?$limit=5', 'left'],
+      ['https://manager.example:9440/api/vmm/v4.2/ahv/config/vms', undefined],
+    ],
+  )
+})
+
+test('the control interface lies beside /api; its paths name the world of the call, of the client, or default', async () => {
+  const { sent, options } = answering(200, { data: {} })
+  const bound = createControlClient({ ...options, url: `${options.url}/api`, world: 'left' })
+  await bound.getClock()
+  await bound.advanceClock({ path: { worldName: 'right' }, body: { duration: 'PT1H' } })
+  await createControlClient(options).getCall({ path: { sequence: 7 } })
+  assert.deepEqual(
+    sent.map(({ method, url, body }) => [method, url, body]),
+    [
+      ['GET', 'https://manager.example:9440/control/v1/worlds/left/clock', undefined],
+      ['POST', 'https://manager.example:9440/control/v1/worlds/right/clock/$actions/advance', '{"duration":"PT1H"}'],
+      ['GET', 'https://manager.example:9440/control/v1/worlds/default/journal/calls/7', undefined],
+    ],
+  )
+  assert.deepEqual(
+    sent.map(({ headers }) => 'SVC-Request-Id' in headers),
+    [false, true, false],
+  )
+})
+
+test('a seed is asked for, and answered, as the text that it is', async () => {
+  const { sent, options } = answering(200, 'extends: empty', { 'content-type': 'application/yaml' })
+  const { data } = await createControlClient(options).exportWorld()
+  assert.equal(sent[0]?.headers['Accept'], 'application/yaml')
+  assert.equal(data, '"extends: empty"')
+})
+
+test('a refusal has status, errors and headers', async () => {
+  const error = [{ code: 'PLAT-10429', message: 'Retry in 3 s.' }]
+  const { options } = answering(429, { data: { error } }, { 'retry-after': '3' })
+  await assert.rejects(createClient(options).vmm.listVms(), (refusal) => {
+    assert.ok(refusal instanceof ApiRefusal)
+    assert.equal(refusal.message, 'vmm.listVms: 429 PLAT-10429 Retry in 3 s.')
+    assert.deepEqual([refusal.status, refusal.headers.get('Retry-After')], [429, '3'])
+    return true
+  })
+})
+
+test('what has no value for its path is not sent', async () => {
+  const { sent, options } = answering(200, {})
+  await assert.rejects(createClient(options).vmm.getVmById(), /vmm\.getVmById needs the path parameter extId/)
+  for (const extId of ['', '.', '..'])
+    await assert.rejects(createControlClient(options).deleteFaultRule({ path: { extId } }), /path parameter extId, not/)
+  assert.equal(sent.length, 0)
+})

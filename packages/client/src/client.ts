@@ -1,0 +1,63 @@
+/** The interface of the specification: all namespaces, and the tasks that its calls start. */
+import { contract, type DeclaredOperations } from '@hyperplane/contract'
+import type { clustermgmt } from '@hyperplane/contract/clustermgmt'
+import type { iam } from '@hyperplane/contract/iam'
+import type { networking } from '@hyperplane/contract/networking'
+import type { platform } from '@hyperplane/contract/platform'
+import type { storage } from '@hyperplane/contract/storage'
+import type { vmm } from '@hyperplane/contract/vmm'
+import type { volumes } from '@hyperplane/contract/volumes'
+import { type Answer, byKey, type ClientOptions, createCall, type Input, type Methods, methodsOf } from './calls.ts'
+
+export interface Client {
+  readonly clustermgmt: Methods<DeclaredOperations<typeof clustermgmt>>
+  readonly iam: Methods<DeclaredOperations<typeof iam>>
+  readonly networking: Methods<DeclaredOperations<typeof networking>>
+  readonly platform: Methods<DeclaredOperations<typeof platform>>
+  readonly storage: Methods<DeclaredOperations<typeof storage>>
+  readonly vmm: Methods<DeclaredOperations<typeof vmm>>
+  readonly volumes: Methods<DeclaredOperations<typeof volumes>>
+  /** Waits for the task that a 202 named; `seen` gets each state on the way. @throws TaskFailure unless it succeeded */
+  completed(started: Answer<any>, seen?: (task: any) => void): Promise<any>
+  /** Calls any operation by its key, `platform.createCategory`. */
+  call(key: string, input?: Input<unknown>): Promise<Answer<any>>
+}
+
+/** The task ended otherwise than SUCCEEDED. */
+export class TaskFailure extends Error {
+  readonly task: any
+  constructor(task: any) {
+    super(
+      `task ${task.operation} ${task.status}: ${(task.errorMessages ?? []).map((error: any) => error.message).join('; ')}`,
+    )
+    this.task = task
+  }
+}
+
+const operations = byKey(contract.flatMap((namespace) => namespace.operations))
+const ends = new Set(['SUCCEEDED', 'FAILED', 'CANCELED'])
+
+export function createClient(options: ClientOptions): Client {
+  const headers: Record<string, string> = options.world === undefined ? {} : { 'X-World': options.world }
+  const call = createCall(options, { operations, base: '/api', headers, path: {} })
+
+  async function completed(started: Answer<any>, seen?: (task: any) => void): Promise<any> {
+    for (;;) {
+      const { data: task } = await call('platform.getTaskById', { path: { extId: started.data.extId } })
+      seen?.(task)
+      if (ends.has(task.status)) {
+        if (task.status !== 'SUCCEEDED') throw new TaskFailure(task)
+        return task
+      }
+      await new Promise((resolve) => setTimeout(resolve, options.pollMilliseconds ?? 100))
+    }
+  }
+
+  return {
+    ...Object.fromEntries(contract.map(({ name }) => [name, methodsOf(operations, call, name)])),
+    completed,
+    call,
+  } as unknown as Client
+}
+
+declare const setTimeout: (run: (value: unknown) => void, milliseconds: number) => unknown
