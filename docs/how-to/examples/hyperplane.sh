@@ -1,0 +1,35 @@
+# Calls of a running Hyperplane, with curl and jq. To be read by others: . hyperplane.sh
+set -euo pipefail
+url=${API_URL:-http://127.0.0.1:9440}
+world=default
+
+# hp METHOD PATH [OPTIONS OF CURL]: the answer's body; a refusal ends the script.
+hp() {
+  local id
+  id=$(uuidgen 2> /dev/null || cat /proc/sys/kernel/random/uuid)
+  curl --silent --show-error --fail-with-body --request "$1" "$url$2" --user "admin:$HYPERPLANE_ADMIN_PASSWORD" \
+    -H "X-World: $world" -H "SVC-Request-Id: $id" -H 'Content-Type: application/json' "${@:3}"
+}
+
+# status METHOD PATH …, header NAME METHOD PATH …: the status, or one header, also of a refusal.
+status() { hp "$@" --output /dev/null --write-out '%{http_code}' 2> /dev/null || true; }
+header() { hp "${@:2}" --output /dev/null --write-out "%header{$1}" 2> /dev/null || true; }
+
+# A world of this script's own, gone at its end. control METHOD PATH …: what is done to it.
+new_world() {
+  hp POST /control/v1/worlds -d "$1" > /dev/null
+  world=$(jq -r .name <<< "$1")
+  trap 'hp DELETE "/control/v1/worlds/$world"' EXIT
+}
+control() { hp "$1" "/control/v1/worlds/$world$2" "${@:3}"; }
+
+# The state in which a task ended; the 202 that named it is read from the input.
+completed() {
+  local id state=
+  id=$(jq -r .data.extId)
+  until [[ $state =~ ^(SUCCEEDED|FAILED|CANCELED)$ ]]; do
+    sleep 0.02
+    state=$(hp GET "/api/platform/v4.3/config/tasks/$id" | jq -r .data.status)
+  done
+  echo "$state"
+}
