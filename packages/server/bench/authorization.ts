@@ -19,7 +19,7 @@ export interface Decisions {
 
 export async function measureDecisions(folder: string): Promise<Decisions> {
   const seed = join(folder, 'authorization.yaml')
-  writeFileSync(seed, 'inventory: demo\nvms: 50000\n')
+  writeFileSync(seed, 'extends: demo\nvms: 50000\n')
   const app = await startApp({ config: { seed: { file: seed } } })
   const done = ({ status, data, errors }: CallResult): any => {
     if (status >= 300) throw new Error(JSON.stringify(errors))
