@@ -231,14 +231,23 @@ test('13 a GET with one request id twice: the second shows the change in between
 })
 
 test('14 every async create: a GET of Location directly after the 202 is 200', async () => {
-  for (const [operation, creation] of asyncCreations(app)) {
-    const started = await creation()
-    assert.equal(started.status, 202, `${operation}: ${JSON.stringify(started.errors)}`)
-    const read = await app.call('GET', started.location as string)
-    assert.equal(read.status, 200, operation)
-    assert.equal(read.data.extId, started.data.extId, operation)
-    const task = await app.task(started)
-    assert.equal(task.status, 'SUCCEEDED', `${operation}: ${JSON.stringify(task.errorMessages)}`)
+  const readAtOnce = async (on: TestApp, seed: 'demo' | 'empty'): Promise<void> => {
+    for (const [operation, creation] of asyncCreations(on, seed)) {
+      const started = await creation()
+      assert.equal(started.status, 202, `${operation}: ${JSON.stringify(started.errors)}`)
+      const read = await on.call('GET', started.location as string)
+      assert.equal(read.status, 200, operation)
+      assert.equal(read.data.extId, started.data.extId, operation)
+      const task = await on.task(started)
+      assert.equal(task.status, 'SUCCEEDED', `${operation}: ${JSON.stringify(task.errorMessages)}`)
+    }
+  }
+  await readAtOnce(app, 'demo')
+  const empty = await startApp({ config: { seed: 'empty' } })
+  try {
+    await readAtOnce(empty, 'empty')
+  } finally {
+    await empty.close()
   }
 })
 

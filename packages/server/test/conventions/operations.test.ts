@@ -3,7 +3,16 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { contract, type Operation } from '@hyperplane/contract'
 import { limitAt } from '../../src/core/rate-limit.ts'
-import { type CallResult, startApp, type TestApp } from '../support/start-app.ts'
+import {
+  type Asking,
+  facts,
+  ignoresUnknownOptionsOfPublicClients,
+  refusesPagesOutOfRange,
+  refusesStrangers,
+  refusesUnknownFields,
+  refusesUnknownOptions,
+} from '../support/every-operation.ts'
+import { startApp, type TestApp } from '../support/start-app.ts'
 
 const operations = contract.flatMap((namespace) => namespace.operations)
 const someId = '5d3f6a0e-9f0b-4c39-8f4e-3a1d0c9b7e11'
@@ -29,7 +38,11 @@ const headers = (operation: Operation): object => ({
   ...(operation.requestId === 'required' ? { requestId: someId } : {}),
 })
 const isAlpha = (operation: Operation): boolean => operation.namespace === 'storage'
-const facts = (result: CallResult): string => `${result.status} ${JSON.stringify(result.errors).slice(0, 300)}`
+const asking: Asking = {
+  operations,
+  send: (operation, query, options) =>
+    app.call(operation.method, target(operation, query), { ...headers(operation), ...options }),
+}
 
 /** A key of a user who may have one. */
 async function keyOf(of: TestApp, username: string): Promise<string> {
@@ -45,17 +58,7 @@ before(async () => {
 })
 after(() => app.close())
 
-test('every operation refuses a request without credentials with 401', async () => {
-  for (const operation of operations) {
-    const result = await app.call(operation.method, target(operation), {
-      as: null,
-      ...headers(operation),
-      address: `198.51.100.${operations.indexOf(operation) % 250}`,
-    })
-    assert.equal(result.status, 401, `${operation.key}: ${facts(result)}`)
-    assert.equal(result.errors[0]?.code, 'PLAT-10401')
-  }
-})
+test('every operation refuses a request without credentials with 401', () => refusesStrangers(asking))
 
 test('every operation that is not built answers 501, whatever the body, and only after authentication', async () => {
   for (const namespace of contract) {
@@ -69,51 +72,15 @@ test('every operation that is not built answers 501, whatever the body, and only
   }
 })
 
-test('every list refuses pages and limits out of range with 400, or clamps them where the namespace says so', async () => {
-  for (const operation of operations.filter((candidate) => candidate.paged)) {
-    for (const option of ['$limit=0', '$limit=101', '$limit=-1', '$page=-1']) {
-      const result = await app.call('GET', target(operation, option), headers(operation))
-      if (isAlpha(operation)) assert.notEqual(result.status, 400, `${operation.key} ${option}: ${facts(result)}`)
-      else assert.equal(result.status, 400, `${operation.key} ${option}: ${facts(result)}`)
-    }
-    for (const option of ['$limit=abc', '$page=1.5', '$limit=']) {
-      const result = await app.call('GET', target(operation, option), headers(operation))
-      assert.equal(result.status, 400, `${operation.key} ${option}: ${facts(result)}`)
-    }
-  }
-})
+test('every list refuses pages and limits out of range with 400, or clamps them where the namespace says so', () =>
+  refusesPagesOutOfRange(asking))
 
 test('every operation refuses an option that it does not know, and ignores it with a warning where clients are public', async () => {
-  for (const operation of operations) {
-    const strict = await app.call(operation.method, target(operation, '$nonsense=1'), headers(operation))
-    assert.equal(strict.status, 400, `${operation.key}: ${facts(strict)}`)
-    assert.ok(
-      strict.errors.some((error) => error.attributePath === '$nonsense'),
-      operation.key,
-    )
-    const lenient = await app.call(operation.method, target(operation, '$nonsense=1'), {
-      ...headers(operation),
-      unknown: 'ignore',
-    })
-    assert.ok(!lenient.errors.some((error) => error.attributePath === '$nonsense'), operation.key)
-  }
+  await refusesUnknownOptions(asking)
+  await ignoresUnknownOptionsOfPublicClients(asking)
 })
 
-test('every body refuses fields that it does not have', async () => {
-  const form = new FormData()
-  form.append('no such field', '1')
-  for (const operation of operations.filter((candidate) => candidate.body?.type === 'object')) {
-    const result = await app.call(operation.method, target(operation), {
-      ...headers(operation),
-      ...(operation.form === undefined ? { body: { 'no such field': 1 } } : { form }),
-    })
-    assert.equal(result.status, 400, `${operation.key}: ${facts(result)}`)
-    assert.ok(
-      result.errors.some((error) => error.attributePath === 'no such field'),
-      operation.key,
-    )
-  }
-})
+test('every body refuses fields that it does not have', () => refusesUnknownFields(asking))
 
 test('every operation that requires a request id refuses its absence, and a text that is none', async () => {
   for (const operation of operations.filter((candidate) => candidate.requestId === 'required')) {

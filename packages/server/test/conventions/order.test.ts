@@ -31,6 +31,17 @@ const group = `/config/volume-groups/${seedId('volume-group/vg-unused')}`
 const profile = (action: string) => async (app: TestApp) =>
   `/config/cluster-profiles/${await firstOf(app, '/clustermgmt/v4.2/config/cluster-profiles')}/$actions/${action}`
 const vlan = { name: 'by-order', subnetType: 'VLAN', networkId: 77, virtualSwitchReference: unknown }
+const routing = {
+  name: 'by-order',
+  priority: 10,
+  vpcExtId: unknown,
+  policies: [
+    {
+      policyMatch: { source: { addressType: 'ANY' }, destination: { addressType: 'ANY' }, protocolType: 'ANY' },
+      policyAction: { actionType: 'PERMIT' },
+    },
+  ],
+}
 const policy = {
   displayName: 'by-order',
   role: unknown,
@@ -90,11 +101,22 @@ const cases: Readonly<Record<string, Case>> = {
     body: certificateProvider,
     broken: { isCrlEnabled: true },
   },
+  'networking.createRoutingPolicy': { path: '/config/routing-policies', body: routing, broken: { priority: 9 } },
   'networking.createSubnet': { path: '/config/subnets', body: vlan, broken: { networkId: 5000 } },
+  'networking.createVpc': {
+    path: '/config/vpcs',
+    body: { name: 'by-order', externalSubnets: [{ subnetReference: unknown }] },
+    broken: { kubernetesClusters: [{ extId: unknown }, { extId: unknown }] },
+  },
   'networking.updateSubnetById': {
     path: `/config/subnets/${seedId('subnet/vlan-100-app')}`,
     body: vlan,
     broken: { networkId: 5000 },
+  },
+  'networking.updateVpcById': {
+    path: `/config/vpcs/${seedId('vpc/tenant-a')}`,
+    body: { name: 'by-order', externalSubnets: [{ subnetReference: unknown }] },
+    broken: { kubernetesClusters: [{ extId: unknown }, { extId: unknown }] },
   },
   'storage.addStorageContainerForCluster': {
     path: '/config/storage-containers',

@@ -403,10 +403,13 @@ test('37 after creating every kind that has secrets no answer, log line, audit r
   )
   search('an answer', answers)
   search('the log', log)
+  // What was recorded of all this is written when somebody asks.
+  answers.push((await http(url, '/control/v1/worlds/default/journal/export')).text)
   const files = readdirSync(app.folder, { recursive: true, withFileTypes: true }).filter(
     (entry) => entry.isFile() && entry.name !== 'lock',
   )
   assert.ok(files.some(({ name: file }) => file === 'world.sqlite'))
+  assert.ok(files.some(({ name: file }) => file === 'journal.sqlite'))
   // Byte by byte: tasks, audit trail, remembered answers and the facts of the world are all in these files.
   const everything = files.map((file) => readFileSync(join(file.parentPath, file.name)).toString('latin1'))
   assert.ok(

@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
-import { makeSelfSigned } from '../../src/http/self-signed.ts'
+import { makeServerCertificate } from '../support/server-certificate.ts'
 import { adminPassword, beginning, startApp, type TestApp } from '../support/start-app.ts'
 import {
   clientOf,
@@ -113,7 +113,7 @@ test('a wrong password fails the registration and leaves nothing on either side'
 })
 
 test('a certificate for another name is refused before any credential is sent', async () => {
-  const { cert, key } = await makeSelfSigned(['other.example'], new Date())
+  const { cert, key } = makeServerCertificate(['other.example'])
   const [tlsCert, tlsKey] = [join(parent, 'other.pem'), join(parent, 'other-key.pem')]
   writeFileSync(tlsCert, cert)
   writeFileSync(tlsKey, key)
@@ -198,7 +198,7 @@ test('another certificate, silence and an ended trust make it DISCONNECTED, each
 
     await far.end()
     assert.match(causeIn(await until(app, farOwn.extId, 'DISCONNECTED')), /no answer/)
-    const { cert, key } = await makeSelfSigned([hosts.far], new Date())
+    const { cert, key } = makeServerCertificate([hosts.far])
     const [tlsCert, tlsKey] = [join(parent, 'new.pem'), join(parent, 'new-key.pem')]
     writeFileSync(tlsCert, cert)
     writeFileSync(tlsKey, key)

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
-import { makeSelfSigned } from '../../src/http/self-signed.ts'
+import { makeServerCertificate } from '../support/server-certificate.ts'
 
 export const accessKeyId = 'HYPERPLANETESTKEY1'
 export const secretAccessKey = 'a-secret-of-the-integration-tests'
@@ -15,7 +15,7 @@ export const domain = 's3.test'
 
 export interface S3Server {
   readonly port: number
-  /** PEM: its own certificate, for 127.0.0.1 and the domain. */
+  /** PEM: the authority of its certificate, which is for 127.0.0.1 and the domain. */
   readonly certificate: string
   /** Its files: the folders of the buckets. */
   readonly folder: string
@@ -31,7 +31,7 @@ export async function startS3Server(): Promise<S3Server> {
   const [buckets, sidecar] = [join(folder, 'buckets'), join(folder, 'sidecar')]
   mkdirSync(join(buckets, bucket), { recursive: true })
   mkdirSync(sidecar)
-  const { cert, key } = await makeSelfSigned(['127.0.0.1', `${bucket}.${domain}`], new Date())
+  const { cert, key, ca } = makeServerCertificate(['127.0.0.1', `${bucket}.${domain}`])
   writeFileSync(join(folder, 'cert.pem'), cert)
   writeFileSync(join(folder, 'key.pem'), key, { mode: 0o600 })
   const port = await freePort()
@@ -39,7 +39,7 @@ export async function startS3Server(): Promise<S3Server> {
 
   const server: S3Server = {
     port,
-    certificate: cert,
+    certificate: ca,
     folder: buckets,
     async start() {
       const tls = ['--cert', join(folder, 'cert.pem'), '--key', join(folder, 'key.pem')]

@@ -175,7 +175,7 @@ export async function goldenPath(url: string, password: string, say: (text: stri
 }
 
 if (process.argv[1] === import.meta.filename) {
-  // The certificate is self-signed; this program talks to loopback only.
+  // Only its own authority vouches for the certificate; this program talks to loopback only.
   await goldenPath(process.argv[2] as string, process.argv[3] as string, (text) => console.log(`ok - ${text}`))
   console.log('1 passed, 0 failed')
 }

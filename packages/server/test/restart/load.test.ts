@@ -13,8 +13,8 @@ import { creations } from '../support/creations.ts'
 import { type HttpResult, http } from '../support/http.ts'
 import { checkInvariants } from '../support/invariants.ts'
 import { beginning, type CallResult, startApp, type TestApp } from '../support/start-app.ts'
+import type { Asked } from './asked.ts'
 import { sendOver } from './killing.ts'
-import type { Asked } from './scenarios.ts'
 import { Victims } from './victims.ts'
 
 const clients = 8

@@ -11,14 +11,8 @@ import { create, creations, nativeCluster } from '../support/creations.ts'
 import { ownPath, registerBody } from '../support/registering.ts'
 import type { CallOptions, TestApp } from '../support/start-app.ts'
 import { ipConfigOf, subnets } from '../support/subnets.ts'
-
-export interface Asked {
-  readonly method: string
-  readonly path: string
-  readonly body?: unknown
-  readonly ifMatch?: string
-  readonly clusterId?: string
-}
+import type { Asked } from './asked.ts'
+import { routingScenarios } from './routing-scenarios.ts'
 
 const GiB = 1024 ** 3
 const vms = '/vmm/v4.2/ahv/config/vms'
@@ -214,6 +208,7 @@ export const scenarios: Readonly<Record<string, (app: TestApp) => Promise<Asked>
       name: 'killed',
     }),
 
+  ...routingScenarios,
   'networking.create-subnet': async () => ({
     method: 'POST',
     path: subnets,

@@ -25,6 +25,8 @@ export type Moment =
   | { readonly phase: 'answer' }
   /** Before or after a file gets the name of the store. */
   | { readonly phase: 'beforeRename' | 'afterRename' }
+  /** An object of a backup is written to the simulated bucket, and has not got its name yet. */
+  | { readonly phase: 'beforeObject'; readonly name: string }
 
 export interface Order {
   readonly folder: string
@@ -72,6 +74,16 @@ if (kill?.phase === 'beforeRename' || kill?.phase === 'afterRename') {
     if (isStore && phase === 'beforeRename') die()
     renameSync(from, to)
     if (isStore) die()
+  }
+  syncBuiltinESMExports()
+}
+
+if (kill?.phase === 'beforeObject') {
+  const { name } = kill
+  const { rename } = fs.promises
+  fs.promises.rename = async (from, to) => {
+    if (String(to).includes('/buckets/') && String(to).endsWith(`/${name}`)) die()
+    await rename(from, to)
   }
   syncBuiltinESMExports()
 }

@@ -13,6 +13,8 @@ export interface Creation {
   readonly path: string
   readonly body: (name: string) => object
   readonly clusterId?: string
+  /** The world that has room for it, where that is not the demo. */
+  readonly seed?: 'empty'
 }
 
 /** By operation: `vmm.createVm`. */
@@ -23,6 +25,25 @@ export const creations: Readonly<Record<string, Creation>> = {
     body: (name) => ({ name }),
     clusterId: nativeCluster,
   },
+  'networking.createNetworkController': {
+    path: '/networking/v4.3/config/controllers',
+    body: () => ({}),
+    seed: 'empty',
+  },
+  'networking.createRoutingPolicy': {
+    path: '/networking/v4.3/config/routing-policies',
+    body: (name) => ({
+      name,
+      priority: 200 + Math.floor(Math.random() * 800),
+      vpcExtId: seedId('vpc/prod'),
+      policies: [
+        {
+          policyMatch: { source: { addressType: 'ANY' }, destination: { addressType: 'ANY' }, protocolType: 'ANY' },
+          policyAction: { actionType: 'PERMIT' },
+        },
+      ],
+    }),
+  },
   'networking.createSubnet': {
     path: '/networking/v4.3/config/subnets',
     body: (name) => ({
@@ -32,6 +53,7 @@ export const creations: Readonly<Record<string, Creation>> = {
       clusterReference: nativeCluster,
     }),
   },
+  'networking.createVpc': { path: '/networking/v4.3/config/vpcs', body: (name) => ({ name }) },
   'platform.createBackupTarget': { path: targets, body: () => ({ location: inBucket() }) },
   'platform.createDomainManager': {
     path: '/platform/v4.3/config/domain-managers',
@@ -78,17 +100,18 @@ export const creations: Readonly<Record<string, Creation>> = {
   },
 }
 
-/** Sends one of each; an operation of the contract that is not in the table fails here. */
+/** Sends one of each that this world has room for; an operation of the contract that is not in the table fails here. */
 export function asyncCreations(
   app: TestApp,
+  seed: 'demo' | 'empty' = 'demo',
 ): readonly (readonly [operation: string, send: () => Promise<CallResult>])[] {
   const operations = contract
     .flatMap((namespace) => namespace.operations)
     .filter(({ verb, runs }) => verb === 'create' && runs === 'async')
-  return operations.map(({ key }) => {
+  return operations.flatMap(({ key }) => {
     const creation = creations[key]
     if (creation === undefined) throw new Error(`no body for ${key}`)
-    return [key, () => create(app, creation)]
+    return (creation.seed ?? 'demo') === seed ? [[key, () => create(app, creation)] as const] : []
   })
 }
 

@@ -5,8 +5,8 @@ import { realClock } from '../../../src/core/clock.ts'
 import type { ClientCertificate } from '../../../src/core/ports.ts'
 import { seedId } from '../../../src/domains/seed.ts'
 import type { AuthorityFact } from '../../../src/drivers/simulated/authority.ts'
-import type { WebFaultFact } from '../../../src/drivers/simulated/web.ts'
 import { type Issued, type IssueOptions, issue, providerForm, publish, shown, x509 } from '../../support/authorities.ts'
+import { happen } from '../../support/events.ts'
 import { beginning, type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aDirectory, aDirectoryUser, behave, personIn, putUser } from './directories.ts'
 import { aUser } from './people.ts'
@@ -61,8 +61,10 @@ const change = async (app: TestApp, fields: Partial<AuthorityFact>): Promise<voi
   const authorities = app.world.collection<AuthorityFact>('web.authorities')
   await authorities.put(host, { ...(authorities.get(host) as AuthorityFact), ...fields })
 }
-const breakDown = (app: TestApp, fault: WebFaultFact): Promise<void> =>
-  app.world.collection<WebFaultFact>('web.faults').put(host, fault)
+const breakDown = (app: TestApp, fault: 'DOWN' | 'SILENT'): Promise<void> =>
+  happen(app, { type: 'WEB_SERVER_FAILS', server: host, fault })
+const revoke = (app: TestApp, ...serials: readonly string[]): Promise<void> =>
+  happen(app, { type: 'FACT_CHANGES', kind: 'AUTHORITY', of: host, path: 'revoked', value: serials })
 
 test('a certificate of an existing user signs that user in, and the audit trail says by which certificate', async () => {
   await scene({}, async ({ app, ask, client }) => {
@@ -188,7 +190,7 @@ test('a certificate that the list revokes is refused after the list was read aga
     const viewer = await client()
     const other = await client({ name: 'CN=operator' })
     assert.equal((await ask(shown(viewer))).status, 200)
-    await change(app, { revoked: [viewer.serial] })
+    await revoke(app, viewer.serial)
     await app.clock.advance(61_000)
     assert.equal((await ask(shown(viewer))).status, 401)
     assert.notEqual((await ask(shown(other))).status, 401)
@@ -201,7 +203,7 @@ test('an intermediate that the list revokes takes its certificates with it', asy
     const viewer = await issue({ name: 'CN=viewer', from: issuing })
     // Nothing is known of what the issuing authority revoked.
     assert.equal((await ask(shown(viewer, issuing))).status, 401)
-    await change(app, { revoked: [issuing.serial] })
+    await revoke(app, issuing.serial)
     await app.clock.advance(61_000)
     assert.equal((await ask(shown(viewer, issuing))).status, 401)
   })
@@ -211,12 +213,12 @@ test('the last good list holds while its place is down, until it runs out; then 
   await scene(withList, async ({ app, ask, client }) => {
     const viewer = shown(await client())
     assert.equal((await ask(viewer)).status, 200)
-    await breakDown(app, { kind: 'down' })
+    await breakDown(app, 'DOWN')
     await app.clock.advance(hour / 2)
     assert.equal((await ask(viewer)).status, 200)
     await app.clock.advance(hour)
     assert.equal((await ask(viewer)).status, 401)
-    await app.world.collection('web.faults').remove(host)
+    await happen(app, { type: 'WEB_SERVER_RETURNS', server: host })
     await app.clock.advance(61_000)
     assert.equal((await ask(viewer)).status, 200)
   })
@@ -225,13 +227,14 @@ test('the last good list holds while its place is down, until it runs out; then 
 test('a newer list of another signer, or one that has run out, does not replace the last good one', async () => {
   await scene(withList, async ({ app, ask, client }) => {
     const viewer = await client()
-    await change(app, { fault: 'wrongSigner', revoked: [viewer.serial] })
+    await revoke(app, viewer.serial)
+    await happen(app, { type: 'AUTHORITY_FAILS', authority: host, fault: 'WRONG_SIGNER' })
     await app.clock.advance(61_000)
     assert.equal((await ask(shown(viewer))).status, 200)
-    await change(app, { fault: 'expired' })
+    await happen(app, { type: 'AUTHORITY_FAILS', authority: host, fault: 'EXPIRED' })
     await app.clock.advance(61_000)
     assert.equal((await ask(shown(viewer))).status, 200)
-    await change(app, { fault: undefined })
+    await happen(app, { type: 'AUTHORITY_RETURNS', authority: host })
     await app.clock.advance(61_000)
     assert.equal((await ask(shown(viewer))).status, 401)
   })
@@ -240,7 +243,7 @@ test('a newer list of another signer, or one that has run out, does not replace 
 test('an older list that is still good does not bring a revoked certificate back', async () => {
   await scene(withList, async ({ app, ask, client }) => {
     const viewer = await client()
-    await change(app, { revoked: [viewer.serial] })
+    await revoke(app, viewer.serial)
     await app.clock.advance(61_000)
     assert.equal((await ask(shown(viewer))).status, 401)
     await change(app, { revoked: [], skewSeconds: -600 })
@@ -274,7 +277,7 @@ test('lists outlive a restart', async () => {
     await publish(first, host, root)
     const form = providerForm({ name: 'clients', clientCaChain: root.pem, ...withList })
     assert.equal((await first.call('POST', providers, { form })).status, 201)
-    await breakDown(first, { kind: 'down' })
+    await breakDown(first, 'DOWN')
     await first.close()
     const second = await startApp({ folder })
     const result = await second.call('GET', '/iam/v4.1.b2/authn/users', { as: null, certificate: viewer })
@@ -289,9 +292,9 @@ test('the responder is asked for each request: a revoked certificate is refused 
   await scene(withResponder, async ({ app, ask, client }) => {
     const viewer = await client()
     assert.equal((await ask(shown(viewer))).status, 200)
-    await change(app, { revoked: [viewer.serial] })
+    await revoke(app, viewer.serial)
     assert.equal((await ask(shown(viewer))).status, 401)
-    await change(app, { revoked: [] })
+    await revoke(app)
     assert.equal((await ask(shown(viewer))).status, 200)
   })
 })
@@ -312,7 +315,7 @@ test('a responder that is silent, says try later, signs with a foreign key or li
     }
     await change(app, { fault: undefined, skewSeconds: 240, validSeconds: 3600 })
     assert.equal((await ask(viewer)).status, 200)
-    await breakDown(app, { kind: 'silent' })
+    await breakDown(app, 'SILENT')
     assert.equal((await ask(viewer)).status, 401)
   })
 })
@@ -324,7 +327,7 @@ test('the responder is asked about an authority that the client sends along as w
     await publish(app, 'issuing.simulated', issuing)
     const viewer = await issue({ name: 'CN=viewer', from: issuing, ocspUrl: 'http://issuing.simulated/ocsp' })
     assert.equal((await ask(shown(viewer, issuing))).status, 200)
-    await change(app, { revoked: [issuing.serial] })
+    await revoke(app, issuing.serial)
     assert.equal((await ask(shown(viewer, issuing))).status, 401)
     const unnamed = await issue(between)
     await publish(app, 'issuing.simulated', unnamed)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, test } from 'node:test'
 import { seedId } from '../../../src/domains/seed.ts'
+import { happen } from '../../support/events.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { register, registrations, unregister } from '../../support/registering.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
@@ -20,9 +21,8 @@ beforeEach(() => {
 })
 after(() => app.close())
 
-const cutOff = (clusterExtId: string) =>
-  app.world.collection<object>('hardware.faults').put(clusterExtId, { isDown: true })
-const heal = (clusterExtId: string) => app.world.collection<object>('hardware.faults').remove(clusterExtId)
+const cutOff = (cluster: string) => happen(app, { type: 'CLUSTER_CUT_OFF', cluster })
+const heal = (cluster: string) => happen(app, { type: 'CLUSTER_RETURNS', cluster })
 const stateOf = async (remoteExtId: string): Promise<any> =>
   (await app.call('GET', registrations)).data.find((row: any) => row.remoteClusterExtId === remoteExtId)
 const newContainer = (name: string): Promise<CallResult> =>
@@ -93,13 +93,12 @@ test('a task that loses its cluster while it runs ends FAILED with BACKEND_TIMEO
 
 test('a manager that shows another certificate is DISCONNECTED, and the cause is told', async () => {
   const remote = seedId('manager/dr-site')
-  const faults = app.world.collection<object>('remotes.faults')
-  await faults.put(remote, { hasWrongCertificate: true })
+  await happen(app, { type: 'REMOTE_CERTIFICATE_CHANGES', remote })
   await pass(120)
   const row = await stateOf(remote)
   assert.equal(row.connectivityStatus, 'DISCONNECTED')
   assert.match(row.metadata.attributes.find(({ name }: any) => name === 'disconnectedBecause').value, /certificate/)
-  await faults.remove(remote)
+  await happen(app, { type: 'REMOTE_CERTIFICATE_RESTORED', remote })
   await pass(30)
   assert.equal((await stateOf(remote)).connectivityStatus, 'CONNECTED')
 })
@@ -113,7 +112,7 @@ test('a cluster that does not answer cannot be unregistered; a manager can, and 
   await heal(lab)
   assert.equal((await app.task(await unregister(app, { extId: lab }))).status, 'SUCCEEDED')
   const remote = seedId('manager/dr-site')
-  await app.world.collection<object>('remotes.faults').put(remote, { isUnreachable: true })
+  await happen(app, { type: 'REMOTE_CUT_OFF', remote })
   const task = await app.task(await unregister(app, { extId: remote }))
   assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
   assert.match(task.warnings[0].message, /could not be told/)

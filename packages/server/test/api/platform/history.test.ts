@@ -50,7 +50,7 @@ const whole = [200, 200, 200, 2, 2, 2, 1]
 const nothing = [404, 404, 404, 0, 0, 0, 0]
 
 /** An hour more than asked for: what is old is looked for once an hour. */
-const pass = (days: number): Promise<void> => app.clock.advance(days * day + hour)
+const pass = (days: number): Promise<unknown> => app.clock.advance(days * day + hour)
 
 test('clock +91 days: batch and jobs are gone, newer ones present; a task is gone after 30', async () => {
   const old = await batchOfTwo('old')
