@@ -33,9 +33,57 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'server/domains (roots)',
     'server/drivers/simulated',
   ],
+  // Knows every part of a world that may be described.
+  'server/seeds (roots)': [
+    'contract',
+    'server/core',
+    'server/store/*',
+    'server/store (roots)',
+    'server/domains (roots)',
+    'server/domains/*',
+    'server/drivers (roots)',
+    'server/drivers/simulated',
+    'server/seeds/*',
+    'server (roots)',
+  ],
+  'server/seeds/*': [
+    'contract',
+    'server/core',
+    'server/store (roots)',
+    'server/domains (roots)',
+    'server/domains/*',
+    'server/seeds (roots)',
+  ],
+  // One store, its instance, the gate before it: all parts meet in a world, and in what is done to worlds.
+  'server/worlds': [
+    'contract',
+    'server/core',
+    'server/store (roots)',
+    'server/control',
+    'server/http',
+    'server (roots)',
+  ],
+  'server/control': [
+    'contract',
+    'server/core',
+    'server/odata',
+    'server/store (roots)',
+    'server/store/*',
+    'server/drivers (roots)',
+    'server/drivers/simulated',
+    'server/domains (roots)',
+    'server/domains/*',
+    'server/seeds (roots)',
+    'server/worlds',
+    'server/http',
+    'server (roots)',
+  ],
   'server/http': ['contract', 'server/core', 'server (roots)'],
   'server (roots)': ['*'],
 }
+
+/** Folders of the server that are one part, subfolders and all. */
+const wholes = new Set(['odata', 'core', 'http', 'worlds', 'control'])
 
 /** The part of the tree that a file belongs to. */
 export function partOf(file: string): string | undefined {
@@ -44,7 +92,7 @@ export function partOf(file: string): string | undefined {
   if (path[0] !== 'server') return path[0]
   const [, , first, second, third] = path
   if (second === undefined) return 'server (roots)'
-  if (first === 'odata' || first === 'core' || first === 'http') return `server/${first}`
+  if (first !== undefined && wholes.has(first)) return `server/${first}`
   if (third === undefined) return `server/${first} (roots)`
   return `server/${first}/${second}`
 }

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { contract, type Operation } from '@hyperplane/contract'
 import { type ErrorDefinition, errorCatalogue } from '@hyperplane/contract/error-catalogue'
 import { domains } from '../packages/server/src/domains/index.ts'
+import { seedJsonSchema } from '../packages/server/src/seeds/json-schema.ts'
 
 const folder = resolve(import.meta.dirname, '../packages/server/test/golden')
 
@@ -55,8 +56,21 @@ const files = new Map<string, readonly string[]>([
   ['unimplemented.txt', gaps()],
 ])
 
+/** Whole documents, which are published as they stand here. */
+const documents = new Map<string, unknown>([['docs/reference/seed.schema.json', seedJsonSchema()]])
+
 const update = process.argv.includes('--update')
 let differs = false
+for (const [name, document] of documents) {
+  const path = resolve(import.meta.dirname, '..', name)
+  const text = `${JSON.stringify(document, undefined, 2)}\n`
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) continue
+  if (update) writeFileSync(path, text)
+  else {
+    console.error(`${name} differs: read the change, then run npm run golden -- --update`)
+    differs = true
+  }
+}
 for (const [name, lines] of files) {
   const path = join(folder, name)
   const text = `${[...new Set(lines)].sort().join('\n')}\n`
@@ -80,4 +94,4 @@ for (const [name, lines] of files) {
   }
 }
 if (differs) process.exit(1)
-console.log(`goldens: ${files.size} files agree`)
+console.log(`goldens: ${files.size + documents.size} files agree`)

@@ -1,5 +1,6 @@
 /** All that the store keeps, as tables: the kinds of the contract, and what the server notes for itself. */
 import { contract } from '@hyperplane/contract'
+import { EventRecord } from './control/events/record.ts'
 import { coreRecords } from './core/records.ts'
 import { iamRecords } from './domains/iam/records.ts'
 import { platformRecords } from './domains/platform/registration-attempt.ts'
@@ -15,6 +16,7 @@ export function storeTables(): ReadonlyMap<string, Table> {
     ...platformRecords,
     ...vmmRecords,
     Fact,
+    EventRecord,
   ]
   return tablesOf(
     resources,

@@ -6,11 +6,8 @@ import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError, invalid } from '../core/api-error.ts'
-import type { Clock } from '../core/clock.ts'
 import { notFound } from '../core/standard.ts'
-import type { Drivers } from '../drivers/drivers.ts'
-import type { Reader } from '../store/store.ts'
-import { copiesOf, hostsOf, poolCapacity, poolUsage } from './capacity.ts'
+import { type CapacityContext, copiesOf, hostsOf, poolCapacity, poolUsage } from './capacity.ts'
 
 type Container = EntityOf<typeof StorageContainer>
 
@@ -22,11 +19,7 @@ export interface ContainerRules {
   readonly stored?: Container
 }
 
-interface Asking {
-  readonly store: Reader
-  readonly clock: Clock
-  readonly drivers: Pick<Drivers, 'blockStorage'>
-}
+type Asking = CapacityContext
 
 /** Hosts that erasure coding needs, by replication factor. */
 const hostsForErasureCoding: Readonly<Record<number, number>> = { 2: 4, 3: 6 }
@@ -86,7 +79,7 @@ export async function containerRefusals(ctx: Asking, rules: ContainerRules): Pro
   const hosts = await hostsOf(ctx.store, cluster.extId)
   const copies = copiesOf(container)
   const clusterCopies = cluster.config?.redundancyFactor ?? 2
-  const pool = await poolCapacity(ctx.store, cluster.extId)
+  const pool = await poolCapacity(ctx, cluster.extId)
   const advertised = container.logicalAdvertisedCapacityBytes
   const host = hosts.find(({ extId }) => extId === container.affinityHostExtId)
   const faults = containerFaults({ ...container, replicationFactor: copies })

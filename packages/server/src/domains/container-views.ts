@@ -16,7 +16,7 @@ type Mounted = EntityOf<typeof DataStore>
 export async function withCapacity(ctx: ReadContext, containers: readonly Container[]): Promise<readonly Container[]> {
   const pools = new Map<string | undefined, number>()
   for (const { clusterExtId } of containers) {
-    if (!pools.has(clusterExtId)) pools.set(clusterExtId, await poolCapacity(ctx.store, clusterExtId as string))
+    if (!pools.has(clusterExtId)) pools.set(clusterExtId, await poolCapacity(ctx, clusterExtId as string))
   }
   return containers.map((container) => ({
     ...container,

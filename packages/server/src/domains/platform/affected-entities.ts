@@ -30,11 +30,14 @@ export async function withVisibleNames(
   ctx: ReadContext,
   lists: readonly (readonly AffectedEntity[])[],
 ): Promise<readonly (readonly AffectedEntity[])[]> {
+  const named = new Map<string, Set<string>>()
+  for (const { rel, extId, name } of lists.flat()) {
+    if (name !== undefined) named.set(rel, (named.get(rel) ?? new Set()).add(extId))
+  }
   const scopes = new Map<string, 'all' | ReadonlySet<string>>()
-  for (const [rel, resource] of kindsByRel) {
-    const named = lists.flatMap((list) => list.filter((entity) => entity.rel === rel && entity.name !== undefined))
-    if (named.length > 0)
-      scopes.set(rel, await visibleOf(ctx, resource, [...new Set(named.map((entity) => entity.extId))]))
+  for (const [rel, extIds] of named) {
+    const resource = kindsByRel.get(rel)
+    if (resource !== undefined) scopes.set(rel, await visibleOf(ctx, resource, [...extIds]))
   }
   const isVisible = ({ rel, extId }: AffectedEntity): boolean => {
     const scope = scopes.get(rel)

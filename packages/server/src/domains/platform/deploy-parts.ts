@@ -8,6 +8,7 @@ import { nameId } from './name-id.ts'
 export interface NodePlan {
   readonly extId: string
   readonly name: string
+  readonly clusterExtId: string
   readonly hostExtId: string
   readonly containerExtId: string
   readonly vcpus: number
@@ -54,6 +55,7 @@ export const createNodes = defineTask<Input>({
         for (const node of nodes) {
           await hypervisor.defineVm({
             extId: node.extId,
+            clusterExtId: node.clusterExtId,
             name: node.name,
             memoryBytes: node.memoryBytes,
             vcpus: node.vcpus,

@@ -75,6 +75,7 @@ export const deployManager = defineTask<Input>({
           await holdNode(ctx.store, { extId: nodeExtId, hostExtId, clusterExtId }, size)
           nodes.push({
             extId: nodeExtId,
+            clusterExtId,
             hostExtId,
             name: `${manager.config.name}-${nodes.length + 1}`,
             containerExtId: manager.config.resourceConfig?.containerExtIds?.[0] as string,

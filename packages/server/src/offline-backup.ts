@@ -1,0 +1,77 @@
+/** What the operator's commands on backups share: their options, the key, and the words for what goes wrong. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Config, readConfig } from './config.ts'
+import { Refusal } from './core/api-error.ts'
+import { type DataFolder, readBackupKey } from './data-folder.ts'
+import { BackupFault, type Manifest } from './domains/platform/backup/format.ts'
+import { translatePlaceFault } from './domains/platform/backup/places.ts'
+import { type FoundRestorePoints, findRestorePoints } from './domains/platform/backup/reader.ts'
+import { refusalOf } from './domains/platform/restore/faults.ts'
+import { type OfflinePlace, readPlace } from './offline-place.ts'
+import { StartRefusal } from './start-refusal.ts'
+
+export interface OfflineOptions {
+  readonly config: Pick<Config, 'data' | 'masterKeyFile' | 'backupKeyFile' | 'backupKey'>
+  readonly from: OfflinePlace
+  /** Id of the restore point. */
+  readonly point: string | undefined
+}
+
+/** @throws StartRefusal, InformationRequest */
+export function readOfflineOptions(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+  usage: string,
+): OfflineOptions {
+  const own = new Map<string, string>()
+  const rest: string[] = []
+  for (let index = 0; index < argv.length; index++) {
+    const [, name, value] = /^--(from|point)(?:=(.*))?$/s.exec(argv[index] as string) ?? []
+    if (name === undefined) rest.push(argv[index] as string)
+    else own.set(name, value ?? argv[++index] ?? '')
+  }
+  const config = readConfig(rest, env, cwd)
+  const [from, point] = [own.get('from'), own.get('point')]
+  if (!from) throw new StartRefusal(`--from is missing: ${usage}.`)
+  if (point === '') throw new StartRefusal(`--point has no value: ${usage}.`)
+  return { config, from: readPlace(from, env, cwd), point }
+}
+
+/** A key that was made up just now opens nothing. @throws StartRefusal */
+export function givenBackupKey(
+  folder: Pick<DataFolder, 'path'>,
+  { backupKeyFile, backupKey }: OfflineOptions['config'],
+): Buffer {
+  if (backupKey === undefined && backupKeyFile === undefined && !existsSync(join(folder.path, 'backup.key')))
+    throw new StartRefusal(
+      'The backup key is missing: name the file that holds it with --backup-key-file, or put it into HYPERPLANE_BACKUP_KEY.',
+    )
+  return readBackupKey(folder, { file: backupKeyFile, text: backupKey }).key
+}
+
+/** What lies at the place. @throws StartRefusal when it does not let itself be read */
+export const listed = (from: OfflinePlace): Promise<FoundRestorePoints> =>
+  findRestorePoints(from).catch((error: unknown) => Promise.reject(inWords(error, from)))
+
+/** @throws StartRefusal that lists what is there instead */
+export function pointIn({ manifests, warnings }: FoundRestorePoints, from: OfflinePlace, point: string): Manifest {
+  const manifest = manifests.find(({ restorePointExtId }) => restorePointExtId === point)
+  if (manifest !== undefined) return manifest
+  const known = manifests.map(({ restorePointExtId: id, creationTime: time, domainManager: { config } }) =>
+    [id, time, config.name].join('  '),
+  )
+  throw new StartRefusal(
+    [`There is no complete restore point ${point} in ${from.name}. It holds:`, ...known, ...warnings].join('\n'),
+  )
+}
+
+/** Why a restore point, or its place, cannot be used; anything else is a bug, and stays as it is. */
+export function inWords(error: unknown, { place }: OfflinePlace, point?: string): unknown {
+  const translated = translatePlaceFault(error, place)
+  if (!(translated instanceof BackupFault) && !(translated instanceof Refusal)) return error
+  const { message } = refusalOf(translated) as Error
+  const about = point === undefined ? '' : `The restore point ${point} cannot be restored. `
+  return new StartRefusal(`${about}${message}`, { cause: error })
+}
