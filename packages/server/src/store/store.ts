@@ -146,8 +146,11 @@ export interface Store extends Reader {
   setMeta(name: string, value: string): void
   /** All or none. */
   setMetas(values: Readonly<Record<string, string>>): void
-  /** Writes all that is committed to a new file, between two commits: nobody reads or writes meanwhile. */
-  copyTo(file: string): Promise<void>
+  /**
+   * Writes all that is committed to a new file, between two commits: writes wait, reads go on. `beside` is done in the moment that
+   * is copied.
+   */
+  copyTo(file: string, beside?: () => void): Promise<void>
   /** Gives up what is only kept to answer sooner. */
   relax(): void
   /** Bounded queries that still run are stopped. Without any, everything is closed when this returns. */
@@ -200,5 +203,15 @@ export class RowMissing extends Error {
   }
 }
 
-/** The data file cannot be used as it is; the message says why and what to do. */
-export class StoreRefusal extends Error {}
+/** The data file cannot be used as it is; the message says why, and what to do before the service starts. */
+export class StoreRefusal extends Error {
+  /** What is wrong. */
+  readonly what: string
+  /** The file is of no use: another takes its place. */
+  readonly isDamage: boolean
+  constructor(what: string, remedy: string, options: ErrorOptions & { readonly isDamage?: boolean } = {}) {
+    super(`${what} ${remedy}`, options)
+    this.what = what
+    this.isDamage = options.isDamage === true
+  }
+}

@@ -106,6 +106,6 @@ export class SqliteLoader {
     // Everything into the file itself, and that onto the disk.
     const done = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
     this.#database.close()
-    if (done.busy !== 0) throw new StoreRefusal('The data file that is being loaded is in use: stop what reads it.')
+    if (done.busy !== 0) throw new StoreRefusal('The data file that is being loaded is in use:', 'stop what reads it.')
   }
 }

@@ -9,8 +9,15 @@ import type { TimeLimit } from './time-limit.ts'
 
 /** Format of the file. A newer one is refused, never overwritten. */
 const fileFormat = 1
+/**
+ * Pages in the log (16 MiB) before they are moved into the file. What many commits in a row change - the ends of tables and
+ * indexes - is moved once for all of them, and a commit that moves pages takes longer than others.
+ */
+const loggedPages = 4096
 /** Files up to this size (64 MiB) are read whole at the start to find damage. */
 const checkedPages = 16_384
+
+const anotherFile = 'Restore it from a backup, or start with another --data folder.'
 
 export interface ConnectionOptions {
   readonly readOnly?: boolean
@@ -25,17 +32,17 @@ export function connect(file: string, options: ConnectionOptions): DatabaseSync 
   const { readOnly = false, durable = true, timeLimit } = options
   try {
     const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
-    if (!readOnly) database.exec('PRAGMA journal_mode = WAL')
+    if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${loggedPages}`)
     database.exec(
       `PRAGMA synchronous = ${durable ? 'FULL' : 'OFF'}; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -32768`,
     )
     registerFunctions(database, timeLimit)
     return database
   } catch (cause) {
-    throw new StoreRefusal(
-      `The data file ${file} cannot be read (${(cause as Error).message}). Restore it from a backup, or start with another --data folder.`,
-      { cause },
-    )
+    throw new StoreRefusal(`The data file ${file} cannot be read (${(cause as Error).message}).`, anotherFile, {
+      cause,
+      isDamage: true,
+    })
   }
 }
 
@@ -61,16 +68,17 @@ export function migrate(
     }
     database.prepare('SELECT COUNT(*) FROM sqlite_schema').get()
   } catch (cause) {
-    throw new StoreRefusal(
-      `The data file is damaged (${(cause as Error).message}). Restore it from a backup, or start with another --data folder.`,
-      { cause },
-    )
+    throw new StoreRefusal(`The data file is damaged (${(cause as Error).message}).`, anotherFile, {
+      cause,
+      isDamage: true,
+    })
   }
   database.exec('CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID')
   const format = database.prepare("SELECT value FROM meta WHERE name = 'format'").get() as { value: string } | undefined
   if (format !== undefined && Number(format.value) > fileFormat) {
     throw new StoreRefusal(
-      `The data file has format ${format.value}; this version knows up to ${fileFormat}. Start the version that wrote it, or a later one.`,
+      `The data file has format ${format.value}; this version knows up to ${fileFormat}.`,
+      'Start the version that wrote it, or a later one.',
     )
   }
   database.exec('BEGIN')

@@ -14,7 +14,7 @@ import { type Seal, SqliteWriter } from './writer.ts'
 /** Requests that share one durable commit. */
 const commitGroup = 128
 /** Staged ones, which come one after another while the commit waits for them: nobody else may have to wait long. */
-const stagedGroup = 32
+const stagedGroup = 16
 
 export interface SqliteStoreOptions {
   /** Path of the file. */
@@ -76,7 +76,7 @@ class SqliteStore extends SqliteReader implements Store {
   readonly #writer: SqliteWriter
   readonly #queue: Job[] = []
   /** What is done between two commits. */
-  readonly #between: (() => void)[] = []
+  readonly #between: (() => void | Promise<void>)[] = []
   readonly #watchers = new Set<{ readonly kinds: ReadonlySet<string>; readonly changed: () => void }>()
   #running = false
   readonly #alongside: SqliteStoreOptions['alongside']
@@ -171,17 +171,18 @@ class SqliteStore extends SqliteReader implements Store {
     return { applied: applied.promise, durable }
   }
 
-  copyTo(file: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#between.push(() => {
-        try {
-          resolve(copyDatabase(this.#writerDatabase, file))
-        } catch (error) {
-          reject(error)
-        }
-      })
-      this.#begin()
+  copyTo(file: string, beside?: () => void): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#between.push(async () => {
+      try {
+        await copyDatabase(this.#writerDatabase, file, beside)
+        resolve()
+      } catch (error) {
+        reject(error)
+      }
     })
+    this.#begin()
+    return promise
   }
 
   #ask(job: Job): void {
@@ -198,7 +199,7 @@ class SqliteStore extends SqliteReader implements Store {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0 || this.#between.length > 0) {
-      for (const work of this.#between.splice(0)) work()
+      for (const work of this.#between.splice(0)) await work()
       if (this.#queue.length > 0) await this.#commit(this.#queue.splice(0, commitGroup))
     }
     this.#running = false
@@ -240,9 +241,9 @@ class SqliteStore extends SqliteReader implements Store {
     for (const answer of settle) answer()
   }
 
-  /** What whoever goes on with a staged one asks for in its turn. */
+  /** What whoever goes on with a staged one asks for at once: everything that only waited for it has run when this resolves. */
   async #next(): Promise<Job[]> {
-    await new Promise(setImmediate)
+    await new Promise<void>((resolve) => process.nextTick(resolve))
     return this.#queue.splice(0, stagedGroup)
   }
 

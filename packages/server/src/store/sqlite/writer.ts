@@ -14,15 +14,9 @@ type Doc = Record<string, any>
 /** What stands for a secret in a document. */
 export type Seal = (plain: string, about: string) => unknown
 
-interface Written {
-  readonly insert: StatementSync
-  /** The columns of a row as they stand. */
-  readonly columns: StatementSync
-}
-
 export class SqliteWriter extends SqliteReader implements Transaction {
   readonly #seal: Seal
-  readonly #written = new Map<string, Written>()
+  readonly #insertions = new Map<string, StatementSync>()
   /** Kinds of which rows were written; whoever commits empties it. */
   readonly changed = new Set<string>()
   readonly #references: References
@@ -38,19 +32,16 @@ export class SqliteWriter extends SqliteReader implements Transaction {
     this.#references = new References(database, tables, maximumReferrers)
   }
 
-  #statements(table: Table): Written {
-    let written = this.#written.get(table.name)
-    if (written === undefined) {
+  #insertion(table: Table): StatementSync {
+    let insertion = this.#insertions.get(table.name)
+    if (insertion === undefined) {
       const names = table.columns.map((column) => column.name)
-      written = {
-        insert: this.database.prepare(
-          `INSERT INTO ${table.name} (ext_id, version, published, document${names.map((name) => `, ${name}`).join('')}) VALUES (?, 1, ?, ?${', ?'.repeat(names.length)})`,
-        ),
-        columns: this.database.prepare(`SELECT ${['ext_id', ...names].join(', ')} FROM ${table.name} WHERE ext_id = ?`),
-      }
-      this.#written.set(table.name, written)
+      insertion = this.database.prepare(
+        `INSERT INTO ${table.name} (ext_id, version, published, document${names.map((name) => `, ${name}`).join('')}) VALUES (?, 1, ?, ?${', ?'.repeat(names.length)})`,
+      )
+      this.#insertions.set(table.name, insertion)
     }
-    return written
+    return insertion
   }
 
   #changing(kind: AnyResource): Table {
@@ -68,7 +59,7 @@ export class SqliteWriter extends SqliteReader implements Transaction {
     const stored = this.#sealed(table, entity as Doc)
     const values = table.columns.map((column) => columnValue(stored, column))
     this.#guarded(table, () =>
-      this.#statements(table).insert.run(stored['extId'], published, JSON.stringify(stored), ...values),
+      this.#insertion(table).run(stored['extId'], published, JSON.stringify(stored), ...values),
     )
     this.#references.add(table, stored, published)
     return stored as EntityOf<R>
@@ -81,7 +72,8 @@ export class SqliteWriter extends SqliteReader implements Transaction {
   }
 
   async replace<R extends AnyResource>(kind: R, entity: EntityOf<R>): Promise<EntityOf<R>> {
-    return this.#write(kind, entity as Doc, 1) as EntityOf<R>
+    const before = await this.pending(kind, entity.extId)
+    return this.#write(kind, before, entity as Doc, 1) as EntityOf<R>
   }
 
   async update<R extends AnyResource>(kind: R, extId: string, changes: Partial<EntityOf<R>>): Promise<EntityOf<R>> {
@@ -98,24 +90,23 @@ export class SqliteWriter extends SqliteReader implements Transaction {
     changes: Partial<EntityOf<R>>,
     rise: 0 | 1,
   ): Promise<EntityOf<R>> {
-    const stored = await this.pending(kind, extId)
-    if (stored === undefined) throw new RowMissing(kind.kind, extId)
-    const merged: Doc = { ...stored, ...changes }
+    const before = await this.pending(kind, extId)
+    if (before === undefined) throw new RowMissing(kind.kind, extId)
+    const merged: Doc = { ...before, ...changes }
     for (const name of Object.keys(merged)) if (merged[name] === undefined) delete merged[name]
-    return this.#write(kind, merged, rise) as EntityOf<R>
+    return this.#write(kind, before, merged, rise) as EntityOf<R>
   }
 
-  #write(kind: AnyResource, entity: Doc, rise: 0 | 1): Doc {
+  #write(kind: AnyResource, before: Doc | undefined, entity: Doc, rise: 0 | 1): Doc {
     const table = this.#changing(kind)
     const stored = this.#sealed(table, entity)
-    const before = this.#statements(table).columns.get(stored['extId'])
     if (before === undefined) throw new RowMissing(kind.kind, stored['extId'])
     // SQLite writes the index of every column that a statement names, also where its value stays: only those that change.
     let text = `UPDATE ${table.name} SET version = version + ?, document = ?`
     const changed: SQLInputValue[] = []
     for (const column of table.columns) {
       const value = columnValue(stored, column)
-      if (value === before[column.name]) continue
+      if (value === columnValue(before, column)) continue
       text += `, ${column.name} = ?`
       changed.push(value)
     }
@@ -155,13 +146,14 @@ export class SqliteWriter extends SqliteReader implements Transaction {
     return Number(this.prepare(`DELETE FROM ${table.name} WHERE ${compiled.sql}`).run(...parameters).changes)
   }
 
+  /** The entity, or a copy of it with its secrets sealed: what holds none is shared. */
   #sealed(table: Table, entity: Doc): Doc {
-    if (table.secrets.length === 0) return entity
-    const copy = structuredClone(entity)
+    let sealed = entity
     for (const path of table.secrets) {
-      sealAt(copy, path, (plain) => this.#seal(plain, `${table.resource.kind}/${copy['extId']}/${path.join('/')}`))
+      const about = `${table.resource.kind}/${entity['extId']}/${path.join('/')}`
+      sealed = sealedAt(sealed, path, (plain) => this.#seal(plain, about)) as Doc
     }
-    return copy
+    return sealed
   }
 
   #guarded<T>(table: Table, write: () => T): T {
@@ -180,16 +172,19 @@ export class SqliteWriter extends SqliteReader implements Transaction {
   }
 }
 
-function sealAt(value: unknown, path: readonly string[], seal: (plain: string) => unknown): void {
+/** The value itself where nothing at this path is to be sealed. */
+function sealedAt(value: unknown, path: readonly string[], seal: (plain: string) => unknown): unknown {
   if (Array.isArray(value)) {
-    for (const item of value) sealAt(item, path, seal)
-  } else if (typeof value === 'object' && value !== null) {
-    const holder = value as Doc
-    const name = path[0] as string
-    if (path.length > 1) sealAt(holder[name], path.slice(1), seal)
-    else if (isPlain(holder[name]))
-      holder[name] = seal(typeof holder[name] === 'string' ? holder[name] : JSON.stringify(holder[name]))
+    const items = value.map((item) => sealedAt(item, path, seal))
+    return items.every((item, index) => item === value[index]) ? value : items
   }
+  if (typeof value !== 'object' || value === null) return value
+  const [name, ...rest] = path as [string, ...string[]]
+  const held = (value as Doc)[name]
+  let sealed = held
+  if (rest.length > 0) sealed = sealedAt(held, rest, seal)
+  else if (isPlain(held)) sealed = seal(typeof held === 'string' ? held : JSON.stringify(held))
+  return sealed === held ? value : { ...value, [name]: sealed }
 }
 
 /** A secret that is not sealed yet. One that is an object is sealed whole, as JSON. */
