@@ -1,8 +1,9 @@
 /** Work that the service starts itself, on the world's clock: monitors, retention, expiry. */
 
-import type { Store } from '../store/store.ts'
+import type { Store, Transaction } from '../store/store.ts'
 import type { WorldClock } from './clock.ts'
-import type { World } from './context.ts'
+import { systemCaller, type World } from './context.ts'
+import type { StartTask } from './tasks/define-task.ts'
 import type { TaskRunner } from './tasks/runner.ts'
 
 export interface ScheduleContext<D> extends World<D> {
@@ -32,6 +33,18 @@ export interface Schedule<D> {
    * is moved by hand, only the last of those takes place that have no event between them: nobody could tell the difference.
    */
   readonly onlyLastCounts?: true
+}
+
+/** A transaction of scheduled work. The tasks that it starts are the system's own, and run after its commit. */
+export async function startingTasks<D>(
+  ctx: ScheduleContext<D>,
+  work: (store: Transaction, startTask: StartTask) => Promise<void>,
+): Promise<void> {
+  const after: (() => void)[] = []
+  const owner = systemCaller(ctx.tenantId)
+  const afterCommit = (run: () => void): void => void after.push(run)
+  await ctx.store.transaction((store) => work(store, ctx.runner.starter(store, owner, afterCommit, false, ctx.ids)))
+  for (const run of after) run()
 }
 
 /** Times are sums of microseconds: their quotients miss whole numbers by less than this. */

@@ -5,8 +5,7 @@
  */
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { parseTime } from '../../../core/clock.ts'
-import { systemCaller } from '../../../core/context.ts'
-import type { Schedule } from '../../../core/schedules.ts'
+import { type Schedule, startingTasks } from '../../../core/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { isDue, startIfDue } from './run-task.ts'
 import { minutesBetween, type Target } from './target-rules.ts'
@@ -21,20 +20,8 @@ export const backupSchedule: Schedule<Drivers> = {
     const quiet = Math.min(ctx.quietUntil(), ...targets.filter(runsAgain).map((target) => nextOf(target, now)))
     const due = targets.filter((target) => isDue(target, now))
     const postponed = due.filter((target) => lastSlot(target, now, quiet) > now)
-    for (const { extId } of due.filter((target) => !postponed.includes(target))) {
-      const after: (() => void)[] = []
-      await ctx.store.transaction(async (store) => {
-        const startTask = ctx.runner.starter(
-          store,
-          systemCaller(ctx.tenantId),
-          (work) => after.push(work),
-          false,
-          ctx.ids,
-        )
-        await startIfDue({ ...ctx, store, startTask }, extId)
-      })
-      for (const work of after) work()
-    }
+    for (const { extId } of due.filter((target) => !postponed.includes(target)))
+      await startingTasks(ctx, (store, startTask) => startIfDue({ ...ctx, store, startTask }, extId))
     // What is due only when its present run has ended is written again then, and is seen by that.
     const times = targets.flatMap(({ nextRunTime }) => parseTime(nextRunTime ?? '') ?? [])
     return Math.min(...times.filter((time) => time > now), ...postponed.map((target) => lastSlot(target, now, quiet)))
