@@ -23,12 +23,18 @@ export interface StepContext<D> extends World<D> {
     write: (ctx: RecordContext<D>) => Promise<TaskChanges | void>,
   ): Promise<void>
   /** Resolves when each of these tasks has ended; answers their final states in order. */
-  untilEnded(taskExtIds: readonly string[]): Promise<readonly TaskEnd[]>
+  untilEnded(taskExtIds: readonly string[], written?: Written): Promise<readonly TaskEnd[]>
   /** A cancel was asked for. A step that gives up because of it throws `CancelAccepted`. */
   readonly cancelRequested: () => boolean
   /** Aborted when the service stops: long steps leave at once, by `throwIfAborted`, and are taken up at the next start. */
   readonly stopping: AbortSignal
 }
+
+/**
+ * Told when the last record of a task that succeeds is written, before it is durable: whatever is written from then on sees
+ * it, and is not durable without it.
+ */
+export type Written = () => void
 
 /** What only a step knows of its task. */
 export interface TaskChanges {
@@ -71,6 +77,11 @@ export interface Step<D, I> {
   readonly seconds?: readonly [median: number, p95: number]
   /** Acts on the outside world. May run again after a crash, with the same `callKey`. Writes nothing to the store. */
   readonly run?: (ctx: StepContext<D>, input: I) => Promise<unknown>
+  /**
+   * False: for this task `run` does nothing outside, and need not wait until the records in front of it are durable. Asked
+   * before they are, so it must not depend on what they wrote. Absent: it always acts.
+   */
+  readonly acts?: (ctx: StepContext<D>, input: I) => Promise<boolean>
   /** Writes what came of it, in the transaction that marks the step done. `keep` replaces the step's output: ids of sub-tasks. */
   readonly record?: (ctx: RecordContext<D>, input: I, output: any) => Promise<void | { readonly keep: unknown }>
   /** What `run` did stays done: once it has succeeded, the task only goes forward. When it fails, the task is undone. */

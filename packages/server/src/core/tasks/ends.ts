@@ -3,7 +3,7 @@ import { Task } from '@hyperplane/contract/platform/task'
 import type { Store } from '../../store/store.ts'
 import type { AppMessage } from '../api-error.ts'
 import type { AttendingClock } from '../clock.ts'
-import type { TaskEnd } from './define-task.ts'
+import type { TaskEnd, Written } from './define-task.ts'
 import { isCanceled } from './messages.ts'
 import { affectedBy, isUnfinished, type TaskEntity, withoutWork } from './task-row.ts'
 
@@ -11,7 +11,9 @@ import { affectedBy, isUnfinished, type TaskEntity, withoutWork } from './task-r
 export class Ends {
   readonly #store: Store
   readonly #clock: AttendingClock
-  readonly #waiting = new Map<string, ((end: TaskEnd) => void)[]>()
+  readonly #waiting = new Map<string, Waiting[]>()
+  /** Tasks whose last record is written, and not durable yet. */
+  readonly #written = new Set<string>()
 
   constructor(store: Store, clock: AttendingClock) {
     this.#store = store
@@ -19,10 +21,11 @@ export class Ends {
   }
 
   /** Resolves when the task has ended. */
-  async until(extId: string): Promise<TaskEnd> {
+  async until(extId: string, written?: Written): Promise<TaskEnd> {
     // Waits first and looks second: a task that ends in between is not missed.
     const { promise, resolve } = Promise.withResolvers<TaskEnd>()
-    this.#waiting.set(extId, [...(this.#waiting.get(extId) ?? []), resolve])
+    this.#waiting.set(extId, [...(this.#waiting.get(extId) ?? []), { resolve, written }])
+    if (this.#written.has(extId)) written?.()
     const task = (await this.#store.get(Task, extId)) as TaskEntity | undefined
     if (task === undefined) this.tell({ extId, status: 'CANCELED' } as TaskEntity)
     else if (!isUnfinished(task)) this.tell(task)
@@ -33,8 +36,25 @@ export class Ends {
   tell(task: TaskEntity): void {
     const waiting = this.#waiting.get(task.extId) ?? []
     this.#waiting.delete(task.extId)
-    for (const resolve of waiting) resolve(endOf(task))
+    this.#written.delete(task.extId)
+    for (const { resolve } of waiting) resolve(endOf(task))
   }
+
+  /** Its last record is written; where that does not become durable, the task goes on. */
+  tellWritten({ extId }: TaskEntity, durable: Promise<void>): void {
+    this.#written.add(extId)
+    durable.catch(() => this.#written.delete(extId))
+    for (const { written } of this.#waiting.get(extId) ?? []) written?.()
+  }
+
+  isWritten(extId: string): boolean {
+    return this.#written.has(extId)
+  }
+}
+
+interface Waiting {
+  readonly resolve: (end: TaskEnd) => void
+  readonly written: Written | undefined
 }
 
 const endOf = (task: TaskEntity): TaskEnd => ({

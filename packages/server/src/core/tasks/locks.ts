@@ -29,8 +29,8 @@ export class LockTable {
     this.#locksOf.delete(holder)
   }
 
-  /** How many wait for or hold this lock. */
-  depth(lock: string): number {
-    return this.#queues.get(lock)?.length ?? 0
+  /** Those who wait for or hold this lock, in their order. */
+  queue(lock: string): readonly string[] {
+    return this.#queues.get(lock) ?? []
   }
 }

@@ -179,6 +179,83 @@ test('records in a row share a commit, and a step acts when all before it is dur
   assert.equal(commits, 2)
 })
 
+test('a step that has nothing to do for its task waits for no commit', async () => {
+  const marking = (name: string) => async (ctx: RecordContext<object>) => {
+    await ctx.store.insert(Mark, { extId: `${ctx.taskExtId}/${name}`, name })
+  }
+  for (const [acts, seen] of [
+    [false, []],
+    [true, ['one']],
+  ] as const) {
+    let committed: readonly string[] | undefined
+    const definition: TaskDefinition<object, object> = {
+      name: 'test.idle-step',
+      steps: [
+        { name: 'one', progress: 30, record: marking('one') },
+        {
+          name: 'two',
+          progress: 60,
+          acts: async () => acts,
+          run: async (ctx) => {
+            committed = (await ctx.store.find(Mark)).map(({ name }) => name)
+          },
+          record: marking('two'),
+        },
+      ],
+    }
+    const service = open(newFile(), [definition])
+    await service.runner.untilEnded(await service.start(definition, {}))
+    assert.deepEqual(committed, seen)
+    assert.deepEqual(await service.marks(), ['one', 'two'])
+  }
+})
+
+test('who waits for a task may go on when its last record is written, and is told of its end when that is durable', async () => {
+  const part: TaskDefinition<object, object> = {
+    name: 'test.part',
+    steps: [
+      {
+        name: 'mark',
+        progress: 100,
+        record: async (ctx) => void (await ctx.store.insert(Mark, { extId: ctx.taskExtId, name: 'part' })),
+      },
+    ],
+  }
+  const told: unknown[] = []
+  let waiting: Service
+  const look = async (what: string): Promise<void> => {
+    const { runner } = waiting
+    const [held, ahead] = [runner.queueLength('entity'), runner.queueAhead('entity')]
+    told.push([what, await waiting.marks(), held, ahead])
+  }
+  const whole: TaskDefinition<object, object> = {
+    name: 'test.whole',
+    steps: [
+      {
+        name: 'start',
+        progress: 50,
+        record: async (ctx) => ({
+          keep: await ctx.startTask(part, {}, { operation: 'kPart', affected: [], locks: ['entity'] }),
+        }),
+      },
+      {
+        name: 'wait',
+        progress: 100,
+        run: async (ctx) => {
+          await ctx.untilEnded([ctx.outputs['start'].extId], () => void look('written'))
+          await look('ended')
+        },
+      },
+    ],
+  }
+  waiting = open(newFile(), [whole, part])
+  await waiting.runner.untilEnded(await waiting.start(whole, {}))
+  assert.deepEqual(told, [
+    ['written', [], 1, 0],
+    ['ended', ['part'], 0, 0],
+  ])
+})
+
 for (const fails of steps) {
   test(`a failure of "${fails}" leaves nothing behind, inside or outside`, async () => {
     const outside = new Outside()

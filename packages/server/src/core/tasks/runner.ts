@@ -196,7 +196,12 @@ export class TaskRunner<D> {
 
   /** How many tasks wait for or hold this entity. */
   queueLength(entityExtId: string): number {
-    return this.#locks.depth(entityExtId)
+    return this.#locks.queue(entityExtId).length
+  }
+
+  /** How many of them have yet to write what they do. A transaction sees what the others did. */
+  queueAhead(entityExtId: string): number {
+    return this.#locks.queue(entityExtId).filter((task) => !this.#ends.isWritten(task)).length
   }
 
   /**

@@ -90,11 +90,11 @@ export class StepContexts<D> {
         commits.afterwards(after)
         await commits.done()
       },
-      untilEnded: async (extIds) => {
+      untilEnded: async (extIds, written) => {
         // A step may wait at several places at once; it is one task all the same.
         if (waits++ === 0) parking.park(task.extId)
         try {
-          return await Promise.all(extIds.map((extId) => ends.until(extId)))
+          return await Promise.all(extIds.map((extId) => ends.until(extId, written)))
         } finally {
           if (--waits === 0) parking.resume(task.extId)
         }

@@ -12,6 +12,10 @@ import type { StepAt } from './step-run.ts'
 import { mark, marking, type TaskEntity, withoutWork } from './task-row.ts'
 import { isPastReturn, type Means, mayCancel, WayBack } from './way-back.ts'
 
+/** One that cannot tell may act: its `run` will find what is wrong. */
+const acts = async <D>({ step, context, input }: StepAt<D>): Promise<boolean> =>
+  step.run !== undefined && (step.acts === undefined || (await step.acts(context, input).catch(() => true)))
+
 export class WayForward<D> {
   readonly #options: RunnerOptions<D>
   readonly #means: Means<D>
@@ -47,11 +51,11 @@ export class WayForward<D> {
         task = await this.#turnBack(task, [canceled()])
         continue
       }
+      const at = { task, definition, step, input, context: contexts.of(task, step.name) }
       // What acts outside only follows from what no crash can take back; that the task runs is no cause of anything.
-      if (step.run !== undefined && task.runner.cursor > 0) await commits.done()
+      if (task.runner.cursor > 0 && (await acts(at))) await commits.done()
       let isDoneForGood = false
       try {
-        const at = { task, definition, step, input, context: contexts.of(task, step.name) }
         const output = await stepRuns.run(at)
         isDoneForGood = step.isIrreversible === true
         task = await this.#record(at, output, commits)
@@ -76,7 +80,10 @@ export class WayForward<D> {
         continue
       }
       const isLast = step === definition.steps.at(-1)
-      if (isLast || commits.isAwaited) await commits.done()
+      if (!isLast && !commits.isAwaited) continue
+      const durable = commits.done()
+      if (isLast) ends.tellWritten(task, durable)
+      await durable
       if (isLast) ends.tell(task)
     }
   }

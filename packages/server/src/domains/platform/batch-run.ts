@@ -50,15 +50,16 @@ async function runElements(ctx: Run, input: BatchInput): Promise<void> {
   const jobs = await jobsOf(ctx.store, ctx.taskExtId)
   const journal = new Journal(ctx, jobs, await affectedOf(ctx))
   const isStaged = mayStage(ctx, input, jobs[0])
+  const ending: Promise<void>[] = []
   let rest: 'BATCH_STOPPED' | 'BATCH_CANCELED' | undefined
   for (let start = 0; start < jobs.length && rest === undefined; start += input.chunkSize) {
     const chunk = jobs.slice(start, start + input.chunkSize)
-    await Promise.all(
-      chunk.filter((job) => job.status === 'PENDING').map((job) => runJob(ctx, input, job, journal, isStaged)),
-    )
+    const pending = chunk.filter((job) => job.status === 'PENDING')
+    await Promise.all(pending.map((job) => runJob(ctx, input, job, journal, isStaged, ending)))
     if (ctx.cancelRequested()) rest = 'BATCH_CANCELED'
     else if (input.shouldStopOnError && chunk.some((job) => journal.hasFailed(job))) rest = 'BATCH_STOPPED'
   }
+  await Promise.all(ending)
   if (rest !== undefined) for (const job of jobs) if (!journal.isFinished(job)) journal.finish(job, notRun(rest))
   await journal.written()
   const { failed, canceled } = journal
@@ -69,7 +70,7 @@ async function runElements(ctx: Run, input: BatchInput): Promise<void> {
 /**
  * Elements need not wait for the disk one by one: those whose effect is there at once let the next begin, which sees what
  * they wrote, and results are told when both are durable; those that start a task share the commit of its acceptance with
- * what is told of it. Not in iam: who may do what is decided by what is committed.
+ * what is told of it, and let the next begin when the last record of their task is written. Not in iam: who may do what is decided by what is committed.
  */
 function mayStage(ctx: Run, { method }: BatchInput, job: Job | undefined): boolean {
   if (job?.status !== 'PENDING') return false
@@ -88,7 +89,15 @@ async function affectedOf(ctx: Run): Promise<readonly AffectedEntity[]> {
   return task?.allAffected ?? task?.entitiesAffected ?? []
 }
 
-async function runJob(ctx: Run, input: BatchInput, job: Job, journal: Journal, isStaged: boolean): Promise<void> {
+/** Resolves when the next chunk may begin. What is still to end then is in `ending`. */
+async function runJob(
+  ctx: Run,
+  input: BatchInput,
+  job: Job,
+  journal: Journal,
+  isStaged: boolean,
+  ending: Promise<void>[],
+): Promise<void> {
   let slots = slotsOf.get(ctx.services)
   if (slots === undefined) slotsOf.set(ctx.services, (slots = new Slots(elementsAtOnce)))
   let taskExtId = job.elementTaskExtId
@@ -104,7 +113,22 @@ async function runJob(ctx: Run, input: BatchInput, job: Job, journal: Journal, i
     // A cancel that came while the element was on its way found no task to cancel.
     if (ctx.cancelRequested()) await cancelPart(ctx, taskExtId)
   }
-  const [end] = await ctx.untilEnded([taskExtId])
+  const { promise: isWritten, resolve: written } = Promise.withResolvers<void>()
+  const hasEnded = finishWithTask(ctx, job, taskExtId, journal, written)
+  // Where it fails, the batch is told when it waits for all.
+  hasEnded.catch(() => undefined)
+  ending.push(hasEnded)
+  await (isStaged ? Promise.race([isWritten, hasEnded]) : hasEnded)
+}
+
+async function finishWithTask(
+  ctx: Run,
+  job: Job,
+  taskExtId: string,
+  journal: Journal,
+  written: () => void,
+): Promise<void> {
+  const [end] = await ctx.untilEnded([taskExtId], written)
   journal.finish(job, {
     httpStatus: 202,
     taskExtId,

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Batch } from '@hyperplane/contract/platform/batch'
 import { Category } from '@hyperplane/contract/platform/category'
+import { Task } from '@hyperplane/contract/platform/task'
+import { TaskJob } from '@hyperplane/contract/platform/task-job'
 import { aUser } from '../../support/identities.ts'
 import { startApp, type TestApp, type TestSettings } from '../../support/start-app.ts'
 import { aRobot, grant } from '../iam/people.ts'
@@ -362,4 +364,17 @@ test('chunks of one share their commits, and one whose element fails still ends 
     jobs.map((job) => job.errorMessages?.[0]?.errorGroup ?? job.status),
     ['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED', 'ENTITY_ALREADY_EXISTS', ...Array(3).fill('BATCH_STOPPED')],
   )
+})
+
+test('tasks in chunks of one share commits with the acceptance of the next: three for each VM', async () => {
+  let commits = 0
+  const unwatch = app.store.watch([Task, TaskJob], () => commits++)
+  const cluster = (await app.call('GET', '/clustermgmt/v4.2/config/clusters?$limit=1')).data[0]
+  const payload = Array.from({ length: 20 }, (_, index) => ({
+    data: { name: `one-by-one-${index}`, cluster: { extId: cluster.extId }, memorySizeBytes: 256 * 1024 ** 2 },
+  }))
+  const task = await app.task(await send(app, { uri: '/api/vmm/v4.2/ahv/config/vms', chunkSize: 1 }, payload))
+  unwatch()
+  assert.equal(task.status, 'SUCCEEDED')
+  assert.ok(commits <= 3 * payload.length + 5, `${commits} commits for ${payload.length} VMs`)
 })

@@ -28,7 +28,7 @@ export interface OfVm {
 export async function admit(ctx: WriteContext<VmEntity>, operation?: StateBound): Promise<VmEntity> {
   const vm = ctx.target
   await requireClusterReachable(ctx, vm.cluster?.extId)
-  const waiting = ctx.services.runner.queueLength(vm.extId)
+  const waiting = ctx.services.runner.queueAhead(vm.extId)
   if (waiting > longestQueue)
     throw new ApiError('VM_BUSY', { name: vm.name, reason: `${waiting} operations wait already` })
   if (waiting === 0 && operation !== undefined) requireState(vm, operation)

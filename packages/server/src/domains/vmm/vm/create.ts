@@ -68,6 +68,7 @@ export const makeVm = defineTask<OfVm>({
     {
       name: 'copy images',
       progress: 20,
+      acts: async (ctx, input) => (await imagesToCopy(ctx.store, await coming(ctx.store, input))).length > 0,
       run: async (ctx, input) => {
         const vm = await coming(ctx.store, input)
         const clusterExtId = vm.cluster?.extId as string
@@ -91,6 +92,10 @@ export const makeVm = defineTask<OfVm>({
       name: 'create disks',
       progress: 50,
       seconds: [0.4, 1],
+      acts: async (ctx, input) => {
+        const vm = await coming(ctx.store, input)
+        return filesOf(vm).length + firmwareDisks(vm).length > 0
+      },
       run: async (ctx, input) => {
         const vm = await coming(ctx.store, input)
         for (const file of filesOf(vm)) await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, file))
