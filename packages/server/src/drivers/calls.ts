@@ -45,6 +45,7 @@ export const driverCalls = {
     defineVm: true,
     deleteDisk: true,
     endCustomization: true,
+    fenceVm: true,
     migrateVm: true,
     observeGuests: true,
     requestShutdown: true,

@@ -32,6 +32,12 @@ export interface Hypervisor {
    * because it has not booted, or does not listen.
    */
   requestShutdown(vmExtId: string): Promise<'down' | 'ignored'>
+  /**
+   * Takes the domain from a host that does not answer: whatever runs of it there is cut off from disks and network, and the host
+   * forgets it before it answers again. From then on it counts as one that does not run, and never runs twice. Answers the
+   * same when it is repeated; undefined: the host answers, and nothing was changed.
+   */
+  fenceVm(vmExtId: string, hostExtId: string): Promise<FencedGuest | undefined>
   /** Moves a running domain to another host without stopping its guest. */
   migrateVm(vmExtId: string, toHostExtId: string): Promise<void>
 
@@ -62,6 +68,11 @@ export interface Hypervisor {
 export interface UnaskedState {
   /** RESTARTED: it runs, and its guest began anew by itself. */
   readonly state: 'OFF' | 'PAUSED' | 'RESTARTED'
+  /** No customisation was left for this guest to run. */
+  readonly isCustomized: boolean
+}
+
+export interface FencedGuest {
   /** No customisation was left for this guest to run. */
   readonly isCustomized: boolean
 }

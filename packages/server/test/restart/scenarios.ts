@@ -6,8 +6,10 @@ import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { lab } from '../../src/domains/platform/seed-registrations.ts'
 import { seedId } from '../../src/domains/seed.ts'
 import { bucketTarget, inBucket, made as madeTarget, targets } from '../support/backups.ts'
-import { clustermgmt, hostId, ids } from '../support/clustermgmt.ts'
+import { advance, clustermgmt, hostId, ids } from '../support/clustermgmt.ts'
 import { create, creations, nativeCluster } from '../support/creations.ts'
+import { happen } from '../support/events.ts'
+import { aNativeCluster, aVm as aVmOn, bootDisk, changed, readVm } from '../support/native-cluster.ts'
 import { ownPath, registerBody } from '../support/registering.ts'
 import type { CallOptions, TestApp } from '../support/start-app.ts'
 import { ipConfigOf, subnets } from '../support/subnets.ts'
@@ -297,6 +299,16 @@ export const scenarios: Readonly<Record<string, (app: TestApp) => Promise<Asked>
   // With a customisation, whose ISO lies in a drive from then on.
   'vmm.power-on-vm': async (app) => act(app, await aVm(app, { guestCustomization }), 'power-on'),
   'vmm.reset-vm': async (app) => act(app, await aRunningVm(app), 'reset'),
+  // Alone on a host that has failed, with its customisation to come: the next look restarts it.
+  'vmm.restart-vm-elsewhere': async (app) => {
+    const cluster = await aNativeCluster(app)
+    const { extId } = await aVmOn(app, cluster, { disks: [bootDisk(cluster)], guestCustomization })
+    assert.equal((await changed(app, extId, 'power-on')).status, 'SUCCEEDED')
+    await happen(app, { type: 'HOST_FAILS', host: (await readVm(app, extId)).host.extId })
+    await advance(app, 0.75)
+    const path = '/control/v1/worlds/default/clock/$actions/advance'
+    return { method: 'POST', path, body: { duration: 'PT10S' } }
+  },
   'vmm.shutdown-vm': async (app) => act(app, await aRunningVm(app), 'shutdown'),
   'vmm.update-image': async (app) => {
     const path = `${images}/${await creation(app, 'vmm.createImage', 'copied')}`

@@ -51,6 +51,25 @@ export async function place(ctx: Scheduling, vm: VmEntity): Promise<string> {
 }
 
 /**
+ * Holds memory and CPUs for a VM on another host than the one that it was on; what it holds there already stays. Hosts of
+ * `tried` are not asked again, and their reasons are told with those of the others.
+ */
+export async function placeElsewhere(
+  ctx: Scheduling,
+  vm: VmEntity,
+  tried: ReadonlyMap<string, string> = new Map(),
+): Promise<Choice> {
+  const held = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId !== vm.host?.extId)
+  if (held !== undefined) return { hostExtId: held.hostExtId }
+  const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => !tried.has(extId))
+  const demand = await demandOf(ctx.store, vm)
+  const choice = chooseHost(hosts, await inCluster(ctx.store, vm), demand)
+  if ('reasons' in choice) return { reasons: [...tried.values(), ...choice.reasons] }
+  await ctx.store.insert(HostAllocation, chosenFor(vm, choice, demand))
+  return choice
+}
+
+/**
  * Makes room for a running VM that grows: on its host, else on another one, where it then holds its new size as well.
  * @returns the host on which it will fit
  * @throws ApiError NO_HOST_FOR_VM
@@ -79,6 +98,12 @@ export async function giveBack(store: Transaction, vmExtId: string, hostExtId?: 
   for (const held of await allocationsOf(store, vmExtId)) {
     if (hostExtId === undefined || held.hostExtId === hostExtId) await store.remove(HostAllocation, held.extId)
   }
+}
+
+/** Gives back what the VM holds anywhere but on its host. */
+export async function giveBackElsewhere(store: Transaction, vm: VmEntity): Promise<void> {
+  for (const { hostExtId } of await allocationsOf(store, vm.extId))
+    if (hostExtId !== vm.host?.extId) await giveBack(store, vm.extId, hostExtId)
 }
 
 /** Sets what the VM holds on its host back to what its row says. */

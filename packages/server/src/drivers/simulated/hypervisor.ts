@@ -22,6 +22,8 @@ export interface DomainFact {
   readonly haltedAt?: number
   /** Its guest began anew then by itself, and nobody knows; milliseconds since 1970. */
   readonly restartedAt?: number
+  /** It was taken from this host, which did not answer, and was not started since. */
+  readonly fencedFrom?: string
   /** Its guest stands since then, until it begins anew; milliseconds since 1970. */
   readonly hungSince?: number
 }
@@ -216,12 +218,25 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
       await domains.put(vmExtId, stopped(known(vmExtId)))
       return 'down'
     },
+    async fenceVm(vmExtId, hostExtId) {
+      const fact = known(vmExtId)
+      ask('fenceVm', [fact.domain.clusterExtId])
+      if (fact.fencedFrom === hostExtId) return { isCustomized: !fact.domain.isCustomized }
+      const { isDown, hasLostPower, since } = faults.get(hostExtId) ?? {}
+      if (isDown !== true) return undefined
+      // One whose guest halted before, unseen, was on this host as well.
+      const endedAt = fact.haltedAt ?? (hasLostPower === true ? since : undefined)
+      const hasRun = fact.state === 'ON' || fact.haltedAt !== undefined
+      const wasCustomized = hasRun ? isCustomized(fact, endedAt) : !fact.domain.isCustomized
+      const domain = { ...fact.domain, isCustomized: !wasCustomized }
+      await domains.put(vmExtId, { ...stopped(fact), domain, fencedFrom: hostExtId })
+      return { isCustomized: wasCustomized }
+    },
     async migrateVm(vmExtId, toHostExtId) {
       const fact = known(vmExtId)
+      if (fact.state === 'OFF' || fact.hostExtId === toHostExtId) return
       ask('migrateVm', [...placesOf(fact), toHostExtId])
-      if (fact.state === 'ON' && fact.hostExtId !== toHostExtId) {
-        await domains.put(vmExtId, { ...fact, hostExtId: toHostExtId })
-      }
+      await domains.put(vmExtId, { ...fact, hostExtId: toHostExtId })
     },
     async endCustomization(vmExtId, isoDiskExtId) {
       const fact = domains.get(vmExtId)

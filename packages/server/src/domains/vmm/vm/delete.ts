@@ -30,7 +30,13 @@ export const removeVm = defineTask<OfVm>({
       name: 'power off',
       progress: 20,
       seconds: [0.5, 1],
-      run: (ctx, { vmExtId }) => ctx.drivers.hypervisor.stopVm(vmExtId),
+      run: async (ctx, { vmExtId }) => {
+        const { hardware, hypervisor } = ctx.drivers
+        const host = (await ctx.store.get(Vm, vmExtId))?.host?.extId
+        // A host that does not answer must not hold it up.
+        if (host !== undefined && !hardware.isHostUp(host)) await hypervisor.fenceVm(vmExtId, host)
+        await hypervisor.stopVm(vmExtId)
+      },
       record: async (ctx, { vmExtId }) => {
         await giveBack(ctx.store, vmExtId)
         const off = { powerState: 'OFF', host: undefined, isLiveMigrateCapable: undefined } as const

@@ -4,10 +4,12 @@ import { implement } from '../../context.ts'
 import { createVm, makeVm } from './create.ts'
 import { ejectIsos } from './customization.ts'
 import { deleteVm, removeVm } from './delete.ts'
+import { restartVmsOfLostHosts } from './lost-hosts.ts'
 import { observeDomains } from './observe.ts'
 import { creationFaults } from './plan.ts'
 import { powerOff, powerOn, powerTasks, reset, shutdown } from './power.ts'
 import { presentVms } from './present.ts'
+import { restartVm } from './restart-elsewhere.ts'
 import { resumeWriters } from './room.ts'
 import { changeFaults } from './rules.ts'
 import { changeVm, updateVm } from './update.ts'
@@ -28,8 +30,8 @@ export const vm = implement(
       createVm: ({ body }) => creationFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
     },
-    tasks: [makeVm, changeVm, removeVm, ...powerTasks],
+    tasks: [makeVm, changeVm, removeVm, restartVm, ...powerTasks],
     present: [[Vm, presentVms]],
-    schedules: [ejectIsos, observeDomains, resumeWriters],
+    schedules: [ejectIsos, observeDomains, restartVmsOfLostHosts, resumeWriters],
   },
 )

@@ -28,6 +28,21 @@ export async function setPower(
   await notePower(ctx.store, ctx.ids, stored, change, now)
 }
 
+/** Live migration moves memory alone: not what is bound to a host. */
+export const isMovable = (vm: VmEntity): boolean =>
+  vm.isAgentVm !== true && vm.isCpuPassthroughEnabled !== true && vm.isVcpuHardPinningEnabled !== true
+
+/** It runs on this host, where it holds what it takes. */
+export async function becomeOn(ctx: Recording, vm: VmEntity, hostExtId: string): Promise<void> {
+  await setPower(ctx, vm, vm.powerState === 'PAUSED' ? 'RESUMED' : 'ON', {
+    powerState: 'ON',
+    host: { extId: hostExtId },
+    lastHostExtId: hostExtId,
+    hostSilentSince: undefined,
+    isLiveMigrateCapable: isMovable(vm),
+  })
+}
+
 /** It holds nothing of a host any more. `isCustomized`: the last boot used the staged customisation up. */
 export async function becomeOff(ctx: Recording, vm: VmEntity, isCustomized: boolean): Promise<void> {
   await giveBack(ctx.store, vm.extId)

@@ -12,7 +12,7 @@ import { diskOf } from './create.ts'
 import { deleteIso, isoOf, withIso, withoutIso } from './customization.ts'
 import { domainOf } from './domain.ts'
 import type { VmEntity } from './entity.ts'
-import { becomeOff, setPower } from './power-state.ts'
+import { becomeOff, becomeOn, setPower } from './power-state.ts'
 import type { StateBound } from './states.ts'
 
 async function startPower(
@@ -32,9 +32,17 @@ export const reset = (ctx: WriteContext): Promise<TaskStarted> => startPower(ctx
 export const shutdown = (ctx: WriteContext): Promise<TaskStarted> =>
   startPower(ctx, 'ShutdownVm', 'shutdown', pressButton)
 
-/** Live migration moves memory alone: not what is bound to a host. */
-export const isMovable = (vm: VmEntity): boolean =>
-  vm.isAgentVm !== true && vm.isCpuPassthroughEnabled !== true && vm.isVcpuHardPinningEnabled !== true
+/** Runs the VM, as its row says that it is, on this host. */
+export async function bringUp(
+  { drivers, store }: Pick<StepContext<Drivers>, 'drivers' | 'store'>,
+  vm: VmEntity,
+  hostExtId: string,
+): Promise<void> {
+  const iso = isoOf(vm)
+  if (iso !== undefined) await drivers.hypervisor.createDisk(await diskOf(store, iso))
+  await drivers.hypervisor.defineVm(await domainOf(store, vm))
+  await drivers.hypervisor.startVm(vm.extId, hostExtId)
+}
 
 const switchOn = defineTask<OfVm>({
   name: 'vmm.power-on-vm',
@@ -75,10 +83,7 @@ const switchOn = defineTask<OfVm>({
       seconds: [2, 4],
       run: async (ctx, { vmExtId }) => {
         const vm = await present(ctx.store, vmExtId)
-        const iso = isoOf(vm)
-        if (iso !== undefined) await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, iso))
-        await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, vm))
-        await ctx.drivers.hypervisor.startVm(vmExtId, await heldHost(ctx, vmExtId))
+        await bringUp(ctx, vm, await heldHost(ctx, vmExtId))
       },
       undo: async (ctx, { vmExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
@@ -96,12 +101,7 @@ const switchOn = defineTask<OfVm>({
       record: async (ctx, { vmExtId }) => {
         const hostExtId = await heldHost(ctx, vmExtId)
         const vm = await present(ctx.store, vmExtId)
-        await setPower(ctx, vm, vm.powerState === 'PAUSED' ? 'RESUMED' : 'ON', {
-          powerState: 'ON',
-          host: { extId: hostExtId },
-          lastHostExtId: hostExtId,
-          isLiveMigrateCapable: isMovable(vm),
-        })
+        await becomeOn(ctx, vm, hostExtId)
       },
     },
   ],

@@ -10,6 +10,7 @@ const statesFor = {
   'power-on': ['OFF', 'PAUSED'],
   reset: ['ON', 'PAUSED'],
   shutdown: ['ON'],
+  update: ['OFF', 'ON', 'PAUSED'],
 } as const satisfies Readonly<Record<string, readonly PowerState[]>>
 
 export type StateBound = keyof typeof statesFor

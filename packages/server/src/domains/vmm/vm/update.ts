@@ -40,9 +40,9 @@ export async function updateVm(ctx: WriteContext<VmEntity>, given: VmBody): Prom
     ...(next.nics ?? []).flatMap((nic, index) => nicFaults(nic, `nics[${index}]`, vcpusOf(next))),
     ...(cluster === undefined ? [] : architectureFaults(next, cluster)),
   ])
-  const isIdle = ctx.services.runner.queueLength(vm.extId) === 0
+  const isIdle = ctx.services.runner.queueAhead(vm.extId) === 0
   if (isIdle) requireHotChange(vm, next)
-  await admit(ctx)
+  await admit(ctx, 'update')
   return ctx.startTask(changeVm, { vmExtId: vm.extId, body, files }, taskOf('UpdateVm', vm))
 }
 
@@ -72,7 +72,7 @@ export const changeVm = defineTask<Change>({
       name: 'recheck',
       progress: 10,
       run: async (ctx, input) => {
-        const vm = await present(ctx.store, input.vmExtId)
+        const vm = await present(ctx.store, input.vmExtId, 'update')
         requireHotChange(vm, nextOf(vm, input))
       },
       // Nothing was changed.
@@ -101,7 +101,9 @@ export const changeVm = defineTask<Change>({
       },
       undo: async (ctx, { vmExtId }) => {
         const host = (await ctx.store.get(Vm, vmExtId))?.host?.extId
-        if (host !== undefined) await ctx.drivers.hypervisor.migrateVm(vmExtId, host)
+        const target = roomOf(ctx)
+        if (host !== undefined && target !== undefined && target !== host)
+          await ctx.drivers.hypervisor.migrateVm(vmExtId, host)
       },
     },
     {
@@ -119,7 +121,9 @@ export const changeVm = defineTask<Change>({
       undo: async (ctx, input) => {
         const vm = await ctx.store.get(Vm, input.vmExtId)
         if (vm === undefined) return
-        await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, vm))
+        const { hardware, hypervisor } = ctx.drivers
+        // A host that does not answer must not keep the VM busy: whoever starts it next defines it as its row says.
+        if (hardware.isHostUp(vm.host?.extId ?? '')) await hypervisor.defineVm(await domainOf(ctx.store, vm))
         for (const extId of newFiles(vm, nextOf(vm, input))) await ctx.drivers.hypervisor.deleteDisk(extId)
       },
     },
