@@ -16,15 +16,14 @@ export function createControlAccess(home: Home): AccessControl {
   return {
     async scope(caller) {
       if (caller.mustChangePassword === true) throw new ApiError('PASSWORD_CHANGE_REQUIRED')
-      if (!(await inPresent(home, ({ access }) => access.hasRole(caller, ['Super Admin'])))) return undefined
-      administrators.add(caller)
-      return 'all'
+      const isAdministrator = await inPresent(home, ({ access }) => access.hasRole(caller, ['Super Admin']))
+      administrators[isAdministrator ? 'add' : 'delete'](caller)
+      return isAdministrator ? 'all' : undefined
     },
     // Asked of those whom `scope` let in.
     viewScope: () => 'all',
     referScope: async () => 'all',
-    explain: async (caller) =>
-      `the role Super Admin in the world default${administrators.has(caller) ? '' : ' is missing'}`,
+    explain: (caller) => `the role Super Admin in the world default${administrators.has(caller) ? '' : ' is missing'}`,
     hasRole: (caller, roles) => inPresent(home, ({ access }) => access.hasRole(caller, roles)),
     scopedKind: (operation) => operation.resource?.kind,
     // Nothing is remembered here.

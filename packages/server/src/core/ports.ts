@@ -71,7 +71,7 @@ export interface AccessControl {
    * Why the caller may, or may not, use the operation on this entity, for the audit: the policy and the role that allow it,
    * or what is missing. Without an entity: why on none, or on all.
    */
-  explain(caller: Caller, operation: Operation, entity?: unknown): Promise<string>
+  explain(caller: Caller, operation: Operation, entity?: unknown): string | Promise<string>
   /** The caller holds one of these roles on everything: where a page's rule names roles rather than a permission. */
   hasRole(caller: Caller, roles: readonly RoleName[]): Promise<boolean>
   /** The kind whose rows `scope` judges: the operation's own, or, for parts of an entity, that of the entity. */

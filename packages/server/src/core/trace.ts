@@ -10,26 +10,30 @@ import type { ApiRequest, Dispatch, Outcome, RefusedRequest } from './pipeline/r
 import { type Watcher, watched } from './watched-body.ts'
 
 /** Each is written once at most, by the step that knows it. */
-export interface Trace {
+export class Trace {
   /** World time at which the request came, in milliseconds since 1970. */
   readonly began: number
-  caller?: Caller
-  operation?: Operation
+  caller: Caller | undefined
+  operation: Operation | undefined
   /** The body as it was sent. */
-  bytes?: Uint8Array
-  input?: RequestInput & { readonly rawBody: unknown }
-  target?: { readonly kind: string; readonly extId: string }
+  bytes: Uint8Array | undefined
+  input: (RequestInput & { readonly rawBody: unknown }) | undefined
+  target: { readonly kind: string; readonly extId: string } | undefined
   /** The entity that access was asked about. */
-  judged?: unknown
+  judged: unknown
   /** The policy and the role that allowed it, or what was missing. */
-  decision?: string
-  precondition?: { readonly expected?: string; readonly sent?: string }
-  search?: Search
-  reads?: Watcher
+  decision: string | undefined
+  precondition: { readonly expected?: string; readonly sent?: string } | undefined
+  search: Search | undefined
+  reads: Watcher | undefined
   /** What a naming profile spells in its own way. */
-  rewrites?: Rewrite[]
+  rewrites: Rewrite[] | undefined
   /** Ids of the fault rules that touched it. */
-  faults?: string[]
+  faults: string[] | undefined
+
+  constructor(began: number) {
+    this.began = began
+  }
 }
 
 /** Whoever records the calls of a world. */

@@ -76,7 +76,9 @@ export async function auditRefusal(
   const status = refusal instanceof Refusal ? refusal.status : 500
   if (status === 429) return
   const isDenied = status === 403 && operation !== undefined && caller !== undefined
-  const decision = isDenied ? await access.explain(caller, operation).catch(() => undefined) : undefined
+  const decision = isDenied
+    ? await Promise.resolve(access.explain(caller, operation)).catch(() => undefined)
+    : undefined
   await audit
     .writeAlone({
       ...(caller === undefined ? {} : { caller }),

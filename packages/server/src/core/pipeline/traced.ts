@@ -7,12 +7,21 @@ import { searched, type Trace } from '../trace.ts'
 import type { Call } from './call.ts'
 import type { Targets } from './targets.ts'
 
-/** What allowed the operation, or was missing, where no step has said so in its own words. */
-export async function noteDecision(access: AccessControl, trace: Trace): Promise<void> {
+/** What allowed the operation, or was missing, where no step has said so in its own words. Mostly known at once. */
+export function noteDecision(access: AccessControl, trace: Trace): Promise<void> | undefined {
   const { caller, operation, judged } = trace
-  if (trace.decision !== undefined || caller === undefined || operation === undefined) return
-  const decision = await access.explain(caller, operation, judged).catch(() => undefined)
-  if (decision !== undefined) trace.decision = decision
+  if (trace.decision !== undefined || caller === undefined || operation === undefined) return undefined
+  const decision = access.explain(caller, operation, judged)
+  if (typeof decision === 'string') {
+    trace.decision = decision
+    return undefined
+  }
+  return decision.then(
+    (told) => {
+      trace.decision = told
+    },
+    () => undefined,
+  )
 }
 
 /** A list that shows some rows: which policy shows each would have to be asked of every row. */

@@ -23,6 +23,8 @@ import { factsOf, type Grant, grantsTo, loadGrants } from './grants.ts'
 interface Identity {
   readonly grants: readonly Grant[]
   readonly scopes: Map<string, Scope | undefined>
+  /** Why it may use an operation on everything, where it may, by the operation's key. */
+  readonly reasons: Map<string, string>
 }
 
 const maximumIdentities = 10_000
@@ -49,7 +51,11 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
       grants = undefined
       throw error
     })
-    const found: Identity = { grants: grantsTo(await grants, await factsOf(store, caller)), scopes: new Map() }
+    const found: Identity = {
+      grants: grantsTo(await grants, await factsOf(store, caller)),
+      scopes: new Map(),
+      reasons: new Map(),
+    }
     if (begun === changes) identities.set(name, found)
     return found
   }
@@ -80,6 +86,31 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
     }
     const known = identities.get(nameOf(caller))
     return known === undefined ? identityOf(caller).then(decide) : decide(known)
+  }
+
+  async function reasonFor(caller: Caller, operation: Operation, entity: unknown): Promise<string> {
+    const identity = await identityOf(caller)
+    const holding = holdersOf(identity, [operation.iamOperation])
+    const resource = scopedKindOf(operation)
+    const unlimited = holding.find((grant) => grant.isUnlimited || resource === undefined)
+    if (unlimited !== undefined) {
+      const reason = because(unlimited)
+      identity.reasons.set(operation.key, reason)
+      return reason
+    }
+    if (resource !== undefined && entity !== undefined) {
+      for (const grant of holding) {
+        const scope = await remembered(caller, `policy ${grant.policyExtId} ${resource.kind}`, () =>
+          simplest(scopeOf(grant.entities, resource, caller.extId)),
+        )
+        if (reaches(scope, entity)) return because(grant)
+      }
+      const own = ownRows(operation, resource, caller)
+      if (own !== undefined && reaches(own, entity)) return 'an entity of its own'
+    }
+    return holding.length === 0
+      ? `no policy grants ${operation.iamOperation}`
+      : `policies that grant ${operation.iamOperation} reach other entities: ${holding.length}`
   }
 
   function view(identity: Identity, resource: Resource, caller: Caller): Scope | undefined {
@@ -120,29 +151,12 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
       })
     },
 
-    async explain(caller, operation, entity) {
+    explain(caller, operation, entity) {
       if (caller.type === 'SYSTEM') return 'the system itself'
       if (caller.mustChangePassword === true && operation.key !== passwordChange)
         return 'the password must be changed first'
       if (operation.roles === 'everyone' || operation.key === readRole) return 'open to everyone signed in'
-      const identity = await identityOf(caller)
-      const holding = holdersOf(identity, [operation.iamOperation])
-      const resource = scopedKindOf(operation)
-      const unlimited = holding.find((grant) => grant.isUnlimited || resource === undefined)
-      if (unlimited !== undefined) return because(unlimited)
-      if (resource !== undefined && entity !== undefined) {
-        for (const grant of holding) {
-          const scope = await remembered(caller, `policy ${grant.policyExtId} ${resource.kind}`, () =>
-            simplest(scopeOf(grant.entities, resource, caller.extId)),
-          )
-          if (reaches(scope, entity)) return because(grant)
-        }
-        const own = ownRows(operation, resource, caller)
-        if (own !== undefined && reaches(own, entity)) return 'an entity of its own'
-      }
-      return holding.length === 0
-        ? `no policy grants ${operation.iamOperation}`
-        : `policies that grant ${operation.iamOperation} reach other entities: ${holding.length}`
+      return identities.get(nameOf(caller))?.reasons.get(operation.key) ?? reasonFor(caller, operation, entity)
     },
 
     async hasRole(caller, roles) {

@@ -10,6 +10,8 @@ export interface KnownCredential {
   readonly caller: Caller
   /** World time after which it is worth nothing; API keys expire. */
   readonly endsAt: number
+  /** The caller with the address that it came from last: one object for the same client's next request. */
+  latest?: Caller
   /** World time of the last use that was written down. */
   notedAt: number
   /** The name that was given, where locks count by it. */

@@ -5,7 +5,7 @@ import { User } from '@hyperplane/contract/iam/user'
 import { ApiError } from '../../../core/api-error.ts'
 import { parseTime } from '../../../core/clock.ts'
 import type { Caller } from '../../../core/context.ts'
-import { type Desk, timeOf } from './desk.ts'
+import { callerFrom, type Desk, timeOf } from './desk.ts'
 
 /** What of an API key is kept: enough to know it again, and no more. */
 export const apiKeyDigest = (apiKey: string): string => createHash('sha256').update(apiKey).digest('hex')
@@ -45,5 +45,5 @@ export async function callerByKey(
   }
   const keyExtId = credential.caller.credentialId as string
   note(credential, (transaction, time) => transaction.observe(Key, keyExtId, { lastUsedTime: time }))
-  return { ...credential.caller, address }
+  return callerFrom(credential, address)
 }

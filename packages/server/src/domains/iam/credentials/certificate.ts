@@ -10,7 +10,7 @@ import { DirectoryError } from '../../../drivers/directory.ts'
 import { userOf } from '../certificates/sign-in.ts'
 import type { Trusted } from '../certificates/trust.ts'
 import type { KnownCredential } from '../credential-cache.ts'
-import { type Desk, type Outcome, timeOf } from './desk.ts'
+import { callerFrom, type Desk, type Outcome, timeOf } from './desk.ts'
 
 /** @throws ApiError 401, 429 */
 export async function callerByCertificate(desk: Desk, shown: ClientCertificate, address: string): Promise<Caller> {
@@ -25,7 +25,7 @@ export async function callerByCertificate(desk: Desk, shown: ClientCertificate, 
   if (typeof outcome === 'string') throw new ApiError('AUTHENTICATION_REQUIRED')
   const { extId } = outcome.caller
   note(outcome, (transaction, time) => transaction.observe(User, extId, { lastLoginTime: time }))
-  return { ...outcome.caller, address }
+  return callerFrom(outcome, address)
 }
 
 async function certified(desk: Desk, trusted: Trusted, generation: number, address: string): Promise<Outcome> {

@@ -70,6 +70,12 @@ export function createDesk(options: AuthenticatorOptions): Desk {
   }
 }
 
+/** Who has this credential, calling from there. */
+export function callerFrom(credential: KnownCredential, address: string): Caller {
+  if (credential.latest?.address !== address) credential.latest = { ...credential.caller, address }
+  return credential.latest
+}
+
 /** As a number to compare with; what was never is before everything. */
 export const timeOf = (time: string | undefined): number =>
   time === undefined ? -Infinity : (parseTime(time) ?? -Infinity)

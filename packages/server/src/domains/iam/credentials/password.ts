@@ -10,7 +10,7 @@ import { DirectoryError } from '../../../drivers/directory.ts'
 import { localProviderId } from '../catalogue/name-id.ts'
 import type { KnownCredential } from '../credential-cache.ts'
 import type { DirectoryAccount } from '../directory/sign-in.ts'
-import { type Desk, type Outcome, timeOf } from './desk.ts'
+import { callerFrom, type Desk, type Outcome, timeOf } from './desk.ts'
 
 /** Answers for a name that is being tried from everywhere come no sooner. */
 const attackDelay = 1000
@@ -41,7 +41,7 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
     const credential = isUsable ? remembered : await firstUse(header, digest, address)
     const { extId } = credential.caller
     note(credential, (transaction, time) => transaction.observe(User, extId, { lastLoginTime: time }))
-    return { ...credential.caller, address }
+    return callerFrom(credential, address)
   }
 
   async function firstUse(header: string, digest: string, address: string): Promise<KnownCredential> {
