@@ -15,11 +15,15 @@ export class Candidates {
     this.isEmpty = rules.length === 0
   }
 
-  /** Those whose pattern fits a name, and those without one, in the order of creation. */
-  async of(names: () => Promise<readonly string[]>): Promise<readonly Rule[]> {
-    if (this.#named === undefined) return this.#unnamed
-    const fitting = this.#named.fitting(await names())
-    if (fitting.size === 0) return this.#unnamed
+  /** Names have to be known. */
+  get isNamed(): boolean {
+    return this.#named !== undefined
+  }
+
+  /** Those whose pattern fits one of these names, and those without one, in the order of creation. */
+  of(names: readonly string[]): readonly Rule[] {
+    const fitting = this.#named?.fitting(names)
+    if (fitting === undefined || fitting.size === 0) return this.#unnamed
     return [...this.#unnamed, ...fitting].sort((a, b) => a.ordinal - b.ordinal)
   }
 }

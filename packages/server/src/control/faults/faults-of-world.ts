@@ -66,23 +66,26 @@ export function faultsOfWorld(book: RuleBook, { seed, clock }: FaultyWorld): Fau
 
   function requestFault(met: Met, subject: Subject): RequestFault {
     let rules: readonly Rule[] = []
+    function amid<T>(site: RequestSite, called: readonly string[], work: () => Promise<T>): Promise<T> {
+      const { names, told } = site
+      rules = struckBy(met.rules.of(called), subject)
+      if (rules.length === 0 && !met.isContext) return work()
+      const context: Context = { subject, names, told, ended: closing.signal }
+      const strike: Strike = { ...world, ...context, place: 'request', rules, request: site }
+      const carried = (): Promise<T> => carryOut(strike, () => inContext(met, context, work))
+      // What waits for a time belongs to that time. An element of a batch is part of a task, which does already.
+      const isPutOff = subject.batchElement === undefined && rules.some(({ effect }) => 'delay' in effect)
+      return isPutOff ? clock.attend(carried) : carried()
+    }
     return {
       get cut(): Cut | undefined {
         return cutBy(rules)
       },
       get struck() {
-        return rules.map(({ extId }) => extId)
+        return rules.length === 0 ? none : rules.map(({ extId }) => extId)
       },
-      async around<T>(site: RequestSite, work: () => Promise<T>): Promise<T> {
-        const { names, told } = site
-        rules = struckBy(await met.rules.of(names), subject)
-        if (rules.length === 0 && !met.isContext) return work()
-        const context: Context = { subject, names, told, ended: closing.signal }
-        const strike: Strike = { ...world, ...context, place: 'request', rules, request: site }
-        const carried = (): Promise<T> => carryOut(strike, () => inContext(met, context, work))
-        // What waits for a time belongs to that time. An element of a batch is part of a task, which does already.
-        const isPutOff = subject.batchElement === undefined && rules.some(({ effect }) => 'delay' in effect)
-        return isPutOff ? clock.attend(carried) : carried()
+      around<T>(site: RequestSite, work: () => Promise<T>): Promise<T> {
+        return met.rules.isNamed ? site.names().then((called) => amid(site, called, work)) : amid(site, none, work)
       },
     }
   }
@@ -90,9 +93,10 @@ export function faultsOfWorld(book: RuleBook, { seed, clock }: FaultyWorld): Fau
   function stepFault(met: Met, task: FaultyTask, subject: Subject): Fault<StepSite> {
     return {
       async around(step, work) {
-        const names = async (): Promise<readonly string[]> => namesOf(task)
-        const context = { subject, names, told: async () => toldOf(task, subject), ended: step.stopping }
-        const rules = struckBy(await met.rules.of(names), subject)
+        const called = namesOf(task)
+        const told = async (): Promise<Told> => toldOf(task, subject)
+        const context = { subject, names: async () => called, told, ended: step.stopping }
+        const rules = struckBy(met.rules.of(called), subject)
         const strike: Strike = { ...world, ...context, place: 'step', rules, step }
         return carryOut(strike, () => inContext(met, context, work))
       },
@@ -147,6 +151,8 @@ export function faultsOfWorld(book: RuleBook, { seed, clock }: FaultyWorld): Fau
     },
   }
 }
+
+const none: readonly string[] = []
 
 const fittingOnes = (rules: readonly Rule[], called: readonly string[]): readonly Rule[] =>
   rules.filter(({ namePattern }) => namePattern === undefined || called.some((name) => fitsGlob(namePattern, name)))

@@ -43,14 +43,16 @@ export class GlobIndex<T> {
 
   /** Those whose pattern fits one of the names, in no order. */
   fitting(texts: readonly string[]): ReadonlySet<T> {
-    const found = new Set<T>()
+    let found: Set<T> | undefined
     for (const text of texts) {
       for (const length of this.#lengths) {
-        if (length > text.length) continue
-        for (const { pattern, thing } of this.#byPrefix.get(text.slice(0, length)) ?? [])
-          if (fitsGlob(pattern, text)) found.add(thing)
+        const near = length > text.length ? undefined : this.#byPrefix.get(text.slice(0, length))
+        if (near === undefined) continue
+        for (const { pattern, thing } of near) if (fitsGlob(pattern, text)) (found ??= new Set()).add(thing)
       }
     }
-    return found
+    return found ?? nothing
   }
 }
+
+const nothing: ReadonlySet<never> = new Set()

@@ -13,14 +13,22 @@ export interface FaultSite extends RequestSite {
 export function faultSite<D>(machinery: Machinery<D>, call: Call): FaultSite {
   const { world, store } = machinery
   let found: Targets | undefined
-  async function targets(): Promise<Targets> {
-    // What is not there, or not to be seen, the request is told soon enough.
-    found ??= await findTargets(machinery, store, call).catch(() => undefined)
-    return found ?? noTargets
+  const namesIn = ({ row }: Targets): readonly string[] => {
+    const names: string[] = []
+    addNames(names, row?.entity)
+    addNames(names, call.input.body)
+    return names
   }
-  const names = async (): Promise<readonly string[]> => {
-    const { row } = await targets()
-    return [...namesOf(row?.entity), ...namesOf(call.input.body)]
+  const names = (): Promise<readonly string[]> => {
+    if (found !== undefined) return Promise.resolve(namesIn(found))
+    return findTargets(machinery, store, call).then(
+      (targets) => {
+        found = targets
+        return namesIn(targets)
+      },
+      // What is not there, or not to be seen, the request is told soon enough.
+      () => namesIn(noTargets),
+    )
   }
   return {
     get found() {
@@ -64,12 +72,10 @@ const nameFields = [
   'nvmfInitiatorName',
 ] as const
 
-function namesOf(entity: any): readonly string[] {
-  if (typeof entity !== 'object' || entity === null) return []
-  const names: string[] = []
+function addNames(names: string[], entity: any): void {
+  if (typeof entity !== 'object' || entity === null) return
   for (const field of nameFields) if (typeof entity[field] === 'string') names.push(entity[field])
   // A manager is called by what it is configured to be, a category by its pair.
   if (typeof entity.config?.name === 'string') names.push(entity.config.name)
   if (typeof entity.key === 'string' && typeof entity.value === 'string') names.push(`${entity.key}/${entity.value}`)
-  return names
 }
