@@ -8,14 +8,15 @@ import type { HostedWorld } from './world.ts'
 
 export function inOrder(world: HostedWorld): Dispatch {
   let underWay = 0
-  return async (request) => {
+  const left = (): void => {
+    underWay--
+  }
+  return (request) => {
     const clock = world.current?.clock
     const isAlone = underWay++ === 0
-    try {
-      if (isAlone && clock?.mode === 'frozen') await clock.settled()
-      return await world.dispatch(request)
-    } finally {
-      underWay--
-    }
+    const isWaitedFor = isAlone && clock?.mode === 'frozen'
+    const answer = isWaitedFor ? clock.settled().then(() => world.dispatch(request)) : world.dispatch(request)
+    answer.then(left, left)
+    return answer
   }
 }

@@ -21,15 +21,16 @@ const groups = [
 
 /** A path below /api -> canonical, and the profile that it betrays. */
 export function canonicalPath(path: string): { path: string; profile?: Profile } {
-  const segments = path.split('/')
-  if (segments[1] === 'prism') {
-    segments[1] = 'platform'
-    return { path: segments.join('/'), profile: 'public' }
-  }
+  const begin = path.indexOf('/') + 1
+  const slash = begin === 0 ? 0 : path.indexOf('/', begin)
+  const end = slash < 0 ? path.length : slash
+  const namespace = path.slice(begin, end)
+  if (namespace === 'prism') return { path: `${path.slice(0, begin)}platform${path.slice(end)}`, profile: 'public' }
   // The control interface has the names of the specification alone.
-  if (segments[1] === 'platform' || segments[1] === 'control') return { path, profile: 'spec' }
+  if (namespace === 'platform' || namespace === 'control') return { path, profile: 'spec' }
   for (const group of groups) {
-    if (segments[1] !== group.namespace) continue
+    if (namespace !== group.namespace) continue
+    const segments = path.split('/')
     if (segments[3] === group.public) {
       segments[3] = group.spec
       return { path: segments.join('/'), profile: 'public' }
