@@ -14,7 +14,7 @@ export const controlErrors = {
   WORLD_UNUSABLE: {
     code: 'CTRL-10004',
     status: 503,
-    message: 'The world {name} does not open: {fault} Reset or delete it.',
+    message: 'The world {name} does not open: {fault}',
   },
   WORLDS_DISAGREE: {
     code: 'CTRL-10005',

@@ -3,7 +3,7 @@
  * interface acts upon. Of the worlds: all of them; below one world: that one.
  */
 import type { OperationSet } from '@hyperplane/contract'
-import type { ReadContext, WriteContext } from '../core/context.ts'
+import type { ReadContext, RequestInput, WriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
 import type { Instance } from '../instance.ts'
 import type { Table } from '../store/tables.ts'
@@ -45,12 +45,23 @@ export type WorldsReadContext<T = any> = ReadContext<WorldsDriver, T>
 export type WorldContext<T = any> = WriteContext<WorldDriver, T>
 export type WorldReadContext<T = any> = ReadContext<WorldDriver, T>
 
+/** Names of what a request changes: requests that share one take turns, from before they are judged until they are answered. */
+type TurnsOf = (request: RequestInput) => readonly string[]
+
+export interface ControlDomain<D> extends Domain<D> {
+  readonly turns: Readonly<Record<string, TurnsOf>>
+}
+
+interface ControlParts<D, S extends OperationSet> extends DomainParts<D, S> {
+  readonly turns?: { readonly [K in keyof S]?: TurnsOf }
+}
+
 function implementing<D>() {
   return <S extends OperationSet>(
     operations: S,
     handlers: Handlers<D, S>,
-    parts: DomainParts<D, S> = {},
-  ): Domain<D> & { readonly operations: S } => ({
+    parts: ControlParts<D, S> = {},
+  ): ControlDomain<D> & { readonly operations: S } => ({
     operations,
     handlers: handlers as Domain<D>['handlers'],
     rules: (parts.rules ?? {}) as Domain<D>['rules'],
@@ -58,6 +69,7 @@ function implementing<D>() {
     tasks: [],
     presenters: parts.present ?? [],
     schedules: parts.schedules ?? [],
+    turns: (parts.turns ?? {}) as ControlDomain<D>['turns'],
   })
 }
 

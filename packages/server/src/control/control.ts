@@ -1,5 +1,6 @@
 /** The control interface beside /api: the registry of worlds, and what is done within each. Source: DESIGN C, D. */
 
+import type { Operation } from '@hyperplane/contract'
 import { World } from '@hyperplane/contract/control/world'
 import type { pino } from 'pino'
 import type { Config } from '../config.ts'
@@ -10,6 +11,7 @@ import { createEnvelopeWriter } from '../http/envelope.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
 import type { HttpServer, Site } from '../http/server.ts'
 import type { Shared } from '../shared.ts'
+import { spoolPrefix } from '../worlds/folders.ts'
 import type { HostedWorld } from '../worlds/world.ts'
 import { defaultWorld, type Worlds } from '../worlds/worlds.ts'
 import { createControlAccess, createControlAuthenticator } from './access.ts'
@@ -24,6 +26,7 @@ import {
   openControlPipeline,
   registryFile,
 } from './pipeline.ts'
+import { createSpool } from './spool.ts'
 import { usable } from './usable.ts'
 import { createWorldControl, type WorldControl } from './world-control.ts'
 import { settingsOf } from './world-settings.ts'
@@ -42,7 +45,7 @@ export interface Control {
   readonly site: Site
   /** What is kept for, and done within, one world. */
   ofWorld(world: HostedWorld): WorldControl
-  /** The worlds of an earlier process are there again; those without a row go. */
+  /** The worlds of an earlier process are there again. */
   begin(worlds: Worlds): Promise<void>
   /** What waits for calls ends, so that connections can close. */
   release(): void
@@ -104,7 +107,15 @@ export function createControl(options: ControlOptions): Control {
     const asked = named(request, world.name)
     const route = shared.router.route(asked.method, asked.path)
     const isWithin = route.found === 'operation' && route.operation.stem !== 'world'
-    return isWithin ? ofWorld(world).dispatch(asked) : registry.dispatch(asked)
+    // Where nothing is kept yet, the registry judges who asks before something is.
+    return isWithin && ofWorld(world).isKept ? ofWorld(world).dispatch(asked) : registry.dispatch(asked)
+  }
+
+  /** Of a request that reached the registry though it is for one world: what answers it. */
+  function elsewhere({ stem }: Operation, { path }: ApiRequest): Dispatch | undefined {
+    if (stem === 'world') return undefined
+    const world = worlds.get(decoded(path.split('/')[4] ?? ''))
+    return world === undefined ? undefined : ofWorld(world).dispatch
   }
 
   function ofWorld(world: HostedWorld): WorldControl {
@@ -138,6 +149,8 @@ export function createControl(options: ControlOptions): Control {
         kinds: [World],
         domains: worldsDomains,
         drivers: driver,
+        elsewhere,
+        spool: createSpool(worlds.place, spoolPrefix, config.importMebibytes * 1024 ** 2),
       })
       const rows = await registry.store.find(World)
       if (!rows.some(({ name }) => name === defaultWorld)) {
@@ -145,7 +158,8 @@ export function createControl(options: ControlOptions): Control {
         await registry.store.transaction((transaction) => transaction.insert(World, row))
       }
       for (const row of rows) if (row.name !== defaultWorld) worlds.add(row.name, settingsOf(row))
-      worlds.tidy()
+      const unknown = worlds.tidy()
+      if (unknown.length > 0) log.warn({ folders: unknown, registry: registryFile(config.data) }, foldersOfNone)
     },
     async listening(listened, url) {
       server = listened
@@ -167,6 +181,9 @@ export function createControl(options: ControlOptions): Control {
     },
   }
 }
+
+const foldersOfNone =
+  'the registry lists no worlds for these folders, which are left as they are: stop the service and put back the registry that lists them, or move the folders away'
 
 /** Elements of batches are answered to nobody: they are told as they would be in the names of the specification. */
 function recordingOf({ router }: Shared): ControlShared['recording'] {

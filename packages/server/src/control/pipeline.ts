@@ -9,11 +9,12 @@ import { createAudit } from '../core/audit.ts'
 import { type Clock, createWorldClock } from '../core/clock.ts'
 import type { Services, World } from '../core/context.ts'
 import { createEntityTags } from '../core/etag.ts'
-import type { Domain, Presenter } from '../core/handlers.ts'
+import type { Presenter } from '../core/handlers.ts'
 import { createIdempotency } from '../core/idempotency.ts'
 import { createIds } from '../core/ids.ts'
 import { createKinds } from '../core/kinds.ts'
 import { createPipeline } from '../core/pipeline/dispatch.ts'
+import type { Machinery } from '../core/pipeline/machinery.ts'
 import type { Dispatch } from '../core/pipeline/request.ts'
 import type { AccessControl, Authenticator } from '../core/ports.ts'
 import { createRateLimiter } from '../core/rate-limit.ts'
@@ -22,6 +23,8 @@ import { recordRetention } from '../core/retention.ts'
 import { createRouter, type Router } from '../core/router.ts'
 import { startSchedules } from '../core/schedules.ts'
 import { createSealer } from '../core/secrets.ts'
+import type { Spool } from '../core/spooled-form.ts'
+import { Turns } from '../core/turns.ts'
 import type { DataFolder } from '../data-folder.ts'
 import { readMasterKey } from '../data-folder.ts'
 import { seedId } from '../domains/seed.ts'
@@ -29,6 +32,7 @@ import { canonicalNames } from '../http/profiles/names.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import type { Store } from '../store/store.ts'
 import { type Table, tablesOf } from '../store/tables.ts'
+import type { ControlDomain } from './context.ts'
 import type { Journals } from './journal/journals.ts'
 import type { RecorderOptions } from './journal/recorder.ts'
 
@@ -66,8 +70,12 @@ export interface ControlPipelineOptions<D> {
   readonly tables: ReadonlyMap<string, Table>
   /** Kinds that the paths of these operations name, and that are stored here. */
   readonly kinds: readonly Resource[]
-  readonly domains: Readonly<Record<string, Domain<D>>>
+  readonly domains: Readonly<Record<string, ControlDomain<D>>>
   readonly drivers: D
+  /** For forms with parts of any length. */
+  readonly spool?: Spool
+  /** See `Machinery`. */
+  readonly elsewhere?: Machinery<D>['elsewhere']
 }
 
 /** The two differ: the world `default` lies where the list of all worlds does. */
@@ -117,10 +125,12 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
   const presenters = new Map<string, Presenter<D>[]>()
   for (const [resource, presenter] of domains.flatMap((domain) => domain.presenters))
     presenters.set(resource.kind, [...(presenters.get(resource.kind) ?? []), presenter])
-  const byKey = <T>(part: (domain: Domain<D>) => Readonly<Record<string, T>>): ReadonlyMap<string, T> =>
+  const byKey = <T>(part: (domain: ControlDomain<D>) => Readonly<Record<string, T>>): ReadonlyMap<string, T> =>
     new Map(
       domains.flatMap((domain) => Object.entries(part(domain)).map(([id, one]) => [`control.${id}`, one] as const)),
     )
+  const turns = new Turns()
+  const turnsOf = byKey((domain) => domain.turns)
   const known = new Set(options.kinds.map(({ kind }) => kind))
   const kinds = createKinds([control])
   const { dispatch } = createPipeline<D>({
@@ -147,6 +157,15 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
     prepares: byKey((domain) => domain.prepares),
     admit: async () => undefined,
     presenters,
+    // A repeat of a request waits for the first one, whatever else it says.
+    async inTurn(operation, input, key, work) {
+      const names = turnsOf.get(operation.key)?.(input)
+      if (names === undefined) return work()
+      const taken = [...names.map((name) => `of ${name}`), ...(key === undefined ? [] : [`request ${key}`])]
+      return turns.take(taken, work)
+    },
+    ...(options.spool === undefined ? {} : { spool: options.spool }),
+    ...(options.elsewhere === undefined ? {} : { elsewhere: options.elsewhere }),
     log,
   })
   const schedules = [recordRetention, ...domains.flatMap((domain) => domain.schedules)]

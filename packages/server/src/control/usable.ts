@@ -1,5 +1,6 @@
 /** What cannot be done because of the state that a world is in, in words for clients. */
 import { ApiError } from '../core/api-error.ts'
+import { unusableBecause } from '../worlds/unusable.ts'
 
 /** @throws ApiError 503 where the world does not open */
 export async function usable<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -7,7 +8,7 @@ export async function usable<T>(name: string, work: () => Promise<T>): Promise<T
     return await work()
   } catch (error) {
     if (error instanceof ApiError) throw error
-    throw new ApiError('WORLD_UNUSABLE', { name, fault: (error as Error).message }, { cause: error })
+    throw new ApiError('WORLD_UNUSABLE', { name, fault: unusableBecause(error) }, { cause: error })
   }
 }
 

@@ -22,6 +22,8 @@ import { type ControlPipeline, type ControlShared, controlStoreFile, openControl
 import { unsettled, usable } from './usable.ts'
 
 export interface WorldControl {
+  /** Something is kept for it; whoever is not known to be allowed to does not begin that. */
+  readonly isKept: boolean
   /** Operations below `/worlds/{worldName}/`. */
   readonly dispatch: Dispatch
   /** Of the calls of the world's own interface. */
@@ -142,6 +144,9 @@ export function createWorldControl(options: WorldControlOptions): WorldControl {
   }
 
   return {
+    get isKept() {
+      return pipeline !== undefined || existsSync(file)
+    },
     async dispatch(request) {
       await clearing?.catch(() => undefined)
       const before = closings

@@ -12,22 +12,20 @@ export interface NewWorld
     'name' | 'description' | 'port' | 'rateLimits' | 'limits' | 'durations' | 'lockout' | 'clock'
   > {
   readonly preset?: (typeof presets)[number] | undefined
-  /** Text of a seed. */
-  readonly seed?: string
   readonly forkedFrom?: string
   readonly adminPassword?: string
 }
 
 /** The row of a world goes by its name. */
-export function rowOf({ seed: _, adminPassword: __, ...kept }: NewWorld, createTime: string): WorldRow {
+export function rowOf({ adminPassword: _, ...kept }: NewWorld, createTime: string): WorldRow {
   const row = { ...kept, extId: kept.name, createTime }
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as unknown as WorldRow
 }
 
-/** @param seed text of the seed that a new world is filled from */
-export function settingsOf(row: WorldRow, seed?: string): WorldSettings {
+/** @param seed what a new world is filled from, where that is no preset */
+export function settingsOf(row: WorldRow, seed?: NewSeed): WorldSettings {
   const { preset, rateLimits, limits, durations, lockout, clock } = row
-  const source: NewSeed | undefined = seed === undefined ? preset : { text: seed }
+  const source: NewSeed | undefined = seed ?? preset
   const mode = clock?.mode === 'scaled' ? (clock.scale ?? 1) : clock?.mode
   return {
     ...(source === undefined ? {} : { seed: source }),

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import type { EntityOf } from '@hyperplane/contract'
 import { World, worldOperations } from '@hyperplane/contract/control/world'
 import type { Config } from '../config.ts'
+import { Apart } from '../core/apart.ts'
 import { ApiError, invalid, refuseAll } from '../core/api-error.ts'
 import { formatTime } from '../core/clock.ts'
 import { hashPassword } from '../core/passwords.ts'
@@ -11,8 +12,9 @@ import { brokenRules } from '../domains/iam/password-policy.ts'
 import { storeFiles } from '../exchange-stores.ts'
 import { exportSeed, UnfinishedTasks } from '../seeds/export-seed.ts'
 import { SeedRefusal } from '../seeds/seed-refusal.ts'
+import { keyOf } from '../worlds/folders.ts'
 import type { HostedWorld } from '../worlds/world.ts'
-import { defaultWorld, keyOf } from '../worlds/worlds.ts'
+import { type Draft, defaultWorld, type NewSeed, type Worlds } from '../worlds/worlds.ts'
 import { implementForWorlds, type WorldsContext, type WorldsReadContext } from './context.ts'
 import { unsettled, usable } from './usable.ts'
 import { type NewWorld, rowOf, settingsOf } from './world-settings.ts'
@@ -23,10 +25,13 @@ export const world = implementForWorlds(
   worldOperations,
   {
     async createWorld(ctx, { body, prepared }) {
-      const { preset, seed } = body
-      return make(ctx, { ...body, preset: preset ?? (seed === undefined ? 'demo' : undefined) }, prepared as Prepared)
+      const { seed, ...asked } = body
+      if (seed !== undefined) return filled(ctx, asked, prepared as Prepared, { text: seed })
+      return filled(ctx, { ...asked, preset: asked.preset ?? 'demo' }, prepared as Prepared)
     },
-    importWorld: (ctx, { body: { seedFileName: _, ...body }, prepared }) => make(ctx, body, prepared as Prepared),
+    // What the body holds in its place is its digest.
+    importWorld: async (ctx, { body: { seed: _, ...asked }, files, prepared }) =>
+      filled(ctx, asked, prepared as Prepared, { moved: files?.['seed'] as string }),
     async updateWorld(ctx, { body }) {
       const before: WorldRow = ctx.target
       const after = replaced(World, before, body, ctx.version)
@@ -37,30 +42,37 @@ export const world = implementForWorlds(
     async deleteWorld(ctx) {
       const { extId, name }: WorldRow = ctx.target
       if (keyOf(name) === defaultWorld) throw new ApiError('WORLD_PERMANENT')
-      await ctx.store.remove(World, extId)
-      await ctx.drivers.openPort(name, undefined)
-      await ctx.drivers.worlds.remove(name)
-      return undefined
+      const { worlds, openPort } = ctx.drivers
+      return new Apart({
+        make: () => worlds.retire(name),
+        async conclude({ store, afterCommit }) {
+          await store.remove(World, extId)
+          afterCommit(() => {
+            worlds.remove(name)
+            void openPort(name, undefined)
+          })
+          return undefined
+        },
+        giveUp: async () => worlds.keep(name, settingsOf(ctx.target)),
+      })
     },
     async forkWorld(ctx, { body }) {
       const origin: WorldRow = ctx.target
-      await requireRoom(ctx, body.name)
       const { rateLimits, limits, durations, lockout, clock, preset } = origin
-      const row = await insert(ctx, {
-        ...body,
-        ...{ rateLimits, limits, durations, lockout, clock, preset },
-        forkedFrom: origin.name,
-      })
-      const from = hostedOf(ctx, origin)
-      await usable(origin.name, () => ctx.drivers.worlds.fork(from, body.name, settingsOf(row)))
-      await openPortOfNew(ctx, body.name, body.port)
-      return shown(ctx, row)
+      const settings = { rateLimits, limits, durations, lockout, clock, preset }
+      return made(ctx, { ...body, ...settings, forkedFrom: origin.name }, (draft, row) =>
+        usable(origin.name, () => draft.copy(hostedOf(ctx, origin), settingsOf(row))),
+      )
     },
     async resetWorld(ctx) {
       const row: WorldRow = ctx.target
-      await usable(row.name, () => hostedOf(ctx, row).reset())
-      await ctx.store.touch(World, row.extId)
-      return shown(ctx, row)
+      return new Apart({
+        make: () => usable(row.name, () => hostedOf(ctx, row).reset()),
+        async conclude({ store }) {
+          await store.touch(World, row.extId)
+          return shown(ctx, row)
+        },
+      })
     },
     async exportWorld(ctx) {
       const { name }: WorldRow = ctx.target
@@ -91,6 +103,15 @@ export const world = implementForWorlds(
       createWorld: (_, { body }) => prepare(body),
       importWorld: (_, { body }) => prepare(body),
     },
+    // What is done to one world happens one after another; a name that is being taken is one already.
+    turns: {
+      createWorld: ({ body }) => [keyOf(body.name)],
+      importWorld: ({ body }) => [keyOf(body.name)],
+      forkWorld: ({ path, body }) => [keyOf(path['worldName'] as string), keyOf(body.name)],
+      updateWorld: ({ path }) => [keyOf(path['worldName'] as string)],
+      deleteWorld: ({ path }) => [keyOf(path['worldName'] as string)],
+      resetWorld: ({ path }) => [keyOf(path['worldName'] as string)],
+    },
     present: [[World, async (ctx, worlds) => worlds.map((row: WorldRow) => shown(ctx, row))]],
   },
 )
@@ -116,30 +137,59 @@ function faultsOf(body: NewWorld): ApiError[] {
   return faults
 }
 
-async function make(ctx: WorldsContext, body: NewWorld, { adminPasswordHash }: Prepared): Promise<WorldRow> {
-  await requireRoom(ctx, body.name)
-  const { worlds } = ctx.drivers
-  const row = await insert(ctx, body)
-  const home = await worlds.get(defaultWorld)?.instance()
-  try {
-    const settings = settingsOf(row, body.seed)
-    await worlds.create(body.name, settings, adminPasswordHash ?? (await home?.adminPasswordHash()))
-  } catch (error) {
-    if (error instanceof SeedRefusal) refuseAll(error.faults.map(seedFault))
-    throw error
-  }
-  await openPortOfNew(ctx, body.name, body.port)
-  return shown(ctx, row)
+/** From a seed. */
+function filled(ctx: WorldsContext, body: NewWorld, prepared: Prepared, seed?: NewSeed): Apart<WorldRow> {
+  return made(ctx, body, async (draft, row) => {
+    const hash = prepared.adminPasswordHash ?? (await hashOfDefault(ctx))
+    try {
+      await draft.fill(settingsOf(row, seed), hash)
+    } catch (error) {
+      if (error instanceof SeedRefusal) refuseAll(error.faults.map(seedFault))
+      throw error
+    }
+  })
 }
 
-/** A world that does not get its port is none. */
-async function openPortOfNew(ctx: WorldsContext, name: string, port: number | undefined): Promise<void> {
-  try {
-    await openPort(ctx, name, port)
-  } catch (error) {
-    await ctx.drivers.worlds.remove(name)
-    throw error
-  }
+/** @throws ApiError 400: nobody could sign in to a world whose `admin` has a password that nobody was told */
+async function hashOfDefault({ drivers }: WorldsContext): Promise<string> {
+  const home = drivers.worlds.get(defaultWorld)
+  const hash = await (await home?.instance())?.adminPasswordHash()
+  const fault = 'is required here: the world default has no user admin with a password that a new world could take over'
+  if (hash === undefined) throw invalid('adminPassword', fault)
+  return hash
+}
+
+/** A new world is built apart; a row and a name that others find come last. */
+function made(ctx: WorldsContext, body: NewWorld, build: (draft: Draft, row: WorldRow) => Promise<void>) {
+  const row = rowOf(body, formatTime(ctx.clock.now()))
+  let draft: Draft | undefined
+  return new Apart<WorldRow>({
+    async make() {
+      draft = draftOf(ctx.drivers.worlds, body.name)
+      await build(draft, row)
+      // A world that does not get its port is none.
+      await openPort(ctx, body.name, body.port)
+    },
+    async conclude({ store, afterCommit }) {
+      await store.insert(World, row)
+      draft?.publish()
+      afterCommit(() => draft?.settle())
+      return shown(ctx, row)
+    },
+    async giveUp() {
+      if (draft === undefined) return
+      await ctx.drivers.openPort(body.name, undefined)
+      await draft.discard()
+    },
+  })
+}
+
+/** @throws ApiError 409, 422 */
+function draftOf(worlds: Worlds, name: string): Draft {
+  if (worlds.get(name) !== undefined) throw new ApiError('WORLD_EXISTS', { name })
+  const { size, maximum } = worlds
+  if (size >= maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'Worlds', maximum, found: size + 1 })
+  return worlds.draft(name)
 }
 
 const seedFault = ({ line, column, path, message }: SeedRefusal['faults'][number]): ApiError =>
@@ -147,20 +197,6 @@ const seedFault = ({ line, column, path, message }: SeedRefusal['faults'][number
     'seed',
     [line === undefined ? '' : `line ${line}, column ${column ?? 1}: `, path && `${path}: `, message].join(''),
   )
-
-/** @throws ApiError 409, 422 */
-async function requireRoom(ctx: WorldsContext, name: string): Promise<void> {
-  const { worlds } = ctx.drivers
-  if (worlds.get(name) !== undefined) throw new ApiError('WORLD_EXISTS', { name })
-  const { size, maximum } = worlds
-  if (size >= maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'Worlds', maximum, found: size + 1 })
-}
-
-async function insert(ctx: WorldsContext, body: NewWorld): Promise<WorldRow> {
-  const row = rowOf(body, formatTime(ctx.clock.now()))
-  await ctx.store.insert(World, row)
-  return row
-}
 
 /** @throws ApiError 409 when the port is taken */
 async function openPort(ctx: WorldsContext, name: string, port: number | undefined): Promise<void> {

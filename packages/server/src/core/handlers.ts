@@ -1,5 +1,6 @@
 /** How a domain says what its operations do. Reads come for free; every mutation is written down. */
 import type { Declared, OperationSet, Resource } from '@hyperplane/contract'
+import type { Apart } from './apart.ts'
 import type { ApiError } from './api-error.ts'
 import type { ReadContext, RequestInput, WriteContext } from './context.ts'
 import type { Schedule } from './schedules.ts'
@@ -49,7 +50,7 @@ type Reads = 'list' | 'get' | 'read'
 export type Handler<D, O> = (
   ctx: Verb<O> extends Reads ? ReadContext<D> : WriteContext<D>,
   request: Request<O>,
-) => Promise<HandlerResult<O>>
+) => Promise<HandlerResult<O> | (Verb<O> extends Reads ? never : Apart<HandlerResult<O>>)>
 
 /**
  * What takes long and needs no lock, such as hashing a password: runs before the transaction, of which it knows nothing yet.

@@ -2,9 +2,8 @@
  * One world: its folder, the instance that answers for it, and the gate before that. The instance may be closed and opened
  * again behind the gate: to rest, to begin anew from the seed, to go on from a backup.
  */
-import { constants, cpSync, existsSync, mkdirSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import type { WorldControl } from '../control/world-control.ts'
 import { ApiError } from '../core/api-error.ts'
@@ -14,9 +13,12 @@ import { type Dispatch, RefusedRequest } from '../core/pipeline/request.ts'
 import { syncFolderOf } from '../data-folder.ts'
 import { exchangeStores, removeStore, storeFiles, takeBack } from '../exchange-stores.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
-import { type Instance, type InstanceOptions, openInstance } from '../instance.ts'
+import { type Instance, openInstance } from '../instance.ts'
+import type { InstanceOptions } from '../instance-options.ts'
 import { StartRefusal } from '../start-refusal.ts'
 import { StoreRefusal } from '../store/store.ts'
+import { beginningOf, copyClosedStore, filesOf, shareFiles } from './files.ts'
+import { unusableBecause } from './unusable.ts'
 
 export interface WorldOptions
   extends Pick<InstanceOptions, 'config' | 'options' | 'folder' | 'shared' | 'log' | 'adminPasswordHash'> {
@@ -56,10 +58,6 @@ export interface HostedWorld {
   /** Tasks go on in the next process. */
   close(): Promise<void>
 }
-
-/** What a world begins with, kept to begin again. */
-const beginningOf = (folder: string) => ({ store: join(folder, 'seed.sqlite'), files: join(folder, 'seed-files') })
-const filesOf = (folder: string): string => join(folder, 'world')
 
 export function createWorld(options: WorldOptions): HostedWorld {
   const { name, config, log } = options
@@ -127,8 +125,7 @@ export function createWorld(options: WorldOptions): HostedWorld {
       whenNew: async (store) => {
         if (config.control === 'off') return
         removeStore(beginning.store)
-        await store.copyTo(beginning.store)
-        if (existsSync(filesOf(folder))) copyFolder(filesOf(folder), beginning.files)
+        await store.copyTo(beginning.store, () => shareFiles(filesOf(folder), beginning.files))
       },
     })
     wasOpen = true
@@ -149,7 +146,7 @@ export function createWorld(options: WorldOptions): HostedWorld {
       },
       (error: Error) => {
         opening = undefined
-        fault = error.message
+        fault = unusableBecause(error)
         // Whoever starts the process, or asks for the world, is told of a refusal; anything else is a bug.
         const isRefusal = error instanceof StartRefusal || error instanceof StoreRefusal
         if (!isRefusal) log.error({ err: error, world: name }, 'a world does not open')
@@ -235,10 +232,10 @@ export function createWorld(options: WorldOptions): HostedWorld {
     await removing
     if (existsSync(filesOf(folder))) renameSync(filesOf(folder), leftFiles)
     removing = removeLeft()
-    if (existsSync(beginning.files)) copyFolder(beginning.files, filesOf(folder))
+    shareFiles(beginning.files, filesOf(folder))
     if (!existsSync(beginning.store)) return
     const unfinished = `${files.first}.new`
-    cpSync(beginning.store, unfinished, { force: true, mode: constants.COPYFILE_FICLONE })
+    await copyClosedStore(beginning.store, unfinished)
     renameSync(unfinished, files.first)
     syncFolderOf(files.first)
   }
@@ -281,11 +278,12 @@ export function createWorld(options: WorldOptions): HostedWorld {
       inTurn(async () => {
         const { store } = await begin()
         mkdirSync(target, { recursive: true, mode: 0o700 })
-        await store.copyTo(storeFiles(target).first)
-        if (existsSync(filesOf(folder))) copyFolder(filesOf(folder), filesOf(target))
         const begun = beginningOf(target)
-        copyFolder(storeFiles(target).first, begun.store)
-        if (existsSync(filesOf(target))) copyFolder(filesOf(target), begun.files)
+        const { first } = storeFiles(target)
+        await store.copyTo(first, () => {
+          for (const place of [filesOf(target), begun.files]) shareFiles(filesOf(folder), place)
+        })
+        await copyClosedStore(first, begun.store)
       }),
     relaxUnlessUsed() {
       if (used === 'since') used = 'before'
@@ -315,9 +313,6 @@ export function createWorld(options: WorldOptions): HostedWorld {
   }
   return world
 }
-
-const copyFolder = (from: string, to: string): void =>
-  cpSync(from, to, { recursive: true, mode: constants.COPYFILE_FICLONE })
 
 const rejectedBy = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {

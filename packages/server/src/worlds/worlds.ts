@@ -1,8 +1,9 @@
 /** The worlds of a process, by name. `default` lies in the data folder itself, the others below it. */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import type { AppOptions } from '../instance.ts'
+import type { AppOptions } from '../instance-options.ts'
+import { createWorldFolders, keyOf } from './folders.ts'
 import { createWorld, type HostedWorld, type WorldOptions } from './world.ts'
 
 export const defaultWorld = 'default'
@@ -10,8 +11,8 @@ const maximumWorlds = 500
 
 const relaxMillis = 5_000
 
-/** A seed as text is kept with the world. */
-export type NewSeed = Exclude<Config['seed'], object> | { readonly text: string }
+/** A seed as text, or in a file that is moved there, is kept with the world. */
+export type NewSeed = Exclude<Config['seed'], object> | { readonly text: string } | { readonly moved: string }
 
 /** What a world has of its own; all else is that of the process. */
 export interface WorldSettings
@@ -26,66 +27,132 @@ export interface WorldsOptions extends Omit<WorldOptions, 'name' | 'localUrl' | 
 }
 
 export interface Worlds {
+  /** Where the folders of all but `default` lie. */
+  readonly place: string
   /** Whatever the case of the name. */
   get(name: string): HostedWorld | undefined
   all(): Iterable<HostedWorld>
+  /** With those that are being made. */
   readonly size: number
   /** How many there may be, with `default`. */
   readonly maximum: number
   /** One that lies there already. */
   add(name: string, settings: WorldSettings): HostedWorld
-  /** A new one, filled and open. `admin` has the password of this hash. @throws StartRefusal, and there is none */
-  create(name: string, settings: WorldSettings, adminPasswordHash: string | undefined): Promise<HostedWorld>
-  /** One that goes on from where another is. */
-  fork(origin: HostedWorld, name: string, settings: WorldSettings): Promise<HostedWorld>
-  remove(name: string): Promise<void>
-  /** Folders that belong to none go. */
-  tidy(): void
+  /** Takes the name for a new one. */
+  draft(name: string): Draft
+  /** The first half of a removal: its requests under way end, later ones hear that there is no such world. */
+  retire(name: string): Promise<void>
+  /** The other half, once the registry has forgotten it. */
+  remove(name: string): void
+  /** Instead of the other half: it is there again. */
+  keep(name: string, settings: WorldSettings): void
+  /** After a start, when all are added: what was left half made goes. @returns folders that belong to none, left as they are */
+  tidy(): readonly string[]
   close(): Promise<void>
 }
 
-/** How names are compared. */
-export const keyOf = (name: string): string => name.toLowerCase()
+/**
+ * A world that is being made: it counts, but nobody finds it before it is whole and published. What is left of one by the
+ * death of the process goes at the next start.
+ */
+export interface Draft {
+  /** From a seed. `admin` has the password of this hash. @throws StartRefusal */
+  fill(settings: WorldSettings, adminPasswordHash: string): Promise<void>
+  /** From where another world is. @throws StartRefusal, StoreRefusal */
+  copy(origin: HostedWorld, settings: WorldSettings): Promise<void>
+  /** It is one of the worlds. */
+  publish(): void
+  /** The registry knows it, durably. */
+  settle(): void
+  /** It goes, published or not. */
+  discard(): Promise<void>
+}
 
 export function createWorlds(options: WorldsOptions): Worlds {
   const { config, options: appOptions } = options
   const place = join(config.data, 'worlds')
-  const folderOf = (name: string): string => join(place, keyOf(name))
+  const folders = createWorldFolders(place)
   const worlds = new Map<string, HostedWorld>()
+  /** Keys of those that are being made. */
+  const drafts = new Set<string>()
+  /** The end of each that is being made, or whose folder is being removed. */
+  const underWay = new Set<Promise<unknown>>()
 
   function make(name: string, data: string, settings: WorldSettings, adminPasswordHash?: string): HostedWorld {
     const { startAt, seed: given, ...own } = settings
     const file = join(data, 'seed.yaml')
-    if (typeof given === 'object') writeFileSync(file, given.text, { mode: 0o600 })
+    if (typeof given === 'object')
+      if ('text' in given) writeFileSync(file, given.text, { mode: 0o600 })
+      else renameSync(given.moved, file)
     const isFile = typeof given === 'object' || (given === undefined && name !== defaultWorld)
     const seed: Config['seed'] = isFile ? { file } : ((given as Config['seed']) ?? config.seed)
     const { startAt: _, ...shared } = appOptions
     const optionsOfWorld: AppOptions =
       name === defaultWorld ? appOptions : { ...shared, ...(startAt === undefined ? {} : { startAt }) }
-    const world = createWorld({
+    return createWorld({
       ...options,
       name,
       config: { ...config, ...own, seed, data },
       options: optionsOfWorld,
       localUrl: () => options.localUrl(name),
+      // Others learn of it when it is published.
+      onOpen: async (world) => (worlds.get(keyOf(name)) === world ? options.onOpen(world) : undefined),
       ...(adminPasswordHash === undefined ? {} : { adminPasswordHash }),
     })
-    worlds.set(keyOf(name), world)
+  }
+
+  function put(world: HostedWorld): HostedWorld {
+    worlds.set(keyOf(world.name), world)
     return world
   }
 
-  /** Fills its folder under another name first: a folder with a world's name holds a whole world. */
-  async function fill(name: string, how: (folder: string) => Promise<HostedWorld>): Promise<HostedWorld> {
-    const folder = folderOf(name)
-    mkdirSync(place, { recursive: true, mode: 0o700 })
-    try {
-      return await how(folder)
-    } catch (error) {
-      const unfinished = worlds.get(keyOf(name))
-      worlds.delete(keyOf(name))
-      await unfinished?.end()
-      rmSync(folder, { recursive: true, force: true })
-      throw error
+  function during<T>(work: Promise<T>): Promise<T> {
+    underWay.add(work)
+    const end = (): void => void underWay.delete(work)
+    work.then(end, end)
+    return work
+  }
+
+  function draft(name: string): Draft {
+    let hasFolder = false
+    let world: HostedWorld | undefined
+    drafts.add(keyOf(name))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    void during(promise)
+    async function build(how: (folder: string) => Promise<HostedWorld>): Promise<void> {
+      const folder = folders.begin(name)
+      hasFolder = true
+      world = await how(folder)
+      await world.instance()
+    }
+    return {
+      fill: (settings, adminPasswordHash) => build(async (folder) => make(name, folder, settings, adminPasswordHash)),
+      copy: (origin, settings) =>
+        build(async (folder) => {
+          await origin.copyTo(folder)
+          return make(name, folder, settings)
+        }),
+      publish() {
+        const made = put(world as HostedWorld)
+        drafts.delete(keyOf(name))
+        options
+          .onOpen(made)
+          .catch((error) => options.log.error({ err: error, world: name }, 'a new world is not told of'))
+      },
+      settle() {
+        folders.settle(name)
+        resolve()
+      },
+      async discard() {
+        try {
+          if (world !== undefined && worlds.get(keyOf(name)) === world) worlds.delete(keyOf(name))
+          await world?.end()
+          if (hasFolder) await folders.remove(name)
+        } finally {
+          drafts.delete(keyOf(name))
+          resolve()
+        }
+      },
     }
   }
 
@@ -95,50 +162,36 @@ export function createWorlds(options: WorldsOptions): Worlds {
   }, relaxMillis)
   relaxing.unref()
 
-  worlds.set(defaultWorld, make(defaultWorld, config.data, {}))
+  put(make(defaultWorld, config.data, {}))
   return {
+    place,
     get: (name) => worlds.get(keyOf(name)),
     all: () => worlds.values(),
     get size() {
-      return worlds.size
+      return worlds.size + drafts.size
     },
     maximum: appOptions.limits?.worlds ?? maximumWorlds,
-    add: (name, settings) => make(name, folderOf(name), settings),
-    create: (name, settings, adminPasswordHash) =>
-      fill(name, async (folder) => {
-        mkdirSync(folder, { mode: 0o700 })
-        const world = make(name, folder, settings, adminPasswordHash)
-        await world.instance()
-        return world
-      }),
-    fork: (origin, name, settings) =>
-      fill(name, async (folder) => {
-        await origin.copyTo(folder)
-        const world = make(name, folder, settings)
-        await world.instance()
-        return world
-      }),
-    async remove(name) {
-      const world = worlds.get(keyOf(name))
+    add: (name, settings) => put(make(name, folders.of(name), settings)),
+    draft,
+    async retire(name) {
+      folders.release(name)
+      await worlds.get(keyOf(name))?.end()
+    },
+    remove(name) {
       worlds.delete(keyOf(name))
-      await world?.end()
-      const folder = folderOf(name)
-      if (!existsSync(folder)) return
-      // One step: a folder that is half removed is nobody's.
-      const removed = join(place, `.removed-${keyOf(name)}`)
-      rmSync(removed, { recursive: true, force: true })
-      renameSync(folder, removed)
-      rmSync(removed, { recursive: true, force: true })
+      during(folders.remove(name)).catch((error) => {
+        options.log.error({ err: error, world: name }, 'the folder of a removed world is left to the next start')
+      })
     },
-    tidy() {
-      if (!existsSync(place)) return
-      for (const name of readdirSync(place)) {
-        if (!worlds.has(name)) rmSync(join(place, name), { recursive: true, force: true })
-      }
+    keep(name, settings) {
+      folders.settle(name)
+      put(make(name, folders.of(name), settings))
     },
+    tidy: () => folders.tidy((key) => worlds.has(key)),
     async close() {
       clearInterval(relaxing)
       await Promise.all([...worlds.values()].map((world) => world.close()))
+      await Promise.allSettled(underWay)
     },
   }
 }

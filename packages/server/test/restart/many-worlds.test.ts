@@ -105,7 +105,11 @@ for (const [damage, harm] of Object.entries(damages)) {
       assert.equal(answer.status, 503, answer.text)
       const [error] = answer.json.data.error
       assert.equal(error.code, 'CTRL-10004')
-      assert.match(error.message, new RegExp(`^The world ${name} does not open: .+ Reset or delete it\\.$`))
+      const said = new RegExp(
+        `^The world ${name} does not open: The data file .+\\. Reset it, and it begins anew; or delete it; .+`,
+      )
+      assert.match(error.message, said)
+      assert.doesNotMatch(error.message, /--data|restart|start with/, 'what only helps at a start')
     }
     const { data } = ok(await app.call('GET', at), 200)
     assert.equal(data.state, 'FAILED')

@@ -1,4 +1,5 @@
 /** What the steps of the pipeline work with. `instance.ts` joins it, once a store. */
+import type { Operation } from '@hyperplane/contract'
 import type { Store } from '../../store/store.ts'
 import type { Audit } from '../audit.ts'
 import type { RequestInput, World, WriteContext } from '../context.ts'
@@ -9,7 +10,9 @@ import type { Idempotency } from '../idempotency.ts'
 import type { AccessControl, Authenticator, CanonicalNames, Kinds } from '../ports.ts'
 import type { RateLimiter } from '../rate-limit.ts'
 import type { Router } from '../router.ts'
+import type { Spool } from '../spooled-form.ts'
 import type { TaskRunner } from '../tasks/runner.ts'
+import type { ApiRequest, Dispatch } from './request.ts'
 
 export interface Machinery<D> {
   readonly world: World<D>
@@ -30,6 +33,20 @@ export interface Machinery<D> {
   /** Refuses a mutation that its handler would do: what holds for several kinds at once. Asked last, as it is about state. */
   readonly admit: (ctx: WriteContext<D>, input: RequestInput) => Promise<void>
   readonly presenters: ReadonlyMap<string, readonly Presenter<D>[]>
+  /**
+   * Lets a mutation begin when others of what it changes have ended: where handlers answer `Apart`, transactions alone keep
+   * them from each other no longer. `key` names its request id. Absent: none waits.
+   */
+  readonly inTurn?: <T>(
+    operation: Operation,
+    input: RequestInput,
+    key: string | undefined,
+    work: () => Promise<T>,
+  ) => Promise<T>
+  /** Absent: no operation takes forms that are longer than memory is wide. */
+  readonly spool?: Spool
+  /** Another pipeline that answers for the operation, asked once the caller may use it. Absent: this one answers all. */
+  readonly elsewhere?: (operation: Operation, request: ApiRequest) => Dispatch | undefined
   /** Absent: nothing goes wrong on purpose. */
   readonly faults?: Faults
   readonly log: { error(details: object, message: string): void }

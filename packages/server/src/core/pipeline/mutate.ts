@@ -1,6 +1,10 @@
-/** Steps 9 to 16, in one transaction: nothing that was checked can change before its effect is written. Source: conventions 1, 6. */
+/**
+ * Steps 9 to 16, in one transaction: nothing that was checked can change before its effect is written. Where that takes long
+ * (`Apart`), in two. Source: conventions 1, 6.
+ */
 import type { Operation } from '@hyperplane/contract'
 import type { Transaction } from '../../store/store.ts'
+import { Apart } from '../apart.ts'
 import { ApiError } from '../api-error.ts'
 import type { WriteContext } from '../context.ts'
 import type { TaskStarted } from '../handlers.ts'
@@ -28,6 +32,8 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
   const fingerprint =
     key === undefined ? '' : idempotency.fingerprintOf(request.method, request.path, request.query, body)
   const after: (() => void)[] = []
+  const started: string[] = []
+  const created: string[] = []
   const prepare = machinery.prepares.get(operation.key)
   const prepared =
     prepare === undefined
@@ -36,43 +42,46 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
           readContext(machinery, { ...call, warnings: [] }, store, noTargets),
           watchedInput(request.trace, input) as never,
         )
-  const work = async (transaction: Transaction): Promise<Reply> => {
+  const handled = watchedInput(request.trace, input)
+  const contextOf = (transaction: Transaction, targets: Targets): WriteContext<D> => ({
+    ...readContext(machinery, call, transaction, targets),
+    store: input.query.dryRun ? readOnlyView(transaction) : transaction,
+    dryRun: input.query.dryRun,
+    startTask: async (definition, taskInput, taskOptions) => {
+      const parent = request.onBehalfOf === undefined ? {} : { parent: request.onBehalfOf.parentTask }
+      const startTask = runner.starter(transaction, caller, (work) => after.push(work), input.query.dryRun, ids)
+      const task = await startTask(definition, taskInput, {
+        appName: operation.namespace,
+        startedBy: operation.key,
+        ...parent,
+        ...taskOptions,
+      })
+      started.push(task.extId)
+      created.push(...taskOptions.affected.map((entity) => entity.extId))
+      return task
+    },
+    afterCommit: (work) => void after.push(work),
+  })
+  let targets: Targets = noTargets
+  const work = async (transaction: Transaction): Promise<Reply | Apart> => {
     if (key !== undefined) {
       const remembered = await idempotency.recall(transaction, key, fingerprint, requestId as string)
       if (remembered !== undefined) return remembered
     }
-    const targets = await findTargets(machinery, transaction, call)
+    targets = await findTargets(machinery, transaction, call)
     checkTag(tags, call, targets)
     checkRules(machinery, call, targets.row?.entity)
     await checkReferences(machinery, transaction, call)
-    const started: string[] = []
-    const created: string[] = []
-    const ctx: WriteContext<D> = {
-      ...readContext(machinery, call, transaction, targets),
-      store: input.query.dryRun ? readOnlyView(transaction) : transaction,
-      dryRun: input.query.dryRun,
-      startTask: async (definition, taskInput, taskOptions) => {
-        const parent = request.onBehalfOf === undefined ? {} : { parent: request.onBehalfOf.parentTask }
-        const startTask = runner.starter(transaction, caller, (work) => after.push(work), input.query.dryRun, ids)
-        const task = await startTask(definition, taskInput, {
-          appName: operation.namespace,
-          startedBy: operation.key,
-          ...parent,
-          ...taskOptions,
-        })
-        started.push(task.extId)
-        created.push(...taskOptions.affected.map((entity) => entity.extId))
-        return task
-      },
-      afterCommit: (work) => void after.push(work),
-    }
+    const ctx = contextOf(transaction, targets)
     const handler = machinery.handlers.get(operation.key)
     if (handler === undefined) throw new ApiError('NOT_IMPLEMENTED', { operation: operation.id })
-    const handled = watchedInput(request.trace, input)
     const result: any = await handler(
       ctx as never,
       (prepare === undefined ? handled : { ...handled, prepared }) as never,
     )
+    return result instanceof Apart ? result : conclude(transaction, ctx, result)
+  }
+  const conclude = async (transaction: Transaction, ctx: WriteContext<D>, result: any): Promise<Reply> => {
     if (result?.extId !== undefined) created.push(result.extId)
     noteCreated(request.trace, operation, created)
     await machinery.admit(ctx, handled)
@@ -98,15 +107,35 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
   const committed = (reply: Reply): void => {
     if (reply.replayed !== true) for (const then of after) then()
   }
-  if (request.onBehalfOf?.isStaged !== true) {
-    const reply = await store.transaction(work)
+  /** In one transaction, or in two with what takes long between them. */
+  const whole = async (): Promise<Reply> => {
+    const first = await store.transaction(work)
+    const reply = first instanceof Apart ? await apart(first) : first
     committed(reply)
-    return { reply }
+    return reply
+  }
+  const apart = async (effect: Apart): Promise<Reply> => {
+    try {
+      await effect.make()
+      return await store.transaction(async (transaction) => {
+        const ctx = contextOf(transaction, targets)
+        return conclude(transaction, ctx, await effect.conclude(ctx))
+      })
+    } catch (error) {
+      await effect.giveUp().catch((fault) => {
+        machinery.log.error({ err: fault, operation: operation.key }, 'what was made apart could not be taken back')
+      })
+      throw error
+    }
+  }
+  if (request.onBehalfOf?.isStaged !== true) {
+    return { reply: await (machinery.inTurn === undefined ? whole() : machinery.inTurn(operation, input, key, whole)) }
   }
   const { applied, durable } = store.stage(work)
   // Where the work was refused nobody asks for the commit.
   durable.catch(() => undefined)
   const reply = await applied
+  if (reply instanceof Apart) throw new Error(`${operation.key} takes two transactions: no element of a batch can`)
   return { reply, durable: durable.then(() => committed(reply)) }
 }
 

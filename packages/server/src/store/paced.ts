@@ -1,0 +1,44 @@
+/**
+ * A transaction that gives others their turn now and then: for work of seconds in a store that nobody else uses yet, in a
+ * process where others are served.
+ */
+import type { Transaction } from './store.ts'
+
+const turnMilliseconds = 10
+
+/** @param turn lets others go on */
+export function paced(
+  transaction: Transaction,
+  now = (): number => performance.now(),
+  turn = (): Promise<unknown> => new Promise(setImmediate),
+): Transaction {
+  let began = now()
+  const pause = async (): Promise<void> => {
+    if (now() - began < turnMilliseconds) return
+    await turn()
+    began = now()
+  }
+  const writes = new Set<string | symbol>(['insert', 'replace', 'update', 'observe', 'publish', 'remove'])
+  const methods = new Map<string | symbol, unknown>()
+  return new Proxy(transaction, {
+    get(target, name) {
+      let method = methods.get(name)
+      if (method === undefined) {
+        const own: unknown = Reflect.get(target, name, target)
+        method = typeof own === 'function' ? own.bind(target) : own
+        if (writes.has(name) && typeof method === 'function') method = afterPause(pause, method as Write)
+        methods.set(name, method)
+      }
+      return method
+    },
+  })
+}
+
+type Write = (...given: unknown[]) => Promise<unknown>
+
+const afterPause =
+  (pause: () => Promise<void>, write: Write): Write =>
+  async (...given) => {
+    await pause()
+    return write(...given)
+  }

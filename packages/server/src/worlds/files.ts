@@ -1,0 +1,58 @@
+/** What a world is on disk: its store, the files of its infrastructure, and what it began with, kept to begin again. */
+import { constants, copyFileSync, linkSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs'
+import { copyFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { reasonOf } from '../start-refusal.ts'
+
+/** Below it, files of the simulated infrastructure: objects at the places of backups. */
+export const filesOf = (folder: string): string => join(folder, 'world')
+
+/** What a world begins with, kept to begin again. */
+export const beginningOf = (folder: string) => ({
+  store: join(folder, 'seed.sqlite'),
+  files: join(folder, 'seed-files'),
+})
+
+/** Being written: it gets its name when it is whole. */
+const unfinished = '.uploading'
+
+/**
+ * The same files below another folder. At once, since nothing is copied: whoever writes such a file makes a new one and gives
+ * it the name, so two folders may share it. What vanishes meanwhile is as gone as if it had vanished before.
+ * @param link how a file gets its second name
+ */
+export function shareFiles(from: string, to: string, link = linkSync): void {
+  const files = ifThere(() => readdirSync(from, { recursive: true, withFileTypes: true })) ?? []
+  for (const file of files) {
+    if (!file.isFile() || file.name.endsWith(unfinished)) continue
+    const source = join(file.parentPath, file.name)
+    const target = join(to, source.slice(from.length))
+    mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+    ifThere(() => share(source, target, link))
+  }
+}
+
+function share(source: string, target: string, link: typeof linkSync): void {
+  try {
+    link(source, target)
+  } catch (error) {
+    if (reasonOf(error) === 'ENOENT') throw error
+    // Not every file system has a second name for a file. Its time is that of the world.
+    const { atime, mtime } = statSync(source)
+    copyFileSync(source, target, constants.COPYFILE_FICLONE)
+    utimesSync(target, atime, mtime)
+  }
+}
+
+function ifThere<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (reasonOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** A store that nobody has open. Costs nothing where files can be cloned, else time, but not of this thread. */
+export const copyClosedStore = (from: string, to: string): Promise<void> =>
+  copyFile(from, to, constants.COPYFILE_FICLONE)

@@ -1,0 +1,12 @@
+/** Why a world does not open, and what helps, in words for its clients: a refusal to start speaks of the options of a start. */
+import { StartRefusal } from '../start-refusal.ts'
+import { StoreRefusal } from '../store/store.ts'
+
+const anew = 'Reset it, and it begins anew; or delete it; or stop the service and put back a copy of its folder.'
+
+export function unusableBecause(error: unknown): string {
+  if (error instanceof StoreRefusal) return error.isDamage ? `${error.what} ${anew}` : error.message
+  if (error instanceof StartRefusal) return error.message
+  const message = error instanceof Error ? error.message : String(error)
+  return `${message.replace(/\.$/, '')}. The log of the service says more. ${anew}`
+}

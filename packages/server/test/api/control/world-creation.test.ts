@@ -1,0 +1,155 @@
+/** Worlds are made apart: one that takes long holds up no other, and what is done to one and the same takes turns. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { User } from '@hyperplane/contract/iam/user'
+import { seedId } from '../../../src/domains/seed.ts'
+import { aUser } from '../../support/identities.ts'
+import { type CallOptions, type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+import { aWorld, worlds } from '../../support/worlds.ts'
+
+let app: TestApp
+before(async () => {
+  app = await startApp()
+})
+after(() => app.close())
+
+/** Takes seconds: others have ended by then unless they wait for it. */
+const long = { seed: 'extends: tiny\nvms: 6000\n' }
+const make = (name: string, more: object = { preset: 'empty' }, options: CallOptions = {}): Promise<CallResult> =>
+  app.call('POST', worlds, { body: { name, ...more }, ...options })
+const at = (name: string): string => `${worlds}/${name}`
+const mark = (name: string): string => join(app.folder, 'worlds', name, '.unlisted')
+/** Until its folder is there, or making it has ended without. */
+async function begun(name: string, making: Promise<unknown>): Promise<void> {
+  let isOver = false
+  void making.then(() => {
+    isOver = true
+  })
+  while (!isOver && !existsSync(mark(name))) await new Promise(setImmediate)
+}
+
+test('while a large world is made, others are listed, made, forked, reset and removed', async () => {
+  await aWorld(app, 'beside')
+  const told: string[] = []
+  const large = make('large', long).then((made) => {
+    told.push('large')
+    return made
+  })
+  await begun('large', large)
+  for (const [method, path, body] of [
+    ['GET', worlds, undefined],
+    ['POST', worlds, { name: 'small', preset: 'empty' }],
+    ['POST', `${at('beside')}/$actions/fork`, { name: 'forked' }],
+    ['POST', `${at('beside')}/$actions/reset`, undefined],
+    ['DELETE', at('small'), undefined],
+  ] as const) {
+    const { status, errors } = await app.call(method, path, body === undefined ? {} : { body })
+    assert.ok(status < 300, `${method} ${path}: ${status} ${JSON.stringify(errors)}`)
+    told.push(`${method} ${path}`)
+  }
+  assert.equal(told.includes('large'), false, told.join())
+  assert.equal(app.worlds.get('large'), undefined, 'nobody finds it yet')
+  assert.equal((await app.call('GET', at('large'))).status, 404)
+  assert.equal((await large).status, 201)
+  assert.equal(existsSync(mark('large')), false)
+  const { total = 0 } = await app.call('GET', '/vmm/v4.2/ahv/config/vms?$limit=1', { world: 'large' })
+  assert.ok(total >= 6000, String(total))
+})
+
+test('of two that ask for one name at once, whatever its case, one gets it and the other is 409', async () => {
+  const made = await Promise.all([make('twice'), make('TWICE')])
+  assert.deepEqual(made.map(({ status }) => status).sort(), [201, 409])
+  assert.equal((await app.call('GET', `${worlds}?$filter=name eq 'twice' or name eq 'TWICE'`)).total, 1)
+})
+
+test('of two that ask for one name at once, the second gets it where the first fails', async () => {
+  const made = await Promise.all([
+    make('second', { seed: 'extends: tiny\nvms: [{ name: a, nics: [no] }]\n' }),
+    make('second'),
+  ])
+  assert.deepEqual(
+    made.map(({ status }) => status),
+    [400, 201],
+  )
+})
+
+test('a removal that comes while the world is made waits for it, and removes it', async () => {
+  const making = make('brief')
+  await begun('brief', making)
+  const removed = app.call('DELETE', at('brief'))
+  assert.equal((await making).status, 201)
+  // A request finds what there is when its turn comes.
+  assert.equal((await removed).status, 204)
+  assert.equal(existsSync(join(app.folder, 'worlds', 'brief')), false)
+})
+
+test('a request that comes again while it is carried out is answered as it was, and refused where it says something else', async () => {
+  const requestId = randomUUID()
+  const [first, again, other] = await Promise.all([
+    make('repeated', { preset: 'empty' }, { requestId }),
+    make('repeated', { preset: 'empty' }, { requestId }),
+    make('another', { preset: 'empty' }, { requestId }),
+  ])
+  assert.deepEqual([first.status, first.replayed], [201, undefined])
+  assert.deepEqual([again.status, again.replayed], [201, true])
+  assert.equal(other.status, 422)
+  assert.equal((await app.call('GET', at('another'))).status, 404)
+})
+
+test('a reset, a fork and a removal of one world that come together follow one another', async () => {
+  await aWorld(app, 'asked')
+  const [reset, forked, removed, late] = await Promise.all([
+    app.call('POST', `${at('asked')}/$actions/reset`),
+    app.call('POST', `${at('asked')}/$actions/fork`, { body: { name: 'of-asked' } }),
+    app.call('DELETE', at('asked')),
+    app.call('POST', `${at('asked')}/$actions/reset`),
+  ])
+  assert.deepEqual([reset.status, forked.status, removed.status, late.status], [200, 201, 204, 404])
+  assert.equal((await app.call('GET', at('of-asked'))).status, 200)
+})
+
+test('without an admin in default whose password it could take over, a new world needs one of its own: 400 says so', async () => {
+  const other = await startApp({ config: { seed: 'empty' } })
+  try {
+    const as = await aUser(other, ['Super Admin'])
+    // As a seed may have it that brings people of its own.
+    await other.store.transaction((store) =>
+      store.update(User, seedId('user/admin'), { passwordHash: undefined } as never),
+    )
+    const body = { name: 'closed', preset: 'empty' }
+    const refused = await other.call('POST', worlds, { as, body })
+    assert.equal(refused.status, 400, JSON.stringify(refused.errors))
+    assert.match(
+      refused.errors[0]?.message ?? '',
+      /adminPassword.* is required here: the world default has no user admin/,
+    )
+    assert.equal((await other.call('GET', at('closed'), { as })).status, 404)
+    const made = await other.call('POST', worlds, { as, body: { ...body, adminPassword: 'Its.Own-Passw0rd' } })
+    assert.equal(made.status, 201, JSON.stringify(made.errors))
+    const own = { world: 'closed', as: 'admin:Its.Own-Passw0rd' }
+    assert.equal((await other.call('GET', '/platform/v4.3/config/categories', own)).status, 200)
+  } finally {
+    await other.close()
+  }
+})
+
+test('who is not let in leaves nothing behind: the control store of a world is made by those who are', async () => {
+  await aWorld(app, 'untouched')
+  const store = join(app.folder, 'worlds', 'untouched', 'control.sqlite')
+  const clock = `${at('untouched')}/clock`
+  const stranger = await aUser(app)
+  for (const [as, status] of [
+    [null, 401],
+    ['admin:wrong', 401],
+    [stranger, 403],
+  ] as const) {
+    assert.equal((await app.call('GET', clock, { as })).status, status)
+    assert.equal((await app.call('POST', `${at('untouched')}/faults`, { as, body: {} })).status, status)
+  }
+  assert.equal(existsSync(store), false)
+  assert.equal((await app.call('GET', clock)).status, 200)
+  assert.equal(existsSync(store), true)
+})
