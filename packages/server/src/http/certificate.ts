@@ -1,12 +1,12 @@
 /** The certificate that the service shows whoever asks for no world. Source: decision a-local-authority. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { reasonOf, StartRefusal } from '../start-refusal.ts'
 import { loadAuthority } from './certificates/authority.ts'
-import { readKey, write, writePair } from './certificates/files.ts'
-import { type Authority, issueCertificate, type ServerCertificate } from './certificates/make.ts'
+import { write, writePair } from './certificates/files.ts'
+import { loadKept } from './certificates/kept.ts'
+import { issueCertificate, type ServerCertificate } from './certificates/make.ts'
 
 /** The settings that decide which certificate the service shows. */
 export interface CertificateSettings {
@@ -76,32 +76,6 @@ function readGiven(what: string, path: string): string {
     )
   }
 }
-
-function loadKept(
-  certPath: string,
-  keyPath: string,
-  authority: Authority,
-  names: readonly string[],
-  now: Date,
-): (ServerCertificate & { readonly file: string }) | undefined {
-  try {
-    const file = readFileSync(certPath, 'utf8')
-    const key = readKey(keyPath)
-    const certificate = new X509Certificate(file)
-    const valid = certificate.validFromDate <= now && now < certificate.validToDate
-    const covers = names.every((name) => (isIP(name) ? certificate.checkIP(name) : certificate.checkHost(name)))
-    const issued = isIssuedBy(certificate, authority.certificate) || isIssuedBy(certificate, certificate)
-    const belongs = certificate.checkPrivateKey(createPrivateKey(key))
-    return valid && covers && issued && belongs ? { cert: certificate.toString(), key, file } : undefined
-  } catch {
-    // Absent or damaged: nothing depends on it but clients, which trust the authority.
-    return undefined
-  }
-}
-
-// Not `checkIssued`: it wants of an issuer that it may issue, which one that signs itself need not.
-const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
-  certificate.issuer === issuer.subject && certificate.verify(issuer.publicKey)
 
 function namesOf({ host, publicUrl }: CertificateSettings): readonly string[] {
   const names = new Set(['localhost', '127.0.0.1', '::1'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -23,7 +23,7 @@ function certificatesOf(worlds: readonly string[], data = mkdtempSync(join(paren
   const real = { now: start }
   const certificates = createWorldCertificates({
     data,
-    isWorld: (name) => known.has(name),
+    folderOf: (name) => (known.has(name) ? join(data, 'worlds', name) : undefined),
     now: () => real.now,
     log: { error: (details, message) => logged.push(`${message}: ${(details as { err: Error }).err.message}`) },
   })
@@ -68,12 +68,54 @@ test('a world that is gone has no certificate any more', () => {
   assert.equal(certificateOf('alpha.localhost'), undefined)
 })
 
-test('of more than 500 certificates the one that was not asked for longest is forgotten', () => {
+test('of more than 500 certificates the one that was not asked for longest is read again', () => {
   const names = Array.from({ length: 501 }, (_, index) => `w${index}.localhost`)
   const { certificateOf } = certificatesOf(names.map((name) => name.replace('.localhost', '')))
   const first = names.map((name) => certificateOf(name))
   assert.equal(certificateOf('w1.localhost'), first[1])
   assert.notEqual(certificateOf('w0.localhost'), first[0])
+  assert.equal(certificateOf('w0.localhost')?.cert, first[0]?.cert)
+})
+
+test('the next process shows the same certificate; its key is readable by its owner alone', () => {
+  const before = certificatesOf(['alpha'])
+  const shown = before.certificateOf('alpha.localhost')
+  assert.ok(shown !== undefined)
+  const after = certificatesOf(['alpha'], before.data)
+  assert.deepEqual({ ...after.certificateOf('alpha.localhost') }, { ...shown })
+  const key = join(before.data, 'worlds', 'alpha', 'tls', 'world-key.pem')
+  assert.equal(readFileSync(key, 'utf8'), shown.key)
+  assert.equal(statSync(key).mode & 0o077, 0)
+})
+
+test('one of another authority, or of another name, is not shown again', () => {
+  const { data, known, certificateOf } = certificatesOf(['alpha', 'beta'])
+  const alpha = certificateOf('alpha.localhost')
+  certificateOf('beta.localhost')
+  const folder = (name: string): string => join(data, 'worlds', name, 'tls')
+  cpSync(folder('alpha'), folder('beta'), { recursive: true })
+  const next = certificatesOf([...known], data)
+  assert.ok(new X509Certificate(next.certificateOf('beta.localhost')?.cert ?? '').checkHost('beta.localhost'))
+  rmSync(join(data, 'tls'), { recursive: true })
+  const last = certificatesOf([...known], data)
+  assert.notEqual(last.certificateOf('alpha.localhost')?.cert, alpha?.cert)
+})
+
+test('a world that is made again under the same name begins with another certificate', () => {
+  const { data, certificateOf } = certificatesOf(['alpha'])
+  const first = certificateOf('alpha.localhost')
+  rmSync(join(data, 'worlds', 'alpha'), { recursive: true })
+  assert.notEqual(certificateOf('alpha.localhost')?.cert, first?.cert)
+})
+
+test('a certificate that cannot be kept is shown all the same, and the log says so', () => {
+  const { data, logged, certificateOf } = certificatesOf(['alpha'])
+  mkdirSync(join(data, 'worlds'))
+  writeFileSync(join(data, 'worlds', 'alpha'), 'no folder')
+  const shown = certificateOf('alpha.localhost')
+  assert.ok(shown)
+  assert.equal(certificateOf('alpha.localhost'), shown)
+  assert.match(logged.join(), /^the certificate of a world cannot be kept/)
 })
 
 test('the file to trust is made before the first connection when it is asked for', () => {
