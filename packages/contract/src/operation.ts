@@ -192,6 +192,8 @@ export interface Expansion {
 export interface FormOptions {
   /** Parts that may come as a file: the field of the part's name gets the file's name, this other one its content. */
   readonly files?: Readonly<Record<string, string>>
+  /** Parts of any length: each is kept in a file while the request lasts, and in the body its digest stands for it. */
+  readonly spooled?: readonly string[]
 }
 
 export interface Operation {

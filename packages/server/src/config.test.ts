@@ -45,6 +45,7 @@ test('without options every setting has its default', () => {
     versions: 'strict',
     lockout: 'on',
     control: 'on',
+    importMebibytes: 400,
     http: false,
     publicUrl: undefined,
     tlsCert: undefined,

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { Command, CommanderError } from 'commander'
-import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import packageJson from '../package.json' with { type: 'json' }
 import { isNetwork } from './core/address-guard.ts'
 import { presets } from './seeds/presets.ts'
 import type { SeedSource } from './seeds/read-seed.ts'
 import { reasonOf, StartRefusal } from './start-refusal.ts'
+import { isMap, isScalar, isSeq, lineCounter, parseDocument } from './yaml.ts'
 
 /** What the service was told at its start. Paths are absolute. */
 export interface Config {
@@ -33,6 +33,8 @@ export interface Config {
   readonly lockout: 'on' | 'off'
   /** The control interface: worlds, clocks, faults, journal. */
   readonly control: 'on' | 'off'
+  /** Largest seed that a world may be imported from over HTTP, in MiB. */
+  readonly importMebibytes: number
   /** Plain HTTP instead of HTTPS; only on a loopback address. */
   readonly http: boolean
   /** Origin under which clients reach the service, without a trailing slash. */
@@ -98,6 +100,12 @@ const settings: { readonly [Name in Exclude<keyof Config, 'adminPassword' | 'bac
   versions: choice('refuse, or accept, versions that are not served', ['strict', 'loose']),
   lockout: choice('lock a user out after failed logins', ['on', 'off']),
   control: choice('serve the control interface under /control', ['on', 'off']),
+  importMebibytes: {
+    argument: 'MIB',
+    about: 'largest seed that a world may be imported from over HTTP, in MiB, up to 400',
+    default: '400',
+    parse: parseImportMebibytes,
+  },
   http: { about: 'plain HTTP, on a loopback address only', default: 'false', parse: parseSwitch },
   publicUrl: { argument: 'URL', about: 'address under which clients reach the service', parse: parseOrigin },
   tlsCert: { argument: 'FILE', about: 'certificate (PEM), instead of one of the local authority', parse: parsePath },
@@ -319,7 +327,7 @@ function readFile(askedFor: string | undefined, cwd: string): GivenValues {
     )
   }
 
-  const lines = new LineCounter()
+  const lines = lineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const at = (offset: number) => {
     const { line, col } = lines.linePos(offset)
@@ -402,6 +410,12 @@ function parsePort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (!(port <= 65_535)) throw new BadValue('a number from 0 to 65535')
   return port
+}
+
+function parseImportMebibytes(text: string): number {
+  const mebibytes = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN
+  if (!(mebibytes >= 1 && mebibytes <= 400)) throw new BadValue('a number from 1 to 400')
+  return mebibytes
 }
 
 function parsePath(text: string, folder: string): string {

@@ -98,13 +98,14 @@ const WorldFork = object('control.v1.WorldFork', {
 /** An exported world comes back under a name. */
 const WorldImport = object('control.v1.WorldImport', {
   ...creation,
-  seed: seedText,
-  /** Of the file that was sent; nothing follows from it. */
-  seedFileName: optional(text({ maxLength: 255 })),
+  /** As a file, or as text. */
+  seed: text({ minLength: 1 }),
 })
 
 const envelope = 'control.v1.WorldApiResponse'
 const largestSeed = 65 * 1024 * 1024
+/** As much as an export of 250,000 virtual machines; a service may be told to take less. */
+const largestImport = 400 * 1024 * 1024
 
 export const worldOperations = {
   listWorlds: list('/worlds', World, {
@@ -127,10 +128,10 @@ export const worldOperations = {
     envelope,
     iam: 'Create_World',
     body: WorldImport,
-    form: { files: { seed: 'seed' } },
+    form: { spooled: ['seed'] },
     answer: World.schema,
     status: 201,
-    maximumBodyBytes: largestSeed,
+    maximumBodyBytes: largestImport,
   }),
   getWorld: get('/worlds/{worldName}', World, { ...controlled, envelope, iam: 'View_World' }),
   updateWorld: update('/worlds/{worldName}', World, {

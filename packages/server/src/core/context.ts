@@ -111,6 +111,8 @@ export interface RequestInput {
     readonly clusterId?: string
     readonly lastEventId?: string
   }
+  /** Where parts of its form lie that are kept in files, by name. Whoever moves one away has it. */
+  readonly files?: Readonly<Record<string, string>>
   /** What the operation's `prepare` answered. */
   readonly prepared?: unknown
 }

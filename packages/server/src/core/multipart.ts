@@ -6,25 +6,29 @@ import type { AnySchema, Operation } from '@hyperplane/contract'
 import { ApiError } from './api-error.ts'
 import { parseJson } from './json.ts'
 
-const maximumParts = 50
+export const maximumParts = 50
 const maximumFileName = 255
 const maximumPartName = 100
 
-interface Part {
+export interface Part {
   readonly name: string
   /** Absent: the part is plain text. */
   readonly fileName?: string
   readonly content: Buffer
 }
 
-const malformed = (fault: string): ApiError => new ApiError('MALFORMED_REQUEST', { fault })
+export const malformed = (fault: string): ApiError => new ApiError('MALFORMED_REQUEST', { fault })
 
 /**
  * The body as JSON would bring it; faults of its shape are found later, like those of JSON.
  * @throws ApiError 400 when it is no form
  */
 export async function readForm(operation: Operation, bytes: Uint8Array, contentType: string): Promise<unknown> {
-  const parts = await partsOf(bytes, contentType)
+  return fieldsOf(operation, await partsOf(bytes, contentType))
+}
+
+/** The parts as fields of the body. @throws ApiError 400 */
+export function fieldsOf(operation: Operation, parts: readonly Part[]): object {
   const fields = operation.body?.type === 'object' ? operation.body.fields : {}
   const files = operation.form?.files ?? {}
   const body = new Map<string, unknown>()
@@ -122,14 +126,20 @@ async function partsOf(bytes: Uint8Array, contentType: string): Promise<readonly
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('error', () => refuse('a part of the form is cut off.'))
       stream.on('end', () => parts.push({ name, fileName, content: Buffer.concat(chunks) }))
-      if (!name || name.length > maximumPartName) refuse('a part of the form has no name, or a long one.')
-      if (fileName === undefined) return
-      if (/[/\\\0]/.test(fileName) || fileName === '..')
-        refuse('the name of a file holds a path, expected the name alone.')
-      if (fileName.length > maximumFileName) refuse(`the name of a file is longer than ${maximumFileName} characters.`)
+      const fault = partFault(name, fileName)
+      if (fault !== undefined) refuse(fault)
     })
     form.on('finish', resolve)
     form.end(Buffer.from(bytes))
   })
   return parts
+}
+
+/** What is wrong with how a part is named; undefined: nothing. */
+export function partFault(name: string, fileName: string | undefined): string | undefined {
+  if (!name || name.length > maximumPartName) return 'a part of the form has no name, or a long one.'
+  if (fileName === undefined) return undefined
+  if (/[/\\\0]/.test(fileName) || fileName === '..') return 'the name of a file holds a path, expected the name alone.'
+  if (fileName.length > maximumFileName) return `the name of a file is longer than ${maximumFileName} characters.`
+  return undefined
 }

@@ -1,8 +1,9 @@
 /** A reply or a refusal -> status, headers and the JSON envelope of the request's profile. Source: conventions 2.3, 11. */
-import { STATUS_CODES } from 'node:http'
+
 import type { Namespace, Operation } from '@hyperplane/contract'
 import { errorResponseOf, errorsOf } from '@hyperplane/contract/envelope'
 import { ApiError, type AppMessage, ShapeRefusal } from '../core/api-error.ts'
+import { STATUS_CODES } from '../core/node-http.ts'
 import type { RefusedRequest } from '../core/pipeline/request.ts'
 import type { Reply } from '../core/reply.ts'
 import { answerShape } from './answer-shape.ts'

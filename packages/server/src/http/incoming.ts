@@ -1,8 +1,11 @@
 /** What a request of HTTP says, in the words of the pipeline. Source: conventions 1 (steps 1, 2), 2.1. */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
 import { ApiError } from '../core/api-error.ts'
 import type { ApiRequest } from '../core/pipeline/request.ts'
+import type { Trace } from '../core/trace.ts'
 import { apiKeyHeader, canonicalPath, type Profile, profileOf, requestIdHeader } from './profiles/names.ts'
 import { clientCertificateOf } from './tls.ts'
 
@@ -24,11 +27,21 @@ export interface Incoming {
   readonly requestId: string
 }
 
-/** @param path below /api, in the names of either profile; `query` is the text after `?` */
-export function readRequest(message: IncomingMessage, path: string, query: string, fallback: Profile): Incoming {
+/**
+ * @param path below /api, in the names of either profile; `query` is the text after `?`
+ * @param traceOf asked once, with the path in canonical names; undefined: nobody records the request
+ */
+export function readRequest(
+  message: IncomingMessage,
+  path: string,
+  query: string,
+  fallback: Profile,
+  traceOf: (canonicalPath: string) => Trace | undefined,
+): Incoming {
   const canonical = canonicalPath(path)
+  const { headers } = message
   const header = (name: string): string | undefined => {
-    const value = message.headers[name]
+    const value = headers[name]
     return Array.isArray(value) ? value[0] : value
   }
   const profile = profileOf({ pathProfile: canonical.profile, header, fallback })
@@ -60,7 +73,9 @@ export function readRequest(message: IncomingMessage, path: string, query: strin
     unknown: profile === 'spec' ? 'refuse' : 'ignore',
     echoedId: requestId.slice(0, 100),
     requestIdsDiffer: specId !== undefined && publicId !== undefined && specId.toLowerCase() !== publicId.toLowerCase(),
+    trace: traceOf(canonical.path),
     readBody: hasBody(message) ? (maximum) => readBody(message, maximum) : undefined,
+    openBody: hasBody(message) ? (maximum) => openBody(message, maximum) : undefined,
   }
   return { api, profile, requestId }
 }
@@ -90,4 +105,33 @@ async function readBody(message: IncomingMessage, maximum: number): Promise<Uint
     chunks.push(chunk)
   }
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+}
+
+/** As it arrives. The bound is that of what is read, so also of what a compressed body expands to. */
+async function* openBody(message: IncomingMessage, maximum: number): AsyncGenerator<Uint8Array> {
+  const encoding = message.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  if (encoding !== 'identity' && encoding !== 'gzip')
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', {
+      expected: 'the encoding gzip, or none',
+      found: encoding.slice(0, 100),
+    })
+  if (Number(message.headers['content-length'] ?? 0) > maximum) throw new ApiError('BODY_TOO_LARGE', { maximum })
+  let size = 0
+  for await (const chunk of encoding === 'gzip' ? expanded(message) : (message as AsyncIterable<Buffer>)) {
+    size += chunk.length
+    if (size > maximum) throw new ApiError('BODY_TOO_LARGE', { maximum })
+    yield chunk
+  }
+}
+
+async function* expanded(message: IncomingMessage): AsyncGenerator<Buffer> {
+  // What goes wrong is told to whoever reads.
+  const content = pipeline(message, createGunzip(), () => undefined)
+  try {
+    yield* content as AsyncIterable<Buffer>
+  } catch {
+    throw new ApiError('MALFORMED_REQUEST', {
+      fault: 'its body is not compressed as its Content-Encoding says (gzip).',
+    })
+  }
 }

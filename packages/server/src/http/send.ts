@@ -1,6 +1,7 @@
 /** Answers to the socket: the head at once, then the body. Source: conventions 1, 2.2 (reason phrases). */
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { RawAnswer } from '../core/handlers.ts'
+import { STATUS_CODES } from '../core/node-http.ts'
 import type { Answer } from './envelope.ts'
 import type { Profile } from './profiles/names.ts'
 

@@ -1,12 +1,14 @@
 /** Sockets to requests and back. The only file that meets Node's servers. Source: conventions 1 (steps 1, 2), 14, 15. */
 
-import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import type { Namespace } from '@hyperplane/contract'
 import { ApiError } from '../core/api-error.ts'
-import { type Dispatch, RefusedRequest } from '../core/pipeline/request.ts'
+import { createServer as createPlainServer } from '../core/node-http.ts'
+import { type Dispatch, type Outcome, RefusedRequest } from '../core/pipeline/request.ts'
 import { formatTime } from '../core/time.ts'
-import type { CallRecorder, EndedCall } from '../core/trace.ts'
+import type { CallRecorder } from '../core/trace.ts'
+import { Arrivals } from './arrivals.ts'
 import { cutOff, reaching } from './cut.ts'
 import type { Answer, EnvelopeWriter } from './envelope.ts'
 import { checkHead, maximumHeaderBytes, maximumTarget, readRequest } from './incoming.ts'
@@ -74,7 +76,8 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     keepAliveTimeout: 65_000,
   }
   let isListening = false
-  const listener = (request: IncomingMessage, response: ServerResponse): void => void handle(request, response)
+  const arrivals = new Arrivals(handle)
+  const listener = (request: IncomingMessage, response: ServerResponse): void => arrivals.add(request, response)
   const http = createPlainServer(serverOptions, options.tls === undefined ? listener : refusePlainHttp)
   const secure =
     options.tls === undefined
@@ -108,6 +111,8 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
   /** Fronts of worlds, by port, and whose port each is. */
   const ownFronts = new Map<number, Server>()
   const worldOfPort = new Map<number, string>()
+  /** Answers under way there. */
+  const ownAnswers = new Set<ServerResponse>()
   attend(http)
   const scheme = options.tls === undefined ? 'http' : 'https'
   let closing = false
@@ -141,6 +146,10 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     const target = request.url ?? '/'
     const at = target.indexOf('?')
     const path = at < 0 ? target : target.slice(0, at)
+    if (worldOfPort.size > 0 && worldOfPort.has(request.socket.localPort ?? 0)) {
+      ownAnswers.add(response)
+      response.once('close', () => ownAnswers.delete(response))
+    }
     try {
       const query = at < 0 ? '' : target.slice(at + 1)
       if (path === '/api' || path.startsWith('/api/'))
@@ -187,13 +196,16 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     began: number,
   ): Promise<void> {
     const head = headOf(site)
-    const { api: untraced, profile, requestId } = readRequest(request, path, query, options.names)
-    const trace = site.recorder?.begin(site.base + path, site.base + untraced.path)
-    const api = trace === undefined ? untraced : { ...untraced, trace }
+    const { recorder } = site
+    const sentPath = site.base + path
+    const { api, profile, requestId } = readRequest(request, path, query, options.names, (canonical) =>
+      recorder?.begin(sentPath, canonical === path ? sentPath : site.base + canonical),
+    )
     /** In the same turn as the answer leaves: whoever has it finds the call. */
-    const record = (ended: Omit<EndedCall, 'request' | 'path'>): void => {
+    const record = ({ status, body }: Answer, outcome?: Outcome, refused?: RefusedRequest): void => {
+      if (api.trace === undefined) return
       try {
-        site.recorder?.record({ request: api, path: site.base + api.path, ...ended })
+        recorder?.record({ request: api, path: site.base + api.path, outcome, refused, status, body })
       } catch (error) {
         options.log.error({ err: error, requestId }, 'a call could not be recorded')
       }
@@ -228,11 +240,11 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
       if (outcome.raw === undefined) {
         const answer = site.envelopes.reply(outcome.reply, outcome.operation, asked)
         send(response, answer, profile, head, isHead)
-        record({ ...reaching(answer, outcome.cut), outcome })
+        record(reaching(answer, outcome.cut), outcome)
       } else {
         addHeaders(head, outcome.reply.headers)
         await sendRaw(response, outcome.raw, head, isHead)
-        record({ status: response.statusCode, outcome })
+        record({ status: response.statusCode, headers: {} }, outcome)
       }
     } catch (error) {
       if (response.headersSent) throw error
@@ -242,11 +254,11 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
       if (!(refused.refusal instanceof Error && 'status' in refused.refusal))
         options.log.error({ err: refused.refusal, requestId }, 'an uncaught fault')
       // What is left of an unread body is not worth reading; the connection ends with the answer.
-      const unread = request.complete ? 0 : Number(request.headers['content-length'] ?? 0)
+      const unread = request.complete ? 0 : Number(request.headers['content-length'] ?? Infinity)
       if (unread > maximumHeaderBytes && !closing) head.push('Connection', 'close')
       const answer = site.envelopes.refusal(refused, asked, requestId)
       send(response, answer, profile, head, isHead)
-      record({ ...reaching(answer, refused.cut), refused })
+      record(reaching(answer, refused.cut), undefined, refused)
     } finally {
       options.observe(operation, response.statusCode, (performance.now() - began) / 1000)
     }
@@ -278,7 +290,8 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
   function originOf(request: IncomingMessage): string {
     const { host } = request.headers
     // A world is found by the host or the port that the client called.
-    const ofOwn = worldOfPort.has(request.socket.localPort ?? 0) || (host !== undefined && namesWorld(host))
+    const isOfPort = worldOfPort.size > 0 && worldOfPort.has(request.socket.localPort ?? 0)
+    const ofOwn = isOfPort || (host !== undefined && namesWorld(host))
     if (options.publicUrl !== undefined && !ofOwn) return options.publicUrl
     if (host !== undefined && isHost.test(host)) return `${scheme}://${host}`
     return `${scheme}://localhost:${new URL(address).port || options.port}`
@@ -334,11 +347,26 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
       return opened
     },
     unlisten(port) {
+      // What came there is still meant for the world.
+      arrivals.begin()
       ownFronts.get(port)?.close()
       ownFronts.delete(port)
       worldOfPort.delete(port)
-      // Who still speaks there would be answered by another world.
-      for (const socket of sockets) if (socket.localPort === port) socket.destroy()
+      // Who still speaks there would be answered by another world. Who waits for an answer gets it first: that the world goes
+      // may have been asked there.
+      const waiting = new Set<string>()
+      for (const response of ownAnswers) {
+        const { socket } = response.req
+        if (socket.localPort !== port) continue
+        waiting.add(peerOf(socket))
+        response.shouldKeepAlive = false
+        response.once('close', () => socket.destroySoon())
+      }
+      const there = [...sockets].filter((socket) => socket.localPort === port)
+      for (const socket of there) if (!waiting.has(peerOf(socket))) socket.destroy()
+      setTimeout(() => {
+        for (const socket of there) socket.destroy()
+      }, forcedMillis).unref()
     },
     askForCertificates: (authorities) => secure?.ask(authorities),
     async close() {
@@ -349,7 +377,7 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
       for (const server of behind()) server.close()
       const forced = setTimeout(() => {
         for (const socket of sockets) socket.destroy()
-      }, 3000)
+      }, forcedMillis)
       const idle = setInterval(() => {
         for (const server of behind()) server.closeIdleConnections()
       }, 20)
@@ -359,5 +387,11 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     },
   }
 }
+
+/** What is not answered by then is cut off: an answer may be without end. */
+const forcedMillis = 3000
+
+/** Tells the connections of one port apart, with TLS or below it. */
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
 
 const isHost = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:]{2,45}\])(?::\d{1,5})?$/

@@ -108,6 +108,26 @@ test('a port of a world is closed with it; a taken one is refused', async () => 
   await assert.rejects(http(at, categories))
 })
 
+test('who removes a world by way of its own port hears that it is gone; the port is closed after that', async () => {
+  for (const [method, name] of [
+    ['DELETE', 'leaving-1'],
+    ['PUT', 'leaving-2'],
+  ] as const) {
+    const path = `/control/v1/worlds/${name}`
+    const body = JSON.stringify({ name, preset: 'empty', port: 0 })
+    const made = await http(url, '/control/v1/worlds', { method: 'POST', body })
+    assert.equal(made.status, 201, made.text)
+    const at = `http://127.0.0.1:${made.json.data.port}`
+    const read = await http(at, path)
+    const headers = { 'if-match': String(read.headers['etag']) }
+    const change = method === 'PUT' ? { body: JSON.stringify({ name }) } : {}
+    const answer = await http(at, path, { method, headers, ...change })
+    assert.equal(answer.status, method === 'PUT' ? 200 : 204, answer.text)
+    assert.equal(answer.headers['connection'], 'close')
+    await assert.rejects(http(at, path))
+  }
+})
+
 test('a world keeps its port where the one that it asks for is taken, and gives it up when it asks for none', async () => {
   const at = '/control/v1/worlds/moving'
   const body = JSON.stringify({ name: 'moving', preset: 'empty', port: 0 })

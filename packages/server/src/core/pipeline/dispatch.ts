@@ -7,6 +7,7 @@ import { ApiError } from '../api-error.ts'
 import type { Caller, Ids } from '../context.ts'
 import type { RequestFault } from '../faults.ts'
 import type { RateHeaders } from '../rate-limit.ts'
+import type { SpooledParts } from '../spooled-form.ts'
 import type { Call } from './call.ts'
 import { faultSite } from './fault-site.ts'
 import { readInput } from './input.ts'
@@ -35,6 +36,7 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
     let headers: RateHeaders = {}
     let caller: Caller | undefined
     let fault: RequestFault | undefined
+    let spooled: SpooledParts | undefined
     let isDone = false
     const { trace } = request
     try {
@@ -47,10 +49,13 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
       const scope = await access.scope(caller, operation)
       if (scope === undefined) throw denied(operation)
       if (trace !== undefined) noteScope(trace, operation, scope)
+      const elsewhere = machinery.elsewhere?.(operation, request)
+      if (elsewhere !== undefined) return await elsewhere(request)
       const warnings: string[] = []
       if (route.askedVersion !== route.version)
         warnings.push(`Version ${route.askedVersion} is not served; ${route.version} answered.`)
-      const input = await readInput(machinery, request, route, warnings)
+      if (operation.form?.spooled !== undefined) spooled = machinery.spool?.open()
+      const input = await readInput(machinery, request, route, warnings, spooled)
       const call: Call = {
         request,
         operation,
@@ -75,6 +80,8 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
         reply: { ...outcome.reply, headers: withRates(headers, outcome.reply.headers) },
       }
     } catch (error) {
+      // Refused, and audited, elsewhere.
+      if (error instanceof RefusedRequest) throw error
       const refusal = inWordsOfClients(error, namespace)
       operation ??= replacedOperation(asked)
       const isRead = request.method === 'GET' || request.method === 'HEAD'
@@ -83,8 +90,10 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
         await auditRefusal(machinery, request, operation, caller, refusal)
       throw new RefusedRequest(refusal, operation, namespace?.name, headers, fault?.cut)
     } finally {
+      if (spooled !== undefined) await spooled.remove()
       if (trace !== undefined && fault !== undefined) trace.faults = [...fault.struck]
-      if (trace !== undefined) await noteDecision(access, trace)
+      const noted = trace === undefined ? undefined : noteDecision(access, trace)
+      if (noted !== undefined) await noted
     }
   }
 
@@ -94,20 +103,16 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
 const answer = <D>(machinery: Machinery<D>, call: Call, found?: Targets): Promise<Outcome> =>
   call.operation.mutates ? mutate(machinery, call) : read(machinery, call, found)
 
-async function amidFault<D>(
-  machinery: Machinery<D>,
-  call: Call,
-  fault: RequestFault,
-  done: () => void,
-): Promise<Outcome> {
+function amidFault<D>(machinery: Machinery<D>, call: Call, fault: RequestFault, done: () => void): Promise<Outcome> {
   const site = faultSite(machinery, call)
-  return fault.around(site, async () => {
-    const isStruck = fault.struck.length > 0
-    const answered = await answer(machinery, call, isStruck ? undefined : site.found)
-    // What comes after the commit waits for it.
-    if (isStruck) await answered.durable
-    done()
-    return answered
+  return fault.around(site, () => {
+    if (fault.struck.length === 0) return answer(machinery, call, site.found)
+    return answer(machinery, call).then(async (answered) => {
+      // What comes after the commit waits for it.
+      await answered.durable
+      done()
+      return answered
+    })
   })
 }
 

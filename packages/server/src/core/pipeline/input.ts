@@ -6,6 +6,7 @@ import { parseJson } from '../json.ts'
 import { readForm } from '../multipart.ts'
 import type { CanonicalNames } from '../ports.ts'
 import { type QueryConventions, readQuery } from '../query.ts'
+import { readSpooledForm, type SpooledParts } from '../spooled-form.ts'
 import { noteRewrite, notingNames } from '../trace.ts'
 import { validateBody, validateText } from '../validate.ts'
 import type { Call } from './call.ts'
@@ -23,13 +24,18 @@ export async function readInput(
   request: ApiRequest,
   route: FoundRoute,
   warnings: string[],
+  spooled?: SpooledParts,
 ): Promise<Call['input']> {
   const { namespace, operation, path, version } = route
   const { names, kinds } = machinery
   checkAccept(request.headers.accept, operation)
   const { readBody: read, onBehalfOf } = request
   const rawBody =
-    onBehalfOf !== undefined || read === undefined ? onBehalfOf?.body : await readRawBody(operation, request, read)
+    onBehalfOf !== undefined || read === undefined
+      ? onBehalfOf?.body
+      : spooled === undefined
+        ? await readRawBody(operation, request, read)
+        : await readLongBody(machinery, operation, request, read, spooled)
   const conventions: QueryConventions = {
     unknown: request.unknown,
     clamped: namespace.conventions === 'alpha',
@@ -41,7 +47,8 @@ export async function readInput(
   const headers = readHeaders(request, operation, faults)
   const body = readBody(request, operation, rawBody, version, faults, warnings)
   if (faults.length > 0) throw new ShapeRefusal(faults)
-  const input = { path: cleanPath, query: query(), body, headers, rawBody }
+  const files = spooled === undefined ? {} : { files: spooled.files }
+  const input = { path: cleanPath, query: query(), body, headers, rawBody, ...files }
   if (request.trace !== undefined) request.trace.input = input
   return input
 }
@@ -60,6 +67,31 @@ async function readRawBody(
   return operation.form === undefined
     ? parseJson(bytes)
     : readForm(operation, bytes, request.headers.contentType as string)
+}
+
+/** A form of which parts are kept in files. */
+async function readLongBody(
+  { spool }: Machinery<any>,
+  operation: Operation,
+  request: ApiRequest,
+  read: NonNullable<ApiRequest['readBody']>,
+  spooled: SpooledParts,
+): Promise<unknown> {
+  const maximum = Math.min(operation.maximumBodyBytes ?? usualMaximumBody, spool?.maximumBytes ?? usualMaximumBody)
+  const chunks = (request.openBody?.(maximum) ?? once(read(maximum)))[Symbol.asyncIterator]()
+  const first = await chunks.next()
+  if (first.done === true || first.value.length === 0) return undefined
+  checkContentType(request.headers.contentType, operation)
+  return readSpooledForm(operation, allOf(first.value, chunks), request.headers.contentType as string, spooled)
+}
+
+async function* once(bytes: Promise<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield await bytes
+}
+
+async function* allOf(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first
+  yield* { [Symbol.asyncIterator]: () => rest }
 }
 
 /** The body as the operation declares it. */

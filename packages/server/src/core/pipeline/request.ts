@@ -39,6 +39,8 @@ export interface ApiRequest {
   readonly requestIdsDiffer?: boolean
   /** Absent: there is no body. @throws ApiError 413 */
   readonly readBody?: ((maximumBytes: number) => Promise<Uint8Array>) | undefined
+  /** The same body as it arrives, expanded where it was compressed. @throws ApiError 413, 415 while it is read */
+  readonly openBody?: ((maximumBytes: number) => AsyncIterable<Uint8Array>) | undefined
   /** Filled on the way, where somebody records. */
   readonly trace?: Trace | undefined
   /** A batch element: the submitter, already authenticated and counted. */

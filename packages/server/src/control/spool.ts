@@ -1,0 +1,62 @@
+/** Parts of forms in files, while their request lasts: seeds that are imported. */
+import { createHash } from 'node:crypto'
+import { createWriteStream, mkdirSync, mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Spool } from '../core/spooled-form.ts'
+
+/** @param folder where they lie, each request in a folder of its own */
+export function createSpool(folder: string, prefix: string, maximumBytes: number): Spool {
+  return {
+    maximumBytes,
+    open() {
+      const files: Record<string, string> = {}
+      const stopping = new AbortController()
+      let own: string | undefined
+      /** Writing ends before its file goes. */
+      const writing: Promise<unknown>[] = []
+      return {
+        files,
+        async take(name, content, isText) {
+          mkdirSync(folder, { recursive: true, mode: 0o700 })
+          own ??= mkdtempSync(join(folder, prefix))
+          const file = join(own, String(writing.length))
+          const digest = createHash('sha256')
+          async function* digested(chunks: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
+            for await (const chunk of isText ? withoutReturns(chunks) : chunks) {
+              digest.update(chunk)
+              yield chunk
+            }
+          }
+          const target = createWriteStream(file, { flags: 'wx', mode: 0o600 })
+          const written = pipeline(content as Readable, digested, target, { signal: stopping.signal })
+          writing.push(written.catch(() => undefined))
+          await written
+          files[name] = file
+          return `sha256:${digest.digest('hex')}`
+        },
+        async remove() {
+          stopping.abort()
+          await Promise.all(writing)
+          if (own !== undefined) await rm(own, { recursive: true, force: true })
+        },
+      }
+    },
+  }
+}
+
+const [carriageReturn, lineFeed] = [0x0d, 0x0a]
+
+/** CR LF become LF, also where they came apart. */
+async function* withoutReturns(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let held = false
+  for await (const chunk of chunks) {
+    const bytes: Buffer = held ? Buffer.concat([Buffer.of(carriageReturn), chunk]) : chunk
+    held = bytes.at(-1) === carriageReturn
+    const rest: Buffer = held ? bytes.subarray(0, -1) : bytes
+    yield Buffer.from(rest.filter((byte, index) => byte !== carriageReturn || rest[index + 1] !== lineFeed))
+  }
+  if (held) yield Buffer.of(carriageReturn)
+}
