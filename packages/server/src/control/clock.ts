@@ -1,7 +1,7 @@
 /** The clock of a world: read, freeze, move, scale. What hangs on it is the world's own business. */
 import { clockOperations } from '@hyperplane/contract/control/clock'
 import { ApiError, invalid } from '../core/api-error.ts'
-import { type ClockEvent, formatTime, type Passage, type WorldClock } from '../core/clock.ts'
+import { type ClockEvent, formatTime, lastTime, type Passage, type WorldClock } from '../core/clock.ts'
 import type { Instance } from '../instance.ts'
 import { implementWithinWorld, type WorldContext } from './context.ts'
 import { millisecondsOf } from './duration.ts'
@@ -17,10 +17,22 @@ export const clock = implementWithinWorld(
     freezeClock: (ctx) => changed(ctx, ({ clock }) => clock.setMode('frozen')),
     resumeClock: (ctx) => changed(ctx, ({ clock }) => clock.setMode('real')),
     scaleClock: (ctx, { body }) => changed(ctx, ({ clock }) => clock.setMode(body.scale)),
-    advanceClock: (ctx, { body }) => moved(ctx, (clock) => clock.advance(millisecondsOf(body.duration) as number)),
+    advanceClock: (ctx, { body: { duration } }) =>
+      moved(ctx, (clock) => {
+        const by = millisecondsOf(duration) as number
+        const expected = 'expected a duration that ends before the year 10000, with which times end'
+        if (clock.now() + by > lastTime)
+          throw invalid('duration', `${expected}; found ${JSON.stringify(duration)} from ${clock.iso()} on`)
+        return clock.advance(by)
+      }),
     async runClockToNextEvent(ctx) {
       const nothing = 'Nothing waits for a time to come in this world: start something first, or advance by a duration.'
       return moved(ctx, async (clock) => {
+        const { next } = clock.waiting()
+        if (next !== undefined && next.at > lastTime) {
+          const fault = `What comes next in this world (${next.about || 'something that waits'}) is due after the year 9999, with which times end.`
+          throw new ApiError('CONFLICT', { fault })
+        }
         const passage = await clock.runToNextEvent()
         if (passage === undefined) throw new ApiError('CONFLICT', { fault: nothing })
         return passage

@@ -231,6 +231,20 @@ describe('running clock', () => {
   })
 })
 
+describe('the end of time', () => {
+  test('a clock that runs stands when the year 9999 has ended, and what was to come later does not', async () => {
+    const real = movableTime()
+    const end = Date.UTC(10_000, 0, 1)
+    const clock = createWorldClock(real, 'real', end - 1000)
+    const at: number[] = []
+    clock.setTimer(500, () => at.push(clock.now()))
+    clock.setTimer(60_000, () => at.push(clock.now()))
+    await real.advance(3_600_000)
+    assert.deepEqual(at, [end - 500])
+    assert.equal(clock.iso(), '9999-12-31T23:59:59.999969Z')
+  })
+})
+
 describe('sleep', () => {
   test('rejects with the reason of its signal and forgets the timer', async () => {
     const clock = createWorldClock(movableTime(), 'frozen')

@@ -1,7 +1,7 @@
 import { Attendance } from './attendance.ts'
-import { formatTime } from './time.ts'
+import { formatTime, lastTime } from './time.ts'
 
-export { canonicalTime, formatTime, parseTime } from './time.ts'
+export { canonicalTime, formatTime, lastTime, parseTime } from './time.ts'
 
 /** What tells the time and waits. Two are handed in: the world's, and the real one (rate windows, time-outs, leases). */
 export interface Clock {
@@ -132,7 +132,8 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
   let target: number | undefined
   const attendance = new Attendance()
 
-  const now = () => inMicros(worldAnchor + (real.now() - realAnchor) * speedOf(mode))
+  // Times end with the year 9999; there it stands, however it goes.
+  const now = () => Math.min(lastTime, inMicros(worldAnchor + (real.now() - realAnchor) * speedOf(mode)))
 
   const moveTo = (time: number) => {
     worldAnchor = Math.max(time, now())
@@ -144,7 +145,7 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
     disarm()
     disarm = () => {}
     const [first] = timers
-    if (first === undefined || speedOf(mode) === 0) return
+    if (first === undefined || first.at > lastTime || speedOf(mode) === 0) return
     // Rounded up: a timer that woke a fraction too early would find nothing due.
     const realMillis = Math.ceil((Math.max(0, first.at - now()) / speedOf(mode)) * 1000) / 1000
     disarm = real.setTimer(realMillis, runDue)

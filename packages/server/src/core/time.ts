@@ -2,17 +2,22 @@
 import { type Instant, instantText, readInstant } from '@hyperplane/contract/time'
 
 /** The last time before the year 10000 that a number can hold. */
-const lastTime = Date.UTC(10_000, 0, 1) - 1 / 32
+export const lastTime = Date.UTC(10_000, 0, 1) - 1 / 32
 
 /** `2026-11-24T09:30:00.000000Z`: UTC, exactly six fractional digits. Texts of this form sort as their times do. */
 export function formatTime(ms: number): string {
-  let whole = Math.floor(ms)
-  let micros = Math.round((ms - whole) * 1000)
-  if (micros === 1000) {
-    whole += 1
-    micros = 0
-  }
-  return instantText({ millis: whole, micros })
+  const second = Math.floor(ms / 1000)
+  const micros = Math.round((ms - second * 1000) * 1000)
+  return micros === 1_000_000
+    ? `${secondText(second + 1)}.000000Z`
+    : `${secondText(second)}.${String(micros).padStart(6, '0')}Z`
+}
+
+/** What was told last: many times in a row differ in what comes after the second. */
+let last = { second: Number.NaN, text: '' }
+function secondText(second: number): string {
+  if (second !== last.second) last = { second, text: new Date(second * 1000).toISOString().slice(0, 19) }
+  return last.text
 }
 
 /**

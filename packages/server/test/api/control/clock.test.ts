@@ -84,6 +84,23 @@ test('rate windows stay on real time, unless the world was made to count by its 
   }
 })
 
+test('time ends with the year 9999: who would move it further is told', async () => {
+  const clock = { mode: 'frozen', startTime: '9995-06-01T00:00:00Z' }
+  assert.equal(
+    (await app.call('POST', '/control/v1/worlds', { body: { name: 'late', preset: 'empty', clock } })).status,
+    201,
+  )
+  const advance = (duration: string) =>
+    app.call('POST', '/control/v1/worlds/late/clock/$actions/advance', { body: { duration } })
+  const refused = await advance('P3650D')
+  assert.equal(refused.status, 400)
+  assert.match(refused.errors[0]?.message ?? '', /duration.*before the year 10000.*"P3650D" from 9995-06-01T00:00:00/)
+  const { data } = await app.call('GET', '/control/v1/worlds/late/clock')
+  assert.equal(data.time, '9995-06-01T00:00:00.000000Z')
+  assert.equal((await app.call('GET', '/control/v1/worlds/late')).status, 200)
+  assert.equal((await advance('PT1H')).status, 200)
+})
+
 test('the retention of tasks follows it: thirty days later they are gone', async () => {
   const [old] = (await app.call('GET', '/platform/v4.3/config/tasks?$limit=1')).data
   await act('advance', { duration: 'P31D' })
