@@ -52,6 +52,9 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'server/store (roots)',
     'server/domains (roots)',
     'server/domains/*',
+    'server/drivers (roots)',
+    'server/drivers/simulated',
+    'server/seeds/*',
     'server/seeds (roots)',
   ],
   // One store, its instance, the gate before it: all parts meet in a world, and in what is done to worlds.

@@ -1,7 +1,8 @@
 /** What a new world holds. Ids follow from names, so that each kind's seed can refer to any other's. */
 import { hash } from 'node:crypto'
-import type { Clock } from '../core/clock.ts'
-import type { Ids } from '../core/context.ts'
+import type { AttendingClock } from '../core/clock.ts'
+import type { Ids, SecretReader, Services } from '../core/context.ts'
+import type { Kinds } from '../core/ports.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 import type { Transaction } from '../store/store.ts'
@@ -15,7 +16,7 @@ export interface SeedContext {
   readonly drivers: Drivers
   /** Folder for the world's files. */
   readonly folder: string
-  readonly clock: Clock
+  readonly clock: AttendingClock
   readonly ids: Ids
   readonly tenantId: string
   /** Id of this manager: worlds that are drawn from the same have the same. */
@@ -35,6 +36,14 @@ export interface SeedContext {
   readonly draws: (what: string) => () => number
   /** What the world calls an image or a VM that the demo calls so. */
   readonly nameOf: (name: string) => string
+  readonly machinery: SeedMachinery
+}
+
+/** What operations need that are carried out for the world while it is made. */
+export interface SeedMachinery {
+  readonly services: Services
+  readonly secrets: SecretReader
+  readonly kinds: Kinds
 }
 
 /** What writing the demo's restore points takes. */

@@ -27,7 +27,8 @@ function misfit(schema: Json, value: any, path = ''): string | undefined {
   for (const name of schema['required'] ?? []) if (!(name in value)) return `${path}: without ${name}`
   for (const [name, item] of Object.entries(value)) {
     const field = schema['properties']?.[name] ?? schema['additionalProperties']
-    if (field === false || field === undefined) return `${path}.${name}: unknown`
+    if (field === false) return `${path}.${name}: unknown`
+    if (field === undefined) continue
     const found = misfit(field, item, `${path}.${name}`)
     if (found !== undefined) return found
   }

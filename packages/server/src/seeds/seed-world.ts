@@ -1,11 +1,16 @@
 /** Fills a new world with what a plan asks for, in one transaction: whole or not at all. */
-import type { Clock } from '../core/clock.ts'
+import type { AttendingClock } from '../core/clock.ts'
 import { formatTime } from '../core/clock.ts'
 import { createIds } from '../core/ids.ts'
 import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from '../domains/clustermgmt/seed.ts'
 import { seedBase as seedIamBase, seedDemo as seedIamDemo } from '../domains/iam/seed.ts'
 import { seedDemo as seedNetworkingDemo } from '../domains/networking/seed.ts'
-import { seedCategories, seedBase as seedPlatformBase, seedDemo as seedPlatformDemo } from '../domains/platform/seed.ts'
+import {
+  moveSystemCategories,
+  seedCategories,
+  seedBase as seedPlatformBase,
+  seedDemo as seedPlatformDemo,
+} from '../domains/platform/seed.ts'
 import { type SeedContext, seedId } from '../domains/seed.ts'
 import { seedUnregistered } from '../domains/seed-unregistered.ts'
 import { seedDemo as seedVmmDemo } from '../domains/vmm/seed.ts'
@@ -14,13 +19,18 @@ import { seedManyVms } from '../domains/vmm/vm/seed-many.ts'
 import { seedDemo as seedVolumesDemo } from '../domains/volumes/seed.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { drawsFrom, factsIn, type SimulatedWorld } from '../drivers/simulated/world.ts'
+import { paced } from '../store/paced.ts'
 import type { Store } from '../store/store.ts'
-import { fillClusters } from './declared/clusters.ts'
+import { fillClusters, fillUnregistered } from './declared/clusters.ts'
 import { Filling } from './declared/filling.ts'
 import { fillImages, fillVms } from './declared/machines.ts'
+import { fillManagers } from './declared/managers.ts'
 import { fillNetworks } from './declared/networks.ts'
-import { fillCategories, fillUsers } from './declared/people.ts'
-import { fillVolumeGroups } from './declared/volumes.ts'
+import { fillExternVms } from './declared/outside-machines.ts'
+import { fillCategories, fillPeople, fillPolicies } from './declared/people.ts'
+import { fillRouting } from './declared/routing.ts'
+import { fillExternalStorages, fillProfiles, fillSwitches } from './declared/settings.ts'
+import { fillClients, fillVolumeGroups } from './declared/volumes.ts'
 import { fillExactly } from './exact-fill.ts'
 import type { Layer, SeedPlan } from './read-seed.ts'
 import { SeedRefusal } from './seed-refusal.ts'
@@ -32,20 +42,22 @@ export interface SeedOptions {
   readonly store: Store
   readonly world: SimulatedWorld
   readonly drivers: Drivers
-  readonly clock: Clock
+  readonly clock: AttendingClock
   readonly tenantId: string
   readonly adminPasswordHash: string
   readonly tier: SeedContext['tier']
   readonly version: string
   readonly folder: string
   readonly backup: SeedContext['backup']
+  readonly machinery: SeedContext['machinery']
 }
 
 /** @throws SeedRefusal with everything that names nothing, or fits nowhere */
 export async function seedWorld(options: SeedOptions): Promise<void> {
   const { plan, store } = options
   await store.transaction(async (transaction) => {
-    const ctx = contextOf(options, transaction)
+    // Nobody reads or writes there yet; other worlds are served meanwhile.
+    const ctx = contextOf(options, paced(transaction))
     if (plan.base !== 'nothing') {
       await seedCategories(ctx, plan.base)
       await seedIamBase(ctx)
@@ -55,7 +67,7 @@ export async function seedWorld(options: SeedOptions): Promise<void> {
     if (plan.base === 'demo') await seedDemo(ctx)
     const faults = await fillExactly(ctx, plan)
     if (faults.length > 0) throw new SeedRefusal(plan.name, faults)
-    for (const layer of plan.layers) await fillLayer(ctx, layer)
+    for (const layer of plan.layers) await fillLayer(ctx, plan, layer)
   })
 }
 
@@ -80,6 +92,7 @@ function contextOf(options: SeedOptions, transaction: SeedContext['store']): See
     ago: (seconds) => formatTime(now - seconds * 1000),
     draws: (what) => drawsFrom(`${random}/seed/${what}`),
     nameOf: (name) => plan.names[name] ?? name,
+    machinery: options.machinery,
   }
   return { ...ctx, places: createSeedPlaces(ctx) }
 }
@@ -95,18 +108,30 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedPlatformDemo(ctx)
 }
 
-async function fillLayer(ctx: SeedContext, layer: Layer): Promise<void> {
+/** Each section after those that it names. */
+async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: Layer): Promise<void> {
   const { declared } = layer
   const filling = new Filling(ctx, layer)
   await fillCategories(filling, declared.categories)
-  await fillUsers(filling, declared.users)
+  if (base === 'empty' && layer === layers[0]) await moveSystemCategories(ctx)
+  await fillPeople(filling, declared)
+  await fillExternalStorages(filling, declared.externalStorages)
   await fillClusters(filling, declared.clusters)
+  await fillProfiles(filling, declared.clusterProfiles)
+  await fillSwitches(filling, declared.virtualSwitches)
   await fillNetworks(filling, declared)
+  await fillRouting(filling, declared)
   await fillImages(filling, declared.images)
   const { vms = 0 } = declared
   if (typeof vms !== 'number') await fillVms(filling, vms)
   else if ((await seedManyVms(ctx, vms)) < vms)
     filling.note('vms', 'expected a native cluster for them: describe one, or extend a preset that has one')
+  await fillExternVms(filling, declared.externalVms)
+  await fillClients(filling, declared)
   await fillVolumeGroups(filling, declared.volumeGroups)
+  await fillManagers(filling, declared)
+  // What waits to be registered leaves with all that is on it.
+  await fillUnregistered(filling, declared.clusters)
+  await fillPolicies(filling, declared.authorizationPolicies)
   if (filling.faults.length > 0) throw new SeedRefusal(layer.name, filling.faults)
 }

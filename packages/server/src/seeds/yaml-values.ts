@@ -3,8 +3,9 @@
  * Anchors and aliases are read; how much they may unfold to is bounded.
  */
 import type { AnySchema } from '@hyperplane/contract'
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
+import type { Document, Node } from 'yaml'
 import { didYouMean } from '../core/nearest.ts'
+import { isAlias, isMap, isScalar, isSeq, lineCounter, parseDocument } from '../yaml.ts'
 import { maximumFaults, type SeedFault } from './seed-refusal.ts'
 
 export interface Place {
@@ -26,7 +27,7 @@ const uuidForm = /^[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$
 
 /** @param lineOf where a line of `text` stands in what it was taken from */
 export function readYaml(text: string, schema: AnySchema, lineOf = (line: number): number => line): YamlReading {
-  const lines = new LineCounter()
+  const lines = lineCounter()
   let document: Document.Parsed
   try {
     // It compares each key with each other one, which many keys make very many.

@@ -4,6 +4,7 @@
  */
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
+import { baseOf } from '../../drivers/directory.ts'
 import {
   type DirectoryHost,
   type DirectorySettings,
@@ -24,13 +25,74 @@ const vmAdmins = 'cn=vm-admins,ou=groups,dc=example,dc=com'
 export const seedDirectorySettings = (ctx: SeedContext): Promise<void> =>
   ctx.world.collection<DirectorySettings>('directory.settings').put('world', { passwordHash: ctx.adminPasswordHash })
 
-export async function seedDirectory(ctx: SeedContext): Promise<void> {
+interface DescribedDirectory {
+  readonly host: string
+  readonly domainName: string
+  readonly people: readonly Person[]
+  /** Members by their names, of people or of groups. */
+  readonly groups: readonly { readonly name: string; readonly members: readonly string[] }[]
+  /** Well-formed names that are not listed are somebody as well. */
+  readonly isEverybodyKnown: boolean
+}
+interface Person {
+  readonly name: string
+  readonly displayName?: string
+  readonly emailId?: string
+  readonly isDisabled?: boolean
+}
+
+/** A server with its people and groups. @returns the account by which this service asks it, whose password nobody knows */
+export async function seedSimulatedDirectory(
+  ctx: SeedContext,
+  described: DescribedDirectory,
+): Promise<{ readonly username: string; readonly password: string }> {
+  const { host, domainName, groups, isEverybodyKnown } = described
+  const base = baseOf(domainName)
+  const nameOfPerson = (name: string): string => `cn=${name},ou=people,${base}`
+  const nameOfGroup = (name: string): string => `cn=${name},ou=groups,${base}`
+  const isGroup = new Set(groups.map(({ name }) => name))
   const password = ctx.ids.secretBytes(24).toString('base64url')
-  await ctx.world.collection<DirectoryHost>('directory.hosts').put(host, {})
-  await ctx.world.collection<SimulatedUser>('directory.users').putAll(new Map(people(password).map(byName)))
-  await ctx.world
-    .collection<SimulatedGroup>('directory.groups')
-    .putAll(new Map(groups.map((group) => [directoryKey(host, group.distinguishedName), group])))
+  const people: readonly (Person & { readonly password?: string })[] = [
+    ...described.people,
+    { name: serviceAccount, password: digestOf(password) },
+  ]
+  await ctx.world.collection<DirectoryHost>('directory.hosts').put(host, isEverybodyKnown ? {} : { resolve: 'listed' })
+  await ctx.world.collection<SimulatedUser>('directory.users').putAll(
+    new Map(
+      people.map((person) => [
+        directoryKey(host, person.name),
+        {
+          distinguishedName: nameOfPerson(person.name),
+          displayName: person.name,
+          emailId: `${person.name}@${domainName}`,
+          ...person,
+        },
+      ]),
+    ),
+  )
+  await ctx.world.collection<SimulatedGroup>('directory.groups').putAll(
+    new Map(
+      groups.map(({ name, members }) => [
+        directoryKey(host, nameOfGroup(name)),
+        {
+          distinguishedName: nameOfGroup(name),
+          members: members.map((member) => (isGroup.has(member) ? nameOfGroup(member) : nameOfPerson(member))),
+        },
+      ]),
+    ),
+  )
+  return { username: `${serviceAccount}@${domainName}`, password }
+}
+
+/** Ids of its entities follow from its names. */
+export async function seedDirectory(ctx: SeedContext): Promise<void> {
+  const account = await seedSimulatedDirectory(ctx, {
+    host,
+    domainName: 'example.com',
+    people,
+    groups,
+    isEverybodyKnown: true,
+  })
   const times = { createdTime: ctx.ago(29 * day), lastUpdatedTime: ctx.ago(29 * day) }
   const base = { tenantId: ctx.tenantId, createdBy: ctx.adminId, ...times }
   await ctx.store.insert(DirectoryService, {
@@ -41,7 +103,7 @@ export async function seedDirectory(ctx: SeedContext): Promise<void> {
     domainName: 'example.com',
     directoryType: 'ACTIVE_DIRECTORY',
     groupSearchType: 'RECURSIVE',
-    serviceAccount: { username: `${serviceAccount}@example.com`, password },
+    serviceAccount: account,
   })
   await ctx.store.insert(UserGroup, {
     extId: seedId('user-group/vm-admins'),
@@ -62,43 +124,24 @@ export async function seedDirectory(ctx: SeedContext): Promise<void> {
   })
 }
 
-const byName = (user: SimulatedUser): readonly [string, SimulatedUser] => [directoryKey(host, user.name), user]
-
-const personNamed = (name: string): string => `cn=${name},ou=people,dc=example,dc=com`
-const groupNamed = (name: string): string => `cn=${name},ou=groups,dc=example,dc=com`
-
-/** 40: the one that has a user here, the service's own account, one that was closed, and others. */
-function people(servicePassword: string): SimulatedUser[] {
-  const others = Array.from({ length: 37 }, (_, index) => `person-${String(index + 1).padStart(2, '0')}`)
-  const person = (name: string, fields: Partial<SimulatedUser> = {}): SimulatedUser => ({
-    name,
-    distinguishedName: personNamed(name),
-    displayName: name,
-    emailId: `${name}@example.com`,
-    ...fields,
-  })
-  return [
-    person('alice', { displayName: 'Alice Example' }),
-    person('dora', { displayName: 'Dora Departed', isDisabled: true }),
-    person(serviceAccount, { password: digestOf(servicePassword) }),
-    ...others.map((name) => person(name)),
-  ]
-}
-
 const numbered = (from: number, to: number): string[] =>
-  Array.from({ length: to - from + 1 }, (_, index) => personNamed(`person-${String(from + index).padStart(2, '0')}`))
+  Array.from({ length: to - from + 1 }, (_, index) => `person-${String(from + index).padStart(2, '0')}`)
+
+/** 39 beside the account of the service: the one that has a user here, one that was closed, and others. */
+const people: readonly Person[] = [
+  { name: 'alice', displayName: 'Alice Example' },
+  { name: 'dora', displayName: 'Dora Departed', isDisabled: true },
+  ...numbered(1, 37).map((name) => ({ name })),
+]
 
 /** 8, one of which is in another: platform-team in vm-admins. */
-const groups: readonly SimulatedGroup[] = [
-  {
-    distinguishedName: vmAdmins,
-    members: [personNamed('alice'), personNamed('dora'), ...numbered(1, 3), groupNamed('platform-team')],
-  },
-  { distinguishedName: groupNamed('platform-team'), members: numbered(4, 8) },
-  { distinguishedName: groupNamed('developers'), members: numbered(1, 20) },
-  { distinguishedName: groupNamed('database-admins'), members: numbered(9, 12) },
-  { distinguishedName: groupNamed('network-team'), members: numbered(13, 16) },
-  { distinguishedName: groupNamed('support'), members: numbered(17, 30) },
-  { distinguishedName: groupNamed('auditors'), members: numbered(31, 33) },
-  { distinguishedName: groupNamed('everyone'), members: [personNamed('alice'), ...numbered(1, 37)] },
+const groups = [
+  { name: 'vm-admins', members: ['alice', 'dora', ...numbered(1, 3), 'platform-team'] },
+  { name: 'platform-team', members: numbered(4, 8) },
+  { name: 'developers', members: numbered(1, 20) },
+  { name: 'database-admins', members: numbered(9, 12) },
+  { name: 'network-team', members: numbered(13, 16) },
+  { name: 'support', members: numbered(17, 30) },
+  { name: 'auditors', members: numbered(31, 33) },
+  { name: 'everyone', members: ['alice', ...numbered(1, 37)] },
 ]

@@ -64,8 +64,9 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
     idpId: seedId('saml-identity-provider/corp-sso'),
   })
   await insertUser(ctx, 'former', { userType: 'LOCAL', displayName: 'Frank Former', status: 'INACTIVE' })
-  await insertKey(ctx, 'deployment', 'VALID')
-  await insertKey(ctx, 'deployment-2025', 'REVOKED')
+  const robot = { userExtId: seedId('user/ci-robot'), username: 'ci-robot', assignedTo: 'build pipeline' } as const
+  await insertKey(ctx, { ...robot, name: 'deployment' })
+  await insertKey(ctx, { ...robot, name: 'deployment-2025', status: 'REVOKED' })
 
   const snapshots = seedId('role/Snapshot Operator')
   await ctx.store.insert(Role, {
@@ -133,15 +134,25 @@ export async function insertUser(
   })
 }
 
-async function insertKey(ctx: SeedContext, name: string, status: 'VALID' | 'REVOKED'): Promise<void> {
+interface SeedKey {
+  readonly userExtId: string
+  readonly username: string
+  readonly name: string
+  readonly extId?: string
+  readonly description?: string
+  readonly status?: 'VALID' | 'REVOKED'
+  readonly assignedTo?: string
+}
+
+export async function insertKey(ctx: SeedContext, described: SeedKey): Promise<void> {
+  const { username, name, extId = seedId(`key/${username}/${name}`), status = 'VALID', ...more } = described
   await ctx.store.insert(Key, {
-    extId: seedId(`key/ci-robot/${name}`),
+    extId,
     tenantId: ctx.tenantId,
-    userExtId: seedId('user/ci-robot'),
     name,
     keyType: 'API_KEY',
     status,
-    assignedTo: 'build pipeline',
+    ...more,
     // Of a key that nobody ever saw: it shows what keys look like and opens nothing.
     apiKeyDigest: createHash('sha256').update(ctx.ids.secretBytes(32)).digest('hex'),
     creationType: 'USERDEFINED',

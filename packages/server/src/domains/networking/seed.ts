@@ -1,12 +1,13 @@
 /** Networks of the demo. Source: behaviour networking.md 4 (the kinds that exist so far). */
 
 import { createHash } from 'node:crypto'
+import type { EntityOf } from '@hyperplane/contract'
 import { AwsSubnet } from '@hyperplane/contract/networking/aws-subnet'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
-import { fabricFacts } from '../../drivers/simulated/network-fabric.ts'
+import { type BgpPeerFact, fabricFacts } from '../../drivers/simulated/network-fabric.ts'
 import type { SubnetEntity } from '../address-plan.ts'
 import { planOf } from '../address-plan.ts'
 import { leaseAddress, leaseLowest, syncOwnLeases } from '../addresses.ts'
@@ -129,14 +130,16 @@ interface SeedSwitch {
   readonly hostExtIds: readonly string[]
   /** `vs0` is the default one of its cluster. */
   readonly name: string
-  readonly bondMode: 'ACTIVE_BACKUP' | 'BALANCE_TCP'
+  readonly bondMode: EntityOf<typeof VirtualSwitch>['bondMode']
   readonly bridge: string
   readonly nics: readonly [string, ...string[]]
+  /** What else it says of itself. */
+  readonly more?: Partial<EntityOf<typeof VirtualSwitch>>
 }
 
 /** The same uplinks on every host. */
 export async function seedVirtualSwitch(ctx: SeedContext, described: SeedSwitch): Promise<void> {
-  const { extId, clusterExtId, hostExtIds, name, bondMode, bridge, nics } = described
+  const { extId, clusterExtId, hostExtIds, name, bondMode, bridge, nics, more = {} } = described
   const activeUplink = bondMode === 'ACTIVE_BACKUP' ? { activeUplink: nics[0] } : {}
   await ctx.store.insert(VirtualSwitch, {
     ...owned(ctx),
@@ -163,6 +166,7 @@ export async function seedVirtualSwitch(ctx: SeedContext, described: SeedSwitch)
     hasUpdateInProgress: false,
     hasDeleteInProgress: false,
     hasDeploymentError: false,
+    ...more,
   })
 }
 
@@ -198,45 +202,71 @@ const remoteAsn = 65001
 async function seedBgp(ctx: SeedContext, uplink: SubnetEntity): Promise<void> {
   const local = seedId('gateway/bgp-prod')
   const remote = seedId('gateway/tor-a')
-  const session = seedId('bgp-session/prod-tor-a')
   const own = await leaseAddress(ctx, uplink, { kind: 'GATEWAY_INTERFACE', holder: local })
-  await ctx.store.insert(Gateway, {
-    ...owned(ctx),
-    extId: local,
-    name: 'bgp-prod',
-    vpcReference: seedId('vpc/prod'),
-    services: {
-      $objectType: 'networking.v4.config.LocalNetworkServices',
-      localBgpService: { asn: localAsn, vpcReference: seedId('vpc/prod'), isBgpAddPathEnabled: false },
-    } as never,
-    isActive: true,
-    status: { state: 'UP' },
-  })
-  await ctx.store.insert(Gateway, {
-    ...owned(ctx),
-    extId: remote,
-    name: 'tor-a',
-    services: {
-      $objectType: 'networking.v4.config.RemoteNetworkServices',
-      remoteBgpService: { address: writeAddress(address(torAddress)), asn: remoteAsn },
-    } as never,
-    status: { state: 'UP' },
-  })
-  await ctx.store.insert(BgpSession, {
-    ...owned(ctx),
-    extId: session,
-    name: 'prod-tor-a',
-    localGatewayReference: local,
-    remoteGatewayReference: remote,
-    localGatewayInterfaceIpAddress: writeAddress(own),
-    dynamicRoutePriority: 700,
-    shouldAdvertiseAllExternallyRoutablePrefixes: true,
-    advertisedRoutesCommunities: [{ autonomousSystemNumber: localAsn, communityValue: 100 }],
-  })
-  await fabricFacts(ctx.world).bgpPeers.put(session, {
-    sessionExtId: session,
+  await seedGateway(ctx, { extId: local, name: 'bgp-prod', asn: localAsn, vpcExtId: seedId('vpc/prod') })
+  await seedGateway(ctx, { extId: remote, name: 'tor-a', asn: remoteAsn, address: torAddress })
+  await seedBgpSession(ctx, {
+    session: {
+      extId: seedId('bgp-session/prod-tor-a'),
+      name: 'prod-tor-a',
+      localGatewayReference: local,
+      remoteGatewayReference: remote,
+      localGatewayInterfaceIpAddress: writeAddress(own),
+      dynamicRoutePriority: 700,
+      shouldAdvertiseAllExternallyRoutablePrefixes: true,
+      advertisedRoutesCommunities: [{ autonomousSystemNumber: localAsn, communityValue: 100 }],
+    },
     local: { address: formatAddress(own), autonomousSystemNumber: localAsn },
     remote: { address: torAddress, autonomousSystemNumber: remoteAsn },
+  })
+}
+
+interface SeedGateway {
+  readonly extId: string
+  readonly name: string
+  readonly description?: string
+  readonly asn: number
+  /** Of a local one. */
+  readonly vpcExtId?: string
+  /** Of somebody else's device. */
+  readonly address?: string
+}
+
+export async function seedGateway(ctx: SeedContext, described: SeedGateway): Promise<void> {
+  const { extId, name, description, asn, vpcExtId, address: text } = described
+  const services =
+    text === undefined
+      ? {
+          $objectType: 'networking.v4.config.LocalNetworkServices',
+          localBgpService: { asn, vpcReference: vpcExtId, isBgpAddPathEnabled: false },
+        }
+      : {
+          $objectType: 'networking.v4.config.RemoteNetworkServices',
+          remoteBgpService: { address: writeAddress(address(text)), asn },
+        }
+  await ctx.store.insert(Gateway, {
+    ...owned(ctx),
+    extId,
+    name,
+    ...(description === undefined ? {} : { description }),
+    ...(vpcExtId === undefined ? {} : { vpcReference: vpcExtId }),
+    services: services as never,
+    ...(text === undefined ? { isActive: true } : {}),
+    status: { state: 'UP' },
+  })
+}
+
+interface SeedBgpSession extends Pick<BgpPeerFact, 'local' | 'remote'> {
+  readonly session: EntityOf<typeof BgpSession>
+}
+
+/** Established for nine days. */
+export async function seedBgpSession(ctx: SeedContext, { session, local, remote }: SeedBgpSession): Promise<void> {
+  await ctx.store.insert(BgpSession, { ...owned(ctx), ...session })
+  await fabricFacts(ctx.world).bgpPeers.put(session.extId, {
+    sessionExtId: session.extId,
+    local,
+    remote,
     since: ctx.clock.now() - 9 * 86_400_000,
   })
 }
@@ -245,19 +275,56 @@ async function seedBgp(ctx: SeedContext, uplink: SubnetEntity): Promise<void> {
 async function seedCloudSubnets(ctx: SeedContext): Promise<void> {
   for (let index = 0; index < 12; index++) {
     const vpc = index < 6 ? 0 : 1
-    const network = `10.${100 + vpc}.${16 * (index % 6)}`
     await ctx.store.insert(AwsSubnet, {
       extId: seedId(`aws-subnet/cloud-1/${index}`),
-      tenantId: ctx.tenantId,
-      clusterExtId: seedId('cluster/cloud-1'),
-      subnetId: `subnet-${cloudId(`subnet ${index}`)}`,
-      vpcId: `vpc-${cloudId(`vpc ${vpc}`)}`,
-      cidr: `${network}.0/24`,
-      gatewayIp: `${network}.1`,
-      availabilityZone: index % 2 === 0 ? 'eu-central-1a' : 'eu-central-1b',
-      cloudType: 'AWS',
-      annotation: ['app', 'db', 'management'][Math.floor((index % 6) / 2)]!,
+      ...cloudSubnetOf(ctx, {
+        clusterExtId: seedId('cluster/cloud-1'),
+        cloudType: 'AWS',
+        name: String(index),
+        vpc: String(vpc),
+        cidr: `10.${100 + vpc}.${16 * (index % 6)}.0/24`,
+        availabilityZone: index % 2 === 0 ? 'eu-central-1a' : 'eu-central-1b',
+        annotation: ['app', 'db', 'management'][Math.floor((index % 6) / 2)]!,
+      }),
     })
+  }
+}
+
+interface SeedCloudSubnet {
+  readonly clusterExtId: string
+  readonly cloudType: 'AWS' | 'AZURE'
+  /** Its id in the cloud follows from it, as that of the VPC does from its. */
+  readonly name: string
+  readonly vpc: string
+  readonly cidr: string
+  readonly availabilityZone?: string
+  readonly annotation?: string
+}
+
+/** One of the cloud account that a cluster is hosted by. */
+export const seedCloudSubnet = async (
+  ctx: SeedContext,
+  { index, ...subnet }: Omit<SeedCloudSubnet, 'name'> & { readonly index: number },
+): Promise<void> => {
+  const extId = seedId(`aws-subnet/${subnet.clusterExtId}/${index}`)
+  await ctx.store.insert(AwsSubnet, {
+    extId,
+    ...cloudSubnetOf(ctx, { ...subnet, name: extId, vpc: `${subnet.clusterExtId} ${subnet.vpc}` }),
+  })
+}
+
+function cloudSubnetOf(ctx: SeedContext, subnet: SeedCloudSubnet) {
+  const { clusterExtId, cloudType, name, vpc, cidr, availabilityZone = 'eu-central-1a', annotation } = subnet
+  return {
+    tenantId: ctx.tenantId,
+    clusterExtId,
+    subnetId: `subnet-${cloudId(`subnet ${name}`)}`,
+    vpcId: `vpc-${cloudId(`vpc ${vpc}`)}`,
+    cidr,
+    gatewayIp: cidr.replace(/\d+\/\d+$/, '1'),
+    availabilityZone,
+    cloudType,
+    ...(annotation === undefined ? {} : { annotation }),
   }
 }
 

@@ -42,19 +42,8 @@ const hour = 60 * minute
 
 export async function seedBackups(ctx: SeedContext): Promise<void> {
   const cluster = seedId('cluster/hp-native-01')
-  await ctx.world.collection('objectStore.clusters').put(cluster, {
-    address: demoClusterLogin.address,
-    username: demoClusterLogin.username,
-    password: sha256(demoClusterLogin.password),
-  })
-  await ctx.world.collection('objectStore.services').put('demo', {
-    addresses: [demoBucket.endpoint, demoBucket.address, 's3.*.amazonaws.com'],
-    certificate: 'public',
-  })
-  await ctx.world.collection('objectStore.buckets').put(demoBucket.bucket, {
-    service: 'demo',
-    keys: { [demoBucket.accessKeyId]: sha256(demoBucket.secretAccessKey) },
-  })
+  await seedClusterLogin(ctx, cluster, demoClusterLogin.address)
+  await seedBucket(ctx, demoBucket)
   const bucket: BucketPlace = {
     kind: 'bucket',
     endpoint: demoBucket.endpoint,
@@ -91,6 +80,36 @@ export async function seedBackups(ctx: SeedContext): Promise<void> {
   ] as const) {
     await write(ctx, bucket, remoteManager(ctx, own), name, ctx.ago(hours * hour))
   }
+}
+
+/** How a cluster is reached, as a place for backups, by an instance that does not know it. */
+export const seedClusterLogin = (ctx: SeedContext, clusterExtId: string, address: string): Promise<void> =>
+  ctx.world.collection('objectStore.clusters').put(clusterExtId, {
+    address,
+    username: demoClusterLogin.username,
+    password: sha256(demoClusterLogin.password),
+  })
+
+interface SeedBucket {
+  readonly bucket: string
+  readonly endpoint: string
+  readonly address?: string
+}
+
+/** A bucket, and the object store that has it, which others of the same endpoint share. */
+export async function seedBucket(ctx: SeedContext, { bucket, endpoint, address }: SeedBucket): Promise<void> {
+  const service = endpoint === demoBucket.endpoint ? 'demo' : endpoint
+  const services = ctx.world.collection<object>('objectStore.services')
+  const regional = service === 'demo' ? ['s3.*.amazonaws.com'] : []
+  if (services.get(service) === undefined)
+    await services.put(service, {
+      addresses: [endpoint, ...(address === undefined ? [] : [address]), ...regional],
+      certificate: 'public',
+    })
+  await ctx.world.collection('objectStore.buckets').put(bucket, {
+    service,
+    keys: { [demoBucket.accessKeyId]: sha256(demoBucket.secretAccessKey) },
+  })
 }
 
 async function write(

@@ -23,37 +23,72 @@ export async function seedRegistrations(ctx: SeedContext): Promise<void> {
     if (cluster === undefined) throw new Error(`the seed of registrations finds no cluster ${name}`)
     await seedRegistrationOf(ctx, cluster)
   }
-  const remote: RemoteSide = {
+  await seedRemoteManager(ctx, {
     extId: seedId('manager/dr-site'),
     name: 'dr-site',
-    type: 'DOMAIN_MANAGER',
-    version: ctx.version,
+    address: '10.46.1.9',
     nodeAddresses: ['10.46.1.10'],
-    objections: [],
-    manager: { size: 'SMALL', isHighlyAvailable: false },
+    size: 'SMALL',
+    isRegistered: true,
+  })
+  await seedUnregisteredSide(ctx, lab)
+}
+
+interface SeedManager {
+  readonly extId: string
+  readonly name: string
+  readonly address: string
+  readonly nodeAddresses: readonly string[]
+  readonly size: NonNullable<RemoteSide['manager']>['size']
+  readonly isRegistered: boolean
+}
+
+/** Another manager: of the world, and known here where it is registered. */
+export async function seedRemoteManager(ctx: SeedContext, described: SeedManager): Promise<void> {
+  const { extId, name, address, nodeAddresses, size, isRegistered } = described
+  const manager = { size, isHighlyAvailable: false }
+  const type = 'DOMAIN_MANAGER'
+  if (!isRegistered) {
+    await seedSide(ctx, extId, { name, type, address, version: ctx.version, nodeAddresses, trusts: [], manager })
+    return
   }
-  const address = '10.46.1.9'
+  const remote: RemoteSide = { extId, name, type, version: ctx.version, nodeAddresses, objections: [], manager }
   await ctx.store.insert(DomainManager, {
     ...managerOfRemote(remote, address, ctx),
     createdTime: ctx.ago(8 * 24 * 3600),
   })
-  await seedRegistration(ctx, {
-    extId: remote.extId,
-    name: remote.name,
-    clusterType: remote.type,
-    clusterVersion: remote.version,
-    externalAddress: asAddress(address),
-    nodeIpAddresses: remote.nodeAddresses.map(asAddress),
-  })
-  await seedSide(ctx, seedId(`cluster/${lab.name}`), {
-    name: lab.name,
+  await seedRegistration(
+    ctx,
+    {
+      extId,
+      name,
+      clusterType: type,
+      clusterVersion: ctx.version,
+      externalAddress: asAddress(address),
+      nodeIpAddresses: nodeAddresses.map(asAddress),
+    },
+    manager,
+  )
+}
+
+interface UnregisteredSide {
+  readonly name: string
+  readonly extId?: string
+  readonly address: string
+  readonly version: string
+  readonly nodes: readonly string[]
+}
+
+/** A cluster that is in the world, and that this manager does not know. */
+export const seedUnregisteredSide = (ctx: SeedContext, side: UnregisteredSide): Promise<void> =>
+  seedSide(ctx, side.extId ?? seedId(`cluster/${side.name}`), {
+    name: side.name,
     type: 'AOS',
-    address: lab.address,
-    version: lab.version,
-    nodeAddresses: lab.nodes,
+    address: side.address,
+    version: side.version,
+    nodeAddresses: side.nodes,
     trusts: [],
   })
-}
 
 /** Of a cluster that is there, with its hosts. */
 export async function seedRegistrationOf(ctx: SeedContext, cluster: EntityOf<typeof Cluster>): Promise<void> {
@@ -63,6 +98,7 @@ export async function seedRegistrationOf(ctx: SeedContext, cluster: EntityOf<typ
 async function seedRegistration(
   ctx: SeedContext,
   details: NonNullable<RegistrationRow['remoteClusterDetails']> & { readonly extId: string },
+  manager?: RemoteSide['manager'],
 ): Promise<void> {
   const address = details.externalAddress.ipv4?.value ?? ''
   const trusted = {
@@ -79,7 +115,7 @@ async function seedRegistration(
     version: details.clusterVersion ?? '',
     nodeAddresses: (details.nodeIpAddresses ?? []).flatMap(({ ipv4 }) => ipv4?.value ?? []),
     trusts: [ctx.managerExtId],
-    ...(details.clusterType === 'DOMAIN_MANAGER' ? { manager: { size: 'SMALL', isHighlyAvailable: false } } : {}),
+    ...(manager === undefined ? {} : { manager }),
   })
 }
 

@@ -36,6 +36,14 @@ export async function seedCategories(ctx: SeedContext, inventory: 'demo' | 'empt
   for (const [key, value] of systemCategories) await seedCategory(ctx, { key, value, type: 'SYSTEM' })
 }
 
+/** Those of the system come last in lists: they are made again behind the others. Clients take the first. */
+export async function moveSystemCategories(ctx: SeedContext): Promise<void> {
+  for (const [key, value] of systemCategories) {
+    await ctx.store.remove(Category, seedId(`category/${key}/${value}`))
+    await seedCategory(ctx, { key, value, type: 'SYSTEM' })
+  }
+}
+
 interface SeedCategory {
   readonly extId?: string | undefined
   readonly key: string

@@ -61,6 +61,8 @@ export interface SeedImage {
   /** Its id follows from it unless that is given, and its URL. Default: the name. */
   readonly key?: string
   readonly extId?: string
+  /** Where it was fetched from. Default: by its key. */
+  readonly url?: string
   readonly description?: string
   readonly type: 'DISK_IMAGE' | 'ISO_IMAGE'
   readonly sizeBytes: number
@@ -72,7 +74,7 @@ export interface SeedImage {
 /** As if it had been fetched, by every cluster that holds it. */
 export async function seedImage(ctx: SeedContext, described: SeedImage): Promise<void> {
   const { name, key = name, extId = seedId(`image/${key}`), description, type, sizeBytes } = described
-  const url = urlOf(key)
+  const { url = urlOf(key) } = described
   const content = contentOf(url, sizeBytes)
   for (const cluster of described.clusterExtIds) await putFile(ctx, extId, cluster, content)
   await ctx.world.collection<UrlFact>('content.urls').put(url, { content, isTold: true })

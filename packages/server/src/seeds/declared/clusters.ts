@@ -1,17 +1,22 @@
-/** Described clusters: with hosts, storage containers, a virtual switch, and their registration. */
-
+/** Described clusters: with hosts, storage containers, a virtual switch, settings, and their registration. */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { seedCluster, seedContainer } from '../../domains/clustermgmt/seed.ts'
 import { hostClasses, type SeedHost, seedHosts } from '../../domains/clustermgmt/seed-hosts.ts'
+import { withSettingDefaults } from '../../domains/clustermgmt/settings-rules.ts'
+import { sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
 import { formatAddress, parseAddress } from '../../domains/ip-address.ts'
-import { seedVirtualSwitch } from '../../domains/networking/seed.ts'
+import { seedCloudSubnet, seedVirtualSwitch } from '../../domains/networking/seed.ts'
 import { seedRegistrationOf } from '../../domains/platform/seed-registrations.ts'
 import { seedId } from '../../domains/seed.ts'
+import { type ClusterSettings, withDigests } from '../../drivers/hardware.ts'
 import type { DeclaredCluster } from '../format.ts'
+import { eachOf } from '../numbered.ts'
+import { bodyOf } from '../readable.ts'
+import { fillContainers } from './containers.ts'
 import type { Filling } from './filling.ts'
 
-const GiB = 1024 ** 3
 const usualHosts = 3
 /** Networks of 256 addresses, one for each cluster that says nothing of its own: 10.64.0.0/10. */
 const firstNetwork = 0x0a400000n
@@ -23,6 +28,24 @@ export async function fillClusters(filling: Filling, clusters: readonly Declared
   if (clusters === undefined) return
   const taken = await addressesIn(filling)
   await filling.each('clusters', clusters, (item, path) => fillCluster(filling, item, path, taken))
+  filling.forget()
+}
+
+/** Takes those out that are in the world, and wait to be registered: as clusters leave that are unregistered. */
+export async function fillUnregistered(
+  filling: Filling,
+  clusters: readonly DeclaredCluster[] | undefined,
+): Promise<void> {
+  for (const [index, described] of (clusters ?? []).entries()) {
+    if (described.isRegistered !== false) continue
+    const path = `clusters[${index}].isRegistered`
+    for (const [{ name }] of eachOf(described))
+      await filling.item(path, async () => {
+        const { extId } = await filling.cluster(name, path)
+        const asked = { called: `unregister/${name}`, path: { extId: filling.ctx.managerExtId }, body: { extId } }
+        await filling.perform(path, 'platform.unregister', asked)
+      })
+  }
   filling.forget()
 }
 
@@ -58,15 +81,21 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
   const at = (place: number): string => formatAddress({ family: 'IPV4', value: network + BigInt(place) })
   const described = hostsOf(item)
   const categories = await filling.categories(item.categories, `${path}.categories`)
+  const settings = await settingsOf(filling, item, path)
+  const { vcenterAddress } = item
   const cluster = await seedCluster(ctx, name, {
     ...(extId === undefined ? {} : { extId }),
     address: take(item.address ?? at(places.cluster), `${path}.address`),
     dataServices: take(item.dataServicesAddress ?? at(places.dataServices), `${path}.dataServicesAddress`),
     hosts: described.length,
     hypervisor: hypervisorType,
-    settings: {},
+    settings,
+    ...(vcenterAddress === undefined
+      ? {}
+      : { network: { managementServer: managementServer(take(vcenterAddress, `${path}.vcenterAddress`)) } }),
     ...(categories.length === 0 ? {} : { more: { categories } }),
   })
+  if (item.settings !== undefined) filling.settings.set(cluster.extId, settings)
   const hosts: (SeedHost & { readonly extId: string })[] = []
   for (const [index, host] of described.entries()) {
     const hostPath = `${path}.hosts[${index}]`
@@ -77,29 +106,19 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
       hostName: host.name,
       address: take(host.address ?? at(places.host + index), `${hostPath}.address`),
       cvmAddress: take(host.cvmAddress ?? at(places.cvm + index), `${hostPath}.cvmAddress`),
-      bmcAddress: take(host.bmcAddress ?? at(places.bmc + index), `${hostPath}.bmcAddress`),
+      // The machines of a cloud have none that anybody else reaches.
+      ...(item.cloudType === undefined
+        ? { bmcAddress: take(host.bmcAddress ?? at(places.bmc + index), `${hostPath}.bmcAddress`) }
+        : {}),
       ...(host.gpuList === undefined ? {} : { gpuList: host.gpuList }),
       ...(memoryGiB === undefined ? {} : { memoryGiB }),
       ...(hostCategories.length === 0 ? {} : { categoryExtIds: hostCategories }),
     })
   }
-  await seedHosts(ctx, cluster, hypervisorType === 'AHV' ? hostClasses.native : hostClasses.extern, hosts)
+  await seedHosts(ctx, cluster, hostClassOf(item), hosts)
   const number = Number.parseInt(cluster.extId.slice(0, 12).replace('-', ''), 16)
   await seedContainer(ctx, cluster, 'default', { name: `default-container-${number}` })
   await seedContainer(ctx, cluster, 'SelfServiceContainer', {})
-  for (const container of containers) {
-    const {
-      name: key,
-      logicalAdvertisedCapacityGiB: advertised,
-      logicalExplicitReservedCapacityGiB: reserved,
-      ...more
-    } = typeof container === 'string' ? { name: container } : container
-    await seedContainer(ctx, cluster, key, {
-      ...more,
-      ...(advertised === undefined ? {} : { logicalAdvertisedCapacityBytes: advertised * GiB }),
-      ...(reserved === undefined ? {} : { logicalExplicitReservedCapacityBytes: reserved * GiB }),
-    })
-  }
   if (hypervisorType === 'AHV') {
     await seedVirtualSwitch(ctx, {
       extId: switchOf(cluster.name),
@@ -111,7 +130,51 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
       nics: ['eth0', 'eth1'],
     })
   }
+  if (hypervisorType === 'ESX') await ctx.world.collection<object>('extern.clusters').put(cluster.extId, {})
+  for (const [index, subnet] of (item.cloudSubnets ?? []).entries())
+    await seedCloudSubnet(ctx, { clusterExtId: cluster.extId, cloudType: item.cloudType ?? 'AWS', index, ...subnet })
   await seedRegistrationOf(ctx, cluster)
+  filling.forget()
+  await fillContainers(filling, cluster, containers, path)
+}
+
+function hostClassOf({ hypervisorType = 'AHV', cloudType }: DeclaredCluster) {
+  if (cloudType !== undefined) return hostClasses.cloud
+  return hypervisorType === 'AHV' ? hostClasses.native : hostClasses.extern
+}
+
+const managementServer = (value: string) => ({
+  ip: { ipv4: { value, prefixLength: 32 } },
+  type: 'VCENTER',
+  isRegistered: true,
+  isInUse: true,
+  isDrsEnabled: false,
+})
+
+/** As the cluster holds them. */
+async function settingsOf(filling: Filling, item: DeclaredCluster, path: string): Promise<ClusterSettings> {
+  if (item.settings === undefined) return {}
+  const at = `${path}.settings`
+  const written = await bodyOf(ClusterProfile.schema.fields, item.settings, at, filling)
+  const body = filling.judge(at, 'clustermgmt.createClusterProfile', {
+    name: 'settings',
+    ...withMadeKeys(written, filling),
+  }) as object
+  const extId = item.extId ?? seedId(`cluster/${item.name}`)
+  return withDigests(extId, sectionsOf(withSettingDefaults(body)))
+}
+
+/** Users of SNMP need keys, which no seed holds: nobody knows those that are made. */
+export function withMadeKeys(settings: Record<string, any>, { ctx }: Filling): Record<string, any> {
+  const { snmpConfig } = settings
+  if (snmpConfig?.users === undefined) return settings
+  const made = (): string => ctx.ids.secretBytes(18).toString('base64url')
+  const users = snmpConfig.users.map((user: { readonly privType?: string }) => ({
+    ...user,
+    authKey: made(),
+    ...(user.privType === undefined ? {} : { privKey: made() }),
+  }))
+  return { ...settings, snmpConfig: { ...snmpConfig, users } }
 }
 
 /** The switch of a described cluster. */

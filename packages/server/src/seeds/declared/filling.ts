@@ -2,43 +2,62 @@
  * What everyone who makes described things needs: the transaction, names that lead to entities, and a place for faults. A fault ends
  * the thing that it was found in, not the filling: all of them are told together, and then nothing was made.
  */
-import { contract, type EntityOf } from '@hyperplane/contract'
+import type { EntityOf, Resource } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
+import { Role } from '@hyperplane/contract/iam/role'
 import { User } from '@hyperplane/contract/iam/user'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { Category } from '@hyperplane/contract/platform/category'
+import { ExternalStorage } from '@hyperplane/contract/platform/external-storage'
 import { Image } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { ApiError, Refusal } from '../../core/api-error.ts'
 import { systemCaller } from '../../core/context.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import { validateBody } from '../../core/validate.ts'
-import { collectDomains } from '../../domains/collected.ts'
 import type { SeedContext } from '../../domains/seed.ts'
+import { isManager } from '../../domains/storage-containers.ts'
 import { isNative } from '../../domains/vmm/vm/clusters.ts'
+import type { ClusterSettings } from '../../drivers/hardware.ts'
 import { UniqueViolation } from '../../store/store.ts'
+import { Acting, type Asked, operationOf } from '../acting.ts'
 import { eachOf } from '../numbered.ts'
 import type { Layer } from '../read-seed.ts'
+import type { Names } from '../readable.ts'
 import { maximumFaults, type SeedFault } from '../seed-refusal.ts'
 
 export type ClusterEntity = EntityOf<typeof Cluster>
 type ContainerEntity = EntityOf<typeof StorageContainer>
-type SubnetEntity = EntityOf<typeof Subnet>
 
 /** Ends a thing of which faults are noted. */
 class Ended extends Error {}
 
-export class Filling {
+/** What a section may hold. */
+interface Described {
+  readonly name?: string
+  readonly value?: string
+  readonly extId?: string
+  readonly count?: number
+}
+type Make<T> = (item: T, path: string, number: number) => Promise<void>
+
+export class Filling implements Names {
   readonly ctx: SeedContext
   readonly faults: SeedFault[] = []
+  /** What clusters are described as set to, by id: they are, whatever a profile says. */
+  readonly settings = new Map<string, ClusterSettings>()
   readonly #layer: Layer
   /** What was described and could not be made: whoever names it is not told again. */
   readonly #failed = new Set<string>()
   readonly #described = new Set<string>()
   readonly #known = new Map<string, unknown>()
   readonly #good = new Set<string>()
-  #collected: ReturnType<typeof collectDomains> | undefined
+  #acting: Acting | undefined
 
   constructor(ctx: SeedContext, layer: Layer) {
     this.ctx = ctx
@@ -46,29 +65,27 @@ export class Filling {
   }
 
   /** Makes each thing of a section, and each of those that a count stands for. */
-  async each<
-    T extends { readonly name?: string; readonly value?: string; readonly extId?: string; readonly count?: number },
-  >(
-    section: string,
-    items: readonly T[] | undefined,
-    make: (item: T, path: string, number: number) => Promise<void>,
-  ): Promise<void> {
-    for (const [index, described] of (items ?? []).entries()) {
-      const path = `${section}[${index}]`
-      for (const [item, number] of eachOf(described)) {
-        if (this.faults.length >= maximumFaults) return
-        const name = keyOf(section, item)
-        if (this.#described.has(name)) {
-          this.note(path, `${name} is described twice: give one of them another name`)
-          continue
-        }
-        this.#described.add(name)
-        if (!(await this.#made(path, () => make(item, path, number)))) this.#failed.add(name)
+  async each<T extends Described>(section: string, items: readonly T[] | undefined, make: Make<T>): Promise<void> {
+    for (const [index, item] of (items ?? []).entries()) await this.described(section, index, item, make)
+  }
+
+  /** Makes one of a section, and each of those that its count stands for. */
+  async described<T extends Described>(section: string, index: number, described: T, make: Make<T>): Promise<void> {
+    const path = `${section}[${index}]`
+    for (const [item, number] of eachOf(described)) {
+      if (this.faults.length >= maximumFaults) return
+      const name = keyOf(section, item)
+      if (this.#described.has(name)) {
+        this.note(path, `${name} is described twice: give one of them another name`)
+        continue
       }
+      this.#described.add(name)
+      if (!(await this.item(path, () => make(item, path, number)))) this.#failed.add(name)
     }
   }
 
-  async #made(path: string, make: () => Promise<void>): Promise<boolean> {
+  /** Makes one thing. @returns whether it was made; else its faults are noted */
+  async item(path: string, make: () => Promise<void>): Promise<boolean> {
     const before = this.faults.length
     try {
       await make()
@@ -107,74 +124,102 @@ export class Filling {
   /**
    * Judges it by the rules of the operation that would make it. `body`: what would be sent. `like`: what else was judged by
    * this name was the same for these rules, and need not be judged again when it was good.
+   * @returns the body as the operation would find it
    */
-  judge(path: string, operation: string, body: object, like?: string): void {
-    if (like !== undefined && this.#good.has(like)) return
-    const found = contract.flatMap(({ operations }) => operations).find(({ key }) => key === operation)
-    if (found?.body === undefined) throw new Error(`no operation ${operation} with a body`)
-    const version = found.versions.at(-1) as string
+  judge(path: string, operation: string, body: object, like?: string, headers: object = {}): unknown {
+    if (like !== undefined && this.#good.has(like)) return body
+    const found = operationOf(operation)
+    if (found.body === undefined) throw new Error(`the operation ${operation} has no body`)
+    const version = found.versions[0] as string
     const result = validateBody(found.body, body, { unknown: 'refuse', version, sparse: false, defaults: true })
     let told = result.faults.map(({ attributePath, message }) => `${attributePath}: ${message}`)
     if (told.length === 0) {
-      this.#collected ??= collectDomains()
-      const request = { path: {}, query: {}, headers: {}, body: result.value } as never
+      const request = { path: {}, query: {}, headers, body: result.value } as never
       const caller = systemCaller(this.ctx.tenantId)
-      const rules = this.#collected.rules.get(operation)
-      told = (rules?.(request, { operation: found, caller, version, clock: this.ctx.clock as never }) ?? []).map(
+      const rules = this.#act().rules.get(operation)
+      told = (rules?.(request, { operation: found, caller, version, clock: this.ctx.clock }) ?? []).map(
         (error) => error.message,
       )
     }
     for (const message of told) this.note(path, message)
     if (told.length > 0) throw new Ended()
     if (like !== undefined) this.#good.add(like)
+    return result.value
+  }
+
+  /** Judges it, and does what the operation does. */
+  async perform(path: string, operation: string, asked: Asked & { readonly body: object }): Promise<void> {
+    const { clusterId } = asked
+    const body = this.judge(path, operation, asked.body, undefined, { clusterId })
+    await this.#act().perform(operation, { ...asked, body })
+  }
+
+  #act(): Acting {
+    this.#acting ??= new Acting(this.ctx)
+    return this.#acting
   }
 
   // --- Names
 
-  cluster = (name: string, path: string): Promise<ClusterEntity> =>
-    this.#named(
-      'clusters',
+  cluster = (name: string, path: string) => this.one('clusters', Cluster, 'name', name, path)
+  subnet = (name: string, path: string) => this.one('subnets', Subnet, 'name', name, path)
+  vpc = (name: string, path: string) => this.one('vpcs', Vpc, 'name', name, path)
+  image = (name: string, path: string) => this.one('images', Image, 'name', name, path)
+  vm = (name: string, path: string) => this.one('vms', Vm, 'name', name, path)
+  user = (name: string, path: string) => this.one('users', User, 'username', name, path)
+  role = (name: string, path: string) => this.one('roles', Role, 'displayName', name, path)
+
+  /** What the field of this kind that is compared with names has this one for. */
+  one<R extends Resource<any, any>>(
+    section: string,
+    kind: R,
+    field: string,
+    name: string,
+    path: string,
+  ): Promise<EntityOf<R>> {
+    return this.#named(
+      section,
       name,
       path,
-      () => this.ctx.store.findWhere(Cluster, { name }),
-      async () => (await this.ctx.store.find(Cluster)).map((each) => each.name),
+      () => this.ctx.store.findWhere(kind, { [field]: name }),
+      async () => (await this.ctx.store.find(kind, { limit: 10_000 })).map((each: any) => each[field]),
     )
+  }
 
-  subnet = (name: string, path: string): Promise<SubnetEntity> =>
-    this.#named(
-      'subnets',
+  /** The same of a kind whose names no list asks for: there are few of them. */
+  oneOfFew<R extends Resource<any, any>>(
+    section: string,
+    kind: R,
+    field: string,
+    name: string,
+    path: string,
+  ): Promise<EntityOf<R>> {
+    const all = (): Promise<any[]> => this.ctx.store.find(kind)
+    return this.#named(
+      section,
       name,
       path,
-      () => this.ctx.store.findWhere(Subnet, { name }),
-      async () => (await this.ctx.store.find(Subnet)).map((each) => each.name),
+      async () => (await all()).filter((each) => each[field] === name),
+      async () => (await all()).map((each) => each[field]),
     )
+  }
 
-  image = (name: string, path: string): Promise<EntityOf<typeof Image>> =>
-    this.#named(
-      'images',
-      name,
-      path,
-      () => this.ctx.store.findWhere(Image, { name }),
-      async () => (await this.ctx.store.find(Image)).map((each) => each.name),
-    )
+  /** Of what bodies refer to. */
+  async idOf(kind: string, name: string, path: string): Promise<string> {
+    const find = this.#kinds[kind]
+    if (find === undefined) throw new Error(`a seed has no names for the kind ${kind}`)
+    return (await find(name, path)).extId
+  }
 
-  vm = (name: string, path: string): Promise<EntityOf<typeof Vm>> =>
-    this.#named(
-      'vms',
-      name,
-      path,
-      () => this.ctx.store.findWhere(Vm, { name }),
-      async () => (await this.ctx.store.find(Vm, { limit: 10_000 })).map((each) => each.name),
-    )
-
-  user = (username: string, path: string): Promise<EntityOf<typeof User>> =>
-    this.#named(
-      'users',
-      username,
-      path,
-      () => this.ctx.store.findWhere(User, { username }),
-      async () => (await this.ctx.store.find(User)).map((each) => each.username),
-    )
+  readonly #kinds: Readonly<Record<string, (name: string, path: string) => Promise<{ readonly extId: string }>>> = {
+    Category: (name, path) => this.category(name, path),
+    Cluster: (name, path) => this.cluster(name, path),
+    DirectoryService: (name, path) => this.one('directories', DirectoryService, 'name', name, path),
+    ExternalStorage: (name, path) => this.oneOfFew('externalStorages', ExternalStorage, 'name', name, path),
+    Gateway: (name, path) => this.oneOfFew('gateways', Gateway, 'name', name, path),
+    Host: (name, path) => this.one('hosts', Host, 'hostName', name, path),
+    Vpc: (name, path) => this.vpc(name, path),
+  }
 
   /** `Environment/Dev` */
   category = (name: string, path: string): Promise<EntityOf<typeof Category>> => {
@@ -210,6 +255,12 @@ export class Filling {
 
   natives(): Promise<readonly ClusterEntity[]> {
     return this.#once('natives', async () => (await this.ctx.store.find(Cluster)).filter(isNative))
+  }
+
+  externals(): Promise<readonly ClusterEntity[]> {
+    return this.#once('externals', async () =>
+      (await this.ctx.store.find(Cluster)).filter((each) => !isNative(each) && !isManager(each)),
+    )
   }
 
   /** The one that is named, else the only native one. */

@@ -6,9 +6,18 @@ import { hostCapacity, hostsOf, largestDisk } from '../../domains/capacity.ts'
 import { type Address, parseAddress } from '../../domains/ip-address.ts'
 import { MacLease } from '../../domains/vmm/records.ts'
 import { seedImage } from '../../domains/vmm/seed-images.ts'
+import type { VmEntity } from '../../domains/vmm/vm/entity.ts'
 import { turnsOf } from '../../domains/vmm/vm/seed-many.ts'
-import { osOf, type SeedDisk, type SeedNic, seedVm, workingTools } from '../../domains/vmm/vm/seed-vm.ts'
-import type { DeclaredImage, DeclaredVm } from '../format.ts'
+import {
+  osOf,
+  type SeedCdRom,
+  type SeedDisk,
+  type SeedNic,
+  seedVm,
+  workingTools,
+} from '../../domains/vmm/vm/seed-vm.ts'
+import { plainVmFields } from '../format/machines.ts'
+import type { Declared, DeclaredVm } from '../format.ts'
 import type { ClusterEntity, Filling } from './filling.ts'
 
 const GiB = 1024 ** 3
@@ -16,30 +25,49 @@ const day = 24 * 3600
 const daysOn = 9
 const usualImageGiB = 2
 
-export const fillImages = (filling: Filling, images: readonly DeclaredImage[] | undefined): Promise<void> =>
+export const fillImages = (filling: Filling, images: Declared['images']): Promise<void> =>
   filling.each('images', images, async (item, path) => {
-    const { name, extId, description, sizeGiB = usualImageGiB } = item
+    const { name, extId, description, sizeGiB, url } = item
     const { type = name.endsWith('.iso') ? 'ISO_IMAGE' : 'DISK_IMAGE' } = item
-    const url = `https://images.example.com/${encodeURIComponent(name)}`
-    filling.judge(path, 'vmm.createImage', {
+    const [clusters, categoryExtIds] = await filling.all([
+      () =>
+        filling.all(
+          (item.clusters ?? []).map((one, index) => () => filling.cluster(one, `${path}.clusters[${index}]`)),
+        ),
+      () => filling.categories(item.categories, `${path}.categories`),
+    ])
+    const where = item.clusters === undefined ? await filling.natives() : clusters
+    if (where.length === 0) filling.refuse(path, 'expected a native cluster for it to lie on: there is none')
+    const clusterExtIds = where.map((cluster) => cluster.extId)
+    const source = { url: url ?? `https://images.example.com/${encodeURIComponent(name)}` }
+    const body = {
       name,
       type,
       ...(description === undefined ? {} : { description }),
-      source: { $objectType: 'vmm.v4.content.UrlSource', url },
-    })
-    const clusters: ClusterEntity[] = []
-    for (const [index, cluster] of (item.clusters ?? []).entries())
-      clusters.push(await filling.cluster(cluster, `${path}.clusters[${index}]`))
-    const where = item.clusters === undefined ? await filling.natives() : clusters
-    if (where.length === 0) filling.refuse(path, 'expected a native cluster for it to lie on: there is none')
+      source: { $objectType: 'vmm.v4.content.UrlSource', ...source },
+    }
+    if (url !== undefined && sizeGiB === undefined) {
+      await filling.perform(path, 'vmm.createImage', {
+        called: `image/${name}`,
+        ...(extId === undefined ? {} : { ids: [extId] }),
+        body: {
+          ...body,
+          clusterLocationExtIds: clusterExtIds,
+          ...(categoryExtIds.length === 0 ? {} : { categoryExtIds: [...categoryExtIds] }),
+        },
+      })
+      return
+    }
+    filling.judge(path, 'vmm.createImage', body)
     await seedImage(filling.ctx, {
       name,
       ...(extId === undefined ? {} : { extId }),
+      ...(url === undefined ? {} : { url }),
       ...(description === undefined ? {} : { description }),
       type,
-      sizeBytes: sizeGiB * GiB,
-      clusterExtIds: where.map((cluster) => cluster.extId),
-      categoryExtIds: await filling.categories(item.categories, `${path}.categories`),
+      sizeBytes: (sizeGiB ?? usualImageGiB) * GiB,
+      clusterExtIds,
+      categoryExtIds,
       secondsSinceCreation: 20 * day,
     })
   })
@@ -84,19 +112,28 @@ async function fillVm(machines: Machines, item: DeclaredVm, path: string, group:
     given === undefined ? 1 : typeof given === 'number' ? given : (given[Math.floor(draw() * given.length)] as number)
   const vcpus = oneOf(item.vcpus)
   const memoryGiB = oneOf(item.memoryGiB)
-  const body = { name, ...(description === undefined ? {} : { description }), numSockets: vcpus }
+  const more = plainOf(item)
+  const body = {
+    name,
+    ...(description === undefined ? {} : { description }),
+    numSockets: vcpus,
+    ...more,
+    ...busesOf(item),
+  }
   // Those of a group differ in their numbers.
   const like = `${group} ${vcpus} ${memoryGiB} ${name.length}`
   filling.judge(path, 'vmm.createVm', { ...body, memorySizeBytes: memoryGiB * GiB }, like)
-  const [subnets, images, owner, categoryExtIds] = await filling.all([
+  const [subnets, images, isos, owner, categoryExtIds] = await filling.all([
     () => subnetsOf(filling, item, path),
-    () => imagesOf(filling, item, path),
+    () => imagesOf(filling, item.disks, `${path}.disks`),
+    () => imagesOf(filling, item.cdRoms?.map(drawerOf), `${path}.cdRoms`),
     () => ownerOf(filling, item, path),
     () => filling.categories(item.categories, `${path}.categories`),
   ])
-  const cluster = await clusterFor(machines, item, path, group, subnets, images)
+  const cluster = await clusterFor(machines, item, path, group, subnets, [...images.values(), ...isos.values()])
   const disks = await disksOf(machines, item, path, cluster, images)
   const os = disks.find((disk) => disk.os !== undefined)?.os ?? 'linux'
+  const cdRoms = await cdRomsOf(filling, item, path, cluster, isos)
   const uefi = bootType === 'UEFI' ? await filling.container(cluster, 'default', path) : undefined
   await seedVm(ctx, {
     name,
@@ -106,6 +143,8 @@ async function fillVm(machines: Machines, item: DeclaredVm, path: string, group:
     vcpus,
     memoryGiB,
     disks,
+    ...(cdRoms.length === 0 ? {} : { cdRoms }),
+    more,
     nics: subnets.map((subnet, index) => nicFor(machines, item, path, subnet, index)),
     ...(uefi === undefined ? {} : { uefiContainerExtId: uefi.extId }),
     ...(hasGuestTools ? { guestTools: workingTools(os) } : {}),
@@ -133,15 +172,59 @@ const subnetsOf = (filling: Filling, { nics = [] }: DeclaredVm, path: string): P
 
 type ImageEntity = EntityOf<typeof Image>
 
-/** By index of the disk. */
-async function imagesOf(filling: Filling, { disks = [] }: DeclaredVm, path: string): Promise<Map<number, ImageEntity>> {
+/** By index of the disk or drive. */
+async function imagesOf(
+  filling: Filling,
+  backed: readonly (number | { readonly image?: string })[] = [],
+  path: string,
+): Promise<Map<number, ImageEntity>> {
   const found = await filling.all(
-    disks.map((disk, index) => async () => {
-      const name = typeof disk === 'number' ? undefined : disk.image
-      return name === undefined ? undefined : await filling.image(name, `${path}.disks[${index}].image`)
+    backed.map((one, index) => async () => {
+      const name = typeof one === 'number' ? undefined : one.image
+      return name === undefined ? undefined : await filling.image(name, `${path}[${index}].image`)
     }),
   )
   return new Map(found.flatMap((image, index) => (image === undefined ? [] : [[index, image] as const])))
+}
+
+type DeclaredDrive = NonNullable<DeclaredVm['cdRoms']>[number]
+const drawerOf = (drive: DeclaredDrive) => (typeof drive === 'string' ? { image: drive } : drive)
+
+async function cdRomsOf(
+  filling: Filling,
+  { cdRoms = [] }: DeclaredVm,
+  path: string,
+  cluster: ClusterEntity,
+  isos: ReadonlyMap<number, ImageEntity>,
+): Promise<SeedCdRom[]> {
+  if (cdRoms.length === 0) return []
+  const { extId: containerExtId } = await filling.container(cluster, 'default', path)
+  return cdRoms.map((drive, index) => {
+    const { busType = 'IDE' } = drawerOf(drive) as { busType?: 'IDE' | 'SATA' }
+    const iso = isos.get(index)
+    if (iso === undefined) return { busType }
+    return { busType, image: { extId: iso.extId, sizeBytes: iso.sizeBytes ?? 0, containerExtId } }
+  })
+}
+
+/** What it says by the interface's own words. */
+const plainOf = (item: DeclaredVm): Partial<VmEntity> =>
+  Object.fromEntries(plainVmFields.flatMap((field) => (item[field] === undefined ? [] : [[field, item[field]]])))
+
+/** What the rules of a creation ask of the buses. */
+function busesOf({ disks = [], cdRoms = [] }: DeclaredVm): object {
+  const buses = disks.flatMap((disk) => (typeof disk === 'number' ? [] : (disk.busType ?? [])))
+  if (buses.length === 0 && cdRoms.length === 0) return {}
+  return {
+    disks: disks.map((disk) => ({
+      backingInfo: { $objectType: 'vmm.v4.ahv.config.VmDisk', diskSizeBytes: GiB },
+      diskAddress: { busType: (typeof disk === 'number' ? undefined : disk.busType) ?? 'SCSI' },
+    })),
+    cdRoms: cdRoms.map((drive) => {
+      const { busType = 'IDE' } = drawerOf(drive) as { busType?: string }
+      return { diskAddress: { busType } }
+    }),
+  }
 }
 
 /** In turn one of those that have all that the VM names. */
@@ -151,7 +234,7 @@ async function clusterFor(
   path: string,
   group: string,
   subnets: readonly SubnetEntity[],
-  images: ReadonlyMap<number, ImageEntity>,
+  images: readonly ImageEntity[],
 ): Promise<ClusterEntity> {
   const { filling } = machines
   const natives = await filling.natives()
@@ -172,7 +255,7 @@ async function clusterFor(
   for (const subnet of subnets)
     if (subnet.subnetType === 'VLAN')
       keep(`the subnet ${subnet.name}`, ({ extId }) => extId === subnet.clusterReference)
-  for (const image of images.values())
+  for (const image of images)
     keep(`the image ${image.name}`, ({ extId }) => image.clusterLocationExtIds?.includes(extId) === true)
   if (fitting.length === 1) return fitting[0] as ClusterEntity
   const key = `${group} ${fitting.map(({ extId }) => extId).join()}`
@@ -190,7 +273,11 @@ async function disksOf(
   const found: SeedDisk[] = []
   for (const [index, disk] of disks.entries()) {
     const at = `${path}.disks[${index}]`
-    const { sizeGiB, container: name = 'default' } = typeof disk === 'number' ? { sizeGiB: disk } : disk
+    const {
+      sizeGiB,
+      container: name = 'default',
+      busType,
+    } = typeof disk === 'number' ? ({ sizeGiB: disk } as Exclude<typeof disk, number>) : disk
     const image = images.get(index)
     const sizeBytes = Math.max((sizeGiB ?? 0) * GiB, image?.sizeBytes ?? 0)
     if (sizeBytes === 0) filling.refuse(at, 'sizeGiB, or image, is missing')
@@ -212,6 +299,7 @@ async function disksOf(
     found.push({
       sizeBytes,
       containerExtId: container.extId,
+      ...(busType === undefined ? {} : { busType }),
       ...(image === undefined ? {} : { imageExtId: image.extId, os: osOf(image.name) }),
     })
   }
@@ -227,7 +315,8 @@ function nicFor(
 ): SeedNic {
   const { filling, macAddresses } = machines
   const nic = nics[index] as NonNullable<DeclaredVm['nics']>[number]
-  const { macAddress, ipAddress } = typeof nic === 'string' ? ({} as { macAddress?: string; ipAddress?: string }) : nic
+  const { macAddress, ipAddress, isConnected, model } =
+    typeof nic === 'string' ? ({} as Partial<Exclude<typeof nic, string>>) : nic
   const at = `${path}.nics[${index}]`
   const address = ipAddress === undefined ? undefined : (parseAddress('IPV4', ipAddress) as Address | undefined)
   if (ipAddress !== undefined && address === undefined)
@@ -237,7 +326,12 @@ function nicFor(
     filling.refuse(`${at}.macAddress`, `${given} is another NIC's already`)
   const mac = given ?? madeMac(machines)
   macAddresses.add(mac)
-  return { subnet, macAddress: mac, ...(address === undefined ? {} : { address }) }
+  return {
+    subnet,
+    macAddress: mac,
+    ...(address === undefined ? {} : { address }),
+    backing: { ...(isConnected === undefined ? {} : { isConnected }), ...(model === undefined ? {} : { model }) },
+  }
 }
 
 function madeMac(machines: Machines): string {

@@ -1,159 +1,271 @@
-/** Described subnets and VPCs. A VPC needs the subnets that it reaches the outside by, a subnet of it only its name. */
+/**
+ * Described subnets and VPCs, made in an order in which each finds what it names: a VPC the subnets that it reaches the outside
+ * by, an overlay subnet its VPC.
+ */
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
-import { didYouMean } from '../../core/nearest.ts'
-import type { SubnetEntity } from '../../domains/address-plan.ts'
-import { formatAddress, type Prefix, parseAddress, prefixOf } from '../../domains/ip-address.ts'
-import { seedSubnet } from '../../domains/networking/seed.ts'
-import { seedController, seedVpc } from '../../domains/networking/seed-vpcs.ts'
+import { formatAddress, type Prefix } from '../../domains/ip-address.ts'
+import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
+import { seedController } from '../../domains/networking/seed-vpcs.ts'
 import { seedId } from '../../domains/seed.ts'
-import type { Declared, DeclaredSubnet } from '../format.ts'
+import type { Declared, DeclaredOf, DeclaredSubnet } from '../format.ts'
 import { eachOf } from '../numbered.ts'
+import { addressIn, bodyOf, prefixIn } from '../readable.ts'
 import type { Filling } from './filling.ts'
+
+type DeclaredVpc = DeclaredOf<'vpcs'>
 
 /** From the tenth address on a network gives addresses away, where it says nothing else and is that large. */
 const firstOfPool = 10n
 const leastForPool = 16n
-const firstNetworkIdentifier = 4096
 
-export async function fillNetworks(filling: Filling, { subnets, vpcs }: Declared): Promise<void> {
-  const { ctx } = filling
-  const vpcIds = new Map((await ctx.store.find(Vpc)).map(({ name, extId }) => [name, extId]))
-  for (const described of vpcs ?? [])
-    for (const [{ name, extId }] of eachOf(described)) vpcIds.set(name, extId ?? seedId(`vpc/${name}`))
-  const [controller] = await ctx.store.find(NetworkController, { limit: 1 })
-  if (vpcs !== undefined && vpcs.length > 0 && controller === undefined) await seedController(ctx)
-
-  let vni = firstNetworkIdentifier
-  const nextVni = async (): Promise<number> => {
-    while ((await ctx.store.findOne(Subnet, { vni })) !== undefined) vni++
-    return vni++
+export async function fillNetworks(filling: Filling, { networkController, subnets, vpcs }: Declared): Promise<void> {
+  await fillController(filling, networkController, (vpcs ?? []).length > 0)
+  for (const { section, index, item } of inOrder(subnets ?? [], vpcs ?? [])) {
+    if (section === 'vpcs') await filling.described('vpcs', index, item, (vpc, path) => fillVpc(filling, vpc, path))
+    else
+      await filling.described('subnets', index, item, (subnet, path, number) =>
+        fillSubnet(filling, subnet, path, number),
+      )
   }
-  await filling.each('subnets', subnets, async (item, path, number) => {
-    const place = await placeOf(filling, item, path, vpcIds)
-    const subnet = subnetOf(filling, item, path, number)
-    const body = {
-      name: item.name,
-      ...subnet,
-      ...place,
-      subnetType: place.vpcReference === undefined ? 'VLAN' : 'OVERLAY',
-    }
-    filling.judge(path, 'networking.createSubnet', body)
-    const { vpcReference, ...vlanPlace } = place
-    const ids = { extId: item.extId ?? seedId(`subnet/${item.name}`) }
-    const overlay = vpcReference === undefined ? {} : { vpcReference, vni: await nextVni() }
-    await seedSubnet(ctx, { name: item.name, ...subnet, ...overlay, ...ids }, vlanPlace)
-  })
   filling.forget()
-  await filling.each('vpcs', vpcs, async (item, path) => {
-    const { name, vpcType = 'REGULAR', description, externalSubnets = [], externallyRoutablePrefixes = [] } = item
-    const external: SubnetEntity[] = []
-    for (const [index, subnet] of externalSubnets.entries()) {
-      const at = `${path}.externalSubnets[${index}]`
-      const found = await filling.subnet(subnet, at)
-      if (found.isExternal !== true) filling.refuse(at, `expected an external subnet; ${subnet} is none`)
-      external.push(found)
-    }
-    const routable = externallyRoutablePrefixes.map((text, index) =>
-      prefixIn(filling, text, `${path}.externallyRoutablePrefixes[${index}]`),
-    )
-    await seedVpc(ctx, {
-      name,
-      extId: vpcIds.get(name) as string,
-      ...(description === undefined ? {} : { description }),
-      vpcType,
-      external,
-      routable,
+}
+
+type Unit =
+  | { readonly section: 'subnets'; readonly index: number; readonly item: DeclaredSubnet }
+  | { readonly section: 'vpcs'; readonly index: number; readonly item: DeclaredVpc }
+
+/** As they are written, but for those that wait for others. Those that wait for each other come last, and are refused. */
+function inOrder(subnets: readonly DeclaredSubnet[], vpcs: readonly DeclaredVpc[]): Unit[] {
+  const units: Unit[] = [
+    ...subnets.map((item, index) => ({ section: 'subnets' as const, index, item })),
+    ...vpcs.map((item, index) => ({ section: 'vpcs' as const, index, item })),
+  ]
+  const waiting = new Map(units.map((unit) => [unit, needsOf(unit)]))
+  const awaited = new Map(units.flatMap((unit) => namesOf(unit).map((name) => [name, unit] as const)))
+  const ordered: Unit[] = []
+  while (waiting.size > 0) {
+    const isFree = (unit: Unit): boolean =>
+      (waiting.get(unit) as string[]).every((name) => !waiting.has(awaited.get(name) as Unit))
+    const next = units.find((unit) => waiting.has(unit) && isFree(unit)) ?? (waiting.keys().next().value as Unit)
+    waiting.delete(next)
+    ordered.push(next)
+  }
+  return ordered
+}
+
+const namesOf = ({ section, item }: Unit): string[] =>
+  [...eachOf<{ readonly name: string }>(item)].map(([{ name }]) => `${section} ${name}`)
+
+function needsOf(unit: Unit): string[] {
+  if (unit.section === 'subnets')
+    return [...eachOf(unit.item)].flatMap(([{ vpc }]) => (vpc === undefined ? [] : `vpcs ${vpc}`))
+  return [...eachOf(unit.item)].flatMap(([{ externalSubnets = [] }]) =>
+    externalSubnets.map((each) => `subnets ${typeof each === 'string' ? each : each.subnet}`),
+  )
+}
+
+/** A manager with VPCs has a controller, whether it is spoken of or not. */
+async function fillController(
+  filling: Filling,
+  described: Declared['networkController'],
+  isNeeded: boolean,
+): Promise<void> {
+  const { ctx } = filling
+  if (described === undefined && !isNeeded) return
+  const [present] = await ctx.store.find(NetworkController, { limit: 1 })
+  if (present === undefined) await seedController(ctx)
+  if (described === undefined) return
+  await filling.item('networkController', async () => {
+    const { extId } = (await ctx.store.find(NetworkController, { limit: 1 }))[0] as { readonly extId: string }
+    const body = await bodyOf(NetworkController.schema.fields, described, 'networkController', filling)
+    await filling.perform('networkController', 'networking.updateNetworkControllerById', {
+      called: 'network-controller',
+      path: { extId },
+      body,
     })
   })
 }
 
-type Place = Pick<SubnetEntity, 'clusterReference' | 'virtualSwitchReference' | 'vpcReference'>
+async function fillVpc(filling: Filling, item: DeclaredVpc, path: string): Promise<void> {
+  const { name, vpcType = 'REGULAR', externalSubnets = [], externallyRoutablePrefixes = [] } = item
+  const [external, more, metadata] = await filling.all([
+    () =>
+      filling.all(
+        externalSubnets.map((each, index) => () => attachmentOf(filling, each, `${path}.externalSubnets[${index}]`)),
+      ),
+    () =>
+      bodyOf(
+        Vpc.schema.fields,
+        { ...item, name: undefined, externalSubnets: undefined, externallyRoutablePrefixes: undefined },
+        path,
+        filling,
+      ),
+    () => metadataOf(filling, item, path),
+  ])
+  const routable = externallyRoutablePrefixes.map((text, index) =>
+    writeSubnet(prefixIn(text, `${path}.externallyRoutablePrefixes[${index}]`, filling)),
+  )
+  await filling.perform(path, 'networking.createVpc', {
+    called: `vpc/${name}`,
+    ids: [
+      item.extId ?? seedId(`vpc/${name}`),
+      seedId(`route-table/${name}`),
+      seedId(`routing-policy/${name}/default-policy`),
+    ],
+    body: {
+      ...more,
+      ...metadata,
+      name,
+      vpcType,
+      ...(external.length === 0 ? {} : { externalSubnets: external }),
+      ...(routable.length === 0 ? {} : { externallyRoutablePrefixes: routable }),
+    },
+  })
+  filling.forget()
+}
 
-async function placeOf(
+async function attachmentOf(
   filling: Filling,
-  item: DeclaredSubnet,
+  described: NonNullable<DeclaredVpc['externalSubnets']>[number],
   path: string,
-  vpcIds: ReadonlyMap<string, string>,
-): Promise<Place> {
+): Promise<object> {
+  const { subnet, externalIps, activeGatewayCount } =
+    typeof described === 'string' ? ({ subnet: described } as Exclude<typeof described, string>) : described
+  const found = await filling.subnet(subnet, typeof described === 'string' ? path : `${path}.subnet`)
+  if (found.isExternal !== true) filling.refuse(path, `expected an external subnet; ${subnet} is none`)
+  const body = await bodyOf(
+    { externalIps: (Vpc.schema.fields.externalSubnets.items as any).fields.externalIps },
+    { externalIps },
+    path,
+    filling,
+  )
+  return {
+    subnetReference: found.extId,
+    ...body,
+    ...(activeGatewayCount === undefined ? {} : { activeGatewayCount }),
+  }
+}
+
+const metadataOf = async (
+  filling: Filling,
+  { categories }: { readonly categories?: readonly string[] },
+  path: string,
+): Promise<object> =>
+  categories === undefined
+    ? {}
+    : { metadata: { categoryIds: await filling.categories(categories, `${path}.categories`) } }
+
+async function fillSubnet(filling: Filling, item: DeclaredSubnet, path: string, number: number): Promise<void> {
+  const [place, metadata, dhcpOptions] = await filling.all([
+    () => placeOf(filling, item, path),
+    () => metadataOf(filling, item, path),
+    () => dhcpOf(filling, item, path),
+  ])
+  const { name, description, networkId, isExternal, isNatEnabled, isAdvancedNetworking } = item
+  const ipConfig = configOf(filling, item, path, BigInt(number - 1))
+  await filling.perform(path, 'networking.createSubnet', {
+    called: `subnet/${name}`,
+    ...(item.extId === undefined ? {} : { ids: [item.extId] }),
+    body: {
+      name,
+      subnetType: item.vpc === undefined ? 'VLAN' : 'OVERLAY',
+      ...place,
+      ...metadata,
+      ...(description === undefined ? {} : { description }),
+      ...(networkId === undefined ? {} : { networkId: networkId + number - 1 }),
+      ...(ipConfig === undefined ? {} : { ipConfig: [ipConfig] }),
+      ...(Object.keys(dhcpOptions).length === 0 ? {} : { dhcpOptions }),
+      ...(isExternal === undefined ? {} : { isExternal }),
+      ...(isNatEnabled === undefined ? {} : { isNatEnabled }),
+      ...(isAdvancedNetworking === undefined ? {} : { isAdvancedNetworking }),
+    },
+  })
+  filling.forget()
+  const { extId } = await filling.subnet(name, path)
+  for (const [index, { clientContext, count, startIpAddress, ipAddresses }] of (item.reservedIps ?? []).entries()) {
+    const at = `${path}.reservedIps[${index}]`
+    const address = (text: string, where: string) => addressIn(text, where, filling)
+    const list = ipAddresses?.map((text, place) => wireOf(formatAddress(address(text, `${at}.ipAddresses[${place}]`))))
+    await filling.perform(at, 'networking.reserveIpsBySubnetId', {
+      called: `reserved-ips/${name}/${index}`,
+      path: { extId },
+      body: {
+        reserveType: list === undefined ? 'IP_ADDRESS_COUNT' : 'IP_ADDRESS_LIST',
+        ...(list === undefined ? { count: count ?? 1 } : { ipAddresses: list }),
+        ...(startIpAddress === undefined
+          ? {}
+          : { startIpAddress: wireOf(formatAddress(address(startIpAddress, `${at}.startIpAddress`))) }),
+        ...(clientContext === undefined ? {} : { clientContext }),
+      },
+    })
+  }
+}
+
+const wireOf = (value: string) => (value.includes(':') ? { ipv6: { value } } : { ipv4: { value } })
+
+async function placeOf(filling: Filling, item: DeclaredSubnet, path: string): Promise<object> {
   if (item.vpc !== undefined) {
-    const vpcReference = vpcIds.get(item.vpc)
-    if (vpcReference === undefined)
-      filling.refuse(
-        `${path}.vpc`,
-        `"${item.vpc}" is none of the vpcs that there are${didYouMean(item.vpc, vpcIds.keys())}`,
-      )
-    for (const field of ['cluster', 'networkId'] as const)
+    for (const field of ['cluster', 'networkId', 'virtualSwitch'] as const)
       if (item[field] !== undefined) filling.refuse(`${path}.${field}`, 'expected only of a VLAN, which has no vpc')
-    return { vpcReference }
+    return { vpcReference: (await filling.vpc(item.vpc, `${path}.vpc`)).extId }
   }
   if (item.networkId === undefined) filling.refuse(path, 'networkId, or vpc, is missing')
-  const { extId: clusterReference } = await filling.clusterOr(item.cluster, path)
-  const [virtualSwitch] = await filling.ctx.store.findWhere(VirtualSwitch, {
-    clusterExtId: clusterReference,
-    isDefault: true,
-  })
-  if (virtualSwitch === undefined)
-    filling.refuse(path, 'expected a native cluster: the one that it is on has no virtual switch')
-  return { clusterReference, virtualSwitchReference: virtualSwitch.extId }
+  const { extId: clusterReference, name: cluster } = await filling.clusterOr(item.cluster, path)
+  const { virtualSwitch: name } = item
+  const switches = await filling.ctx.store.findWhere(VirtualSwitch, { clusterExtId: clusterReference })
+  const chosen = switches.find((each) => (name === undefined ? each.isDefault === true : each.name === name))
+  if (chosen !== undefined) return { clusterReference, virtualSwitchReference: chosen.extId }
+  if (name === undefined)
+    return filling.refuse(path, 'expected a native cluster: the one that it is on has no virtual switch')
+  const there = switches.map((each) => each.name).join(', ')
+  return filling.refuse(`${path}.virtualSwitch`, `"${name}" is none of those of ${cluster}: ${there}`)
 }
 
-/** What the subnet itself says; the second of several has the next tag and the next prefix. */
-function subnetOf(filling: Filling, item: DeclaredSubnet, path: string, number: number): Partial<SubnetEntity> {
-  const { description, networkId, ipSubnet, domainName, domainNameServers, isExternal, isNatEnabled } = item
-  const dhcpOptions = {
-    ...(domainName === undefined ? {} : { domainName }),
-    ...(domainNameServers === undefined
-      ? {}
-      : { domainNameServers: domainNameServers.map((value) => ({ ipv4: host(value) })) }),
-  }
+async function dhcpOf(filling: Filling, item: DeclaredSubnet, path: string): Promise<object> {
+  const { domainName, domainNameServers, bootFileName, ntpServers, searchDomains, tftpServerName } = item
+  const options = { domainName, domainNameServers, bootFileName, ntpServers, searchDomains, tftpServerName }
+  return bodyOf(Subnet.schema.fields.dhcpOptions.fields, options, path, filling)
+}
+
+/** What the subnet gives away; the second of several has the next prefix. */
+function configOf(filling: Filling, item: DeclaredSubnet, path: string, turn: bigint): object | undefined {
+  if (item.ipSubnet === undefined && item.ipv6 === undefined) return undefined
   return {
-    ...(description === undefined ? {} : { description }),
-    ...(networkId === undefined ? {} : { networkId: networkId + number - 1 }),
-    ...(ipSubnet === undefined ? {} : { ipConfig: [configOf(filling, item, path, BigInt(number - 1))] }),
-    ...(Object.keys(dhcpOptions).length === 0 ? {} : { dhcpOptions }),
-    ...(isExternal === undefined ? {} : { isExternal }),
-    ...(isNatEnabled === undefined ? {} : { isNatEnabled }),
+    ...(item.ipSubnet === undefined ? {} : { ipv4: familyOf(filling, item as never, path, turn, 'IPV4') }),
+    ...(item.ipv6 === undefined ? {} : { ipv6: familyOf(filling, item.ipv6, `${path}.ipv6`, turn, 'IPV6') }),
   }
 }
 
-const host = (value: string) => ({ value, prefixLength: 32 })
+interface Family {
+  readonly ipSubnet: string
+  readonly defaultGatewayIp?: string
+  readonly dhcpServerAddress?: string
+  readonly poolList?: readonly string[]
+}
 
-function configOf(filling: Filling, item: DeclaredSubnet, path: string, turn: bigint) {
-  const first = prefixIn(filling, item.ipSubnet as string, `${path}.ipSubnet`)
-  if (first.family !== 'IPV4') filling.refuse(`${path}.ipSubnet`, 'expected an IPv4 prefix')
+function familyOf(filling: Filling, given: Family, path: string, turn: bigint, family: Prefix['family']): object {
+  const first = prefixIn(given.ipSubnet, `${path}.ipSubnet`, filling)
+  if (first.family !== family)
+    filling.refuse(`${path}.ipSubnet`, `expected an ${family === 'IPV4' ? 'IPv4' : 'IPv6'} prefix`)
   const size = first.last - first.first + 1n
-  const shift = size * turn
-  const at = (value: bigint) => host(formatAddress({ family: 'IPV4', value: value + shift }))
-  const given = (text: string, where: string): bigint => {
-    const address = parseAddress('IPV4', text.trim())
-    return address === undefined
-      ? filling.refuse(where, `expected an IPv4 address, found "${text.trim()}"`)
-      : address.value
-  }
-  const gateway =
-    item.defaultGatewayIp === undefined ? first.first + 1n : given(item.defaultGatewayIp, `${path}.defaultGatewayIp`)
+  const at = (value: bigint) => ({ value: formatAddress({ family, value: value + size * turn }) })
+  const read = (text: string, where: string): bigint => addressIn(text.trim(), where, filling, family).value
+  const { defaultGatewayIp, dhcpServerAddress } = given
+  const gateway = defaultGatewayIp === undefined ? first.first + 1n : read(defaultGatewayIp, `${path}.defaultGatewayIp`)
   const usual = [first.first + (size >= leastForPool ? firstOfPool : 2n), first.last - 1n] as const
-  const pools = item.poolList?.map((text, index) => {
+  const pools = given.poolList?.map((text, index) => {
     const [from = '', to = ''] = text.split('-')
-    return [given(from, `${path}.poolList[${index}]`), given(to, `${path}.poolList[${index}]`)] as const
+    return [read(from, `${path}.poolList[${index}]`), read(to, `${path}.poolList[${index}]`)] as const
   }) ?? [usual]
   return {
-    ipv4: {
-      ipSubnet: { ip: at(first.first), prefixLength: first.length },
-      defaultGatewayIp: at(gateway),
-      poolList: pools.map(([from, to]) => ({ startIp: at(from), endIp: at(to) })),
-    },
+    ipSubnet: { ip: at(first.first), prefixLength: first.length },
+    defaultGatewayIp: at(gateway),
+    ...(dhcpServerAddress === undefined
+      ? {}
+      : { dhcpServerAddress: at(read(dhcpServerAddress, `${path}.dhcpServerAddress`)) }),
+    poolList: pools.map(([from, to]) => ({ startIp: at(from), endIp: at(to) })),
   }
-}
-
-function prefixIn(filling: Filling, text: string, path: string): Prefix {
-  const [ip = '', length = ''] = text.split('/')
-  const address = parseAddress(ip.includes(':') ? 'IPV6' : 'IPV4', ip)
-  const prefix = address === undefined ? undefined : prefixOf(address, Number(length))
-  if (address === undefined || prefix === undefined || prefix.first !== address.value)
-    return filling.refuse(path, `expected a prefix without host bits, such as 10.0.0.0/24; found "${text}"`)
-  return prefix
 }

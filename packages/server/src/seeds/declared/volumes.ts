@@ -1,49 +1,106 @@
-/** Described volume groups, with their disks and whoever uses them. */
-
+/** Described volume groups, with their disks and whoever uses them: made and attached as a client would do it. */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
-import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
+import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
+import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { seedId } from '../../domains/seed.ts'
-import { fileOf } from '../../domains/vmm/vm/entity.ts'
-import { type SeedVolumeGroup, seedIscsiClient, seedVolumeGroup } from '../../domains/volumes/seed.ts'
-import type { DeclaredVolumeGroup } from '../format.ts'
+import { seedIscsiClient } from '../../domains/volumes/seed.ts'
+import { blockDiskFacts } from '../../drivers/simulated/block-storage.ts'
+import type { Declared, DeclaredOf, DeclaredVolumeGroup } from '../format.ts'
+import { bodyOf } from '../readable.ts'
 import type { ClusterEntity, Filling } from './filling.ts'
 
 const GiB = 1024 ** 3
+/** That one creation takes; more are made one by one. */
+const disksOfCreation = 10
+const day = 24 * 3600
 
-export const fillVolumeGroups = (filling: Filling, groups: readonly DeclaredVolumeGroup[] | undefined): Promise<void> =>
-  filling.each('volumeGroups', groups, async (item, path) => {
-    const { ctx } = filling
-    const { name, extId, description, sharingStatus, usageType, createdBy, disksGiB = [], fullPercent = 0 } = item
-    const cluster = await clusterOf(filling, item, path)
-    const own = {
-      ...(description === undefined ? {} : { description }),
-      ...(sharingStatus === undefined ? {} : { sharingStatus }),
-      ...(usageType === undefined ? {} : { usageType }),
+/** Clients that nothing is attached to yet, as they are left by a last detach. */
+export async function fillClients(filling: Filling, { iscsiClients, nvmfClients }: Declared): Promise<void> {
+  const { ctx } = filling
+  await filling.each('iscsiClients', iscsiClients, async (item, path) => {
+    const cluster = await filling.clusterOr(item.cluster, path)
+    const identity = await identityOf(filling, item, path)
+    const isChap = item.enabledAuthentications === 'CHAP'
+    const chap = isChap ? { enabledAuthentications: 'CHAP', clientSecret: madeSecret(filling) } : {}
+    const { attachmentSite, numVirtualTargets } = item
+    const more = {
+      ...chap,
+      ...(attachmentSite === undefined ? {} : { attachmentSite }),
+      ...(numVirtualTargets === undefined ? {} : { numVirtualTargets }),
     }
-    filling.judge(path, 'volumes.createVolumeGroup', { name, clusterReference: cluster.extId, ...own })
-    const users = (item.vms ?? []).length + (item.iscsiClients ?? []).length
+    filling.judge(path, 'volumes.attachIscsiClient', { ...identity, ...more })
+    await seedIscsiClient(ctx, {
+      extId: item.extId ?? clientId('iscsi', cluster, item.name),
+      ...identity,
+      ...more,
+      clusterReference: cluster.extId,
+      unusedSince: ctx.ago(day),
+    } as never)
+  })
+  await filling.each('nvmfClients', nvmfClients, async (item, path) => {
+    const { extId: clusterReference, ...cluster } = await filling.clusterOr(item.cluster, path)
+    const { nvmfInitiatorName = item.name } = item
+    filling.judge(path, 'volumes.attachNvmfClient', { nvmfInitiatorName })
+    const extId = item.extId ?? clientId('nvmf', cluster, item.name)
+    await ctx.store.insert(NvmfClient, { extId, tenantId: ctx.tenantId, nvmfInitiatorName, clusterReference })
+  })
+}
+
+const clientId = (protocol: 'iscsi' | 'nvmf', { name: cluster }: { readonly name: string }, name: string): string =>
+  seedId(`${protocol}-client/${cluster}/${name}`)
+
+async function identityOf(filling: Filling, item: DeclaredOf<'iscsiClients'>, path: string): Promise<object> {
+  const { iscsiInitiatorName, iscsiInitiatorNetworkId } = item
+  if (iscsiInitiatorNetworkId === undefined) return { iscsiInitiatorName: iscsiInitiatorName ?? item.name }
+  return bodyOf(IscsiClient.schema.fields, { iscsiInitiatorName, iscsiInitiatorNetworkId }, path, filling)
+}
+
+/** CHAP takes 12 to 16 characters; nobody knows these. */
+const madeSecret = ({ ctx }: Filling): string => ctx.ids.secretBytes(12).toString('base64url')
+
+export const fillVolumeGroups = (filling: Filling, groups: Declared['volumeGroups']): Promise<void> =>
+  filling.each('volumeGroups', groups, async (item, path) => {
+    const { name, extId = seedId(`volume-group/${name}`), createdBy, sharingStatus, enabledAuthentications } = item
+    const cluster = await clusterOf(filling, item, path)
+    const { vms = [], iscsiClients = [], nvmfClients = [] } = item
+    const users = vms.length + iscsiClients.length + nvmfClients.length
     if (users > 1 && sharingStatus !== 'SHARED')
       filling.refuse(path, `sharingStatus: expected SHARED for its ${users} users`)
-    const container = await filling.container(cluster, item.container ?? 'default', `${path}.container`)
-    const categoryIds = await filling.categories(item.categories, `${path}.categories`)
-    await seedVolumeGroup(ctx, {
-      name,
-      key: extId ?? name,
-      ...(extId === undefined ? {} : { extId }),
-      clusterExtId: cluster.extId,
-      containerExtId: container.extId,
-      more: {
-        ...own,
+    const [fields, disks, categoryIds, owner] = await filling.all([
+      () => bodyOf(VolumeGroup.schema.fields, { ...item, extId: undefined, disks: undefined }, path, filling),
+      () => disksOf(filling, item, path, cluster),
+      () => filling.categories(item.categories, `${path}.categories`),
+      async () => (item.owner === undefined ? undefined : filling.user(item.owner, `${path}.owner`)),
+    ])
+    const first = disks.slice(0, disksOfCreation)
+    await filling.perform(path, 'volumes.createVolumeGroup', {
+      called: `volume-group/${name}`,
+      ids: [extId, ...first.map(({ extId: disk }) => disk)],
+      body: {
+        ...fields,
+        name,
+        clusterReference: cluster.extId,
         ...(createdBy === undefined ? {} : { createdBy }),
-        ...(categoryIds.length === 0 ? {} : { categoryIds }),
+        ...(enabledAuthentications === 'CHAP' ? { iscsiFeatures: { targetSecret: madeSecret(filling) } } : {}),
+        ...(first.length === 0 ? {} : { disks: first.map(({ body }) => body) }),
       },
-      diskBytes: disksGiB.map((size) => size * GiB),
-      fullPercent,
-      vms: await vmsOf(filling, item, path, cluster),
-      iscsiClients: await clientsOf(filling, item, cluster),
-      nvmfClients: [],
     })
+    for (const { extId: disk, body } of disks.slice(disksOfCreation))
+      await filling.perform(path, 'volumes.createVolumeDisk', {
+        called: `volume-disk/${disk}`,
+        ids: [disk],
+        path: { volumeGroupExtId: extId },
+        body,
+      })
+    for (const disk of disks) await fillUp(filling, disk)
+    if (categoryIds.length > 0 || owner !== undefined)
+      await filling.ctx.store.observe(VolumeGroup, extId, {
+        ...(categoryIds.length === 0 ? {} : { categoryIds: [...categoryIds] }),
+        ...(owner === undefined ? {} : { ownerReferenceId: owner.extId }),
+      } as never)
+    await attachUsers(filling, item, path, extId, cluster)
   })
 
 /** The one that is named, else that of its first VM, else the only one. */
@@ -54,51 +111,120 @@ async function clusterOf(
 ): Promise<ClusterEntity> {
   const [first] = vms ?? []
   if (cluster !== undefined || first === undefined) return filling.clusterOr(cluster, path)
-  const vm = await filling.vm(first, `${path}.vms[0]`)
+  const vm = await filling.vm(...vmIn(first, `${path}.vms[0]`))
   return (await filling.ctx.store.get(Cluster, vm.cluster?.extId as string)) as ClusterEntity
 }
 
-/** Behind the disks that a VM has, and the groups that stand on its bus already. */
-async function vmsOf(
+type DeclaredAttachment = NonNullable<DeclaredVolumeGroup['vms']>[number]
+
+/** The name of the VM, and where it stands. */
+const vmIn = (attachment: DeclaredAttachment, path: string): [name: string, path: string] =>
+  typeof attachment === 'string' ? [attachment, path] : [attachment.vm, `${path}.vm`]
+
+interface DescribedDisk {
+  readonly extId: string
+  readonly body: object
+  readonly fullBytes: number
+}
+
+async function disksOf(
   filling: Filling,
-  { vms = [] }: DeclaredVolumeGroup,
+  item: DeclaredVolumeGroup,
   path: string,
   cluster: ClusterEntity,
-): Promise<SeedVolumeGroup['vms']> {
-  const found: { key: string; extId: string; scsiIndex: number }[] = []
-  for (const [index, name] of vms.entries()) {
-    const vm = await filling.vm(name, `${path}.vms[${index}]`)
-    if (vm.cluster?.extId !== cluster.extId)
-      filling.refuse(`${path}.vms[${index}]`, `expected a VM of the cluster ${cluster.name}; ${name} is on another one`)
-    const taken = (vm.disks ?? []).flatMap((disk) =>
-      disk.diskAddress?.busType === 'SCSI' && fileOf(disk) !== undefined ? (disk.diskAddress.index ?? []) : [],
-    )
-    const attached = await filling.ctx.store.findWhere(VolumeGroupAttachment, { vmExtId: vm.extId })
-    const used = new Set([...taken, ...attached.flatMap(({ scsiIndex }) => scsiIndex ?? [])])
-    let scsiIndex = 0
-    while (used.has(scsiIndex)) scsiIndex++
-    found.push({ key: name, extId: vm.extId, scsiIndex })
+): Promise<DescribedDisk[]> {
+  const { name, extId, container: usual = 'default', disksGiB = [], disks = [], fullPercent: full = 0 } = item
+  type Written = Omit<NonNullable<DeclaredVolumeGroup['disks']>[number], '$objectType'>
+  const written: [Written, string][] = [
+    ...disksGiB.map((sizeGiB): [Written, string] => [{ sizeGiB }, path]),
+    ...disks.map((disk, index): [Written, string] => [disk, `${path}.disks[${index}]`]),
+  ]
+  const found: DescribedDisk[] = []
+  for (const [place, [disk, at]] of written.entries()) {
+    const { sizeGiB, container = usual, fullPercent = full } = disk
+    const { extId: storage } = await filling.container(cluster, container, `${at}.container`)
+    const diskSizeBytes = sizeGiB * GiB
+    found.push({
+      extId: seedId(`volume-disk/${extId ?? name}/${place}`),
+      body: {
+        ...(await bodyOf(VolumeDisk.schema.fields, disk, at, filling)),
+        diskSizeBytes,
+        diskDataSourceReference: { extId: storage, entityType: 'STORAGE_CONTAINER' },
+      },
+      fullBytes: Math.floor((diskSizeBytes * fullPercent) / 100),
+    })
   }
   return found
 }
 
-/** Those of the cluster that are known by their names, and new ones. */
-async function clientsOf(
-  { ctx }: Filling,
-  { iscsiClients = [] }: DeclaredVolumeGroup,
+/** As if somebody had written that much. */
+async function fillUp({ ctx }: Filling, { extId, fullBytes }: DescribedDisk): Promise<void> {
+  const facts = blockDiskFacts(ctx.world)
+  const fact = facts.get(extId)
+  if (fullBytes > 0 && fact !== undefined) await facts.put(extId, { ...fact, writtenBytes: fullBytes })
+}
+
+async function attachUsers(
+  filling: Filling,
+  item: DeclaredVolumeGroup,
+  path: string,
+  extId: string,
   cluster: ClusterEntity,
-): Promise<SeedVolumeGroup['iscsiClients']> {
-  const known = iscsiClients.length === 0 ? [] : await ctx.store.find(IscsiClient)
-  const found: { key: string; extId: string }[] = []
-  for (const iscsiInitiatorName of iscsiClients) {
-    const client =
-      known.find((each) => each.iscsiInitiatorName === iscsiInitiatorName && each.clusterReference === cluster.extId) ??
-      (await seedIscsiClient(ctx, {
-        extId: seedId(`iscsi-client/${cluster.name}/${iscsiInitiatorName}`),
-        iscsiInitiatorName,
-        clusterReference: cluster.extId,
-      }))
-    found.push({ key: iscsiInitiatorName, extId: client.extId })
+): Promise<void> {
+  const { name: group, vms = [], iscsiClients = [], nvmfClients = [] } = item
+  const attach = async (at: string, operation: string, called: string, body: object, ids?: readonly string[]) =>
+    filling.perform(at, operation, {
+      called: `volume-group-attachment/${group}/${called}`,
+      ...(ids === undefined ? {} : { ids }),
+      path: { extId },
+      body,
+    })
+  for (const [index, attachment] of vms.entries()) {
+    const at = `${path}.vms[${index}]`
+    const [name, where] = vmIn(attachment, at)
+    const vm = await filling.vm(name, where)
+    if (vm.cluster?.extId !== cluster.extId)
+      filling.refuse(at, `expected a VM of the cluster ${cluster.name}; ${name} is on another one`)
+    const place = typeof attachment === 'string' || attachment.index === undefined ? {} : { index: attachment.index }
+    await attach(at, 'volumes.attachVm', name, { extId: vm.extId, ...place })
   }
-  return found
+  for (const [index, name] of iscsiClients.entries()) {
+    const at = `${path}.iscsiClients[${index}]`
+    const known = await knownClient(filling, IscsiClient, 'iscsi', cluster, name)
+    const body = known === undefined ? { iscsiInitiatorName: name } : { extId: known }
+    await attach(
+      at,
+      'volumes.attachIscsiClient',
+      name,
+      body,
+      known === undefined ? [clientId('iscsi', cluster, name)] : undefined,
+    )
+  }
+  for (const [index, name] of nvmfClients.entries()) {
+    const at = `${path}.nvmfClients[${index}]`
+    const known = await knownClient(filling, NvmfClient, 'nvmf', cluster, name)
+    const body = known === undefined ? { nvmfInitiatorName: name } : { extId: known }
+    await attach(
+      at,
+      'volumes.attachNvmfClient',
+      name,
+      body,
+      known === undefined ? [clientId('nvmf', cluster, name)] : undefined,
+    )
+  }
+}
+
+/** The id of a client of the cluster that is described under this name, or known by it. */
+async function knownClient(
+  { ctx }: Filling,
+  kind: typeof IscsiClient | typeof NvmfClient,
+  protocol: 'iscsi' | 'nvmf',
+  cluster: ClusterEntity,
+  name: string,
+): Promise<string | undefined> {
+  const described = await ctx.store.get(kind, clientId(protocol, cluster, name))
+  if (described !== undefined) return described.extId
+  const field = protocol === 'iscsi' ? 'iscsiInitiatorName' : 'nvmfInitiatorName'
+  const named = await ctx.store.findWhere(kind, { clusterReference: cluster.extId, [field]: name })
+  return named[0]?.extId
 }

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { parse } from 'yaml'
 import { seedId } from '../../../src/domains/seed.ts'
 import { readSeed } from '../../../src/seeds/read-seed.ts'
+import { issue, providerForm } from '../../support/authorities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { changed, GiB, readVm } from '../../support/native-cluster.ts'
 import { entitiesOf, exported, factsOf, withoutSecrets } from '../../support/seeds.ts'
@@ -17,7 +18,13 @@ const day = 24 * 3600 * 1000
 let origin: TestApp
 let text: string
 let copy: TestApp
-const secrets = { user: 'Hidden.Passw0rd!', chap: 'hidden-chap-sec', directory: 'Hidden.Directory1' }
+const secrets = {
+  user: 'Hidden.Passw0rd!',
+  chap: 'hidden-chap-sec',
+  client: 'hidden-client-s',
+  directory: 'Hidden.Directory1',
+  snmp: 'Hidden.Snmp.Key',
+}
 
 before(async () => {
   origin = await startApp()
@@ -75,6 +82,114 @@ async function live(app: TestApp): Promise<void> {
   })
   assert.equal(user.status, 201, JSON.stringify(user.errors))
   assert.equal((await app.call('GET', vms, { as: `newcomer:${secrets.user}` })).status, 403)
+  await liveWidely(app, { post, ended })
+}
+
+interface Ways {
+  readonly post: (path: string, body: object) => ReturnType<TestApp['call']>
+  readonly ended: (result: Awaited<ReturnType<TestApp['call']>>) => Promise<any>
+}
+
+/** Of the other kinds whatever operations make. */
+async function liveWidely(app: TestApp, { post, ended }: Ways): Promise<void> {
+  const made = async (result: Awaited<ReturnType<TestApp['call']>>): Promise<any> => {
+    assert.equal(result.status, 201, JSON.stringify(result.errors))
+    return result.data
+  }
+  const iam = '/iam/v4.1.b2'
+  const directory = await made(
+    await post(`${iam}/authn/directory-services`, {
+      name: 'lab-ad',
+      url: 'ldap://lab.simulated:389',
+      domainName: 'lab.example.com',
+      directoryType: 'ACTIVE_DIRECTORY',
+      serviceAccount: { username: 'svc@lab.example.com', password: adminPassword },
+    }),
+  )
+  await made(
+    await post(`${iam}/authn/user-groups`, {
+      groupType: 'SAML',
+      name: 'exported',
+      idpId: seedId('saml-identity-provider/corp-sso'),
+    }),
+  )
+  await made(
+    await post(`${iam}/authn/users`, { username: 'carol', userType: 'LDAP', idpId: directory.extId, displayName: 'C' }),
+  )
+  const [authority, provider] = [await issue({ name: 'CN=Exported', isAuthority: true }), await issue()]
+  const form = providerForm({ name: 'cards', clientCaChain: authority.pem })
+  await made(await app.call('POST', `${iam}/authn/cert-auth-providers`, { form }))
+  await made(
+    await post(`${iam}/authn/saml-identity-providers`, {
+      name: 'exported',
+      idpMetadata: {
+        entityId: 'https://exported.simulated',
+        loginUrl: 'https://exported.simulated/login',
+        certificate: provider.pem,
+      },
+    }),
+  )
+  const network = '/networking/v4.3/config'
+  await ended(
+    await post(`${network}/vpcs`, {
+      name: 'exported',
+      externalSubnets: [{ subnetReference: seedId('subnet/ext-nat') }],
+    }),
+  )
+  const [vpc] = (await app.call('GET', `${network}/vpcs?$filter=name eq 'exported'`)).data
+  const any = { addressType: 'ANY' }
+  await ended(
+    await post(`${network}/routing-policies`, {
+      name: 'exported',
+      priority: 77,
+      vpcExtId: vpc.extId,
+      policies: [
+        {
+          policyMatch: { source: any, destination: any, protocolType: 'ICMP' },
+          policyAction: { actionType: 'DENY' },
+        },
+      ],
+    }),
+  )
+  await ended(
+    await post(`${network}/subnets/${seedId('subnet/vlan-100-app')}/addresses/$actions/reserve`, {
+      reserveType: 'IP_ADDRESS_COUNT',
+      count: 2,
+      clientContext: 'exported',
+    }),
+  )
+  const clustermgmt = '/clustermgmt/v4.2/config'
+  await ended(
+    await post(`${clustermgmt}/cluster-profiles`, {
+      name: 'exported',
+      snmpConfig: { isEnabled: true, users: [{ username: 'monitor', authType: 'SHA', authKey: secrets.snmp }] },
+      rsyslogServerList: [
+        { serverName: 'logs', ipAddress: { ipv4: { value: '10.1.0.8' } }, port: 514, networkProtocol: 'UDP' },
+      ],
+    }),
+  )
+  const { data: profiles } = await app.call('GET', `${clustermgmt}/cluster-profiles`)
+  const profile = profiles.find(({ name }: any) => name === 'exported')
+  await ended(
+    await post(`${clustermgmt}/cluster-profiles/${profile.extId}/$actions/apply`, { clusters: [{ uuid: native }] }),
+  )
+  const group = `/volumes/v4.2/config/volume-groups/${seedId('volume-group/vg-unused')}`
+  await ended(await post(`${group}/$actions/attach-nvmf-client`, { nvmfInitiatorName: 'nqn.2026-01.io.example:new' }))
+  const [chap] = (await app.call('GET', "/volumes/v4.2/config/volume-groups?$filter=name eq 'chap'")).data
+  await ended(
+    await post(`/volumes/v4.2/config/volume-groups/${chap.extId}/$actions/attach-iscsi-client`, {
+      iscsiInitiatorName: 'iqn.2026-01.io.example:new',
+      enabledAuthentications: 'CHAP',
+      clientSecret: secrets.client,
+    }),
+  )
+  await ended(
+    await post('/vmm/v4.2/content/images', {
+      name: 'exported.iso',
+      type: 'ISO_IMAGE',
+      source: { $objectType: 'vmm.v4.content.UrlSource', url: 'https://images.example.com/exported.iso' },
+    }),
+  )
 }
 
 test('every entity of every kind is there again, with its id, in the order of lists', async () => {

@@ -130,3 +130,72 @@ test('a seed whose writing is wrong leaves a new folder new', async () => {
   assert.ok(!existsSync(join(folder, 'world.sqlite')))
   rmSync(folder, { recursive: true })
 })
+
+test('of every section names that lead nowhere and broken rules are told together, where they stand', async () => {
+  const faults = await faultsOf(`extends: tiny
+directories:
+  - { name: real, url: 'ldap://ad.example.com:389', directoryType: ACTIVE_DIRECTORY, domainName: example.com }
+userGroups:
+  - { name: lost, idp: corp-ad }
+roles:
+  - { name: Odd, operations: [View_Virtual_Machines] }
+users:
+  - { name: a, roles: [Super Admn] }
+authorizationPolicies:
+  - { name: p, role: Cluster Admin, users: [amdin], entities: [{ cluster: { cluster_uuid: { anyof: [tyni] } } }] }
+clusters:
+  - name: other
+    containers: [{ name: both, erasureCode: 'ON', replicationFactor: 2 }, { name: tiny-one, nfsWhitelistAddress: [10.1.1] }]
+    settings: { nfsSubnetWhitelist: [10.0.0.0/255.0.255.0] }
+virtualSwitches:
+  - { name: vs1, cluster: tiny, bondMode: BALANCE_TCP, hostNics: [eth0] }
+clusterProfiles:
+  - { name: base, clusters: [tniy] }
+subnets:
+  - { name: a, vpc: prod, ipSubnet: 10.9.0.0/24 }
+  - { name: b, vpc: prod, ipSubnet: 10.9.0.0/25 }
+  - { name: again, cluster: tiny, networkId: 1, virtualSwitch: vs7 }
+vpcs:
+  - { name: prod, externalSubnets: [net] }
+  - { name: free }
+routingPolicies:
+  - { name: r, vpc: free, priority: 5, actionType: PERMIT }
+  - { name: s, vpc: free, priority: 50, protocolType: TCP, icmpType: 3, actionType: DENY }
+gateways:
+  - { name: neither, asn: 65000 }
+externalVms:
+  - { name: x, cluster: tiny }
+volumeGroups:
+  - { name: g, cluster: tiny, enabledAuthentications: CHAP, nvmfClients: [not-an-nqn], disksGiB: [1] }
+  - { name: h, vms: [{ vm: vm-1, index: 0 }], disksGiB: [1] }
+backupTargets:
+  - { cluster: tiny, bucket: none }
+  - { bucket: none }
+`)
+  const expected = [
+    ['3:24 directories[0].url', /expected a simulated directory.* a real one needs a password, which no seed holds/],
+    ['5:24 userGroups[0].idp', /"corp-ad" is none of the directories and SAML providers/],
+    ['7:31 roles[0].operations[0]', /"View_Virtual_Machines" is no operation; did you mean/],
+    ['9:24 users[0].roles[0]', /did you mean "Super Admin" or "User Admin"\?/],
+    ['11:45 authorizationPolicies[0].users[0]', /did you mean "admin"\?/],
+    ['11:64 authorizationPolicies[0].entities[0]', /"tyni" is none of the clusters/],
+    ['15:15 clusters[0].settings', /expected a netmask of leading ones/],
+    ['17:67 virtualSwitches[0].hostNics[0]', /eth0 is an uplink of vs0 already/],
+    ['19:30 clusterProfiles[0].clusters[0]', /did you mean "tiny"\?/],
+    ['23:64 subnets[2].virtualSwitch', /"vs7" is none of those of tiny: vs0/],
+    ['25:37 vpcs[0].externalSubnets[0]', /expected an external subnet; net is none/],
+    ['28:5 routingPolicies[0]', /priority less than 10 is not allowed/],
+    ['29:5 routingPolicies[1]', /LayerFourProtocolObject for the protocol TCP/],
+    ['31:5 gateways[0]', /expected either vpc, of a local gateway, or address/],
+    ['33:25 externalVms[0].cluster', /expected an external cluster; tiny is none/],
+    ['35:75 volumeGroups[0].nvmfClients[0]', /found "not-an-nqn"/],
+    ['36:5 volumeGroups[1]', /Another disk has the same SCSI index, 0, on the VM "vm-1"/],
+    ['38:5 backupTargets[0]', /expected either cluster or bucket/],
+    ['39:15 backupTargets[1].bucket', /"none" is none of the buckets/],
+  ] as const
+  assert.deepEqual(
+    faults.map((fault) => fault.slice(0, fault.indexOf(': '))),
+    expected.map(([place]) => place),
+  )
+  for (const [index, [, message]] of expected.entries()) assert.match(faults[index] as string, message)
+})

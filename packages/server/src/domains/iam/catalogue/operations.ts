@@ -2,7 +2,7 @@
  * Every IAM operation: what a role can hold, which endpoints need it, and which system roles hold it. Derived from the
  * contract, so that each endpoint has exactly one. Source: behaviour iam.md 7, 8; conventions 22.
  */
-import { contract, type Namespace, type RoleName, walk } from '@hyperplane/contract'
+import { contract, type Namespace, type Resource, type RoleName, walk } from '@hyperplane/contract'
 import { clientNameOf } from './clients.ts'
 import { nameId } from './name-id.ts'
 import { entityNameOf, scopedKindOf } from './scoped-kind.ts'
@@ -32,6 +32,19 @@ interface Draft {
   kinds: Set<string>
 }
 
+/** The kind itself and those that it refers to. Many operations share a resource, and a look through its schema takes long. */
+function kindsIn(resource: Resource): ReadonlySet<string> {
+  let kinds = kindsByResource.get(resource)
+  if (kinds === undefined) {
+    const referred = [...walk(resource.schema)].flatMap(({ schema }) =>
+      schema.type === 'uuid' ? (schema.refersTo ?? []) : [],
+    )
+    kindsByResource.set(resource, (kinds = new Set([resource.kind, ...referred])))
+  }
+  return kinds
+}
+const kindsByResource = new WeakMap<Resource, ReadonlySet<string>>()
+
 function derive(namespaces: readonly Namespace[]): ReadonlyMap<string, IamOperation> {
   const drafts = new Map<string, Draft>()
   const draftOf = (name: string, entityType: string, namespace: Namespace): Draft => {
@@ -58,10 +71,7 @@ function derive(namespaces: readonly Namespace[]): ReadonlyMap<string, IamOperat
       const roles = operation.roles === 'everyone' ? byRule(operation.iamOperation) : operation.roles
       for (const role of [...roles, 'Super Admin' as const]) draft.roles.add(role)
       if (operation.resource !== undefined) {
-        draft.kinds.add(operation.resource.kind)
-        for (const { schema } of walk(operation.resource.schema)) {
-          if (schema.type === 'uuid' && schema.refersTo !== undefined) draft.kinds.add(schema.refersTo)
-        }
+        for (const kind of kindsIn(operation.resource)) draft.kinds.add(kind)
       }
     }
   }

@@ -9,6 +9,27 @@ import { mirror } from './inventory.ts'
 const GiB = 1024 ** 3
 const millisOfDay = 24 * 3600 * 1000
 
+/** A VM as its management shows it. */
+export interface SeedExternVm {
+  readonly extId?: string
+  readonly name: string
+  readonly description?: string
+  readonly powerState: 'OFF' | 'ON' | 'SUSPENDED'
+  readonly clusterExtId: string
+  readonly hostExtId: string
+  readonly containerExtId: string
+  readonly numCpus: number
+  readonly numCoresPerSocket: number
+  readonly memoryGiB: number
+  readonly disksGiB: readonly number[]
+  readonly guestOsName?: string
+  readonly virtualHardwareVersion: number
+  readonly nics: readonly { readonly portGroup: string; readonly macAddress: string; readonly ipAddress?: string }[]
+  readonly hasGuestTools: boolean
+  readonly ownerExtId: string
+  readonly categoryExtIds: readonly string[]
+}
+
 interface Described {
   readonly name: string
   readonly description: string
@@ -56,60 +77,82 @@ const inventory: readonly Described[] = [
 const cluster = seedId('cluster/hp-extern-01')
 
 export async function seedExternVms(ctx: SeedContext): Promise<void> {
-  const now = ctx.clock.now()
   await ctx.world.collection<object>('extern.clusters').put(cluster, {})
-  for (const [index, described] of inventory.entries()) {
-    const vm = outsideVm(described, index)
-    const run = {
-      startedAt: now - 9 * millisOfDay,
-      hostExtId: seedId(`host/${described.host}`),
+  for (const [index, { host, cpus, guest, ...described }] of inventory.entries())
+    await seedExternVm(ctx, {
+      ...described,
       clusterExtId: cluster,
-      memoryBytes: described.memoryGiB * GiB,
-      vcpus: described.cpus,
-    }
-    const fact: OutsideVmFact = {
-      vm,
-      areToolsRunning: described.powerState === 'ON',
-      past: described.powerState === 'SUSPENDED' ? [{ ...run, from: run.startedAt, to: now - millisOfDay / 2 }] : [],
-      ...(described.powerState === 'ON' ? { now: { from: run.startedAt, startedAt: run.startedAt } } : {}),
-    }
-    await outsideVms(ctx.world).put(vm.extId, fact)
-    await mirror(ctx.store, undefined, vm, ctx.tenantId)
-    const owner = { owner: { entityType: 'USER', extId: ctx.adminId } } as const
-    await ctx.store.observe(ExternVm, vm.extId, { ownershipInfo: owner })
-  }
+      hostExtId: seedId(`host/${host}`),
+      containerExtId: seedId('container/hp-extern-01/extern-store'),
+      numCpus: cpus,
+      numCoresPerSocket: cpus,
+      guestOsName: guest,
+      virtualHardwareVersion: 19,
+      nics: [
+        { portGroup: 'VM Network', macAddress: `00:50:56:00:00:0${index + 1}`, ipAddress: `10.44.3.${index + 11}` },
+      ],
+      hasGuestTools: true,
+      ownerExtId: ctx.adminId,
+      categoryExtIds: [],
+    })
 }
 
-function outsideVm(described: Described, index: number): OutsideVm {
-  const { name, description, powerState, host, cpus, memoryGiB, disksGiB, guest } = described
-  const storageContainer = { extId: seedId('container/hp-extern-01/extern-store') }
+/** On its management, and mirrored here. */
+export async function seedExternVm(ctx: SeedContext, described: SeedExternVm): Promise<void> {
+  const now = ctx.clock.now()
+  const vm = outsideVm(described)
+  const run = {
+    startedAt: now - 9 * millisOfDay,
+    hostExtId: described.hostExtId,
+    clusterExtId: described.clusterExtId,
+    memoryBytes: described.memoryGiB * GiB,
+    vcpus: described.numCpus,
+  }
+  const fact: OutsideVmFact = {
+    vm,
+    areToolsRunning: described.hasGuestTools && described.powerState === 'ON',
+    past: described.powerState === 'SUSPENDED' ? [{ ...run, from: run.startedAt, to: now - millisOfDay / 2 }] : [],
+    ...(described.powerState === 'ON' ? { now: { from: run.startedAt, startedAt: run.startedAt } } : {}),
+  }
+  await outsideVms(ctx.world).put(vm.extId, fact)
+  await mirror(ctx.store, undefined, vm, ctx.tenantId)
+  const { ownerExtId, categoryExtIds } = described
+  await ctx.store.observe(ExternVm, vm.extId, {
+    ownershipInfo: { owner: { entityType: 'USER', extId: ownerExtId } },
+    ...(categoryExtIds.length === 0 ? {} : { categories: categoryExtIds.map((extId) => ({ extId })) }),
+  })
+}
+
+function outsideVm(described: SeedExternVm): OutsideVm {
+  const { name, extId = seedId(`extern-vm/${name}`), description, powerState, memoryGiB, disksGiB, nics } = described
+  const { clusterExtId, hostExtId, containerExtId, numCpus, numCoresPerSocket, guestOsName } = described
   const vm: EntityOf<typeof ExternVm> = {
-    extId: seedId(`extern-vm/${name}`),
+    extId,
     name,
-    description,
+    ...(description === undefined ? {} : { description }),
     powerState,
-    cluster: { extId: cluster },
-    host: { extId: seedId(`host/${host}`) },
+    cluster: { extId: clusterExtId },
+    host: { extId: hostExtId },
     memorySizeBytes: memoryGiB * GiB,
-    numCpus: cpus,
-    numCoresPerSocket: cpus,
-    guestOsName: guest,
-    virtualHardwareVersion: 19,
+    numCpus,
+    numCoresPerSocket,
+    ...(guestOsName === undefined ? {} : { guestOsName }),
+    virtualHardwareVersion: described.virtualHardwareVersion,
     disks: disksGiB.map((size, at) => ({
       extId: seedId(`extern-disk/${name}/${at}`),
       diskAddress: { busType: 'SCSI', index: at },
-      backingInfo: { diskSizeBytes: size * GiB, storageContainer },
+      backingInfo: { diskSizeBytes: size * GiB, storageContainer: { extId: containerExtId } },
     })),
-    nics: [
-      {
-        extId: seedId(`extern-nic/${name}/0`),
-        backingInfo: { adapterType: 'VMXNET3', macAddress: `00:50:56:00:00:0${index + 1}`, isConnected: true },
-        networkInfo: {
-          portGroupInfo: { name: 'VM Network' },
-          ipAddressInfo: { ipv4Addresses: [{ value: `10.44.3.${index + 11}`, prefixLength: 24 }] },
-        },
+    nics: nics.map(({ portGroup, macAddress, ipAddress }, at) => ({
+      extId: seedId(`extern-nic/${name}/${at}`),
+      backingInfo: { adapterType: 'VMXNET3', macAddress, isConnected: true },
+      networkInfo: {
+        portGroupInfo: { name: portGroup },
+        ...(ipAddress === undefined
+          ? {}
+          : { ipAddressInfo: { ipv4Addresses: [{ value: ipAddress, prefixLength: 24 }] } }),
       },
-    ],
+    })),
   }
   return vm
 }

@@ -11,8 +11,9 @@ import { type SeedContext, seedId } from '../../seed.ts'
 import { notePower } from '../power-journal.ts'
 import { MacLease } from '../records.ts'
 import { domainOf } from './domain.ts'
-import type { DiskEntity, NicEntity, VmEntity } from './entity.ts'
+import type { CdRomEntity, DiskEntity, NicEntity, VmEntity } from './entity.ts'
 import { nicOf } from './nics.ts'
+import type { Bus, Slot } from './slots.ts'
 
 const GiB = 1024 ** 3
 const nvramBytes = 540_672
@@ -24,6 +25,14 @@ export interface SeedDisk {
   readonly imageExtId?: string
   /** The system on it. */
   readonly os?: 'linux' | 'windows'
+  /** Default: SCSI. */
+  readonly busType?: Bus
+}
+
+export interface SeedCdRom {
+  /** What lies in it; absent: nothing. */
+  readonly image?: { readonly extId: string; readonly sizeBytes: number; readonly containerExtId: string }
+  readonly busType: 'IDE' | 'SATA'
 }
 
 export interface SeedNic {
@@ -31,6 +40,8 @@ export interface SeedNic {
   readonly macAddress: string
   /** Else the lowest free one, where the subnet gives any. */
   readonly address?: Address
+  /** What else it says of itself. */
+  readonly backing?: { readonly isConnected?: boolean; readonly model?: 'VIRTIO' | 'E1000' }
 }
 
 export interface SeedVm {
@@ -43,7 +54,10 @@ export interface SeedVm {
   readonly vcpus: number
   readonly memoryGiB: number
   readonly disks: readonly SeedDisk[]
+  readonly cdRoms?: readonly SeedCdRom[]
   readonly nics: readonly SeedNic[]
+  /** What else it says of itself. */
+  readonly more?: Partial<VmEntity>
   /** Where firmware keeps its variables. */
   readonly uefiContainerExtId?: string
   readonly guestTools?: VmEntity['guestTools']
@@ -61,9 +75,16 @@ export async function seedVm(ctx: SeedContext, described: SeedVm): Promise<VmEnt
   const nics: NicEntity[] = []
   for (const [index, nic] of described.nics.entries())
     nics.push(await nicFor(ctx, nic, extId, seedId(`nic/${key}/${index}`)))
-  const disks = described.disks.map((disk, index) => diskOf(disk, index, seedId(`disk/${key}/${index}`)))
+  const slots = slotsFor(described)
+  const disks = described.disks.map((disk, index) =>
+    diskOf(disk, slots.disks[index] as Slot, seedId(`disk/${key}/${index}`)),
+  )
+  const cdRoms = slots.cdRoms.map((slot, index) =>
+    cdRomOf(described.cdRoms?.[index] as SeedCdRom, slot, `${key}/${index}`),
+  )
   const off: VmEntity = {
     ...seedDefaults,
+    ...described.more,
     extId,
     tenantId: ctx.tenantId,
     name,
@@ -83,12 +104,13 @@ export async function seedVm(ctx: SeedContext, described: SeedVm): Promise<VmEnt
       (described.categoryExtIds ?? []).map((category) => ({ extId: category })),
     ),
     ...listed('disks', disks),
+    ...listed('cdRoms', cdRoms),
     ...listed('nics', nics),
     ...(described.guestTools === undefined ? {} : { guestTools: described.guestTools }),
   }
   const vm = described.isOn ? switchedOn(off, await ctx.places.place(off)) : off
   await ctx.store.insert(Vm, vm)
-  await seedFiles(ctx, described, key, disks)
+  await seedFiles(ctx, described, key, disks, cdRoms)
   const domain = await domainOf(ctx.store, vm)
   if (vm.host === undefined) {
     await domainFacts(ctx.world).put(extId, { domain, state: 'OFF' })
@@ -113,7 +135,7 @@ const listed = (name: string, items: readonly unknown[]): object => (items.lengt
 
 async function nicFor(
   ctx: SeedContext,
-  { subnet, macAddress, address }: SeedNic,
+  { subnet, macAddress, address, backing }: SeedNic,
   vmExtId: string,
   extId: string,
 ): Promise<NicEntity> {
@@ -130,7 +152,7 @@ async function nicFor(
   const value = isGiven ? formatAddress(await leaseAddress(ctx, subnet, lease)) : undefined
   return nicOf(
     extId,
-    { isConnected: true, macAddress, model: 'VIRTIO', numQueues: 1 },
+    { isConnected: true, macAddress, model: 'VIRTIO', numQueues: 1, ...backing },
     {
       nicType: 'NORMAL_NIC',
       subnet: { extId: subnetExtId },
@@ -141,7 +163,42 @@ async function nicFor(
   )
 }
 
-function diskOf({ sizeBytes, containerExtId, imageExtId }: SeedDisk, index: number, extId: string): DiskEntity {
+/** Each on its bus, in their order. */
+function slotsFor({ disks, cdRoms = [] }: SeedVm): {
+  readonly disks: readonly Slot[]
+  readonly cdRoms: readonly Slot[]
+} {
+  const next = new Map<Bus, number>()
+  const slotOn = (busType: Bus): Slot => {
+    const index = next.get(busType) ?? 0
+    next.set(busType, index + 1)
+    return { busType, index }
+  }
+  return {
+    disks: disks.map(({ busType = 'SCSI' }) => slotOn(busType)),
+    cdRoms: cdRoms.map(({ busType }) => slotOn(busType)),
+  }
+}
+
+function cdRomOf({ image }: SeedCdRom, diskAddress: Slot, key: string): CdRomEntity {
+  const diskExtId = seedId(`cd-rom-disk/${key}`)
+  const backing =
+    image === undefined
+      ? {}
+      : {
+          backingInfo: {
+            diskExtId,
+            diskSizeBytes: image.sizeBytes,
+            storageContainer: { extId: image.containerExtId },
+            dataSource: {
+              reference: { $objectType: 'vmm.v4.ahv.config.ImageReference', imageExtId: image.extId },
+            },
+          },
+        }
+  return { extId: seedId(`cd-rom/${key}`), ...backing, diskAddress, isoType: 'OTHER' } as CdRomEntity
+}
+
+function diskOf({ sizeBytes, containerExtId, imageExtId }: SeedDisk, diskAddress: Slot, extId: string): DiskEntity {
   const reference = { $objectType: 'vmm.v4.ahv.config.ImageReference', imageExtId }
   return {
     extId,
@@ -152,7 +209,7 @@ function diskOf({ sizeBytes, containerExtId, imageExtId }: SeedDisk, index: numb
       storageContainer: { extId: containerExtId },
       ...(imageExtId === undefined ? {} : { dataSource: { reference } }),
     },
-    diskAddress: { busType: 'SCSI', index },
+    diskAddress,
   } as DiskEntity
 }
 
@@ -161,12 +218,19 @@ async function seedFiles(
   { disks, uefiContainerExtId, secondsSinceCreation }: SeedVm,
   key: string,
   entities: readonly DiskEntity[],
+  drives: readonly CdRomEntity[],
 ): Promise<void> {
   const facts = diskFacts(ctx.world)
   const createdAt = ctx.clock.now() - secondsSinceCreation * 1000
   for (const [index, { containerExtId, sizeBytes, os }] of disks.entries()) {
     const fact = { containerExtId, sizeBytes, createdAt, ...(os === undefined ? {} : { os }) }
     await facts.put(entities[index]?.extId as string, fact)
+  }
+  for (const { backingInfo } of drives) {
+    if (backingInfo === undefined) continue
+    const { diskExtId, storageContainer, diskSizeBytes = 0 } = backingInfo
+    const containerExtId = storageContainer?.extId as string
+    await facts.put(diskExtId as string, { containerExtId, sizeBytes: diskSizeBytes, createdAt })
   }
   if (uefiContainerExtId !== undefined)
     await facts.put(nvramOf(key), { containerExtId: uefiContainerExtId, sizeBytes: 0, createdAt })

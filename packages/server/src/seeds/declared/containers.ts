@@ -1,0 +1,70 @@
+/** Described storage containers: made as a client would make them, but for those that are the system's own. */
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { hostsOf } from '../../domains/capacity.ts'
+import { seedContainer } from '../../domains/clustermgmt/seed.ts'
+import { seedId } from '../../domains/seed.ts'
+import type { DeclaredCluster } from '../format.ts'
+import { bodyOf } from '../readable.ts'
+import type { ClusterEntity, Filling } from './filling.ts'
+
+const GiB = 1024 ** 3
+
+type Described = Exclude<NonNullable<DeclaredCluster['containers']>[number], string>
+
+export async function fillContainers(
+  filling: Filling,
+  cluster: ClusterEntity,
+  containers: NonNullable<DeclaredCluster['containers']>,
+  path: string,
+): Promise<void> {
+  for (const [index, described] of containers.entries()) {
+    const at = `${path}.containers[${index}]`
+    const container = typeof described === 'string' ? { name: described } : described
+    await filling.item(at, () => fillContainer(filling, cluster, container, at))
+  }
+}
+
+async function fillContainer(filling: Filling, cluster: ClusterEntity, item: Described, path: string): Promise<void> {
+  const { name, extId = seedId(`container/${cluster.name}/${name}`), isInternal, datastores = [] } = item
+  const hosts = await hostsOf(filling.ctx.store, cluster.extId)
+  const body = {
+    // Of one host it holds the only copy, whether that is said or not.
+    ...(hosts.length === 1 ? { affinityHostExtId: hosts[0]?.extId } : {}),
+    ...(await bodyOf(
+      StorageContainer.schema.fields,
+      { ...item, extId: undefined, isInternal: undefined },
+      path,
+      filling,
+    )),
+    ...bytes('logicalAdvertisedCapacityBytes', item.logicalAdvertisedCapacityGiB),
+    ...bytes('logicalExplicitReservedCapacityBytes', item.logicalExplicitReservedCapacityGiB),
+  }
+  if (isInternal === true) {
+    filling.judge(path, 'clustermgmt.createStorageContainer', { name, ...body }, undefined, {
+      clusterId: cluster.extId,
+    })
+    await seedContainer(filling.ctx, cluster, name, { ...body, extId, isInternal })
+  } else {
+    await filling.perform(path, 'clustermgmt.createStorageContainer', {
+      called: `container/${cluster.name}/${name}`,
+      ids: [extId],
+      clusterId: cluster.extId,
+      body: { name, ...body },
+    })
+  }
+  for (const [index, datastore] of datastores.entries()) {
+    const at = `${path}.datastores[${index}]`
+    const { hosts, ...given } = datastore
+    const nodeExtIds = await filling.all(
+      (hosts ?? []).map((host, place) => () => filling.idOf('Host', host, `${at}.hosts[${place}]`)),
+    )
+    await filling.perform(at, 'clustermgmt.mountStorageContainer', {
+      called: `datastore/${cluster.name}/${name}/${index}`,
+      path: { extId },
+      body: { containerName: name, ...given, ...(hosts === undefined ? {} : { nodeExtIds: [...nodeExtIds] }) },
+    })
+  }
+}
+
+const bytes = (field: string, sizeGiB: number | undefined): object =>
+  sizeGiB === undefined ? {} : { [field]: sizeGiB * GiB }

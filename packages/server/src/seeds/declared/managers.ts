@@ -1,0 +1,110 @@
+/** Described managers beside this one, object stores, and where this one is backed up to. */
+import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
+import { formatTime } from '../../core/clock.ts'
+import { formatAddress } from '../../domains/ip-address.ts'
+import {
+  checkTargetLocation,
+  minutesBetween,
+  refuseTooMany,
+  requireEligible,
+} from '../../domains/platform/backup/target-rules.ts'
+import { ownManager } from '../../domains/platform/own-manager.ts'
+import { demoBucket, seedBucket, seedClusterLogin } from '../../domains/platform/seed-backups.ts'
+import { seedRemoteManager } from '../../domains/platform/seed-registrations.ts'
+import { seedId } from '../../domains/seed.ts'
+import type { Declared } from '../format.ts'
+import { addressIn } from '../readable.ts'
+import type { Filling } from './filling.ts'
+
+const minute = 60_000
+
+export async function fillManagers(filling: Filling, declared: Declared): Promise<void> {
+  await fillOthers(filling, declared.domainManagers)
+  await filling.each('buckets', declared.buckets, ({ name, endpoint = demoBucket.endpoint, address }) =>
+    seedBucket(filling.ctx, { bucket: name, endpoint, ...(address === undefined ? {} : { address }) }),
+  )
+  await fillBackupTargets(filling, declared.backupTargets)
+}
+
+const fillOthers = (filling: Filling, managers: Declared['domainManagers']): Promise<void> =>
+  filling.each('domainManagers', managers, async (item, path) => {
+    const { name, extId = seedId(`manager/${name}`), size = 'SMALL', isRegistered = true } = item
+    const own = addressIn(item.address, `${path}.address`, filling, 'IPV4')
+    const nodes = item.nodeAddresses?.map((text, index) =>
+      addressIn(text, `${path}.nodeAddresses[${index}]`, filling, 'IPV4'),
+    ) ?? [{ ...own, value: own.value + 1n }]
+    await seedRemoteManager(filling.ctx, {
+      extId,
+      name,
+      address: formatAddress(own),
+      nodeAddresses: nodes.map(formatAddress),
+      size,
+      isRegistered,
+    })
+  })
+
+/** A first backup is made at its next run: what lies at the place now is nothing. */
+async function fillBackupTargets(filling: Filling, targets: Declared['backupTargets']): Promise<void> {
+  const { ctx } = filling
+  for (const [index, item] of (targets ?? []).entries()) {
+    const path = `backupTargets[${index}]`
+    await filling.item(path, async () => {
+      const { cluster: name, bucket, rpoInMinutes = 60 } = item
+      if ((name === undefined) === (bucket === undefined)) filling.refuse(path, 'expected either cluster or bucket')
+      const cluster = name === undefined ? undefined : await filling.cluster(name, `${path}.cluster`)
+      const location =
+        cluster === undefined
+          ? bucketLocation(filling, bucket as string, rpoInMinutes, path)
+          : clusterLocation(cluster.extId)
+      if (cluster !== undefined && item.rpoInMinutes !== undefined)
+        filling.refuse(`${path}.rpoInMinutes`, 'expected only with a bucket: a cluster is backed up to every 30 min')
+      checkTargetLocation(location)
+      await requireEligible(ctx, location)
+      await refuseTooMany(ctx.store, location)
+      if (cluster !== undefined)
+        await seedClusterLogin(ctx, cluster.extId, cluster.network?.externalAddress?.ipv4?.value ?? '')
+      const manager = await ownManager(ctx.store)
+      await ctx.store.insert(BackupTarget, {
+        extId: cluster?.extId ?? seedId(`backup-target/${bucket}`),
+        tenantId: ctx.tenantId,
+        domainManagerExtId: manager.extId,
+        location,
+        isBackupPaused: false,
+        backupPauseReason: '',
+        nextRunTime: formatTime(ctx.clock.now() + minutesBetween(location) * minute),
+      })
+    })
+  }
+}
+
+const clusterLocation = (extId: string): any => ({
+  $objectType: 'platform.v4.management.ClusterLocation',
+  config: { $objectType: 'platform.v4.management.ClusterReference', extId },
+})
+
+/** By the keys that the world's description tells. */
+function bucketLocation(filling: Filling, bucket: string, rpoInMinutes: number, path: string): any {
+  const { ctx } = filling
+  const found = ctx.world.collection<{ readonly service: string }>('objectStore.buckets').get(bucket)
+  const service = ctx.world
+    .collection<{ readonly addresses: readonly string[] }>('objectStore.services')
+    .get(found?.service ?? '')
+  const [endpoint] = service?.addresses ?? []
+  if (endpoint === undefined)
+    return filling.refuse(`${path}.bucket`, `"${bucket}" is none of the buckets that there are`)
+  return {
+    $objectType: 'platform.v4.management.ObjectStoreLocation',
+    providerConfig: {
+      $objectType: 'platform.v4.management.GenericS3Config',
+      bucketName: bucket,
+      region: 'us-east-1',
+      connectionConfig: { ipAddressOrHostname: { fqdn: { value: endpoint } }, port: 443 },
+      credentials: {
+        $objectType: 'platform.v4.management.AccessKeyCredentials',
+        accessKeyId: demoBucket.accessKeyId,
+        secretAccessKey: demoBucket.secretAccessKey,
+      },
+    },
+    backupPolicy: { rpoInMinutes },
+  }
+}

@@ -1,0 +1,156 @@
+/** Described routing policies, BGP gateways and sessions. */
+import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
+import { Gateway } from '@hyperplane/contract/networking/gateway'
+import { RoutingPolicyAction } from '@hyperplane/contract/networking/routing-policy'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { leaseAddress, leaseExactly } from '../../domains/addresses.ts'
+import { formatAddress, parseAddress, writeAddress } from '../../domains/ip-address.ts'
+import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
+import { seedBgpSession, seedGateway } from '../../domains/networking/seed.ts'
+import { seedId } from '../../domains/seed.ts'
+import type { Declared, DeclaredOf } from '../format.ts'
+import { addressIn, bodyOf, prefixIn } from '../readable.ts'
+import type { Filling } from './filling.ts'
+
+type DeclaredPolicy = DeclaredOf<'routingPolicies'>
+
+export async function fillRouting(filling: Filling, declared: Declared): Promise<void> {
+  await fillRoutingPolicies(filling, declared.routingPolicies)
+  await fillGateways(filling, declared.gateways)
+  await fillSessions(filling, declared.bgpSessions)
+}
+
+const fillRoutingPolicies = (filling: Filling, policies: Declared['routingPolicies']): Promise<void> =>
+  filling.each('routingPolicies', policies, async (item, path) => {
+    const { name, extId, description, priority, isBidirectional, protocolType = 'ANY' } = item
+    const [vpc, policyAction] = await filling.all([
+      () => filling.vpc(item.vpc, `${path}.vpc`),
+      () => bodyOf(RoutingPolicyAction.fields, item, path, filling),
+    ])
+    const protocolParameters = parametersOf(item)
+    await filling.perform(path, 'networking.createRoutingPolicy', {
+      called: `routing-policy/${item.vpc}/${name}`,
+      ...(extId === undefined ? {} : { ids: [extId] }),
+      body: {
+        name,
+        ...(description === undefined ? {} : { description }),
+        priority,
+        vpcExtId: vpc.extId,
+        policies: [
+          {
+            policyMatch: {
+              source: matchOf(filling, item.source, `${path}.source`),
+              destination: matchOf(filling, item.destination, `${path}.destination`),
+              protocolType,
+              ...(protocolParameters === undefined ? {} : { protocolParameters }),
+            },
+            policyAction,
+            ...(isBidirectional === undefined ? {} : { isBidirectional }),
+          },
+        ],
+      },
+    })
+  })
+
+const matchOf = (filling: Filling, text = 'ANY', path: string): object =>
+  text === 'ANY' || text === 'EXTERNAL'
+    ? { addressType: text }
+    : { addressType: 'SUBNET', subnetPrefix: writeSubnet(prefixIn(text, path, filling)) }
+
+/** Whatever is written, for the rules to judge whether it fits the protocol. */
+function parametersOf(item: DeclaredPolicy): object | undefined {
+  const type = (name: string) => ({ $objectType: `networking.v4.config.${name}` })
+  const { icmpType, icmpCode, protocolNumber, sourcePortRanges, destinationPortRanges } = item
+  if (protocolNumber !== undefined) return { ...type('ProtocolNumberObject'), protocolNumber }
+  if (icmpType !== undefined || icmpCode !== undefined)
+    return {
+      ...type('ICMPObject'),
+      ...(icmpType === undefined ? {} : { icmpType }),
+      ...(icmpCode === undefined ? {} : { icmpCode }),
+    }
+  if (sourcePortRanges === undefined && destinationPortRanges === undefined) return undefined
+  return {
+    ...type('LayerFourProtocolObject'),
+    ...(sourcePortRanges === undefined ? {} : { sourcePortRanges: sourcePortRanges.map(portsOf) }),
+    ...(destinationPortRanges === undefined ? {} : { destinationPortRanges: destinationPortRanges.map(portsOf) }),
+  }
+}
+
+function portsOf(written: number | string): { startPort: number; endPort: number } {
+  const [first = '', last = first] = String(written).split('-')
+  return { startPort: Number(first), endPort: Number(last) }
+}
+
+/** No operation makes gateways and sessions yet: what the page asks of them is asked here. Source: behaviour networking.md 1.9, 1.10. */
+const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise<void> =>
+  filling.each('gateways', gateways, async (item, path) => {
+    const { name, extId = seedId(`gateway/${name}`), description, asn, address } = item
+    if ((item.vpc === undefined) === (address === undefined))
+      filling.refuse(path, "expected either vpc, of a local gateway, or address, of somebody else's device")
+    if (address !== undefined) addressIn(address, `${path}.address`, filling, 'IPV4')
+    const vpc = item.vpc === undefined ? undefined : await filling.vpc(item.vpc, `${path}.vpc`)
+    const known = await filling.ctx.store.find(Gateway)
+    if (known.some((each) => each.name === name)) filling.refuse(`${path}.name`, `there is a gateway ${name} already`)
+    await seedGateway(filling.ctx, {
+      extId,
+      name,
+      asn,
+      ...(description === undefined ? {} : { description }),
+      ...(vpc === undefined ? {} : { vpcExtId: vpc.extId }),
+      ...(address === undefined ? {} : { address }),
+    })
+  })
+
+const fillSessions = (filling: Filling, sessions: Declared['bgpSessions']): Promise<void> =>
+  filling.each('bgpSessions', sessions, async (item, path) => {
+    const { ctx } = filling
+    const { name, extId = seedId(`bgp-session/${name}`), description } = item
+    const gateway = (called: string, at: string) => filling.oneOfFew('gateways', Gateway, 'name', called, at)
+    const [local, remote, fields] = await filling.all([
+      () => gateway(item.localGateway, `${path}.localGateway`),
+      () => gateway(item.remoteGateway, `${path}.remoteGateway`),
+      () => bodyOf(BgpSession.schema.fields, { ...item, name: undefined, extId: undefined }, path, filling),
+    ])
+    const own = serviceOf(local, 'localBgpService')
+    const other = serviceOf(remote, 'remoteBgpService')
+    if (own === undefined)
+      filling.refuse(`${path}.localGateway`, `expected a gateway with a vpc; ${local.name} has none`)
+    if (other === undefined)
+      filling.refuse(`${path}.remoteGateway`, `expected a gateway with an address; ${remote.name} has none`)
+    const { localGatewayInterfaceIpAddress: asked, ...given } = fields
+    const vpc = await ctx.store.get(Vpc, own.vpcReference)
+    const uplinks = await ctx.store.getMany(
+      Subnet,
+      (vpc?.externalSubnets ?? []).map(({ subnetReference }) => subnetReference),
+    )
+    const uplink = uplinks.find(({ isNatEnabled }) => isNatEnabled !== true)
+    if (uplink === undefined)
+      filling.refuse(
+        path,
+        `expected the VPC of ${local.name} to have an external subnet without NAT: that is where it speaks`,
+      )
+    const terms = { kind: 'GATEWAY_INTERFACE', holder: local.extId } as const
+    const wanted = asked?.ipv4 === undefined ? undefined : parseAddress('IPV4', asked.ipv4.value)
+    if (wanted !== undefined) await leaseExactly(ctx, uplink, [wanted], terms, () => 'localGatewayInterfaceIpAddress')
+    const interfaceAddress = wanted ?? (await leaseAddress(ctx, uplink, terms))
+    const prefixes = given['externallyRoutablePrefixesToAdvertise'] as unknown[] | undefined
+    await seedBgpSession(ctx, {
+      session: {
+        dynamicRoutePriority: 700,
+        shouldAdvertiseAllExternallyRoutablePrefixes: prefixes === undefined,
+        ...given,
+        ...(description === undefined ? {} : { description }),
+        extId,
+        name,
+        localGatewayReference: local.extId,
+        remoteGatewayReference: remote.extId,
+        localGatewayInterfaceIpAddress: writeAddress(interfaceAddress),
+      },
+      local: { address: formatAddress(interfaceAddress), autonomousSystemNumber: own.asn },
+      remote: { address: other.address.ipv4.value, autonomousSystemNumber: other.asn },
+    })
+  })
+
+const serviceOf = ({ services }: object & { services?: unknown }, name: string): any =>
+  (services as Record<string, unknown> | undefined)?.[name]

@@ -1,0 +1,118 @@
+/** Described cluster profiles with those that follow them, virtual switches, and storage arrays. */
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import { ExternalStorage } from '@hyperplane/contract/platform/external-storage'
+import { sparselyUpdated } from '../../core/updates.ts'
+import { recordCompliance } from '../../domains/clustermgmt/compliance.ts'
+import { inClusterRow } from '../../domains/clustermgmt/settings-sections.ts'
+import { writeAddress } from '../../domains/ip-address.ts'
+import { seedVirtualSwitch } from '../../domains/networking/seed.ts'
+import { seedId } from '../../domains/seed.ts'
+import type { ClusterFact } from '../../drivers/simulated/hardware.ts'
+import type { Declared } from '../format.ts'
+import { addressIn, bodyOf } from '../readable.ts'
+import { withMadeKeys } from './clusters.ts'
+import type { ClusterEntity, Filling } from './filling.ts'
+
+const GiB = 1024 ** 3
+
+export const fillExternalStorages = (filling: Filling, storages: Declared['externalStorages']): Promise<void> =>
+  filling.each('externalStorages', storages, async (item, path) => {
+    const { name, extId = seedId(`external-storage/${name}`), providerType, totalCapacityGiB, address } = item
+    const place = address === undefined ? {} : { address: writeAddress(addressIn(address, `${path}.address`, filling)) }
+    const isFlashArray = providerType === 'PURE_STORAGE_FLASHARRAY'
+    const foreign = isFlashArray ? 'storagePool' : 'pod'
+    if (item[foreign] !== undefined)
+      filling.refuse(`${path}.${foreign}`, `expected only of another provider than ${providerType}`)
+    const idOf = (what: string): string => seedId(`external-storage/${name}/${what}`)
+    const config = isFlashArray
+      ? {
+          $objectType: 'platform.v4.config.PureStorageFlashArrayConfig',
+          ...place,
+          id: idOf('array'),
+          ...(item.pod === undefined ? {} : { pod: { ...item.pod, podId: idOf('pod') } }),
+        }
+      : {
+          $objectType: 'platform.v4.config.DellPowerflexConfig',
+          ...place,
+          systemId: idOf('system'),
+          ...(item.storagePool === undefined
+            ? {}
+            : { storagePool: { ...item.storagePool, storagePoolId: idOf('pool') } }),
+        }
+    await filling.ctx.store.insert(ExternalStorage, {
+      extId,
+      tenantId: filling.ctx.tenantId,
+      name,
+      providerType,
+      config,
+      totalCapacityBytes: totalCapacityGiB * GiB,
+    })
+  })
+
+export const fillProfiles = (filling: Filling, profiles: Declared['clusterProfiles']): Promise<void> =>
+  filling.each('clusterProfiles', profiles, async (item, path) => {
+    const { name, clusters = [], count: _, ...fields } = item
+    const extId = item.extId ?? seedId(`cluster-profile/${name}`)
+    const [written, members] = await filling.all([
+      () => bodyOf(ClusterProfile.schema.fields, { ...fields, extId: undefined }, path, filling),
+      () => filling.all(clusters.map((one, index) => () => filling.cluster(one, `${path}.clusters[${index}]`))),
+    ])
+    await filling.perform(path, 'clustermgmt.createClusterProfile', {
+      called: `cluster-profile/${name}`,
+      ids: [extId],
+      body: { ...withMadeKeys(written, filling), name },
+    })
+    if (members.length === 0) return
+    await filling.perform(`${path}.clusters`, 'clustermgmt.applyClusterProfile', {
+      called: `cluster-profile/${name}/clusters`,
+      path: { extId },
+      body: { clusters: members.map((one) => ({ uuid: one.extId })) },
+    })
+    filling.forget()
+    for (const { extId: member } of members) await setBack(filling, member)
+  })
+
+/** What the cluster is described as set to was set after the profile was applied: it may have drifted. */
+async function setBack({ ctx, settings }: Filling, clusterExtId: string): Promise<void> {
+  const own = settings.get(clusterExtId)
+  if (own === undefined) return
+  const facts = ctx.world.collection<ClusterFact>('hardware.clusters')
+  const actual = { ...facts.get(clusterExtId)?.settings, ...own }
+  await facts.put(clusterExtId, { ...facts.get(clusterExtId), settings: actual })
+  const cluster = (await ctx.store.get(Cluster, clusterExtId)) as ClusterEntity
+  await ctx.store.replace(Cluster, sparselyUpdated(cluster, inClusterRow(own), ['config', 'network']))
+  const { secrets } = ctx.machinery
+  await recordCompliance({ store: ctx.store, clock: ctx.clock, secrets }, clusterExtId, actual)
+}
+
+/** No operation makes one yet; its fields are judged all the same. */
+export const fillSwitches = (filling: Filling, switches: Declared['virtualSwitches']): Promise<void> =>
+  filling.each('virtualSwitches', switches, async (item, path) => {
+    const { ctx } = filling
+    const { name, description, hostNics, cluster: _, count: __, extId: ___, ...fields } = item
+    const cluster = await filling.clusterOr(item.cluster, path)
+    const hosts = await ctx.store.findWhere(Host, { 'cluster/uuid': cluster.extId })
+    const present = await ctx.store.findWhere(VirtualSwitch, { clusterExtId: cluster.extId })
+    const taken = new Map(present.flatMap((each) => nicsOf(each).map((nic) => [nic, each.name] as const)))
+    for (const [index, nic] of hostNics.entries())
+      if (taken.has(nic))
+        filling.refuse(`${path}.hostNics[${index}]`, `${nic} is an uplink of ${taken.get(nic)} already`)
+    const more = await bodyOf(VirtualSwitch.schema.fields, fields, path, filling)
+    const described = {
+      extId: item.extId ?? seedId(`virtual-switch/${cluster.name}/${name}`),
+      clusterExtId: cluster.extId,
+      hostExtIds: hosts.map((host) => host.extId),
+      name,
+      bondMode: item.bondMode,
+      bridge: `br${present.length}`,
+      nics: hostNics as [string, ...string[]],
+      more: { ...more, isDefault: false, ...(description === undefined ? {} : { description }) },
+    }
+    await seedVirtualSwitch(ctx, described)
+  })
+
+const nicsOf = ({ clusters }: { readonly clusters: readonly { readonly hosts: readonly any[] }[] }): string[] =>
+  clusters.flatMap(({ hosts }) => hosts.flatMap(({ hostNics = [] }) => hostNics))

@@ -1,0 +1,129 @@
+/** What a seed says of clusters, what they have, and how they are set. */
+import { arrayOf, boolean, enumeration, integer, object, oneOf, optional, text, uuid } from '@hyperplane/contract'
+import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import { allOptional, written } from '../readable.ts'
+import { about, address, categories, description, GiB, largestCount, name, named, names, prefix } from './words.ts'
+
+/** Settings that a cluster has and a profile prescribes, as profiles write them. Keys of SNMP users are made. */
+export const settings = written(
+  ClusterProfile.schema.fields,
+  'nameServerIpList',
+  'nfsSubnetWhitelist',
+  'ntpServerConfigList',
+  'ntpServerIpList',
+  'pulseStatus',
+  'rsyslogServerList',
+  'smtpServer',
+  'snmpConfig',
+)
+
+const Host = object('', {
+  name: name(63),
+  extId: optional(uuid()),
+  address: optional(address()),
+  cvmAddress: optional(address()),
+  bmcAddress: optional(address()),
+  memoryGiB: optional(GiB(16_384)),
+  gpuList: optional(names(16)),
+  categories: categories(),
+})
+
+const DataStore = object('', {
+  datastoreName: optional(about('Default: the name of the container.', name())),
+  hosts: optional(about('Default: all hosts of the cluster.', names(64))),
+  isReadOnly: optional(boolean()),
+  targetPath: optional(text({ maxLength: 1024 })),
+})
+
+const Container = object('', {
+  name: about('default: the one that each cluster has.', name(75)),
+  extId: optional(uuid()),
+  logicalAdvertisedCapacityGiB: optional(GiB(largestCount)),
+  logicalExplicitReservedCapacityGiB: optional(GiB(largestCount)),
+  ...written(
+    StorageContainer.schema.fields,
+    'affinityHostExtId',
+    'cacheDeduplication',
+    'compressionDelaySecs',
+    'erasureCode',
+    'erasureCodeDelaySecs',
+    'externalStorageExtId',
+    'hasHigherEcFaultDomainPreference',
+    'isCompressionEnabled',
+    'isInlineEcEnabled',
+    'isInternal',
+    'isNfsWhitelistInherited',
+    'isShared',
+    'isSoftwareEncryptionEnabled',
+    'nfsWhitelistAddress',
+    'onDiskDedup',
+    'replicationFactor',
+  ),
+  datastores: optional(
+    about(
+      'Of an external cluster: where it is mounted. {}: on all hosts, by its name.',
+      arrayOf(DataStore, { maxItems: 16 }),
+    ),
+  ),
+})
+
+const CloudSubnet = object('', {
+  cidr: prefix(),
+  vpc: about('Any name: those of one name are in one VPC of the cloud.', name(64)),
+  availabilityZone: optional(about('Default: eu-central-1a.', name(64))),
+  annotation: optional(name()),
+})
+
+export const Cluster = object('', {
+  ...named(64),
+  hypervisorType: optional(about('Default: AHV, the native one.', enumeration(['AHV', 'ESX']))),
+  cloudType: optional(about('Hosted by a cloud, on machines without BMCs.', enumeration(['AWS', 'AZURE']))),
+  cloudSubnets: optional(about('The subnets of its cloud account.', arrayOf(CloudSubnet, { maxItems: 1000 }))),
+  address: optional(about('Default: one of a /22 of 10.64.0.0/10 that the cluster has alone.', address())),
+  dataServicesAddress: optional(address()),
+  vcenterAddress: optional(about('Of an external one: its management server.', address())),
+  hosts: optional(
+    about(
+      'How many (default 3), or each of them.',
+      oneOf(integer({ minimum: 1, maximum: 64 }), arrayOf(Host, { minItems: 1, maxItems: 64 })),
+    ),
+  ),
+  hostMemoryGiB: optional(about('Memory of hosts that say nothing else. Default 768.', GiB(16_384))),
+  containers: optional(
+    about('Storage containers beside the one called default.', arrayOf(oneOf(name(75), Container), { maxItems: 64 })),
+  ),
+  settings: optional(about('As a profile writes them.', object('', settings))),
+  isRegistered: optional(
+    about('false: it is in the world with all that is on it, and waits to be registered.', boolean()),
+  ),
+  categories: categories(),
+})
+
+export const Profile = object('', {
+  ...named(64),
+  description: description(),
+  clusters: optional(about('Those that follow it.', names(400))),
+  ...written(ClusterProfile.schema.fields, 'allowedOverrides'),
+  ...settings,
+})
+
+export const Switch = object('', {
+  ...named(128),
+  description: description(),
+  cluster: optional(about('Default: the only native one.', name())),
+  ...written(VirtualSwitch.schema.fields, 'bondMode', 'igmpSpec', 'isQuickMode', 'mtu'),
+  hostNics: about('The same on each host: eth2, eth3.', names(32)),
+})
+
+export const ExternalStorage = object('', {
+  ...named(256),
+  providerType: enumeration(['DELL_POWERFLEX', 'PURE_STORAGE_FLASHARRAY']),
+  totalCapacityGiB: GiB(largestCount),
+  address: optional(address()),
+  pod: optional(about('Of a FlashArray.', object('', allOptional({ name: name(), realm: name() })))),
+  storagePool: optional(
+    about('Of a PowerFlex.', object('', allOptional({ name: name(), protectionDomainName: name() }))),
+  ),
+})

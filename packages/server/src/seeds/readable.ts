@@ -1,0 +1,154 @@
+/**
+ * Shapes of the interface as a hand writes them in a seed: an address is `10.0.0.1`, a prefix `10.0.0.0/24`, another entity is
+ * its name, and which of several shapes is meant follows from the fields that are there. What is set by the server has no place,
+ * and neither have secrets: a seed is kept in repositories. What is written becomes the body that a client would send, which the
+ * rules of its operation then judge.
+ */
+import { type AnySchema, type Fields, type ObjectSchema, type Schema, text } from '@hyperplane/contract'
+import { type Address, bitsOf, parseAddress, prefixOf, writeAddress } from '../domains/ip-address.ts'
+import { writeSubnet } from '../domains/networking/ip-subnet.ts'
+
+/** What a person writes of these fields; what becomes of it is `bodyOf`'s to say. */
+type Written<F, N extends keyof F> = {
+  readonly [K in N]: F[K] extends { readonly optional: true } ? Schema<any> & { readonly optional: true } : Schema<any>
+}
+
+/** Of these fields of a kind. */
+export function written<F extends Fields, const N extends keyof F & string>(fields: F, ...chosen: N[]): Written<F, N> {
+  return Object.fromEntries(chosen.map((one) => [one, readable(fields[one] as AnySchema)])) as never
+}
+
+/** All of it may be left out. */
+export const allOptional = <F extends Fields>(
+  fields: F,
+): { readonly [K in keyof F]: F[K] & { readonly optional: true } } =>
+  Object.fromEntries(Object.entries(fields).map(([field, schema]) => [field, { ...schema, optional: true }])) as never
+
+export function readable(schema: AnySchema): AnySchema {
+  const { defaultsTo: _, immutable: __, since: ___, ...plain } = schema
+  const { optional } = schema
+  const kept = optional === true ? ({ optional } as const) : {}
+  switch (schema.type) {
+    case 'uuid':
+      return schema.refersTo === undefined
+        ? (plain as AnySchema)
+        : { ...text({ minLength: 1, maxLength: 512 }), ...kept }
+    case 'list':
+      return { ...plain, items: readable(schema.items) } as AnySchema
+    case 'object':
+      return asText(schema) ? { ...addressText(), ...kept } : { type: 'object', fields: fieldsOf(schema), ...kept }
+    case 'oneOf':
+      return { type: 'object', fields: fieldsOfAny(schema.alternatives as readonly ObjectSchema[]), ...kept }
+    default:
+      return plain as AnySchema
+  }
+}
+
+const addressText = () => text({ minLength: 1, maxLength: 255 })
+const addressTypes = ['IPv4Address', 'IPv6Address', 'IPAddress', 'IPAddressOrFQDN', 'FQDN']
+const prefixTypes = ['IPv4Subnet', 'IPv6Subnet', 'IPSubnet']
+const typeName = ({ objectType = '' }: ObjectSchema): string => objectType.replace(/^.*\./, '')
+const asText = (schema: ObjectSchema): boolean => [...addressTypes, ...prefixTypes].includes(typeName(schema))
+
+/** Of every entity and part of one, and never a writer's to say. */
+const ofTheServer = new Set(['extId', 'links', 'tenantId'])
+const isWritten = ([name, schema]: [string, AnySchema]): boolean =>
+  schema.readOnly !== true && schema.secret !== true && !ofTheServer.has(name)
+
+const fieldsOf = ({ fields }: ObjectSchema): Fields =>
+  Object.fromEntries(
+    Object.entries(fields)
+      .filter(isWritten)
+      .map(([name, field]) => [name, readable(field)]),
+  )
+
+/** Those of all shapes; which one is meant is seen by them. */
+const fieldsOfAny = (alternatives: readonly ObjectSchema[]): Fields =>
+  allOptional(Object.assign({}, ...alternatives.map(fieldsOf)))
+
+/** What `bodyOf` asks of whoever reads the seed. */
+export interface Names {
+  /** The id of what a name leads to. */
+  idOf(kind: string, name: string, path: string): Promise<string>
+  refuse(path: string, message: string): never
+  all<T extends readonly unknown[]>(asked: { readonly [I in keyof T]: () => Promise<T[I]> }): Promise<T>
+}
+
+/** The body that a client would send for what is written of these fields; what is not written is not in it. */
+export async function bodyOf(fields: Fields, value: object, path: string, names: Names): Promise<Record<string, any>> {
+  const given = Object.entries(value).filter(([name, item]) => Object.hasOwn(fields, name) && item !== undefined)
+  const found = await names.all(
+    given.map(
+      ([name, item]) =>
+        () =>
+          sentOf(fields[name] as AnySchema, item, `${path}.${name}`, names),
+    ),
+  )
+  return Object.fromEntries(given.map(([name], index) => [name, found[index]]))
+}
+
+async function sentOf(schema: AnySchema, value: unknown, path: string, names: Names): Promise<unknown> {
+  switch (schema.type) {
+    case 'uuid':
+      return schema.refersTo === undefined ? value : names.idOf(schema.refersTo, value as string, path)
+    case 'list':
+      return names.all(
+        (value as unknown[]).map((item, index) => () => sentOf(schema.items, item, `${path}[${index}]`, names)),
+      )
+    case 'object':
+      if (asText(schema)) return placeOf(schema, value as string, path, names)
+      return bodyOf(schema.fields, value as object, path, names)
+    case 'oneOf': {
+      const chosen = meant(schema.alternatives as readonly ObjectSchema[], value as object, path, names)
+      return { $objectType: chosen.objectType, ...(await bodyOf(chosen.fields, value as object, path, names)) }
+    }
+    default:
+      return value
+  }
+}
+
+/** The first that has all the fields which are written. */
+function meant(alternatives: readonly ObjectSchema[], value: object, path: string, names: Names): ObjectSchema {
+  const given = Object.keys(value)
+  const found = alternatives.find(({ fields }) => given.every((name) => Object.hasOwn(fields, name)))
+  if (found !== undefined) return found
+  const sets = alternatives.map((each) => Object.keys(fieldsOf(each)).join(', '))
+  return names.refuse(path, `expected fields that go together (${sets.join('; or ')}), found ${given.join(', ')}`)
+}
+
+function placeOf(schema: ObjectSchema, value: string, path: string, names: Names): unknown {
+  const type = typeName(schema)
+  if (prefixTypes.includes(type)) {
+    const subnet = writeSubnet(prefixIn(value, path, names))
+    return type === 'IPSubnet' ? subnet : type === 'IPv4Subnet' ? subnet.ipv4 : subnet.ipv6
+  }
+  const address = type === 'FQDN' ? undefined : (parseAddress('IPV4', value) ?? parseAddress('IPV6', value))
+  if (address !== undefined) {
+    const { ipv4, ipv6 } = writeAddress(address)
+    const whole = { ...(ipv4 === undefined ? {} : { ipv4 }), ...(ipv6 === undefined ? {} : { ipv6 }) }
+    return type === 'IPv4Address' ? ipv4 : type === 'IPv6Address' ? ipv6 : whole
+  }
+  if (type === 'FQDN') return { value }
+  if (type === 'IPAddressOrFQDN') return { fqdn: { value } }
+  return names.refuse(path, `expected an address, found "${value}"`)
+}
+
+/** `10.0.0.0/24`, without host bits. */
+export function prefixIn(text: string, path: string, names: Pick<Names, 'refuse'>) {
+  const [ip = '', length = ''] = text.split('/')
+  const address = parseAddress(ip.includes(':') ? 'IPV6' : 'IPV4', ip)
+  const isLength = /^\d{1,3}$/.test(length) && address !== undefined && Number(length) <= bitsOf(address.family)
+  const prefix = isLength ? prefixOf(address as Address, Number(length)) : undefined
+  if (address === undefined || prefix === undefined || prefix.first !== address.value)
+    return names.refuse(path, `expected a prefix without host bits, such as 10.0.0.0/24; found "${text}"`)
+  return prefix
+}
+
+/** An address of one family, or of either. */
+export function addressIn(text: string, path: string, names: Pick<Names, 'refuse'>, family?: 'IPV4' | 'IPV6'): Address {
+  const found =
+    (family === 'IPV6' ? undefined : parseAddress('IPV4', text)) ??
+    (family === 'IPV4' ? undefined : parseAddress('IPV6', text))
+  const what = family === undefined ? 'an address' : family === 'IPV4' ? 'an IPv4 address' : 'an IPv6 address'
+  return found ?? names.refuse(path, `expected ${what}, found "${text}"`)
+}
