@@ -1,6 +1,7 @@
 import './node-version.js'
 
 // Everything else is imported after the check above: an older Node would stop at the first import that it does not know.
+await import('./quick-imports.ts')
 const { readConfig, InformationRequest } = await import('./config.ts')
 const { reasonOf, StartRefusal } = await import('./start-refusal.ts')
 

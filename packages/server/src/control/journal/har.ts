@@ -1,7 +1,8 @@
 /** Calls as an HTTP Archive, HAR 1.2 (W3C Web Performance group, "HTTP Archive (HAR) format"). */
-import { STATUS_CODES } from 'node:http'
+
 import type { EntityOf } from '@hyperplane/contract'
 import type { Call } from '@hyperplane/contract/control/call'
+import { STATUS_CODES } from '../../core/node-http.ts'
 
 type CallEntity = EntityOf<typeof Call>
 

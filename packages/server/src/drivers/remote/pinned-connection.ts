@@ -3,11 +3,12 @@
  * reaches whoever shows another one. The address is judged, and connected to as it was judged.
  */
 import type { X509Certificate } from 'node:crypto'
-import { type IncomingMessage, request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
 import { type AddressGuard, AddressRefusal } from '../../core/address-guard.ts'
 import type { Clock } from '../../core/clock.ts'
+import { request } from '../../core/node-http.ts'
 import { RemoteFault } from '../remote-managers.ts'
 
 /** For a whole connection: who sends a byte now and then must not hold a task, or the probes of all others. */
