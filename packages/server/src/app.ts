@@ -12,11 +12,13 @@ import { createWorldCertificates } from './http/certificates/worlds.ts'
 import { createEnvelopeWriter } from './http/envelope.ts'
 import { createPages } from './http/pages.ts'
 import { createApiServer, type Site } from './http/server.ts'
-import type { AppOptions, Instance } from './instance.ts'
+import type { Instance } from './instance.ts'
+import type { AppOptions } from './instance-options.ts'
 import { seedJsonSchema } from './seeds/json-schema.ts'
 import { createShared } from './shared.ts'
 import { StartRefusal } from './start-refusal.ts'
 import { StoreRefusal } from './store/store.ts'
+import { keepAuthorities, keptAuthorities } from './worlds/client-authorities.ts'
 import { inOrder } from './worlds/in-order.ts'
 import type { HostedWorld } from './worlds/world.ts'
 import { createWorlds, defaultWorld, type Worlds } from './worlds/worlds.ts'
@@ -108,7 +110,7 @@ async function start(
   })
   const { certificateOf } = createWorldCertificates({
     data: config.data,
-    isWorld: (name) => worlds.get(name) !== undefined,
+    folderOf: (name) => worlds.get(name)?.config.data,
     now: real.now,
     log,
   })
@@ -134,9 +136,12 @@ async function start(
     server.askForCertificates([...new Set(authorities.flat())])
   }
   /** One that cannot tell, because it is broken or being closed, keeps no other from being asked. */
-  async function authoritiesOf({ name, current }: HostedWorld): Promise<readonly string[]> {
+  async function authoritiesOf({ name, current, config }: HostedWorld): Promise<readonly string[]> {
     try {
-      return (await current?.clientCertificates.authorities()) ?? []
+      if (current === undefined) return keptAuthorities(config.data)
+      const authorities = await current.clientCertificates.authorities()
+      keepAuthorities(config.data, authorities)
+      return authorities
     } catch (error) {
       if (!closing) log.error({ err: error, world: name }, 'clients are not asked for the certificates of a world')
       return []

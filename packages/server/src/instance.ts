@@ -1,76 +1,44 @@
 /** What hangs on one store: its world and drivers, and the machinery over them. A restore puts another one in its place. */
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { User } from '@hyperplane/contract/iam/user'
-import type { pino } from 'pino'
 import type { Config } from './config.ts'
 import { startWorldEvents, type WorldEvents } from './control/events/world-events.ts'
 import { createAddressGuard } from './core/address-guard.ts'
 import { createAudit } from './core/audit.ts'
-import {
-  type Clock,
-  type ClockState,
-  createWorldClock,
-  formatTime,
-  parseTime,
-  realClock,
-  timeOf,
-  type WorldClock,
-} from './core/clock.ts'
+import { createWorldClock, formatTime, parseTime, realClock, timeOf, type WorldClock } from './core/clock.ts'
 import type { Services, World } from './core/context.ts'
-import { createEntityTags } from './core/etag.ts'
-import type { Faults } from './core/faults.ts'
 import { createIdempotency } from './core/idempotency.ts'
-import { createIds } from './core/ids.ts'
 import { generatedPassword, hashPassword } from './core/passwords.ts'
 import { createPipeline } from './core/pipeline/dispatch.ts'
 import type { Dispatch } from './core/pipeline/request.ts'
-import type { AccessControl, Authenticator, Restores } from './core/ports.ts'
+import type { AccessControl, Authenticator } from './core/ports.ts'
 import { createRateLimiter } from './core/rate-limit.ts'
 import { recordRetention } from './core/retention.ts'
 import { startSchedules } from './core/schedules.ts'
-import { checkKey, createSealer, makeKeyCheck, WrongMasterKey } from './core/secrets.ts'
-import { type RunnerOptions, TaskRunner } from './core/tasks/runner.ts'
-import type { CallRecorder } from './core/trace.ts'
-import { type openDataFolder, readBackupKey, readMasterKey, wrongMasterKey } from './data-folder.ts'
+import { TaskRunner } from './core/tasks/runner.ts'
 import { admit } from './domains/admission.ts'
 import { createAccessControl } from './domains/iam/access.ts'
 import { syncSystemRoles } from './domains/iam/catalogue/system-roles.ts'
 import { createCertificateTrust } from './domains/iam/certificates/trust.ts'
 import { createAuthenticator } from './domains/iam/credentials.ts'
 import { createServiceIdentity } from './domains/iam/service-identity.ts'
-import { type LimitName, limits } from './domains/limits.ts'
 import { seedId } from './domains/seed.ts'
+import { drawnFrom } from './drawn-from.ts'
 import type { Drivers } from './drivers/drivers.ts'
 import { Fact, type FactStore, factsIn, openSimulatedWorld, type SimulatedWorld } from './drivers/simulated/world.ts'
 import { storeFiles } from './exchange-stores.ts'
 import { canonicalNames } from './http/profiles/names.ts'
+import type { InstanceOptions } from './instance-options.ts'
+import { openInstanceStore } from './instance-store.ts'
 import { clockNotes, keptClock } from './kept-clock.ts'
 import { openDrivers } from './open-drivers.ts'
 import { createRestores } from './restores.ts'
 import { readSeed, type SeedPlan } from './seeds/read-seed.ts'
 import { seedWorld } from './seeds/seed-world.ts'
-import type { Shared } from './shared.ts'
 import { createSnapshots } from './snapshots.ts'
-import { openSqliteStore, type QueryTime } from './store/sqlite/sqlite-store.ts'
 import type { Store } from './store/store.ts'
-
-/** What only tests set. */
-export interface AppOptions {
-  /** false: commits do not wait for the disk. */
-  readonly durable?: boolean
-  readonly queryTime?: QueryTime
-  readonly realClock?: Clock
-  readonly beforeStep?: RunnerOptions<Drivers>['beforeStep']
-  readonly logLevel?: string
-  /** World time at the start, in milliseconds since 1970. */
-  readonly startAt?: number
-  /** Version that it says to have. */
-  readonly version?: string
-  /** Lower than what holds otherwise. */
-  readonly limits?: { readonly [N in LimitName | 'worlds']?: number }
-}
 
 export interface Instance {
   /** Lines for the operator at the first start, such as the generated password. */
@@ -94,71 +62,22 @@ export interface Instance {
   close(): Promise<void>
 }
 
-export interface InstanceOptions {
-  /** As for the process, but for what a world has of its own: its folder (`data`), seed, clock and switches. */
-  readonly config: Config
-  readonly options: AppOptions
-  /** Of the process: where the keys lie. */
-  readonly folder: ReturnType<typeof openDataFolder>
-  readonly shared: Shared
-  readonly log: pino.Logger
-  readonly localUrl: () => string
-  readonly exchange: Restores['exchange']
-  /** Of the calls of this world; undefined: nobody records them. */
-  readonly recorder?: CallRecorder | undefined
-  /** What goes wrong on purpose in this world; undefined: nobody may ask for that. */
-  readonly faults?: ((world: Pick<SimulatedWorld, 'seed'> & { readonly clock: WorldClock }) => Faults) | undefined
-  /** Of the instance before it: its time goes on. */
-  readonly clockState?: ClockState
-  /** Its store was closed by this process, or copied from one that was. */
-  readonly isOwn?: boolean
-  /** Of a new world whose `admin` keeps the password that another world has. */
-  readonly adminPasswordHash?: string
-  /** Once it is filled, before anything happens in it. */
-  readonly whenNew?: (store: Store) => Promise<void>
-}
-
 /** @throws StartRefusal, StoreRefusal */
 export async function openInstance(opening: InstanceOptions): Promise<Instance> {
-  const { config, options, folder, shared, log } = opening
+  const { config, options, shared, log } = opening
   const { kinds, router, domains, tables, version } = shared
   const { first: file, second: secondFile } = storeFiles(config.data)
-  const isNew = !existsSync(file)
   // Before anything is written: a refused seed leaves a new folder new.
-  const plan = isNew ? readSeed(config.seed) : undefined
-  const masterKey = readMasterKey(folder, config.masterKeyFile, isNew)
-  const backupKey = readBackupKey(folder, { file: config.backupKeyFile, text: config.backupKey })
-
-  let sealer: ReturnType<typeof createSealer>
+  const plan = existsSync(file) ? undefined : readSeed(config.seed)
+  // What is open when something goes wrong is closed, the last first.
+  await using unfinished = new AsyncDisposableStack()
   let notesOfClock: ReturnType<typeof clockNotes> = () => undefined
-  const store = openSqliteStore({
-    file,
+  const { store, sealer, masterKey, backupKey, meta } = openInstanceStore({
+    ...opening,
+    isNew: plan !== undefined,
     alongside: () => notesOfClock(),
-    isOwn: opening.isOwn === true,
-    tables,
-    seal: (plain, about) => ({ $sealed: sealer.seal(plain, about) }),
-    durable: options.durable !== false,
-    ...(options.queryTime === undefined ? {} : { queryTime: options.queryTime }),
-    maximumReferrers: { Category: options.limits?.associationsOfCategory ?? limits.associationsOfCategory },
   })
-  const keyCheck = store.meta('key.check')
-  if (keyCheck !== undefined && !checkKey(masterKey.key, keyCheck)) throw wrongMasterKey(folder, masterKey)
-  try {
-    sealer = createSealer(masterKey.key, {
-      load: () => store.meta('key.data'),
-      save: (text) => store.setMeta('key.data', text),
-    })
-  } catch (error) {
-    throw error instanceof WrongMasterKey ? wrongMasterKey(folder, masterKey) : error
-  }
-  if (keyCheck === undefined) store.setMeta('key.check', makeKeyCheck(masterKey.key))
-  const meta = (name: string, make: () => string): string => {
-    const known = store.meta(name)
-    if (known !== undefined) return known
-    const made = make()
-    store.setMeta(name, made)
-    return made
-  }
+  unfinished.defer(() => store.close())
 
   // Again where an earlier start did not come to its end.
   const asked = store.meta('seeded') === undefined ? (plan ?? readSeed(config.seed)) : undefined
@@ -169,23 +88,9 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     clockState?.mode ?? config.clock,
     clockState === undefined ? (options.startAt ?? timeInSeed(asked, config)) : timeOf(clockState, real.now()),
   )
+  unfinished.defer(() => clock.close())
   notesOfClock = clockNotes(store, clock, config, options.startAt)
-  if (asked !== undefined) {
-    const tenant = asked.world?.tenantId ?? (asked.random === undefined ? randomUUID() : seedId('tenant'))
-    const random = asked.random ?? randomUUID()
-    // An exported world brings rows along whose ids were drawn from the same: it goes on as another branch.
-    store.setMetas({ tenant, 'world.seed': random, branch: asked.base === 'nothing' ? asked.digest : '' })
-  }
-  const tenantId = store.meta('tenant') as string
-  const worldSeed = store.meta('world.seed') as string
-  // How often it was opened before, not counting that it began: what is drawn now was not drawn then. A store that a restore
-  // made does not know, and is another branch.
-  const isFromBackup = store.meta('seeded') !== undefined && store.meta('opened') === undefined
-  const branch = meta('branch', () => (isFromBackup ? randomUUID() : ''))
-  const opened = Number(store.meta('opened') ?? 0)
-  const origin = `${worldSeed}\0${branch}`
-  const ids = createIds(`${origin}\0${opened}`)
-  const tags = createEntityTags(meta('tag.salt', () => createIds(origin).of('tags').uuid()))
+  const { tenantId, worldSeed, opened, ids, tags } = drawnFrom({ store, meta, asked })
   const world = await openSimulatedWorld(durableFacts(store), clock, worldSeed)
   const filesFolder = join(config.data, 'world')
   mkdirSync(filesFolder, { recursive: true, mode: 0o700 })
@@ -258,6 +163,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     ...(options.beforeStep === undefined ? {} : { beforeStep: options.beforeStep }),
     ...(faults === undefined ? {} : { faults }),
   })
+  unfinished.defer(() => runner.stop(stopMillis))
   services.runner = runner
   const audit = createAudit(store, clock, ids.of('audit'))
   const authenticator = createAuthenticator({
@@ -323,6 +229,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
       version,
       folder: filesFolder,
       backup: { key: backupKey.key, tables, open: (sealed, about) => sealer.open(sealed, about) },
+      machinery: { services, secrets: worldContext.secrets, kinds },
     })
     store.setMetas({ seeded: formatTime(real.now()), opened: '0' })
     await opening.whenNew?.(store)
@@ -347,8 +254,11 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     clock,
     log,
   )
+  unfinished.defer(stopSchedules)
   const events = startWorldEvents({ store, world, clock, drivers, ids: ids.of('events'), log })
 
+  // From here on, `close` does it.
+  unfinished.move()
   return {
     banner,
     dispatch,
@@ -365,7 +275,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     noteClock,
     async close() {
       stopSchedules()
-      await Promise.all([runner.stop(4000), events.close()])
+      await Promise.all([runner.stop(stopMillis), events.close()])
       clock.close()
       noteClock()
       await store.transaction(async () => undefined)
@@ -373,6 +283,9 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     },
   }
 }
+
+/** How long tasks have to come to a good point. */
+const stopMillis = 4000
 
 /** The world's facts in the store's own file, each write durable on its own. */
 const durableFacts = (store: Store): FactStore => ({

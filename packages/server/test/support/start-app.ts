@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type App, createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import type { ClientCertificate } from '../../src/core/ports.ts'
-import type { AppOptions } from '../../src/instance.ts'
+import type { AppOptions } from '../../src/instance-options.ts'
 
 export const adminPassword = 'Admin.Passw0rd!'
 
@@ -87,6 +87,7 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
       versions: 'strict',
       lockout: 'on',
       control: 'on',
+      importMebibytes: 400,
       http: true,
       publicUrl: undefined,
       tlsCert: undefined,

@@ -1,0 +1,63 @@
+/** The store of an instance, opened with the keys that it was made with. */
+import { checkKey, createSealer, makeKeyCheck, WrongMasterKey } from './core/secrets.ts'
+import { type BackupKey, type MasterKey, readBackupKey, readMasterKey, wrongMasterKey } from './data-folder.ts'
+import { limits } from './domains/limits.ts'
+import { storeFiles } from './exchange-stores.ts'
+import type { InstanceOptions } from './instance-options.ts'
+import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
+import type { Store } from './store/store.ts'
+
+export interface InstanceStore {
+  readonly store: Store
+  readonly sealer: ReturnType<typeof createSealer>
+  readonly masterKey: MasterKey
+  readonly backupKey: BackupKey
+  /** A word of the store, made where it is not there yet. */
+  readonly meta: (name: string, make: () => string) => string
+}
+
+export interface InstanceStoreOptions
+  extends Pick<InstanceOptions, 'config' | 'options' | 'folder' | 'shared' | 'isOwn'> {
+  /** There is no file yet. */
+  readonly isNew: boolean
+  /** Words that are written with each commit. */
+  readonly alongside: () => Record<string, string> | undefined
+}
+
+/** @throws StartRefusal, StoreRefusal, and nothing is left open */
+export function openInstanceStore(opening: InstanceStoreOptions): InstanceStore {
+  const { config, options, folder } = opening
+  const masterKey = readMasterKey(folder, config.masterKeyFile, opening.isNew)
+  const backupKey = readBackupKey(folder, { file: config.backupKeyFile, text: config.backupKey })
+  let sealer: ReturnType<typeof createSealer>
+  const store = openSqliteStore({
+    file: storeFiles(config.data).first,
+    alongside: opening.alongside,
+    isOwn: opening.isOwn === true,
+    tables: opening.shared.tables,
+    seal: (plain, about) => ({ $sealed: sealer.seal(plain, about) }),
+    durable: options.durable !== false,
+    ...(options.queryTime === undefined ? {} : { queryTime: options.queryTime }),
+    maximumReferrers: { Category: options.limits?.associationsOfCategory ?? limits.associationsOfCategory },
+  })
+  try {
+    const keyCheck = store.meta('key.check')
+    if (keyCheck !== undefined && !checkKey(masterKey.key, keyCheck)) throw new WrongMasterKey()
+    sealer = createSealer(masterKey.key, {
+      load: () => store.meta('key.data'),
+      save: (text) => store.setMeta('key.data', text),
+    })
+    if (keyCheck === undefined) store.setMeta('key.check', makeKeyCheck(masterKey.key))
+  } catch (error) {
+    void store.close()
+    throw error instanceof WrongMasterKey ? wrongMasterKey(folder, masterKey) : error
+  }
+  const meta = (name: string, make: () => string): string => {
+    const known = store.meta(name)
+    if (known !== undefined) return known
+    const made = make()
+    store.setMeta(name, made)
+    return made
+  }
+  return { store, sealer, masterKey, backupKey, meta }
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { configOf } from './config.ts'
+import { openDataFolder } from './data-folder.ts'
+import { storeFiles } from './exchange-stores.ts'
+import { openInstance } from './instance.ts'
+import { createShared } from './shared.ts'
+
+/** Whether some connection still has the file open: its mode cannot be changed then. */
+function isOpen(file: string): boolean {
+  const database = new DatabaseSync(file)
+  try {
+    database.exec('PRAGMA journal_mode = DELETE')
+    return false
+  } catch {
+    return true
+  } finally {
+    database.close()
+  }
+}
+
+test('an instance that does not come to stand leaves its store closed, wherever it failed', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'hyperplane-instance-'))
+  const folder = openDataFolder(data)
+  try {
+    const config = { ...configOf({ data, seed: 'empty', http: true }, data), adminPassword: 'Admin.Passw0rd!' }
+    const opening = {
+      ...{ config, options: { durable: false }, folder, shared: createShared(config), log: pino({ level: 'silent' }) },
+      localUrl: () => 'http://localhost',
+      exchange: async () => assert.fail('nothing is exchanged'),
+    }
+    const unresolved = { ...config, seed: { text: 'extends: tiny\nvms: [{ name: a, nics: [no] }]\n' } }
+    const failing = [
+      { ...opening, config: unresolved },
+      { ...opening, whenNew: () => Promise.reject(new Error('the disk is full')) },
+      { ...opening, faults: () => assert.fail('of the faults') },
+    ]
+    for (const one of failing) {
+      await assert.rejects(openInstance(one))
+      assert.ok(existsSync(storeFiles(data).first))
+      assert.equal(isOpen(storeFiles(data).first), false)
+    }
+    const opened = await openInstance(opening)
+    assert.equal(isOpen(storeFiles(data).first), true)
+    await opened.close()
+  } finally {
+    folder.close()
+    rmSync(data, { recursive: true })
+  }
+})

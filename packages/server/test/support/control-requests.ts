@@ -1,0 +1,150 @@
+/**
+ * Requests of every operation of the control interface, generated from its contract: each that succeeds, of a world of its own
+ * where it changes something.
+ */
+import assert from 'node:assert/strict'
+import type { Operation } from '@hyperplane/contract'
+import { control } from '@hyperplane/contract/control'
+import { type Asking, facts } from './every-operation.ts'
+import { type HttpResult, http } from './http.ts'
+import type { CallOptions, CallResult, TestApp } from './start-app.ts'
+import { aWorld, worlds } from './worlds.ts'
+
+export const { operations } = control
+/** A world that is there, for what changes nothing. */
+export const subject = 'subject'
+export const someId = '5d3f6a0e-9f0b-4c39-8f4e-3a1d0c9b7e11'
+
+/** What its request says beside the name of a world, so that it succeeds. */
+interface Case {
+  readonly body?: (world: string) => object
+  /** The other variables of its path, made for it in this world. */
+  readonly ids?: (world: string) => Promise<Readonly<Record<string, string>>>
+}
+
+const rule = { match: { operation: 'vmm.createVm' }, effect: { dropConnection: 'BEFORE_COMMIT' } }
+const event = { type: 'CONTENT_SERVER_FAILS', server: 'images.example.com' }
+
+/** A request that succeeds, of a world of its own where it changes something. */
+export interface Request {
+  readonly operation: Operation
+  readonly world: string
+  readonly path: string
+  readonly content: Pick<CallOptions, 'body' | 'form'>
+  /** Of what it changes, where its operation demands one. */
+  readonly ifMatch?: string
+}
+
+/** @param url once it listens */
+export function controlRequests(app: TestApp, url: string) {
+  const newWorld = (more: object = {}) => ({ name: aName(), ...more })
+
+  const aRule = async (world: string) => idOf(await post(`${worlds}/${world}/faults`, rule))
+  const anEvent = async (world: string) => idOf(await post(`${worlds}/${world}/events`, { event, after: 'PT1H' }))
+  async function aCall(world: string) {
+    const called = await http(url, '/api/platform/v4.3/config/categories', { headers: { 'x-world': world } })
+    assert.equal(called.status, 200, called.text)
+    return { sequence: '1' }
+  }
+
+  /** By operation. */
+  const cases: Readonly<Record<string, Case>> = {
+    advanceClock: { body: () => ({ duration: 'PT1M' }) },
+    assertCalls: { body: () => ({ atLeast: 0 }) },
+    clearJournal: {},
+    createFaultRule: { body: () => rule },
+    createWorld: { body: () => newWorld({ preset: 'empty' }) },
+    createWorldEvent: { body: () => ({ event }) },
+    deleteFaultRule: { ids: aRule },
+    deleteFaultRules: {},
+    deleteWorld: {},
+    deleteWorldEvent: { ids: anEvent },
+    exportJournal: {},
+    exportWorld: {},
+    forkWorld: { body: () => newWorld() },
+    freezeClock: {},
+    getCall: { ids: aCall },
+    getClock: {},
+    getFaultRule: { ids: aRule },
+    getJournal: {},
+    getWorld: {},
+    getWorldEvent: { ids: anEvent },
+    importWorld: { body: () => newWorld({ seed: 'extends: empty\n' }) },
+    listCalls: {},
+    listFaultRules: {},
+    listWorldEvents: {},
+    listWorlds: {},
+    resetFaultRuleCounts: { ids: aRule },
+    resetWorld: {},
+    resumeClock: {},
+    runClockToNextEvent: {},
+    scaleClock: { body: () => ({ scale: 10 }) },
+    streamJournal: {},
+    updateFaultRule: { body: () => rule, ids: aRule },
+    updateJournal: { body: () => ({ isRecording: true }) },
+    updateWorld: { body: (name) => ({ name, description: 'changed' }) },
+  }
+
+  let named = 0
+  const aName = (): string => `world-${++named}`
+  const post = (path: string, body: object): Promise<CallResult> => app.call('POST', path, { body })
+  function idOf(made: CallResult): Readonly<Record<string, string>> {
+    assert.equal(made.status, 201, facts(made))
+    return { extId: made.data.extId }
+  }
+
+  const pathOf = (operation: Operation, world: string, ids: Readonly<Record<string, string>> = {}): string =>
+    `/control/v1${operation.path.replace(/\{(\w+)\}/g, (_, name) => ({ worldName: world, sequence: '1', extId: someId, ...ids })[name as string] as string)}`
+
+  function contentOf({ id, form }: Operation, world: string): Pick<CallOptions, 'body' | 'form'> {
+    const body = cases[id]?.body?.(world)
+    if (body === undefined) return {}
+    if (form === undefined) return { body }
+    const parts = new FormData()
+    for (const [name, value] of Object.entries(body)) parts.append(name, String(value))
+    return { form: parts }
+  }
+
+  async function aRequest(operation: Operation): Promise<Request> {
+    const isBelowWorld = operation.path.includes('{worldName}')
+    const world = operation.mutates && isBelowWorld ? aName() : subject
+    if (world !== subject) await aWorld(app, world)
+    const ids = await cases[operation.id]?.ids?.(world)
+    const path = pathOf(operation, world, ids)
+    const content = contentOf(operation, world)
+    if (operation.ifMatch !== 'required') return { operation, world, path, content }
+    const { etag } = await app.call('GET', path)
+    assert.ok(etag, `${operation.key}: the tag of ${path}`)
+    return { operation, world, path, content, ifMatch: etag }
+  }
+
+  const send = ({ operation, path, content, ifMatch }: Request, options: CallOptions = {}): Promise<CallResult> =>
+    app.call(operation.method, path, { ...content, ...(ifMatch === undefined ? {} : { ifMatch }), ...options })
+
+  const asking: Asking = {
+    operations,
+    send: (operation, query = '', options = {}) =>
+      app.call(operation.method, `${pathOf(operation, subject)}${query === '' ? '' : `?${query}`}`, options),
+  }
+
+  async function overHttp(
+    { operation, path, content, ifMatch }: Request,
+    headers: Readonly<Record<string, string>> = {},
+    as?: null,
+  ): Promise<HttpResult> {
+    const form = content.form === undefined ? undefined : new Response(content.form)
+    const body = form === undefined ? content.body && JSON.stringify(content.body) : await form.bytes()
+    return http(url, path, {
+      method: operation.method,
+      ...(as === undefined ? {} : { as }),
+      headers: {
+        ...(form === undefined ? {} : { 'content-type': form.headers.get('content-type') as string }),
+        ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: body as string | Uint8Array }),
+    })
+  }
+
+  return { cases, newWorld, pathOf, contentOf, aRequest, send, asking, overHttp }
+}
