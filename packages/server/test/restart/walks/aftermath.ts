@@ -90,6 +90,8 @@ const isRemembered = (model: Model, { at }: Sent): boolean => model.time - at < 
 
 interface Fate {
   isThere: boolean
+  /** Path of what it goes with, where that is no part of its own. */
+  readonly goesWith?: string
   readonly shows: Record<string, unknown>
 }
 
@@ -108,9 +110,14 @@ async function untrue(model: Model, service: Service): Promise<string[]> {
     if (task !== undefined && brokenOff(task)) faults.push(`${inShort(asked, sent.told)}: ${JSON.stringify(task)}`)
     const isDone = task === undefined || task.status === 'SUCCEEDED'
     const extId = task === undefined ? sent.told.data?.extId : madeBy(asked, task)
-    const { name, displayName, description } = (asked.body ?? {}) as Record<string, unknown>
+    const { name, displayName, description, vpcExtId } = (asked.body ?? {}) as Record<string, unknown>
     const given = Object.entries({ name, displayName, description }).filter(([, value]) => value !== undefined)
-    if (isCreation(asked)) fates.set(`${asked.path}/${extId}`, { isThere: isDone, shows: Object.fromEntries(given) })
+    if (isCreation(asked))
+      fates.set(`${asked.path}/${extId}`, {
+        isThere: isDone,
+        shows: Object.fromEntries(given),
+        ...(vpcExtId === undefined ? {} : { goesWith: `${collections.vpcs}/${vpcExtId}/` }),
+      })
     else if (asked.method === 'DELETE' && isDone) fates.set(asked.path, { isThere: false, shows: {} })
     else if (asked.method === 'PUT' && isDone) {
       const fate = fates.get(asked.path) ?? { isThere: true, shows: {} }
@@ -119,9 +126,9 @@ async function untrue(model: Model, service: Service): Promise<string[]> {
     }
   }
   const gone = [...fates].flatMap(([path, { isThere }]) => (isThere ? [] : `${path}/`))
-  for (const [path, { isThere, shows }] of fates) {
+  for (const [path, { isThere, shows, goesWith }] of fates) {
     // It went with what it was a part of.
-    if (gone.some((whole) => path.startsWith(whole))) continue
+    if (gone.some((whole) => path.startsWith(whole) || whole === goesWith)) continue
     const found = await service.call('GET', path)
     if (found === 'nothing') continue
     if (found.status !== (isThere ? 200 : 404)) faults.push(`${path} is answered ${found.status}`)
