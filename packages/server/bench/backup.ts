@@ -30,6 +30,7 @@ const start = async (): Promise<{ child: ReturnType<typeof spawn>; target: Targe
     process.execPath,
     [
       '--disable-warning=ExperimentalWarning',
+      '--max-semi-space-size=8',
       '--import',
       join(sourceFolder, 'node-version.js'),
       join(sourceFolder, 'main.ts'),

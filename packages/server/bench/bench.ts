@@ -18,6 +18,7 @@ import { measureCategories } from './categories.ts'
 import { measureFaults } from './faults.ts'
 import { Connection, load, requestBytes, type Target } from './load.ts'
 import { measureRecording } from './recording.ts'
+import { rounds, sideBySide } from './side-by-side.ts'
 import { bigWorld, manyWorlds, type Times } from './worlds.ts'
 
 const quick = process.argv.includes('--quick')
@@ -26,6 +27,8 @@ const sourceFolder = resolve(import.meta.dirname, '../src')
 const work = mkdtempSync(join(tmpdir(), 'hyperplane-bench-'))
 const rows: string[] = []
 const seconds = quick ? 1 : 5
+/** Of each side of a ratio, in slices. */
+const comparing = quick ? 4 : 12
 
 const row = (what: string, budget: string, measured: string, met: boolean | undefined): void => {
   const line = `| ${what} | ${budget} | ${measured} | ${met === undefined ? '-' : met ? 'met' : '**missed**'} |`
@@ -33,6 +36,7 @@ const row = (what: string, budget: string, measured: string, met: boolean | unde
   console.log(line)
 }
 const ms = (value: number): string => `${value < 10 ? value.toFixed(2) : Math.round(value)} ms`
+const percent = (share: number): string => `${Math.round(share * 100)} %, median of ${rounds} rounds`
 const mib = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MiB`
 
 interface Service {
@@ -48,6 +52,7 @@ async function start(data: string, seed: string): Promise<Service> {
     process.execPath,
     [
       '--disable-warning=ExperimentalWarning',
+      '--max-semi-space-size=8',
       '--import',
       join(sourceFolder, 'node-version.js'),
       join(sourceFolder, 'main.ts'),
@@ -178,27 +183,25 @@ async function overHttps(): Promise<void> {
   const port = await new Promise<number>((found) =>
     createInterface({ input: bare.stdout }).once('line', (line) => found(Number(line))),
   )
-  // Side by side, in turns, so that both meet the same machine.
-  let own = 0
-  let theirs = 0
-  await load(service.target, 16, 1, () => get)
-  for (let turn = 0; turn < 3; turn++) {
-    theirs += (await load({ host: '127.0.0.1', port }, 16, seconds / 2, () => get)).perSecond
-    own += (await load(service.target, 16, seconds / 2, () => get)).perSecond
-  }
-  await ended(bare)
-  row(
-    'GET by id over HTTPS against a bare node:https server, 16 connections',
-    '>= 60 %',
-    `${Math.round((own / theirs) * 100)} % (${Math.round(own / 3)} of ${Math.round(theirs / 3)} a second)`,
-    own / theirs >= 0.6,
+  const rates = await sideBySide(
+    { own: { target: service.target, request: get }, bare: { target: { host: '127.0.0.1', port }, request: get } },
+    comparing,
   )
-  const { on, off } = await measureRecording(service.target, password, get, seconds)
+  await ended(bare)
+  const against = rates.share('own', 'bare')
+  row(
+    'GET by id, kept in the journal, over HTTPS against a bare node:https server, 16 connections',
+    '>= 60 %',
+    `${percent(against)} (about ${Math.round(rates.perSecond('own'))} of ${Math.round(rates.perSecond('bare'))} a second)`,
+    against >= 0.6,
+  )
+  const recording = await measureRecording(service.target, password, get, comparing)
+  const kept = recording.share('on', 'off')
   row(
     'the same GET kept in the journal, against not kept',
     '>= 90 %',
-    `${Math.round((on / off) * 100)} % (${Math.round(on)} of ${Math.round(off)} a second)`,
-    on / off >= 0.9,
+    `${percent(kept)} (about ${Math.round(recording.perSecond('on'))} of ${Math.round(recording.perSecond('off'))} a second)`,
+    kept >= 0.9,
   )
   const single = await load(service.target, 1, seconds, () => get)
   row('GET by id, one connection', '-', `p50 ${ms(single.p50)}, p99 ${ms(single.p99)}`, undefined)
@@ -326,12 +329,13 @@ async function faults(): Promise<void> {
   const path = '/api/platform/v4.3/config/categories'
   const { data } = await call(connection, 'POST', path, { key: 'bench', value: 'faults' })
   connection.close()
-  const { without, others, same } = await measureFaults(service.target, password, `${path}/${data.extId}`, seconds * 2)
+  const rates = await measureFaults(service.target, password, `${path}/${data.extId}`, comparing)
   await service.stop()
-  const share = (rate: number): string => `${Math.round((rate / without) * 100)} %`
   const what = 'GET by id with 1,000 fault rules that do not meet it, against none'
-  row(`${what}: of other operations`, '>= 95 %', share(others), others / without >= 0.95)
-  row(`${what}: of its own, other users and names`, '>= 95 %', share(same), same / without >= 0.95)
+  const others = rates.share('others', 'without')
+  row(`${what}: of other operations`, '>= 95 %', percent(others), others >= 0.95)
+  const same = rates.share('same', 'without')
+  row(`${what}: of its own, other users and names`, '>= 95 %', percent(same), same >= 0.95)
 }
 
 function worlds(): void {

@@ -1,16 +1,10 @@
-/** What it costs a GET that a world has 1,000 rules of faults which do not meet it: the same in two worlds of one service, in turns. */
-import { Connection, load, requestBytes, type Target } from './load.ts'
+/** What it costs a GET that a world has 1,000 rules of faults which do not meet it: the same in worlds of one service, in turns. */
+import { Connection, requestBytes, type Target } from './load.ts'
+import { type Rates, sideBySide } from './side-by-side.ts'
 
-export interface FaultCosts {
-  /** GETs a second. */
-  readonly without: number
-  /** Rules of other operations. */
-  readonly others: number
-  /** Rules of the same operation, of other users and other names. */
-  readonly same: number
-}
+/** In `others` rules of other operations, in `same` rules of the same one, of other users and other names. */
+export type FaultWorld = (typeof worlds)[number]
 
-const turns = 12
 const rulesEach = 1000
 const worlds = ['without', 'others', 'same'] as const
 
@@ -19,8 +13,8 @@ export async function measureFaults(
   target: Target,
   password: string,
   path: string,
-  seconds: number,
-): Promise<FaultCosts> {
+  secondsEach: number,
+): Promise<Rates<FaultWorld>> {
   const connection = await Connection.open(target)
   const post = async (at: string, body: object): Promise<void> => {
     const answer = await connection.send(requestBytes('POST', at, password, body))
@@ -40,18 +34,9 @@ export async function measureFaults(
     }
   }
   connection.close()
-  const sum = { without: 0, others: 0, same: 0 }
-  for (let turn = -1; turn < turns; turn++) {
-    // Whoever comes first in a round has it colder, or warmer: each does, in its turn.
-    for (const world of worlds.map(
-      (_, index) => worlds[(index + turn + 1) % worlds.length] as (typeof worlds)[number],
-    )) {
-      const get = requestBytes('GET', path, password, undefined, { 'X-World': world })
-      const { perSecond, statuses } = await load(target, 16, seconds / turns, () => get)
-      if (statuses.size !== 1 || !statuses.has(200)) throw new Error(`GET in ${world}: ${[...statuses]}`)
-      // The first round warms up.
-      if (turn >= 0) sum[world] += perSecond / turns
-    }
-  }
-  return sum
+  const askedOf = (world: FaultWorld) => ({
+    target,
+    request: requestBytes('GET', path, password, undefined, { 'X-World': world }),
+  })
+  return sideBySide({ without: askedOf('without'), others: askedOf('others'), same: askedOf('same') }, secondsEach)
 }

@@ -1,21 +1,16 @@
 /** What it costs a GET that the journal keeps it: the same requests with recording on and off, in turns, on one service. */
-import { Connection, load, requestBytes, type Target } from './load.ts'
-
-export interface Recording {
-  /** GETs a second. */
-  readonly on: number
-  readonly off: number
-}
+import { Connection, requestBytes, type Target } from './load.ts'
+import { type Rates, sideBySide } from './side-by-side.ts'
 
 const journal = '/control/v1/worlds/default/journal'
-const turns = 4
 
+/** Leaves the recording off. */
 export async function measureRecording(
   target: Target,
   password: string,
-  get: Buffer,
-  seconds: number,
-): Promise<Recording> {
+  request: Buffer,
+  secondsEach: number,
+): Promise<Rates<'on' | 'off'>> {
   const connection = await Connection.open(target)
   async function record(isRecording: boolean): Promise<void> {
     const { head } = await connection.send(requestBytes('GET', journal, password))
@@ -25,14 +20,14 @@ export async function measureRecording(
     )
     if (status !== 200) throw new Error(`PUT ${journal}: ${status} ${body}`)
   }
-  const sum = { on: 0, off: 0 }
-  for (let turn = 0; turn < turns; turn++) {
-    for (const mode of ['on', 'off'] as const) {
-      await record(mode === 'on')
-      await load(target, 16, seconds / turns / 4, () => get)
-      sum[mode] += (await load(target, 16, seconds / turns, () => get)).perSecond / turns
-    }
-  }
+  const rates = await sideBySide(
+    {
+      on: { target, request, prepare: () => record(true) },
+      off: { target, request, prepare: () => record(false) },
+    },
+    secondsEach,
+  )
+  await record(false)
   connection.close()
-  return sum
+  return rates
 }

@@ -1,0 +1,65 @@
+/**
+ * Rates that are compared, on a machine that does other things as well: all are measured in short slices that take turns, each
+ * round begins with another one, and what is told of a pair is the median of its ratios within the rounds. So what slows
+ * the machine down for a while slows down both sides of a ratio, or is outvoted.
+ */
+import { load, type Target } from './load.ts'
+
+export interface Contender {
+  readonly target: Target
+  readonly request: Buffer
+  /** Done before each of its slices. */
+  readonly prepare?: () => Promise<void>
+}
+
+export interface Rates<N extends string> {
+  /** Answers a second, the median of all rounds. */
+  perSecond(name: N): number
+  /** How much of the other one's rate this one has. */
+  share(name: N, against: N): number
+}
+
+export const rounds = 15
+const connections = 16
+
+/** Seconds after which somebody whose rate still grows is taken as it is. */
+const longestWarmUp = 15
+
+export async function sideBySide<N extends string>(
+  contenders: Readonly<Record<N, Contender>>,
+  secondsEach: number,
+): Promise<Rates<N>> {
+  const names = Object.keys(contenders) as N[]
+  const rates = new Map<N, number[]>(names.map((name) => [name, []]))
+  const run = async (name: N, seconds: number): Promise<number> => {
+    const { target, request, prepare } = contenders[name]
+    await prepare?.()
+    const { perSecond, statuses } = await load(target, connections, seconds, () => request)
+    if (statuses.size !== 1 || !statuses.has(200)) throw new Error(`${name}: answers ${[...statuses]}`)
+    return perSecond
+  }
+  /** Until the rate grows no more: tens of thousands of requests are answered by code that is still being compiled. */
+  async function warmUp(name: N): Promise<void> {
+    let best = 0
+    let notBetter = 0
+    for (let second = 0; second < longestWarmUp && notBetter < 3; second++) {
+      const rate = await run(name, 1)
+      notBetter = rate > best * 1.05 ? 0 : notBetter + 1
+      best = Math.max(best, rate)
+    }
+  }
+  for (const name of names) await warmUp(name)
+  for (let round = 0; round < rounds; round++) {
+    for (let turn = 0; turn < names.length; turn++) {
+      const name = names[(round + turn) % names.length] as N
+      rates.get(name)?.push(await run(name, secondsEach / rounds))
+    }
+  }
+  const of = (name: N): readonly number[] => rates.get(name) as number[]
+  return {
+    perSecond: (name) => median(of(name)),
+    share: (name, against) => median(of(name).map((rate, round) => rate / (of(against)[round] as number))),
+  }
+}
+
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] as number
