@@ -31,7 +31,7 @@ export interface Table {
     readonly fields: readonly string[]
   }[]
   readonly references: readonly ReferencePath[]
-  /** Paths of secrets, sealed in place before the document is written. */
+  /** Paths of secrets, which are sealed in what is written. */
   readonly secrets: readonly (readonly string[])[]
 }
 

@@ -70,7 +70,8 @@ async function runElements(ctx: Run, input: BatchInput): Promise<void> {
 /**
  * Elements need not wait for the disk one by one: those whose effect is there at once let the next begin, which sees what
  * they wrote, and results are told when both are durable; those that start a task share the commit of its acceptance with
- * what is told of it, and let the next begin when the last record of their task is written. Not in iam: who may do what is decided by what is committed.
+ * what is told of it, and let the next begin when the last record of their task is written. Not in iam: who may do what is
+ * decided by what is committed.
  */
 function mayStage(ctx: Run, { method }: BatchInput, job: Job | undefined): boolean {
   if (job?.status !== 'PENDING') return false

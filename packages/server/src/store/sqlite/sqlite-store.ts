@@ -20,7 +20,7 @@ export interface SqliteStoreOptions {
   /** Path of the file. */
   readonly file: string
   readonly tables: ReadonlyMap<string, Table>
-  /** Seals the secrets of a document, in place, before it is written. */
+  /** Seals a secret of a document that is written. */
   readonly seal: Seal
   /** false: commits do not wait for the disk (tests). */
   readonly durable: boolean
@@ -201,6 +201,8 @@ class SqliteStore extends SqliteReader implements Store {
     while (this.#queue.length > 0 || this.#between.length > 0) {
       for (const work of this.#between.splice(0)) await work()
       if (this.#queue.length > 0) await this.#commit(this.#queue.splice(0, commitGroup))
+      // What asks again and again goes on without a look at the sockets: between two commits everybody gets a turn.
+      await new Promise(setImmediate)
     }
     this.#running = false
   }

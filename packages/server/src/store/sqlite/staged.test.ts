@@ -83,6 +83,25 @@ test('a commit that somebody waits for is not put off by what is staged', async 
   await store.close()
 })
 
+test('between two commits everybody gets a turn, however many go on asking', async () => {
+  const { store, commits } = aStore()
+  let turns = 0
+  let ends = false
+  const look = (): void => {
+    turns++
+    if (!ends) setImmediate(look)
+  }
+  setImmediate(look)
+  const goOn = async (): Promise<void> => {
+    for (let index = 0; index < 10; index++)
+      await store.stage((transaction) => transaction.insert(Thing, aThing('one of many'))).applied
+  }
+  await Promise.all(Array.from({ length: 40 }, goOn))
+  ends = true
+  assert.ok(commits() > 5 && turns >= commits(), `${turns} turns, ${commits()} commits`)
+  await store.close()
+})
+
 test('a commit that fails is told to all that it was for', async () => {
   const { store } = aStore()
   const first = store.stage((transaction) => transaction.insert(Thing, aThing('first')))
