@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { Vm } from '@hyperplane/contract/vmm/vm'
+import { DriverError } from '../../../src/core/tasks/define-task.ts'
 import { powerHistory } from '../../../src/domains/vmm/power-journal.ts'
 import { HostAllocation } from '../../../src/domains/vmm/records.ts'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
@@ -22,10 +23,11 @@ import {
 } from '../../support/native-cluster.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
-/** What is to happen just before a step of a task runs; once. */
-let atStep: { readonly step: string; readonly work: () => Promise<unknown> } | undefined
+/** What is to happen just before a step of a task runs, of a restart unless told otherwise; once. */
+let atStep: { readonly of?: string; readonly step: string; readonly work: () => Promise<unknown> } | undefined
 const beforeStep = async (definition: string, step: string, phase: string): Promise<void> => {
-  if (definition !== 'vmm.restart-vm-elsewhere' || phase !== 'run' || atStep?.step !== step) return
+  const { of = 'vmm.restart-vm-elsewhere' } = atStep ?? {}
+  if (definition !== of || phase !== 'run' || atStep?.step !== step) return
   const { work } = atStep
   atStep = undefined
   await work()
@@ -345,6 +347,36 @@ test('an update of a VM that is out of sight is 409; one that its host did not h
   await advance(app, silent)
   assert.equal(await stateOf(vm.extId), 'ON')
   assert.equal((await changed(app, vm.extId, await grow())).status, 'SUCCEEDED')
+})
+
+test('an update that fails after it moved the VM leaves it there when either host is silent, and the VM is not kept busy', async () => {
+  for (const failing of ['to', 'from'] as const) {
+    const cluster = await aNativeCluster(app, { hosts: 3 })
+    const vm = await aRunningVm(cluster, { memorySizeBytes: 20 * GiB })
+    // Its host has no room for it to grow.
+    const filler = await aVm(app, cluster, { memorySizeBytes: 75 * GiB, isAgentVm: true, host: vm.host })
+    assert.equal((await changed(app, filler.extId, 'power-on')).status, 'SUCCEEDED')
+    let to = ''
+    atStep = {
+      of: 'vmm.update-vm',
+      step: 'apply',
+      work: async () => {
+        to = (await hostsHolding(vm.extId)).find((extId) => extId !== vm.host.extId) as string
+        await fail(failing === 'to' ? to : vm.host.extId)
+        if (failing === 'from') throw new DriverError('the change cannot be made', { retryable: false })
+      },
+    }
+    const task = await changed(app, vm.extId, { put: { ...(await readVm(app, vm.extId)), memorySizeBytes: 40 * GiB } })
+    assert.equal(task.status, 'FAILED')
+    const stays = await readVm(app, vm.extId)
+    assert.deepEqual([stays.powerState, stays.host, stays.memorySizeBytes], ['ON', { extId: to }, 20 * GiB])
+    assert.deepEqual(await hostsHolding(vm.extId), [to])
+    await checkInvariants(app)
+    await advance(app, lost)
+    assert.equal(await stateOf(vm.extId), 'ON')
+    assert.equal((await restarts(vm.extId)).length, failing === 'to' ? 1 : 0)
+    await checkInvariants(app)
+  }
 })
 
 test('a VM is deleted though its host does not answer', async () => {

@@ -97,13 +97,20 @@ export const changeVm = defineTask<Change>({
       run: async (ctx, { vmExtId }) => {
         const target = roomOf(ctx)
         const vm = await present(ctx.store, vmExtId)
-        if (target !== undefined && target !== vm.host?.extId) await ctx.drivers.hypervisor.migrateVm(vmExtId, target)
+        if (target === undefined || target === vm.host?.extId) return undefined
+        await ctx.drivers.hypervisor.migrateVm(vmExtId, target)
+        return { hostExtId: target }
       },
       undo: async (ctx, { vmExtId }) => {
+        const { hardware, hypervisor } = ctx.drivers
         const host = (await ctx.store.get(Vm, vmExtId))?.host?.extId
         const target = roomOf(ctx)
-        if (host !== undefined && target !== undefined && target !== host)
-          await ctx.drivers.hypervisor.migrateVm(vmExtId, host)
+        if (host === undefined || target === undefined || target === host) return
+        // Between hosts of which one does not answer it cannot go back: it is where it went.
+        const isStuck = !hardware.isHostUp(host) || !hardware.isHostUp(target)
+        if (isStuck && movedTo(ctx) !== undefined)
+          await ctx.checkpoint(undefined, (record) => recordMove(record, vmExtId, target))
+        else await hypervisor.migrateVm(vmExtId, host)
       },
     },
     {
@@ -123,7 +130,8 @@ export const changeVm = defineTask<Change>({
         if (vm === undefined) return
         const { hardware, hypervisor } = ctx.drivers
         // A host that does not answer must not keep the VM busy: whoever starts it next defines it as its row says.
-        if (hardware.isHostUp(vm.host?.extId ?? '')) await hypervisor.defineVm(await domainOf(ctx.store, vm))
+        if (hardware.isHostUp(movedTo(ctx) ?? vm.host?.extId ?? ''))
+          await hypervisor.defineVm(await domainOf(ctx.store, vm))
         for (const extId of newFiles(vm, nextOf(vm, input))) await ctx.drivers.hypervisor.deleteDisk(extId)
       },
     },
@@ -164,6 +172,15 @@ async function storeChange(ctx: RecordContext<Drivers>, input: Change): Promise<
   return { keep: { unused: firmwareFilesOf(vm).filter((extId) => !kept.includes(extId)) } }
 }
 
+async function recordMove(ctx: RecordContext<Drivers>, vmExtId: string, hostExtId: string): Promise<void> {
+  const now = ctx.clock.iso()
+  const changes = { host: { extId: hostExtId }, lastHostExtId: hostExtId, updateTime: now }
+  const stored = await ctx.store.update(Vm, vmExtId, changes)
+  await notePower(ctx.store, ctx.ids, stored, 'MOVED', now)
+}
+
+/** Where it really runs since the task has moved it. */
+const movedTo = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => ctx.outputs['move']?.hostExtId
 const roomOf = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => ctx.outputs['make room']?.hostExtId
 
 const newFiles = (vm: VmEntity, next: VmEntity): string[] => {
