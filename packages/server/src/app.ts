@@ -59,7 +59,7 @@ async function start(
   log: pino.Logger,
 ): Promise<App> {
   const real = options.realClock ?? realClock
-  const shared = createShared(config, options.version)
+  const shared = createShared(config, options)
   const scheme = config.http ? 'http' : 'https'
   let port = config.port
   let closing = false

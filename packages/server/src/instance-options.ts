@@ -3,6 +3,7 @@ import type { pino } from 'pino'
 import type { Config } from './config.ts'
 import type { Clock, ClockState, WorldClock } from './core/clock.ts'
 import type { Faults } from './core/faults.ts'
+import type { HashCost } from './core/passwords.ts'
 import type { Restores } from './core/ports.ts'
 import type { RunnerOptions } from './core/tasks/runner.ts'
 import type { CallRecorder } from './core/trace.ts'
@@ -24,6 +25,8 @@ export interface AppOptions {
   readonly logLevel?: string
   /** World time at the start, in milliseconds since 1970. */
   readonly startAt?: number
+  /** Of passwords, instead of what is safe. */
+  readonly hashCost?: HashCost
   /** Version that it says to have. */
   readonly version?: string
   /** Lower than what holds otherwise. */

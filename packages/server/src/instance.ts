@@ -10,7 +10,7 @@ import { createAudit } from './core/audit.ts'
 import { createWorldClock, formatTime, parseTime, realClock, timeOf, type WorldClock } from './core/clock.ts'
 import type { Services, World } from './core/context.ts'
 import { createIdempotency } from './core/idempotency.ts'
-import { generatedPassword, hashPassword } from './core/passwords.ts'
+import { generatedPassword } from './core/passwords.ts'
 import { createPipeline } from './core/pipeline/dispatch.ts'
 import type { Dispatch } from './core/pipeline/request.ts'
 import type { AccessControl, Authenticator } from './core/ports.ts'
@@ -65,7 +65,7 @@ export interface Instance {
 /** @throws StartRefusal, StoreRefusal */
 export async function openInstance(opening: InstanceOptions): Promise<Instance> {
   const { config, options, shared, log } = opening
-  const { kinds, router, domains, tables, version } = shared
+  const { kinds, router, domains, tables, passwords, version } = shared
   const { first: file, second: secondFile } = storeFiles(config.data)
   // Before anything is written: a refused seed leaves a new folder new.
   const plan = existsSync(file) ? undefined : readSeed(config.seed)
@@ -120,6 +120,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     runner: undefined as never,
     authenticator: undefined as never,
     clientCertificates,
+    passwords,
     identity: createServiceIdentity({ store, clock }),
     publicUrl: () => config.publicUrl ?? opening.localUrl(),
     tags,
@@ -244,7 +245,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   async function newPassword(): Promise<string> {
     const password = config.adminPassword ?? generatedPassword()
     if (config.adminPassword === undefined) banner.push(`Password     ${password}   (shown once; kept only as a hash)`)
-    return hashPassword(password)
+    return passwords.hash(password)
   }
   await syncSystemRoles(store, tenantId)
   await runner.recover()

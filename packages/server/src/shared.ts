@@ -3,6 +3,7 @@ import { contract } from '@hyperplane/contract'
 import packageJson from '../package.json' with { type: 'json' }
 import type { Config } from './config.ts'
 import { createKinds } from './core/kinds.ts'
+import { createPasswords, type HashCost, type Passwords } from './core/passwords.ts'
 import type { Kinds } from './core/ports.ts'
 import { createRouter, type Router } from './core/router.ts'
 import { collectDomains } from './domains/collected.ts'
@@ -14,14 +15,19 @@ export interface Shared {
   readonly router: Router
   readonly domains: ReturnType<typeof collectDomains>
   readonly tables: ReadonlyMap<string, Table>
+  readonly passwords: Passwords
   /** Version of the service. */
   readonly version: string
 }
 
-export const createShared = (config: Config, version = packageJson.version): Shared => ({
+export const createShared = (
+  config: Config,
+  { version = packageJson.version, hashCost }: { readonly version?: string; readonly hashCost?: HashCost } = {},
+): Shared => ({
   kinds: createKinds(contract),
   router: createRouter(contract, { loose: config.versions === 'loose' }),
   domains: collectDomains(),
   tables: storeTables(),
+  passwords: createPasswords(hashCost),
   version,
 })

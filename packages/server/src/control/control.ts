@@ -62,6 +62,7 @@ export function createControl(options: ControlOptions): Control {
     router: controlRouter(),
     authenticator: createControlAuthenticator(home),
     access: createControlAccess(home),
+    passwords: options.shared.passwords,
     journals: createJournals({ log }),
     recording: recordingOf(options.shared),
   }

@@ -13,6 +13,7 @@ import type { Presenter } from '../core/handlers.ts'
 import { createIdempotency } from '../core/idempotency.ts'
 import { createIds } from '../core/ids.ts'
 import { createKinds } from '../core/kinds.ts'
+import type { Passwords } from '../core/passwords.ts'
 import { createPipeline } from '../core/pipeline/dispatch.ts'
 import type { Machinery } from '../core/pipeline/machinery.ts'
 import type { Dispatch } from '../core/pipeline/request.ts'
@@ -46,6 +47,7 @@ export interface ControlShared {
   readonly router: Router
   readonly authenticator: Authenticator
   readonly access: AccessControl
+  readonly passwords: Passwords
   readonly journals: Journals
   /** How calls of worlds are told apart, and what their answers look like. */
   readonly recording: Pick<RecorderOptions, 'naming' | 'render'>
@@ -84,7 +86,7 @@ export const registryFile = (folder: string): string => join(folder, 'worlds.sql
 
 export function openControlPipeline<D>(options: ControlPipelineOptions<D>): ControlPipeline {
   const { shared, drivers } = options
-  const { config, real, log, router, authenticator, access } = shared
+  const { config, real, log, router, authenticator, access, passwords } = shared
   let sealer: ReturnType<typeof createSealer>
   const store = openSqliteStore({
     file: options.file,
@@ -119,7 +121,7 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
       },
     },
     // The rest of the machinery belongs to worlds: no operation of this interface starts tasks or calls others.
-    services: { router, names: canonicalNames, tags, access, authenticator, tier: config.tier } as Services,
+    services: { router, names: canonicalNames, tags, access, authenticator, passwords, tier: config.tier } as Services,
   }
   const domains = Object.values(options.domains)
   const presenters = new Map<string, Presenter<D>[]>()

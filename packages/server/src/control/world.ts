@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import { Apart } from '../core/apart.ts'
 import { ApiError, invalid, refuseAll } from '../core/api-error.ts'
 import { formatTime } from '../core/clock.ts'
-import { hashPassword } from '../core/passwords.ts'
+import type { Passwords } from '../core/passwords.ts'
 import { replaced } from '../core/updates.ts'
 import { brokenRules } from '../domains/iam/password-policy.ts'
 import { storeFiles } from '../exchange-stores.ts'
@@ -100,8 +100,8 @@ export const world = implementForWorlds(
       importWorld: ({ body }) => faultsOf(body),
     },
     prepare: {
-      createWorld: (_, { body }) => prepare(body),
-      importWorld: (_, { body }) => prepare(body),
+      createWorld: ({ services }, { body }) => prepare(services.passwords, body),
+      importWorld: ({ services }, { body }) => prepare(services.passwords, body),
     },
     // What is done to one world happens one after another; a name that is being taken is one already.
     turns: {
@@ -121,8 +121,11 @@ interface Prepared {
 }
 
 /** Takes a moment, and no store. */
-async function prepare({ adminPassword }: { readonly adminPassword?: string }): Promise<Prepared> {
-  return adminPassword === undefined ? {} : { adminPasswordHash: await hashPassword(adminPassword) }
+async function prepare(
+  passwords: Passwords,
+  { adminPassword }: { readonly adminPassword?: string },
+): Promise<Prepared> {
+  return adminPassword === undefined ? {} : { adminPasswordHash: await passwords.hash(adminPassword) }
 }
 
 function faultsOf(body: NewWorld): ApiError[] {

@@ -5,6 +5,7 @@ import type { Reader, Row, Transaction } from '../store/store.ts'
 import type { AddressGuard } from './address-guard.ts'
 import type { AttendingClock } from './clock.ts'
 import type { EntityTags } from './etag.ts'
+import type { Passwords } from './passwords.ts'
 import type { Dispatch } from './pipeline/request.ts'
 import type {
   AccessControl,
@@ -79,6 +80,7 @@ export interface Services {
   readonly access: AccessControl
   readonly authenticator: Authenticator
   readonly clientCertificates: ClientCertificates
+  readonly passwords: Passwords
   readonly identity: ServiceIdentity
   /** Origin under which clients reach this service, as far as it is known: configured, else that of the port. */
   publicUrl(): string

@@ -67,6 +67,9 @@ export interface TestSettings extends AppOptions {
   readonly folder?: string
 }
 
+/** Passwords of tests need not be safe, and most tests begin with one. */
+const cheap = { memory: 256, passes: 1, parallelism: 1 }
+
 /** Time at which test worlds begin. */
 export const beginning = Date.parse('2026-03-02T09:00:00Z')
 
@@ -99,7 +102,7 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
       backupKey: undefined,
       ...settings.config,
     },
-    { durable: false, startAt: beginning, logLevel: 'error', ...settings },
+    { durable: false, startAt: beginning, logLevel: 'error', hashCost: cheap, ...settings },
   )
   const dispatchOf = (world: string | undefined): App['dispatch'] => {
     if (world === undefined) return app.dispatch

@@ -5,7 +5,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import type { User } from '@hyperplane/contract/iam/user'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import { hashPassword, verifyPassword } from '../../core/passwords.ts'
+import { type Passwords, verifyPassword } from '../../core/passwords.ts'
 import { brokenRules, rememberedPasswords, reusedRule } from './password-policy.ts'
 
 type UserRow = EntityOf<typeof User>
@@ -22,6 +22,7 @@ export interface NewPassword {
 }
 
 export async function judgedPassword(
+  passwords: Passwords,
   password: string,
   username: string,
   user?: UserRow,
@@ -34,7 +35,7 @@ export async function judgedPassword(
   if (isOldRight === false) return { broken: [], ...known }
   const broken = brokenRules(password, username, old)
   if (broken.length === 0 && (await isReused(password, user))) broken.push(reusedRule)
-  return broken.length > 0 ? { broken, ...known } : { broken, hash: await hashPassword(password), ...known }
+  return broken.length > 0 ? { broken, ...known } : { broken, hash: await passwords.hash(password), ...known }
 }
 
 async function isReused(password: string, user: UserRow | undefined): Promise<boolean> {

@@ -145,7 +145,9 @@ export const user = implement(
     prepare: {
       async createUser(ctx, { body }) {
         if (body.userType === 'LDAP') return nameInDirectory(ctx, body)
-        return body.password === undefined ? undefined : judgedPassword(body.password, body.username)
+        return body.password === undefined
+          ? undefined
+          : judgedPassword(ctx.services.passwords, body.password, body.username)
       },
       async updateUserById(ctx, { path, body }) {
         return body.password === undefined ? undefined : judgedFor(ctx, path['extId'] as string, body.password)
@@ -168,7 +170,9 @@ async function judgedFor(
   old?: string,
 ): Promise<NewPassword | undefined> {
   const target = await ctx.store.get(User, extId)
-  return target === undefined ? undefined : judgedPassword(password, target.username, target, old)
+  return target === undefined
+    ? undefined
+    : judgedPassword(ctx.services.passwords, password, target.username, target, old)
 }
 
 /** LOCAL users and service accounts: names that this service keeps itself, in one space, in lower case. */

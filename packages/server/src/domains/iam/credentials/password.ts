@@ -5,7 +5,7 @@
 import { User } from '@hyperplane/contract/iam/user'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Caller } from '../../../core/context.ts'
-import { dummyVerify, verifyPassword } from '../../../core/passwords.ts'
+import { verifyPassword } from '../../../core/passwords.ts'
 import { DirectoryError } from '../../../drivers/directory.ts'
 import { localProviderId } from '../catalogue/name-id.ts'
 import type { KnownCredential } from '../credential-cache.ts'
@@ -120,7 +120,7 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
     // The same work for a name that does not exist, a service account and a locked pair.
     const matches =
       hash === undefined || given.password === ''
-        ? await dummyVerify(given.password)
+        ? await desk.world.services.passwords.verifyNone(given.password)
         : await verifyPassword(given.password, hash)
     if (!matches || current?.status !== 'ACTIVE') return undefined
     const mustChange = current.isForceResetPasswordEnabled === true ? { mustChangePassword: true } : {}
