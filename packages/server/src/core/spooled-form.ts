@@ -79,7 +79,9 @@ export async function readSpooledForm(
     await pipeline(source, form)
     await Promise.all(reading)
   } catch (error) {
-    if (error instanceof ApiError) throw error
+    // That the disk does not take it is nothing that its sender could mend.
+    const isOfDisk = (error as NodeJS.ErrnoException).syscall !== undefined
+    if (error instanceof ApiError || isOfDisk) throw error
     throw malformed('the form is cut off, or its parts are not separated as its Content-Type says.')
   }
   return { ...fieldsOf(operation, parts), ...Object.fromEntries(digests) }

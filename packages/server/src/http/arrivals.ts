@@ -15,13 +15,12 @@ export class Arrivals {
     this.#handle = handle
   }
 
-  /** It is answered when all that has come by now is read. */
+  /** It is answered when all that has come by now is read, in the order in which it came. */
   add(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#present.push([request, response]) === 1) setImmediate(() => this.begin())
+    if (this.#present.push([request, response]) === 1) setImmediate(() => this.#begin())
   }
 
-  /** All that is there begins now, in the order in which it came. */
-  begin(): void {
+  #begin(): void {
     const present = this.#present
     this.#present = []
     for (const [request, response] of present) this.#handle(request, response)

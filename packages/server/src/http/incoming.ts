@@ -99,10 +99,14 @@ async function readBody(message: IncomingMessage, maximum: number): Promise<Uint
   if (declared > maximum) throw new ApiError('BODY_TOO_LARGE', { maximum })
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of message as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > maximum) throw new ApiError('BODY_TOO_LARGE', { maximum })
-    chunks.push(chunk)
+  try {
+    for await (const chunk of message as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > maximum) throw new ApiError('BODY_TOO_LARGE', { maximum })
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    throw toldAs(error)
   }
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
 }
@@ -117,11 +121,21 @@ async function* openBody(message: IncomingMessage, maximum: number): AsyncGenera
     })
   if (Number(message.headers['content-length'] ?? 0) > maximum) throw new ApiError('BODY_TOO_LARGE', { maximum })
   let size = 0
-  for await (const chunk of encoding === 'gzip' ? expanded(message) : (message as AsyncIterable<Buffer>)) {
-    size += chunk.length
-    if (size > maximum) throw new ApiError('BODY_TOO_LARGE', { maximum })
-    yield chunk
+  try {
+    for await (const chunk of encoding === 'gzip' ? expanded(message) : (message as AsyncIterable<Buffer>)) {
+      size += chunk.length
+      if (size > maximum) throw new ApiError('BODY_TOO_LARGE', { maximum })
+      yield chunk
+    }
+  } catch (error) {
+    throw toldAs(error)
   }
+}
+
+/** That a client goes away is no fault of this service. */
+function toldAs(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  return new ApiError('MALFORMED_REQUEST', { fault: 'its body breaks off: the connection ended.' }, { cause: error })
 }
 
 async function* expanded(message: IncomingMessage): AsyncGenerator<Buffer> {

@@ -77,7 +77,10 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
   }
   let isListening = false
   const arrivals = new Arrivals(handle)
-  const listener = (request: IncomingMessage, response: ServerResponse): void => arrivals.add(request, response)
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
+    if (worldOfPort.size > 0) noteWorld(request.socket, response)
+    arrivals.add(request, response)
+  }
   const http = createPlainServer(serverOptions, options.tls === undefined ? listener : refusePlainHttp)
   const secure =
     options.tls === undefined
@@ -111,6 +114,8 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
   /** Fronts of worlds, by port, and whose port each is. */
   const ownFronts = new Map<number, Server>()
   const worldOfPort = new Map<number, string>()
+  /** Whose port each connection came to, for as long as it lasts: that the port was closed meanwhile makes it nobody else's. */
+  const worldOfSocket = new WeakMap<Socket, string>()
   /** Answers under way there. */
   const ownAnswers = new Set<ServerResponse>()
   attend(http)
@@ -141,15 +146,20 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     return head
   }
 
+  /** When a request comes: one that is gone before it is answered does not tell its port any more. */
+  function noteWorld(socket: Socket, response: ServerResponse): void {
+    const world = worldOfSocket.get(socket) ?? worldOfPort.get(socket.localPort ?? 0)
+    if (world === undefined) return
+    worldOfSocket.set(socket, world)
+    ownAnswers.add(response)
+    response.once('close', () => ownAnswers.delete(response))
+  }
+
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const began = performance.now()
     const target = request.url ?? '/'
     const at = target.indexOf('?')
     const path = at < 0 ? target : target.slice(0, at)
-    if (worldOfPort.size > 0 && worldOfPort.has(request.socket.localPort ?? 0)) {
-      ownAnswers.add(response)
-      response.once('close', () => ownAnswers.delete(response))
-    }
     try {
       const query = at < 0 ? '' : target.slice(at + 1)
       if (path === '/api' || path.startsWith('/api/'))
@@ -173,8 +183,7 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     try {
       const header = request.headers['x-world']
       const asked = { header: Array.isArray(header) ? header[0] : header, host: request.headers.host }
-      const port = worldOfPort.size === 0 ? undefined : worldOfPort.get(request.socket.localPort ?? 0)
-      const name = chosenWorld({ ...asked, port })
+      const name = chosenWorld({ ...asked, port: worldOfSocket.get(request.socket) })
       const site = options.worldSite(name ?? 'default')
       if (site !== undefined) return { site }
       throw new ApiError('WORLD_NOT_FOUND', {
@@ -290,8 +299,7 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
   function originOf(request: IncomingMessage): string {
     const { host } = request.headers
     // A world is found by the host or the port that the client called.
-    const isOfPort = worldOfPort.size > 0 && worldOfPort.has(request.socket.localPort ?? 0)
-    const ofOwn = isOfPort || (host !== undefined && namesWorld(host))
+    const ofOwn = worldOfSocket.has(request.socket) || (host !== undefined && namesWorld(host))
     if (options.publicUrl !== undefined && !ofOwn) return options.publicUrl
     if (host !== undefined && isHost.test(host)) return `${scheme}://${host}`
     return `${scheme}://localhost:${new URL(address).port || options.port}`
@@ -347,8 +355,6 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
       return opened
     },
     unlisten(port) {
-      // What came there is still meant for the world.
-      arrivals.begin()
       ownFronts.get(port)?.close()
       ownFronts.delete(port)
       worldOfPort.delete(port)

@@ -1,9 +1,12 @@
 /** What holds for connections rather than for requests, with TLS and without. Source: behaviour conventions 1, 14. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect as connectPlain, type Socket } from 'node:net'
+import { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { adminPassword, startApp } from '../support/start-app.ts'
+import { aWorld, worlds } from '../support/worlds.ts'
 
 for (const http of [true, false]) {
   test(`${http ? 'plain HTTP' : 'TLS'}: a stop does not wait for idle connections`, async () => {
@@ -40,6 +43,74 @@ test('a download that breaks off does not look whole', async () => {
     })
     const whole = download.then((answer) => answer.arrayBuffer())
     await assert.rejects(whole, (error: Error) => error.name !== 'TimeoutError')
+  } finally {
+    await app.close()
+  }
+})
+
+test('TLS: a request whose connection breaks with it is still for the world whose port it came to', async () => {
+  const app = await startApp({ config: { http: false, seed: 'empty' }, logLevel: 'silent' })
+  try {
+    await app.listen()
+    const { data } = await aWorld(app, 'own', { port: 0 })
+    const raw = connectPlain({ port: data.port, host: '127.0.0.1' }).on('error', () => undefined)
+    let isLast = false
+    const wire = new Duplex({
+      read: () => undefined,
+      write(chunk, _encoding, done) {
+        raw.write(isLast ? Buffer.concat([chunk, Buffer.from('no record of TLS')]) : chunk)
+        done()
+      },
+    })
+    raw.on('data', (bytes) => wire.push(bytes))
+    // The client of this version has said everything when it is connected.
+    const socket = connectTls({ socket: wire, maxVersion: 'TLSv1.2', rejectUnauthorized: false })
+    socket.on('error', () => undefined)
+    await once(socket, 'secureConnect')
+    isLast = true
+    const authorization = `Basic ${Buffer.from(`admin:${adminPassword}`).toString('base64')}`
+    socket.write(
+      `GET /api/platform/v4.3/config/categories HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\n\r\n`,
+    )
+    const callsOf = async (world: string) => (await app.call('GET', `${worlds}/${world}/journal/calls`)).total as number
+    let calls = [0, 0]
+    while (calls.every((count) => count === 0)) calls = [await callsOf('own'), await callsOf('default')]
+    assert.deepEqual(calls, [1, 0])
+    raw.destroy()
+  } finally {
+    await app.close()
+  }
+})
+
+test('a client that goes away in the middle of a body is no fault of the service: the request is refused as 400', async () => {
+  const app = await startApp({ config: { seed: 'empty' } })
+  try {
+    const port = Number(new URL((await app.listen()).url).port)
+    const world = app.worlds.get('default') ?? assert.fail()
+    const { dispatch } = world
+    const begun = Promise.withResolvers<unknown>()
+    const answered = new Promise((_, reject) => {
+      const spied: typeof dispatch = (request) => {
+        const answer = dispatch({
+          ...request,
+          readBody: (maximum) => {
+            begun.resolve(undefined)
+            return request.readBody?.(maximum) ?? assert.fail()
+          },
+        })
+        answer.catch(reject)
+        return answer
+      }
+      Object.assign(world, { dispatch: spied })
+    })
+    const socket = connectPlain({ port, host: '127.0.0.1' })
+    const authorization = `Basic ${Buffer.from(`admin:${adminPassword}`).toString('base64')}`
+    socket.write(
+      `POST /api/platform/v4.3/config/categories HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"key"`,
+    )
+    await begun.promise
+    socket.destroy()
+    await assert.rejects(answered, ({ refusal }: any) => refusal.status === 400 && /breaks off/.test(refusal.message))
   } finally {
     await app.close()
   }

@@ -1,6 +1,6 @@
 /** Worlds that are imported over HTTP: files of any length up to the bound, compressed or not, that never lie in memory whole. */
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -124,4 +124,17 @@ test('a client that goes away in the middle leaves nothing behind', async () => 
   while (!incoming()) await new Promise(setImmediate)
   socket.destroy()
   while (incoming()) await new Promise(setImmediate)
+})
+
+test('a disk that does not take the file is not told as a fault of the form', async () => {
+  const other = await startApp({ config: { seed: 'empty' }, logLevel: 'silent' })
+  try {
+    writeFileSync(join(other.folder, 'worlds'), 'no folder')
+    const { body, type } = await aForm({ name: 'unkept', seed: new Blob(['extends: empty\n']) })
+    const { url: at } = await other.listen()
+    const refused = await http(at, path, { method: 'POST', body, headers: { 'content-type': type } })
+    assert.equal(refused.status, 500, refused.text)
+  } finally {
+    await other.close()
+  }
 })
