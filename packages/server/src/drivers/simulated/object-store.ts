@@ -17,7 +17,12 @@ export function createObjectStore(world: SimulatedWorld, settings: { readonly fo
   /** Uploads that went well since a fault was put there, by the fact that says so. */
   const uploads = new Map<string, { readonly room: string; count: number }>()
 
-  const folderOf = (room: Room): string => join(settings.folder, ...room.path)
+  /** Names of buckets and ids of clusters come with seeds, also from elsewhere: none leads out of the folder. */
+  function folderOf({ path }: Room): string {
+    if (!path.every((name) => isFolderName.test(name)))
+      throw new ObjectStoreError('noSuchBucket', 'its name is none that a bucket can have')
+    return join(settings.folder, ...path)
+  }
 
   async function enter(place: Place, bytes = 0): Promise<Room> {
     const room = doors.open(place)
@@ -117,6 +122,8 @@ async function writeWhole(file: string, content: Uint8Array, seconds: number): P
   await utimes(`${file}.uploading`, seconds, seconds)
   await rename(`${file}.uploading`, file)
 }
+
+const isFolderName = /^\w[\w.-]*$/
 
 /** Keys are ours alone, but a path that leaves its folder would be a hole. */
 function fileOf(folder: string, key: string): string {
