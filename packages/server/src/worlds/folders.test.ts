@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import fs, { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -19,7 +20,10 @@ const some = () => {
 test('a folder that is half made goes at the next start; one that is settled stays, whether its world is known or not', () => {
   const { folders, later } = some()
   for (const name of ['half', 'known', 'unknown']) folders.begin(name)
-  for (const name of ['known', 'unknown']) folders.settle(name)
+  for (const name of ['known', 'unknown']) {
+    writeFileSync(join(folders.of(name), 'world.sqlite'), 'whole')
+    folders.settle(name)
+  }
   assert.deepEqual(
     later().tidy((key) => key === 'known'),
     [folders.of('unknown')],
@@ -63,4 +67,30 @@ test('a folder that no world is known of is not taken for a new one: 409 names i
     () => folders.begin('Lost'),
     ({ status, message }: any) => status === 409 && message.includes(folders.of('lost')),
   )
+})
+
+test('a folder that the process made and died before it bore the mark keeps its name from nobody', () => {
+  const { folders, later } = some()
+  mkdirSync(folders.of('early'))
+  assert.deepEqual(
+    later().tidy(() => false),
+    [],
+  )
+  assert.equal(later().begin('early'), folders.of('early'))
+})
+
+test('where the mark cannot be written there is no folder either', (t) => {
+  const { folders } = some()
+  const full = t.mock.method(fs, 'writeFileSync', () => {
+    throw Object.assign(new Error('full'), { code: 'ENOSPC' })
+  })
+  syncBuiltinESMExports()
+  try {
+    assert.throws(() => folders.begin('unmarked'), { code: 'ENOSPC' })
+  } finally {
+    full.mock.restore()
+    syncBuiltinESMExports()
+  }
+  assert.equal(existsSync(folders.of('unmarked')), false)
+  folders.begin('unmarked')
 })

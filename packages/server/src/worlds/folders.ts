@@ -2,7 +2,7 @@
  * The folders of worlds. One that is being made or removed bears a mark: without a row in the registry it is nobody's, and
  * goes. Any other folder holds a whole world, also where the registry does not know it: it is never removed unasked.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '../core/api-error.ts'
@@ -53,8 +53,13 @@ export function createWorldFolders(place: string): WorldFolders {
         const fault = `The folder ${folder} holds what this service knows no world of: move it away, or choose another name.`
         throw new ApiError('CONFLICT', { fault }, { cause: error })
       }
-      put(folder)
-      syncFolderOf(folder)
+      try {
+        put(folder)
+        syncFolderOf(folder)
+      } catch (error) {
+        rmSync(folder, { recursive: true, force: true })
+        throw error
+      }
       return folder
     },
     release(name) {
@@ -76,10 +81,20 @@ export function createWorldFolders(place: string): WorldFolders {
         const folder = join(place, entry)
         if (isWorld(entry)) rmSync(join(folder, mark), { force: true })
         else if (isLeft(entry) || existsSync(join(folder, mark))) rmSync(folder, { recursive: true, force: true })
-        else unknown.push(folder)
+        else if (!removeEmpty(folder)) unknown.push(folder)
       }
       return unknown
     },
+  }
+}
+
+/** One that got no mark yet. @returns whether it was empty */
+function removeEmpty(folder: string): boolean {
+  try {
+    rmdirSync(folder)
+    return true
+  } catch {
+    return false
   }
 }
 

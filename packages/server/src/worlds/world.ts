@@ -2,7 +2,7 @@
  * One world: its folder, the instance that answers for it, and the gate before that. The instance may be closed and opened
  * again behind the gate: to rest, to begin anew from the seed, to go on from a backup.
  */
-import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import type { WorldControl } from '../control/world-control.ts'
@@ -124,8 +124,12 @@ export function createWorld(options: WorldOptions): HostedWorld {
       ...(clockState === undefined ? {} : { clockState }),
       whenNew: async (store) => {
         if (config.control === 'off') return
-        removeStore(beginning.store)
-        await store.copyTo(beginning.store, () => shareFiles(filesOf(folder), beginning.files))
+        // Under its name when it is whole: the world would begin with half of it ever after.
+        const unfinished = `${beginning.store}.new`
+        for (const file of [beginning.store, unfinished]) removeStore(file)
+        rmSync(beginning.files, { recursive: true, force: true })
+        await store.copyTo(unfinished, () => shareFiles(filesOf(folder), beginning.files))
+        renameSync(unfinished, beginning.store)
       },
     })
     wasOpen = true
@@ -232,8 +236,8 @@ export function createWorld(options: WorldOptions): HostedWorld {
     await removing
     if (existsSync(filesOf(folder))) renameSync(filesOf(folder), leftFiles)
     removing = removeLeft()
-    shareFiles(beginning.files, filesOf(folder))
     if (!existsSync(beginning.store)) return
+    shareFiles(beginning.files, filesOf(folder))
     const unfinished = `${files.first}.new`
     await copyClosedStore(beginning.store, unfinished)
     renameSync(unfinished, files.first)

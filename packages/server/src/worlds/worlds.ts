@@ -45,7 +45,7 @@ export interface Worlds {
   /** The other half, once the registry has forgotten it. */
   remove(name: string): void
   /** Instead of the other half: it is there again. */
-  keep(name: string, settings: WorldSettings): void
+  keep(name: string, settings: WorldSettings): Promise<void>
   /** After a start, when all are added: what was left half made goes. @returns folders that belong to none, left as they are */
   tidy(): readonly string[]
   close(): Promise<void>
@@ -140,8 +140,8 @@ export function createWorlds(options: WorldsOptions): Worlds {
           .catch((error) => options.log.error({ err: error, world: name }, 'a new world is not told of'))
       },
       settle() {
-        folders.settle(name)
         resolve()
+        folders.settle(name)
       },
       async discard() {
         try {
@@ -183,15 +183,21 @@ export function createWorlds(options: WorldsOptions): Worlds {
         options.log.error({ err: error, world: name }, 'the folder of a removed world is left to the next start')
       })
     },
-    keep(name, settings) {
+    async keep(name, settings) {
+      // Where it failed before its end: two would have the same store open.
+      await worlds.get(keyOf(name))?.end()
       folders.settle(name)
       put(make(name, folders.of(name), settings))
     },
     tidy: () => folders.tidy((key) => worlds.has(key)),
     async close() {
       clearInterval(relaxing)
-      await Promise.all([...worlds.values()].map((world) => world.close()))
+      const present = new Set(worlds.values())
+      await Promise.all([...present].map((world) => world.close()))
       await Promise.allSettled(underWay)
+      // What was being made when the others were told is whole by now.
+      const made = [...worlds.values()].filter((world) => !present.has(world))
+      await Promise.all(made.map((world) => world.close()))
     },
   }
 }

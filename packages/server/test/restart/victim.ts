@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import { ServerResponse } from 'node:http'
 import { flushCompileCache, syncBuiltinESMExports } from 'node:module'
+import { basename } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Config } from '../../src/config.ts'
 import { ApiError } from '../../src/core/api-error.ts'
@@ -25,6 +26,8 @@ export type Moment =
   | { readonly phase: 'answer' }
   /** Before or after a file gets the name of the store. */
   | { readonly phase: 'beforeRename' | 'afterRename' }
+  /** Half of a copy of a store of this name is written. */
+  | { readonly phase: 'amidCopy'; readonly name: string }
   /** An object of a backup is written to the simulated bucket, and has not got its name yet. */
   | { readonly phase: 'beforeObject'; readonly name: string }
 
@@ -74,6 +77,18 @@ if (kill?.phase === 'beforeRename' || kill?.phase === 'afterRename') {
     if (isStore && phase === 'beforeRename') die()
     renameSync(from, to)
     if (isStore) die()
+  }
+  syncBuiltinESMExports()
+}
+
+if (kill?.phase === 'amidCopy') {
+  const { name } = kill
+  const { copyFile } = fs.promises
+  fs.promises.copyFile = async (from, to, mode) => {
+    await copyFile(from, to, mode)
+    if (!basename(String(to)).startsWith(name)) return
+    fs.truncateSync(to, fs.statSync(to).size / 2)
+    die()
   }
   syncBuiltinESMExports()
 }

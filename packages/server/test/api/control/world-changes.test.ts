@@ -1,6 +1,7 @@
 /** Worlds that are reset or removed while others speak to them: everybody is answered, and nothing of before is mixed in. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import fs, { mkdtempSync, rmSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -64,6 +65,26 @@ test('a world that is removed answers what is under way; what comes too late hea
     profile: 'spec',
   } as never)
   await assert.rejects(late, ({ refusal }: any) => refusal.status === 404)
+})
+
+test('a world whose removal cannot begin goes on, and nothing that is left of it has its store open beside it', async (t) => {
+  const full = await startApp({ logLevel: 'silent' })
+  t.after(() => full.close())
+  await aWorld(full, 'kept')
+  const before = await full.worlds.get('kept')?.instance()
+  const { writeFileSync } = fs
+  const writing = t.mock.method(fs, 'writeFileSync', (...given: Parameters<typeof writeFileSync>) => {
+    if (String(given[0]).endsWith('.unlisted')) throw Object.assign(new Error('full'), { code: 'ENOSPC' })
+    writeFileSync(...given)
+  })
+  syncBuiltinESMExports()
+  await assert.rejects(full.call('DELETE', `${worlds}/kept`), { code: 'ENOSPC' })
+  writing.mock.restore()
+  syncBuiltinESMExports()
+  assert.equal((await postCategory('kept', 'after', full)).status, 201)
+  const after = full.worlds.get('kept')?.current
+  if (after !== before) await assert.rejects(async () => before?.store.transaction(async () => undefined), /not open/)
+  assert.equal((await full.call('DELETE', `${worlds}/kept`)).status, 204)
 })
 
 test('a request that a fault holds back does not hold back the end of its world', async () => {

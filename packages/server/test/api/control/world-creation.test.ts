@@ -1,7 +1,8 @@
 /** Worlds are made apart: one that takes long holds up no other, and what is done to one and the same takes turns. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { User } from '@hyperplane/contract/iam/user'
@@ -152,4 +153,26 @@ test('who is not let in leaves nothing behind: the control store of a world is m
   assert.equal(existsSync(store), false)
   assert.equal((await app.call('GET', clock)).status, 200)
   assert.equal(existsSync(store), true)
+})
+
+test('a world that is being made while the service ends is made, and closed with the others', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-creation-'))
+  try {
+    const ending = await startApp({ folder })
+    const making = ending.call('POST', worlds, { body: { name: 'last', preset: 'demo' } })
+    while (!existsSync(join(folder, 'worlds', 'last', '.unlisted'))) await new Promise(setImmediate)
+    await ending.close()
+    assert.equal((await making).status, 201)
+    const store = join(folder, 'worlds', 'last', 'world.sqlite')
+    assert.deepEqual(
+      [store, `${store}-wal`].map(existsSync),
+      [true, false],
+      'the last one to close it clears its log away',
+    )
+    const next = await startApp({ folder })
+    assert.equal((await next.call('GET', at('last'))).status, 200)
+    await next.close()
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 })
