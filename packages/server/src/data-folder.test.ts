@@ -47,7 +47,8 @@ test('refuses a second instance until the first has closed', () => {
 
 const holder = `
   const { openDataFolder } = await import(${JSON.stringify(new URL('./data-folder.ts', import.meta.url).href)})
-  openDataFolder(process.argv[1], 0)
+  // Whoever forgets the folder loses its lock.
+  globalThis.held = openDataFolder(process.argv[1], 0)
   console.log('locked')
   setInterval(() => {}, 1000)`
 
@@ -56,11 +57,14 @@ test('refuses while another process has the folder, and not after that one was k
   const other = spawn(process.execPath, ['--input-type=module', '-e', holder, path], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  await once(other.stdout, 'data')
-  assert.throws(() => openDataFolder(path, 0), refusedWith(/in use by another instance/))
-
-  other.kill('SIGKILL')
-  await once(other, 'exit')
+  const ended = once(other, 'exit')
+  try {
+    await once(other.stdout, 'data')
+    assert.throws(() => openDataFolder(path, 0), refusedWith(/in use by another instance/))
+  } finally {
+    other.kill('SIGKILL')
+  }
+  await ended
   openDataFolder(path, 0).close()
 })
 
