@@ -1,15 +1,15 @@
 /** The store of an instance, opened with the keys that it was made with. */
-import { checkKey, createSealer, makeKeyCheck, WrongMasterKey } from './core/secrets.ts'
+import { checkKey, makeKeyCheck, type Sealer, sealerOf, WrongMasterKey } from './core/secrets.ts'
 import { type BackupKey, type MasterKey, readBackupKey, readMasterKey, wrongMasterKey } from './data-folder.ts'
 import { limits } from './domains/limits.ts'
 import { storeFiles } from './exchange-stores.ts'
 import type { InstanceOptions } from './instance-options.ts'
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
-import type { Store } from './store/store.ts'
+import { keptWord, type Store } from './store/store.ts'
 
 export interface InstanceStore {
   readonly store: Store
-  readonly sealer: ReturnType<typeof createSealer>
+  readonly sealer: Sealer
   readonly masterKey: MasterKey
   readonly backupKey: BackupKey
   /** A word of the store, made where it is not there yet. */
@@ -29,7 +29,7 @@ export function openInstanceStore(opening: InstanceStoreOptions): InstanceStore 
   const { config, options, folder } = opening
   const masterKey = readMasterKey(folder, config.masterKeyFile, opening.isNew)
   const backupKey = readBackupKey(folder, { file: config.backupKeyFile, text: config.backupKey })
-  let sealer: ReturnType<typeof createSealer>
+  let sealer: Sealer
   const store = openSqliteStore({
     file: storeFiles(config.data).first,
     alongside: opening.alongside,
@@ -43,21 +43,11 @@ export function openInstanceStore(opening: InstanceStoreOptions): InstanceStore 
   try {
     const keyCheck = store.meta('key.check')
     if (keyCheck !== undefined && !checkKey(masterKey.key, keyCheck)) throw new WrongMasterKey()
-    sealer = createSealer(masterKey.key, {
-      load: () => store.meta('key.data'),
-      save: (text) => store.setMeta('key.data', text),
-    })
+    sealer = sealerOf(masterKey.key, store)
     if (keyCheck === undefined) store.setMeta('key.check', makeKeyCheck(masterKey.key))
   } catch (error) {
     void store.close()
     throw error instanceof WrongMasterKey ? wrongMasterKey(folder, masterKey) : error
   }
-  const meta = (name: string, make: () => string): string => {
-    const known = store.meta(name)
-    if (known !== undefined) return known
-    const made = make()
-    store.setMeta(name, made)
-    return made
-  }
-  return { store, sealer, masterKey, backupKey, meta }
+  return { store, sealer, masterKey, backupKey, meta: (name, make) => keptWord(store, name, make) }
 }

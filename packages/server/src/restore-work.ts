@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import type { MessagePort } from 'node:worker_threads'
 import type { ThreadAnswer } from './backup-thread.ts'
-import { createSealer, makeKeyCheck, type Sealer } from './core/secrets.ts'
+import { makeKeyCheck, sealerOf } from './core/secrets.ts'
 import { unwrapDataKey } from './domains/platform/backup/cipher.ts'
 import { BackupFault, type Manifest } from './domains/platform/backup/format.ts'
 import { backupSealer, holdsSecrets, reseal } from './domains/platform/backup/reseal.ts'
@@ -48,7 +48,7 @@ async function load(port: MessagePort, answer: Answer, order: Extract<RestoreOrd
   const tables = storeTables()
   const loader = new SqliteLoader(file, tables)
   const masterKey = Buffer.from(order.masterKey)
-  const sealer = sealerOf(loader, masterKey)
+  const sealer = sealerOf(masterKey, loader)
   const inBackup = backupSealer(dataKey)
   loader.setMeta('key.check', makeKeyCheck(masterKey))
   const loaded = new Map<string, number>()
@@ -107,17 +107,10 @@ async function inspect(
   const tables = storeTables()
   const loader = new SqliteLoader(file, tables)
   await once(port, 'message')
-  const faults = await faultsOf(loader, tables, sealerOf(loader, Buffer.from(masterKey)))
+  const faults = await faultsOf(loader, tables, sealerOf(Buffer.from(masterKey), loader))
   loader.close()
   const [first, ...others] = faults
   if (first === undefined) return answer({ done: true })
   const more = others.length === 0 ? '' : `, and ${others.length} more faults`
   answer({ failed: `${first}${more}`, fault: 'corrupt', faults })
-}
-
-function sealerOf(loader: SqliteLoader, masterKey: Buffer): Sealer {
-  return createSealer(masterKey, {
-    load: () => loader.meta('key.data'),
-    save: (wrapped) => loader.setMeta('key.data', wrapped),
-  })
 }

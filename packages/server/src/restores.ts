@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { BackupThread } from './backup-thread.ts'
 import { ApiError } from './core/api-error.ts'
 import type { Restores } from './core/ports.ts'
-import { createSealer } from './core/secrets.ts'
+import { type Sealer, sealerOf } from './core/secrets.ts'
 import { requireSuperAdmin } from './domains/iam/super-admins.ts'
 import { BackupFault, type Manifest } from './domains/platform/backup/format.ts'
 import { removeStore } from './exchange-stores.ts'
@@ -25,16 +25,15 @@ export interface RestoreOptions {
 export function createRestores({ file, tables, masterKey, backupKey, exchange }: RestoreOptions): Restores {
   const drop = (): void => removeStore(file)
   const within = async <T>(work: (second: Store) => Promise<T>): Promise<T> => {
-    let sealer: ReturnType<typeof createSealer> | undefined
+    let sealer: Sealer | undefined
     const second = openSqliteStore({
       file,
       tables,
-      seal: (plain, about) => ({ $sealed: (sealer as NonNullable<typeof sealer>).seal(plain, about) }),
+      seal: (plain, about) => ({ $sealed: (sealer as Sealer).seal(plain, about) }),
       durable: true,
     })
     try {
-      const save = (text: string): void => second.setMeta('key.data', text)
-      sealer = createSealer(masterKey, { load: () => second.meta('key.data'), save })
+      sealer = sealerOf(masterKey, second)
       return await work(second)
     } finally {
       await second.close()

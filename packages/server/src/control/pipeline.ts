@@ -23,7 +23,7 @@ import { coreRecords } from '../core/records.ts'
 import { recordRetention } from '../core/retention.ts'
 import { createRouter, type Router } from '../core/router.ts'
 import { startSchedules } from '../core/schedules.ts'
-import { createSealer } from '../core/secrets.ts'
+import { type Sealer, sealerOf } from '../core/secrets.ts'
 import type { Spool } from '../core/spooled-form.ts'
 import { Turns } from '../core/turns.ts'
 import type { DataFolder } from '../data-folder.ts'
@@ -31,7 +31,7 @@ import { readMasterKey } from '../data-folder.ts'
 import { seedId } from '../domains/seed.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
-import type { Store } from '../store/store.ts'
+import { keptWord, type Store } from '../store/store.ts'
 import { type Table, tablesOf } from '../store/tables.ts'
 import type { ControlDomain } from './context.ts'
 import type { Journals } from './journal/journals.ts'
@@ -87,24 +87,15 @@ export const registryFile = (folder: string): string => join(folder, 'worlds.sql
 export function openControlPipeline<D>(options: ControlPipelineOptions<D>): ControlPipeline {
   const { shared, drivers } = options
   const { config, real, log, router, authenticator, access, passwords } = shared
-  let sealer: ReturnType<typeof createSealer>
+  let sealer: Sealer
   const store = openSqliteStore({
     file: options.file,
     tables: options.tables,
     seal: (plain, about) => ({ $sealed: sealer.seal(plain, about) }),
     durable: shared.durable,
   })
-  sealer = createSealer(readMasterKey(shared.folder, config.masterKeyFile, false).key, {
-    load: () => store.meta('key.data'),
-    save: (text) => store.setMeta('key.data', text),
-  })
-  const salt = (name: string): string => {
-    const known = store.meta(name)
-    if (known !== undefined) return known
-    const made = randomBytes(24).toString('base64url')
-    store.setMeta(name, made)
-    return made
-  }
+  sealer = sealerOf(readMasterKey(shared.folder, config.masterKeyFile, false).key, store)
+  const salt = (name: string): string => keptWord(store, name, () => randomBytes(24).toString('base64url'))
   // Worlds are made and changed in real time, whatever their own is.
   const clock = createWorldClock(real, 'real')
   const ids = createIds(randomUUID())

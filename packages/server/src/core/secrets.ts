@@ -48,6 +48,17 @@ export function createSealer(masterKey: Buffer, store: DataKeyStore): Sealer {
   }
 }
 
+/** The sealer of a store: its wrapped data key is one of the words that the store keeps. */
+export const sealerOf = (
+  masterKey: Buffer,
+  store: { meta(name: string): string | undefined; setMeta(name: string, value: string): void },
+): Sealer =>
+  createSealer(masterKey, {
+    load: () => store.meta(dataKeyWord),
+    save: (wrapped) => store.setMeta(dataKeyWord, wrapped),
+  })
+const dataKeyWord = 'key.data'
+
 /** A sealer with a key of one's own: for what leaves the store. `id` tells its texts from others. */
 export function sealerWith(key: Buffer, id: string): Pick<Sealer, 'seal' | 'open'> {
   // Bytes would be made a key anew for each text, which takes longer than to seal it.

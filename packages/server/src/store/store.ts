@@ -129,6 +129,15 @@ export interface Staged<T> {
   readonly durable: Promise<void>
 }
 
+/** A word that the store keeps, made where it is not there yet. */
+export function keptWord(store: Pick<Store, 'meta' | 'setMeta'>, name: string, make: () => string): string {
+  const known = store.meta(name)
+  if (known !== undefined) return known
+  const made = make()
+  store.setMeta(name, made)
+  return made
+}
+
 export interface Store extends Reader {
   /**
    * Runs `work` alone, and commits what it wrote, durably, before the promise resolves; a throw rolls it back.
