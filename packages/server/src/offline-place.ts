@@ -21,7 +21,7 @@ export interface OfflinePlace extends BackupPlace {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export const bucketUsage = 's3://BUCKET[/PREFIX][?endpoint=https://HOST:PORT&region=REGION]'
+const bucketUsage = 's3://BUCKET[/PREFIX][?endpoint=https://HOST:PORT&region=REGION]'
 
 /** Whoever runs a command on this machine names the address: nobody else's word is taken for it. */
 const everywhere = ['0.0.0.0/0', '::/0']

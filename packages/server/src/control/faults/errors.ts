@@ -24,7 +24,7 @@ export function argumentsWanted({ message, status }: ErrorDefinition, place: Pla
   return placeholdersOf(message).filter((name) => !told.includes(name))
 }
 
-export const placeholdersOf = (message: string): readonly string[] =>
+const placeholdersOf = (message: string): readonly string[] =>
   [...message.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string)
 
 /** As this effect says. `told`: what is met tells. */

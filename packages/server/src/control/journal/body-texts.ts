@@ -9,7 +9,7 @@ import type { Trace } from '../../core/trace.ts'
 import { concealed, holdsSecrets, unknownMark } from './concealed.ts'
 
 /** Bytes of one body. */
-export const longestBody = 64 * 1024
+const longestBody = 64 * 1024
 
 export interface BodyText {
   readonly mediaType?: string

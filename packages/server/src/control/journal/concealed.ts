@@ -6,7 +6,7 @@ import { type AnySchema, walk } from '@hyperplane/contract'
 import { chooseAlternative } from '../../core/validate.ts'
 
 /** Stands where a secret stood. */
-export const secretMark = '[secret]'
+const secretMark = '[secret]'
 /** Stands where something stood of which nobody knows whether it is one. */
 export const unknownMark = '[not kept]'
 

@@ -8,7 +8,7 @@ import type { TypedFilter } from '../../odata/index.ts'
 import type { Journal } from './journals.ts'
 
 /** Real time after which a silent stream says that it is there. */
-export const heartbeatMilliseconds = 15_000
+const heartbeatMilliseconds = 15_000
 const pieceBytes = 256 * 1024
 const pieceCalls = 200
 

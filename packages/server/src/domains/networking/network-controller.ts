@@ -30,7 +30,7 @@ function sizeOf(number: number): NodeSize {
 }
 
 /** What runs here, and what it asks of clusters. */
-export const controllerVersions = {
+const controllerVersions = {
   controllerVersion: '7.6.0',
   minimumAHVVersion: '10.0',
   minimumNOSVersion: '7.0',

@@ -6,7 +6,7 @@ import type { PolicyProgram } from '../../drivers/virtual-routing.ts'
 export type PolicyEntity = EntityOf<typeof RoutingPolicy>
 
 /** Of the policy that every VPC has; users have those from 10 on. */
-export const defaultPriority = 1
+const defaultPriority = 1
 
 export function policyProgramOf({ extId, vpcExtId, priority, policies }: PolicyEntity): PolicyProgram {
   return { extId, vpcExtId, priority, rule: policies[0] as PolicyProgram['rule'] }

@@ -83,7 +83,7 @@ interface SeedVpc {
 }
 
 /** With its router, its route table and its default policy. */
-export async function seedVpc(ctx: SeedContext, described: SeedVpc): Promise<VpcEntity> {
+async function seedVpc(ctx: SeedContext, described: SeedVpc): Promise<VpcEntity> {
   const { name, extId = seedId(`vpc/${name}`), description, vpcType, external, routable } = described
   const vpc: VpcEntity = { ...owned(ctx), extId, name, ...(description === undefined ? {} : { description }), vpcType }
   const externalSubnets: Attachment[] = []

@@ -159,7 +159,7 @@ export interface SeedVolumeGroup {
   readonly nvmfClients: readonly Consumer[]
 }
 
-export async function seedVolumeGroup(ctx: SeedContext, described: SeedVolumeGroup): Promise<void> {
+async function seedVolumeGroup(ctx: SeedContext, described: SeedVolumeGroup): Promise<void> {
   const { name, key, extId = seedId(`volume-group/${key}`), clusterExtId, more } = described
   const group: Group = {
     extId,
