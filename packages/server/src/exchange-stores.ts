@@ -21,7 +21,7 @@ export const storeFiles = (folder: string): StoreFiles => ({
 
 /** A store file, with what SQLite keeps beside it. */
 export function removeStore(file: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true })
 }
 
 /** @throws Error, and everything is as before, when a file is still in use */

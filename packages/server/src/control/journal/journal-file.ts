@@ -10,7 +10,16 @@ import { SqliteReader } from '../../store/sqlite/reader.ts'
 import { columnValue, connect } from '../../store/sqlite/schema.ts'
 import type { TimeLimit } from '../../store/sqlite/time-limit.ts'
 import type { Query } from '../../store/store.ts'
-import { callColumns, insertFound, insertRecord, journalForm, journalTable, journalTables } from './journal-table.ts'
+import {
+  callColumns,
+  insertBatch,
+  insertFound,
+  insertRecord,
+  journalForm,
+  journalTable,
+  journalTables,
+} from './journal-table.ts'
+import { callsIn, unpack } from './packed-calls.ts'
 import type {
   Bounds,
   CallPieces,
@@ -18,6 +27,7 @@ import type {
   ExcerptWanted,
   JournalState,
   Near,
+  PackedPart,
   PageOfCalls,
   Tally,
   TallyWanted,
@@ -25,8 +35,15 @@ import type {
 
 /** Calls that one look for near misses compares at most: the newest. */
 const maximumCompared = 20_000
-/** Documents that are in memory at once. */
-const foundAtOnce = 200
+/** A batch is written as one row, and most go as one: pages that hold much of it at once. */
+const pageBytes = 16 * 1024
+
+interface Batch {
+  /** Number of the newest of its calls. */
+  readonly last: number
+  readonly count: number
+  readonly content: Uint8Array
+}
 
 class CallReader extends SqliteReader {
   documents(query: Query): FoundPage {
@@ -37,14 +54,14 @@ class CallReader extends SqliteReader {
 export class JournalFile {
   readonly #database: DatabaseSync
   readonly #reader: CallReader
-  readonly #insertFound: StatementSync
+  readonly #insertBatch: StatementSync
   readonly #insertRecord: StatementSync
+  readonly #insertFound: StatementSync
   readonly #saveState: StatementSync
-  #state: { last: number; size: number; dropped: number; missed: number }
-  /** Number of the oldest call that is kept; one more than the last where there is none. */
-  #first: number
-  /** Number up to which calls can be searched. */
-  #found: number
+  /** `first`: number of the oldest call that is kept; one more than the last where there is none. */
+  #state: { first: number; last: number; size: number; dropped: number; missed: number }
+  /** Whether there may be batches that nobody has asked about. */
+  #isPacked = true
   bounds: Bounds
 
   /** A file that is damaged, or was made for other columns, is replaced by an empty one: a journal is no data. */
@@ -52,26 +69,20 @@ export class JournalFile {
     this.bounds = bounds
     this.#database = openFile(file, timeLimit)
     this.#reader = new CallReader(this.#database, new Map([[Call.kind, journalTable]]))
-    this.#insertFound = this.#database.prepare(insertFound)
+    this.#insertBatch = this.#database.prepare(insertBatch)
     this.#insertRecord = this.#database.prepare(insertRecord)
-    this.#saveState = this.#database.prepare('UPDATE state SET last = ?, size = ?, dropped = ?, missed = ?')
+    this.#insertFound = this.#database.prepare(insertFound)
+    this.#saveState = this.#database.prepare('UPDATE state SET first = ?, last = ?, size = ?, dropped = ?, missed = ?')
     this.#state = { ...(this.#database.prepare('SELECT * FROM state').get() as any) }
-    const { first, found } = this.#database
-      .prepare('SELECT (SELECT MIN(sequence) FROM record) AS first, (SELECT MAX(sequence) FROM found) AS found')
-      .get() as { first: number | null; found: number | null }
-    this.#first = first ?? this.#state.last + 1
-    this.#found = found ?? 0
   }
 
-  append(records: readonly CallPieces[], missed: number): void {
+  append(parts: readonly PackedPart[], missed: number): void {
     this.#together(() => {
-      for (const pieces of records) {
-        const sequence = this.#state.last + 1
-        const document = `{"sequence":${sequence},${joined(pieces).slice(1)}`
-        const size = Buffer.byteLength(document)
-        this.#insertRecord.run(sequence, size, document)
-        this.#state.last = sequence
-        this.#state.size += size
+      for (const { buffer, length, count } of parts) {
+        this.#state.last += count
+        this.#state.size += length
+        this.#insertBatch.run(this.#state.last, count, new Uint8Array(buffer, 0, length))
+        this.#isPacked = true
       }
       this.#state.missed += missed
       this.#trim()
@@ -80,28 +91,35 @@ export class JournalFile {
 
   setBounds(bounds: Bounds): void {
     this.bounds = bounds
-    const before = this.#first
+    const before = this.#state.first
     this.#together(() => this.#trim())
-    if (this.#first !== before) this.#database.exec('VACUUM')
+    if (this.#state.first !== before) this.#database.exec('VACUUM')
   }
 
   /** Numbers go on: whoever saw one never sees it again for another call. */
   clear(): void {
     this.#together(() => {
-      this.#database.exec('DELETE FROM found; DELETE FROM record')
-      Object.assign(this.#state, { size: 0, dropped: 0, missed: 0 })
-      this.#first = this.#state.last + 1
+      this.#database.exec('DELETE FROM found; DELETE FROM record; DELETE FROM batch')
+      Object.assign(this.#state, { first: this.#state.last + 1, size: 0, dropped: 0, missed: 0 })
     })
     this.#database.exec('VACUUM')
   }
 
   state(): JournalState {
-    const { last, size, dropped, missed } = this.#state
-    return { first: this.#first, last, sizeBytes: size, dropped, missed }
+    const { size, ...told } = this.#state
+    return { ...told, sizeBytes: size }
+  }
+
+  /** Makes every call one that can be found: before questions about calls, which tell what is found. */
+  unpack(): void {
+    while (this.#isPacked) {
+      const batch = this.#oldestBatch(0)
+      if (batch === undefined) this.#isPacked = false
+      else this.#together(() => this.#unpack(batch))
+    }
   }
 
   page(query: Query): PageOfCalls {
-    this.#find()
     return { ...this.#reader.documents(query), state: this.state() }
   }
 
@@ -111,7 +129,6 @@ export class JournalFile {
     const calls: { sequence: number; document: string }[] = []
     let bytes = 0
     let lookedUpTo = last
-    if (filter !== undefined) this.#find()
     const { sql, parameters } = this.#where(filter)
     const rows = this.#database
       .prepare(
@@ -126,12 +143,11 @@ export class JournalFile {
       break
     }
     // What was dropped before anybody could read it.
-    const missed = Math.max(0, Math.min(this.#first, lookedUpTo + 1) - after - 1)
+    const missed = Math.max(0, Math.min(this.#state.first, lookedUpTo + 1) - after - 1)
     return { calls, lookedUpTo, isAll: lookedUpTo >= last, missed, last: this.#state.last }
   }
 
   tally({ after, filter, matching }: TallyWanted): Tally {
-    this.#find()
     const { sql, parameters } = this.#where(filter)
     const where = `in_time() AND sequence > ? AND ${sql}`
     const counted = this.#database
@@ -146,7 +162,6 @@ export class JournalFile {
   /** Calls that meet most of these terms but not all: nearest first, of those the newest. */
   near(terms: readonly TypedFilter[], limit: number): Near {
     if (terms.length === 0) return { documents: [] }
-    this.#find()
     const compiled = terms.map((term) => this.#where(term))
     const met = compiled.map(({ sql }) => `(${sql} IS TRUE)`).join(' + ')
     const rows = this.#database
@@ -175,66 +190,70 @@ export class JournalFile {
     return { sql: `(${sql})`, parameters: parameters as SQLInputValue[] }
   }
 
-  /** Brings the columns up to the newest call. */
-  #find(): void {
-    while (this.#found < this.#state.last) {
-      const rows = this.#database
-        .prepare('SELECT sequence, document FROM record WHERE sequence > ? ORDER BY sequence LIMIT ?')
-        .all(this.#found, foundAtOnce) as { sequence: number; document: string }[]
-      this.#together(() => {
-        for (const { sequence, document } of rows) {
-          const call = JSON.parse(document)
-          this.#insertFound.run(sequence, ...callColumns.map((column) => columnValue(call, column)))
-        }
-      })
-      this.#found = rows.at(-1)?.sequence ?? this.#state.last
+  #unpack({ last, count, content }: Batch): void {
+    let sequence = last - count
+    for (const packed of callsIn(Buffer.from(content))) {
+      sequence += 1
+      // What went because of the bounds while it was packed.
+      if (sequence < this.#state.first) continue
+      const document = `{"sequence":${sequence},${joined(unpack(packed)).slice(1)}`
+      const call = JSON.parse(document)
+      this.#insertRecord.run(sequence, packed.length, document)
+      this.#insertFound.run(sequence, ...callColumns.map((column) => columnValue(call, column)))
     }
+    this.#database.prepare('DELETE FROM batch WHERE last = ?').run(last)
+  }
+
+  /** Of those with a call behind this number. */
+  #oldestBatch(after: number): Batch | undefined {
+    const found = this.#database.prepare('SELECT * FROM batch WHERE last > ? ORDER BY last LIMIT 1').get(after)
+    return found as Batch | undefined
   }
 
   /** Drops the oldest until what is left is within bounds. */
   #trim(): void {
     const { maximumCalls, maximumSizeBytes } = this.bounds
-    this.#dropUpTo(this.#state.last - maximumCalls)
-    if (this.#state.size <= maximumSizeBytes) return
-    let over = this.#state.size - maximumSizeBytes
-    let upTo = this.#first - 1
-    const sizes = this.#database.prepare('SELECT sequence, size FROM record ORDER BY sequence').iterate()
-    for (const { sequence, size } of sizes as Iterable<{ sequence: number; size: number }>) {
-      upTo = sequence
-      over -= size
-      if (over <= 0) break
-    }
-    this.#dropUpTo(upTo)
-  }
-
-  #dropUpTo(sequence: number): void {
-    if (sequence < this.#first) return
-    const { size } = this.#database
-      .prepare('SELECT SUM(size) AS size FROM record WHERE sequence <= ?')
-      .get(sequence) as {
-      size: number | null
+    const state = this.#state
+    const isWithin = (): boolean => state.last - state.first < maximumCalls && state.size <= maximumSizeBytes
+    if (isWithin()) return
+    for (const size of this.#sizes()) {
+      state.first += 1
+      state.size -= size
+      state.dropped += 1
+      if (isWithin()) break
     }
     for (const table of ['found', 'record'])
-      this.#database.prepare(`DELETE FROM ${table} WHERE sequence <= ?`).run(sequence)
-    this.#state.size -= size ?? 0
-    this.#state.dropped += sequence - this.#first + 1
-    this.#first = sequence + 1
+      this.#database.prepare(`DELETE FROM ${table} WHERE sequence < ?`).run(state.first)
+    this.#database.prepare('DELETE FROM batch WHERE last < ?').run(state.first)
+  }
+
+  /** Of the calls that are kept, oldest first. What is packed is younger than what is not. */
+  *#sizes(): Generator<number> {
+    const unpacked = this.#database.prepare('SELECT size FROM record ORDER BY sequence').iterate()
+    for (const { size } of unpacked as Iterable<{ size: number }>) yield size
+    let at = this.#state.first
+    for (let batch = this.#oldestBatch(at - 1); batch !== undefined; batch = this.#oldestBatch(at - 1)) {
+      let sequence = batch.last - batch.count
+      for (const packed of callsIn(Buffer.from(batch.content))) {
+        sequence += 1
+        if (sequence >= at) yield packed.length
+      }
+      at = batch.last + 1
+    }
   }
 
   /** @throws what SQLite throws; the journal is then as it was */
   #together(work: () => void): void {
-    const before = { ...this.#state, first: this.#first }
+    const before = { ...this.#state }
     this.#database.exec('BEGIN')
     try {
       work()
-      const { last, size, dropped, missed } = this.#state
-      this.#saveState.run(last, size, dropped, missed)
+      const { first, last, size, dropped, missed } = this.#state
+      this.#saveState.run(first, last, size, dropped, missed)
       this.#database.exec('COMMIT')
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      const { first, ...state } = before
-      this.#state = state
-      this.#first = first
+      this.#state = before
       throw error
     }
   }
@@ -266,7 +285,7 @@ function openFile(file: string, timeLimit: TimeLimit): DatabaseSync {
 }
 
 function openDatabase(file: string, timeLimit: TimeLimit): DatabaseSync {
-  const database = connect(file, { durable: false, timeLimit })
+  const database = connect(file, { durable: false, isAlone: true, pageBytes, timeLimit })
   database.exec('PRAGMA cache_size = -2048; PRAGMA journal_size_limit = 4194304')
   return database
 }

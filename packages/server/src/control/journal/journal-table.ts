@@ -42,22 +42,26 @@ const columnTypes = callColumns.map(({ name, affinity }) => `${name} ${affinity}
 const columnNames = callColumns.map(({ name }) => name).join(', ')
 
 /**
- * `record` is written with every call, and costs what it must; `found`, by which calls are found, is filled when somebody asks.
+ * `batch` is written with every call, and costs what it must. When somebody asks, its calls go from there into `record`, which
+ * holds them as they are shown, and `found`, by which they are found; most calls go before anybody does.
  * No index: calls come in the order of their numbers and go in it, and a search of a hundred thousand narrow rows takes
  * milliseconds.
  */
 export const journalTables = `
+  CREATE TABLE batch (last INTEGER PRIMARY KEY, count INTEGER NOT NULL, content BLOB NOT NULL);
   CREATE TABLE record (sequence INTEGER PRIMARY KEY, size INTEGER NOT NULL, document TEXT NOT NULL);
   CREATE TABLE found (sequence INTEGER PRIMARY KEY, ${columnTypes});
   CREATE VIEW ${journalTable.name} AS
     SELECT found.sequence AS sequence, found.sequence AS c_sequence, '' AS ext_id, 1 AS version, 1 AS published,
       document, ${columnNames}
     FROM found LEFT JOIN record ON record.sequence = found.sequence;
-  CREATE TABLE state (last INTEGER NOT NULL, size INTEGER NOT NULL, dropped INTEGER NOT NULL, missed INTEGER NOT NULL);
-  INSERT INTO state VALUES (0, 0, 0, 0);`
+  CREATE TABLE state (first INTEGER NOT NULL, last INTEGER NOT NULL, size INTEGER NOT NULL, dropped INTEGER NOT NULL,
+    missed INTEGER NOT NULL);
+  INSERT INTO state VALUES (1, 0, 0, 0, 0);`
 
 /** A journal that was made for other columns begins anew. */
 export const journalForm = hash('sha256', journalTables, 'buffer').readInt32LE(0)
 
 export const insertFound = `INSERT INTO found (sequence, ${columnNames}) VALUES (?${', ?'.repeat(callColumns.length)})`
+export const insertBatch = 'INSERT INTO batch VALUES (?, ?, ?)'
 export const insertRecord = 'INSERT INTO record VALUES (?, ?, ?)'

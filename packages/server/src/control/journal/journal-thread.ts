@@ -1,29 +1,25 @@
 /**
- * The thread that keeps the calls of all worlds, seen from the one that answers requests: hands over texts in batches, asks
+ * The thread that keeps the calls of all worlds, seen from the one that answers requests: hands over calls in batches, asks
  * questions. Starts with the first of either.
  */
 import { Worker } from 'node:worker_threads'
 import { removeStore } from '../../exchange-stores.ts'
 import { QueryStopped } from '../../store/store.ts'
 import { threadOptions } from '../../store/thread-options.ts'
-import type { AnswerTo, Bounds, CallPieces, FromThread, Question, ToThread } from './protocol.ts'
+import { Batches } from './batches.ts'
+import type { AnswerTo, Bounds, CallPieces, FromThread, PackedPart, Question, ToThread } from './protocol.ts'
 
-/** Characters that may wait to be written, of all worlds; more are not kept. */
-const maximumWaiting = 64 * 1024 * 1024
-/** A batch goes when it has this many characters, or is this old. */
-const batchLength = 512 * 1024
-const batchMilliseconds = 25
+/** A batch that is not full goes when it is this old: to wake the thread costs as much as to answer several requests. */
+const batchMilliseconds = 100
+/** Where somebody waits for calls. */
+const awaitedMilliseconds = 20
 
 export interface JournalThreadOptions {
   readonly log: { warn(details: object, message: string): void; error(details: object, message: string): void }
   /** Calls of this file were written. */
   readonly onWritten: (file: string) => void
-}
-
-interface Batch {
-  readonly records: CallPieces[]
-  length: number
-  missed: number
+  /** Somebody waits to be told that. */
+  readonly isAwaited: (file: string) => boolean
 }
 
 interface Asked {
@@ -34,19 +30,16 @@ interface Asked {
 export class JournalThread {
   readonly #options: JournalThreadOptions
   readonly #bounds = new Map<string, Bounds>()
-  readonly #batches = new Map<string, Batch>()
+  readonly #batches = new Batches()
+  /** Calls of this turn. */
+  #justEnded: { readonly file: string; readonly call: () => CallPieces }[] = []
   readonly #asked = new Map<number, Asked>()
-  /** Characters that were handed over and are not written yet, with those that still wait here. */
-  #waiting = 0
   #timer: NodeJS.Timeout | undefined
   #worker: Worker | undefined
   #number = 0
   #isClosed = false
   /** Calls that were handed over and are not written yet. */
   readonly #underWay = new Map<string, number>()
-  /** Calls that were lost with a thread or to a full disk: told to the file with its next batch. */
-  readonly #lost = new Map<string, number>()
-
   /** Files of which the last batch could not be written. */
   readonly #failing = new Set<string>()
 
@@ -60,55 +53,61 @@ export class JournalThread {
   }
 
   async leave(file: string): Promise<void> {
-    if (this.#worker !== undefined || this.#batches.has(file)) await this.ask(file, { asks: 'close' })
+    this.#pack()
+    if (this.#worker !== undefined || this.#batches.files().includes(file)) await this.ask(file, { asks: 'close' })
     this.#bounds.delete(file)
-    this.#lost.delete(file)
+    this.#batches.drop(file)
   }
 
   /** What was not written yet goes as well. */
   async remove(file: string): Promise<void> {
+    this.#pack()
     this.#bounds.delete(file)
-    this.#waiting -= this.#batches.get(file)?.length ?? 0
-    this.#batches.delete(file)
-    this.#lost.delete(file)
+    this.#batches.drop(file)
     this.#failing.delete(file)
     if (this.#worker === undefined) removeStore(file)
     else await this.ask(file, { asks: 'remove' })
   }
 
-  /** Costs no more than a push: nothing is written, copied or waited for here. */
-  write(file: string, call: CallPieces): void {
-    let length = 0
-    for (const piece of call) length += piece.length
-    let batch = this.#batches.get(file)
-    if (batch === undefined) {
-      batch = { records: [], length: 0, missed: this.#lost.get(file) ?? 0 }
-      this.#lost.delete(file)
-      this.#batches.set(file, batch)
+  /**
+   * Only remembers it. All calls of a turn are put into words together, when what else there was to do in it is done: that takes
+   * less time than to do it between the answers, as with [requests that come together](../../http/arrivals.ts).
+   */
+  write(file: string, call: () => CallPieces): void {
+    if (this.#justEnded.push({ file, call }) === 1) setImmediate(() => this.#pack())
+  }
+
+  #pack(): void {
+    const ended = this.#justEnded
+    this.#justEnded = []
+    for (const { file, call } of ended) {
+      try {
+        if (this.#isClosed) continue
+        if (this.#batches.add(file, call())) this.#handOver(file)
+        else this.#timer ??= setTimeout(() => this.flush(), this.#patienceFor(file))
+      } catch (error) {
+        this.#options.log.error({ err: error, file }, 'a call could not be recorded')
+      }
     }
-    if (this.#waiting + length > maximumWaiting || this.#isClosed) {
-      batch.missed += 1
-    } else {
-      batch.records.push(call)
-      batch.length += length
-      this.#waiting += length
-    }
-    if (batch.length >= batchLength) this.#handOver(file, batch)
-    else this.#timer ??= setTimeout(() => this.flush(), batchMilliseconds)
+  }
+
+  #patienceFor(file: string): number {
+    return this.#options.isAwaited(file) ? awaitedMilliseconds : batchMilliseconds
   }
 
   /** Hands over all that waits here. */
   flush(): void {
+    this.#pack()
     clearTimeout(this.#timer)
     this.#timer = undefined
-    for (const [file, batch] of this.#batches) this.#handOver(file, batch)
+    for (const file of this.#batches.files()) this.#handOver(file)
   }
 
   /** After what was written before. @throws QueryStopped */
   ask<Q extends Question>(file: string, question: Q): Promise<AnswerTo<Q>> {
     if (this.#isClosed) return Promise.reject(new QueryStopped('closing'))
-    const batch = this.#batches.get(file)
-    if (batch !== undefined) this.#handOver(file, batch)
+    this.#pack()
+    this.#handOver(file)
     const number = ++this.#number
     return new Promise((resolve, reject) => {
       this.#asked.set(number, { resolve, reject })
@@ -130,14 +129,16 @@ export class JournalThread {
     await ended
   }
 
-  #handOver(file: string, { records, length, missed }: Batch): void {
-    this.#batches.delete(file)
-    this.#say({ file, records, missed, length })
-    add(this.#underWay, file, records.length)
+  #handOver(file: string): void {
+    const batch = this.#batches.take(file)
+    if (batch === undefined) return
+    const buffers = batch.parts.map(({ buffer }) => buffer)
+    this.#say({ file, ...batch }, buffers)
+    add(this.#underWay, file, countOf(batch.parts))
   }
 
-  #say(message: ToThread): void {
-    this.#started().postMessage(message)
+  #say(message: ToThread, handed: readonly ArrayBuffer[] = []): void {
+    this.#started().postMessage(message, handed)
   }
 
   #started(): Worker {
@@ -158,11 +159,11 @@ export class JournalThread {
 
   #hear(message: FromThread): void {
     if ('file' in message) {
-      const { file, length, count, failed } = message
-      this.#waiting -= length
-      add(this.#underWay, file, -count)
+      const { file, parts, failed } = message
+      this.#batches.giveBack(parts)
+      add(this.#underWay, file, -countOf(parts))
       if (failed === undefined) this.#failing.delete(file)
-      else this.#noteFailure(file, count, failed)
+      else this.#noteFailure(file, countOf(parts), failed)
       this.#options.onWritten(file)
       return
     }
@@ -176,7 +177,7 @@ export class JournalThread {
 
   /** Told once: on a disk that is full the next batch fails as well. */
   #noteFailure(file: string, count: number, fault: string): void {
-    add(this.#lost, file, count)
+    this.#batches.noteLost(file, count)
     if (!this.#failing.has(file)) this.#options.log.warn({ file, fault }, 'calls could not be written to the journal')
     this.#failing.add(file)
   }
@@ -184,16 +185,17 @@ export class JournalThread {
   #ended(worker: Worker, cause: Error | undefined): void {
     if (this.#worker === worker) this.#worker = undefined
     // What it had not written is gone; the next call starts another one.
-    for (const [file, count] of this.#underWay) add(this.#lost, file, count)
+    for (const [file, count] of this.#underWay) this.#batches.noteLost(file, count)
     this.#underWay.clear()
-    this.#waiting = 0
-    for (const batch of this.#batches.values()) this.#waiting += batch.length
+    this.#batches.forgetTaken()
     if (!this.#isClosed) this.#options.log.error({ err: cause }, 'the journal thread ended')
     for (const { reject } of this.#asked.values())
       reject(this.#isClosed ? new QueryStopped('closing') : new Error('the journal thread ended', { cause }))
     this.#asked.clear()
   }
 }
+
+const countOf = (parts: readonly PackedPart[]): number => parts.reduce((sum, { count }) => sum + count, 0)
 
 function add(counts: Map<string, number>, file: string, count: number): void {
   const sum = (counts.get(file) ?? 0) + count

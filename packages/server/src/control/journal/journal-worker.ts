@@ -49,7 +49,7 @@ function watchIdle(): void {
 port.on('message', (message: ToThread) => {
   if ('end' in message) end()
   else if ('bounds' in message) setBounds(message.file, message.bounds)
-  else if ('records' in message) write(message)
+  else if ('parts' in message) write(message)
   else answer(message.file, message.number, message.question)
 })
 
@@ -68,23 +68,27 @@ function setBounds(file: string, given: Bounds): void {
   else if (open.has(file)) journalOf(file).bounds = given
 }
 
-function write({ file, records, missed, length }: Extract<ToThread, { records: unknown }>): void {
-  const done = { file, length, count: records.length }
+function write({ file, parts, missed }: Extract<ToThread, { parts: unknown }>): void {
+  const buffers = parts.map(({ buffer }) => buffer)
   try {
-    journalOf(file).append(records, missed)
-    say(done)
+    journalOf(file).append(parts, missed)
+    port.postMessage({ file, parts } satisfies FromThread, buffers)
   } catch (error) {
-    say({ ...done, failed: (error as Error).message })
+    port.postMessage({ file, parts, failed: (error as Error).message } satisfies FromThread, buffers)
   }
 }
 
 function answer(file: string, number: number, question: Question): void {
   try {
+    if (isAboutCalls(question)) journalOf(file).unpack()
     say({ number, answer: timeLimit.within(longestMilliseconds, () => answerTo(file, question)) })
   } catch (error) {
     say(error instanceof TimeIsUp ? { number, stopped: true } : { number, failed: (error as Error).message })
   }
 }
+
+const isAboutCalls = ({ asks }: Question): boolean =>
+  asks === 'page' || asks === 'excerpt' || asks === 'tally' || asks === 'near'
 
 function answerTo(file: string, question: Question): unknown {
   switch (question.asks) {

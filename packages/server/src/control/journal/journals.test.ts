@@ -44,7 +44,7 @@ const record = (fields: object = {}): CallPieces => [
   }),
 ]
 const writeMany = (journal: Journal, count: number, fields: object = {}): void => {
-  for (let index = 0; index < count; index++) journal.write(record(fields))
+  for (let index = 0; index < count; index++) journal.write(() => record(fields))
 }
 const sequences = async (journal: Journal, filter?: string): Promise<number[]> => {
   const { documents } = await journal.page({
@@ -59,7 +59,7 @@ test('bodies become part of the record, whatever is in them', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   const [head = ''] = record()
-  journal.write([`${head.slice(0, -1)},"answer":{"sizeBytes":9,"text":`, 'a"b\\n{}\u0000', '}}'])
+  journal.write(() => [`${head.slice(0, -1)},"answer":{"sizeBytes":9,"text":`, 'a"b\\n{}\u0000', '}}'])
   const { documents } = await journal.page({ limit: 1 })
   assert.deepEqual(JSON.parse(documents[0] as string).answer, { sizeBytes: 9, text: 'a"b\\n{}\u0000' })
   assert.deepEqual(await sequences(journal, "contains(answer/text,'b')"), [1])
@@ -68,8 +68,8 @@ test('bodies become part of the record, whatever is in them', async (t) => {
 test('what was written is there for whoever asks next, in order and numbered', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
-  journal.write(record({ status: 201 }))
-  journal.write(record({ status: 404, errorCodes: ['PLAT-10007'] }))
+  journal.write(() => record({ status: 201 }))
+  journal.write(() => record({ status: 404, errorCodes: ['PLAT-10007'] }))
   assert.deepEqual(await sequences(journal), [1, 2])
   assert.deepEqual(await sequences(journal, "status ge 400 and errorCodes/any(c:c eq 'PLAT-10007')"), [2])
   assert.deepEqual(await sequences(journal, 'status eq 500'), [])
@@ -85,6 +85,25 @@ test('of more calls than it may keep, the oldest go, and it says how many', asyn
   assert.deepEqual({ first, last, dropped, missed }, { first: 16, last: 25, dropped: 15, missed: 0 })
 })
 
+test('calls that somebody asked about go before those that nobody did, each as soon as it must', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const journal = journals().of(folder)
+  journal.configure({ ...usualSettings, maximumCalls: 15 })
+  writeMany(journal, 10)
+  assert.equal((await sequences(journal)).length, 10)
+  writeMany(journal, 10)
+  const { first } = await journal.state()
+  assert.equal(first, 6)
+  writeMany(journal, 10)
+  assert.equal((await journal.state()).first, 16)
+  writeMany(journal, 2)
+  assert.deepEqual(
+    await sequences(journal),
+    Array.from({ length: 15 }, (_, index) => 18 + index),
+  )
+  assert.equal((await journal.state()).dropped, 17)
+})
+
 test('of more bytes than it may keep, the oldest go', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
@@ -95,6 +114,31 @@ test('of more bytes than it may keep, the oldest go', async (t) => {
   assert.ok(sizeBytes <= maximumSizeBytes && sizeBytes > maximumSizeBytes - 5000, String(sizeBytes))
   assert.deepEqual([last, dropped], [30, first - 1])
   assert.ok(first > 10)
+})
+
+test('a call counts the same whether somebody asked about it or not', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const sizes = async (isAsked: boolean): Promise<object> => {
+    const journal = journals().of(mkdtempSync(join(folder, 'world-')))
+    journal.configure({ ...usualSettings, maximumSizeBytes: 64 * 1024 })
+    for (let round = 0; round < 4; round++) {
+      writeMany(journal, 15, { decision: '"é"'.repeat(round * 300) })
+      if (isAsked) await sequences(journal)
+    }
+    return await journal.state()
+  }
+  assert.deepEqual(await sizes(true), await sizes(false))
+})
+
+test('a call that cannot be put into words is left out, and no other', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const journal = journals().of(folder)
+  writeMany(journal, 1)
+  journal.write(() => {
+    throw new Error('no words')
+  })
+  writeMany(journal, 1)
+  assert.deepEqual(await sequences(journal), [1, 2])
 })
 
 test('lower bounds hold at once, and give the disk back', async (t) => {

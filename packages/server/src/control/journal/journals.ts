@@ -27,7 +27,8 @@ export const usualSettings: JournalSettings = {
 export interface Journal {
   readonly settings: JournalSettings
   configure(settings: JournalSettings): void
-  write(call: CallPieces): void
+  /** @param call asked in the same turn, or before the next question; what it tells of was over when this was called */
+  write(call: () => CallPieces): void
   state(): Promise<JournalState>
   page(query: Query): Promise<PageOfCalls>
   excerpt(wanted: ExcerptWanted): Promise<Excerpt>
@@ -68,6 +69,7 @@ export function createJournals({ log }: Pick<JournalThreadOptions, 'log'>): Jour
     onWritten(file) {
       for (const told of journals.get(file)?.listeners ?? []) told()
     },
+    isAwaited: (file) => (journals.get(file)?.listeners.size ?? 0) > 0,
   })
 
   function open(file: string): Open {

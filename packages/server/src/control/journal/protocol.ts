@@ -8,6 +8,13 @@ import type { Query } from '../../store/store.ts'
  */
 export type CallPieces = readonly string[]
 
+/** Packed calls, in the first bytes of a buffer that belongs to whoever was told of it last. */
+export interface PackedPart {
+  readonly buffer: ArrayBuffer
+  readonly length: number
+  readonly count: number
+}
+
 /** Of one world's journal. */
 export interface Bounds {
   readonly maximumCalls: number
@@ -94,18 +101,20 @@ export type ToThread =
   | { readonly file: string; readonly bounds: Bounds }
   | {
       readonly file: string
-      readonly records: readonly CallPieces[]
+      readonly parts: readonly PackedPart[]
       readonly missed: number
-      /** Characters, to be told again when they are written. */
-      readonly length: number
     }
   | { readonly file: string; readonly number: number; readonly question: Question }
   /** Closes every file. */
   | { readonly end: true }
 
 export type FromThread =
-  /** A write is done, or could not be. */
-  | { readonly file: string; readonly length: number; readonly count: number; readonly failed?: string }
+  /** A write is done, or could not be. Its buffers are given back. */
+  | {
+      readonly file: string
+      readonly parts: readonly PackedPart[]
+      readonly failed?: string
+    }
   | { readonly number: number; readonly answer: unknown }
   | { readonly number: number; readonly stopped: true }
   | { readonly number: number; readonly failed: string }

@@ -28,7 +28,8 @@ export function createRecorder({ journal, now, naming, render }: RecorderOptions
       const kept = journal()
       // Asked again: a world that rested learns its settings with its first request.
       if (trace === undefined || kept?.settings.isRecording !== true) return
-      kept.write(piecesOf(call, trace, now(), naming))
+      const ended = now()
+      kept.write(() => piecesOf(call, trace, ended, naming))
     },
     elements: (dispatch) => recordingElements(dispatch, recorder, render),
   }

@@ -13,7 +13,7 @@ const fileFormat = 1
  * Pages in the log (16 MiB) before they are moved into the file. What many commits in a row change - the ends of tables and
  * indexes - is moved once for all of them, and a commit that moves pages takes longer than others.
  */
-const loggedPages = 4096
+export const loggedPages = 4096
 /** Files up to this size (64 MiB) are read whole at the start to find damage. */
 const checkedPages = 16_384
 
@@ -23,16 +23,22 @@ export interface ConnectionOptions {
   readonly readOnly?: boolean
   /** false: commits do not wait for the disk. */
   readonly durable?: boolean
+  /** true: nobody else opens the file meanwhile. Then it needs no log that others can read beside it, and each page is written once. */
+  readonly isAlone?: boolean
+  /** Of a file that is made; a power of two. */
+  readonly pageBytes?: number
   /** Of the bounded queries on this connection. */
   readonly timeLimit?: TimeLimit
 }
 
 /** @throws StoreRefusal when it cannot be opened */
 export function connect(file: string, options: ConnectionOptions): DatabaseSync {
-  const { readOnly = false, durable = true, timeLimit } = options
+  const { readOnly = false, durable = true, isAlone = false, pageBytes, timeLimit } = options
   try {
     const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
-    if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${loggedPages}`)
+    if (pageBytes !== undefined) database.exec(`PRAGMA page_size = ${pageBytes}`)
+    if (isAlone) database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = PERSIST')
+    else if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${loggedPages}`)
     database.exec(
       `PRAGMA synchronous = ${durable ? 'FULL' : 'OFF'}; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -32768`,
     )
