@@ -8,8 +8,8 @@ import { Refusal } from './api-error.ts'
 import type { Caller } from './context.ts'
 
 export interface Faults {
-  /** What may befall this request; undefined: nothing can, which is found out by one look into a map. */
-  ofRequest(operation: Operation, caller: Caller, batchElement: number | undefined): RequestFault | undefined
+  /** What may befall this request; undefined: nothing can, which a look into maps tells. */
+  ofRequest(operation: Operation, caller: Caller, batchElement: number | undefined): PossibleFault | undefined
   /** The same for a step of a task, on its way forward or back. */
   ofStep(task: FaultyTask, step: FaultyStep): Fault<StepSite> | undefined
   /** The same for a call of a driver: `hypervisor`, `createDisk`. */
@@ -23,7 +23,14 @@ export interface Fault<Site> {
   around<T>(site: Site, work: () => Promise<T>): Promise<T>
 }
 
-/** Both are known when `around` has ended, well or not. */
+/** Something may befall a request. */
+export interface PossibleFault {
+  /** Whether it does depends on names, which have to be known. */
+  readonly isNamed: boolean
+  /** What does; undefined: nothing. Asked once a request. @param names of what is made or meant */
+  of(names: readonly string[]): RequestFault | undefined
+}
+
 export interface RequestFault extends Fault<RequestSite> {
   /** How the answer fails to reach the client. */
   readonly cut: Cut | undefined

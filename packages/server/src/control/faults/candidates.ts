@@ -1,4 +1,4 @@
-/** Which rules somebody can meet, found once: later requests of the same sort cost one look into a map. */
+/** Which rules somebody can meet, found once: later requests of the same sort cost a look into a map of maps. */
 import { GlobIndex } from './glob.ts'
 import type { Rule } from './rule.ts'
 
@@ -28,24 +28,32 @@ export class Candidates {
   }
 }
 
-/** More sorts of requests than these are not remembered. */
+/** More sorts of what asks are not remembered. */
 const maximumKnown = 5000
 
-/** What was found, by the sort of what asks; forgotten when rules change. */
+/** What was found, by what is done and who does it: joined to one key they would cost more than to look twice. */
 export class Known<T> {
-  readonly #known = new Map<string, T>()
+  readonly #known = new Map<string, Map<string, T>>()
+  #size = 0
 
-  at(sort: string, find: () => T): T {
-    const known = this.#known.get(sort)
+  at(what: string, who: string, find: () => T): T {
+    const known = this.#known.get(what)
+    const found = known?.get(who)
     // That nothing is met is known as well.
-    if (known !== undefined || this.#known.has(sort)) return known as T
-    if (this.#known.size >= maximumKnown) this.#known.clear()
-    const found = find()
-    this.#known.set(sort, found)
+    if (found !== undefined || known?.has(who) === true) return found as T
+    return this.#learn(what, who, find())
+  }
+
+  #learn(what: string, who: string, found: T): T {
+    if (this.#size >= maximumKnown) this.forget()
+    const known = this.#known.get(what) ?? new Map<string, T>()
+    this.#known.set(what, known.set(who, found))
+    this.#size++
     return found
   }
 
   forget(): void {
     this.#known.clear()
+    this.#size = 0
   }
 }

@@ -2,8 +2,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ApiError } from '../../core/api-error.ts'
 import type { AttendingClock } from '../../core/clock.ts'
-import type { Cut, Fault, Faults, FaultyTask, RequestFault, RequestSite, StepSite } from '../../core/faults.ts'
-import { fitsGlob } from './glob.ts'
+import type {
+  Fault,
+  Faults,
+  FaultyTask,
+  PossibleFault,
+  RequestFault,
+  RequestSite,
+  StepSite,
+} from '../../core/faults.ts'
+import type { Candidates } from './candidates.ts'
 import { names } from './names.ts'
 import type { Rule, Subject } from './rule.ts'
 import type { Met, RuleBook } from './rule-book.ts'
@@ -37,7 +45,7 @@ export function faultsOfWorld(book: RuleBook, { seed, clock }: FaultyWorld): Fau
   const world = { seed, clock, book }
   /** Of a call that neither a request nor a task makes. */
   const nowhere = (): Context => ({
-    subject: { operation: undefined, caller: undefined },
+    subject: nobody,
     names: async () => [],
     told: async () => ({}),
     ended: closing.signal,
@@ -47,7 +55,7 @@ export function faultsOfWorld(book: RuleBook, { seed, clock }: FaultyWorld): Fau
   function struckBy(rules: readonly Rule[], subject: Subject): readonly Rule[] {
     const struck: Rule[] = []
     for (const rule of rules) {
-      if (rule.gone.aborted || !rule.meetsHere(subject)) continue
+      if (rule.gone.aborted) continue
       const task = subject.task?.extId
       // One that was held when the process ended is held again.
       const isHeld = task !== undefined && rule.heldTasks.has(task)
@@ -64,31 +72,31 @@ export function faultsOfWorld(book: RuleBook, { seed, clock }: FaultyWorld): Fau
   const inContext = <T>({ isContext }: Met, context: Context, work: () => Promise<T>): Promise<T> =>
     isContext ? within.run(context, work) : work()
 
-  function requestFault(met: Met, subject: Subject): RequestFault {
-    let rules: readonly Rule[] = []
-    function amid<T>(site: RequestSite, called: readonly string[], work: () => Promise<T>): Promise<T> {
-      const { names, told } = site
-      rules = struckBy(met.rules.of(called), subject)
-      if (rules.length === 0 && !met.isContext) return work()
-      const context: Context = { subject, names, told, ended: closing.signal }
+  const possibleFault = (met: Met, subject: Subject): PossibleFault => ({
+    isNamed: met.rules.isNamed,
+    of(called) {
+      const rules = struckBy(met.rules.of(called), subject)
+      return rules.length === 0 && !met.isContext ? undefined : requestFault(met, rules, subject)
+    },
+  })
+
+  const requestFault = (met: Met, rules: readonly Rule[], subject: Subject): RequestFault => ({
+    cut: cutBy(rules),
+    struck: rules.map(({ extId }) => extId),
+    around<T>(site: RequestSite, work: () => Promise<T>): Promise<T> {
+      const context: Context = {
+        subject,
+        names: () => site.names(),
+        told: () => site.told(),
+        ended: closing.signal,
+      }
       const strike: Strike = { ...world, ...context, place: 'request', rules, request: site }
       const carried = (): Promise<T> => carryOut(strike, () => inContext(met, context, work))
       // What waits for a time belongs to that time. An element of a batch is part of a task, which does already.
       const isPutOff = subject.batchElement === undefined && rules.some(({ effect }) => 'delay' in effect)
       return isPutOff ? clock.attend(carried) : carried()
-    }
-    return {
-      get cut(): Cut | undefined {
-        return cutBy(rules)
-      },
-      get struck() {
-        return rules.length === 0 ? none : rules.map(({ extId }) => extId)
-      },
-      around<T>(site: RequestSite, work: () => Promise<T>): Promise<T> {
-        return met.rules.isNamed ? site.names().then((called) => amid(site, called, work)) : amid(site, none, work)
-      },
-    }
-  }
+    },
+  })
 
   function stepFault(met: Met, task: FaultyTask, subject: Subject): Fault<StepSite> {
     return {
@@ -103,43 +111,36 @@ export function faultsOfWorld(book: RuleBook, { seed, clock }: FaultyWorld): Fau
     }
   }
 
-  function callFault(driver: string, rules: readonly Rule[]): Fault<void> {
-    const context = within.getStore() ?? nowhere()
-    const { subject, names } = context
-    return {
-      async around(_, work) {
-        const asked = rules.filter((rule) => rule.meets(subject))
-        const met = asked.some(({ namePattern }) => namePattern !== undefined)
-          ? fittingOnes(asked, await names())
-          : asked
-        const strike: Strike = { ...world, ...context, place: 'call', rules: struckBy(met, subject), driver }
-        return carryOut(strike, work)
-      },
-    }
-  }
+  const callFault = (driver: string, met: Candidates, context: Context): Fault<void> => ({
+    async around(_, work) {
+      const { subject, names } = context
+      const rules = struckBy(met.of(met.isNamed ? await names() : []), subject)
+      return carryOut({ ...world, ...context, place: 'call', rules, driver }, work)
+    },
+  })
 
   return {
     ofRequest(operation, caller, batchElement) {
       if (book.isEmpty) return undefined
       const subject = { operation, caller: caller.name, batchElement }
-      const met = book.metBy('request', `${operation.key} ${caller.extId}`, subject)
-      return met && requestFault(met, subject)
+      const met = book.metBy(subject)
+      return met && possibleFault(met, subject)
     },
     ofStep(task, step) {
       if (book.isEmpty) return undefined
       const subject = { ...subjectOf(task), step }
-      const met = book.metBy('step', `${task.definition} ${task.startedBy} ${task.owner.extId}`, subject)
+      const met = book.metBy(subject)
       return met && stepFault(met, task, subject)
     },
     ofCall(driver, method) {
-      if (book.isEmpty) return undefined
-      const rules = book.metByCall(driver, method)
-      return rules.length === 0 ? undefined : callFault(driver, rules)
+      if (book.active('call').length === 0) return undefined
+      const context = within.getStore()
+      const met = book.metByCall(driver, method, context?.subject ?? nobody)
+      return met.isEmpty ? undefined : callFault(driver, met, context ?? nowhere())
     },
     ignoresCancel(task) {
       const subject = subjectOf(task)
-      const met = book.active('cancel').filter((rule) => rule.meets(subject))
-      return struckBy(fittingOnes(met, namesOf(task)), subject).length > 0
+      return struckBy(book.metByCancel(subject).of(namesOf(task)), subject).length > 0
     },
     release() {
       const error = new ApiError('SERVICE_UNAVAILABLE', { fault: 'The world is being closed. Ask again in a moment.' })
@@ -152,10 +153,7 @@ export function faultsOfWorld(book: RuleBook, { seed, clock }: FaultyWorld): Fau
   }
 }
 
-const none: readonly string[] = []
-
-const fittingOnes = (rules: readonly Rule[], called: readonly string[]): readonly Rule[] =>
-  rules.filter(({ namePattern }) => namePattern === undefined || called.some((name) => fitsGlob(namePattern, name)))
+const nobody: Subject = { operation: undefined, caller: undefined }
 
 const operationOf = ({ startedBy }: FaultyTask) =>
   startedBy === undefined ? undefined : names().operations.get(startedBy)

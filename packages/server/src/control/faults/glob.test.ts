@@ -22,7 +22,21 @@ test('a pattern of many stars against a long text that almost fits ends soon', (
 })
 
 test('an index finds what trying every pattern finds', () => {
-  const patterns = ['web-*', 'web-01', '*-01', 'w?b-*', 'db-*', '*', 'web-02']
+  const patterns = [
+    'web-*',
+    'web-01',
+    '*-01',
+    'w?b-*',
+    'db-*',
+    '*',
+    'web-02',
+    '*b-*',
+    '*-*',
+    '?',
+    '*ab-*',
+    'w?b*1',
+    '**',
+  ]
   const index = new GlobIndex(patterns, (pattern) => pattern)
   for (const text of ['web-01', 'db-01', 'w', '', 'wab-9']) {
     const expected = patterns.filter((pattern) => fitsGlob(pattern, text))

@@ -22,37 +22,76 @@ export function fitsGlob(pattern: string, text: string): boolean {
   return inPattern === pattern.length
 }
 
-/** What a pattern's texts begin with, whatever comes then. */
-export const prefixOf = (pattern: string): string => /^[^*?]*/.exec(pattern)?.[0] ?? ''
-
-/** Things by the patterns of their names: finds those that fit without trying every one. */
+/**
+ * Things by the patterns of their names: finds those that fit, and tries few others. Each pattern is filed under a part that
+ * all its texts have, three characters in a row: of its parts, the one that fewest patterns have.
+ */
 export class GlobIndex<T> {
-  readonly #byPrefix = new Map<string, { readonly pattern: string; readonly thing: T }[]>()
-  readonly #lengths: readonly number[]
+  readonly #byPart = new Map<number, Filed<T>[]>()
+  readonly #lengths = new Set<number>()
 
   constructor(things: readonly T[], patternOf: (thing: T) => string) {
-    for (const thing of things) {
-      const pattern = patternOf(thing)
-      const prefix = prefixOf(pattern)
-      const same = this.#byPrefix.get(prefix)
-      if (same === undefined) this.#byPrefix.set(prefix, [{ pattern, thing }])
-      else same.push({ pattern, thing })
+    const patterns = Array.from(Map.groupBy(things, patternOf), ([pattern, things]) => {
+      const { parts, length } = partsOf(pattern)
+      this.#lengths.add(length)
+      return { parts, filed: { pattern, things } }
+    })
+    const shares = new Map<number, number>()
+    for (const { parts } of patterns) for (const part of parts) shares.set(part, (shares.get(part) ?? 0) + 1)
+    const sharesOf = (part: number): number => shares.get(part) as number
+    for (const { parts, filed } of patterns) {
+      const rarest = parts.reduce((least, part) => (sharesOf(part) < sharesOf(least) ? part : least))
+      const same = this.#byPart.get(rarest)
+      if (same === undefined) this.#byPart.set(rarest, [filed])
+      else same.push(filed)
     }
-    this.#lengths = [...new Set([...this.#byPrefix.keys()].map((prefix) => prefix.length))]
   }
 
-  /** Those whose pattern fits one of the names, in no order. */
+  /** Those whose pattern fits one of the texts, in no order. */
   fitting(texts: readonly string[]): ReadonlySet<T> {
     let found: Set<T> | undefined
     for (const text of texts) {
-      for (const length of this.#lengths) {
-        const near = length > text.length ? undefined : this.#byPrefix.get(text.slice(0, length))
-        if (near === undefined) continue
-        for (const { pattern, thing } of near) if (fitsGlob(pattern, text)) (found ??= new Set()).add(thing)
-      }
+      for (const { pattern, things } of this.#near(text))
+        if (fitsGlob(pattern, text)) for (const thing of things) (found ??= new Set()).add(thing)
     }
     return found ?? nothing
   }
+
+  /** Those that have a part of the text. */
+  #near(text: string): ReadonlySet<Filed<T>> {
+    let near: Set<Filed<T>> | undefined
+    const framed = frame + text + frame
+    for (const length of this.#lengths) {
+      for (let at = 0; at + length <= framed.length; at++) {
+        const filed = this.#byPart.get(partAt(framed, at, length))
+        if (filed !== undefined) for (const each of filed) (near ??= new Set()).add(each)
+      }
+    }
+    return near ?? nothing
+  }
+}
+
+interface Filed<T> {
+  readonly pattern: string
+  readonly things: readonly T[]
 }
 
 const nothing: ReadonlySet<never> = new Set()
+
+/** Stands before and after each text, so that how it begins and how it ends are parts of it as well. */
+const frame = '\0\0'
+
+/** What every text of the pattern has between its wildcards: two characters in a row where there are no three, as in `*ab*`. */
+function partsOf(pattern: string): { readonly parts: readonly number[]; readonly length: number } {
+  const pieces = (frame + pattern + frame).split(/[*?]+/)
+  const length = pieces.some((piece) => piece.length >= 3) ? 3 : 2
+  const parts: number[] = []
+  for (const piece of pieces) for (let at = 0; at + length <= piece.length; at++) parts.push(partAt(piece, at, length))
+  return { parts, length }
+}
+
+/** Two or three characters as one number. Others may have the same: then some patterns are tried in vain. */
+function partAt(text: string, at: number, length: number): number {
+  const two = text.charCodeAt(at) * 31 + text.charCodeAt(at + 1)
+  return length === 2 ? two : two * 31 + text.charCodeAt(at + 2)
+}

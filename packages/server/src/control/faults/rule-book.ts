@@ -3,7 +3,7 @@
  * nobody who is met waits for that.
  */
 import { Candidates, Known } from './candidates.ts'
-import { type Counts, type Place, Rule, type StoredRule, type Subject } from './rule.ts'
+import { type Counts, type Place, Rule, type StoredRule, type Subject, sortOf } from './rule.ts'
 
 export interface KeptCounts extends Counts {
   readonly extId: string
@@ -16,19 +16,27 @@ export interface RuleBookOptions {
   readonly log: { error(details: object, message: string): void }
 }
 
-/** What one sort of request, or of task, may meet. */
+/** What one sort of request, or of step, may meet. */
 export interface Met {
   readonly rules: Candidates
   /** Calls of drivers are told in what they are made. */
   readonly isContext: boolean
 }
 
+/** Rules in all sets of candidates that are remembered: each set may hold them all. */
+const maximumInSets = 100_000
+
 export class RuleBook {
   readonly #options: RuleBookOptions
   /** In the order of creation. */
   #rules: readonly Rule[] = []
+  /** Those at work, by place. */
+  #active: ReadonlyMap<Place, readonly Rule[]> = new Map()
   readonly #met = new Known<Met | undefined>()
-  readonly #calls = new Known<readonly Rule[]>()
+  readonly #calls = new Known<Candidates>()
+  /** By their rules: most that meet any meet the same ones. */
+  readonly #sets = new Map<string, Candidates>()
+  #inSets = 0
   readonly #unwritten = new Set<Rule>()
   #writing: Promise<void> | undefined
   #lastOrdinal = 0
@@ -78,10 +86,21 @@ export class RuleBook {
     const before = this.#rules
     this.#lastOrdinal = Math.max(this.#lastOrdinal, ...rules.map(({ ordinal }) => ordinal))
     this.#rules = rules
+    this.#active = Map.groupBy(
+      rules.filter(({ isEnabled }) => isEnabled),
+      ({ place }) => place,
+    )
+    this.#forget()
+    // Told last: whoever waits by a rule goes on among those that are here now.
+    const kept = new Set(rules)
+    for (const rule of before) if (!kept.has(rule)) rule.retire()
+  }
+
+  #forget(): void {
     this.#met.forget()
     this.#calls.forget()
-    // Told last: whoever waits by a rule goes on among those that are here now.
-    for (const rule of before) if (!rules.includes(rule)) rule.retire()
+    this.#sets.clear()
+    this.#inSets = 0
   }
 
   /** As they are now: what is written may lag behind. */
@@ -91,25 +110,41 @@ export class RuleBook {
   }
 
   active(place: Place): readonly Rule[] {
-    return this.#rules.filter((rule) => rule.place === place && rule.isEnabled)
+    return this.#active.get(place) ?? none
   }
 
-  /** @param sort names all that `subject` says but the place in a batch and the step. Undefined: nothing. */
-  metBy(place: 'request' | 'step', sort: string, subject: Subject): Met | undefined {
-    return this.#met.at(`${place} ${sort}`, () => {
-      const rules = new Candidates(this.active(place).filter((rule) => rule.meets(subject)))
+  /** What a request meets, or a step. Undefined: nothing. */
+  metBy(subject: Subject): Met | undefined {
+    return this.#met.at(subject.operation?.key ?? '', sortOf(subject), () => {
       // What waits in a task ends with the task, whoever asks; a request pays for it only where a rule asks in what it is.
-      const isOfTask = place === 'step'
+      const isOfTask = subject.task !== undefined
+      const rules = this.#meeting(isOfTask ? 'step' : 'request', subject)
       const isContext = this.active('call').some((rule) => isOfTask || (rule.needsContext && rule.meets(subject)))
       return rules.isEmpty && !isContext ? undefined : { rules, isContext }
     })
   }
 
-  /** Whatever the call is made in. */
-  metByCall(driver: string, method: string): readonly Rule[] {
-    return this.#calls.at(`${driver} ${method}`, () =>
-      this.active('call').filter((rule) => rule.meetsCall(driver, method)),
+  /** What a call of a driver meets that is made in this. */
+  metByCall(driver: string, method: string, subject: Subject): Candidates {
+    return this.#calls.at(`${driver}\n${method}`, `${subject.operation?.key}\n${sortOf(subject)}`, () =>
+      this.#meeting('call', subject, (rule) => rule.meetsCall(driver, method)),
     )
+  }
+
+  metByCancel(subject: Subject): Candidates {
+    return this.#meeting('cancel', subject)
+  }
+
+  #meeting(place: Place, subject: Subject, fits: (rule: Rule) => boolean = () => true): Candidates {
+    const rules = this.active(place).filter((rule) => rule.meets(subject) && fits(rule))
+    const set = rules.map(({ ordinal }) => ordinal).join()
+    const known = this.#sets.get(set)
+    if (known !== undefined) return known
+    if (this.#inSets > maximumInSets) this.#forget()
+    this.#inSets += rules.length
+    const candidates = new Candidates(rules)
+    this.#sets.set(set, candidates)
+    return candidates
   }
 
   /** Its counts are to be written. */
@@ -135,6 +170,8 @@ export class RuleBook {
     this.#writing = this.#unwritten.size > 0 ? this.#write() : undefined
   }
 }
+
+const none: readonly Rule[] = []
 
 const keptOf = ({ extId, counts, heldTasks }: Rule): KeptCounts => ({
   extId,

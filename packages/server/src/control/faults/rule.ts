@@ -22,6 +22,12 @@ export interface Subject {
   readonly step?: { readonly name: string; readonly phase: 'RUN' | 'UNDO'; readonly from: number; readonly to: number }
 }
 
+/** All that `meets` asks of it but the operation. */
+export const sortOf = ({ caller = '', batchElement, task, step }: Subject): string =>
+  task === undefined && batchElement === undefined
+    ? caller
+    : [caller, batchElement, task?.definition, step?.name, step?.phase].join('\n')
+
 export interface Counts {
   timesMatched: number
   timesFired: number
@@ -90,26 +96,22 @@ export class Rule {
     )
   }
 
-  /** Who asks for what fits. */
-  meets({ operation, caller, task }: Subject): boolean {
-    const { kind, caller: user, taskStep } = this.#stored.match ?? {}
+  /** All fits but the name, which is asked apart. */
+  meets(subject: Subject): boolean {
+    const { operation, caller, task, step } = subject
+    const { kind, caller: user, batchElement, taskStep } = this.#stored.match ?? {}
+    const { effect, place } = this
     if (this.#operation !== undefined && this.#operation !== operation?.key) return false
     if (kind !== undefined && kind !== operation?.resource?.kind) return false
     if (user !== undefined && user.toLowerCase() !== caller?.toLowerCase()) return false
-    return taskStep === undefined || taskStep.task === task?.definition
-  }
-
-  /** So does the rest of what is met. */
-  meetsHere(subject: Subject): boolean {
-    const { batchElement, taskStep } = this.#stored.match ?? {}
-    const { effect } = this
     if (batchElement !== undefined && batchElement !== subject.batchElement) return false
     // An element of a batch has no connection of its own.
     const isOfConnection = 'dropConnection' in effect || 'truncateAfterBytes' in effect
     if (isOfConnection && subject.batchElement !== undefined) return false
-    if (taskStep !== undefined && this.place !== 'cancel' && !isStep(taskStep, subject)) return false
-    if (taskStep === undefined && subject.step?.phase === 'UNDO' && this.place === 'step') return false
-    return !('hangAtPercentage' in effect) || crosses(effect.hangAtPercentage, subject.step)
+    if (taskStep !== undefined && taskStep.task !== task?.definition) return false
+    if (taskStep !== undefined && place !== 'cancel' && !isStep(taskStep, step)) return false
+    if (taskStep === undefined && step?.phase === 'UNDO' && place === 'step') return false
+    return !('hangAtPercentage' in effect) || crosses(effect.hangAtPercentage, step)
   }
 
   meetsCall(driver: string, method: string): boolean {
@@ -161,13 +163,8 @@ export function placeOf({ match = {}, effect }: Pick<StoredRule, 'match' | 'effe
   return isOfTask ? 'step' : 'request'
 }
 
-const isStep = (
-  wanted: { readonly step?: string; readonly phase?: 'RUN' | 'UNDO' },
-  { task, step }: Subject,
-): boolean =>
-  task !== undefined &&
-  (wanted.step === undefined || wanted.step === step?.name) &&
-  (wanted.phase ?? 'RUN') === step?.phase
+const isStep = (wanted: { readonly step?: string; readonly phase?: 'RUN' | 'UNDO' }, step: Subject['step']): boolean =>
+  (wanted.step === undefined || wanted.step === step?.name) && (wanted.phase ?? 'RUN') === step?.phase
 
 /** The one step that would lead a task beyond this. */
 const crosses = (percentage: number, step: Subject['step']): boolean =>

@@ -9,7 +9,7 @@ import type { RequestFault } from '../faults.ts'
 import type { RateHeaders } from '../rate-limit.ts'
 import type { SpooledParts } from '../spooled-form.ts'
 import type { Call } from './call.ts'
-import { faultSite } from './fault-site.ts'
+import { FaultSite, namesOf } from './fault-site.ts'
 import { readInput } from './input.ts'
 import type { Machinery } from './machinery.ts'
 import { mutate } from './mutate.ts'
@@ -17,7 +17,7 @@ import { read } from './read.ts'
 import { auditRefusal, denied, inWordsOfClients } from './refusals.ts'
 import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from './request.ts'
 import { replacedOperation, requireOperation } from './routes.ts'
-import type { Targets } from './targets.ts'
+import { type Targets, targetsSeen } from './targets.ts'
 import { noteDecision, noteScope } from './traced.ts'
 
 export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch } {
@@ -66,10 +66,12 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
         input,
         ids: idsOf(request),
       }
-      fault = machinery.faults?.ofRequest(operation, caller, request.onBehalfOf?.index)
+      const possible = machinery.faults?.ofRequest(operation, caller, request.onBehalfOf?.index)
+      const found = possible?.isNamed === true ? await targetsSeen(machinery, call) : undefined
+      fault = possible?.of(namesOf(call, found))
       const outcome = await (fault === undefined
-        ? answer(machinery, call)
-        : amidFault(machinery, call, fault, () => {
+        ? answer(machinery, call, found)
+        : amidFault(machinery, call, found, fault, () => {
             isDone = true
           }))
       return {
@@ -103,10 +105,15 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
 const answer = <D>(machinery: Machinery<D>, call: Call, found?: Targets): Promise<Outcome> =>
   call.operation.mutates ? mutate(machinery, call) : read(machinery, call, found)
 
-function amidFault<D>(machinery: Machinery<D>, call: Call, fault: RequestFault, done: () => void): Promise<Outcome> {
-  const site = faultSite(machinery, call)
-  return fault.around(site, () => {
-    if (fault.struck.length === 0) return answer(machinery, call, site.found)
+function amidFault<D>(
+  machinery: Machinery<D>,
+  call: Call,
+  found: Targets | undefined,
+  fault: RequestFault,
+  done: () => void,
+): Promise<Outcome> {
+  return fault.around(new FaultSite(machinery, call, found), () => {
+    if (fault.struck.length === 0) return answer(machinery, call, found)
     return answer(machinery, call).then(async (answered) => {
       // What comes after the commit waits for it.
       await answered.durable

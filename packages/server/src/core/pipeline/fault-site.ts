@@ -3,62 +3,57 @@ import type { RequestSite } from '../faults.ts'
 import { limitAt } from '../rate-limit.ts'
 import type { Call } from './call.ts'
 import type { Machinery } from './machinery.ts'
-import { findTargets, noTargets, type Targets } from './targets.ts'
+import { type Targets, targetsSeen } from './targets.ts'
 
-export interface FaultSite extends RequestSite {
-  /** What the path names, where it was looked up for its name. */
-  readonly found: Targets | undefined
+export class FaultSite<D> implements RequestSite {
+  readonly #machinery: Machinery<D>
+  readonly #call: Call
+  #found: Targets | undefined
+
+  /** @param found what the path names, where it was looked up for its name */
+  constructor(machinery: Machinery<D>, call: Call, found: Targets | undefined) {
+    this.#machinery = machinery
+    this.#call = call
+    this.#found = found
+  }
+
+  async names(): Promise<readonly string[]> {
+    this.#found ??= await targetsSeen(this.#machinery, this.#call)
+    return namesOf(this.#call, this.#found)
+  }
+
+  async told(): Promise<Readonly<Record<string, string>>> {
+    const { operation, input, request } = this.#call
+    const { rateLimit } = operation
+    return {
+      kind: operation.resource?.title ?? operation.stem,
+      id: (operation.target === undefined ? undefined : input.path[operation.target]) ?? '',
+      name: (await this.names())[0] ?? '',
+      operation: operation.iamOperation,
+      requestId: request.onBehalfOf?.requestId ?? request.echoedId ?? '',
+      bucket: operation.id,
+      limit: String(limitAt(rateLimit, this.#machinery.world.services.tier)),
+      unit: rateLimit.per,
+    }
+  }
+
+  async writeTarget(): Promise<void> {
+    // Asked again: what came before may have taken long.
+    const { named } = (await targetsSeen(this.#machinery, this.#call)) ?? {}
+    if (named === undefined) return
+    const { kind, entity } = named
+    await this.#machinery.store.transaction(async (transaction) => {
+      if ((await transaction.get(kind, entity.extId)) !== undefined) await transaction.touch(kind, entity.extId)
+    })
+  }
 }
 
-export function faultSite<D>(machinery: Machinery<D>, call: Call): FaultSite {
-  const { world, store } = machinery
-  let found: Targets | undefined
-  const namesIn = ({ row }: Targets): readonly string[] => {
-    const names: string[] = []
-    addNames(names, row?.entity)
-    addNames(names, call.input.body)
-    return names
-  }
-  const names = (): Promise<readonly string[]> => {
-    if (found !== undefined) return Promise.resolve(namesIn(found))
-    return findTargets(machinery, store, call).then(
-      (targets) => {
-        found = targets
-        return namesIn(targets)
-      },
-      // What is not there, or not to be seen, the request is told soon enough.
-      () => namesIn(noTargets),
-    )
-  }
-  return {
-    get found() {
-      return found
-    },
-    names,
-    async told() {
-      const { operation, input, request } = call
-      const { rateLimit } = operation
-      return {
-        kind: operation.resource?.title ?? operation.stem,
-        id: (operation.target === undefined ? undefined : input.path[operation.target]) ?? '',
-        name: (await names())[0] ?? '',
-        operation: operation.iamOperation,
-        requestId: request.onBehalfOf?.requestId ?? request.echoedId ?? '',
-        bucket: operation.id,
-        limit: String(limitAt(rateLimit, world.services.tier)),
-        unit: rateLimit.per,
-      }
-    },
-    async writeTarget() {
-      // Asked again: what came before may have taken long.
-      const { named } = await findTargets(machinery, store, call).catch(() => noTargets)
-      if (named === undefined) return
-      const { kind, entity } = named
-      await store.transaction(async (transaction) => {
-        if ((await transaction.get(kind, entity.extId)) !== undefined) await transaction.touch(kind, entity.extId)
-      })
-    },
-  }
+/** Names of what is made or meant. @param found what the path names */
+export function namesOf({ input }: Call, found: Targets | undefined): readonly string[] {
+  const names: string[] = []
+  addNames(names, found?.row?.entity)
+  addNames(names, input.body)
+  return names
 }
 
 /** Fields by which people call an entity. */

@@ -71,6 +71,10 @@ export async function findTargets(
   return { row, parents, named, judged }
 }
 
+/** The same; undefined where the request is about to be refused by what the path names. */
+export const targetsSeen = (machinery: Machinery<any>, call: Call): Promise<Targets | undefined> =>
+  findTargets(machinery, machinery.store, call).catch(() => undefined)
+
 /** The tag that a single read of the target answers. */
 export function tagOf(tags: EntityTags, { operation }: Call, { row, named }: Targets): string | undefined {
   if (operation.resource?.sharesTagOf !== undefined && named !== undefined) {

@@ -1,0 +1,15 @@
+/** What nobody sees from outside, where drivers do a repeated call once. Source: reference faults.md (answerTwice). */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Rule } from './rule.ts'
+import { carryOut, type Strike } from './strike.ts'
+
+test('a call that is answered twice reaches the driver twice, and the second answer counts', async () => {
+  const rules = [{ effect: { answerTwice: true } } as Rule]
+  const calls: number[] = []
+  const answer = await carryOut({ place: 'call', subject: {}, rules } as unknown as Strike, async () => {
+    calls.push(calls.length + 1)
+    return calls.length
+  })
+  assert.deepEqual([calls, answer], [[1, 2], 2])
+})
