@@ -6,6 +6,14 @@ import { type Rates, sideBySide } from './side-by-side.ts'
 export type FaultWorld = (typeof worlds)[number]
 
 const rulesEach = 1000
+/** Who or what rules of the same operation ask for: nobody who asks here, and nothing that is asked for. */
+const unmet = [
+  (number: number) => ({ caller: `user-${number}` }),
+  (number: number) => ({ namePattern: `key-${number}/value` }),
+  (number: number) => ({ namePattern: `other-${number}/*` }),
+  (number: number) => ({ namePattern: `*-${number}` }),
+  (number: number) => ({ namePattern: `b?nch/${number}` }),
+]
 const worlds = ['without', 'others', 'same'] as const
 
 /** @param path of an entity in the world `default`, of which the others are forks */
@@ -26,10 +34,7 @@ export async function measureFaults(
     await post('/control/v1/worlds/default/$actions/fork', { name: world })
     for (let number = 0; world !== 'without' && number < rulesEach; number++) {
       const isOfOther = { operation: operations[number % operations.length] }
-      const isOfSame = {
-        operation: 'getCategoryById',
-        ...(number % 2 === 0 ? { caller: `user-${number}` } : { namePattern: `other-${number}/*` }),
-      }
+      const isOfSame = { operation: 'getCategoryById', ...unmet[number % unmet.length]?.(number) }
       await post(`/control/v1/worlds/${world}/faults`, { match: world === 'others' ? isOfOther : isOfSame, effect })
     }
   }
