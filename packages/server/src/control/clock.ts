@@ -4,11 +4,7 @@ import { ApiError, invalid } from '../core/api-error.ts'
 import { type ClockEvent, formatTime, lastTime, type Passage, type WorldClock } from '../core/clock.ts'
 import type { Instance } from '../instance.ts'
 import { implementWithinWorld, type WorldContext } from './context.ts'
-import { millisecondsOf } from './duration.ts'
-
-const dayMillis = 86_400_000
-/** Ten years, with as many leap days as there can be. */
-const longestMillis = 3653 * dayMillis
+import { durationFault, millisecondsOf } from './duration.ts'
 
 export const clock = implementWithinWorld(
   clockOperations,
@@ -42,10 +38,8 @@ export const clock = implementWithinWorld(
   {
     rules: {
       advanceClock({ body: { duration } }) {
-        const expected = 'expected an ISO 8601 duration such as PT90M or P90D, above 0 and up to 10 years'
-        const found = millisecondsOf(duration)
-        const isGood = found !== undefined && found > 0 && found <= longestMillis
-        return isGood ? [] : [invalid('duration', `${expected}; found ${JSON.stringify(duration)}`)]
+        const fault = durationFault(duration, false)
+        return fault === undefined ? [] : [invalid('duration', fault)]
       },
     },
   },

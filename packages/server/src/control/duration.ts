@@ -9,3 +9,16 @@ export function millisecondsOf(text: string): number | undefined {
   if (matched === undefined) return undefined
   return units.reduce((sum, unit, index) => sum + unit * Number((amounts[index] ?? '0').replace(',', '.')), 0)
 }
+
+/** Ten years, with as many leap days as there can be. */
+const longest = 'P3653D'
+
+/** What is wrong with a duration that a world is to pass; undefined: nothing. Above 0, where it may not be nothing. */
+export function durationFault(text: string, mayBeNothing: boolean): string | undefined {
+  const found = millisecondsOf(text)
+  const isLong = found === undefined || found > (millisecondsOf(longest) as number)
+  if (!isLong && (found > 0 || mayBeNothing)) return undefined
+  const form = 'an ISO 8601 duration in weeks, days, hours, minutes and seconds, such as PT90M or P90D'
+  const bounds = `${mayBeNothing ? '' : 'above 0 and '}up to 10 years (${longest}: years and months have no fixed length)`
+  return `expected ${form}, ${bounds}; found ${JSON.stringify(text)}`
+}

@@ -7,7 +7,7 @@ import { parseTime } from '../core/clock.ts'
 import { notFound } from '../core/standard.ts'
 import type { Instance } from '../instance.ts'
 import { implementWithinWorld, type WorldReadContext } from './context.ts'
-import { millisecondsOf } from './duration.ts'
+import { durationFault, millisecondsOf } from './duration.ts'
 import { EventRecord, type EventRow } from './events/record.ts'
 import { sortOf } from './events/world-events.ts'
 
@@ -18,9 +18,6 @@ type Plan = {
   readonly duration?: string
   readonly until?: string
 }
-
-/** Ten years, with as many leap days as there can be. */
-const longestMillis = 3653 * 86_400_000
 
 export const worldEvent = implementWithinWorld(
   worldEventOperations,
@@ -80,7 +77,7 @@ function planFaults({ event, after, at, duration, until }: Plan): ApiError[] {
   if (after !== undefined && at !== undefined) faults.push(invalid('at', 'expected after or at, found both'))
   if (duration !== undefined && until !== undefined)
     faults.push(invalid('until', 'expected duration or until, found both'))
-  faults.push(...lengthFaults('after', after, 0), ...lengthFaults('duration', duration, 0.001))
+  faults.push(...faultsOfDuration('after', after, true), ...faultsOfDuration('duration', duration, false))
   const field = duration === undefined ? 'until' : 'duration'
   if ((duration ?? until) !== undefined && sortOf(event.type).until === undefined)
     faults.push(invalid(field, `${event.type} happens at one moment, and does not last`))
@@ -89,12 +86,9 @@ function planFaults({ event, after, at, duration, until }: Plan): ApiError[] {
   return faults
 }
 
-function lengthFaults(path: string, text: string | undefined, least: number): ApiError[] {
-  if (text === undefined) return []
-  const length = millisecondsOf(text)
-  if (length !== undefined && length >= least && length <= longestMillis) return []
-  const above = least === 0 ? '' : ' above 0 and'
-  return [invalid(path, `expected an ISO 8601 duration such as PT5M or P90D,${above} up to 10 years; found "${text}"`)]
+function faultsOfDuration(path: string, text: string | undefined, mayBeNothing: boolean): ApiError[] {
+  const fault = text === undefined ? undefined : durationFault(text, mayBeNothing)
+  return fault === undefined ? [] : [invalid(path, fault)]
 }
 
 /** When it begins and ends, in milliseconds since 1970. @throws ApiError for a time that is over */

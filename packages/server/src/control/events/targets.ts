@@ -38,15 +38,19 @@ interface Search {
 /** So many names are looked through for the nearest. */
 const comparedNames = 1000
 const shownIds = 5
+const shownNames = 5
 
 /** @throws ApiError 404 with the nearest names; 400 where the name is that of several */
 export async function findTarget(ctx: Asking, { kind, text, field }: Naming): Promise<Target> {
   const { found, names } = await searches[kind](ctx, text)
   const [only, ...others] = found
   if (only === undefined) {
-    const found = nearest(text, await names()).join(', ') || 'none is near'
     const extra = { attributePath: `event/${field}` }
-    throw new ApiError('WORLD_EVENT_TARGET_UNKNOWN', { kind, name: text, nearest: found }, { extra })
+    throw new ApiError(
+      'WORLD_EVENT_TARGET_UNKNOWN',
+      { kind, name: text, nearest: toChooseFrom(text, await names()) },
+      { extra },
+    )
   }
   if (others.length > 0) {
     const ids = found.slice(0, shownIds).map(({ extId }) => extId)
@@ -57,6 +61,15 @@ export async function findTarget(ctx: Asking, { kind, text, field }: Naming): Pr
     )
   }
   return { kind, ...only }
+}
+
+/** Where no name is like the one that was asked for, some that there are: serial numbers are like nothing. */
+function toChooseFrom(text: string, names: readonly string[]): string {
+  const near = nearest(text, names)
+  if (near.length > 0) return near.join(', ')
+  if (names.length === 0) return 'none, there is nothing of the kind'
+  const more = names.length > shownNames ? ', …' : ''
+  return `none is like it; there are ${names.slice(0, shownNames).join(', ')}${more}`
 }
 
 const searches: Readonly<Record<Naming['kind'], (ctx: Asking, text: string) => Promise<Search>>> = {
