@@ -4,6 +4,7 @@ import { notFound } from '../core/standard.ts'
 import { implementWithinWorld, type WorldReadContext } from './context.ts'
 import { isCall } from './journal/call-filter.ts'
 import type { JournalState } from './journal/protocol.ts'
+import { unknownOperations } from './unknown-operations.ts'
 
 export const call = implementWithinWorld(callOperations, {
   async listCalls(ctx, { query }) {
@@ -15,6 +16,7 @@ export const call = implementWithinWorld(callOperations, {
       limit,
     })
     warnOfGaps(ctx, state)
+    for (const warning of unknownOperations(filter)) ctx.warn(warning)
     return { entities: documents.map((document) => JSON.parse(document)), total }
   },
 

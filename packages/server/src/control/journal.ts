@@ -10,6 +10,7 @@ import { readCallFilter } from './journal/call-filter.ts'
 import { eventsOf } from './journal/event-stream.ts'
 import { asHar, asJsonLines } from './journal/export.ts'
 import { type JournalSettings, type Journal as KeptJournal, usualSettings } from './journal/journals.ts'
+import { unknownOperations } from './unknown-operations.ts'
 
 type JournalEntity = EntityOf<typeof Journal>
 
@@ -30,11 +31,13 @@ export const journal = implementWithinWorld(
 
     async assertCalls(ctx, { body }) {
       const { clock } = await ctx.drivers.instance()
-      const { filter, atLeast, atMost, exactly, within } = body
+      const { atLeast, atMost, exactly, within } = body
+      const filter = body.filter === undefined ? undefined : readCallFilter(body.filter)
+      for (const warning of unknownOperations(filter)) ctx.warn(warning)
       const settled = await settleAssertion(
         { journal: ctx.drivers.journal, clock, real: ctx.clock },
         {
-          filter: filter === undefined ? undefined : readCallFilter(filter),
+          filter,
           atLeast,
           atMost,
           exactly,

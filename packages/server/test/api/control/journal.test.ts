@@ -139,6 +139,21 @@ test('an assertion answers whether it holds, how many match, and what nearly doe
   assert.equal((await asserted(app, { filter: 'status eq 500', atMost: 0 })).data.isHeld, true)
 })
 
+test('an operation that nobody has is told: that none was called so proves nothing', async () => {
+  const none = await asserted(app, { filter: "operation eq 'createCategory' and status eq 201", atMost: 0 })
+  assert.deepEqual([none.status, none.data.isHeld], [200, true])
+  assert.deepEqual(none.warnings, [
+    'No operation is called "createCategory", and no call has it. Did you mean platform.createCategory?',
+  ])
+  const filter = encodeURIComponent("not (operation in ('platform.getCategoryByld', 'vmm.createVm'))")
+  const { warnings } = await app.call('GET', `${journal}/calls?$limit=1&$filter=${filter}`)
+  assert.match(
+    warnings.join(),
+    /^No operation is called "platform.getCategoryByld".* Did you mean platform.getCategoryById /,
+  )
+  assert.deepEqual((await asserted(app, { filter: "operation eq 'platform.createCategory'" })).warnings, [])
+})
+
 test('an assertion waits for the world’s clock, and is over when somebody has moved it so far', async () => {
   const waiting = asserted(app, { filter: 'status eq 201', atLeast: 2, within: 'PT10M' })
   await create()
