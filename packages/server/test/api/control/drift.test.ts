@@ -1,5 +1,6 @@
 /** What somebody changes behind the interface's back, and what the interface makes of it. Source: behaviour clustermgmt.md 1.10, 1.13; vmm.md 1.1, 1.7; networking.md 1.10; iam.md 4; DESIGN D. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -161,6 +162,21 @@ test('bytes that others write to a volume disk count for its container, up to it
     await refusal('VOLUME_DISK', disk.extId, 'writtenBytes', { value: 11 * GiB }),
     /^400 event\/value: .*at most/,
   )
+})
+
+test('what is changed of a storage container is not shown, and its next update brings back what the interface says', async () => {
+  const container = seedId('container/hp-native-01/archive-ec')
+  const path = `${clustermgmt}/storage-containers/${container}`
+  const fact = () => app.world.collection<{ name: string }>('hardware.containers').get(container)
+  await change('STORAGE_CONTAINER', 'archive-ec', 'name', { value: 'elsewhere' })
+  assert.equal(fact()?.name, 'elsewhere')
+  await advance(app, half)
+  const { data, etag } = await app.call('GET', path)
+  assert.equal(data.name, 'archive-ec')
+  const body = { ...data, isCompressionEnabled: data.isCompressionEnabled !== true }
+  const task = await app.task(await app.call('PUT', path, { body, ifMatch: etag!, requestId: randomUUID() }))
+  assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+  assert.equal(fact()?.name, 'archive-ec')
 })
 
 test('a change that was so already is none', async () => {

@@ -110,7 +110,8 @@ test('a key expires by the clock of the world', async () => {
   )
   const path = `${keysOf(extId)}/${created.data.extId}`
   const { apiKey } = created.data.keyDetails
-  ok(await app.call('GET', path, { apiKey }), 200)
+  // Of the machine it is long over.
+  assert.equal(ok(await app.call('GET', path, { apiKey }), 200).data.status, 'VALID')
   await app.clock.advance(600_000)
   assert.equal((await app.call('GET', path, { apiKey })).status, 401)
   assert.equal(ok(await app.call('GET', path), 200).data.status, 'EXPIRED')
