@@ -4,6 +4,7 @@
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { canonicalJson } from '../../../core/idempotency.ts'
 import type { ScheduleContext } from '../../../core/schedules.ts'
@@ -22,7 +23,7 @@ export const pollInventory = {
   name: 'vmm.poll-external-inventory',
   everySeconds: pollSeconds,
   watch({ drivers, store }: ScheduleContext<Drivers>, changed: () => void): () => void {
-    const ends = [drivers.externalHypervisor.watch(changed), store.watch([Cluster, ExternVm], changed)]
+    const ends = [drivers.externalHypervisor.watch(changed), store.watch([Host, ExternVm], changed)]
     return () => {
       for (const end of ends) end()
     }
