@@ -33,4 +33,8 @@ test('two ways that name two worlds are refused, and told', () => {
       (error) => error instanceof ApiError && error.status === 400 && error.key === 'WORLDS_DISAGREE',
     )
   }
+  assert.throws(
+    () => chosenWorld({ header: 'One', host: 'two.localhost' }),
+    /The header X-World \(one\) and the host name \(two\) of the request name different worlds/,
+  )
 })

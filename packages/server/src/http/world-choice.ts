@@ -22,7 +22,8 @@ export function chosenWorld({ port, header, host }: AskedWorld): string | undefi
   const [first, ...others] = named
   const other = others.find(({ name }) => name !== first?.name)
   if (first !== undefined && other !== undefined) {
-    throw new ApiError('WORLDS_DISAGREE', { first: first.way, second: other.way })
+    const told = ({ way, name }: typeof first): string => `${way} (${name.slice(0, 100)})`
+    throw new ApiError('WORLDS_DISAGREE', { first: told(first), second: told(other) })
   }
   return first?.name
 }
