@@ -144,6 +144,8 @@ export interface Store extends Reader {
    * `work` only awaits its transaction: everybody else's writes wait for it.
    */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** The same of very much, in a store that nobody else writes to: as little of it as can be is done at once. */
+  fill<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /**
    * The same for one who does many things one after another and waits for the disk at the end: what is asked for between
    * `applied` and `durable` may share the commit, as long as nobody else waits for it.

@@ -31,6 +31,9 @@ export interface ConnectionOptions {
   readonly timeLimit?: TimeLimit
 }
 
+/** @param durable whether commits wait for the disk */
+export const synchronous = (durable: boolean): string => `PRAGMA synchronous = ${durable ? 'FULL' : 'OFF'}`
+
 /** @throws StoreRefusal when it cannot be opened */
 export function connect(file: string, options: ConnectionOptions): DatabaseSync {
   const { readOnly = false, durable = true, isAlone = false, pageBytes, timeLimit } = options
@@ -39,9 +42,7 @@ export function connect(file: string, options: ConnectionOptions): DatabaseSync 
     if (pageBytes !== undefined) database.exec(`PRAGMA page_size = ${pageBytes}`)
     if (isAlone) database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = PERSIST')
     else if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${loggedPages}`)
-    database.exec(
-      `PRAGMA synchronous = ${durable ? 'FULL' : 'OFF'}; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -32768`,
-    )
+    database.exec(`${synchronous(durable)}; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -32768`)
     registerFunctions(database, timeLimit)
     return database
   } catch (cause) {
@@ -106,7 +107,20 @@ function createTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>
     to_kind TEXT NOT NULL, to_id TEXT NOT NULL, from_kind TEXT NOT NULL, from_id TEXT NOT NULL, path TEXT NOT NULL,
     published INTEGER NOT NULL, PRIMARY KEY (to_kind, to_id, from_kind, from_id, path)) WITHOUT ROWID`)
   database.exec('CREATE INDEX IF NOT EXISTS reference_from ON reference (from_kind, from_id)')
-  for (const table of tables.values()) createTable(database, table)
+  const present = presentColumns(database)
+  for (const table of tables.values()) createTable(database, table, present.get(table.name))
+}
+
+/** The columns of each table that is there. */
+function presentColumns(database: DatabaseSync): ReadonlyMap<string, ReadonlySet<string>> {
+  const rows = database
+    .prepare(
+      `SELECT present.name AS "table", columns.name AS "column"
+      FROM sqlite_schema AS present, pragma_table_info(present.name) AS columns WHERE present.type = 'table'`,
+    )
+    .all() as { table: string; column: string }[]
+  const byTable = Map.groupBy(rows, ({ table }) => table)
+  return new Map([...byTable].map(([table, found]) => [table, new Set(found.map(({ column }) => column))]))
 }
 
 /** What tables, columns and indexes there are to be: a file that was made for the same ones has them all. */
@@ -125,19 +139,19 @@ function formOf(tables: ReadonlyMap<string, Table>): string {
 }
 const forms = new WeakMap<ReadonlyMap<string, Table>, string>()
 
-function createTable(database: DatabaseSync, table: Table): void {
-  const columns = table.columns.map((column) => `, ${column.name} ${column.affinity}`).join('')
-  database.exec(`CREATE TABLE IF NOT EXISTS ${table.name} (
-    sequence INTEGER PRIMARY KEY, ext_id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, published INTEGER NOT NULL,
-    document TEXT NOT NULL${columns})`)
-  const present = new Set(
-    (database.prepare(`SELECT name FROM pragma_table_info('${table.name}')`).all() as { name: string }[]).map(
-      (row) => row.name,
-    ),
-  )
-  const missing = table.columns.filter((column) => !present.has(column.name))
-  for (const column of missing) database.exec(`ALTER TABLE ${table.name} ADD COLUMN ${column.name} ${column.affinity}`)
-  if (missing.length > 0) refill(database, table, missing)
+/** @param present the columns that it has; nothing: there is no such table */
+function createTable(database: DatabaseSync, table: Table, present: ReadonlySet<string> | undefined): void {
+  if (present === undefined) {
+    const columns = table.columns.map((column) => `, ${column.name} ${column.affinity}`).join('')
+    database.exec(`CREATE TABLE ${table.name} (
+      sequence INTEGER PRIMARY KEY, ext_id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, published INTEGER NOT NULL,
+      document TEXT NOT NULL${columns})`)
+  } else {
+    const missing = table.columns.filter((column) => !present.has(column.name))
+    for (const column of missing)
+      database.exec(`ALTER TABLE ${table.name} ADD COLUMN ${column.name} ${column.affinity}`)
+    if (missing.length > 0) refill(database, table, missing)
+  }
   database.exec(`CREATE INDEX IF NOT EXISTS ${table.name}__pending ON ${table.name} (sequence) WHERE published = 0`)
   for (const column of table.columns) {
     if (!column.folded)

@@ -4,9 +4,10 @@ import type { EntityOf } from '@hyperplane/contract'
 import type { Page, Query, Staged, Store, Transaction } from '../store.ts'
 import type { Table } from '../tables.ts'
 import { copyDatabase } from './copy.ts'
+import { flushLog, moveLog } from './move-log.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
 import { type AnyResource, type FoundRow, SqliteReader } from './reader.ts'
-import { connect, migrate } from './schema.ts'
+import { connect, loggedPages, migrate, synchronous } from './schema.ts'
 import { SlowQueries } from './slow-queries.ts'
 import { TimeIsUp, TimeLimit } from './time-limit.ts'
 import { type Seal, SqliteWriter } from './writer.ts'
@@ -79,6 +80,8 @@ class SqliteStore extends SqliteReader implements Store {
   readonly #between: (() => void | Promise<void>)[] = []
   readonly #watchers = new Set<{ readonly kinds: ReadonlySet<string>; readonly changed: () => void }>()
   #running = false
+  readonly #file: string
+  readonly #isDurable: boolean
   readonly #alongside: SqliteStoreOptions['alongside']
   readonly #timeLimit: TimeLimit
   readonly #queryTime: QueryTime
@@ -90,6 +93,8 @@ class SqliteStore extends SqliteReader implements Store {
     super(connect(options.file, { readOnly: true, timeLimit }), options.tables)
     this.#writerDatabase = writer
     this.#writer = new SqliteWriter(writer, options.tables, options.seal, options.maximumReferrers)
+    this.#file = options.file
+    this.#isDurable = options.durable
     this.#alongside = options.alongside
     this.#timeLimit = timeLimit
     this.#queryTime = options.queryTime ?? usualQueryTime
@@ -171,7 +176,22 @@ class SqliteStore extends SqliteReader implements Store {
     return { applied: applied.promise, durable }
   }
 
-  copyTo(file: string, beside?: () => void): Promise<void> {
+  async fill<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const database = this.#writerDatabase
+    // The commit neither waits for the disk nor moves what it wrote.
+    database.exec(`PRAGMA wal_autocheckpoint = 0; ${synchronous(false)}`)
+    try {
+      const result = await this.transaction(work)
+      if (this.#isDurable) await flushLog(this.#file)
+      await moveLog(this.#file, 'TRUNCATE')
+      return result
+    } finally {
+      database.exec(`PRAGMA wal_autocheckpoint = ${loggedPages}; ${synchronous(this.#isDurable)}`)
+    }
+  }
+
+  async copyTo(file: string, beside?: () => void): Promise<void> {
+    await moveLog(this.#file, 'PASSIVE')
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#between.push(async () => {
       try {

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { resource, text } from '@hyperplane/contract'
+import { tablesOf } from '../tables.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+
+const MiB = 1024 ** 2
+const Thing = resource('internal.v1.test.Thing', { name: text() })
+
+const folder = mkdtempSync(join(tmpdir(), 'hyperplane-fill-'))
+after(() => rmSync(folder, { recursive: true }))
+
+let files = 0
+function aStore(durable: boolean) {
+  const file = join(folder, `${files++}.sqlite`)
+  const options = { file, tables: tablesOf([Thing], []), seal: (plain: string) => plain, durable }
+  return { store: openSqliteStore(options), reopened: () => openSqliteStore(options), file }
+}
+const logBytes = (file: string): number => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+const long = 'x'.repeat(8000)
+
+test('much is written in one transaction, and is in the file itself afterwards', async () => {
+  const { store, file } = aStore(true)
+  await store.fill(async (transaction) => {
+    for (let index = 0; index < 2000; index++)
+      await transaction.insert(Thing, { extId: crypto.randomUUID(), name: `${index} ${long}` })
+  })
+  assert.equal(logBytes(file), 0)
+  assert.ok(statSync(file).size > 15 * MiB)
+  assert.equal(await store.count(Thing), 2000)
+  await store.close()
+})
+
+test('what fails leaves nothing, and what comes after it is written as ever', async () => {
+  const { store, reopened } = aStore(true)
+  const filled = store.fill(async (transaction) => {
+    await transaction.insert(Thing, { extId: crypto.randomUUID(), name: 'first' })
+    throw new Error('enough')
+  })
+  await assert.rejects(filled, /enough/)
+  assert.equal(await store.count(Thing), 0)
+  await store.transaction((transaction) => transaction.insert(Thing, { extId: crypto.randomUUID(), name: 'later' }))
+  await store.close()
+  const again = reopened()
+  assert.equal(await again.count(Thing), 1)
+  await again.close()
+})
+
+test('a copy of a store with a long log has all of it, also what is written while the log is moved', async () => {
+  const { store, file } = aStore(false)
+  const write = (count: number) =>
+    store.transaction(async (transaction) => {
+      for (let index = 0; index < count; index++)
+        await transaction.insert(Thing, { extId: crypto.randomUUID(), name: long })
+    })
+  await write(1200)
+  assert.ok(logBytes(file) > 8 * MiB)
+  const target = join(folder, 'copy.sqlite')
+  const copied = store.copyTo(target)
+  await write(1)
+  await copied
+  await store.close()
+  const copy = openSqliteStore({ file: target, tables: tablesOf([Thing], []), seal: (plain) => plain, durable: false })
+  assert.equal(await copy.count(Thing), 1201)
+  await copy.close()
+})
