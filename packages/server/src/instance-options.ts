@@ -14,11 +14,14 @@ import type { SimulatedWorld } from './drivers/simulated/world.ts'
 import type { Shared } from './shared.ts'
 import type { QueryTime } from './store/sqlite/sqlite-store.ts'
 import type { Store } from './store/store.ts'
+import type { Disk } from './worlds/disk.ts'
 
 /** What only tests set. */
 export interface AppOptions {
   /** false: commits do not wait for the disk. */
   readonly durable?: boolean
+  /** Of the copies of worlds. */
+  readonly disk?: Disk
   readonly queryTime?: QueryTime
   readonly realClock?: Clock
   readonly beforeStep?: RunnerOptions<Drivers>['beforeStep']

@@ -10,14 +10,14 @@ import { ApiError } from '../core/api-error.ts'
 import { type ClockState, realClock } from '../core/clock.ts'
 import { createGate } from '../core/gate.ts'
 import { type Dispatch, RefusedRequest } from '../core/pipeline/request.ts'
-import { syncFolderOf } from '../data-folder.ts'
 import { exchangeStores, removeStore, storeFiles, takeBack } from '../exchange-stores.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
 import { type Instance, openInstance } from '../instance.ts'
 import type { InstanceOptions } from '../instance-options.ts'
 import { StartRefusal } from '../start-refusal.ts'
 import { StoreRefusal } from '../store/store.ts'
-import { beginningOf, copyClosedStore, filesOf, shareFiles } from './files.ts'
+import { diskOf } from './disk.ts'
+import { beginningOf, filesOf, flushLinks, type Links, shareFiles } from './files.ts'
 import { unusableBecause } from './unusable.ts'
 
 export interface WorldOptions
@@ -27,6 +27,8 @@ export interface WorldOptions
   readonly localUrl: () => string
   /** Called with each instance that begins to answer. */
   readonly onOpen: (world: HostedWorld) => Promise<void>
+  /** Its store was copied from one that this process has open: nobody searches it for damage. */
+  readonly isCopy?: boolean
   /** What the control interface does within it; undefined: there is none. */
   readonly controlOf: (world: HostedWorld) => WorldControl | undefined
 }
@@ -47,7 +49,7 @@ export interface HostedWorld {
   now(): number
   /** Requests under way end, later ones wait for the next state: that of the seed. */
   reset(): Promise<void>
-  /** Copies what it holds into a new folder, as it is between two commits; the copy begins there. */
+  /** Copies what it holds into a new folder, as it is between two commits, for good; the copy begins there. */
   copyTo(folder: string): Promise<void>
   /** Gives up memory when no request came since it was asked last; once, until the next request. */
   relaxUnlessUsed(): void
@@ -64,17 +66,21 @@ export function createWorld(options: WorldOptions): HostedWorld {
   const folder = config.data
   const files = storeFiles(folder)
   const beginning = beginningOf(folder)
+  const disk = diskOf(options.options)
+  /** The store that a reset begins with, until it has its name. */
+  const next = `${files.first}.new`
   const gate = createGate(canonicalNames)
   let instance: Instance | undefined
   let opening: Promise<Instance> | undefined
   let fault: string | undefined
   /** How the clock stood when it was last closed here. */
   let clockState: ClockState | undefined
-  let wasOpen = false
+  let wasOpen = options.isCopy === true
   let { adminPasswordHash } = options
   let closing = false
   /** Files of a state that was left, also by an earlier process. */
   const leftFiles = `${filesOf(folder)}-before`
+  const leftStore = `${files.first}-before`
   let removing = removeLeft()
   /** Whether a request came since it was last asked to relax. */
   let used: 'since' | 'before' | 'never' = 'never'
@@ -113,7 +119,10 @@ export function createWorld(options: WorldOptions): HostedWorld {
     const control = options.controlOf(world)
     await control?.opening()
     // A reset was cut short.
-    if (!existsSync(files.first)) await layBeginning()
+    if (!existsSync(files.first)) {
+      await copyBeginning()
+      await layBeginning()
+    }
     const opened = await openInstance({
       ...options,
       ...(adminPasswordHash === undefined ? {} : { adminPasswordHash }),
@@ -128,8 +137,11 @@ export function createWorld(options: WorldOptions): HostedWorld {
         const unfinished = `${beginning.store}.new`
         for (const file of [beginning.store, unfinished]) removeStore(file)
         rmSync(beginning.files, { recursive: true, force: true })
-        await store.copyTo(unfinished, () => shareFiles(filesOf(folder), beginning.files))
+        const links: Links[] = []
+        await store.copyTo(unfinished, () => void links.push(shareFiles(filesOf(folder), beginning.files)))
+        await Promise.all([disk.flush(unfinished), ...links.map((each) => flushLinks(disk, each))])
         renameSync(unfinished, beginning.store)
+        await disk.flushFolder(folder)
       },
     })
     wasOpen = true
@@ -214,8 +226,12 @@ export function createWorld(options: WorldOptions): HostedWorld {
   async function startAnew(): Promise<void> {
     // Where nothing was kept to begin with, it is filled again; who administers it stays who it was.
     adminPasswordHash ??= await (await begin().catch(() => undefined))?.adminPasswordHash()
+    // Beside the end of the present state, which goes when this one is on the disk.
+    const copied = copyBeginning()
+    copied.catch(() => undefined)
     await shut()
     try {
+      await copied
       await options.controlOf(world)?.clear()
       clockState = beginningOfTime()
       for (const file of [files.second, files.kept]) removeStore(file)
@@ -226,28 +242,37 @@ export function createWorld(options: WorldOptions): HostedWorld {
     }
   }
 
+  /** On the disk, beside what is there now; nothing where nothing was kept to begin with. */
+  async function copyBeginning(): Promise<void> {
+    if (!existsSync(beginning.store)) return
+    await disk.copy(beginning.store, next)
+    await disk.flush(next)
+  }
+
   /**
-   * What was kept of its beginning takes the place of what is there; where nothing was kept, the seed fills it when it is opened.
-   * The store goes first and comes last: a crash in between leaves none, and all this happens again.
+   * That copy takes the place of what is there; where nothing was kept, the seed fills it when it is opened. The store goes first
+   * and comes last: a crash in between leaves none, and all this happens again.
    */
   async function layBeginning(): Promise<void> {
-    // With its log, which would be read into the next one: somebody may still read the old one (an export).
-    removeStore(files.first)
     await removing
+    // Removed apart: the system takes its time over a large one.
+    if (existsSync(files.first)) renameSync(files.first, leftStore)
+    // Somebody may still read it (an export): without its log it would be half of a state, and does not come back.
+    if (existsSync(`${files.first}-wal`)) await disk.flushFolder(folder)
+    // Its log would be read into the next one.
+    removeStore(files.first)
     if (existsSync(filesOf(folder))) renameSync(filesOf(folder), leftFiles)
     removing = removeLeft()
     if (!existsSync(beginning.store)) return
-    shareFiles(beginning.files, filesOf(folder))
-    const unfinished = `${files.first}.new`
-    await copyClosedStore(beginning.store, unfinished)
-    renameSync(unfinished, files.first)
-    syncFolderOf(files.first)
+    await flushLinks(disk, shareFiles(beginning.files, filesOf(folder)))
+    renameSync(next, files.first)
+    await disk.flushFolder(folder)
   }
 
   /** Never rejects: what could not be removed is left to the next start. */
   async function removeLeft(): Promise<void> {
     try {
-      await rm(leftFiles, { recursive: true, force: true })
+      for (const left of [leftFiles, leftStore]) await rm(left, { recursive: true, force: true })
     } catch (error) {
       log.warn({ err: error, world: name }, 'files of a state that was left cannot be removed')
     }
@@ -284,10 +309,14 @@ export function createWorld(options: WorldOptions): HostedWorld {
         mkdirSync(target, { recursive: true, mode: 0o700 })
         const begun = beginningOf(target)
         const { first } = storeFiles(target)
-        await store.copyTo(first, () => {
-          for (const place of [filesOf(target), begun.files]) shareFiles(filesOf(folder), place)
+        const links: Links[] = []
+        await store.copyTo(begun.store, () => {
+          for (const place of [filesOf(target), begun.files]) links.push(shareFiles(filesOf(folder), place))
         })
-        await copyClosedStore(first, begun.store)
+        await disk.copy(begun.store, first)
+        await Promise.all([first, begun.store].map((file) => disk.flush(file)))
+        await Promise.all(links.map((each) => flushLinks(disk, each)))
+        await disk.flushFolder(target)
       }),
     relaxUnlessUsed() {
       if (used === 'since') used = 'before'

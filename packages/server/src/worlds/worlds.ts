@@ -1,8 +1,9 @@
 /** The worlds of a process, by name. `default` lies in the data folder itself, the others below it. */
-import { renameSync, writeFileSync } from 'node:fs'
+import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import type { AppOptions } from '../instance-options.ts'
+import { diskOf } from './disk.ts'
 import { createWorldFolders, keyOf } from './folders.ts'
 import { createWorld, type HostedWorld, type WorldOptions } from './world.ts'
 
@@ -10,6 +11,8 @@ export const defaultWorld = 'default'
 const maximumWorlds = 500
 
 const relaxMillis = 5_000
+
+const seedFileIn = (folder: string): string => join(folder, 'seed.yaml')
 
 /** A seed as text, or in a file that is moved there, is kept with the world. */
 export type NewSeed = Exclude<Config['seed'], object> | { readonly text: string } | { readonly moved: string }
@@ -22,7 +25,7 @@ export interface WorldSettings
   readonly startAt?: number
 }
 
-export interface WorldsOptions extends Omit<WorldOptions, 'name' | 'localUrl' | 'adminPasswordHash'> {
+export interface WorldsOptions extends Omit<WorldOptions, 'name' | 'localUrl' | keyof Own> {
   readonly localUrl: (world: string) => string
 }
 
@@ -68,37 +71,45 @@ export interface Draft {
   discard(): Promise<void>
 }
 
+type Own = Pick<WorldOptions, 'adminPasswordHash' | 'isCopy'>
+
 export function createWorlds(options: WorldsOptions): Worlds {
   const { config, options: appOptions } = options
   const place = join(config.data, 'worlds')
   const folders = createWorldFolders(place)
+  const disk = diskOf(appOptions)
   const worlds = new Map<string, HostedWorld>()
   /** Keys of those that are being made. */
   const drafts = new Set<string>()
   /** The end of each that is being made, or whose folder is being removed. */
   const underWay = new Set<Promise<unknown>>()
 
-  function make(name: string, data: string, settings: WorldSettings, adminPasswordHash?: string): HostedWorld {
-    const { startAt, seed: given, ...own } = settings
-    const file = join(data, 'seed.yaml')
-    if (typeof given === 'object')
-      if ('text' in given) writeFileSync(file, given.text, { mode: 0o600 })
-      else renameSync(given.moved, file)
+  function make(name: string, data: string, settings: WorldSettings, own: Own = {}): HostedWorld {
+    const { startAt, seed: given, ...set } = settings
     const isFile = typeof given === 'object' || (given === undefined && name !== defaultWorld)
-    const seed: Config['seed'] = isFile ? { file } : ((given as Config['seed']) ?? config.seed)
+    const seed: Config['seed'] = isFile ? { file: seedFileIn(data) } : ((given as Config['seed']) ?? config.seed)
     const { startAt: _, ...shared } = appOptions
     const optionsOfWorld: AppOptions =
       name === defaultWorld ? appOptions : { ...shared, ...(startAt === undefined ? {} : { startAt }) }
     return createWorld({
       ...options,
       name,
-      config: { ...config, ...own, seed, data },
+      config: { ...config, ...set, seed, data },
       options: optionsOfWorld,
       localUrl: () => options.localUrl(name),
       // Others learn of it when it is published.
       onOpen: async (world) => (worlds.get(keyOf(name)) === world ? options.onOpen(world) : undefined),
-      ...(adminPasswordHash === undefined ? {} : { adminPasswordHash }),
+      ...own,
     })
+  }
+
+  /** The world may have to be filled from it again. */
+  async function keepSeed(folder: string, given: NewSeed | undefined): Promise<void> {
+    if (typeof given !== 'object') return
+    const file = seedFileIn(folder)
+    if ('text' in given) await writeFile(file, given.text, { mode: 0o600 })
+    else await rename(given.moved, file)
+    await disk.flush(file)
   }
 
   function put(world: HostedWorld): HostedWorld {
@@ -126,11 +137,15 @@ export function createWorlds(options: WorldsOptions): Worlds {
       await world.instance()
     }
     return {
-      fill: (settings, adminPasswordHash) => build(async (folder) => make(name, folder, settings, adminPasswordHash)),
+      fill: (settings, adminPasswordHash) =>
+        build(async (folder) => {
+          await keepSeed(folder, settings.seed)
+          return make(name, folder, settings, { adminPasswordHash })
+        }),
       copy: (origin, settings) =>
         build(async (folder) => {
           await origin.copyTo(folder)
-          return make(name, folder, settings)
+          return make(name, folder, settings, { isCopy: true })
         }),
       publish() {
         const made = put(world as HostedWorld)
