@@ -5,6 +5,9 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { ApiError } from '../core/api-error.ts'
+import { malformed } from '../core/multipart.ts'
 import type { Spool } from '../core/spooled-form.ts'
 
 /** @param folder where they lie, each request in a folder of its own */
@@ -25,7 +28,7 @@ export function createSpool(folder: string, prefix: string, maximumBytes: number
           const file = join(own, String(writing.length))
           const digest = createHash('sha256')
           async function* digested(chunks: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
-            for await (const chunk of isText ? withoutReturns(chunks) : chunks) {
+            for await (const chunk of isText ? withoutReturns(chunks) : expanded(name, chunks, maximumBytes)) {
               digest.update(chunk)
               yield chunk
             }
@@ -46,6 +49,42 @@ export function createSpool(folder: string, prefix: string, maximumBytes: number
     },
   }
 }
+
+/** A file that was compressed (gzip) as it was before: tools send one in a form sooner than they compress the form. */
+async function* expanded(name: string, chunks: AsyncIterable<Buffer>, maximumBytes: number): AsyncGenerator<Buffer> {
+  const rest = chunks[Symbol.asyncIterator]()
+  let head = Buffer.alloc(0)
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
+    head = Buffer.concat([head, next.value])
+    if (head.length >= gzipMark.length) break
+  }
+  async function* whole(): AsyncGenerator<Buffer> {
+    yield head
+    yield* { [Symbol.asyncIterator]: () => rest }
+  }
+  if (!head.subarray(0, gzipMark.length).equals(gzipMark)) {
+    yield* whole()
+    return
+  }
+  const gunzip = createGunzip()
+  // What goes wrong on the way is told by its end.
+  pipeline(whole, gunzip).catch(() => undefined)
+  let bytes = 0
+  try {
+    for await (const chunk of gunzip as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes > maximumBytes) throw new ApiError('BODY_TOO_LARGE', { maximum: maximumBytes })
+      yield chunk
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code?.startsWith('Z_') !== true) throw error
+    throw malformed(
+      `the file of the part "${name}" begins as one that is compressed (gzip), and is damaged or cut off.`,
+    )
+  }
+}
+
+const gzipMark = Buffer.of(0x1f, 0x8b)
 
 const [carriageReturn, lineFeed] = [0x0d, 0x0a]
 

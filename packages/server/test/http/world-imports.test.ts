@@ -75,6 +75,22 @@ test('what an export gave comes back, compressed as well', async () => {
   assert.equal(read.json.metadata.totalAvailableResults, 1)
 })
 
+test('a file that is compressed is taken as it was before; one that is cut off or damaged is told', async () => {
+  const seed = `extends: empty\ncategories:\n${Array.from({ length: 900 }, (_, index) => `  - { key: Many, value: v${index} }\n`).join('')}`
+  const file = gzipSync(seed)
+  const made = await imported({ name: 'zipped', seed: new Blob([file]) })
+  assert.equal(made.status, 201, made.text)
+  assert.equal(readFileSync(join(app.folder, 'worlds', 'zipped', 'seed.yaml'), 'utf8'), seed)
+  const damaged = Buffer.from(file)
+  damaged.fill(0, file.length >> 1)
+  for (const broken of [file.subarray(0, file.length - 10), damaged]) {
+    const refused = await imported({ name: 'broken', seed: new Blob([broken]) })
+    assert.equal(refused.status, 400, refused.text)
+    assert.match(refused.json.data.error[0].message, /the part "seed" begins as one that is compressed \(gzip\)/)
+    nothingIsLeft()
+  }
+})
+
 test('the bound is that of what is expanded: 413 in the envelope, and nothing is left', async () => {
   const gzip = { name: 'gzip', by: gzipSync }
   for (const encode of [undefined, gzip]) {
@@ -83,6 +99,9 @@ test('the bound is that of what is expanded: 413 in the envelope, and nothing is
     assert.match(refused.json.data.error[0].message, /83886080/)
     nothingIsLeft()
   }
+  const file = await imported({ name: 'beyond', seed: new Blob([gzipSync(aSeed(81 * MiB))]) })
+  assert.equal(file.status, 413, file.text)
+  nothingIsLeft()
   assert.equal((await http(url, '/control/v1/worlds/beyond')).status, 404)
 })
 
