@@ -68,7 +68,7 @@ async function start(
   const control =
     config.control === 'off'
       ? undefined
-      : createControl({ config, folder, durable: options.durable !== false, shared, log, real, home: () => home })
+      : createControl({ config, options, folder, shared, log, real, home: () => home })
   const worlds: Worlds = createWorlds({
     config,
     options,

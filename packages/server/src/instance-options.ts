@@ -26,6 +26,8 @@ export interface AppOptions {
   readonly realClock?: Clock
   readonly beforeStep?: RunnerOptions<Drivers>['beforeStep']
   readonly logLevel?: string
+  /** Hears what somebody at a terminal wants to know as it happens. */
+  readonly tell?: (line: string) => void
   /** World time at the start, in milliseconds since 1970. */
   readonly startAt?: number
   /** Of passwords, instead of what is safe. */

@@ -42,7 +42,7 @@ async function start(): Promise<void> {
   enableCompileCache(`${config.data}/cache`)
   const { createApp } = await import('./app.ts')
   const { certificatePath } = await import('./http/certificate.ts')
-  const opening = createApp(config)
+  const opening = createApp(config, { tell: (line) => print([line]) })
   // From here on there is something to close; a signal during the start waits until it can be closed.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(opening))
   const app = await opening

@@ -57,7 +57,7 @@ export const World = resource(
     clock: readOnly(ClockSetting),
     forkedFrom: readOnly(worldName),
     createTime: readOnly(timestamp()),
-    /** Present time of the world. */
+    /** Present time of the world; absent while it does not answer for itself: while it rests, or has failed. */
     time: readOnly(timestamp()),
     /** RESTING: it opens with its next request. FAILED: its store does not open; `fault` says why. */
     state: readOnly(enumeration(['OPEN', 'RESTING', 'FAILED'])),
@@ -157,11 +157,13 @@ export const worldOperations = {
     iam: 'Update_World',
     answer: World.schema,
   }),
+  /** With `within`, an ISO 8601 duration, it waits so long, by the world's clock, for tasks to end; for a minute of real time at most. */
   exportWorld: read('/worlds/{worldName}/seed', text(), {
     ...controlled,
     of: World,
     envelope,
     iam: 'View_World',
+    query: { within: optional(text({ minLength: 3, maxLength: 40 })) },
     produces: 'application/yaml',
   }),
 }

@@ -11,6 +11,7 @@ import type { HostedWorld } from '../worlds/world.ts'
 import type { Worlds } from '../worlds/worlds.ts'
 import type { RuleBook } from './faults/rule-book.ts'
 import type { Journal } from './journal/journals.ts'
+import type { OwnPorts } from './own-ports.ts'
 
 /** What is done to worlds as such. */
 export interface WorldsDriver {
@@ -19,12 +20,11 @@ export interface WorldsDriver {
   readonly tables: ReadonlyMap<string, Table>
   /** Of the product. */
   readonly version: string
-  /** Opens the world's own port in place of the one before, or none. @throws what the system says of a port that is taken */
-  openPort(world: string, port: number | undefined): Promise<void>
-  /** The world's own port, once it is open. */
-  portOf(world: string): number | undefined
-  /** Where clients reach the world without naming it. */
-  urlsOf(world: string): string[]
+  readonly ports: OwnPorts
+  /** The process ends: nobody waits for anything that may take long. */
+  readonly ending: AbortSignal
+  /** Where clients reach the world without naming it, by its host and by this port of its own. */
+  urlsOf(world: string, ownPort: number | undefined): string[]
 }
 
 /** What is done within one world. */

@@ -10,6 +10,7 @@ import type { DataFolder } from '../data-folder.ts'
 import { createEnvelopeWriter } from '../http/envelope.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
 import type { HttpServer, Site } from '../http/server.ts'
+import type { AppOptions } from '../instance-options.ts'
 import type { Shared } from '../shared.ts'
 import { spoolPrefix } from '../worlds/folders.ts'
 import type { HostedWorld } from '../worlds/world.ts'
@@ -18,6 +19,7 @@ import { createControlAccess, createControlAuthenticator } from './access.ts'
 import type { WorldsDriver } from './context.ts'
 import { worldKinds, worldsDomains } from './index.ts'
 import { createJournals } from './journal/journals.ts'
+import { OwnPorts } from './own-ports.ts'
 import {
   type ControlPipeline,
   type ControlShared,
@@ -33,8 +35,8 @@ import { settingsOf } from './world-settings.ts'
 
 export interface ControlOptions {
   readonly config: Config
+  readonly options: Pick<AppOptions, 'durable' | 'tell'>
   readonly folder: DataFolder
-  readonly durable: boolean
   readonly shared: Shared
   readonly log: pino.Logger
   readonly real: Clock
@@ -56,9 +58,10 @@ export interface Control {
 
 export function createControl(options: ControlOptions): Control {
   const { config, folder, log, real } = options
+  const { durable, tell } = options.options
   const home = () => usable(defaultWorld, () => options.home().instance())
   const shared: ControlShared = {
-    ...{ config, folder, log, real, durable: options.durable },
+    ...{ config, folder, log, real, durable: durable !== false },
     router: controlRouter(),
     authenticator: createControlAuthenticator(home),
     access: createControlAccess(home),
@@ -70,9 +73,12 @@ export function createControl(options: ControlOptions): Control {
   /** Each is closed, and forgotten, with its world. */
   const within = new WeakMap<HostedWorld, WorldControl>()
   let worlds: Worlds
-  let server: HttpServer | undefined
   let origin: URL | undefined
-  const ports = new Map<string, number>()
+  const ports = new OwnPorts((world) => {
+    const [, own] = driver.urlsOf(world, ports.of(world))
+    if (own !== undefined) tell?.(`World ${world} has a port of its own: ${own}`)
+  })
+  const ending = new AbortController()
 
   const driver: WorldsDriver = {
     get worlds() {
@@ -80,21 +86,13 @@ export function createControl(options: ControlOptions): Control {
     },
     tables: options.shared.tables,
     version: options.shared.version,
-    async openPort(world, port) {
-      const before = ports.get(world)
-      if (server === undefined || port === before) return
-      // A new one first: where it cannot be opened, the one before goes on.
-      if (port === undefined) ports.delete(world)
-      else ports.set(world, await server.listenFor(world.toLowerCase(), port))
-      if (before !== undefined) server.unlisten(before)
-    },
-    portOf: (world) => ports.get(world),
-    urlsOf(world) {
+    ports,
+    ending: ending.signal,
+    urlsOf(world, ownPort) {
       if (origin === undefined) return []
-      const own = ports.get(world)
       const at = (host: string, port: string | number): string => `${origin?.protocol}//${host}:${port}/api`
       const byName = world === defaultWorld ? 'localhost' : `${world.toLowerCase()}.localhost`
-      return [at(byName, origin.port), ...(own === undefined ? [] : [at('localhost', own)])]
+      return [at(byName, origin.port), ...(ownPort === undefined ? [] : [at('localhost', ownPort)])]
     },
   }
   /** Opened after the world `default`: a new folder gets its keys with it. */
@@ -126,7 +124,7 @@ export function createControl(options: ControlOptions): Control {
         world,
         (control = createWorldControl({
           ...{ shared, world, tables: tablesOfWorld, version: options.shared.version },
-          origin: () => driver.urlsOf(world.name)[0]?.replace(/\/api$/, '') ?? 'https://localhost',
+          origin: () => driver.urlsOf(world.name, undefined)[0]?.replace(/\/api$/, '') ?? 'https://localhost',
         })),
       )
     return control
@@ -163,16 +161,18 @@ export function createControl(options: ControlOptions): Control {
       if (unknown.length > 0) log.warn({ folders: unknown, registry: registryFile(config.data) }, foldersOfNone)
     },
     async listening(listened, url) {
-      server = listened
+      ports.listening(listened)
       origin = new URL(url)
       for (const { name, port } of await registry.store.find(World)) {
         if (port === undefined) continue
-        await driver.openPort(name, port).catch((error: unknown) => {
-          log.error({ err: error, world: name, port }, "a world's own port cannot be opened")
-        })
+        await ports.open(name, port).then(
+          (opened) => opened.keep(),
+          (error: unknown) => log.error({ err: error, world: name, port }, "a world's own port cannot be opened"),
+        )
       }
     },
     release() {
+      ending.abort()
       shared.journals.release()
       for (const world of worlds.all()) within.get(world)?.release()
     },

@@ -5,7 +5,7 @@ import { World, worldOperations } from '@hyperplane/contract/control/world'
 import type { Config } from '../config.ts'
 import { Apart } from '../core/apart.ts'
 import { ApiError, invalid, refuseAll } from '../core/api-error.ts'
-import { formatTime } from '../core/clock.ts'
+import { type ClockMode, formatTime } from '../core/clock.ts'
 import type { Passwords } from '../core/passwords.ts'
 import { replaced } from '../core/updates.ts'
 import { brokenRules } from '../domains/iam/password-policy.ts'
@@ -16,6 +16,9 @@ import { keyOf } from '../worlds/folders.ts'
 import type { HostedWorld } from '../worlds/world.ts'
 import { type Draft, defaultWorld, type NewSeed, type Worlds } from '../worlds/worlds.ts'
 import { implementForWorlds, type WorldsContext, type WorldsReadContext } from './context.ts'
+import { millisecondsOf } from './duration.ts'
+import { untilTasksEnd } from './ended-tasks.ts'
+import type { OpenedPort } from './own-ports.ts'
 import { unsettled, usable } from './usable.ts'
 import { type NewWorld, rowOf, settingsOf } from './world-settings.ts'
 
@@ -35,21 +38,34 @@ export const world = implementForWorlds(
     async updateWorld(ctx, { body }) {
       const before: WorldRow = ctx.target
       const after = replaced(World, before, body, ctx.version)
-      if (after.port !== before.port) await openPort(ctx, before.name, after.port)
-      await ctx.store.replace(World, after)
-      return shown(ctx, after)
+      if (after.port === before.port) {
+        await ctx.store.replace(World, after)
+        return shown(ctx, after)
+      }
+      let opened: OpenedPort | undefined
+      return new Apart({
+        async make() {
+          opened = await openPort(ctx, before.name, after.port)
+        },
+        async conclude({ store, afterCommit }) {
+          await store.replace(World, after)
+          afterCommit(() => opened?.keep())
+          return shown(ctx, after, opened)
+        },
+        giveUp: async () => opened?.giveUp(),
+      })
     },
     async deleteWorld(ctx) {
       const { extId, name }: WorldRow = ctx.target
       if (keyOf(name) === defaultWorld) throw new ApiError('WORLD_PERMANENT')
-      const { worlds, openPort } = ctx.drivers
+      const { worlds, ports } = ctx.drivers
       return new Apart({
         make: () => worlds.retire(name),
         async conclude({ store, afterCommit }) {
           await store.remove(World, extId)
           afterCommit(() => {
             worlds.remove(name)
-            void openPort(name, undefined)
+            ports.close(name)
           })
           return undefined
         },
@@ -74,19 +90,25 @@ export const world = implementForWorlds(
         },
       })
     },
-    async exportWorld(ctx) {
+    async exportWorld(ctx, { query }) {
       const { name }: WorldRow = ctx.target
       const hosted = hostedOf(ctx, ctx.target)
       const instance = await usable(name, () => hosted.instance())
+      const { store, clock } = instance
+      const isClosed = (): boolean => hosted.current !== instance
+      const isOver = (): boolean => isClosed() || ctx.drivers.ending.aborted
+      await untilTasksEnd({ store, clock, real: ctx.clock, isOver }, millisecondsWithin(query.parameters['within']))
+      if (isClosed()) throw unsettled(name)
       const seed = exportSeed({
         file: storeFiles(hosted.config.data).first,
         tables: ctx.drivers.tables,
         version: ctx.drivers.version,
-        time: instance.clock.iso(),
+        time: clock.iso(),
       })
       // What refuses an export is known with its first text, while there can still be a refusal.
       const first = await seed.next().catch((error: unknown) => {
-        throw error instanceof UnfinishedTasks ? new ApiError('CONFLICT', { fault: error.message }) : error
+        if (!(error instanceof UnfinishedTasks)) throw error
+        throw new ApiError('CONFLICT', { fault: `${error.message} ${whatHelps(clock.mode)}` })
       })
       return { contentType: 'application/yaml', fileName: `${name}.yaml`, content: bytesOf(first, seed) }
     },
@@ -115,6 +137,24 @@ export const world = implementForWorlds(
     present: [[World, async (ctx, worlds) => worlds.map((row: WorldRow) => shown(ctx, row))]],
   },
 )
+
+/** @throws ApiError 400 */
+function millisecondsWithin(text: unknown): number {
+  if (text === undefined) return 0
+  const found = millisecondsOf(text as string)
+  if (found === undefined)
+    throw invalid('within', `expected an ISO 8601 duration such as PT30S, found ${JSON.stringify(text)}`)
+  return found
+}
+
+/** Where tasks are under way, and somebody wants an export. */
+function whatHelps(mode: ClockMode): string {
+  const first =
+    mode === 'frozen'
+      ? 'The clock of this world stands: move it until they end (POST …/clock/$actions/advance)'
+      : 'Ask with ?within=PT1M, and the export waits for them so long'
+  return `${first}; or cancel them; or fork the world: a fork takes them along.`
+}
 
 interface Prepared {
   readonly adminPasswordHash?: string
@@ -166,23 +206,26 @@ async function hashOfDefault({ drivers }: WorldsContext): Promise<string> {
 function made(ctx: WorldsContext, body: NewWorld, build: (draft: Draft, row: WorldRow) => Promise<void>) {
   const row = rowOf(body, formatTime(ctx.clock.now()))
   let draft: Draft | undefined
+  let opened: OpenedPort | undefined
   return new Apart<WorldRow>({
     async make() {
       draft = draftOf(ctx.drivers.worlds, body.name)
       await build(draft, row)
       // A world that does not get its port is none.
-      await openPort(ctx, body.name, body.port)
+      opened = await openPort(ctx, body.name, body.port)
     },
     async conclude({ store, afterCommit }) {
       await store.insert(World, row)
       draft?.publish()
-      afterCommit(() => draft?.settle())
-      return shown(ctx, row)
+      afterCommit(() => {
+        opened?.keep()
+        draft?.settle()
+      })
+      return shown(ctx, row, opened)
     },
     async giveUp() {
-      if (draft === undefined) return
-      await ctx.drivers.openPort(body.name, undefined)
-      await draft.discard()
+      opened?.giveUp()
+      await draft?.discard()
     },
   })
 }
@@ -202,9 +245,9 @@ const seedFault = ({ line, column, path, message }: SeedRefusal['faults'][number
   )
 
 /** @throws ApiError 409 when the port is taken */
-async function openPort(ctx: WorldsContext, name: string, port: number | undefined): Promise<void> {
+async function openPort({ drivers }: WorldsContext, name: string, port: number | undefined): Promise<OpenedPort> {
   try {
-    await ctx.drivers.openPort(name, port)
+    return await drivers.ports.open(name, port)
   } catch (error) {
     const fault = `Port ${port} cannot be opened (${(error as NodeJS.ErrnoException).code}): choose another, or 0 for a free one.`
     throw new ApiError('CONFLICT', { fault })
@@ -218,19 +261,25 @@ function hostedOf({ drivers }: WorldsReadContext, { name }: WorldRow): HostedWor
   return hosted
 }
 
-function shown({ drivers }: WorldsReadContext, row: WorldRow): WorldRow {
+/** @param own the port that it has as soon as this is answered; usually the one that it has */
+function shown(
+  { drivers }: WorldsReadContext,
+  row: WorldRow,
+  own: Pick<OpenedPort, 'port'> = { port: drivers.ports.of(row.name) },
+): WorldRow {
   const hosted = drivers.worlds.get(row.name)
   if (hosted === undefined) return row
   const { state, config } = hosted
-  const port = drivers.portOf(row.name) ?? row.port
+  const port = own.port ?? row.port
   return {
     ...pick(config),
     ...row,
     ...(port === undefined ? {} : { port }),
-    time: formatTime(hosted.now()),
+    // Nobody knows how the clock of one that rests stands before it is opened.
+    ...(state.is === 'OPEN' ? { time: formatTime(hosted.now()) } : {}),
     state: state.is,
     ...(state.is === 'FAILED' ? { fault: state.fault } : {}),
-    urls: drivers.urlsOf(row.name),
+    urls: drivers.urlsOf(row.name, own.port),
     sizeBytes: sizeOf(storeFiles(config.data).first),
   }
 }

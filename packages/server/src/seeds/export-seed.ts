@@ -37,14 +37,15 @@ export interface ExportedWorld {
 
 /** There are tasks that have not ended. */
 export class UnfinishedTasks extends Error {
-  /** Some of them, as their descriptions name them. */
-  readonly tasks: readonly string[]
-  constructor(tasks: readonly string[]) {
-    const many = tasks.length === 1 ? '1 task has' : `${tasks.length} tasks have`
-    super(`${many} not ended: ${tasks.slice(0, 10).join(', ')}. Wait until it is so, or cancel what runs.`)
-    this.tasks = tasks
+  /** @param tasks for people: some of the `count` */
+  constructor(count: number, tasks: readonly string[]) {
+    const many = count === 1 ? '1 task has' : `${count} tasks have`
+    const more = count > tasks.length ? `, and ${count - tasks.length} more` : ''
+    super(`${many} not ended: ${tasks.join(', ')}${more}.`)
   }
 }
+
+const toldTasks = 10
 
 /** Characters that are given on at once. */
 const chunkLength = 64 * 1024
@@ -70,12 +71,17 @@ export async function* exportSeed(world: ExportedWorld): AsyncGenerator<string> 
 }
 
 function refuseUnfinished(snapshot: SqliteSnapshot, tables: ReadonlyMap<string, Table>): void {
-  const found: string[] = []
-  for (const { document } of snapshot.rows((tables.get(Task.kind) as Table).name)) {
-    const { status = '', operationDescription, extId } = JSON.parse(document) as EntityOf<typeof Task>
-    if (unfinished.includes(status)) found.push(`${operationDescription} (${extId})`)
-  }
-  if (found.length > 0) throw new UnfinishedTasks(found)
+  const { name, columnOf } = tables.get(Task.kind) as Table
+  const column = columnOf.get('status') as string
+  const told: string[] = []
+  let count = 0
+  for (const value of unfinished)
+    for (const { document } of snapshot.rows(name, { column, value })) {
+      if (++count > toldTasks) continue
+      const { operationDescription, extId, progressPercentage = 0 } = JSON.parse(document) as EntityOf<typeof Task>
+      told.push(`${operationDescription} (${extId}, ${value}, ${progressPercentage} %)`)
+    }
+  if (count > 0) throw new UnfinishedTasks(count, told)
 }
 
 function* textOf(snapshot: SqliteSnapshot, { tables, version, time }: ExportedWorld): Generator<string> {

@@ -58,7 +58,8 @@ test('after a restart a world has a port of its own again: the one that it asked
   const portOf = async (app: TestApp, world: string) =>
     (await app.call('GET', `${worlds}/${world}`)).data.port as number
   for (const isFirst of [true, false]) {
-    const app = await startApp({ folder, config: { seed: 'empty' } })
+    const told: string[] = []
+    const app = await startApp({ folder, config: { seed: 'empty' }, tell: (line) => told.push(line) })
     try {
       await app.listen()
       if (isFirst) {
@@ -68,6 +69,11 @@ test('after a restart a world has a port of its own again: the one that it asked
           await app.call('POST', categories.slice(4), { world, body: { key: 'of', value: world } })
       }
       assert.equal(await portOf(app, 'with-a-port'), asked)
+      const free = await portOf(app, 'with-any-port')
+      assert.deepEqual(told.toSorted(), [
+        `World with-a-port has a port of its own: http://localhost:${asked}/api`,
+        `World with-any-port has a port of its own: http://localhost:${free}/api`,
+      ])
       for (const world of ['with-a-port', 'with-any-port']) {
         const { json } = await http(
           `http://127.0.0.1:${await portOf(app, world)}`,

@@ -1,8 +1,14 @@
 /** Which world a request is for, over real sockets: header, host, port; the control interface on the same port. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { statSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
+import { World } from '@hyperplane/contract/control/world'
+import { seedId } from '../../src/domains/seed.ts'
+import { tablesOf } from '../../src/store/tables.ts'
 import { http } from '../support/http.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
@@ -16,7 +22,7 @@ const keys = async (at: string, headers: Record<string, string> = {}): Promise<{
 }
 
 before(async () => {
-  app = await startApp()
+  app = await startApp({ logLevel: 'silent' })
   url = (await app.listen()).url
   const made = await http(url, '/control/v1/worlds', {
     method: 'POST',
@@ -108,6 +114,47 @@ test('a port of a world is closed with it; a taken one is refused', async () => 
   await assert.rejects(http(at, categories))
 })
 
+test('a world changes its port when its row is written: until then, and where that fails, it keeps the one it has', async () => {
+  const path = '/control/v1/worlds/shifting'
+  const made = await http(url, '/control/v1/worlds', {
+    method: 'POST',
+    body: JSON.stringify({ name: 'shifting', preset: 'empty', port: 0 }),
+  })
+  const before = `http://127.0.0.1:${made.json.data.port}`
+  const moveTo = async (port: number) => {
+    const headers = { 'if-match': String((await http(url, path)).headers['etag']) }
+    return http(url, path, { method: 'PUT', headers, body: JSON.stringify({ name: 'shifting', port }) })
+  }
+  const asBefore = async (): Promise<void> => {
+    assert.equal((await http(before, categories)).status, 200)
+    assert.equal((await http(url, path)).json.data.port, made.json.data.port)
+  }
+
+  const free = await freePort()
+  const registry = new DatabaseSync(join(app.folder, 'worlds.sqlite'))
+  registry.exec(`CREATE TRIGGER full BEFORE UPDATE ON ${tablesOf([World], []).get(World.kind)?.name}
+    BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`)
+  assert.equal((await moveTo(free)).status, 500)
+  await asBefore()
+  await assert.rejects(http(`http://127.0.0.1:${free}`, categories))
+  registry.exec('DROP TRIGGER full')
+  registry.close()
+
+  const moved = await moveTo(free)
+  assert.deepEqual([moved.status, moved.json.data.port], [200, free], moved.text)
+  assert.equal((await http(`http://127.0.0.1:${free}`, categories)).status, 200)
+  await assert.rejects(http(before, categories))
+})
+
+/** One that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
 test('who removes a world by way of its own port hears that it is gone; the port is closed after that', async () => {
   for (const [method, name] of [
     ['DELETE', 'leaving-1'],
@@ -153,6 +200,20 @@ test('HEAD of an export gives up what it would have read: the store can be tidie
   const forked = await http(url, '/control/v1/worlds/lab-1/$actions/fork', { method: 'POST', body: '{"name":"tidy"}' })
   assert.equal(forked.status, 201, forked.text)
   assert.equal(statSync(join(app.folder, 'worlds', 'lab-1', 'world.sqlite-wal')).size, 0)
+})
+
+test('an export that waits for tasks does not keep the service from ending', async () => {
+  const ending = await startApp({ config: { seed: 'tiny', durations: 'natural' } })
+  const at = (await ending.listen()).url
+  const body = JSON.stringify({ name: 'slow', memorySizeBytes: 1024 ** 3, cluster: { extId: seedId('cluster/tiny') } })
+  const headers = { 'SVC-Request-Id': crypto.randomUUID() }
+  const started = await http(at, '/api/vmm/v4.2/ahv/config/vms', { method: 'POST', body, headers })
+  assert.equal(started.status, 202, started.text)
+  const asked = http(at, '/control/v1/worlds/default/seed?within=PT1M')
+  // It has come: what is asked after it on another connection is answered.
+  assert.equal((await http(at, '/control/v1/worlds')).status, 200)
+  const [answer] = await Promise.all([asked, ending.close()])
+  assert.equal(answer.status, 409, answer.text)
 })
 
 test('where it is off, there is no control interface, and no world but default', async () => {

@@ -167,12 +167,17 @@ test('worlds survive a restart of the service, each with its rows and its time',
     const first = await startApp({ folder })
     const body = { name: 'kept', preset: 'empty', clock: { mode: 'frozen', startTime: '2026-01-01T00:00:00Z' } }
     assert.equal((await first.call('POST', worlds, { body })).status, 201)
+    const row = await first.call('POST', categories, { world: 'kept', body: { key: 'team', value: 'kept' } })
     await first.call('POST', `${worlds}/kept/clock/$actions/advance`, { body: { duration: 'PT36H' } })
     await first.close()
     const second = await startApp({ folder })
-    assert.equal((await second.call('GET', `${worlds}/kept`)).data.state, 'RESTING')
+    const resting = (await second.call('GET', `${worlds}/kept`)).data
+    assert.deepEqual([resting.state, resting.time], ['RESTING', undefined], 'no time is told rather than a wrong one')
     assert.match((await second.call('GET', `${worlds}/kept/clock`)).data.time, /^2026-01-02T12:00:00/)
-    assert.equal((await second.call('GET', `${worlds}/kept`)).data.state, 'OPEN')
+    const open = (await second.call('GET', `${worlds}/kept`)).data
+    assert.deepEqual([open.state, open.time], ['OPEN', '2026-01-02T12:00:00.000000Z'])
+    const kept = await second.call('GET', `${categories}/${row.data.extId}`, { world: 'kept' })
+    assert.deepEqual([kept.status, kept.data.value], [200, 'kept'])
     await second.close()
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -9,7 +9,7 @@ import type { Instance } from '../../../src/instance.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { GiB } from '../../support/native-cluster.ts'
 import { entitiesOf, factsOf } from '../../support/seeds.ts'
-import { startApp, type TestApp } from '../../support/start-app.ts'
+import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 
 const worlds = '/control/v1/worlds'
 
@@ -60,9 +60,33 @@ test('every fault of a seed is told with its line, column and path, and no world
   assert.equal((await create('broken', { seed: 'extends: tiny\n' })).status, 201, 'the name is free')
 })
 
-test('a world with an unfinished task is not exported: 409, which names it', async () => {
-  assert.equal((await create('busy', { preset: 'tiny', durations: 'natural' })).status, 201)
-  const { dispatch } = app.worlds.get('busy')!
+test('while a long seed is read and judged, other worlds answer', async () => {
+  const row = (index: number, key: unknown): string =>
+    `    - ${JSON.stringify({ extId: `11111111-1111-4111-8111-${String(index).padStart(12, '0')}`, key, value: 'v' })}\n`
+  const rows = Array.from({ length: 20_000 }, (_, index) => row(index, 'k')).join('')
+  const seed = `entities:\n  Category:\n${rows}${row(20_000, 7)}`
+  let refused: CallResult | undefined
+  const asked = create('long', { seed }).then((answer) => {
+    refused = answer
+  })
+  let answered = 0
+  for (; refused === undefined; answered++) {
+    // As over a socket: each request comes in a turn of its own.
+    await new Promise(setImmediate)
+    assert.equal((await app.call('GET', '/platform/v4.3/config/categories?$limit=1')).status, 200)
+  }
+  await asked
+  // It came to nothing: all the time was that of reading.
+  assert.match(
+    refused.errors[0]?.message ?? '',
+    /line 20003, column 61: entities\.Category: key: expected text, found 7/,
+  )
+  assert.ok(answered > 20, `${answered} answers`)
+})
+
+/** In a world where tasks take their time. */
+async function startsSlowTask(world: string): Promise<void> {
+  const { dispatch } = app.worlds.get(world)!
   const body = { name: 'slow', memorySizeBytes: GiB, cluster: { extId: seedId('cluster/tiny') } }
   const { reply } = await dispatch({
     method: 'POST',
@@ -79,9 +103,50 @@ test('a world with an unfinished task is not exported: 409, which names it', asy
     readBody: async () => new TextEncoder().encode(JSON.stringify(body)),
   })
   assert.equal(reply.status, 202)
+}
+
+test('a world with an unfinished task is not exported: 409 says which, how far it is, and what helps', async () => {
+  assert.equal((await create('busy', { preset: 'tiny', durations: 'natural' })).status, 201)
+  await startsSlowTask('busy')
   const refused = await app.call('GET', `${worlds}/busy/seed`)
   assert.equal(refused.status, 409)
-  assert.match(refused.errors[0]?.message ?? '', /1 task has not ended: .*Create/i)
+  assert.match(
+    refused.errors[0]?.message ?? '',
+    /1 task has not ended: .*Create.* \([-0-9a-f]{36}, (?:QUEUED|RUNNING), \d+ %\)\. The clock of this world stands: move it .*cancel.*fork/i,
+  )
+})
+
+test('an export waits for tasks to end as long as it is told to', async () => {
+  assert.equal((await create('ending', { preset: 'tiny', durations: 'natural' })).status, 201)
+  await startsSlowTask('ending')
+  let answered = false
+  const asked = app.call('GET', `${worlds}/ending/seed?within=PT1M`).then((answer) => {
+    answered = true
+    return answer
+  })
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+  assert.equal(answered, false)
+  const moved = await app.call('POST', `${worlds}/ending/clock/$actions/advance`, { body: { duration: 'PT10M' } })
+  assert.equal(moved.status, 200)
+  const { status, data, errors } = await asked
+  assert.equal(status, 200, JSON.stringify(errors))
+  let text = ''
+  for await (const chunk of data.content) text += Buffer.from(chunk).toString()
+  assert.match(text, /"name":"slow"/)
+})
+
+test('a world that begins anew while an export waits for its tasks is none that it could tell of', async () => {
+  assert.equal((await create('leaving', { preset: 'tiny', durations: 'natural' })).status, 201)
+  await startsSlowTask('leaving')
+  const asked = app.call('GET', `${worlds}/leaving/seed?within=PT1M`)
+  assert.equal((await app.call('POST', `${worlds}/leaving/$actions/reset`)).status, 200)
+  assert.equal((await asked).status, 503)
+})
+
+test('a wait that is no duration is refused', async () => {
+  const refused = await app.call('GET', `${worlds}/default/seed?within=soon`)
+  assert.equal(refused.status, 400)
+  assert.match(refused.errors[0]?.message ?? '', /expected an ISO 8601 duration such as PT30S, found "soon"/)
 })
 
 test('the example of the how-to makes the world that it describes', async () => {

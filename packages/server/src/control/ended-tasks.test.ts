@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type TaskSite, untilTasksEnd } from './ended-tasks.ts'
+
+/** A world in which a task is under way, whose time goes on with each look at it, if at all. */
+function aSite(mode: TaskSite['clock']['mode']) {
+  let elapsed = 0
+  let counted = 0
+  const site: TaskSite & { readonly counted: () => number; readonly elapsed: () => number } = {
+    store: { count: async () => ++counted && 1, watch: () => () => undefined },
+    clock: { mode, now: () => (mode === 'frozen' ? 0 : mode === 'real' ? elapsed : elapsed * mode) },
+    real: {
+      now: () => elapsed,
+      setTimer(ms, run) {
+        elapsed += ms
+        setImmediate(run)
+        return () => undefined
+      },
+    },
+    isOver: () => false,
+    counted: () => counted,
+    elapsed: () => elapsed,
+  }
+  return site
+}
+
+test('without a time nobody waits', async () => {
+  const site = aSite('real')
+  await untilTasksEnd(site, 0)
+  assert.equal(site.elapsed(), 0)
+})
+
+test("the time is the world's; where its clock stands, as much real time; never more than a minute of that", async () => {
+  for (const [mode, within, waited] of [
+    ['real', 10_000, 10_000],
+    [10, 10_000, 1000],
+    ['frozen', 10_000, 10_000],
+    ['real', 3_600_000, 60_000],
+    ['frozen', 3_600_000, 60_000],
+  ] as const) {
+    const site = aSite(mode)
+    await untilTasksEnd(site, within)
+    assert.equal(site.elapsed(), waited, `${mode}, ${within}`)
+  }
+})
+
+test('a world that is closed is waited for no longer', async () => {
+  const site = aSite('real')
+  await untilTasksEnd({ ...site, isOver: () => site.counted() > 2 }, 60_000)
+  assert.equal(site.counted(), 3)
+})
