@@ -6,6 +6,7 @@ import { type App, createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import type { ClientCertificate } from '../../src/core/ports.ts'
 import type { AppOptions } from '../../src/instance-options.ts'
+import { begin, keepBeginning } from './beginnings.ts'
 
 export const adminPassword = 'Admin.Passw0rd!'
 
@@ -65,6 +66,8 @@ export interface TestSettings extends AppOptions {
   readonly config?: Partial<Config>
   /** Keeps and reuses this folder. */
   readonly folder?: string
+  /** By its seed, with keys of its own, even where another world of this process began alike. */
+  readonly isFilledAnew?: true
 }
 
 /** Passwords of tests need not be safe, and most tests begin with one. */
@@ -73,37 +76,54 @@ const cheap = { memory: 256, passes: 1, parallelism: 1 }
 /** Time at which test worlds begin. */
 export const beginning = Date.parse('2026-03-02T09:00:00Z')
 
+const usual: Omit<Config, 'data'> = {
+  host: '127.0.0.1',
+  port: 0,
+  seed: 'demo',
+  rateLimits: 'off',
+  limits: 'real-time',
+  tier: 'small',
+  names: 'spec',
+  durations: 'instant',
+  clock: 'frozen',
+  versions: 'strict',
+  lockout: 'on',
+  control: 'on',
+  importMebibytes: 400,
+  http: true,
+  publicUrl: undefined,
+  tlsCert: undefined,
+  tlsKey: undefined,
+  masterKeyFile: undefined,
+  backupKeyFile: undefined,
+  allowAddress: [],
+  adminPassword,
+  backupKey: undefined,
+}
+
+/** What the beginning of a world follows from; nothing where that is more than these settings say, or chance. */
+function likenessOf({ data: _, ...config }: Config, { logLevel: __, ...options }: AppOptions): string | undefined {
+  const isDrawn = typeof config.seed !== 'string' || config.seed === 'empty'
+  const hasOwnKey = [config.masterKeyFile, config.backupKeyFile, config.backupKey].some((key) => key !== undefined)
+  const isCode = (value: unknown): boolean =>
+    typeof value === 'function' || (typeof value === 'object' && Object.values(value ?? {}).some(isCode))
+  return isDrawn || hasOwnKey || isCode(options) ? undefined : JSON.stringify([config, options])
+}
+
 export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
-  const folder = settings.folder ?? mkdtempSync(join(tmpdir(), 'hyperplane-test-'))
-  const app = await createApp(
-    {
-      host: '127.0.0.1',
-      port: 0,
-      data: folder,
-      seed: 'demo',
-      rateLimits: 'off',
-      limits: 'real-time',
-      tier: 'small',
-      names: 'spec',
-      durations: 'instant',
-      clock: 'frozen',
-      versions: 'strict',
-      lockout: 'on',
-      control: 'on',
-      importMebibytes: 400,
-      http: true,
-      publicUrl: undefined,
-      tlsCert: undefined,
-      tlsKey: undefined,
-      masterKeyFile: undefined,
-      backupKeyFile: undefined,
-      allowAddress: [],
-      adminPassword,
-      backupKey: undefined,
-      ...settings.config,
-    },
-    { durable: false, startAt: beginning, logLevel: 'error', hashCost: cheap, ...settings },
-  )
+  const { folder: given, isFilledAnew, config, ...options } = settings
+  const folder = given ?? mkdtempSync(join(tmpdir(), 'hyperplane-test-'))
+  const asked = { ...usual, ...config, data: folder }
+  const like = given === undefined && isFilledAnew !== true ? likenessOf(asked, options) : undefined
+  if (like !== undefined) begin(like, folder)
+  const app = await createApp(asked, {
+    durable: false,
+    startAt: beginning,
+    logLevel: 'error',
+    hashCost: cheap,
+    ...options,
+  })
+  if (like !== undefined) keepBeginning(like, folder)
   const dispatchOf = (world: string | undefined): App['dispatch'] => {
     if (world === undefined) return app.dispatch
     const hosted = app.worlds.get(world)

@@ -1,0 +1,3 @@
+import { run } from './groups.ts'
+
+run('clusters')

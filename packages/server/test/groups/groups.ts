@@ -1,0 +1,36 @@
+/**
+ * Which files of tests run in one process. Loading the service, some thousand modules, costs as much as the tests of a usual file:
+ * here it happens once a group. Each file is a suite, so its hooks are its own, and each runs by itself as well.
+ */
+import { globSync } from 'node:fs'
+import { describe } from 'node:test'
+import { pathToFileURL } from 'node:url'
+
+const root = `${import.meta.dirname}/../../../..`
+
+/** Patterns below the root of the project. Groups take about as long as each other; a process of its own is for `../process`. */
+export const groups = {
+  clusters: ['packages/server/test/api/{clustermgmt,storage,volumes}/**/*.test.ts'],
+  control: ['packages/server/test/api/control/**/*.test.ts'],
+  conventions: ['packages/server/test/conventions/**/*.test.ts'],
+  http: ['packages/server/test/http/**/*.test.ts'],
+  iam: ['packages/server/test/api/iam/**/*.test.ts'],
+  networking: ['packages/server/test/api/networking/**/*.test.ts'],
+  parts: ['packages/*/src/**/*.test.ts', 'tools/*.test.ts', 'docs/how-to/examples/*.test.ts'],
+  platform: ['packages/server/test/api/platform/**/*.test.ts'],
+  seeds: ['packages/server/test/api/seeds/**/*.test.ts'],
+  vmm: ['packages/server/test/api/vmm/**/*.test.ts'],
+} as const satisfies Record<string, readonly string[]>
+
+export type Group = keyof typeof groups
+
+/** Their paths below the root, always in one order. */
+export const filesOf = (...patterns: readonly string[]): string[] =>
+  globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] }).sort()
+
+/** For the file of a group: the tests of its files, one file after the other. */
+export function run(group: Group): void {
+  const files = filesOf(...groups[group])
+  if (files.length === 0) throw new Error(`group ${group} has no files: see its patterns in groups.ts`)
+  for (const file of files) describe(file, async () => void (await import(pathToFileURL(`${root}/${file}`).href)))
+}
