@@ -14,7 +14,7 @@ export async function fillExactly(ctx: SeedContext, { rows }: SeedPlan): Promise
   /** `kind id` of what was named and is not there yet -> the first who named it. */
   const awaited = new Map<string, SeedFault>()
   const there = new Set<string>()
-  for (const { group, line, column, value } of rows.entities()) {
+  for await (const { group, line, column, value } of rows.entities()) {
     const table = ctx.backup.tables.get(group) as Table
     const document = putBackInEntity(table, value() as Record<string, unknown>, standIns)
     const at = { line, column, path: `entities.${group}` }
@@ -39,7 +39,7 @@ export async function fillExactly(ctx: SeedContext, { rows }: SeedPlan): Promise
     const table = ctx.backup.tables.get(kind)
     if (table !== undefined && (await ctx.store.get(table.resource, extId)) === undefined) faults.push(fault)
   }
-  for (const { group, id = '', value } of rows.facts()) {
+  for await (const { group, id = '', value } of rows.facts()) {
     if (isLeftOutCollection(group)) continue
     await ctx.world.collection(group).put(id, putBackInFact(group, id, value() as Record<string, unknown>, standIns))
   }

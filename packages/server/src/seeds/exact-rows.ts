@@ -13,18 +13,30 @@
  * That is YAML, and one line of JSON a row: so written, rows are read one at a time, however many there are. A hand may write
  * them in any other way that YAML allows; they then count as what else a hand writes.
  */
+import { createReadStream } from 'node:fs'
 import type { Place } from './yaml-values.ts'
 
-export interface ExactRow extends Place {
+/** Of a row; it stands where its value, or its id, begins. */
+export interface RowHead extends Place {
   /** A kind, or a collection of facts. */
   readonly group: string
   /** Of a fact. */
   readonly id?: string
+}
+
+export interface ExactRow extends RowHead {
   /** @throws SyntaxError */
   readonly value: () => unknown
 }
 
-type Section = 'entities' | 'facts'
+/** A row that stands on one line. */
+export interface RowLine extends ExactRow {
+  readonly json: string
+  /** Of `json`, from 1. */
+  readonly jsonColumn: number
+}
+
+export type Section = 'entities' | 'facts'
 const sections: readonly Section[] = ['entities', 'facts']
 
 export const groupLine = (group: string): string =>
@@ -33,13 +45,13 @@ export const groupLine = (group: string): string =>
 export const entityLine = (json: string): string => `    - ${json}\n`
 export const factLine = (id: string, json: string): string => `    ${JSON.stringify(id)}: ${json}\n`
 
-/** Where in a text rows stand one a line. */
-interface Span {
+/** Where in a text, or in the bytes of a file, rows stand one a line. */
+export interface Span {
   readonly section: Section
   /** Behind the line `entities:`. */
   readonly from: number
   readonly to: number
-  /** Of `from`. */
+  /** Of `from`, from 1. */
   readonly line: number
 }
 
@@ -48,7 +60,7 @@ export interface SplitText {
   readonly rest: string
   /** The line of the text in which a line of `rest` stands. */
   readonly lineOf: (restLine: number) => number
-  rows(section: Section): Iterable<ExactRow>
+  readonly spans: readonly Span[]
 }
 
 /** Takes out the sections that stand one row a line. */
@@ -67,11 +79,7 @@ export function splitExactRows(text: string): SplitText {
   return {
     rest: rest + text.slice(at),
     lineOf: (restLine) => gaps.reduce((line, gap) => line + (restLine > gap.behind ? gap.lines : 0), restLine),
-    rows: (section) =>
-      rowsOf(
-        text,
-        spans.find((span) => span.section === section),
-      ),
+    spans,
   }
 }
 
@@ -92,23 +100,69 @@ function spanOf(text: string, section: Section): Span | undefined {
   return { section, from, to, line: countLines(text, 0, from) + 1 }
 }
 
-function* rowsOf(text: string, span: Span | undefined): Generator<ExactRow> {
+/** The same spans in the bytes that `text` was read from. */
+export function spansInBytes(bytes: Buffer, text: string, spans: readonly Span[]): Span[] {
+  return spans.map((span) => {
+    const from = behindLines(bytes, 0, span.line - 1)
+    return { ...span, from, to: behindLines(bytes, from, countLines(text, span.from, span.to)) }
+  })
+}
+
+function behindLines(bytes: Buffer, from: number, lines: number): number {
+  let at = from
+  for (let left = lines; left > 0; left--) {
+    const end = bytes.indexOf('\n', at)
+    if (end === -1) return bytes.length
+    at = end + 1
+  }
+  return at
+}
+
+export function* rowsInText(text: string, span: Span | undefined): Generator<RowLine> {
   if (span === undefined) return
-  let group = ''
-  let number = span.line - 1
-  for (const [line] of linesFrom(text, span.from, span.to)) {
-    number++
-    if (line.trim() === '' || /^ *#/.test(line)) continue
-    if (!line.startsWith('    ')) {
-      const written = line.slice(2, -1)
-      group = written.startsWith('"') ? (JSON.parse(written) as string) : written
-    } else if (span.section === 'entities') {
-      yield { group, line: number, column: 7, value: () => JSON.parse(line.slice(6)) }
-    } else {
-      const key = /^"(?:[^"\\]|\\.)*"/.exec(line.slice(4))?.[0] as string
-      const id = JSON.parse(key) as string
-      yield { group, id, line: number, column: 5, value: () => JSON.parse(line.slice(4 + key.length + 1)) }
+  const reader = new RowReader(span)
+  for (const [line] of linesFrom(text, span.from, span.to)) yield* reader.read(line)
+}
+
+/** As they are read: however many there are, and while others have their turn. */
+export async function* rowsInFile(file: string, span: Span | undefined): AsyncGenerator<RowLine> {
+  if (span === undefined || span.to === span.from) return
+  const reader = new RowReader(span)
+  let begun = ''
+  for await (const chunk of createReadStream(file, { encoding: 'utf8', start: span.from, end: span.to - 1 })) {
+    const lines = `${begun}${chunk}`.split('\n')
+    begun = lines.pop() ?? ''
+    for (const line of lines) yield* reader.read(withoutReturn(line))
+  }
+  yield* reader.read(withoutReturn(begun))
+}
+
+/** Lines of one span, one after another. */
+class RowReader {
+  readonly #section: Section
+  #line: number
+  #group = ''
+
+  constructor({ section, line }: Span) {
+    this.#section = section
+    this.#line = line - 1
+  }
+
+  /** The row of the next line, if it is one. */
+  *read(text: string): Generator<RowLine> {
+    const line = ++this.#line
+    if (text.trim() === '' || /^ *#/.test(text)) return
+    if (!text.startsWith('    ')) {
+      const written = text.slice(2, -1)
+      this.#group = written.startsWith('"') ? (JSON.parse(written) as string) : written
+      return
     }
+    const key = this.#section === 'entities' ? '- ' : `${/^"(?:[^"\\]|\\.)*"/.exec(text.slice(4))?.[0]}: `
+    const column = this.#section === 'entities' ? 7 : 5
+    const id = this.#section === 'entities' ? {} : { id: JSON.parse(key.slice(0, -2)) as string }
+    const json = text.slice(4 + key.length)
+    const jsonColumn = 5 + key.length
+    yield { group: this.#group, ...id, line, column, json, jsonColumn, value: () => JSON.parse(json) }
   }
 }
 
@@ -117,11 +171,12 @@ function* linesFrom(text: string, from: number, to = text.length): Generator<rea
   for (let at = from; at < to; ) {
     const end = text.indexOf('\n', at)
     const next = end === -1 ? text.length : end + 1
-    const line = text.slice(at, end === -1 ? text.length : end)
-    yield [line.endsWith('\r') ? line.slice(0, -1) : line, next]
+    yield [withoutReturn(text.slice(at, end === -1 ? text.length : end)), next]
     at = next
   }
 }
+
+const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line)
 
 function countLines(text: string, from: number, to: number): number {
   let count = 0

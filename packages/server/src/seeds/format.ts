@@ -20,7 +20,7 @@ import {
 } from '@hyperplane/contract'
 import { Cluster, ExternalStorage, Profile, Switch } from './format/clusters.ts'
 import { ExternVm, Image, Vm } from './format/machines.ts'
-import { BackupTarget, Bucket, Manager } from './format/managers.ts'
+import { BackupTarget, Bucket, Manager, PastBatch, PastTask } from './format/managers.ts'
 import { Controller, Gateway, RoutingPolicy, Session, Subnet, Vpc } from './format/networks.ts'
 import { Banner, CertAuth, Directory, Policy, Role, Saml, User, UserGroup } from './format/people.ts'
 import { IscsiClient, NvmfClient, VolumeGroup } from './format/volumes.ts'
@@ -76,6 +76,8 @@ const declared = {
   domainManagers: section('Other managers, and whether they are registered with this one.', Manager, 100),
   buckets: section('Of simulated object stores; their keys are those of docs/reference/demo-world.md.', Bucket, 100),
   backupTargets: section('Where this manager backs itself up to, from its next run on.', BackupTarget, 4),
+  tasks: section('Tasks that have ended, one an hour, the oldest first.', PastTask),
+  batches: section('Creations of many categories at once that have ended.', PastBatch, 100),
 }
 
 /** What an export writes: rows as they were, and nothing else. */

@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { presets } from './presets.ts'
-import { readSeed } from './read-seed.ts'
+import { readSeed, type SeedSource } from './read-seed.ts'
+import { readText } from './read-text.ts'
 import { SeedRefusal } from './seed-refusal.ts'
 
 /** `line:column path: message`, each. */
 function faultsOf(text: string): string[] {
   try {
-    readSeed({ text })
+    readText('The seed', text)
   } catch (error) {
     assert.ok(error instanceof SeedRefusal, String(error))
     return error.faults.map(({ line, column, path, message }) => `${line}:${column} ${path}: ${message}`)
@@ -18,30 +19,33 @@ function faultsOf(text: string): string[] {
   return []
 }
 
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
 describe('what a seed is drawn from', () => {
-  test('a preset from its name, but for the bare empty one, of which each is another', () => {
-    assert.deepEqual(
-      presets.map((preset) => readSeed(preset).random),
-      [undefined, 'tiny', 'demo', 'lab', 'large'],
-    )
+  const randomOf = async (source: SeedSource) => (await readSeed(source)).random
+
+  test('a preset from its name, but for the bare empty one, of which each is another', async () => {
+    assert.deepEqual(await Promise.all(presets.map(randomOf)), [undefined, 'tiny', 'demo', 'lab', 'large'])
   })
 
-  test('a text from the text: equal texts give equal worlds, others do not', () => {
-    const [first, again, other] = ['vms: 3\n', 'vms: 3\n', 'vms: 4\n'].map(
-      (text) => readSeed({ text: `extends: tiny\n${text}` }).random,
-    )
+  test('a text from the text: equal texts give equal worlds, others do not', async () => {
+    const texts = ['vms: 3\n', 'vms: 3\n', 'vms: 4\n']
+    const [first, again, other] = await Promise.all(texts.map((text) => randomOf({ text: `extends: tiny\n${text}` })))
     assert.equal(first, again)
     assert.notEqual(first, other)
   })
 
-  test('from random, where a text has it', () => {
-    assert.equal(readSeed({ text: 'random: dice\n' }).random, 'dice')
+  test('from random, where a text has it', async () => {
+    assert.equal(await randomOf({ text: 'random: dice\n' }), 'dice')
   })
 })
 
-test('every preset can be read, and what extends one stands behind it', () => {
-  for (const preset of presets) assert.doesNotThrow(() => readSeed(preset), preset)
-  const plan = readSeed({ text: 'extends: lab\nvms: 5\n' })
+test('what extends a preset stands behind it', async () => {
+  const plan = await readSeed({ text: 'extends: lab\nvms: 5\n' })
   assert.deepEqual(
     plan.layers.map(({ name }) => name),
     ['The preset lab', 'The seed'],
@@ -49,14 +53,14 @@ test('every preset can be read, and what extends one stands behind it', () => {
   assert.deepEqual([plan.base, plan.layers[1]?.declared], ['empty', { vms: 5 }])
 })
 
-test('a file is read like a text, and one that is not there is refused with its name', () => {
+test('a file is read like a text, and one that is not there is refused with its name', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-seed-'))
   const file = join(folder, 'seed.yaml')
   writeFileSync(file, 'extends: demo\nvms: 7\n')
-  assert.deepEqual(readSeed({ file }).layers[0]?.declared, { vms: 7 })
+  assert.deepEqual((await readSeed({ file })).layers[0]?.declared, { vms: 7 })
   writeFileSync(file, 'vms: many\n')
-  assert.throws(() => readSeed({ file }), /seed\.yaml: line 1, column 6, vms: expected/)
-  assert.throws(() => readSeed({ file: join(folder, 'absent.yaml') }), /absent\.yaml cannot be read \(ENOENT\)/)
+  await assert.rejects(readSeed({ file }), /seed\.yaml: line 1, column 6, vms: expected/)
+  await assert.rejects(readSeed({ file: join(folder, 'absent.yaml') }), /absent\.yaml cannot be read \(ENOENT\)/)
   rmSync(folder, { recursive: true })
 })
 
@@ -147,10 +151,10 @@ facts:
 vms: 1
 `
   const expected = [
-    '6:7 entities.Category: vlaue is not known here; did you mean "value"?',
+    '6:75 entities.Category: vlaue is not known here; did you mean "value"?',
     '7:7 entities.Category: extId is missing',
     '9:7 entities.Categoty: Categoty is no kind that a seed holds; did you mean "Category"?',
-    '11:7 entities.Vm: memorySizeBytes: expected an integer, found "4"',
+    '11:84 entities.Vm: memorySizeBytes: expected an integer of at least 1, found "4"',
   ]
 
   test('are judged each, and what follows them keeps its place', () => {
@@ -164,13 +168,13 @@ vms: 1
     assert.match(faultsOf(text)[0] ?? '', /is not YAML/)
   })
 
-  test('may be written by hand as well, and are the same', () => {
+  test('may be written by hand as well, and are the same', async () => {
     const row = { extId: '11111111-1111-4111-8111-111111111112', key: 'Environment', value: 'Dev' }
     const byHand =
       'entities:\n  Category:\n  - extId: 11111111-1111-4111-8111-111111111112\n    key: Environment\n    value: Dev\n'
     const byMachine = `entities:\n  Category:\n    - ${JSON.stringify(row)}\n`
     for (const written of [byHand, byMachine]) {
-      const found = [...readSeed({ text: written }).rows.entities()]
+      const found = await all((await readSeed({ text: written })).rows.entities())
       assert.deepEqual(
         found.map(({ group, value }) => [group, value()]),
         [['Category', row]],
@@ -178,9 +182,109 @@ vms: 1
     }
   })
 
-  test('of facts keep ids that no plain YAML key could be', () => {
+  test('of facts keep ids that no plain YAML key could be', async () => {
     const written = 'facts:\n  content.files:\n    "a: \\"b\\"/c": {"url":"https://x/#y"}\n'
-    const [fact] = readSeed({ text: written }).rows.facts()
+    const [fact] = await all((await readSeed({ text: written })).rows.facts())
     assert.deepEqual([fact?.group, fact?.id, fact?.value()], ['content.files', 'a: "b"/c', { url: 'https://x/#y' }])
+  })
+
+  const row = {
+    extId: '11111111-1111-4111-8111-111111111114',
+    name: 'a/b',
+    numSockets: 0,
+    powerState: 'ON',
+    createTime: '2026-03-02T09:00:00Z',
+    categories: [{ extId: 'ABC' }],
+    nics: [{ extId: '11111111-1111-4111-8111-111111111115', backingInfo: { macAddress: '50:6b' } }],
+    bootConfig: { $objectType: 'vmm.v4.ahv.config.LegacyBoot', bootOrder: ['TAPE'] },
+  }
+
+  test('have values that the contract allows: each that it does not is told where it stands', () => {
+    const line = `    - ${JSON.stringify(row)}`
+    const placeOf = (value: string): string => `3:${line.indexOf(value) + 1} entities.Vm:`
+    assert.deepEqual(faultsOf(`entities:\n  Vm:\n${line}\n`), [
+      `${placeOf('0,')} numSockets: expected an integer of at least 1, found 0`,
+      `${placeOf('"2026')} createTime: expected a time such as 2026-03-02T09:00:00.000000Z, found "2026-03-02T09:00:00Z"`,
+      `${placeOf('"ABC"')} categories[0].extId: expected a UUID in lower case, found "ABC"`,
+      `${placeOf('"50:6b"')} nics[0].backingInfo.macAddress: expected text like ^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$, found "50:6b"`,
+      `${placeOf('"TAPE"')} bootConfig.bootOrder[0]: expected CDROM or DISK or NETWORK, found "TAPE"`,
+    ])
+  })
+
+  test('written by hand are told the same, where they stand there', () => {
+    const text = `entities:
+  Vm:
+    - extId: 11111111-1111-4111-8111-111111111114
+      numSockets: 0
+      categories:
+        - extId: ABC
+`
+    assert.deepEqual(
+      faultsOf(text).map((fault) => fault.split(' ')[0]),
+      ['4:19', '6:18'],
+    )
+  })
+})
+
+describe('a long seed is read by a thread', () => {
+  const row = (index: number) => ({
+    extId: `11111111-1111-4111-8111-${String(index).padStart(12, '0')}`,
+    key: 'Größe',
+    value: `${index}`,
+  })
+  const rows = Array.from({ length: 500 }, (_, index) => row(index))
+  const facts = rows.map(({ extId }) => `    ${JSON.stringify(extId)}: {"url":"https://x/ü"}\r\n`).join('')
+  const text = `# Ä\nentities:\n  Category:\n${rows.map((each) => `    - ${JSON.stringify(each)}\n`).join('')}facts:\n  content.files:\n${facts}vms: 2\n`
+
+  test('to the same plan, from a text and from a file', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'hyperplane-seed-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'seed.yaml')
+    writeFileSync(file, text)
+    for (const source of [{ text }, { file }]) {
+      const plan = await readSeed(source)
+      assert.deepEqual(plan.layers[0]?.declared, { vms: 2 })
+      assert.deepEqual(plan.layers[0]?.placeOf('vms'), { line: 1006, column: 6 })
+      const found = await all(plan.rows.entities())
+      assert.deepEqual(
+        found.map(({ value }) => value()),
+        rows,
+      )
+      assert.deepEqual([found.at(-1)?.line, found.at(-1)?.column], [503, 7])
+      const last = (await all(plan.rows.facts())).at(-1)
+      assert.deepEqual([last?.id, last?.line, last?.value()], [rows.at(-1)?.extId, 1005, { url: 'https://x/ü' }])
+    }
+  })
+
+  test('and read again from its file when the world is filled: one that was changed meanwhile is refused', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'hyperplane-seed-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'seed.yaml')
+    writeFileSync(file, text)
+    const plan = await readSeed({ file })
+    writeFileSync(file, text.replaceAll('"key"', 'key:'))
+    await assert.rejects(all(plan.rows.entities()), /seed\.yaml was changed while it was read/)
+  })
+
+  test('to the same refusal', async () => {
+    const broken = text.replace('"key":"Größe","value":"499"', '"key":7,"value":"499"')
+    await assert.rejects(readSeed({ text: broken }), (error: unknown) => {
+      assert.ok(error instanceof SeedRefusal, String(error))
+      const [{ line, column, message } = assert.fail()] = error.faults
+      assert.deepEqual([line, column, message], [503, 61, 'key: expected text, found 7'])
+      return true
+    })
+  })
+
+  test('while others have their turn', async () => {
+    let turns = 0
+    let reading = true
+    const counted = (async () => {
+      for (; reading; turns++) await new Promise(setImmediate)
+    })()
+    await readSeed({ text })
+    reading = false
+    await counted
+    assert.ok(turns > 10, `${turns} turns`)
   })
 })

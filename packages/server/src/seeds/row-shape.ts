@@ -1,72 +1,147 @@
-/** Whether a row is one of its kind: what nobody would ever read is refused, above all a misspelt name. */
-import { type AnySchema, type Resource, text, uuid } from '@hyperplane/contract'
+/**
+ * Whether a row is one of its kind: a name that nobody would ever read is refused, and so is a value that no request could have
+ * brought there. What the contract asks for may be missing: of a row, much is derived.
+ */
+import { type AnySchema, contract, type Resource, text, uuid } from '@hyperplane/contract'
+import { canonicalTime } from '../core/clock.ts'
 import { didYouMean } from '../core/nearest.ts'
+import type { JsonPath } from './json-places.ts'
+
+export interface RowFault {
+  readonly at: JsonPath
+  /** It is wrong that it is called so, whatever its value. */
+  readonly isName?: true
+  readonly message: string
+}
 
 /** Also of kinds whose answers do not show them. */
 const ofEveryRow = { extId: text(), tenantId: uuid() }
+/** What is kept of them by others has ids that are made of theirs. */
+const kindsOfContract = new Set(contract.flatMap(({ operations }) => operations.map(({ resource }) => resource?.kind)))
 
-/** The first thing that is wrong; undefined: nothing. */
-export function rowFault(resource: Resource<any, any>, row: unknown): string | undefined {
-  if (typeof row !== 'object' || row === null || Array.isArray(row)) return 'expected a mapping'
-  const { extId } = row as { extId?: unknown }
-  if (typeof extId !== 'string' || extId === '') return 'extId is missing'
-  return fieldsFault({ ...ofEveryRow, ...resource.schema.fields, ...resource.internal }, row, '')
+export function* rowFaults(resource: Resource<any, any>, row: unknown): Generator<RowFault> {
+  if (!isMapping(row)) {
+    yield { at: [], message: 'expected a mapping' }
+    return
+  }
+  const { extId } = row
+  if (typeof extId !== 'string' || extId === '') yield { at: [], message: 'extId is missing' }
+  const own = kindsOfContract.has(resource.kind) ? {} : { extId: ofEveryRow.extId }
+  yield* fieldFaults({ ...ofEveryRow, ...resource.schema.fields, ...resource.internal, ...own }, row, [])
 }
 
-function fieldsFault(fields: Readonly<Record<string, AnySchema>>, value: object, path: string): string | undefined {
+function* fieldFaults(
+  fields: Readonly<Record<string, AnySchema>>,
+  value: Readonly<Record<string, unknown>>,
+  path: JsonPath,
+): Generator<RowFault> {
   for (const [name, item] of Object.entries(value)) {
     if (name.startsWith('$')) continue
+    const at = [...path, name]
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined
-    if (field === undefined) return `${path}${name} is not known here${didYouMean(name, Object.keys(fields))}`
-    const fault = valueFault(field, item, `${path}${name}`)
-    if (fault !== undefined) return fault
+    if (field !== undefined) yield* valueFaults(field, item, at)
+    else yield { at, isName: true, message: `${inWords(at)} is not known here${didYouMean(name, Object.keys(fields))}` }
   }
-  return undefined
 }
 
-/** `null` stands where something was left out. */
-function valueFault(schema: AnySchema, value: unknown, path: string): string | undefined {
-  if (value === null) return undefined
-  const wrong = (expected: string): string => `${path}: expected ${expected}, found ${foundIn(value)}`
+function* valueFaults(schema: AnySchema, value: unknown, at: JsonPath): Generator<RowFault> {
+  // So stands what was left out.
+  if (value === null) return
+  const expected = expectedIn(schema, value)
+  if (expected !== undefined) {
+    const found = schema.secret === true ? 'a secret that does not fit' : foundIn(value)
+    yield { at, message: `${inWords(at)}: expected ${expected}, found ${found}` }
+    return
+  }
+  switch (schema.type) {
+    case 'list':
+      for (const [index, item] of (value as unknown[]).entries()) yield* valueFaults(schema.items, item, [...at, index])
+      return
+    case 'map':
+      for (const [name, item] of Object.entries(value as object)) yield* valueFaults(schema.values, item, [...at, name])
+      return
+    case 'object':
+      yield* fieldFaults(schema.fields, value as Record<string, unknown>, at)
+      return
+    case 'oneOf': {
+      const type = (value as { $objectType?: string }).$objectType
+      const named = schema.alternatives.find((each) => each.type === 'object' && each.objectType === type)
+      const candidates = named === undefined ? schema.alternatives : [named]
+      const faults = candidates.map((candidate) => [...valueFaults(candidate, value, at)])
+      if (!faults.some((each) => each.length === 0)) yield* faults[0] ?? []
+    }
+  }
+}
+
+/** What the schema asks for, where the value itself, apart from what is in it, is something else. */
+function expectedIn(schema: AnySchema, value: unknown): string | undefined {
   switch (schema.type) {
     case 'anything':
+    case 'oneOf':
       return undefined
     case 'integer':
-      return Number.isInteger(value) ? undefined : wrong('an integer')
+      return Number.isSafeInteger(value) && isWithin(value as number, schema)
+        ? undefined
+        : numberOf('an integer', schema)
     case 'number':
-      return typeof value === 'number' ? undefined : wrong('a number')
+      return typeof value === 'number' && isWithin(value, schema) ? undefined : numberOf('a number', schema)
     case 'boolean':
-      return typeof value === 'boolean' ? undefined : wrong('true or false')
+      return typeof value === 'boolean' ? undefined : 'true or false'
     case 'enumeration':
-      return schema.values.includes(value as string) ? undefined : wrong(schema.values.slice(0, 12).join(' or '))
+      return schema.values.includes(value as string) ? undefined : schema.values.slice(0, 12).join(' or ')
     case 'list': {
-      if (!Array.isArray(value)) return wrong('a list')
-      for (const [index, item] of value.entries()) {
-        const fault = valueFault(schema.items, item, `${path}[${index}]`)
-        if (fault !== undefined) return fault
-      }
-      return undefined
+      if (!Array.isArray(value)) return 'a list'
+      return value.length <= (schema.maxItems ?? Number.POSITIVE_INFINITY)
+        ? undefined
+        : `at most ${schema.maxItems} items`
     }
     case 'map':
     case 'object':
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) return wrong('a mapping')
-      if (schema.type === 'object') return fieldsFault(schema.fields, value, `${path}.`)
-      return Object.entries(value)
-        .map(([name, item]) => valueFault(schema.values, item, `${path}.${name}`))
-        .find((fault) => fault !== undefined)
-    case 'oneOf': {
-      const type = (value as { $objectType?: string } | null)?.$objectType
-      const named = schema.alternatives.find((each) => each.type === 'object' && each.objectType === type)
-      const candidates = named === undefined ? schema.alternatives : [named]
-      const faults = candidates.map((candidate) => valueFault(candidate, value, path))
-      return faults.includes(undefined) ? undefined : faults[0]
-    }
-    default:
-      return typeof value === 'string' ? undefined : wrong('text')
+      return isMapping(value) ? undefined : 'a mapping'
+    case 'uuid':
+    case 'taskId':
+      return typeof value === 'string' && uuidForm.test(value) ? undefined : 'a UUID in lower case'
+    case 'timestamp':
+      // Times are compared as texts.
+      return typeof value === 'string' && canonicalTime(value) === value
+        ? undefined
+        : 'a time such as 2026-03-02T09:00:00.000000Z'
+    case 'text':
+      return typeof value === 'string' ? textOf(schema, value) : 'text'
   }
 }
 
+const uuidForm = /^[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$/
+const patterns = new Map<string, RegExp>()
+
+function textOf(schema: Extract<AnySchema, { type: 'text' }>, value: string): string | undefined {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern } = schema
+  // A character takes one or two units: counting is needed only near the limit.
+  const length = value.length > maxLength || minLength > 0 ? [...value].length : value.length
+  if (length < minLength || length > maxLength) return `text of ${minLength} to ${maxLength} characters`
+  if (pattern === undefined) return undefined
+  let form = patterns.get(pattern)
+  if (form === undefined) patterns.set(pattern, (form = new RegExp(pattern, 'u')))
+  return form.test(value) ? undefined : `text like ${pattern}`
+}
+
+const isWithin = (value: number, { minimum, maximum }: { minimum?: number; maximum?: number }): boolean =>
+  value >= (minimum ?? Number.NEGATIVE_INFINITY) && value <= (maximum ?? Number.POSITIVE_INFINITY)
+
+function numberOf(what: string, { minimum, maximum }: { minimum?: number; maximum?: number }): string {
+  if (minimum === undefined) return maximum === undefined ? what : `${what} of at most ${maximum}`
+  return maximum === undefined ? `${what} of at least ${minimum}` : `${what} from ${minimum} to ${maximum}`
+}
+
+const isMapping = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** `nics[0].name` */
+const inWords = (path: JsonPath): string =>
+  path.map((step, depth) => (typeof step === 'number' ? `[${step}]` : depth === 0 ? step : `.${step}`)).join('')
+
 const foundIn = (value: unknown): string => {
+  if (Array.isArray(value)) return `a list of ${value.length}`
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

@@ -23,8 +23,9 @@ import { paced } from '../store/paced.ts'
 import type { Store } from '../store/store.ts'
 import { fillClusters, fillUnregistered } from './declared/clusters.ts'
 import { Filling } from './declared/filling.ts'
+import { fillHistory } from './declared/history.ts'
 import { fillImages, fillVms } from './declared/machines.ts'
-import { fillManagers } from './declared/managers.ts'
+import { fillBackups, fillManagers } from './declared/managers.ts'
 import { fillNetworks } from './declared/networks.ts'
 import { fillExternVms } from './declared/outside-machines.ts'
 import { fillCategories, fillPeople, fillPolicies } from './declared/people.ts'
@@ -55,7 +56,7 @@ export interface SeedOptions {
 /** @throws SeedRefusal with everything that names nothing, or fits nowhere */
 export async function seedWorld(options: SeedOptions): Promise<void> {
   const { plan, store } = options
-  await store.transaction(async (transaction) => {
+  await store.fill(async (transaction) => {
     // Nobody reads or writes there yet; other worlds are served meanwhile.
     const ctx = contextOf(options, paced(transaction))
     if (plan.base !== 'nothing') {
@@ -130,8 +131,10 @@ async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: La
   await fillClients(filling, declared)
   await fillVolumeGroups(filling, declared.volumeGroups)
   await fillManagers(filling, declared)
+  await fillHistory(filling, declared)
   // What waits to be registered leaves with all that is on it.
   await fillUnregistered(filling, declared.clusters)
   await fillPolicies(filling, declared.authorizationPolicies)
+  if (filling.faults.length === 0) await fillBackups(filling, declared.backupTargets)
   if (filling.faults.length > 0) throw new SeedRefusal(layer.name, filling.faults)
 }

@@ -17,8 +17,17 @@ export interface YamlReading {
   /** Meaningless where there are faults. */
   readonly value: unknown
   readonly faults: readonly SeedFault[]
-  /** Where `vms[3].name` stands; the nearest thing around it for what is not written. */
-  readonly placeOf: (path: string) => Place
+  /** See `placeIn`. */
+  readonly places: ReadonlyMap<string, Place>
+}
+
+/** Where `vms[3].name` stands; the nearest thing around it for what is not written. */
+export function placeIn(places: ReadonlyMap<string, Place>, path: string): Place {
+  for (let at = path; ; at = at.replace(/(?:^|\.|\[)[^.[]*$/, '')) {
+    const place = places.get(at)
+    if (place !== undefined) return place
+    if (at === '') return { line: 1, column: 1 }
+  }
 }
 
 const maximumNodes = 1_000_000
@@ -36,7 +45,7 @@ export function readYaml(text: string, schema: AnySchema, lineOf = (line: number
     // Its parser calls itself for each level.
     if (!(error instanceof RangeError)) throw error
     const fault = { line: 1, column: 1, path: '', message: 'is nested too deeply to be read' }
-    return { value: undefined, faults: [fault], placeOf: () => ({ line: 1, column: 1 }) }
+    return { value: undefined, faults: [fault], places: new Map() }
   }
   const placeAt = (offset: number): Place => {
     const { line, col } = lines.linePos(offset)
@@ -47,12 +56,12 @@ export function readYaml(text: string, schema: AnySchema, lineOf = (line: number
     run.faults.push({ ...placeAt(pos[0]), path: '', message: `is not YAML (${message.split('\n')[0]})` })
   const isYaml = run.faults.length === 0
   const value = isYaml ? run.read(document.contents, schema, '', 0) : undefined
-  return { value, faults: run.faults, placeOf: (path) => run.placeOf(path) }
+  return { value, faults: run.faults, places: run.places }
 }
 
 class Reading {
   readonly faults: SeedFault[] = []
-  readonly #offsets = new Map<string, number>()
+  readonly places = new Map<string, Place>()
   readonly #document: Document.Parsed
   readonly #placeAt: (offset: number) => Place
   #nodes = 0
@@ -62,17 +71,9 @@ class Reading {
     this.#placeAt = placeAt
   }
 
-  placeOf(path: string): Place {
-    for (let at = path; ; at = at.replace(/(?:^|\.|\[)[^.[]*$/, '')) {
-      const offset = this.#offsets.get(at)
-      if (offset !== undefined) return this.#placeAt(offset)
-      if (at === '') return { line: 1, column: 1 }
-    }
-  }
-
   read(given: unknown, schema: AnySchema, path: string, depth: number): unknown {
     const node = this.#resolved(given)
-    if (node !== null && !this.#offsets.has(path)) this.#offsets.set(path, (given as Node).range?.[0] ?? 0)
+    if (node !== null && !this.places.has(path)) this.#note(path, given)
     if (++this.#nodes > maximumNodes || depth > maximumDepth)
       return this.#fault(
         path,
@@ -99,8 +100,12 @@ class Reading {
     return isAlias(given) ? ((given.resolve(this.#document) as Node | undefined) ?? null) : (given as Node)
   }
 
+  #note(path: string, node: unknown): void {
+    this.places.set(path, this.#placeAt((node as Node | null)?.range?.[0] ?? 0))
+  }
+
   #fault(path: string, message: string): undefined {
-    if (this.faults.length < maximumFaults) this.faults.push({ ...this.placeOf(path), path, message })
+    if (this.faults.length < maximumFaults) this.faults.push({ ...placeIn(this.places, path), path, message })
     return undefined
   }
 
@@ -119,13 +124,13 @@ class Reading {
       const at = path === '' ? name : `${path}.${name}`
       if (Object.hasOwn(value, name)) this.#twice(key, name, path)
       const field = Object.hasOwn(fields, name) ? fields[name] : undefined
-      this.#offsets.set(at, (key as Node | null)?.range?.[0] ?? 0)
+      this.#note(at, key)
       if (field === undefined) {
         const known = Object.keys(fields)
         const listed = known.length <= 12 ? `; expected ${known.join(', ')}` : ''
         this.#fault(at, `is not known here${didYouMean(name, known) || listed}`)
       } else {
-        if (this.#resolved(item) !== null) this.#offsets.delete(at)
+        if (this.#resolved(item) !== null) this.places.delete(at)
         value[name] = this.read(item, field, at, depth + 1)
       }
     }
@@ -168,11 +173,27 @@ class Reading {
 
   #anything(node: Node | null, path: string): unknown {
     try {
+      this.#noteWithin(node, path)
       return node === null ? null : node.toJS(this.#document, { maxAliasCount: 100 })
     } catch (error) {
       if (!(error instanceof ReferenceError || error instanceof RangeError)) throw error
       return this.#fault(path, 'unfolds to too much: write less')
     }
+  }
+
+  /** As far as it stands there itself: what an alias names stands elsewhere. */
+  #noteWithin(node: unknown, path: string): void {
+    if (isMap(node))
+      for (const { key, value } of node.items) {
+        const at = `${path}.${isScalar(key) ? String(key.value) : ''}`
+        this.#note(at, value ?? key)
+        this.#noteWithin(value, at)
+      }
+    else if (isSeq(node))
+      for (const [index, item] of node.items.entries()) {
+        this.#note(`${path}[${index}]`, item)
+        this.#noteWithin(item, `${path}[${index}]`)
+      }
   }
 
   #scalar(node: Node | null, schema: AnySchema, path: string): unknown {

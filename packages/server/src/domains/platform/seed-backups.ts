@@ -56,9 +56,7 @@ export async function seedBackups(ctx: SeedContext): Promise<void> {
     skipsCertificateValidation: false,
   }
   const own = await ownManager(ctx.store)
-  const described = describeOwn(own, sizeOfTier[ctx.tier], ctx.version)
-  const lastSyncTime = ctx.ago(minute)
-  const manifest = await write(ctx, { kind: 'cluster', clusterExtId: cluster }, described, 'own', lastSyncTime)
+  const known = await seedOwnBackup(ctx, cluster, 'own')
   await ctx.store.insert(BackupTarget, {
     extId: cluster,
     tenantId: ctx.tenantId,
@@ -67,11 +65,9 @@ export async function seedBackups(ctx: SeedContext): Promise<void> {
       $objectType: 'platform.v4.management.ClusterLocation',
       config: { $objectType: 'platform.v4.management.ClusterReference', extId: cluster },
     },
-    lastSyncTime,
     isBackupPaused: false,
     backupPauseReason: '',
-    lastSizeBytes: sizeOf(manifest),
-    nextRunTime: ctx.ago(minute - 30 * minute),
+    ...known,
   })
   for (const [name, hours] of [
     ['dr-site-1', 3],
@@ -80,6 +76,18 @@ export async function seedBackups(ctx: SeedContext): Promise<void> {
   ] as const) {
     await write(ctx, bucket, remoteManager(ctx, own), name, ctx.ago(hours * hour))
   }
+}
+
+/**
+ * A backup of this manager to this cluster, a minute ago: of all that the world holds by now.
+ * @param name what the id of its restore point follows from
+ * @returns what its target knows of it
+ */
+export async function seedOwnBackup(ctx: SeedContext, clusterExtId: string, name: string) {
+  const described = describeOwn(await ownManager(ctx.store), sizeOfTier[ctx.tier], ctx.version)
+  const lastSyncTime = ctx.ago(minute)
+  const manifest = await write(ctx, { kind: 'cluster', clusterExtId }, described, name, lastSyncTime)
+  return { lastSyncTime, lastSizeBytes: sizeOf(manifest), nextRunTime: ctx.ago(minute - 30 * minute) }
 }
 
 /** How a cluster is reached, as a place for backups, by an instance that does not know it. */
@@ -135,7 +143,7 @@ async function write(
   )
 }
 
-/** The rows of the world that is being made, with `domainManager` for this manager. Small: it is the demo's. */
+/** The rows of the world that is being made, with `domainManager` for this manager. All at once: a preset has some thousands. */
 async function linesOf(ctx: SeedContext, domainManager: Manager, dataKey: Buffer): Promise<Line[]> {
   const inBackup = backupSealer(dataKey)
   const lines: Line[] = [{ section: 'manager', kind: 'meta', pieces: metaLine('tenant', ctx.tenantId) }]

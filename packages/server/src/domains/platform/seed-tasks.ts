@@ -1,25 +1,41 @@
-/** The demo's history: finished tasks of several kinds in every terminal state, and one batch. Source: behaviour platform.md 13. */
+/**
+ * Tasks and batches that ended before a world began: the demo's, of several kinds and in every terminal state, and those that seeds
+ * describe. Source: behaviour platform.md 13, conventions.md 24.
+ */
 import { Batch } from '@hyperplane/contract/platform/batch'
 import { Task } from '@hyperplane/contract/platform/task'
 import { TaskJob } from '@hyperplane/contract/platform/task-job'
 import { ApiError, type AppMessage } from '../../core/api-error.ts'
 import { type SeedContext, seedId } from '../seed.ts'
 
-interface PastTask {
+/** What tasks of the past were about, and the `rel` of its kind. */
+export const relOfPast = {
+  cluster: 'clustermgmt:config:cluster',
+  image: 'vmm:content:image',
+  subnet: 'networking:config:subnet',
+  user: 'iam:authn:user',
+  vm: 'vmm:ahv:config:vm',
+  'volume-group': 'volumes:config:volume-group',
+} as const
+
+export interface PastTask {
+  /** Namespace of the operation. */
   readonly app: string
   readonly operation: string
   readonly description: string
-  readonly status?: 'FAILED' | 'CANCELED'
-  /** Names of seeded entities, with the `rel` of their kind. */
-  readonly affected: readonly (readonly [rel: string, seed: string, name: string])[]
+  readonly status?: 'SUCCEEDED' | 'FAILED' | 'CANCELED'
+  readonly affected: readonly { readonly extId: string; readonly name: string; readonly rel: string }[]
 }
 
-const subnet = (name: string) => ['networking:config:subnet', `subnet/${name}`, name] as const
-const vm = (name: string) => ['vmm:ahv:config:vm', `vm/${name}`, name] as const
-const image = (name: string) => ['vmm:content:image', `image/${name}`, name] as const
-const group = (name: string) => ['volumes:config:volume-group', `volume-group/${name}`, name] as const
-const cluster = (name: string) => ['clustermgmt:config:cluster', `cluster/${name}`, name] as const
-const user = (name: string) => ['iam:authn:user', `user/${name}`, name] as const
+const demo =
+  (kind: keyof typeof relOfPast) =>
+  (name: string): PastTask['affected'][number] => ({ extId: seedId(`${kind}/${name}`), name, rel: relOfPast[kind] })
+const subnet = demo('subnet')
+const vm = demo('vm')
+const image = demo('image')
+const group = demo('volume-group')
+const cluster = demo('cluster')
+const user = demo('user')
 
 /** Oldest first. */
 const history: readonly PastTask[] = [
@@ -147,53 +163,81 @@ const history: readonly PastTask[] = [
 const hour = 3600
 
 export async function seedTasks(ctx: SeedContext): Promise<void> {
-  for (const [index, past] of history.entries()) {
-    const began = (history.length - index + 1) * hour
-    const { app, operation, description, status = 'SUCCEEDED', affected } = past
-    const errorMessages = status === 'FAILED' ? [timedOut] : status === 'CANCELED' ? [canceled] : undefined
-    await ctx.store.insert(Task, {
-      ...finished(ctx, `task/${index}`, began),
-      operation,
-      operationDescription: affected.reduce((text, [, , name]) => text.replace(name, ctx.nameOf(name)), description),
-      status,
-      progressPercentage: status === 'SUCCEEDED' ? 100 : 40,
-      appName: app,
-      entitiesAffected: affected.map(([rel, seed, name]) => ({ extId: seedId(seed), name: ctx.nameOf(name), rel })),
-      numberOfEntitiesAffected: affected.length,
-      numberOfSubtasks: 0,
-      ...(errorMessages === undefined ? {} : { errorMessages, legacyErrorMessage: errorMessages[0]?.message }),
-    } as never)
-  }
-  await seedBatch(ctx)
+  for (const [index, { description, affected, ...past }] of history.entries())
+    await seedPastTask(ctx, `task/${index}`, history.length - index + 1, {
+      ...past,
+      description: affected.reduce((text, { name }) => text.replace(name, ctx.nameOf(name)), description),
+      affected: affected.map((each) => ({ ...each, name: ctx.nameOf(each.name) })),
+    })
+  const values = ['Dev', 'Test']
+  await seedPastBatch(ctx, {
+    name: 'environments',
+    seed: 'task/batch',
+    made: values.map((value) => seedId(`category/Environment/${value}`)),
+    failedCount: 1,
+  })
 }
 
-/** Three categories that somebody made, one of them twice. */
-async function seedBatch(ctx: SeedContext): Promise<void> {
-  const taskExtId = seedId('task/batch')
-  const values = ['Dev', 'Test', 'Dev'] as const
+/** @param seed what its id follows from */
+export async function seedPastTask(ctx: SeedContext, seed: string, hoursAgo: number, past: PastTask): Promise<void> {
+  const { app, operation, description, status = 'SUCCEEDED', affected } = past
+  const errorMessages = status === 'FAILED' ? [timedOut] : status === 'CANCELED' ? [canceled] : undefined
+  await ctx.store.insert(Task, {
+    ...finished(ctx, seed, hoursAgo * hour),
+    operation,
+    operationDescription: description,
+    status,
+    progressPercentage: status === 'SUCCEEDED' ? 100 : 40,
+    appName: app,
+    entitiesAffected: affected.map(({ extId, name, rel }) => ({ extId, name, rel })),
+    numberOfEntitiesAffected: affected.length,
+    numberOfSubtasks: 0,
+    ...(errorMessages === undefined ? {} : { errorMessages, legacyErrorMessage: errorMessages[0]?.message }),
+  } as never)
+}
+
+/** Of categories, an hour ago. */
+export interface PastBatch {
+  readonly name: string
+  /** What the ids of its task and its elements follow from. */
+  readonly seed: string
+  /** Ids of those that it made. */
+  readonly made: readonly string[]
+  /** So many more were there already. */
+  readonly failedCount: number
+}
+
+export async function seedPastBatch(ctx: SeedContext, { name, seed, made, failedCount }: PastBatch): Promise<void> {
+  const taskExtId = seedId(seed)
   const taken = new ApiError('CATEGORY_ALREADY_EXISTS', { kind: 'category', fields: 'key and value' }).appMessage
-  const entities = values
-    .slice(0, 2)
-    .map((value) => ({ extId: seedId(`category/Environment/${value}`), rel: 'platform:config:category' }))
-  const times = finished(ctx, 'task/batch', hour)
+  const size = made.length + failedCount
+  const entities = made.map((extId) => ({ extId, rel: 'platform:config:category' }))
+  const times = finished(ctx, seed, hour)
+  const failure = {
+    progressPercentage: 99,
+    errorMessages: [
+      new ApiError('TASK_LEGACY_ERROR', { fault: `${failedCount} of ${size} elements failed` }).appMessage,
+    ],
+    legacyErrorMessage: failedCount === 1 ? '1 subtask has failed.' : `${failedCount} subtasks have failed.`,
+  }
   await ctx.store.insert(Task, {
     ...times,
     operation: 'BATCH-CREATE',
-    operationDescription: 'environments',
-    status: 'FAILED',
-    progressPercentage: 99,
+    operationDescription: name,
+    status: failedCount > 0 ? 'FAILED' : 'SUCCEEDED',
+    progressPercentage: 100,
     appName: 'platform',
     entitiesAffected: entities,
     numberOfEntitiesAffected: entities.length,
     numberOfSubtasks: 0,
-    batchSummary: { numberOfJobs: 3, numberOfJobsSuccessful: 2, numberOfJobsFailed: 1 },
-    errorMessages: [new ApiError('TASK_LEGACY_ERROR', { fault: '1 of 3 elements failed' }).appMessage],
-    legacyErrorMessage: '1 subtask has failed.',
+    batchSummary: { numberOfJobs: size, numberOfJobsSuccessful: made.length, numberOfJobsFailed: failedCount },
+    ...(failedCount > 0 ? failure : {}),
   } as never)
-  for (const [index, entity] of [...entities, undefined].entries()) {
+  for (let index = 0; index < size; index++) {
+    const entity = entities[index]
     const isDone = entity !== undefined
     await ctx.store.insert(TaskJob, {
-      extId: seedId(`task/batch/${index}`),
+      extId: seedId(`${seed}/${index}`),
       tenantId: ctx.tenantId,
       ownerExtId: ctx.adminId,
       taskExtId,
@@ -212,13 +256,13 @@ async function seedBatch(ctx: SeedContext): Promise<void> {
     extId: taskExtId,
     tenantId: ctx.tenantId,
     ownerExtId: ctx.adminId,
-    name: 'environments',
-    size: 3,
-    successCount: 2,
-    failedCount: 1,
+    name,
+    size,
+    successCount: made.length,
+    failedCount,
     shouldStopOnError: false,
     executionStatus: 'COMPLETED',
-    completionStatus: 'PARTIALLY_SUCCEEDED',
+    completionStatus: failedCount === 0 ? 'SUCCEEDED' : made.length === 0 ? 'FAILED' : 'PARTIALLY_SUCCEEDED',
     startTime: times.startedTime,
     endTime: times.completedTime,
   })

@@ -123,14 +123,15 @@ async function fillVm(machines: Machines, item: DeclaredVm, path: string, group:
   // Those of a group differ in their numbers.
   const like = `${group} ${vcpus} ${memoryGiB} ${name.length}`
   filling.judge(path, 'vmm.createVm', { ...body, memorySizeBytes: memoryGiB * GiB }, like)
-  const [subnets, images, isos, owner, categoryExtIds] = await filling.all([
+  const [wanted, subnets, images, isos, owner, categoryExtIds] = await filling.all([
+    () => wantedClusters(filling, item, path),
     () => subnetsOf(filling, item, path),
     () => imagesOf(filling, item.disks, `${path}.disks`),
     () => imagesOf(filling, item.cdRoms?.map(drawerOf), `${path}.cdRoms`),
     () => ownerOf(filling, item, path),
     () => filling.categories(item.categories, `${path}.categories`),
   ])
-  const cluster = await clusterFor(machines, item, path, group, subnets, [...images.values(), ...isos.values()])
+  const cluster = await clusterFor(machines, wanted, path, group, subnets, [...images.values(), ...isos.values()])
   const disks = await disksOf(machines, item, path, cluster, images)
   const os = disks.find((disk) => disk.os !== undefined)?.os ?? 'linux'
   const cdRoms = await cdRomsOf(filling, item, path, cluster, isos)
@@ -227,25 +228,32 @@ function busesOf({ disks = [], cdRoms = [] }: DeclaredVm): object {
   }
 }
 
+/** Those that it names, or all native ones. */
+async function wantedClusters(filling: Filling, { cluster: named }: DeclaredVm, path: string) {
+  const natives = await filling.natives()
+  if (named === undefined) return natives
+  return filling.all(
+    [named].flat().map((name, index) => async () => {
+      const at = typeof named === 'string' ? `${path}.cluster` : `${path}.cluster[${index}]`
+      const cluster = await filling.cluster(name, at)
+      if (!natives.some(({ extId }) => extId === cluster.extId))
+        filling.refuse(at, `expected a native cluster; ${name} is none`)
+      return cluster
+    }),
+  )
+}
+
 /** In turn one of those that have all that the VM names. */
 async function clusterFor(
   machines: Machines,
-  item: DeclaredVm,
+  wanted: readonly ClusterEntity[],
   path: string,
   group: string,
   subnets: readonly SubnetEntity[],
   images: readonly ImageEntity[],
 ): Promise<ClusterEntity> {
   const { filling } = machines
-  const natives = await filling.natives()
-  const wanted: ClusterEntity[] = []
-  for (const name of [item.cluster ?? []].flat()) {
-    const cluster = await filling.cluster(name, `${path}.cluster`)
-    if (!natives.some(({ extId }) => extId === cluster.extId))
-      filling.refuse(`${path}.cluster`, `expected a native cluster; ${name} is none`)
-    wanted.push(cluster)
-  }
-  let fitting: readonly ClusterEntity[] = item.cluster === undefined ? natives : wanted
+  let fitting = wanted
   if (fitting.length === 0) filling.refuse(path, 'expected a native cluster to run on: there is none')
   const keep = (what: string, has: (cluster: ClusterEntity) => boolean): void => {
     const left = fitting.filter(has)

@@ -9,7 +9,7 @@ import {
   requireEligible,
 } from '../../domains/platform/backup/target-rules.ts'
 import { ownManager } from '../../domains/platform/own-manager.ts'
-import { demoBucket, seedBucket, seedClusterLogin } from '../../domains/platform/seed-backups.ts'
+import { demoBucket, seedBucket, seedClusterLogin, seedOwnBackup } from '../../domains/platform/seed-backups.ts'
 import { seedRemoteManager } from '../../domains/platform/seed-registrations.ts'
 import { seedId } from '../../domains/seed.ts'
 import type { Declared } from '../format.ts'
@@ -43,7 +43,7 @@ const fillOthers = (filling: Filling, managers: Declared['domainManagers']): Pro
     })
   })
 
-/** A first backup is made at its next run: what lies at the place now is nothing. */
+/** Where nothing else is said, a first backup is made at its next run: what lies at the place now is nothing. */
 async function fillBackupTargets(filling: Filling, targets: Declared['backupTargets']): Promise<void> {
   const { ctx } = filling
   for (const [index, item] of (targets ?? []).entries()) {
@@ -56,6 +56,8 @@ async function fillBackupTargets(filling: Filling, targets: Declared['backupTarg
         cluster === undefined
           ? bucketLocation(filling, bucket as string, rpoInMinutes, path)
           : clusterLocation(cluster.extId)
+      if (cluster === undefined && item.hasBackup === true)
+        filling.refuse(`${path}.hasBackup`, 'expected only with a cluster')
       if (cluster !== undefined && item.rpoInMinutes !== undefined)
         filling.refuse(`${path}.rpoInMinutes`, 'expected only with a bucket: a cluster is backed up to every 30 min')
       checkTargetLocation(location)
@@ -73,6 +75,19 @@ async function fillBackupTargets(filling: Filling, targets: Declared['backupTarg
         backupPauseReason: '',
         nextRunTime: formatTime(ctx.clock.now() + minutesBetween(location) * minute),
       })
+    })
+  }
+}
+
+/** After everything that they hold. */
+export async function fillBackups(filling: Filling, targets: Declared['backupTargets']): Promise<void> {
+  const { ctx } = filling
+  for (const [index, { cluster: name, hasBackup }] of (targets ?? []).entries()) {
+    if (name === undefined || hasBackup !== true) continue
+    const path = `backupTargets[${index}]`
+    await filling.item(path, async () => {
+      const { extId } = await filling.cluster(name, `${path}.cluster`)
+      await ctx.store.update(BackupTarget, extId, await seedOwnBackup(ctx, extId, `${name}/1`))
     })
   }
 }

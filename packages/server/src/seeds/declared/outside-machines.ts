@@ -17,8 +17,8 @@ export async function fillExternVms(filling: Filling, vms: Declared['externalVms
     return ['00:50:56', ...octets].join(':')
   }
   await filling.each('externalVms', vms, async (item, path) => {
-    const cluster = await externalOr(filling, item, path)
-    const [owner, categoryExtIds] = await filling.all([
+    const [cluster, owner, categoryExtIds] = await filling.all([
+      () => externalOr(filling, item, path),
       async () => (item.owner === undefined ? ctx.adminId : (await filling.user(item.owner, `${path}.owner`)).extId),
       () => filling.categories(item.categories, `${path}.categories`),
     ])

@@ -63,16 +63,20 @@ const madeSecret = ({ ctx }: Filling): string => ctx.ids.secretBytes(12).toStrin
 export const fillVolumeGroups = (filling: Filling, groups: Declared['volumeGroups']): Promise<void> =>
   filling.each('volumeGroups', groups, async (item, path) => {
     const { name, extId = seedId(`volume-group/${name}`), createdBy, sharingStatus, enabledAuthentications } = item
-    const cluster = await clusterOf(filling, item, path)
     const { vms = [], iscsiClients = [], nvmfClients = [] } = item
     const users = vms.length + iscsiClients.length + nvmfClients.length
-    if (users > 1 && sharingStatus !== 'SHARED')
-      filling.refuse(path, `sharingStatus: expected SHARED for its ${users} users`)
-    const [fields, disks, categoryIds, owner] = await filling.all([
+    const [{ cluster, disks }, fields, categoryIds, owner] = await filling.all([
+      async () => {
+        const cluster = await clusterOf(filling, item, path)
+        return { cluster, disks: await disksOf(filling, item, path, cluster) }
+      },
       () => bodyOf(VolumeGroup.schema.fields, { ...item, extId: undefined, disks: undefined }, path, filling),
-      () => disksOf(filling, item, path, cluster),
       () => filling.categories(item.categories, `${path}.categories`),
       async () => (item.owner === undefined ? undefined : filling.user(item.owner, `${path}.owner`)),
+      async () => {
+        if (users > 1 && sharingStatus !== 'SHARED')
+          filling.refuse(path, `sharingStatus: expected SHARED for its ${users} users`)
+      },
     ])
     const first = disks.slice(0, disksOfCreation)
     await filling.perform(path, 'volumes.createVolumeGroup', {

@@ -1,6 +1,6 @@
-/** What a seed says of managers, this one and others, and of where they are backed up to. */
-import { arrayOf, boolean, enumeration, integer, object, optional } from '@hyperplane/contract'
-import { about, address, name, named } from './words.ts'
+/** What a seed says of managers, this one and others, of where they are backed up to, and of what they did before. */
+import { arrayOf, boolean, enumeration, integer, object, optional, text } from '@hyperplane/contract'
+import { about, address, name, named, names } from './words.ts'
 
 export const Manager = object('', {
   ...named(64),
@@ -19,5 +19,25 @@ export const Bucket = object('', {
 export const BackupTarget = object('', {
   cluster: optional(about('On this cluster;', name())),
   bucket: optional(about('or in this bucket.', name(63))),
+  hasBackup: optional(about('There is a first one, of this world as it is described. Only on a cluster.', boolean())),
   rpoInMinutes: optional(about('Of a bucket. Default 60.', integer({ minimum: 60, maximum: 1440 }))),
+})
+
+export const PastTask = object('', {
+  operation: about('As tasks name it: CreateVm.', name(64)),
+  description: text({ minLength: 1, maxLength: 255 }),
+  application: optional(about('Default: the namespace of what it was about.', name(32))),
+  status: optional(about('Default: SUCCEEDED.', enumeration(['SUCCEEDED', 'FAILED', 'CANCELED']))),
+  cluster: optional(about('What it was about: one of these.', name())),
+  image: optional(name()),
+  subnet: optional(name()),
+  user: optional(name()),
+  vm: optional(name()),
+  volumeGroup: optional(name()),
+})
+
+export const PastBatch = object('', {
+  name: name(256),
+  categories: about('What it made, as key/value;', names(500)),
+  failedCount: optional(about('and so many that were there already.', integer({ minimum: 0, maximum: 500 }))),
 })

@@ -364,7 +364,7 @@ describe('an exported text that was changed is refused', () => {
 })
 
 test('a seed may add to an exported world', async () => {
-  assert.doesNotThrow(() => readSeed({ text: `${text}vms: 2\n` }))
+  await assert.doesNotReject(readSeed({ text: `${text}vms: 2\n` }))
   const app = await startApp({
     config: {
       seed: { text: `${text}vms:\n  - { name: added, cluster: hp-native-01, nics: [vlan-100-app], powerState: ON }\n` },

@@ -41,6 +41,25 @@ volumeGroups:
   ])
 })
 
+test('a cluster that leads nowhere hides nothing else of what names it', async () => {
+  const faults = await faultsOf(`extends: tiny
+vms:
+  - { name: a, cluster: [tny, tinny], nics: [nte], owner: amdin }
+volumeGroups:
+  - { name: g, cluster: tny, categories: [No/thing], owner: amdin }
+externalVms:
+  - { name: x, cluster: tny, categories: [No/thing], owner: amdin }
+`)
+  assert.deepEqual(
+    faults.map((fault) => fault.slice(0, fault.indexOf(': '))),
+    [
+      ...['3:26 vms[0].cluster[0]', '3:31 vms[0].cluster[1]', '3:46 vms[0].nics[0]', '3:59 vms[0].owner'],
+      ...['5:25 volumeGroups[0].cluster', '5:43 volumeGroups[0].categories[0]', '5:61 volumeGroups[0].owner'],
+      ...['7:25 externalVms[0].cluster', '7:43 externalVms[0].categories[0]', '7:61 externalVms[0].owner'],
+    ],
+  )
+})
+
 test('the rules of the interface hold for what is described', async () => {
   const faults = await faultsOf(`extends: tiny
 categories:
@@ -198,4 +217,29 @@ backupTargets:
     expected.map(([place]) => place),
   )
   for (const [index, [, message]] of expected.entries()) assert.match(faults[index] as string, message)
+})
+
+test('what has happened was about one thing that there is, and a first backup lies on a cluster', async () => {
+  const faults = await faultsOf(`extends: tiny
+tasks:
+  - { operation: CreateVm, description: Create VM vm-1, vm: vm-1, image: ubuntu-24.04.qcow2 }
+  - { operation: CreateVm, description: Create VM vm-7, vm: vm-7 }
+  - { operation: CreateVm, description: Create VM }
+batches:
+  - { name: two, categories: [No/Such] }
+buckets:
+  - { name: backups }
+backupTargets:
+  - { bucket: backups, hasBackup: true }
+`)
+  assert.deepEqual(
+    faults.map((fault) => fault.replace(/;.*/, '')),
+    [
+      '3:5 tasks[0]: expected one of cluster, image, subnet, user, vm, volumeGroup, found 2',
+      '4:61 tasks[1].vm: "vm-7" is none of the vms that there are',
+      '5:5 tasks[2]: expected one of cluster, image, subnet, user, vm, volumeGroup, found 0',
+      '7:31 batches[0].categories[0]: "No/Such" is none of the categories that there are',
+      '11:35 backupTargets[0].hasBackup: expected only with a cluster',
+    ],
+  )
 })

@@ -1,0 +1,79 @@
+/** Reads seeds where nobody has to wait for it: small ones here, others in a thread that takes one and ends. */
+import { readFileSync, statSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import { reasonOf, StartRefusal } from '../start-refusal.ts'
+import { threadOptions } from '../store/thread-options.ts'
+import { spansInBytes } from './exact-rows.ts'
+import { readText, type SeedReading } from './read-text.ts'
+import { type SeedFault, SeedRefusal } from './seed-refusal.ts'
+
+export type SeedText = { readonly file: string } | { readonly text: string }
+
+/** For people: `The seed /tmp/lab.yaml`. */
+export interface SeedOrder {
+  readonly name: string
+  readonly source: SeedText
+}
+
+/** What a thread answers. */
+export type SeedAnswer =
+  | { readonly reading: SeedReading }
+  | { readonly faults: readonly SeedFault[] }
+  | { readonly refused: string }
+
+/** Characters, or bytes, that are sooner read than a thread is started. */
+const quicklyRead = 4 * 1024
+/** Larger ones are not one text for the engine. */
+const largestFileBytes = 400 * 1024 ** 2
+
+/** Spans of rows are those of the text, or of the bytes of the file. @throws SeedRefusal, StartRefusal */
+export async function readSource({ name, source }: SeedOrder): Promise<SeedReading> {
+  const length = 'text' in source ? source.text.length : sizeOf(source.file)
+  return length <= quicklyRead ? readHere({ name, source }) : readInThread({ name, source })
+}
+
+/** In the thread that calls it, at once. */
+export function readHere({ name, source }: SeedOrder): SeedReading {
+  if ('text' in source) return readText(name, source.text)
+  const bytes = bytesOf(source.file)
+  const text = bytes.toString('utf8')
+  const reading = readText(name, text)
+  return { ...reading, spans: spansInBytes(bytes, text, reading.spans) }
+}
+
+async function readInThread(order: SeedOrder): Promise<SeedReading> {
+  const worker = new Worker(new URL('seed-worker.ts', import.meta.url), { ...threadOptions(), workerData: order })
+  const answered = Promise.withResolvers<SeedAnswer>()
+  worker.on('message', answered.resolve)
+  worker.on('error', answered.reject)
+  worker.on('exit', () => answered.reject(new Error('the thread that reads a seed ended without an answer')))
+  const answer = await answered.promise
+  if ('reading' in answer) return answer.reading
+  if ('refused' in answer) throw new StartRefusal(answer.refused)
+  throw new SeedRefusal(order.name, answer.faults)
+}
+
+const cannotBeRead = (file: string, error: unknown): StartRefusal =>
+  new StartRefusal(
+    `The seed ${file} cannot be read (${reasonOf(error)}): correct the path of --seed, or the file's permissions.`,
+    { cause: error },
+  )
+
+function sizeOf(file: string): number {
+  try {
+    return statSync(file).size
+  } catch (error) {
+    throw cannotBeRead(file, error)
+  }
+}
+
+function bytesOf(file: string): Buffer {
+  const size = sizeOf(file)
+  if (size > largestFileBytes)
+    throw new StartRefusal(`The seed ${file} has ${size} bytes: expected at most ${largestFileBytes}.`)
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw cannotBeRead(file, error)
+  }
+}
