@@ -160,6 +160,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     durations: config.durations,
     seal: (plain, about) => sealer.seal(plain, about),
     open: (sealed, about) => sealer.open(sealed, about),
+    lostEffects: () => world.lost(),
     log,
     ...(options.beforeStep === undefined ? {} : { beforeStep: options.beforeStep }),
     ...(faults === undefined ? {} : { faults }),
@@ -288,10 +289,11 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
 /** How long tasks have to come to a good point. */
 const stopMillis = 4000
 
-/** The world's facts in the store's own file, each write durable on its own. */
+/** The world's facts in the store's own file. */
 const durableFacts = (store: Store): FactStore => ({
   load: () => store.find(Fact),
   put: (facts) => store.transaction((transaction) => factsIn(transaction).put(facts)),
+  stage: (facts) => store.stage((transaction) => factsIn(transaction).put(facts)),
   remove: (facts) => store.transaction((transaction) => factsIn(transaction).remove(facts)),
 })
 

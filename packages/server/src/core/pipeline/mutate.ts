@@ -10,6 +10,7 @@ import type { WriteContext } from '../context.ts'
 import type { TaskStarted } from '../handlers.ts'
 import type { Reply } from '../reply.ts'
 import { reaches } from '../scope.ts'
+import type { Begin } from '../tasks/runner.ts'
 import { watchedInput } from '../trace.ts'
 import { type Call, rowScope } from './call.ts'
 import { readOnlyView } from './dry-run.ts'
@@ -32,6 +33,7 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
   const fingerprint =
     key === undefined ? '' : idempotency.fingerprintOf(request.method, request.path, request.query, body)
   const after: (() => void)[] = []
+  const beginnings: Begin[] = []
   const started: string[] = []
   const created: string[] = []
   const prepare = machinery.prepares.get(operation.key)
@@ -49,7 +51,7 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
     dryRun: input.query.dryRun,
     startTask: async (definition, taskInput, taskOptions) => {
       const parent = request.onBehalfOf === undefined ? {} : { parent: request.onBehalfOf.parentTask }
-      const startTask = runner.starter(transaction, caller, (work) => after.push(work), input.query.dryRun, ids)
+      const startTask = runner.starter(transaction, caller, (begin) => beginnings.push(begin), input.query.dryRun, ids)
       const task = await startTask(definition, taskInput, {
         appName: operation.namespace,
         startedBy: operation.key,
@@ -107,10 +109,15 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
   const committed = (reply: Reply): void => {
     if (reply.replayed !== true) for (const then of after) then()
   }
+  /** `accepted`: the commit, where it is still to come. */
+  const begin = (reply: Reply, accepted?: Promise<void>): void => {
+    if (reply.replayed !== true) for (const each of beginnings) each(accepted)
+  }
   /** In one transaction, or in two with what takes long between them. */
   const whole = async (): Promise<Reply> => {
     const first = await store.transaction(work)
     const reply = first instanceof Apart ? await apart(first) : first
+    begin(reply)
     committed(reply)
     return reply
   }
@@ -136,6 +143,7 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
   durable.catch(() => undefined)
   const reply = await applied
   if (reply instanceof Apart) throw new Error(`${operation.key} takes two transactions: no element of a batch can`)
+  begin(reply, durable)
   return { reply, durable: durable.then(() => committed(reply)) }
 }
 

@@ -78,8 +78,9 @@ export interface Step<D, I> {
   /** Acts on the outside world. May run again after a crash, with the same `callKey`. Writes nothing to the store. */
   readonly run?: (ctx: StepContext<D>, input: I) => Promise<unknown>
   /**
-   * False: for this task `run` does nothing outside, and need not wait until the records in front of it are durable. Asked
-   * before they are, so it must not depend on what they wrote. Absent: it always acts.
+   * False: for this task there is nothing to do outside; `run` is left out, and nobody waits until the records in front of the
+   * step are durable. Asked before they are, and before the task itself is: what it finds must not depend on them, and one that
+   * throws may act. Absent: it always acts.
    */
   readonly acts?: (ctx: StepContext<D>, input: I) => Promise<boolean>
   /** Writes what came of it, in the transaction that marks the step done. `keep` replaces the step's output: ids of sub-tasks. */

@@ -19,6 +19,11 @@ export interface RunnerOptions<D> extends TaskSeals {
   readonly world: World<D>
   readonly definitions: ReadonlyMap<string, TaskDefinition<D, any>>
   readonly durations: Durations
+  /**
+   * How often it came out that what a driver had told as done is not, since the commit that held it failed. Absent: drivers tell
+   * only what is durable.
+   */
+  readonly lostEffects?: () => number
   readonly log: RunnerLog
   /** Called before each part of a step: a place for faults, and for the test that kills the process there. */
   readonly beforeStep?: (definition: string, step: string, phase: StepPhase) => void | Promise<void>

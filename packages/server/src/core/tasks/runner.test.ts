@@ -20,7 +20,7 @@ import {
   type TaskDefinition,
   type TaskOptions,
 } from './define-task.ts'
-import { type RunnerOptions, TaskRunner } from './runner.ts'
+import { type Begin, type RunnerOptions, TaskRunner } from './runner.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'hyperplane-runner-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -179,12 +179,12 @@ test('records in a row share a commit, and a step acts when all before it is dur
   assert.equal(commits, 2)
 })
 
-test('a step that has nothing to do for its task waits for no commit', async () => {
+test('a step that has nothing to do for its task is not run, and waits for no commit', async () => {
   const marking = (name: string) => async (ctx: RecordContext<object>) => {
     await ctx.store.insert(Mark, { extId: `${ctx.taskExtId}/${name}`, name })
   }
   for (const [acts, seen] of [
-    [false, []],
+    [false, undefined],
     [true, ['one']],
   ] as const) {
     let committed: readonly string[] | undefined
@@ -208,6 +208,129 @@ test('a step that has nothing to do for its task waits for no commit', async () 
     assert.deepEqual(committed, seen)
     assert.deepEqual(await service.marks(), ['one', 'two'])
   }
+})
+
+test('steps that have nothing to do are written together; of those, one that fails leaves the ones before it done', async () => {
+  const undone: string[] = []
+  for (const fails of [false, true]) {
+    const idle = (
+      name: string,
+      progress: number,
+      record?: () => void,
+    ): TaskDefinition<object, object>['steps'][number] => ({
+      name,
+      progress,
+      acts: async () => false,
+      run: async () => assert.fail('it has nothing to do'),
+      record: async (ctx) => {
+        await ctx.store.insert(Mark, { extId: `${ctx.taskExtId}/${name}`, name })
+        record?.()
+        return { keep: [...(ctx.outputs['one'] ?? []), name] }
+      },
+      unrecord: async (ctx) => {
+        undone.push(name)
+        await ctx.store.remove(Mark, `${ctx.taskExtId}/${name}`)
+      },
+    })
+    const definition: TaskDefinition<object, object> = {
+      name: 'test.idle-steps',
+      steps: [
+        idle('one', 20),
+        idle('two', 40),
+        idle('three', 60, () => {
+          if (fails) throw new DriverError('no', { retryable: false })
+        }),
+        { name: 'act', progress: 100, run: async (ctx) => assert.deepEqual(ctx.outputs['three'], ['one', 'three']) },
+      ],
+    }
+    const service = open(newFile(), [definition])
+    const written: string[][] = []
+    service.store.watch([Mark], () => void service.marks().then((marks) => written.push([...marks])))
+    const extId = await service.start(definition, {})
+    const { status } = await service.runner.untilEnded(extId)
+    const task = await service.task(extId)
+    assert.deepEqual(
+      [status, task.progressPercentage, task.subSteps.map(({ name }: { name: string }) => name)],
+      fails ? ['FAILED', 40, ['one', 'two']] : ['SUCCEEDED', 100, ['one', 'two', 'three', 'act']],
+    )
+    assert.deepEqual(written[0], fails ? ['one', 'two'] : ['one', 'two', 'three'])
+    assert.deepEqual(await service.marks(), fails ? [] : ['one', 'two', 'three'])
+  }
+  assert.deepEqual(undone, ['two', 'one'])
+})
+
+test('a task whose acceptance is written begins with what it writes, and acts when the acceptance is durable', async () => {
+  const begins: TaskDefinition<object, { given?: string }>['steps'][number] = {
+    name: 'begin',
+    progress: 50,
+    record: async (ctx, input) => void (await ctx.store.insert(Mark, { extId: ctx.taskExtId, name: `${input.given}` })),
+  }
+  const seen: (readonly string[])[] = []
+  const act: typeof begins = {
+    name: 'act',
+    progress: 100,
+    run: async (ctx) => void seen.push((await ctx.store.find(Mark)).map(({ name }) => name)),
+  }
+  for (const steps of [[act], [begins, act]]) {
+    const definition: TaskDefinition<object, { given?: string }> = { name: 'test.fresh', steps }
+    const { store, runner, task } = open(newFile(), [definition])
+    let commits = 0
+    store.watch([Mark], () => commits++)
+    const beginnings: Begin[] = []
+    const { applied, durable } = store.stage(async (transaction) => {
+      await transaction.insert(Mark, { extId: 'request', name: 'request' })
+      const start = runner.starter(transaction, owner, (begin) => beginnings.push(begin))
+      return start(definition, { given: 'input' }, { operation: 'kTest', affected: [] })
+    })
+    const { extId } = await applied
+    for (const begin of beginnings) begin(durable)
+    await durable
+    assert.equal((await runner.untilEnded(extId)).status, 'SUCCEEDED')
+    assert.equal(commits, 1, 'what it writes before it acts shares the commit of its acceptance')
+    assert.equal((await task(extId)).subSteps.length, steps.length)
+  }
+  assert.deepEqual(seen, [['request'], ['request', 'input']])
+})
+
+test('a task whose acceptance comes to nothing does nothing', async () => {
+  const definition: TaskDefinition<object, object> = {
+    name: 'test.lost',
+    steps: [{ name: 'act', progress: 100, run: async () => assert.fail('nobody accepted it') }],
+  }
+  const { store, runner } = open(newFile(), [definition])
+  const beginnings: Begin[] = []
+  const refused = new Error('the disk is full')
+  const request = store.transaction(async (transaction) => {
+    const start = runner.starter(transaction, owner, (begin) => beginnings.push(begin))
+    await start(definition, {}, { operation: 'kTest', affected: [] })
+    throw refused
+  })
+  await assert.rejects(request, refused)
+  const accepted = Promise.reject(refused)
+  for (const begin of beginnings) begin(accepted)
+  await runner.idle()
+  assert.equal(await store.count(Task), 0)
+})
+
+test('what a driver told as done and lost is not written as done: the step is undone', async () => {
+  const outside = new Outside()
+  let lost = 0
+  const definition: TaskDefinition<object, { name: string }> = {
+    ...definitionOf(outside),
+    steps: definitionOf(outside).steps.map((step) => ({
+      ...step,
+      async run(ctx, input) {
+        const output = await step.run?.(ctx, input)
+        if (step.name === 'build') lost++
+        return output
+      },
+    })),
+  }
+  const service = open(newFile(), [definition], { lostEffects: () => lost })
+  const { status } = await service.runner.untilEnded(await service.start(definition, { name: 'a' }))
+  assert.equal(status, 'FAILED')
+  assert.deepEqual(await service.marks(), [])
+  assert.equal(outside.effects.size, 0)
 })
 
 test('who waits for a task may go on when its last record is written, and is told of its end when that is durable', async () => {

@@ -33,6 +33,15 @@ export { failureOf, unfinished } from './task-row.ts'
 
 const concurrentTasks = 64
 
+/** Takes up a task. `accepted`: the commit of its acceptance, where that is still to come; it acts after that. */
+export type Begin = (accepted?: Promise<void>) => void
+
+interface Fresh {
+  readonly task: TaskEntity
+  readonly input: unknown
+  readonly accepted: Promise<void>
+}
+
 export class TaskRunner<D> {
   readonly #options: RunnerOptions<D>
   readonly #locks = new LockTable()
@@ -40,6 +49,8 @@ export class TaskRunner<D> {
   readonly #wholes = new Map<string, Whole>()
   /** Accepted and not begun. */
   readonly #waiting = new Set<string>()
+  /** Those whose acceptance is not durable yet. */
+  readonly #fresh = new Map<string, Fresh>()
   readonly #places = new Places(concurrentTasks)
   readonly #running = new Set<string>()
   readonly #cancelAsked = new Set<string>()
@@ -88,11 +99,11 @@ export class TaskRunner<D> {
     this.#pump()
   }
 
-  /** The `startTask` of a transaction; `afterCommit` runs what may only happen once the task is durable. */
+  /** The `startTask` of a transaction; `afterwards` lets each task begin when its acceptance is written. */
   starter(
     transaction: Transaction,
     owner: Caller,
-    afterCommit: (work: () => void) => void,
+    afterwards: (begin: Begin) => void,
     dryRun = false,
     ids: Ids = this.#options.world.ids,
   ): StartTask {
@@ -106,12 +117,22 @@ export class TaskRunner<D> {
         whole: options.parent === undefined ? undefined : this.#wholes.get(options.parent),
       }
       const task = await acceptTask(transaction, asked, this.#options.world.clock, ids, this.#options)
-      afterCommit(() => {
+      afterwards((accepted) => {
+        if (accepted !== undefined) this.#keepFresh({ task, input, accepted })
         this.#enqueue(task)
         this.#pump()
       })
       return { extId: task.extId }
     }
+  }
+
+  #keepFresh(fresh: Fresh): void {
+    const { extId } = fresh.task
+    // What its row gives back.
+    const input = JSON.parse(JSON.stringify(fresh.input ?? null))
+    this.#fresh.set(extId, { ...fresh, input })
+    const forget = (): void => void this.#fresh.delete(extId)
+    fresh.accepted.then(forget, forget)
   }
 
   #enqueue(task: TaskEntity): void {
@@ -168,12 +189,15 @@ export class TaskRunner<D> {
 
   async #takeUp(extId: string): Promise<void> {
     const { store, world, log } = this.#options
-    const task = (await store.get(Task, extId)) as TaskEntity | undefined
+    // What is not durable yet, readers of the store do not see.
+    const fresh = this.#fresh.get(extId)
+    const task = fresh?.task ?? ((await store.get(Task, extId)) as TaskEntity | undefined)
     if (task === undefined || !isUnfinished(task)) return
     const definition = this.#options.definitions.get(task.runner.definition)
     if (definition === undefined) throw new Error(`no task definition ${task.runner.definition}`)
-    const input = inputOf(this.#options, task)
-    if (task.runner.dryRun !== true) return this.#wayForward.go(task, definition, input)
+    const input = fresh === undefined ? inputOf(this.#options, task) : fresh.input
+    if (task.runner.dryRun !== true) return this.#wayForward.go(task, definition, input, fresh?.accepted)
+    await fresh?.accepted
     const report = await dryRunTask(task, definition, input, this.#contexts.of(task, 'plan'), log)
     this.#ends.tell(await mark(store, task, report, world.clock))
   }

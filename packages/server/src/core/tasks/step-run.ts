@@ -1,5 +1,5 @@
 /** One step as it acts outside, or takes that back: how long it takes, how often it is tried, what goes wrong on purpose. */
-import type { FaultyStep, StepSite } from '../faults.ts'
+import type { Fault, FaultyStep, StepSite } from '../faults.ts'
 import { DriverError, type Step, type StepContext, type TaskDefinition } from './define-task.ts'
 import type { Pace } from './pace.ts'
 import type { RunnerOptions } from './runner-options.ts'
@@ -17,6 +17,21 @@ export interface StepAt<D> {
   readonly context: StepContext<D>
 }
 
+/** Whether it has something to do outside. One that cannot tell may act: its `run` will find what is wrong. */
+export const acts = async <D>({ step, context, input }: StepAt<D>): Promise<boolean> =>
+  step.run !== undefined && (step.acts === undefined || (await step.acts(context, input).catch(() => true)))
+
+/**
+ * Asked before it is written that a step is done, or undone. `lost`: what `lostEffects` gave before the step acted.
+ * @throws where what it did outside is not there any more
+ */
+export function requireEffects(
+  { lostEffects }: Pick<RunnerOptions<any>, 'lostEffects'>,
+  lost: number | undefined,
+): void {
+  if (lostEffects?.() !== lost) throw new Error('the commit that held what the step did outside has failed')
+}
+
 export class StepRuns<D> {
   readonly #options: Pick<RunnerOptions<D>, 'world' | 'beforeStep' | 'faults'>
   readonly #pace: Pace
@@ -28,13 +43,20 @@ export class StepRuns<D> {
     this.#parking = parking
   }
 
-  /** What the step's `run` gives. */
-  async run(at: StepAt<D>): Promise<unknown> {
+  /** Nothing keeps a task at the step: it takes no time, and nothing goes wrong there on purpose. */
+  passes(at: StepAt<D>): boolean {
+    const { beforeStep } = this.#options
+    const takesTime = at.step.seconds !== undefined && this.#pace.lingers
+    return beforeStep === undefined && !takesTime && this.#faultAt(at, 'RUN') === undefined
+  }
+
+  /** What the step's `run` gives; nothing of one that does not act. */
+  async run(at: StepAt<D>, isActing: boolean): Promise<unknown> {
     const { definition, step, context, input } = at
     if (step.seconds !== undefined)
       await this.#pace.linger(step.seconds, context.ids, `task ${definition.name}, ${step.name}`)
     await this.#options.beforeStep?.(definition.name, step.name, 'run')
-    const run = async (): Promise<unknown> => step.run?.(context, input)
+    const run = async (): Promise<unknown> => (isActing ? step.run?.(context, input) : undefined)
     return this.#withRetries(context.stopping, () => this.#amidFaults(at, 'RUN', run))
   }
 
@@ -48,11 +70,8 @@ export class StepRuns<D> {
 
   /** Does what a step does, unless something goes wrong on purpose. */
   #amidFaults<T>(at: StepAt<D>, phase: FaultyStep['phase'], work: () => Promise<T>): Promise<T> {
-    const { task, definition, step, context } = at
-    const { faults } = this.#options
-    if (faults === undefined) return work()
-    const from = definition.steps[definition.steps.indexOf(step) - 1]?.progress ?? 0
-    const fault = faults.ofStep(faultyTask(task), { name: step.name, phase, from, to: step.progress })
+    const { task, context } = at
+    const fault = this.#faultAt(at, phase)
     if (fault === undefined) return work()
     const site: StepSite = {
       stopping: context.stopping,
@@ -60,6 +79,13 @@ export class StepRuns<D> {
       rest: (wait) => this.#rest(task.extId, wait),
     }
     return fault.around(site, work)
+  }
+
+  #faultAt({ task, definition, step }: StepAt<D>, phase: FaultyStep['phase']): Fault<StepSite> | undefined {
+    const { faults } = this.#options
+    if (faults === undefined) return undefined
+    const from = definition.steps[definition.steps.indexOf(step) - 1]?.progress ?? 0
+    return faults.ofStep(faultyTask(task), { name: step.name, phase, from, to: step.progress })
   }
 
   async #rest<T>(extId: string, wait: () => Promise<T>): Promise<T> {

@@ -70,10 +70,10 @@ export function withoutWork(hasEnded: boolean, runner: Runner): Partial<Runner> 
 /** Why a task is being undone; for its `onUndone`, where its row does not say so yet. */
 export const failureOf = (task: unknown): string | undefined => (task as TaskEntity).runner.failure?.[0]?.message
 
-export const faultyTask = ({ extId, runner, ...task }: TaskEntity): FaultyTask => ({
+export const faultyTask = ({ extId, runner, entitiesAffected = [] }: TaskEntity): FaultyTask => ({
   extId,
   definition: runner.definition,
   startedBy: runner.startedBy,
   owner: runner.owner,
-  affected: (task.entitiesAffected ?? []) as readonly AffectedEntity[],
+  affected: entitiesAffected as readonly AffectedEntity[],
 })

@@ -7,7 +7,7 @@ import { stoppedMeanwhile } from './messages.ts'
 import type { Pace } from './pace.ts'
 import type { RunnerOptions } from './runner-options.ts'
 import type { StepContexts } from './step-context.ts'
-import type { StepAt, StepRuns } from './step-run.ts'
+import { requireEffects, type StepAt, type StepRuns } from './step-run.ts'
 import { type TaskEntity, withoutWork } from './task-row.ts'
 
 export function mayCancel(definition: TaskDefinition<any, any>, cursor: number): boolean {
@@ -42,10 +42,13 @@ export interface Means<D> {
 }
 
 export class WayBack<D> {
-  readonly #options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep'>
+  readonly #options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep' | 'lostEffects'>
   readonly #means: Means<D>
 
-  constructor(options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep'>, means: Means<D>) {
+  constructor(
+    options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep' | 'lostEffects'>,
+    means: Means<D>,
+  ) {
     this.#options = options
     this.#means = means
   }
@@ -56,8 +59,9 @@ export class WayBack<D> {
     for (let index = Math.min(task.runner.cursor, definition.steps.length - 1); index >= 0; index--) {
       const step = definition.steps[index] as Step<D, any>
       const at = { task: current, definition, step, input, context: this.#means.contexts.of(current, step.name) }
+      const lost = this.#options.lostEffects?.()
       if (!(await this.#undo(at))) return
-      current = await this.#unrecord(at, index)
+      current = await this.#unrecord(at, index, lost)
       if (index === 0) this.#means.ends.tell(current)
     }
   }
@@ -80,13 +84,18 @@ export class WayBack<D> {
   }
 
   /** Takes back what was written of the step; with that of the first one the task ends. */
-  async #unrecord({ task, definition, step, input, context }: StepAt<D>, index: number): Promise<TaskEntity> {
+  async #unrecord(
+    { task, definition, step, input, context }: StepAt<D>,
+    index: number,
+    lost: number | undefined,
+  ): Promise<TaskEntity> {
     const { store, world } = this.#options
     const { cursor, failure = [] } = task.runner
     const wasRecorded = index < cursor
     const last = index === 0
     const after: (() => void)[] = []
     const written = await store.transaction(async (transaction) => {
+      requireEffects(this.#options, lost)
       const record = this.#means.contexts.recording(context, transaction, after)
       if (wasRecorded) await step.unrecord?.(record.context, input)
       if (last) await definition.onUndone?.(record.context, input)

@@ -168,7 +168,7 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
     async createDisk(disk) {
       if (disks.get(disk.extId) !== undefined) return
       ask('createDisk', [clusterOf(disk.containerExtId)])
-      await disks.put(disk.extId, diskFactOf(disk, disks, world.clock.now()))
+      await disks.stage(disk.extId, diskFactOf(disk, disks, world.clock.now()))
     },
     async deleteDisk(diskExtId) {
       const fact = disks.get(diskExtId)
@@ -179,7 +179,7 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
     },
     async defineVm(domain) {
       ask('defineVm', [domain.clusterExtId, ...placesOf(domains.get(domain.extId))])
-      await domains.put(domain.extId, { state: 'OFF', ...domains.get(domain.extId), domain })
+      await domains.stage(domain.extId, { state: 'OFF', ...domains.get(domain.extId), domain })
     },
     async undefineVm(vmExtId) {
       ask('undefineVm', placesOf(domains.get(vmExtId)))

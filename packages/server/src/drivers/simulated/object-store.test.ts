@@ -12,7 +12,9 @@ import { openSimulatedWorld } from './world.ts'
 test('a bucket whose name leads out of the folder of its world, as a seed may have it, is none', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'hyperplane-places-'))
   try {
-    const facts = { load: async () => [], put: async () => undefined, remove: async () => undefined }
+    const put = async () => undefined
+    const stage = () => ({ applied: put(), durable: put() })
+    const facts = { load: async () => [], put, stage, remove: put }
     const world = await openSimulatedWorld(facts, realClock, 'seed')
     await world
       .collection<S3Service>('objectStore.services')

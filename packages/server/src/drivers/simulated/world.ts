@@ -1,11 +1,12 @@
 /**
  * The simulated infrastructure: facts about the outside, kept apart from what the control plane believes, so that the
  * two can differ (drift) and effects survive a crash. Facts are held in memory and written through, durably, before a
- * driver call resolves. Drivers treat a call that finds its effect done as done.
+ * driver call resolves; what a task does next may share the commit (`stage`). Drivers treat a call that finds its effect done as
+ * done.
  */
 import { anything, type EntityOf, resource, text } from '@hyperplane/contract'
 import type { Clock } from '../../core/clock.ts'
-import type { Transaction } from '../../store/store.ts'
+import type { Staged, Transaction } from '../../store/store.ts'
 
 /** How a fact is stored; the table of the world. */
 export const Fact = resource(
@@ -18,8 +19,13 @@ export const Fact = resource(
 export interface FactStore {
   load(): Promise<readonly EntityOf<typeof Fact>[]>
   put(facts: readonly { collection: string; id: string; value: unknown }[]): Promise<void>
+  /** The same, told apart: when it is written, and when that is durable. */
+  stage(facts: readonly { collection: string; id: string; value: unknown }[]): Staged<void>
   remove(facts: readonly { collection: string; id: string }[]): Promise<void>
 }
+
+/** How facts are changed. */
+type FactWriter = Omit<FactStore, 'load'>
 
 /** Facts of one sort, by id. `T` is plain JSON. */
 export interface Collection<T> {
@@ -28,6 +34,11 @@ export interface Collection<T> {
   put(id: string, value: T): Promise<void>
   /** Several at once: all or none. */
   putAll(values: ReadonlyMap<string, T>): Promise<void>
+  /**
+   * As `put`, and resolves when it is written: what the store is told from then on is durable with it or after it. For calls of
+   * tasks, which write what came of them. Where the commit fails, the fact is as it was before, and `lost` tells of it.
+   */
+  stage(id: string, value: T): Promise<void>
   remove(id: string): Promise<void>
 }
 
@@ -39,7 +50,9 @@ export interface SimulatedWorld {
   /** Calls `changed` with each fact of these collections that is put or removed; the answer ends that. */
   watch(collections: readonly string[], changed: () => void): () => void
   /** The same world, writing its facts through `store`: inside a transaction that is already open (seeding). */
-  through(store: Pick<FactStore, 'put' | 'remove'>): SimulatedWorld
+  through(store: FactWriter): SimulatedWorld
+  /** How many facts were staged in vain. */
+  lost(): number
 }
 
 export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: string): Promise<SimulatedWorld> {
@@ -51,10 +64,12 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
   }
   for (const fact of await store.load()) valuesOf(fact.collection).set(fact.id, fact.value)
   const watchers = new Map<string, Set<() => void>>()
-  const worldOn = (durable: Pick<FactStore, 'put' | 'remove'>): SimulatedWorld => ({
+  let lost = 0
+  const worldOn = (writer: FactWriter): SimulatedWorld => ({
     clock,
     seed,
     through: (other) => worldOn(other),
+    lost: () => lost,
     watch(names, changed) {
       for (const name of names) watchers.set(name, (watchers.get(name) ?? new Set()).add(changed))
       return () => {
@@ -78,8 +93,8 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
         try {
           const put = [...facts].flatMap(([id, value]) => (value === undefined ? [] : { collection: name, id, value }))
           const removed = [...facts].flatMap(([id, value]) => (value === undefined ? { collection: name, id } : []))
-          if (put.length > 0) await durable.put(put)
-          if (removed.length > 0) await durable.remove(removed)
+          if (put.length > 0) await writer.put(put)
+          if (removed.length > 0) await writer.remove(removed)
         } catch (error) {
           set(before)
           throw error
@@ -90,6 +105,19 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
         all: () => values,
         put: (id, value) => change(new Map([[id, value]])),
         putAll: (added) => change(added),
+        async stage(id, value) {
+          const before = new Map([[id, values.get(id)]])
+          set(new Map([[id, value]]))
+          const { applied, durable } = writer.stage([{ collection: name, id, value }])
+          durable.catch(() => {
+            lost++
+            set(before)
+          })
+          await applied.catch((error) => {
+            set(before)
+            throw error
+          })
+        },
         async remove(id) {
           if (values.has(id)) await change(new Map([[id, undefined]]))
         },
@@ -100,16 +128,19 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
 }
 
 /** Facts written in a transaction of the store. */
-export function factsIn(transaction: Transaction): Pick<FactStore, 'put' | 'remove'> {
+export function factsIn(transaction: Transaction): FactWriter {
   const key = (fact: { collection: string; id: string }): string => `${fact.collection}/${fact.id}`
+  const put: FactWriter['put'] = async (facts) => {
+    for (const fact of facts) {
+      const row = { extId: key(fact), ...fact }
+      if ((await transaction.pending(Fact, row.extId)) === undefined) await transaction.insert(Fact, row)
+      else await transaction.replace(Fact, row)
+    }
+  }
   return {
-    async put(facts) {
-      for (const fact of facts) {
-        const row = { extId: key(fact), ...fact }
-        if ((await transaction.pending(Fact, row.extId)) === undefined) await transaction.insert(Fact, row)
-        else await transaction.replace(Fact, row)
-      }
-    },
+    put,
+    // Whether the transaction becomes durable is told to whoever opened it.
+    stage: (facts) => ({ applied: put(facts), durable: Promise.resolve() }),
     async remove(facts) {
       for (const fact of facts) await transaction.remove(Fact, key(fact))
     },

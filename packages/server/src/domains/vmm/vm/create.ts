@@ -47,17 +47,24 @@ export async function createVm(ctx: WriteContext, body: VmBody): Promise<TaskSta
   }
   const images = (await imagesToCopy(ctx.store, vm)).map(({ extId }) => extId)
   const locks = [vm.extId, ...images]
-  const task = await ctx.startTask(makeVm, { vmExtId: vm.extId }, { ...taskOf('CreateVm', vm), locks })
+  const input = { vmExtId: vm.extId, ...(hasDisks(vm) ? {} : { isDiskless: true }) }
+  const task = await ctx.startTask(makeVm, input, { ...taskOf('CreateVm', vm), locks })
   return { ...task, created: vm.extId }
 }
 
-export const makeVm = defineTask<OfVm>({
+interface NewVm extends OfVm {
+  /** There is nothing to look for, to copy or to create before it is defined. */
+  readonly isDiskless?: boolean
+}
+
+export const makeVm = defineTask<NewVm>({
   name: 'vmm.create-vm',
   cancelableUntil: 'define',
   steps: [
     {
       name: 'check references',
       progress: 5,
+      acts: async (_, { isDiskless }) => isDiskless !== true,
       run: async (ctx, input) => {
         const vm = await coming(ctx.store, input)
         for (const file of filesOf(vm)) await diskOf(ctx.store, file)
@@ -68,7 +75,8 @@ export const makeVm = defineTask<OfVm>({
     {
       name: 'copy images',
       progress: 20,
-      acts: async (ctx, input) => (await imagesToCopy(ctx.store, await coming(ctx.store, input))).length > 0,
+      acts: async (ctx, input) =>
+        input.isDiskless !== true && (await imagesToCopy(ctx.store, await coming(ctx.store, input))).length > 0,
       run: async (ctx, input) => {
         const vm = await coming(ctx.store, input)
         const clusterExtId = vm.cluster?.extId as string
@@ -92,10 +100,7 @@ export const makeVm = defineTask<OfVm>({
       name: 'create disks',
       progress: 50,
       seconds: [0.4, 1],
-      acts: async (ctx, input) => {
-        const vm = await coming(ctx.store, input)
-        return filesOf(vm).length + firmwareDisks(vm).length > 0
-      },
+      acts: async (_, { isDiskless }) => isDiskless !== true,
       run: async (ctx, input) => {
         const vm = await coming(ctx.store, input)
         for (const file of filesOf(vm)) await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, file))
@@ -161,6 +166,8 @@ async function requireMayAttach(ctx: WriteContext, groups: PlannedVm['groups']):
     throw new ApiError('ACCESS_DENIED', { operation: attach.iamOperation, reason: ' on this volume group' })
   }
 }
+
+const hasDisks = (vm: VmEntity): boolean => filesOf(vm).length + firmwareDisks(vm).length > 0
 
 async function coming(store: Reader, { vmExtId }: OfVm): Promise<VmEntity> {
   return (await store.pending(Vm, vmExtId)) as VmEntity

@@ -1,0 +1,89 @@
+/** What came of steps, written: in one transaction with how far their task is. Source: conventions 18.3. */
+import { Task } from '@hyperplane/contract/platform/task'
+import type { Commits } from './commits.ts'
+import type { Step, StepContext, TaskDefinition } from './define-task.ts'
+import type { RunnerOptions } from './runner-options.ts'
+import { sealedOutputs } from './sealed.ts'
+import type { Recording, StepContexts } from './step-context.ts'
+import { requireEffects } from './step-run.ts'
+import { type TaskEntity, withoutWork } from './task-row.ts'
+import { mayCancel } from './way-back.ts'
+
+/** A step that is done, and has yet to be recorded. */
+export interface Done<D> {
+  readonly step: Step<D, any>
+  /** What its `run` gave, and by what it ran. Absent: it had nothing to do. */
+  readonly output?: unknown
+  readonly context?: StepContext<D>
+}
+
+export interface Recorded<D> {
+  readonly task: TaskEntity
+  readonly definition: TaskDefinition<D, any>
+  readonly input: unknown
+  /** In their order, from where the task is. */
+  readonly done: readonly Done<D>[]
+  /** What `lostEffects` gave before the first of them ran. */
+  readonly lost: number | undefined
+}
+
+type Options<D> = Pick<RunnerOptions<D>, 'store' | 'world' | 'seal' | 'open' | 'lostEffects'>
+
+export class StepRecords<D> {
+  readonly #options: Options<D>
+  readonly #contexts: StepContexts<D>
+
+  constructor(options: Options<D>, contexts: StepContexts<D>) {
+    this.#options = options
+    this.#contexts = contexts
+  }
+
+  /** All or none of them. Resolves with the row as it is written; what they start begins when `commits` are done. */
+  async write({ task, definition, input, done, lost }: Recorded<D>, commits: Commits): Promise<TaskEntity> {
+    const after: (() => void)[] = []
+    const written = await commits.stage(this.#options.store, async (transaction) => {
+      requireEffects(this.#options, lost)
+      const said: Recording<D>['changes'][] = []
+      let seen = task
+      for (const { step, output, context = this.#contexts.of(seen, step.name) } of done) {
+        const record = this.#contexts.recording(context, transaction, after)
+        const recorded = await step.record?.(record.context, input, output)
+        const kept = recorded === undefined ? output : recorded.keep
+        if (kept !== undefined) seen = this.#keeping(seen, step.name, kept)
+        said.push(record.changes)
+      }
+      const row = (await transaction.get(Task, task.extId)) as TaskEntity
+      const told = { ...row }
+      for (const changes of said) Object.assign(told, changes(told))
+      const { outputs } = seen.runner
+      const runner = { ...row.runner, ...(outputs === undefined ? {} : { outputs }) }
+      return (await transaction.update(Task, task.extId, {
+        ...told,
+        ...this.#progress({ ...row, runner }, definition, done),
+      } as never)) as TaskEntity
+    })
+    commits.afterwards(after)
+    return written
+  }
+
+  #keeping(task: TaskEntity, step: string, output: unknown): TaskEntity {
+    return { ...task, runner: { ...task.runner, outputs: sealedOutputs(this.#options, task, step, output) } }
+  }
+
+  /** How far the task is when these steps are done. */
+  #progress(row: TaskEntity, definition: TaskDefinition<D, any>, done: readonly Done<D>[]): Record<string, unknown> {
+    const now = this.#options.world.clock.iso()
+    const cursor = row.runner.cursor + done.length
+    const isLast = cursor === definition.steps.length
+    return {
+      // Steps that take no time share the write that says that the task runs.
+      ...(row.startedTime === undefined ? { status: 'RUNNING', startedTime: now } : {}),
+      runner: withoutWork(isLast, { ...row.runner, cursor }),
+      progressPercentage: Math.max(row.progressPercentage ?? 0, isLast ? 100 : (done.at(-1)?.step.progress ?? 0)),
+      isCancelable: isLast ? false : mayCancel(definition, cursor) && row.isCancelable === true,
+      subSteps: [...(row.subSteps ?? []), ...done.map(({ step: { name } }) => ({ name }))].slice(-50),
+      lastUpdatedTime: now,
+      ...(isLast ? { status: 'SUCCEEDED', completedTime: now } : {}),
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/** Facts that are staged: there at once, as they were before where their commit fails. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { realClock } from '../../core/clock.ts'
+import { type FactStore, openSimulatedWorld } from './world.ts'
+
+const aWorld = (stage: FactStore['stage']) => {
+  const nothing = async (): Promise<void> => undefined
+  return openSimulatedWorld({ load: async () => [], put: nothing, remove: nothing, stage }, realClock, 'seed')
+}
+
+test('a fact that is staged is there when it is written, before that is durable', async () => {
+  const { promise: durable, resolve } = Promise.withResolvers<void>()
+  const world = await aWorld(() => ({ applied: Promise.resolve(), durable }))
+  await world.collection('lamps').stage('one', 'on')
+  assert.equal(world.collection('lamps').get('one'), 'on')
+  resolve()
+  await durable
+  assert.equal(world.lost(), 0)
+})
+
+test('a fact whose commit fails is as it was before, and counts as lost', async () => {
+  const failed = Promise.withResolvers<void>()
+  const world = await aWorld(() => ({ applied: Promise.resolve(), durable: failed.promise }))
+  const lamps = world.collection('lamps')
+  await lamps.put('one', 'off')
+  await lamps.stage('one', 'on')
+  failed.reject(new Error('the disk is full'))
+  await assert.rejects(failed.promise)
+  assert.deepEqual([lamps.get('one'), world.lost()], ['off', 1])
+})
+
+test('a fact that cannot be written is refused, and leaves the one before it', async () => {
+  const world = await aWorld(() => ({ applied: Promise.reject(new Error('no')), durable: Promise.resolve() }))
+  const lamps = world.collection('lamps')
+  await assert.rejects(lamps.stage('one', 'on'), /no/)
+  assert.equal(lamps.get('one'), undefined)
+})
