@@ -19,6 +19,7 @@ const size = 500
 const batches = '/platform/v4.3/operations/batches'
 const tasks = '/platform/v4.3/config/tasks'
 const categories = '/platform/v4.3/config/categories'
+const vms = '/vmm/v4.2/ahv/config/vms'
 
 let parent: string
 const victims = new Victims()
@@ -33,6 +34,7 @@ after(async () => {
 const stories = [
   {
     what: 'elements that are done at once',
+    chunkSize: 20,
     path: categories,
     elements: (index: number) => ({ key: 'Killed', value: `v${index}` }),
     filter: "key eq 'Killed'",
@@ -40,23 +42,32 @@ const stories = [
   },
   {
     what: 'elements that run as tasks',
+    chunkSize: 20,
     path: groups,
     elements: (index: number) => ({ name: `killed-${index}`, clusterReference: clusterId }),
     filter: "startswith(name,'killed-')",
     parts: size,
   },
+  {
+    what: 'elements whose tasks follow one another and share commits',
+    chunkSize: 1,
+    path: vms,
+    elements: (index: number) => ({ name: `killed-${index}`, cluster: { extId: clusterId }, memorySizeBytes: 2 ** 28 }),
+    filter: "startswith(name,'killed-')",
+    parts: size,
+  },
 ]
 
-for (const { what, path, elements, filter, parts } of stories) {
+for (const { what, chunkSize, path, elements, filter, parts } of stories) {
   test(`a batch of 500, killed after a fifth and after a half of it, makes 500 in the end: ${what}`, async () => {
     const folder = mkdtempSync(join(parent, 'world-'))
     await (await startApp({ folder })).close()
-    const metadata = { action: 'CREATE', name: 'killed', uri: `/api${path}`, chunkSize: 20 }
+    const metadata = { action: 'CREATE', name: 'killed', uri: `/api${path}`, chunkSize }
     const payload = Array.from({ length: size }, (_, index) => ({ data: elements(index) }))
     const asked = { method: 'POST', path: '/platform/v4.3/operations/$actions/batch', body: { metadata, payload } }
     let extId = ''
     for (const enough of [size / 5, size / 2]) {
-      const victim = await victims.start({ folder, startAt: beginning })
+      const victim = await victims.start({ folder, startAt: beginning, isUnwatched: true })
       if (extId === '') extId = (await sendOver(victim.url, asked, randomUUID())).json.data.extId
       const successes = async (): Promise<number> =>
         (await http(victim.url, `/api${batches}/${extId}`)).json.data.successCount

@@ -42,13 +42,15 @@ export interface Order {
   readonly version?: string
   /** A step that fails for good. */
   readonly fail?: StepMoment
+  /** No step is a moment: those that have nothing to do are written together, as in a service that nobody watches. */
+  readonly isUnwatched?: true
 }
 
 // A killed process would not keep it.
 flushCompileCache()
 const lines = createInterface({ input: process.stdin })
 const [line] = await once(lines, 'line')
-const { folder, startAt, fail, config = {}, version, ...order }: Order = JSON.parse(line)
+const { folder, startAt, fail, config = {}, version, isUnwatched, ...order }: Order = JSON.parse(line)
 let kill = order.kill
 lines.on('line', (moment) => {
   kill = JSON.parse(moment) as StepMoment
@@ -103,16 +105,18 @@ if (kill?.phase === 'beforeObject') {
   syncBuiltinESMExports()
 }
 
+const beforeStep = (definition: string, step: string, phase: StepPhase): void => {
+  const isNow = (moment: Moment | undefined): boolean =>
+    moment?.phase === phase && 'step' in moment && moment.definition === definition && moment.step === step
+  if (isNow(kill)) die()
+  if (isNow(fail)) throw new ApiError('CONFLICT', { fault: 'A test made it fail.' })
+}
+
 const app = await startApp({
   folder,
   startAt,
   config,
   ...(version === undefined ? {} : { version }),
-  beforeStep: (definition, step, phase) => {
-    const isNow = (moment: Moment | undefined): boolean =>
-      moment?.phase === phase && 'step' in moment && moment.definition === definition && moment.step === step
-    if (isNow(kill)) die()
-    if (isNow(fail)) throw new ApiError('CONFLICT', { fault: 'A test made it fail.' })
-  },
+  ...(isUnwatched === true ? {} : { beforeStep }),
 })
 process.stdout.write(`${(await app.listen()).url}\n`)
