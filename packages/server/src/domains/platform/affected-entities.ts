@@ -39,6 +39,7 @@ export async function withVisibleNames(
     const resource = kindsByRel.get(rel)
     if (resource !== undefined) scopes.set(rel, await visibleOf(ctx, resource, [...extIds]))
   }
+  if ([...scopes.values()].every((scope) => scope === 'all')) return lists
   const isVisible = ({ rel, extId }: AffectedEntity): boolean => {
     const scope = scopes.get(rel)
     return scope === undefined || scope === 'all' || scope.has(extId)
