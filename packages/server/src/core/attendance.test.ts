@@ -17,6 +17,19 @@ test('settled waits until the work has ended, however many turns it takes', asyn
   assert.equal(isOver, true)
 })
 
+test('who waits takes no turns, and leaves the processor to the work', async (t) => {
+  const attendance = new Attendance()
+  const gate = Promise.withResolvers<void>()
+  void attendance.attend(() => gate.promise)
+  const turn = setImmediate
+  const taken = t.mock.method(globalThis, 'setImmediate')
+  const settled = attendance.settled()
+  for (let turns = 0; turns < 100; turns++) await new Promise((resolve) => turn(resolve))
+  assert.equal(taken.mock.callCount(), 1)
+  gate.resolve()
+  await settled
+})
+
 test('work that rests is not waited for, and is again once it goes on', async () => {
   const attendance = new Attendance()
   const gate = Promise.withResolvers<void>()

@@ -15,10 +15,15 @@ interface Work {
   isHeldUp: boolean
 }
 
+/** Without anything to give up, it is looked again after this time: the process stays while somebody waits. */
+const longestWaitMillis = 1000
+
 export class Attendance {
   readonly #patienceMillis: number
   readonly #current = new AsyncLocalStorage<Work>()
   readonly #under = new Set<Work>()
+  /** Those who wait for work to come to rest. */
+  readonly #waiting = new Set<() => void>()
 
   /** @param patienceMillis real time after which work that neither ends nor rests is not waited for: something holds it up */
   constructor(patienceMillis = 2000) {
@@ -34,6 +39,7 @@ export class Attendance {
         return await run()
       } finally {
         this.#under.delete(work)
+        this.#tell()
       }
     })
   }
@@ -43,6 +49,7 @@ export class Attendance {
     const work = this.#current.getStore()
     if (work === undefined) return wait()
     work.resting++
+    this.#tell()
     try {
       return await wait()
     } finally {
@@ -61,6 +68,7 @@ export class Attendance {
     } finally {
       current.lasting--
       current.lastedUntil = performance.now()
+      this.#tell()
     }
   }
 
@@ -70,16 +78,38 @@ export class Attendance {
     // One turn in any case: callers of timers go on in it.
     await new Promise(setImmediate)
     while (this.#awake().length > 0) {
-      this.#giveUp(begin)
+      const patience = this.#giveUp(begin)
+      if (this.#awake().length > 0) await this.#change(patience)
+      // What goes on where work has ended may be work as well.
       await new Promise(setImmediate)
     }
   }
 
-  /** @param begin since when it is waited */
-  #giveUp(begin: number): void {
+  /** @param begin since when it is waited. @returns how long to wait before there is more to give up, in milliseconds */
+  #giveUp(begin: number): number {
     const now = performance.now()
-    for (const work of this.#awake())
-      work.isHeldUp = work.lasting === 0 && now - Math.max(begin, work.lastedUntil) >= this.#patienceMillis
+    let next = longestWaitMillis
+    for (const work of this.#awake()) {
+      if (work.lasting > 0) continue
+      const left = Math.max(begin, work.lastedUntil) + this.#patienceMillis - now
+      if (left <= 0) work.isHeldUp = true
+      else next = Math.min(next, left)
+    }
+    return next
+  }
+
+  /** Resolves when some work ends or rests, at the latest after this time. Asking at each turn would keep a processor busy. */
+  async #change(withinMillis: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timeout = setTimeout(resolve, withinMillis)
+    this.#waiting.add(resolve)
+    await promise
+    clearTimeout(timeout)
+    this.#waiting.delete(resolve)
+  }
+
+  #tell(): void {
+    for (const resolve of this.#waiting) resolve()
   }
 
   #awake(): Work[] {
