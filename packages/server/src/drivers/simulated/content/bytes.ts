@@ -34,15 +34,17 @@ export async function* bytesOf(content: Content): AsyncIterable<Uint8Array> {
 
 /** Nothing for a size that is not a known one: a copy of somebody's disk. */
 export function digestsOf(content: Content): Digests {
+  const [sha1, sha256] = [digestOf(content, 'sha1'), digestOf(content, 'sha256')]
+  return sha1 === undefined || sha256 === undefined ? {} : { sha1, sha256 }
+}
+
+/** One of them costs half of both. */
+export function digestOf(content: Content, algorithm: 'sha1' | 'sha256'): string | undefined {
   const midstates = zeroMidstates[content.sizeBytes / MiB]
-  if (midstates === undefined) return {}
+  if (midstates === undefined) return undefined
   const [sha256, sha1] = midstates
   const tail = tailOf(content)
-  const before = content.sizeBytes - tail.length
-  return {
-    sha1: continueDigest('sha1', sha1, before, tail),
-    sha256: continueDigest('sha256', sha256, before, tail),
-  }
+  return continueDigest(algorithm, algorithm === 'sha1' ? sha1 : sha256, content.sizeBytes - tail.length, tail)
 }
 
 /** A stream in counter mode, keyed by the seed. */

@@ -2,7 +2,8 @@
  * SHA-1 and SHA-256, taken up in the middle of a text whose beginning was hashed before. The machine's own cannot do that.
  * Source: FIPS 180-4, 6.1 and 6.2.
  */
-type Compress = (state: Uint32Array, block: Uint32Array) => void
+/** In signed words: only those stay whole numbers for the machine, and each bit of them counts as it is. */
+type Compress = (state: Int32Array, block: Int32Array) => void
 
 const blockBytes = 64
 
@@ -13,18 +14,18 @@ export function continueDigest(
   before: number,
   rest: Uint8Array,
 ): string {
-  const state = Uint32Array.from({ length: midstate.length / 8 }, (_, word) =>
+  const state = Int32Array.from({ length: midstate.length / 8 }, (_, word) =>
     Number.parseInt(midstate.slice(8 * word, 8 * word + 8), 16),
   )
   const padded = pad(rest, before + rest.length)
   const view = new DataView(padded.buffer)
   const compress = algorithm === 'sha1' ? compressSha1 : compressSha256
-  const block = new Uint32Array(16)
+  const block = new Int32Array(16)
   for (let at = 0; at < padded.length; at += blockBytes) {
-    for (let word = 0; word < 16; word++) block[word] = view.getUint32(at + 4 * word)
+    for (let word = 0; word < 16; word++) block[word] = view.getInt32(at + 4 * word)
     compress(state, block)
   }
-  return [...state].map((word) => word.toString(16).padStart(8, '0')).join('')
+  return Array.from(state, (word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
 /** A one, zeros, and the length of the whole text in bits. */
@@ -39,22 +40,21 @@ function pad(rest: Uint8Array, totalBytes: number): Uint8Array<ArrayBuffer> {
 const rotateLeft = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits))
 const rotateRight = (word: number, bits: number): number => (word >>> bits) | (word << (32 - bits))
 
-const schedule1 = new Uint32Array(80)
+function mixed1(t: number, b: number, c: number, d: number): number {
+  if (t < 20) return ((b & c) | (~b & d)) + 0x5a827999
+  if (t < 40) return (b ^ c ^ d) + 0x6ed9eba1
+  if (t < 60) return ((b & c) | (b & d) | (c & d)) + 0x8f1bbcdc
+  return (b ^ c ^ d) + 0xca62c1d6
+}
+
+const schedule1 = new Int32Array(80)
 const compressSha1: Compress = (state, block) => {
   const w = schedule1
   w.set(block)
   for (let t = 16; t < 80; t++) w[t] = rotateLeft(w[t - 3]! ^ w[t - 8]! ^ w[t - 14]! ^ w[t - 16]!, 1)
   let [a, b, c, d, e] = state as unknown as [number, number, number, number, number]
   for (let t = 0; t < 80; t++) {
-    const [f, k] =
-      t < 20
-        ? [(b & c) | (~b & d), 0x5a827999]
-        : t < 40
-          ? [b ^ c ^ d, 0x6ed9eba1]
-          : t < 60
-            ? [(b & c) | (b & d) | (c & d), 0x8f1bbcdc]
-            : [b ^ c ^ d, 0xca62c1d6]
-    const next = (rotateLeft(a, 5) + f + e + k + w[t]!) | 0
+    const next = (rotateLeft(a, 5) + mixed1(t, b, c, d) + e + w[t]!) | 0
     e = d
     d = c
     c = rotateLeft(b, 30)
@@ -65,7 +65,7 @@ const compressSha1: Compress = (state, block) => {
 }
 
 /** The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
-const constants256 = Uint32Array.from(firstPrimes(64), (prime) => fraction(Math.cbrt(prime)))
+const constants256 = Int32Array.from(firstPrimes(64), (prime) => fraction(Math.cbrt(prime)))
 
 function firstPrimes(count: number): number[] {
   const primes: number[] = []
@@ -77,7 +77,7 @@ function fraction(value: number): number {
   return Math.floor((value - Math.floor(value)) * 2 ** 32)
 }
 
-const schedule256 = new Uint32Array(64)
+const schedule256 = new Int32Array(64)
 const compressSha256: Compress = (state, block) => {
   const w = schedule256
   w.set(block)
@@ -85,7 +85,7 @@ const compressSha256: Compress = (state, block) => {
     const [x, y] = [w[t - 15]!, w[t - 2]!]
     const s0 = rotateRight(x, 7) ^ rotateRight(x, 18) ^ (x >>> 3)
     const s1 = rotateRight(y, 17) ^ rotateRight(y, 19) ^ (y >>> 10)
-    w[t] = w[t - 16]! + s0 + w[t - 7]! + s1
+    w[t] = (w[t - 16]! + s0 + w[t - 7]! + s1) | 0
   }
   let [a, b, c, d, e, f, g, h] = state as unknown as [number, number, number, number, number, number, number, number]
   for (let t = 0; t < 64; t++) {
