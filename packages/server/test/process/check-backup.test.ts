@@ -12,6 +12,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm'
 import { demoBucket } from '../../src/domains/platform/seed-backups.ts'
 import { seedId } from '../../src/domains/seed.ts'
 import { inBucket, made, ownManager } from '../support/backups.ts'
+import { compiledSources } from '../support/compiled.ts'
 import { type Backup, backupOf } from '../support/restoring.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
@@ -47,7 +48,7 @@ function checkWith(env: object, ...argv: string[]): { code: number | null; out: 
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', main, 'check-backup', ...argv],
-    { env: { ...process.env, TMPDIR: scratch, ...env }, cwd: parent, encoding: 'utf8' },
+    { env: { ...process.env, ...compiledSources, TMPDIR: scratch, ...env }, cwd: parent, encoding: 'utf8' },
   )
   assert.deepEqual(readdirSync(scratch), [])
   return { code: status, out: stdout, error: stderr }

@@ -18,6 +18,7 @@ import type { ObjectStore } from '../../src/drivers/object-store.ts'
 import { folderPlace, type OfflinePlace } from '../../src/offline-place.ts'
 import { restoreOffline } from '../../src/restore-offline.ts'
 import { bucketTarget, inBucket, made, ownManager } from '../support/backups.ts'
+import { compiledSources } from '../support/compiled.ts'
 import { checkInvariants } from '../support/invariants.ts'
 import { type Backup, backupOf } from '../support/restoring.ts'
 import { startApp } from '../support/start-app.ts'
@@ -54,7 +55,7 @@ test('the command makes a folder that starts as the manager of the restore point
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', main, ...asked],
-    { env: { ...process.env, HYPERPLANE_BACKUP_KEY: backup.backupKey }, cwd: parent },
+    { env: { ...process.env, ...compiledSources, HYPERPLANE_BACKUP_KEY: backup.backupKey }, cwd: parent },
   )
   assert.match(stdout, /The manager "PC_10\.44\.1\.9" .* as of 2026-/)
   assert.ok(!existsSync(join(data, 'restoring.sqlite')))

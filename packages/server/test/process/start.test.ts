@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { compiledSources } from '../support/compiled.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const users = '/api/iam/v4.1.b2/authn/users'
@@ -36,7 +37,7 @@ function launch({ argv = [], env = {}, nodeOptions = [] }: Launch) {
   const cwd = mkdtempSync(join(parent, 'cwd-'))
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...nodeOptions, main, ...argv], {
     cwd,
-    env: { PATH: process.env['PATH'], ...env },
+    env: { PATH: process.env['PATH'], ...compiledSources, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)
@@ -55,6 +56,10 @@ async function outcome({ argv = [], ...rest }: Launch) {
   const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
   return { stdout, stderr, code }
 }
+
+/** What `--seed` would bring makes no difference to most tests, and takes time. */
+const startEmpty = (data: string, { argv = [], ...rest }: Launch = {}) =>
+  start(data, { argv: ['--seed', 'empty', ...argv], ...rest })
 
 /** For a process that is to serve: resolves at its ready line. */
 async function start(data: string, { argv = [], ...rest }: Launch = {}) {
@@ -98,47 +103,58 @@ async function refusal(what: Launch): Promise<string> {
   return stderr.trim()
 }
 
-describe('start', () => {
-  test('prints where everything is, serves, and exits 0 on SIGTERM', async () => {
-    const data = newFolder()
-    const service = await start(data)
-    const printed = service.lines.join('\n')
-    for (const what of [service.url, 'admin', join(data, 'tls', 'cert.pem'), data])
-      assert.ok(printed.includes(what), what)
-    assert.equal(await statusOf(service.url, data), 401)
-    assert.equal(await service.end('SIGTERM'), 0)
+describe('the first start of a folder, and the next one', () => {
+  const data = () => join(parent, 'data')
+  // As users start it: what Node makes of the sources is kept beside the data.
+  const plainly = { env: { NODE_COMPILE_CACHE: '' } }
+  let first: Awaited<ReturnType<typeof seen>>
+  let second: Awaited<ReturnType<typeof seen>>
+  let password: string | undefined
+  before(async () => {
+    first = await seen('SIGTERM')
+    second = await seen('SIGINT')
   })
 
-  test('a generated password is printed at the first start only, works, and is nowhere in the data folder', async () => {
-    const data = newFolder()
-    const first = await start(data)
-    const password = /Password\s+(\S+)/.exec(first.lines.join('\n'))?.[1]
+  /** What it printed, how it answered without and with the password, and how it ended. */
+  async function seen(signal: 'SIGTERM' | 'SIGINT') {
+    const { url, lines, end } = await start(data(), plainly)
+    const printed = lines.join('\n')
+    password ??= /Password\s+(\S+)/.exec(printed)?.[1]
+    const statuses = [await statusOf(url, data()), await statusOf(url, data(), `admin:${password}`)]
+    return { url, printed, statuses, code: await end(signal) }
+  }
+
+  test('each prints where everything is, serves, and exits 0 on SIGTERM and on SIGINT', () => {
+    for (const { url, printed, statuses, code } of [first, second]) {
+      for (const what of [url, 'admin', join(data(), 'tls', 'cert.pem'), data()])
+        assert.ok(printed.includes(what), what)
+      assert.equal(statuses[0], 401)
+      assert.equal(code, 0)
+    }
+    assert.ok(existsSync(join(data(), 'cache')))
+  })
+
+  test('a generated password is printed at the first start only, works, and is nowhere in the data folder', () => {
     assert.ok(password !== undefined)
-    assert.equal(await statusOf(first.url, data, `admin:${password}`), 200)
-    assert.equal(await first.end('SIGINT'), 0)
-    assert.ok(!readFileSync(join(data, 'world.sqlite')).includes(password))
-
-    const second = await start(data)
-    assert.doesNotMatch(second.lines.join('\n'), /Password/)
-    assert.equal(await statusOf(second.url, data, `admin:${password}`), 200)
-    await second.end('SIGTERM')
+    assert.doesNotMatch(second.printed, /Password/)
+    for (const { statuses } of [first, second]) assert.equal(statuses[1], 200)
+    for (const file of readdirSync(data(), { recursive: true, withFileTypes: true }))
+      if (file.isFile())
+        assert.ok(!readFileSync(join(file.parentPath, file.name)).includes(password), join(file.parentPath, file.name))
   })
 
-  test('the backup key is printed at the first start only, and is the one in its file', async () => {
-    const data = newFolder()
-    const first = await start(data)
-    const key = /Backup key\s+(\S+)/.exec(first.lines.join('\n'))?.[1]
-    assert.equal(readFileSync(join(data, 'backup.key'), 'utf8').trim(), key)
-    await first.end('SIGTERM')
-    const second = await start(data)
-    assert.doesNotMatch(second.lines.join('\n'), /Backup key/)
-    await second.end('SIGTERM')
+  test('the backup key is printed at the first start only, and is the one in its file', () => {
+    const key = /Backup key\s+(\S+)/.exec(first.printed)?.[1]
+    assert.equal(readFileSync(join(data(), 'backup.key'), 'utf8').trim(), key)
+    assert.doesNotMatch(second.printed, /Backup key/)
   })
+})
 
+describe('start', () => {
   test('a given password works and is not printed', async () => {
     const data = newFolder()
     const password = 'Correct-horse-1'
-    const service = await start(data, { env: { HYPERPLANE_ADMIN_PASSWORD: password } })
+    const service = await startEmpty(data, { env: { HYPERPLANE_ADMIN_PASSWORD: password } })
     assert.ok(!service.lines.join('\n').includes(password))
     assert.equal(await statusOf(service.url, data, `admin:${password}`), 200)
     await service.end('SIGTERM')
@@ -146,7 +162,7 @@ describe('start', () => {
 
   test('a password generated for a start that then fails is not lost', async () => {
     const data = newFolder()
-    const holder = await start(newFolder())
+    const holder = await startEmpty(newFolder())
     const { port } = new URL(holder.url)
     const failed = await outcome({ argv: ['--port', port, '--data', data] })
     assert.match(
@@ -156,21 +172,21 @@ describe('start', () => {
     assert.equal(failed.code, 1)
     const password = /Password\s+(\S+)/.exec(failed.stdout)?.[1]
 
-    const service = await start(data)
+    const service = await startEmpty(data)
     assert.equal(await statusOf(service.url, data, `admin:${password}`), 200)
     await Promise.all([service.end('SIGTERM'), holder.end('SIGTERM')])
   })
 
   test('a killed instance does not block the next start', async () => {
     const data = newFolder()
-    const first = await start(data)
+    const first = await startEmpty(data)
     await first.end('SIGKILL')
-    const second = await start(data)
+    const second = await startEmpty(data)
     assert.equal(await second.end('SIGTERM'), 0)
   })
 
   test('--http serves without a certificate', async () => {
-    const service = await start(newFolder(), { argv: ['--http'] })
+    const service = await startEmpty(newFolder(), { argv: ['--http'] })
     assert.match(service.url, /^http:/)
     assert.doesNotMatch(service.lines.join('\n'), /Certificate/)
     assert.equal((await fetch(new URL(users, service.url))).status, 401)
@@ -213,7 +229,7 @@ describe('refuses in one line and exits 1', () => {
 
   test('a second instance on the same folder', async () => {
     const data = newFolder()
-    const first = await start(data)
+    const first = await startEmpty(data)
     assert.match(await refusal({ argv: ['--port', '0', '--data', data] }), /is in use by another instance/)
     assert.equal(await statusOf(first.url, data), 401)
     await first.end('SIGTERM')
@@ -221,7 +237,7 @@ describe('refuses in one line and exits 1', () => {
 
   test('a missing and a wrong master key, and starts again with the right one', async () => {
     const data = newFolder()
-    await (await start(data)).end('SIGTERM')
+    await (await startEmpty(data)).end('SIGTERM')
     const keyFile = join(data, 'master.key')
     const key = readFileSync(keyFile, 'utf8')
 
@@ -230,12 +246,12 @@ describe('refuses in one line and exits 1', () => {
     writeFileSync(keyFile, Buffer.alloc(32, 1).toString('base64'))
     assert.match(await refusal({ argv: ['--data', data] }), /is not the one that the data folder .+ was made with/)
     writeFileSync(keyFile, key)
-    await (await start(data)).end('SIGTERM')
+    await (await startEmpty(data)).end('SIGTERM')
   })
 
   test('a damaged data file, and leaves it as it is', async () => {
     const data = newFolder()
-    await (await start(data)).end('SIGTERM')
+    await (await startEmpty(data)).end('SIGTERM')
     const file = join(data, 'world.sqlite')
     const damaged = Buffer.alloc(8192, 'damaged')
     writeFileSync(file, damaged)
