@@ -106,6 +106,7 @@ export async function endOf(app: TestApp, started: CallResult): Promise<any> {
     const read = await app.call('GET', `/platform/v4.3/config/tasks/${started.data.extId}`)
     assert.equal(read.status, 200, JSON.stringify(read.errors))
     if (!['QUEUED', 'RUNNING', 'CANCELING'].includes(read.data.status)) return read.data
-    await new Promise((resolve) => setImmediate(resolve))
+    // Asked at each turn, it would take the processor from the restore.
+    await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

@@ -14,7 +14,7 @@ let provider: Issued
 let counter = 0
 
 before(async () => {
-  app = await startApp({ logLevel: 'silent' })
+  app = await startApp({ logLevel: 'silent', config: { seed: 'empty' } })
   provider = await issue({ name: 'CN=idp.example.com' })
 })
 after(() => app.close())
@@ -344,14 +344,16 @@ test('the private key of the service is sealed in the store', async () => {
   assert.ok(!JSON.stringify(row).includes('PRIVATE KEY'))
 })
 
-test('the demo has the provider corp-sso with a real certificate, its user bob and its group', async () => {
+test('the demo has the provider corp-sso with a real certificate, its user bob and its group', async (t) => {
+  const demo = await startApp()
+  t.after(() => demo.close())
   const at = `${path}/${seedId('saml-identity-provider/corp-sso')}`
-  const { data } = await app.call('GET', at)
+  const { data } = await demo.call('GET', at)
   assert.equal(data.name, 'corp-sso')
   assert.doesNotThrow(() => new X509Certificate(data.idpMetadata.certificate))
-  const bob = await app.call('GET', `/iam/v4.1.b2/authn/users/${seedId('user/bob')}`)
+  const bob = await demo.call('GET', `/iam/v4.1.b2/authn/users/${seedId('user/bob')}`)
   assert.equal(bob.data.idpId, data.extId)
-  const groups = await app.call('GET', '/iam/v4.1.b2/authn/user-groups')
+  const groups = await demo.call('GET', '/iam/v4.1.b2/authn/user-groups')
   const group = groups.data.find(({ name }: { name: string }) => name === 'saml-operators')
   assert.equal(group?.idpId, data.extId)
 })
