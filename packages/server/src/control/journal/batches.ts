@@ -16,43 +16,40 @@ interface Part {
   count: number
 }
 
-interface Batch {
-  readonly parts: Part[]
-  missed: number
-}
-
 export class Batches {
-  readonly #batches = new Map<string, Batch>()
+  readonly #batches = new Map<string, Part[]>()
   readonly #spare: ArrayBuffer[] = []
-  /** Calls that were lost on their way: told to the file with its next batch. */
+  /** Calls that were lost on their way, until their file is told. */
   readonly #lost = new Map<string, number>()
   #underWay = 0
 
-  /** Files that have one. */
-  files(): string[] {
-    return [...this.#batches.keys()]
+  /** Files for which there is something to take. */
+  files(): ReadonlySet<string> {
+    return new Set([...this.#batches.keys(), ...this.#lost.keys()])
   }
 
   /** @returns whether the batch of this file is full */
   add(file: string, call: CallPieces): boolean {
-    const batch = this.#batchOf(file)
     const longest = longestPacked(call)
     if (this.#underWay + longest > maximumUnderWay) {
-      batch.missed += 1
+      this.noteLost(file, 1)
       return false
     }
-    const part = this.#partFor(batch, longest)
+    const parts = this.#partsOf(file)
+    const part = this.#partFor(parts, longest)
     const end = pack(call, part.bytes, part.length)
     this.#underWay += end - part.length
     part.length = end
     part.count += 1
-    return batch.parts.length > fullParts
+    return parts.length > fullParts
   }
 
-  take(file: string): { readonly parts: readonly PackedPart[]; readonly missed: number } | undefined {
-    const batch = this.#batches.get(file)
+  take(file: string): { readonly parts: readonly PackedPart[]; readonly missed: number } {
+    const parts = this.#batches.get(file) ?? []
+    const missed = this.#lost.get(file) ?? 0
     this.#batches.delete(file)
-    return batch && { parts: batch.parts.map(handedOver), missed: batch.missed }
+    this.#lost.delete(file)
+    return { parts: parts.map(handedOver), missed }
   }
 
   /** What was taken is written, or lost for good. */
@@ -65,7 +62,7 @@ export class Batches {
   /** What was taken comes back no more. */
   forgetTaken(): void {
     this.#underWay = 0
-    for (const { parts } of this.#batches.values()) this.#underWay += lengthOf(parts)
+    for (const parts of this.#batches.values()) this.#underWay += lengthOf(parts)
   }
 
   noteLost(file: string, count: number): void {
@@ -74,23 +71,19 @@ export class Batches {
 
   /** The file goes, or nobody writes to it any more. */
   drop(file: string): void {
-    this.#underWay -= lengthOf(this.#batches.get(file)?.parts ?? [])
+    this.#underWay -= lengthOf(this.#batches.get(file) ?? [])
     this.#batches.delete(file)
     this.#lost.delete(file)
   }
 
-  #batchOf(file: string): Batch {
-    let batch = this.#batches.get(file)
-    if (batch === undefined) {
-      batch = { parts: [], missed: this.#lost.get(file) ?? 0 }
-      this.#lost.delete(file)
-      this.#batches.set(file, batch)
-    }
-    return batch
+  #partsOf(file: string): Part[] {
+    let parts = this.#batches.get(file)
+    if (parts === undefined) this.#batches.set(file, (parts = []))
+    return parts
   }
 
   /** One with room for so many bytes. */
-  #partFor({ parts }: Batch, bytes: number): Part {
+  #partFor(parts: Part[], bytes: number): Part {
     const begun = parts.at(-1)
     if (begun !== undefined && begun.length + bytes <= begun.bytes.length) return begun
     const spare = bytes > partBytes ? undefined : this.#spare.pop()

@@ -9,7 +9,7 @@ import type { FoundPage } from '../../store/sqlite/page-query.ts'
 import { SqliteReader } from '../../store/sqlite/reader.ts'
 import { columnValue, connect } from '../../store/sqlite/schema.ts'
 import type { TimeLimit } from '../../store/sqlite/time-limit.ts'
-import type { Query } from '../../store/store.ts'
+import { type Query, StoreRefusal } from '../../store/store.ts'
 import {
   callColumns,
   insertBatch,
@@ -64,7 +64,6 @@ export class JournalFile {
   #isPacked = true
   bounds: Bounds
 
-  /** A file that is damaged, or was made for other columns, is replaced by an empty one: a journal is no data. */
   constructor(file: string, bounds: Bounds, timeLimit: TimeLimit) {
     this.bounds = bounds
     this.#database = openFile(file, timeLimit)
@@ -269,19 +268,24 @@ function joined(pieces: CallPieces): string {
   return all
 }
 
+/** One that was made for other columns is replaced by an empty one. */
 function openFile(file: string, timeLimit: TimeLimit): DatabaseSync {
-  try {
-    const database = openDatabase(file, timeLimit)
-    const { user_version: form } = database.prepare('PRAGMA user_version').get() as { user_version: number }
-    if (form === journalForm) return database
-    const { tables } = database.prepare('SELECT COUNT(*) AS tables FROM sqlite_schema').get() as { tables: number }
-    if (tables === 0) return withTables(database)
-    database.close()
-  } catch {
-    // What cannot be read is not worth keeping.
-  }
+  const database = openDatabase(file, timeLimit)
+  const { user_version: form } = database.prepare('PRAGMA user_version').get() as { user_version: number }
+  if (form === journalForm) return database
+  const { tables } = database.prepare('SELECT COUNT(*) AS tables FROM sqlite_schema').get() as { tables: number }
+  if (tables === 0) return withTables(database)
+  database.close()
   removeStore(file)
   return withTables(openDatabase(file, timeLimit))
+}
+
+/** What was read cannot have been written so: it is no database, or there are no calls in its batches. */
+export function isDamage(error: unknown): boolean {
+  const cause = error instanceof StoreRefusal ? error.cause : error
+  const { errcode = 0, code } = cause as { readonly errcode?: number; readonly code?: string }
+  // SQLITE_CORRUPT, SQLITE_NOTADB; what stands above eight bits tells them further apart.
+  return [11, 26].includes(errcode & 0xff) || cause instanceof SyntaxError || code === 'ERR_OUT_OF_RANGE'
 }
 
 function openDatabase(file: string, timeLimit: TimeLimit): DatabaseSync {

@@ -29,6 +29,7 @@ interface Asked {
 
 export class JournalThread {
   readonly #options: JournalThreadOptions
+  /** Of the journals that there are. What was lost before one begins anew is no loss of the next. */
   readonly #bounds = new Map<string, Bounds>()
   readonly #batches = new Batches()
   /** Calls of this turn. */
@@ -38,7 +39,7 @@ export class JournalThread {
   #worker: Worker | undefined
   #number = 0
   #isClosed = false
-  /** Calls that were handed over and are not written yet. */
+  /** Calls that were handed over, or told as missed, and are not written yet. */
   readonly #underWay = new Map<string, number>()
   /** Files of which the last batch could not be written. */
   readonly #failing = new Set<string>()
@@ -54,7 +55,7 @@ export class JournalThread {
 
   async leave(file: string): Promise<void> {
     this.#pack()
-    if (this.#worker !== undefined || this.#batches.files().includes(file)) await this.ask(file, { asks: 'close' })
+    if (this.#worker !== undefined || this.#batches.files().has(file)) await this.ask(file, { asks: 'close' })
     this.#bounds.delete(file)
     this.#batches.drop(file)
   }
@@ -131,10 +132,11 @@ export class JournalThread {
 
   #handOver(file: string): void {
     const batch = this.#batches.take(file)
-    if (batch === undefined) return
+    const count = countOf(batch)
+    if (count === 0) return
     const buffers = batch.parts.map(({ buffer }) => buffer)
     this.#say({ file, ...batch }, buffers)
-    add(this.#underWay, file, countOf(batch.parts))
+    add(this.#underWay, file, count)
   }
 
   #say(message: ToThread, handed: readonly ArrayBuffer[] = []): void {
@@ -160,10 +162,11 @@ export class JournalThread {
   #hear(message: FromThread): void {
     if ('file' in message) {
       const { file, parts, failed } = message
+      const count = countOf(message)
       this.#batches.giveBack(parts)
-      add(this.#underWay, file, -countOf(parts))
+      add(this.#underWay, file, -count)
       if (failed === undefined) this.#failing.delete(file)
-      else this.#noteFailure(file, countOf(parts), failed)
+      else this.#noteFailure(file, count, failed)
       this.#options.onWritten(file)
       return
     }
@@ -177,15 +180,16 @@ export class JournalThread {
 
   /** Told once: on a disk that is full the next batch fails as well. */
   #noteFailure(file: string, count: number, fault: string): void {
+    if (!this.#bounds.has(file)) return
     this.#batches.noteLost(file, count)
-    if (!this.#failing.has(file)) this.#options.log.warn({ file, fault }, 'calls could not be written to the journal')
+    if (!this.#failing.has(file)) this.#options.log.warn({ file, fault }, 'calls are missing from the journal')
     this.#failing.add(file)
   }
 
   #ended(worker: Worker, cause: Error | undefined): void {
     if (this.#worker === worker) this.#worker = undefined
     // What it had not written is gone; the next call starts another one.
-    for (const [file, count] of this.#underWay) this.#batches.noteLost(file, count)
+    for (const [file, count] of this.#underWay) if (this.#bounds.has(file)) this.#batches.noteLost(file, count)
     this.#underWay.clear()
     this.#batches.forgetTaken()
     if (!this.#isClosed) this.#options.log.error({ err: cause }, 'the journal thread ended')
@@ -195,7 +199,8 @@ export class JournalThread {
   }
 }
 
-const countOf = (parts: readonly PackedPart[]): number => parts.reduce((sum, { count }) => sum + count, 0)
+const countOf = ({ parts, missed }: { readonly parts: readonly PackedPart[]; readonly missed: number }): number =>
+  parts.reduce((sum, { count }) => sum + count, missed)
 
 function add(counts: Map<string, number>, file: string, count: number): void {
   const sum = (counts.get(file) ?? 0) + count

@@ -2,8 +2,8 @@
 import { parentPort } from 'node:worker_threads'
 import { removeStore } from '../../exchange-stores.ts'
 import { TimeIsUp, TimeLimit } from '../../store/sqlite/time-limit.ts'
-import { JournalFile } from './journal-file.ts'
-import type { Bounds, FromThread, Question, ToThread } from './protocol.ts'
+import { isDamage, JournalFile } from './journal-file.ts'
+import type { Bounds, FromThread, Question, QuestionAboutCalls, ToThread } from './protocol.ts'
 
 /** Files that are open at once; another one closes the one that rested longest. */
 const maximumOpen = 16
@@ -29,6 +29,22 @@ function journalOf(file: string): JournalFile {
   if (open.size > maximumOpen && oldest !== undefined) close(oldest)
   watchIdle()
   return journal
+}
+
+/**
+ * A file that is damaged is replaced by an empty one: a journal is no data. Any other fault may pass, and the file stays.
+ * @param work leaves the file as it was where it fails
+ */
+function using<T>(file: string, work: (journal: JournalFile) => T): T {
+  try {
+    return work(journalOf(file))
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    say({ file, parts: [], missed: 0, failed: `${(error as Error).message}: the journal begins anew` })
+    close(file)
+    removeStore(file)
+    return work(journalOf(file))
+  }
 }
 
 function close(file: string): void {
@@ -64,47 +80,42 @@ function setBounds(file: string, given: Bounds): void {
   bounds.set(file, given)
   const isLower =
     known !== undefined && (given.maximumCalls < known.maximumCalls || given.maximumSizeBytes < known.maximumSizeBytes)
-  if (isLower) journalOf(file).setBounds(given)
-  else if (open.has(file)) journalOf(file).bounds = given
+  try {
+    if (isLower) using(file, (journal) => journal.setBounds(given))
+    else if (open.has(file)) journalOf(file).bounds = given
+  } catch (error) {
+    say({ file, parts: [], missed: 0, failed: (error as Error).message })
+  }
 }
 
 function write({ file, parts, missed }: Extract<ToThread, { parts: unknown }>): void {
   const buffers = parts.map(({ buffer }) => buffer)
   try {
-    journalOf(file).append(parts, missed)
-    port.postMessage({ file, parts } satisfies FromThread, buffers)
+    using(file, (journal) => journal.append(parts, missed))
+    port.postMessage({ file, parts, missed } satisfies FromThread, buffers)
   } catch (error) {
-    port.postMessage({ file, parts, failed: (error as Error).message } satisfies FromThread, buffers)
+    const failed = (error as Error).message
+    port.postMessage({ file, parts, missed, failed } satisfies FromThread, buffers)
   }
 }
 
 function answer(file: string, number: number, question: Question): void {
   try {
-    if (isAboutCalls(question)) journalOf(file).unpack()
-    say({ number, answer: timeLimit.within(longestMilliseconds, () => answerTo(file, question)) })
+    say({ number, answer: answerTo(file, question) })
   } catch (error) {
     say(error instanceof TimeIsUp ? { number, stopped: true } : { number, failed: (error as Error).message })
   }
 }
 
-const isAboutCalls = ({ asks }: Question): boolean =>
-  asks === 'page' || asks === 'excerpt' || asks === 'tally' || asks === 'near'
-
 function answerTo(file: string, question: Question): unknown {
   switch (question.asks) {
     case 'state':
-      return journalOf(file).state()
-    case 'page':
-      return journalOf(file).page(question.query)
-    case 'excerpt':
-      return journalOf(file).excerpt(question.wanted)
-    case 'tally':
-      return journalOf(file).tally(question.wanted)
-    case 'near':
-      return journalOf(file).near(question.terms, question.limit)
+      return using(file, (journal) => journal.state())
     case 'clear':
-      journalOf(file).clear()
-      return journalOf(file).state()
+      return using(file, (journal) => {
+        journal.clear()
+        return journal.state()
+      })
     case 'remove':
       close(file)
       removeStore(file)
@@ -112,5 +123,23 @@ function answerTo(file: string, question: Question): unknown {
     case 'close':
       close(file)
       return undefined
+    default:
+      return using(file, (journal) => {
+        journal.unpack()
+        return timeLimit.within(longestMilliseconds, () => found(journal, question))
+      })
+  }
+}
+
+function found(journal: JournalFile, question: QuestionAboutCalls): unknown {
+  switch (question.asks) {
+    case 'page':
+      return journal.page(question.query)
+    case 'excerpt':
+      return journal.excerpt(question.wanted)
+    case 'tally':
+      return journal.tally(question.wanted)
+    case 'near':
+      return journal.near(question.terms, question.limit)
   }
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { readCallFilter } from './call-filter.ts'
 import { createJournals, type Journal, journalFile, usualSettings } from './journals.ts'
@@ -190,6 +191,69 @@ test('a file that is damaged is replaced: no world waits for its journal', async
   assert.deepEqual(await sequences(journal), [1])
 })
 
+for (const [what, damage] of Object.entries({
+  'behind its first page': (file: string) => {
+    const bytes = readFileSync(file)
+    writeFileSync(file, bytes.fill(0xa5, 16 * 1024))
+  },
+  'in its calls': (file: string) => {
+    const database = new DatabaseSync(file)
+    database.exec('UPDATE batch SET content = zeroblob(length(content))')
+    database.close()
+  },
+}))
+  test(`a file that is damaged ${what} is replaced as soon as somebody meets that`, async (t) => {
+    const { journals, folder, restart } = startJournals(t)
+    writeMany(journals().of(folder), 3)
+    await restart()
+    damage(journalFile(folder))
+    const journal = journals().of(folder)
+    await sequences(journal)
+    writeMany(journal, 1)
+    assert.deepEqual(await sequences(journal), [1])
+  })
+
+test('a file that cannot be opened for a while is kept, and so is the number of calls that were not', async (t) => {
+  const { journals, folder, restart } = startJournals(t)
+  writeMany(journals().of(folder), 3)
+  await restart()
+  const inItsWay = `${journalFile(folder)}-journal`
+  rmSync(inItsWay)
+  mkdirSync(inItsWay)
+  const journal = journals().of(folder)
+  for (const count of [10, 5]) {
+    writeMany(journal, count)
+    await assert.rejects(journal.state(), /cannot be read/)
+  }
+  rmSync(inItsWay, { recursive: true })
+  const { last, missed } = await journal.state()
+  assert.deepEqual({ last, missed }, { last: 3, missed: 15 })
+})
+
+test('calls that could not be written to a journal are not missed by the one that begins anew', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const world = join(folder, 'to-be-made')
+  await journals().of(folder).state()
+  // More than one batch holds: some are on their way.
+  writeMany(journals().of(world), 40, { decision: 'x'.repeat(60_000) })
+  await journals().remove(world)
+  mkdirSync(world)
+  const journal = journals().of(world)
+  writeMany(journal, 1)
+  assert.equal((await journal.state()).missed, 0)
+})
+
+test('bounds that cannot hold at once harm no other journal', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const journal = journals().of(folder)
+  await journal.state()
+  writeMany(journal, 2)
+  journals()
+    .of(join(folder, 'not-there'))
+    .configure({ ...usualSettings, maximumCalls: 5 })
+  assert.deepEqual(await sequences(journal), [1, 2])
+})
+
 test('a world that nobody calls has no journal file', async (t) => {
   const { journals, folder } = startJournals(t)
   journals().of(folder).configure(usualSettings)
@@ -198,7 +262,7 @@ test('a world that nobody calls has no journal file', async (t) => {
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('journals of many worlds are apart, and only some of them open', async (t) => {
+test('journals of more worlds than are open at once are apart', async (t) => {
   const { journals, folder } = startJournals(t)
   const worlds = Array.from({ length: 40 }, () => mkdtempSync(join(folder, 'world-')))
   for (const world of worlds) writeMany(journals().of(world), 2)

@@ -75,15 +75,18 @@ export interface Near {
 
 /** Each is answered once, after what was written before it. */
 export type Question =
+  | QuestionAboutCalls
   | { readonly asks: 'state' }
-  | { readonly asks: 'page'; readonly query: Query }
-  | { readonly asks: 'excerpt'; readonly wanted: ExcerptWanted }
-  | { readonly asks: 'tally'; readonly wanted: TallyWanted }
-  | { readonly asks: 'near'; readonly terms: readonly TypedFilter[]; readonly limit: number }
   | { readonly asks: 'clear' }
   /** Also closes the file. */
   | { readonly asks: 'remove' }
   | { readonly asks: 'close' }
+
+export type QuestionAboutCalls =
+  | { readonly asks: 'page'; readonly query: Query }
+  | { readonly asks: 'excerpt'; readonly wanted: ExcerptWanted }
+  | { readonly asks: 'tally'; readonly wanted: TallyWanted }
+  | { readonly asks: 'near'; readonly terms: readonly TypedFilter[]; readonly limit: number }
 
 export type AnswerTo<Q extends Question> = Q extends { asks: 'state' | 'clear' }
   ? JournalState
@@ -102,6 +105,7 @@ export type ToThread =
   | {
       readonly file: string
       readonly parts: readonly PackedPart[]
+      /** Calls that were lost before. */
       readonly missed: number
     }
   | { readonly file: string; readonly number: number; readonly question: Question }
@@ -109,10 +113,11 @@ export type ToThread =
   | { readonly end: true }
 
 export type FromThread =
-  /** A write is done, or could not be. Its buffers are given back. */
+  /** A write is done, or could not be. It is given back with its buffers. */
   | {
       readonly file: string
       readonly parts: readonly PackedPart[]
+      readonly missed: number
       readonly failed?: string
     }
   | { readonly number: number; readonly answer: unknown }
