@@ -37,8 +37,9 @@ export const synchronous = (durable: boolean): string => `PRAGMA synchronous = $
 /** @throws StoreRefusal when it cannot be opened */
 export function connect(file: string, options: ConnectionOptions): DatabaseSync {
   const { readOnly = false, durable = true, isAlone = false, pageBytes, timeLimit } = options
+  let database: DatabaseSync | undefined
   try {
-    const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
+    database = new DatabaseSync(file, { readOnly, timeout: 5000 })
     if (pageBytes !== undefined) database.exec(`PRAGMA page_size = ${pageBytes}`)
     if (isAlone) database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = PERSIST')
     else if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${loggedPages}`)
@@ -46,6 +47,7 @@ export function connect(file: string, options: ConnectionOptions): DatabaseSync 
     registerFunctions(database, timeLimit)
     return database
   } catch (cause) {
+    database?.close()
     throw new StoreRefusal(`The data file ${file} cannot be read (${(cause as Error).message}).`, anotherFile, {
       cause,
       isDamage: true,
