@@ -65,10 +65,10 @@ export interface Instance {
 /** @throws StartRefusal, StoreRefusal */
 export async function openInstance(opening: InstanceOptions): Promise<Instance> {
   const { config, options, shared, log } = opening
-  const { kinds, router, domains, tables, passwords, version } = shared
+  const { kinds, router, domains, tables, passwords, seedThreads, version } = shared
   const { first: file, second: secondFile } = storeFiles(config.data)
   // Before anything is written: a refused seed leaves a new folder new.
-  const plan = existsSync(file) ? undefined : await readSeed(config.seed)
+  const plan = existsSync(file) ? undefined : await readSeed(config.seed, seedThreads)
   // What is open when something goes wrong is closed, the last first.
   await using unfinished = new AsyncDisposableStack()
   let notesOfClock: ReturnType<typeof clockNotes> = () => undefined
@@ -80,7 +80,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   unfinished.defer(() => store.close())
 
   // Again where an earlier start did not come to its end.
-  const asked = store.meta('seeded') === undefined ? (plan ?? (await readSeed(config.seed))) : undefined
+  const asked = store.meta('seeded') === undefined ? (plan ?? (await readSeed(config.seed, seedThreads))) : undefined
   const real = options.realClock ?? realClock
   const clockState = opening.clockState ?? keptClock(store, config, options.startAt)
   const clock = createWorldClock(

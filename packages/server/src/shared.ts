@@ -6,6 +6,7 @@ import { createKinds } from './core/kinds.ts'
 import { createPasswords, type HashCost, type Passwords } from './core/passwords.ts'
 import type { Kinds } from './core/ports.ts'
 import { createRouter, type Router } from './core/router.ts'
+import { Slots } from './core/slots.ts'
 import { collectDomains } from './domains/collected.ts'
 import type { Table } from './store/tables.ts'
 import { storeTables } from './store-tables.ts'
@@ -16,6 +17,8 @@ export interface Shared {
   readonly domains: ReturnType<typeof collectDomains>
   readonly tables: ReadonlyMap<string, Table>
   readonly passwords: Passwords
+  /** For the threads that read seeds: each takes memory and a core, however many worlds are being made. */
+  readonly seedThreads: Slots
   /** Version of the service. */
   readonly version: string
 }
@@ -29,5 +32,6 @@ export const createShared = (
   domains: collectDomains(),
   tables: storeTables(),
   passwords: createPasswords(hashCost),
+  seedThreads: new Slots(2),
   version,
 })

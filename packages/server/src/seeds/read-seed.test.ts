@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { Slots } from '../core/slots.ts'
 import { presets } from './presets.ts'
 import { readSeed, type SeedSource } from './read-seed.ts'
 import { readText } from './read-text.ts'
@@ -286,5 +287,22 @@ describe('a long seed is read by a thread', () => {
     reading = false
     await counted
     assert.ok(turns > 10, `${turns} turns`)
+  })
+
+  test('when there is room for another thread, which short ones need not', async () => {
+    const threads = new Slots(1)
+    const before = Promise.withResolvers<void>()
+    const ended: string[] = []
+    const note = (what: string) => () => ended.push(what)
+    const inTurn = [
+      threads.use(() => before.promise).then(note('before')),
+      readSeed({ text }, threads).then(note('long')),
+    ]
+    await readSeed({ text: 'extends: demo' }, threads).then(note('short'))
+    // As long as the other one would have taken.
+    await readSeed({ text })
+    before.resolve()
+    await Promise.all(inTurn)
+    assert.deepEqual(ended, ['short', 'before', 'long'])
   })
 })

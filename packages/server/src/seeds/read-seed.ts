@@ -3,6 +3,7 @@
  * what names nothing, or fits nowhere, is found while the world is filled.
  */
 import { join } from 'node:path'
+import { Slots } from '../core/slots.ts'
 import { StartRefusal } from '../start-refusal.ts'
 import { type ExactRow, rowsInFile, rowsInText, type Section } from './exact-rows.ts'
 import type { Declared, SeedContent } from './format.ts'
@@ -43,24 +44,27 @@ export interface SeedPlan {
   readonly world?: NonNullable<SeedContent['world']>
 }
 
-/** @throws SeedRefusal with every fault, its line and its column; StartRefusal for a file that cannot be read */
-export async function readSeed(source: SeedSource): Promise<SeedPlan> {
-  if (typeof source === 'string') return presetPlan(source)
-  return planOf('text' in source ? 'The seed' : `The seed ${source.file}`, source)
+/**
+ * @param threads room for those that read long ones
+ * @throws SeedRefusal with every fault, its line and its column; StartRefusal for a file that cannot be read
+ */
+export async function readSeed(source: SeedSource, threads = new Slots(1)): Promise<SeedPlan> {
+  if (typeof source === 'string') return presetPlan(source, threads)
+  return planOf('text' in source ? 'The seed' : `The seed ${source.file}`, source, threads)
 }
 
-async function presetPlan(preset: SeedPreset): Promise<SeedPlan> {
+async function presetPlan(preset: SeedPreset, threads: Slots): Promise<SeedPlan> {
   const none = { digest: preset, names: {}, rows: { entities: nothing, facts: nothing }, layers: [] }
   if (preset === 'empty') return { ...none, name: 'The preset empty', base: 'empty' }
   if (preset === 'demo') return { ...none, name: 'The preset demo', base: 'demo', random: 'demo' }
   const file = join(import.meta.dirname, 'presets', `${preset}.yaml`)
-  return { ...(await planOf(`The preset ${preset}`, { file })), random: preset }
+  return { ...(await planOf(`The preset ${preset}`, { file }, threads)), random: preset }
 }
 
-async function planOf(name: string, source: SeedText): Promise<SeedPlan> {
-  const reading = await readSource({ name, source })
+async function planOf(name: string, source: SeedText, threads: Slots): Promise<SeedPlan> {
+  const reading = await readSource({ name, source }, threads)
   const { extends: extended = 'empty', random, digest, names, world, declared, places } = reading
-  const base = extended === 'nothing' ? undefined : await presetPlan(extended)
+  const base = extended === 'nothing' ? undefined : await presetPlan(extended, threads)
   const layer = { name, declared, placeOf: (path: string) => placeIn(places, path) }
   return {
     name,

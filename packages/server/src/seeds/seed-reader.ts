@@ -1,6 +1,7 @@
 /** Reads seeds where nobody has to wait for it: small ones here, others in a thread that takes one and ends. */
 import { readFileSync, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import type { Slots } from '../core/slots.ts'
 import { reasonOf, StartRefusal } from '../start-refusal.ts'
 import { threadOptions } from '../store/thread-options.ts'
 import { spansInBytes } from './exact-rows.ts'
@@ -26,10 +27,14 @@ const quicklyRead = 4 * 1024
 /** Larger ones are not one text for the engine. */
 const largestFileBytes = 400 * 1024 ** 2
 
-/** Spans of rows are those of the text, or of the bytes of the file. @throws SeedRefusal, StartRefusal */
-export async function readSource({ name, source }: SeedOrder): Promise<SeedReading> {
+/**
+ * Spans of rows are those of the text, or of the bytes of the file.
+ * @param threads room for them
+ * @throws SeedRefusal, StartRefusal
+ */
+export async function readSource({ name, source }: SeedOrder, threads: Slots): Promise<SeedReading> {
   const length = 'text' in source ? source.text.length : sizeOf(source.file)
-  return length <= quicklyRead ? readHere({ name, source }) : readInThread({ name, source })
+  return length <= quicklyRead ? readHere({ name, source }) : threads.use(() => readInThread({ name, source }))
 }
 
 /** In the thread that calls it, at once. */
