@@ -67,8 +67,9 @@ export function createWorld(options: WorldOptions): HostedWorld {
   const files = storeFiles(folder)
   const beginning = beginningOf(folder)
   const disk = diskOf(options.options)
-  /** The store that a reset begins with, until it has its name. */
+  /** The store that a reset begins with, and the one that is kept to begin with, until they have their names. */
   const next = `${files.first}.new`
+  const unfinishedBeginning = `${beginning.store}.new`
   const gate = createGate(canonicalNames)
   let instance: Instance | undefined
   let opening: Promise<Instance> | undefined
@@ -81,7 +82,7 @@ export function createWorld(options: WorldOptions): HostedWorld {
   /** Files of a state that was left, also by an earlier process. */
   const leftFiles = `${filesOf(folder)}-before`
   const leftStore = `${files.first}-before`
-  let removing = removeLeft()
+  let removing = removeLeft([leftFiles, leftStore, next, unfinishedBeginning])
   /** Whether a request came since it was last asked to relax. */
   let used: 'since' | 'before' | 'never' = 'never'
   /** Exchanges follow one another. */
@@ -133,14 +134,14 @@ export function createWorld(options: WorldOptions): HostedWorld {
       ...(clockState === undefined ? {} : { clockState }),
       whenNew: async (store) => {
         if (config.control === 'off') return
+        await removing
         // Under its name when it is whole: the world would begin with half of it ever after.
-        const unfinished = `${beginning.store}.new`
-        for (const file of [beginning.store, unfinished]) removeStore(file)
+        for (const file of [beginning.store, unfinishedBeginning]) removeStore(file)
         rmSync(beginning.files, { recursive: true, force: true })
         const links: Links[] = []
-        await store.copyTo(unfinished, () => void links.push(shareFiles(filesOf(folder), beginning.files)))
-        await Promise.all([disk.flush(unfinished), ...links.map((each) => flushLinks(disk, each))])
-        renameSync(unfinished, beginning.store)
+        await store.copyTo(unfinishedBeginning, () => void links.push(shareFiles(filesOf(folder), beginning.files)))
+        await Promise.all([disk.flush(unfinishedBeginning), ...links.map((each) => flushLinks(disk, each))])
+        renameSync(unfinishedBeginning, beginning.store)
         await disk.flushFolder(folder)
       },
     })
@@ -245,6 +246,7 @@ export function createWorld(options: WorldOptions): HostedWorld {
   /** On the disk, beside what is there now; nothing where nothing was kept to begin with. */
   async function copyBeginning(): Promise<void> {
     if (!existsSync(beginning.store)) return
+    await removing
     await disk.copy(beginning.store, next)
     await disk.flush(next)
   }
@@ -262,7 +264,7 @@ export function createWorld(options: WorldOptions): HostedWorld {
     // Its log would be read into the next one.
     removeStore(files.first)
     if (existsSync(filesOf(folder))) renameSync(filesOf(folder), leftFiles)
-    removing = removeLeft()
+    removing = removeLeft([leftFiles, leftStore])
     if (!existsSync(beginning.store)) return
     await flushLinks(disk, shareFiles(beginning.files, filesOf(folder)))
     renameSync(next, files.first)
@@ -270,9 +272,9 @@ export function createWorld(options: WorldOptions): HostedWorld {
   }
 
   /** Never rejects: what could not be removed is left to the next start. */
-  async function removeLeft(): Promise<void> {
+  async function removeLeft(paths: readonly string[]): Promise<void> {
     try {
-      for (const left of [leftFiles, leftStore]) await rm(left, { recursive: true, force: true })
+      for (const path of paths) await rm(path, { recursive: true, force: true })
     } catch (error) {
       log.warn({ err: error, world: name }, 'files of a state that was left cannot be removed')
     }

@@ -101,6 +101,21 @@ test('a reset takes the present state away when the next one is on the disk', as
   assert.deepEqual(await valuesIn('stirred'), [])
 })
 
+test('copies that were not finished go at the next start', async () => {
+  await aWorld(app, 'stirred')
+  const { begun, release } = held('flush', 'world.sqlite.new')
+  const answer = reset('stirred')
+  await begun
+  let copy = ''
+  await afterwards(async (next) => {
+    copy = join(next.folder, 'worlds', 'stirred', 'world.sqlite.new')
+    assert.deepEqual(await valuesIn('stirred', next), [])
+  })
+  release()
+  assert.equal((await answer).status, 200)
+  assert.equal(existsSync(copy), false)
+})
+
 test('a reset answers when the name of the next state is on the disk', async () => {
   await aWorld(app, 'stirred')
   await post('stirred', 'later')
