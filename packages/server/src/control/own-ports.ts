@@ -35,12 +35,13 @@ export class OwnPorts {
   /** @param port 0: a free one; undefined: none. @throws what the system says of a port that is taken */
   async open(world: string, port: number | undefined): Promise<OpenedPort> {
     const server = this.#server
-    const before = this.#ports.get(world)
-    if (server === undefined || port === before) return { ...withPort(before), keep() {}, giveUp() {} }
+    const present = this.#ports.get(world)
+    if (server === undefined || port === present) return { ...withPort(present), keep() {}, giveUp() {} }
     const opened = port === undefined ? undefined : await server.listenFor(world.toLowerCase(), port)
     return {
       ...withPort(opened),
       keep: () => {
+        const before = this.#ports.get(world)
         if (opened === undefined) this.#ports.delete(world)
         else this.#ports.set(world, opened)
         if (before !== undefined) server.unlisten(before)
