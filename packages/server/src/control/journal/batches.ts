@@ -1,6 +1,6 @@
 /** Calls on their way to the thread: packed, by the file of their world, in buffers that come back. */
 import { longestPacked, pack } from './packed-calls.ts'
-import type { CallPieces, PackedPart } from './protocol.ts'
+import type { CallText, PackedPart } from './protocol.ts'
 
 /** Bytes that may be on their way, of all worlds; more are not kept. */
 const maximumUnderWay = 64 * 1024 * 1024
@@ -29,7 +29,7 @@ export class Batches {
   }
 
   /** @returns whether the batch of this file is full */
-  add(file: string, call: CallPieces): boolean {
+  add(file: string, call: CallText): boolean {
     const longest = longestPacked(call)
     if (this.#underWay + longest > maximumUnderWay) {
       this.noteLost(file, 1)

@@ -13,7 +13,8 @@ const longestBody = 64 * 1024
 
 export interface BodyText {
   readonly mediaType?: string
-  readonly sizeBytes: number
+  /** Absent: that of the text, which is not empty. */
+  readonly sizeBytes?: number
   readonly text?: string
   readonly isCut?: true
 }
@@ -42,12 +43,15 @@ export function requestText(request: ApiRequest, trace: Trace, naming: Naming): 
 
 /** @param body as it was sent: rendered by the contract, so that it holds no secrets but those that are shown once */
 export function answerText(operation: Operation | undefined, body: string, isSuccess: boolean): BodyText {
-  const sizeBytes = Buffer.byteLength(body)
+  const mediaType = 'application/json'
   const showsSecrets = isSuccess && operation?.verb === 'create' && holdsSecrets(operation.answer)
-  if (!showsSecrets) return cut(body, sizeBytes, 'application/json')
+  // To know its size beforehand takes as long as to keep it.
+  if (!showsSecrets && body !== '' && isShort(body)) return { mediaType, text: body }
+  const sizeBytes = Buffer.byteLength(body)
+  if (!showsSecrets) return cut(body, sizeBytes, mediaType)
   const envelope = JSON.parse(body)
   const data = concealed(operation.answer as NonNullable<Operation['answer']>, envelope.data)
-  return cut(JSON.stringify({ ...envelope, data }), sizeBytes, 'application/json')
+  return cut(JSON.stringify({ ...envelope, data }), sizeBytes, mediaType)
 }
 
 /** A file is told by its size; a short text is kept. */
@@ -97,10 +101,12 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
+/** No character takes more than three bytes for each of its code units. */
+const isShort = (text: string): boolean => text.length * 3 <= longestBody
+
 function cut(content: string | Uint8Array, sizeBytes: number, mediaType: string | undefined): BodyText {
   const told = mediaType === undefined ? { sizeBytes } : { mediaType, sizeBytes }
-  // No character takes more than three bytes for each of its code units.
-  if (typeof content === 'string' && content.length * 3 <= longestBody) return { ...told, text: content }
+  if (typeof content === 'string' && isShort(content)) return { ...told, text: content }
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   if (bytes.length <= longestBody) return { ...told, text: Buffer.from(bytes).toString() }
   // A character that the border divides is left out.

@@ -5,7 +5,7 @@
 import type { Operation } from '@hyperplane/contract'
 import { ApiError, Refusal } from '../../core/api-error.ts'
 import type { Caller } from '../../core/context.ts'
-import type { RefusedRequest } from '../../core/pipeline/request.ts'
+import type { ApiRequest, RefusedRequest } from '../../core/pipeline/request.ts'
 import { formatTime } from '../../core/time.ts'
 import type { EndedCall, Search, Trace } from '../../core/trace.ts'
 import { unreadFields } from '../../core/watched-body.ts'
@@ -19,22 +19,16 @@ export const operationOf = ({ outcome, refused }: EndedCall, trace: Trace): Oper
 /** An object that is not closed yet. */
 export function headText(call: EndedCall, trace: Trace, now: number): string {
   const { request, outcome, refused } = call
-  const { caller, began } = trace
+  const { began, decision } = trace
   const operation = operationOf(call, trace)
   const reply = outcome?.reply
   const refusal = refused?.refusal
   return (
     `{"time":"${formatTime(began)}","durationMicros":${Math.max(0, Math.round((now - began) * 1000))}` +
-    (caller === undefined ? '' : `,"caller":${callerText(caller)}`) +
-    member('address', request.address) +
-    `,"profile":"${request.profile}"` +
-    member('method', request.method.slice(0, longestText)) +
+    askedBy(trace.caller, request) +
     member('path', call.path.slice(0, longestText)) +
     (request.query === '' ? '' : member('query', request.query.slice(0, longestText))) +
-    member('operation', operation?.key) +
-    (trace.target === undefined
-      ? ''
-      : `,"target":{"kind":"${trace.target.kind}","extId":${quoted(trace.target.extId)}}`) +
+    about(operation, trace.target) +
     `,"status":${call.status}` +
     list('errorCodes', refusal === undefined ? undefined : codesOf(refusal)) +
     member('taskExtId', reply?.status === 202 ? taskIn(reply.data) : undefined) +
@@ -44,7 +38,7 @@ export function headText(call: EndedCall, trace: Trace, now: number): string {
     member('isDryRun', trace.input?.query.dryRun || undefined) +
     list('unreadFields', operation?.mutates === true ? unreadIn(call, trace) : undefined) +
     list('warnings', reply?.warnings) +
-    member('decision', trace.decision) +
+    (decision === undefined ? '' : decisionText(decision)) +
     member('throttledBy', throttledBy(refusal)) +
     member('rate', rateOf(reply?.headers ?? headersOf(refused))) +
     member('precondition', trace.precondition) +
@@ -67,16 +61,53 @@ const list = (name: string, items: readonly unknown[] | undefined): string =>
 const quoted = (text: string): string => (isPlain.test(text) ? `"${text}"` : JSON.stringify(text))
 const isPlain = /^[ !#-[\]-~]*$/
 
-/** Mostly the same ones call again. */
-const callerTexts = new WeakMap<Caller, string>()
-function callerText(caller: Caller): string {
-  let text = callerTexts.get(caller)
-  if (text === undefined) {
-    const { extId, name, type, credential, credentialId } = caller
-    text = JSON.stringify({ extId, name, type, credential, credentialExtId: credentialId })
-    callerTexts.set(caller, text)
-  }
+interface Asking {
+  readonly request: Pick<ApiRequest, 'address' | 'profile' | 'method'>
+  readonly text: string
+}
+
+/** Mostly the same ones call again, from the same place and in the same way. */
+const latestOf = new WeakMap<Caller, Asking>()
+function askedBy(caller: Caller | undefined, request: Asking['request']): string {
+  if (caller === undefined) return askingText(undefined, request)
+  const latest = latestOf.get(caller)
+  if (
+    latest !== undefined &&
+    latest.request.address === request.address &&
+    latest.request.method === request.method &&
+    latest.request.profile === request.profile
+  )
+    return latest.text
+  const text = askingText(caller, request)
+  latestOf.set(caller, { request: pick(request), text })
   return text
+}
+
+const pick = ({ address, profile, method }: Asking['request']): Asking['request'] => ({ address, profile, method })
+
+function askingText(caller: Caller | undefined, { address, profile, method }: Asking['request']): string {
+  const { extId, name, type, credential, credentialId: credentialExtId } = caller ?? {}
+  return (
+    member('caller', caller && { extId, name, type, credential, credentialExtId }) +
+    member('address', address) +
+    member('profile', profile) +
+    member('method', method.slice(0, longestText))
+  )
+}
+
+const operationTexts = new WeakMap<Operation, string>()
+function about(operation: Operation | undefined, target: Trace['target']): string {
+  const told = target === undefined ? '' : `,"target":{"kind":"${target.kind}","extId":${quoted(target.extId)}}`
+  if (operation === undefined) return told
+  let text = operationTexts.get(operation)
+  if (text === undefined) operationTexts.set(operation, (text = member('operation', operation.key)))
+  return text + told
+}
+
+let latestDecision = { decision: '', text: '' }
+function decisionText(decision: string): string {
+  if (decision !== latestDecision.decision) latestDecision = { decision, text: member('decision', decision) }
+  return latestDecision.text
 }
 
 function taskIn(data: unknown): string | undefined {

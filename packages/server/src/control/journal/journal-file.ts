@@ -19,10 +19,9 @@ import {
   journalTable,
   journalTables,
 } from './journal-table.ts'
-import { callsIn, unpack } from './packed-calls.ts'
+import { callsIn, documentOf } from './packed-calls.ts'
 import type {
   Bounds,
-  CallPieces,
   Excerpt,
   ExcerptWanted,
   JournalState,
@@ -195,7 +194,7 @@ export class JournalFile {
       sequence += 1
       // What went because of the bounds while it was packed.
       if (sequence < this.#state.first) continue
-      const document = `{"sequence":${sequence},${joined(unpack(packed)).slice(1)}`
+      const document = documentOf(sequence, packed)
       const call = JSON.parse(document)
       this.#insertRecord.run(sequence, packed.length, document)
       this.#insertFound.run(sequence, ...callColumns.map((column) => columnValue(call, column)))
@@ -256,16 +255,6 @@ export class JournalFile {
       throw error
     }
   }
-}
-
-/** Every other piece is a plain text. */
-function joined(pieces: CallPieces): string {
-  let all = ''
-  for (let index = 0; index < pieces.length; index++) {
-    const piece = pieces[index] as string
-    all += index % 2 === 0 ? piece : JSON.stringify(piece)
-  }
-  return all
 }
 
 /** One that was made for other columns is replaced by an empty one. */

@@ -7,7 +7,7 @@ import { removeStore } from '../../exchange-stores.ts'
 import { QueryStopped } from '../../store/store.ts'
 import { threadOptions } from '../../store/thread-options.ts'
 import { Batches } from './batches.ts'
-import type { AnswerTo, Bounds, CallPieces, FromThread, PackedPart, Question, ToThread } from './protocol.ts'
+import type { AnswerTo, Bounds, CallText, FromThread, PackedPart, Question, ToThread } from './protocol.ts'
 
 /** A batch that is not full goes when it is this old: to wake the thread costs as much as to answer several requests. */
 const batchMilliseconds = 100
@@ -33,7 +33,7 @@ export class JournalThread {
   readonly #bounds = new Map<string, Bounds>()
   readonly #batches = new Batches()
   /** Calls of this turn. */
-  #justEnded: { readonly file: string; readonly call: () => CallPieces }[] = []
+  #justEnded: { readonly file: string; readonly call: () => CallText }[] = []
   readonly #asked = new Map<number, Asked>()
   #timer: NodeJS.Timeout | undefined
   #worker: Worker | undefined
@@ -74,7 +74,7 @@ export class JournalThread {
    * Only remembers it. All calls of a turn are put into words together, when what else there was to do in it is done: that takes
    * less time than to do it between the answers, as with [requests that come together](../../http/arrivals.ts).
    */
-  write(file: string, call: () => CallPieces): void {
+  write(file: string, call: () => CallText): void {
     if (this.#justEnded.push({ file, call }) === 1) setImmediate(() => this.#pack())
   }
 

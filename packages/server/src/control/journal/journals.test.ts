@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { readCallFilter } from './call-filter.ts'
 import { createJournals, type Journal, journalFile, usualSettings } from './journals.ts'
-import type { CallPieces } from './protocol.ts'
+import type { CallText } from './protocol.ts'
 
 const log = { warn: () => undefined, error: () => undefined }
 
@@ -27,8 +27,8 @@ function startJournals(t: TestContext) {
   }
 }
 
-const record = (fields: object = {}): CallPieces => [
-  JSON.stringify({
+const record = (fields: object = {}): CallText => {
+  const whole = JSON.stringify({
     time: '2026-03-02T09:00:00.000000Z',
     durationMicros: 0,
     address: '127.0.0.1',
@@ -42,8 +42,9 @@ const record = (fields: object = {}): CallPieces => [
     rewrites: [],
     faults: [],
     ...fields,
-  }),
-]
+  })
+  return { head: whole.slice(0, -1) }
+}
 const writeMany = (journal: Journal, count: number, fields: object = {}): void => {
   for (let index = 0; index < count; index++) journal.write(() => record(fields))
 }
@@ -59,10 +60,9 @@ const sequences = async (journal: Journal, filter?: string): Promise<number[]> =
 test('bodies become part of the record, whatever is in them', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
-  const [head = ''] = record()
-  journal.write(() => [`${head.slice(0, -1)},"answer":{"sizeBytes":9,"text":`, 'a"b\\n{}\u0000', '}}'])
+  journal.write(() => ({ head: `${record().head},"answer":{`, answer: 'é"b\\n{}\u0000' }))
   const { documents } = await journal.page({ limit: 1 })
-  assert.deepEqual(JSON.parse(documents[0] as string).answer, { sizeBytes: 9, text: 'a"b\\n{}\u0000' })
+  assert.deepEqual(JSON.parse(documents[0] as string).answer, { sizeBytes: 9, text: 'é"b\\n{}\u0000' })
   assert.deepEqual(await sequences(journal, "contains(answer/text,'b')"), [1])
 })
 

@@ -5,7 +5,7 @@ import type { Query } from '../../store/store.ts'
 import { JournalThread, type JournalThreadOptions } from './journal-thread.ts'
 import type {
   Bounds,
-  CallPieces,
+  CallText,
   Excerpt,
   ExcerptWanted,
   JournalState,
@@ -28,7 +28,7 @@ export interface Journal {
   readonly settings: JournalSettings
   configure(settings: JournalSettings): void
   /** @param call asked in the same turn, or before the next question; what it tells of was over when this was called */
-  write(call: () => CallPieces): void
+  write(call: () => CallText): void
   state(): Promise<JournalState>
   page(query: Query): Promise<PageOfCalls>
   excerpt(wanted: ExcerptWanted): Promise<Excerpt>

@@ -2,31 +2,29 @@
  * Calls as bytes, one after another: as the thread gets them, and as it keeps them until somebody asks. Objects that wait to be
  * handed over cost more than the calls themselves: each would be moved twice by the collector, and copied one by one.
  *
- * A call is the length of all of it, then each of its pieces behind its own length, in UTF-8. Lengths are of the bytes that
- * follow, in 32 bits.
+ * A call is the length of all that follows, the length of its head, then head and answer in UTF-8. Lengths are of bytes, in 32
+ * bits.
  */
-import type { CallPieces } from './protocol.ts'
+import type { CallText } from './protocol.ts'
 
 const lengthBytes = 4
+/** In front of the texts. */
+const lengths = 2 * lengthBytes
 /** No character takes more for each of its code units. */
 const longestUnit = 3
 
 /** Bytes that a call takes at most. */
-export function longestPacked(pieces: CallPieces): number {
-  let units = 0
-  for (const piece of pieces) units += piece.length
-  return (pieces.length + 1) * lengthBytes + units * longestUnit
-}
+export const longestPacked = ({ head, answer = '' }: CallText): number =>
+  lengths + (head.length + answer.length) * longestUnit
 
 /** @returns where the next call begins */
-export function pack(pieces: CallPieces, into: Buffer, at: number): number {
-  let end = at + lengthBytes
-  for (const piece of pieces) {
-    const length = into.write(piece, end + lengthBytes)
-    into.writeUInt32LE(length, end)
-    end += lengthBytes + length
-  }
+export function pack({ head, answer }: CallText, into: Buffer, at: number): number {
+  const begin = at + lengths
+  const headBytes = into.write(head, begin)
+  let end = begin + headBytes
+  if (answer !== undefined) end += into.write(answer, end)
   into.writeUInt32LE(end - at - lengthBytes, at)
+  into.writeUInt32LE(headBytes, at + lengthBytes)
   return end
 }
 
@@ -38,12 +36,10 @@ export function* callsIn(content: Buffer): Generator<Buffer> {
   }
 }
 
-export function unpack(call: Buffer): CallPieces {
-  const pieces: string[] = []
-  for (let at = lengthBytes; at < call.length; ) {
-    const begin = at + lengthBytes
-    at = begin + call.readUInt32LE(at)
-    pieces.push(call.toString('utf8', begin, at))
-  }
-  return pieces
+/** The whole call as JSON, with its number. */
+export function documentOf(sequence: number, call: Buffer): string {
+  const headEnd = lengths + call.readUInt32LE(lengthBytes)
+  const head = `{"sequence":${sequence},${call.toString('utf8', lengths + 1, headEnd)}`
+  if (headEnd === call.length) return `${head}}`
+  return `${head}"sizeBytes":${call.length - headEnd},"text":${JSON.stringify(call.toString('utf8', headEnd))}}}`
 }

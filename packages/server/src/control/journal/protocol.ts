@@ -2,11 +2,13 @@
 import type { TypedFilter } from '../../odata/index.ts'
 import type { Query } from '../../store/store.ts'
 
-/**
- * A call without its number as JSON in pieces: the text of a body stands between two of them as it is, since putting it into JSON
- * is work for the thread. The first piece begins with `{`.
- */
-export type CallPieces = readonly string[]
+/** A call without its number, as JSON that is not closed yet. */
+export interface CallText {
+  /** Begins with `{`. Where an answer follows, it ends within that, in front of its size. */
+  readonly head: string
+  /** The whole body of the answer as it is, not empty: to put it into JSON, and to tell its size, is work for the thread. */
+  readonly answer?: string | undefined
+}
 
 /** Packed calls, in the first bytes of a buffer that belongs to whoever was told of it last. */
 export interface PackedPart {

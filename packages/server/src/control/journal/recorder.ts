@@ -2,9 +2,9 @@
 import { type Dispatch, type Outcome, RefusedRequest } from '../../core/pipeline/request.ts'
 import { type CallRecorder, type EndedCall, noteRewrite, Trace } from '../../core/trace.ts'
 import { answerText, type BodyText, type Naming, rawText, requestText } from './body-texts.ts'
-import { headText, longestText, operationOf } from './call-head.ts'
+import { headText, longestText, member, operationOf } from './call-head.ts'
 import type { Journal } from './journals.ts'
-import type { CallPieces } from './protocol.ts'
+import type { CallText } from './protocol.ts'
 
 export interface RecorderOptions {
   /** undefined: the world is gone. */
@@ -29,7 +29,7 @@ export function createRecorder({ journal, now, naming, render }: RecorderOptions
       // Asked again: a world that rested learns its settings with its first request.
       if (trace === undefined || kept?.settings.isRecording !== true) return
       const ended = now()
-      kept.write(() => piecesOf(call, trace, ended, naming))
+      kept.write(() => textOf(call, trace, ended, naming))
     },
     elements: (dispatch) => recordingElements(dispatch, recorder, render),
   }
@@ -70,18 +70,20 @@ export type EndedCallRenderer = (
   refused: RefusedRequest | undefined,
 ) => Pick<EndedCall, 'status' | 'body'>
 
-function piecesOf(call: EndedCall, trace: Trace, now: number, naming: Naming): CallPieces {
-  const pieces = [headText(call, trace, now)]
-  const add = (name: 'request' | 'answer', given: BodyText | undefined): void => {
-    if (given === undefined) return
-    pieces[pieces.length - 1] += bodyHead(name, given)
-    if (given.text !== undefined) pieces.push(given.text, '}')
-  }
-  add('request', requestText(call.request, trace, naming))
-  add('answer', answerOf(call, trace))
-  pieces[pieces.length - 1] += '}'
-  return pieces
+function textOf(call: EndedCall, trace: Trace, now: number, naming: Naming): CallText {
+  let head = headText(call, trace, now)
+  const request = requestText(call.request, trace, naming)
+  if (request !== undefined) head += `,"request":{${bodyMembers(request)}}`
+  const answer = answerOf(call, trace)
+  if (answer === undefined) return { head }
+  head += `,"answer":{${bodyMembers(answer)}`
+  return answer.sizeBytes === undefined ? { head, answer: answer.text } : { head: `${head}}` }
 }
+
+/** What is told of a body; of one whose size is not known yet, what stands in front of that. */
+const bodyMembers = ({ mediaType, sizeBytes, isCut, text }: BodyText): string =>
+  (mediaType === undefined ? '' : mediaText(mediaType)) +
+  (sizeBytes === undefined ? '' : `"sizeBytes":${sizeBytes}${member('isCut', isCut)}${member('text', text)}`)
 
 function answerOf(call: EndedCall, trace: Trace): BodyText | undefined {
   const { request, outcome, refused, body } = call
@@ -90,9 +92,6 @@ function answerOf(call: EndedCall, trace: Trace): BodyText | undefined {
   return answerText(operationOf(call, trace), body, refused === undefined)
 }
 
-/** What stands before the text of a body, which comes next; where there is none, all that is told of it. */
-function bodyHead(name: 'request' | 'answer', { mediaType, sizeBytes, isCut, text }: BodyText): string {
-  const media = mediaType === undefined ? '' : `"mediaType":${JSON.stringify(mediaType)},`
-  const cut = isCut === undefined ? '' : ',"isCut":true'
-  return `,"${name}":{${media}"sizeBytes":${sizeBytes}${cut}${text === undefined ? '}' : ',"text":'}`
-}
+/** Nearly all are of one type. */
+const mediaText = (mediaType: string): string =>
+  mediaType === 'application/json' ? '"mediaType":"application/json",' : `"mediaType":${JSON.stringify(mediaType)},`
