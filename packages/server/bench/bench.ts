@@ -195,14 +195,16 @@ async function overHttps(): Promise<void> {
     `${percent(against)} (about ${Math.round(rates.perSecond('own'))} of ${Math.round(rates.perSecond('bare'))} a second)`,
     against >= 0.6,
   )
-  const recording = await measureRecording(service.target, password, get, comparing)
-  const kept = recording.share('on', 'off')
-  row(
-    'the same GET kept in the journal, against not kept',
-    '>= 90 %',
-    `${percent(kept)} (about ${Math.round(recording.perSecond('on'))} of ${Math.round(recording.perSecond('off'))} a second)`,
-    kept >= 0.9,
-  )
+  for (const connections of [16, 1]) {
+    const recording = await measureRecording(service.target, password, get, comparing, connections)
+    const kept = recording.share('on', 'off')
+    row(
+      `the same GET kept in the journal, against not kept, ${connections === 1 ? 'one connection' : `${connections} connections`}`,
+      '>= 90 %',
+      `${percent(kept)} (about ${Math.round(recording.perSecond('on'))} of ${Math.round(recording.perSecond('off'))} a second)`,
+      kept >= 0.9,
+    )
+  }
   const single = await load(service.target, 1, seconds, () => get)
   row('GET by id, one connection', '-', `p50 ${ms(single.p50)}, p99 ${ms(single.p99)}`, undefined)
 

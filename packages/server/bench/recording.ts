@@ -10,6 +10,7 @@ export async function measureRecording(
   password: string,
   request: Buffer,
   secondsEach: number,
+  connections?: number,
 ): Promise<Rates<'on' | 'off'>> {
   const connection = await Connection.open(target)
   async function record(isRecording: boolean): Promise<void> {
@@ -26,6 +27,7 @@ export async function measureRecording(
       off: { target, request, prepare: () => record(false) },
     },
     secondsEach,
+    connections,
   )
   await record(false)
   connection.close()

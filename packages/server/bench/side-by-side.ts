@@ -20,7 +20,7 @@ export interface Rates<N extends string> {
 }
 
 export const rounds = 15
-const connections = 16
+const manyConnections = 16
 
 /** Seconds after which somebody whose rate still grows is taken as it is. */
 const longestWarmUp = 15
@@ -28,6 +28,7 @@ const longestWarmUp = 15
 export async function sideBySide<N extends string>(
   contenders: Readonly<Record<N, Contender>>,
   secondsEach: number,
+  connections = manyConnections,
 ): Promise<Rates<N>> {
   const names = Object.keys(contenders) as N[]
   const rates = new Map<N, number[]>(names.map((name) => [name, []]))
