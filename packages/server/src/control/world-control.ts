@@ -139,8 +139,12 @@ export function createWorldControl(options: WorldControlOptions): WorldControl {
     await shut()
     rules.load([])
     removeStore(file)
-    await shared.journals.remove(folder)
-    journal = shared.journals.of(folder)
+    try {
+      await shared.journals.remove(folder)
+    } finally {
+      // The one before takes no calls any more, whatever became of its file.
+      journal = shared.journals.of(folder)
+    }
   }
 
   return {
