@@ -61,31 +61,19 @@ const list = (name: string, items: readonly unknown[] | undefined): string =>
 const quoted = (text: string): string => (isPlain.test(text) ? `"${text}"` : JSON.stringify(text))
 const isPlain = /^[ !#-[\]-~]*$/
 
-interface Asking {
-  readonly request: Pick<ApiRequest, 'address' | 'profile' | 'method'>
-  readonly text: string
-}
+type Asking = Pick<ApiRequest, 'address' | 'profile' | 'method'>
 
 /** Mostly the same ones call again, from the same place and in the same way. */
-const latestOf = new WeakMap<Caller, Asking>()
-function askedBy(caller: Caller | undefined, request: Asking['request']): string {
-  if (caller === undefined) return askingText(undefined, request)
-  const latest = latestOf.get(caller)
-  if (
-    latest !== undefined &&
-    latest.request.address === request.address &&
-    latest.request.method === request.method &&
-    latest.request.profile === request.profile
-  )
-    return latest.text
-  const text = askingText(caller, request)
-  latestOf.set(caller, { request: pick(request), text })
+const latestOf = new WeakMap<Caller, Asking & { readonly text: string }>()
+function askedBy(caller: Caller | undefined, { address, profile, method }: Asking): string {
+  const latest = caller && latestOf.get(caller)
+  if (latest?.address === address && latest.method === method && latest.profile === profile) return latest.text
+  const text = askingText(caller, { address, profile, method })
+  if (caller !== undefined) latestOf.set(caller, { address, profile, method, text })
   return text
 }
 
-const pick = ({ address, profile, method }: Asking['request']): Asking['request'] => ({ address, profile, method })
-
-function askingText(caller: Caller | undefined, { address, profile, method }: Asking['request']): string {
+function askingText(caller: Caller | undefined, { address, profile, method }: Asking): string {
   const { extId, name, type, credential, credentialId: credentialExtId } = caller ?? {}
   return (
     member('caller', caller && { extId, name, type, credential, credentialExtId }) +
@@ -104,6 +92,7 @@ function about(operation: Operation | undefined, target: Trace['target']): strin
   return text + told
 }
 
+/** The same one for most calls in a row. */
 let latestDecision = { decision: '', text: '' }
 function decisionText(decision: string): string {
   if (decision !== latestDecision.decision) latestDecision = { decision, text: member('decision', decision) }
