@@ -44,6 +44,9 @@ describe('real clock', () => {
     wall = start
     elapsed = 5
     assert.equal(clock.now(), start + 3_600_005)
+    wall = start + 2 * 3_600_000
+    elapsed = 6
+    assert.equal(clock.now(), start + 2 * 3_600_000)
   })
 
   test('waits no less than it was asked to', async () => {

@@ -94,11 +94,17 @@ export const realClock: AttendingClock = createRealClock()
  */
 export function createRealClock(wall = () => Date.now(), monotonic = () => performance.now()): AttendingClock {
   const followBeyondMillis = 50
+  // Each request reads the clock several times, and each of the two readings costs as much as the rest of it.
+  const followEveryMillis = 1
   let anchor = wall() - monotonic()
+  let followedAt = -Infinity
   const now = () => {
-    const wallNow = wall()
     const elapsed = monotonic()
-    if (wallNow - (anchor + elapsed) > followBeyondMillis) anchor = wallNow - elapsed
+    if (elapsed - followedAt >= followEveryMillis) {
+      followedAt = elapsed
+      const wallNow = wall()
+      if (wallNow - (anchor + elapsed) > followBeyondMillis) anchor = wallNow - elapsed
+    }
     return inMicros(anchor + elapsed)
   }
   return clockOf(now, (ms, run) => {
