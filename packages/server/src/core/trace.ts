@@ -40,9 +40,10 @@ export class Trace {
 export interface CallRecorder {
   /**
    * For a request that has come; undefined: nobody records now.
+   * @param now world time, in milliseconds since 1970
    * @param sentPath as the client wrote it; `path` is the same in canonical names
    */
-  begin(sentPath: string, path: string): Trace | undefined
+  begin(now: number, sentPath: string, path: string): Trace | undefined
   /** Once its answer is on its way. A request without a trace is none of those recorded. */
   record(call: EndedCall): void
   /** Elements of batches never come by the sockets: the same pipeline, which records them. */

@@ -140,8 +140,8 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
   }
 
   /** What every answer carries. */
-  function headOf(site: Site): Head {
-    const head = ['Date', dateAt(site.now()), 'X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
+  function headOf(now: number): Head {
+    const head = ['Date', dateAt(now), 'X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
     if (closing) head.push('Connection', 'close')
     return head
   }
@@ -204,11 +204,12 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     query: string,
     began: number,
   ): Promise<void> {
-    const head = headOf(site)
+    const now = site.now()
+    const head = headOf(now)
     const { recorder } = site
     const sentPath = site.base + path
     const { api, profile, requestId } = readRequest(request, path, query, options.names, (canonical) =>
-      recorder?.begin(sentPath, canonical === path ? sentPath : site.base + canonical),
+      recorder?.begin(now, sentPath, canonical === path ? sentPath : site.base + canonical),
     )
     /** In the same turn as the answer leaves: whoever has it finds the call. */
     const record = ({ status, body }: Answer, outcome?: Outcome, refused?: RefusedRequest): void => {
@@ -275,7 +276,7 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
 
   async function answerPage(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     const page = await options.pages(path, request)
-    const head = headOf(usualSite())
+    const head = headOf(usualSite().now())
     if (page === undefined) {
       const hint = 'The interface lives under /api, its documents under /docs.'
       const refusal = new ApiError('ROUTE_NOT_FOUND', { path: path.slice(0, 300), hint })

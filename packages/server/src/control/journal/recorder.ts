@@ -17,9 +17,9 @@ export interface RecorderOptions {
 
 export function createRecorder({ journal, now, naming, render }: RecorderOptions): CallRecorder {
   const recorder: CallRecorder = {
-    begin(sentPath, path) {
+    begin(began, sentPath, path) {
       if (journal()?.settings.isRecording !== true) return undefined
-      const trace = new Trace(now())
+      const trace = new Trace(began)
       noteRewrite(trace, 'path', sentPath.slice(0, longestText), path.slice(0, longestText))
       return trace
     },
@@ -31,16 +31,21 @@ export function createRecorder({ journal, now, naming, render }: RecorderOptions
       const ended = now()
       kept.write(() => textOf(call, trace, ended, naming))
     },
-    elements: (dispatch) => recordingElements(dispatch, recorder, render),
+    elements: (dispatch) => recordingElements(dispatch, recorder, now, render),
   }
   return recorder
 }
 
 /** Each element is a call of its own, told by the task of its batch. */
-function recordingElements(dispatch: Dispatch, recorder: CallRecorder, render: EndedCallRenderer): Dispatch {
+function recordingElements(
+  dispatch: Dispatch,
+  recorder: CallRecorder,
+  now: RecorderOptions['now'],
+  render: EndedCallRenderer,
+): Dispatch {
   return async (asked) => {
     const path = `/api${asked.path}`
-    const trace = asked.onBehalfOf === undefined ? undefined : recorder.begin(path, path)
+    const trace = asked.onBehalfOf === undefined ? undefined : recorder.begin(now(), path, path)
     if (trace === undefined) return dispatch(asked)
     const request = { ...asked, trace }
     const ended = (outcome: Outcome | undefined, refused: RefusedRequest | undefined): void =>
