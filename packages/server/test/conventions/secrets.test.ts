@@ -409,7 +409,7 @@ test('37 after creating every kind that has secrets no answer, log line, audit r
     (entry) => entry.isFile() && entry.name !== 'lock',
   )
   assert.ok(files.some(({ name: file }) => file === 'world.sqlite'))
-  assert.ok(files.some(({ name: file }) => file === 'journal.sqlite'))
+  assert.ok(files.some(({ name: file }) => file === 'found.sqlite'))
   // Byte by byte: tasks, audit trail, remembered answers and the facts of the world are all in these files.
   const everything = files.map((file) => readFileSync(join(file.parentPath, file.name)).toString('latin1'))
   assert.ok(

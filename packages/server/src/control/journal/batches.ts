@@ -1,5 +1,5 @@
-/** Calls on their way to the thread: packed, by the file of their world, in buffers that come back. */
-import { longestPacked, pack } from './packed-calls.ts'
+/** Calls on their way to the thread: packed, by the folder of their journal, in buffers that come back. */
+import { CallPart, longestPacked } from './packed-calls.ts'
 import type { CallText, PackedPart } from './protocol.ts'
 
 /** Bytes that may be on their way, of all worlds; more are not kept. */
@@ -10,45 +10,38 @@ const fullParts = 8
 /** Buffers that are kept for the next parts. */
 const maximumSpare = 2 * fullParts
 
-interface Part {
-  readonly bytes: Buffer<ArrayBuffer>
-  length: number
-  count: number
-}
-
 export class Batches {
-  readonly #batches = new Map<string, Part[]>()
+  readonly #batches = new Map<string, CallPart[]>()
   readonly #spare: ArrayBuffer[] = []
-  /** Calls that were lost on their way, until their file is told. */
+  /** Calls that were lost on their way, until their journal is told. */
   readonly #lost = new Map<string, number>()
   #underWay = 0
 
-  /** Files for which there is something to take. */
-  files(): ReadonlySet<string> {
+  /** Journals for which there is something to take. */
+  folders(): ReadonlySet<string> {
     return new Set([...this.#batches.keys(), ...this.#lost.keys()])
   }
 
-  /** @returns whether the batch of this file is full */
-  add(file: string, call: CallText): boolean {
+  /** @returns whether the batch of this journal is full */
+  add(folder: string, call: CallText): boolean {
     const longest = longestPacked(call)
     if (this.#underWay + longest > maximumUnderWay) {
-      this.noteLost(file, 1)
+      this.noteLost(folder, 1)
       return false
     }
-    const parts = this.#partsOf(file)
+    const parts = this.#partsOf(folder)
     const part = this.#partFor(parts, longest)
-    const end = pack(call, part.bytes, part.length)
-    this.#underWay += end - part.length
-    part.length = end
-    part.count += 1
+    const { length } = part
+    part.add(call)
+    this.#underWay += part.length - length
     return parts.length > fullParts
   }
 
-  take(file: string): { readonly parts: readonly PackedPart[]; readonly missed: number } {
-    const parts = this.#batches.get(file) ?? []
-    const missed = this.#lost.get(file) ?? 0
-    this.#batches.delete(file)
-    this.#lost.delete(file)
+  take(folder: string): { readonly parts: readonly PackedPart[]; readonly missed: number } {
+    const parts = this.#batches.get(folder) ?? []
+    const missed = this.#lost.get(folder) ?? 0
+    this.#batches.delete(folder)
+    this.#lost.delete(folder)
     return { parts: parts.map(handedOver), missed }
   }
 
@@ -65,36 +58,40 @@ export class Batches {
     for (const parts of this.#batches.values()) this.#underWay += lengthOf(parts)
   }
 
-  noteLost(file: string, count: number): void {
-    this.#lost.set(file, (this.#lost.get(file) ?? 0) + count)
+  noteLost(folder: string, count: number): void {
+    this.#lost.set(folder, (this.#lost.get(folder) ?? 0) + count)
   }
 
-  /** The file goes, or nobody writes to it any more. */
-  drop(file: string): void {
-    this.#underWay -= lengthOf(this.#batches.get(file) ?? [])
-    this.#batches.delete(file)
-    this.#lost.delete(file)
+  /** The journal goes, or nobody writes to it any more. */
+  drop(folder: string): void {
+    this.#underWay -= lengthOf(this.#batches.get(folder) ?? [])
+    this.#batches.delete(folder)
+    this.#lost.delete(folder)
   }
 
-  #partsOf(file: string): Part[] {
-    let parts = this.#batches.get(file)
-    if (parts === undefined) this.#batches.set(file, (parts = []))
+  #partsOf(folder: string): CallPart[] {
+    let parts = this.#batches.get(folder)
+    if (parts === undefined) this.#batches.set(folder, (parts = []))
     return parts
   }
 
   /** One with room for so many bytes. */
-  #partFor(parts: Part[], bytes: number): Part {
+  #partFor(parts: CallPart[], bytes: number): CallPart {
     const begun = parts.at(-1)
     if (begun !== undefined && begun.length + bytes <= begun.bytes.length) return begun
     const spare = bytes > partBytes ? undefined : this.#spare.pop()
-    const buffer = spare === undefined ? Buffer.allocUnsafeSlow(Math.max(bytes, partBytes)) : Buffer.from(spare)
-    const part = { bytes: buffer, length: 0, count: 0 }
+    const part = new CallPart(spare ?? new ArrayBuffer(Math.max(bytes, partBytes)))
     parts.push(part)
     return part
   }
 }
 
-const handedOver = ({ bytes, length, count }: Part): PackedPart => ({ buffer: bytes.buffer, length, count })
+const handedOver = ({ bytes, length, count, sizeBytes }: CallPart): PackedPart => ({
+  buffer: bytes.buffer,
+  length,
+  count,
+  sizeBytes,
+})
 
 const lengthOf = (parts: readonly { readonly length: number }[]): number =>
   parts.reduce((sum, { length }) => sum + length, 0)

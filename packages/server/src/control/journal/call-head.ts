@@ -5,8 +5,7 @@
 import type { Operation } from '@hyperplane/contract'
 import { ApiError, Refusal } from '../../core/api-error.ts'
 import type { Caller } from '../../core/context.ts'
-import type { ApiRequest, RefusedRequest } from '../../core/pipeline/request.ts'
-import { formatTime } from '../../core/time.ts'
+import type { RefusedRequest } from '../../core/pipeline/request.ts'
 import type { EndedCall, Search, Trace } from '../../core/trace.ts'
 import { unreadFields } from '../../core/watched-body.ts'
 
@@ -16,37 +15,87 @@ export const longestText = 2000
 export const operationOf = ({ outcome, refused }: EndedCall, trace: Trace): Operation | undefined =>
   trace.operation ?? outcome?.operation ?? refused?.operation
 
-/** An object that is not closed yet. */
-export function headText(call: EndedCall, trace: Trace, now: number): string {
-  const { request, outcome, refused } = call
-  const { began, decision } = trace
+/**
+ * What calls often have in common: who asked, from where and how, for which operation, and what became of it.
+ * Most calls are like the one before them, and get the very text that it got.
+ */
+export function sharedText(call: EndedCall, trace: Trace): string {
+  const { caller, decision } = trace
+  const { status, refused } = call
+  const { address, profile, method } = call.request
   const operation = operationOf(call, trace)
+  const codes = refused === undefined ? undefined : codesOf(refused.refusal)
+  const manner = { caller, address, profile, method, status, decision }
+  const latest = operation && latestOf.get(operation)
+  if (latest !== undefined && codes === undefined && isSame(latest, manner)) return latest.text
+  const { extId, name, type, credential, credentialId: credentialExtId } = caller ?? {}
+  const text =
+    member('caller', caller && { extId, name, type, credential, credentialExtId }) +
+    member('address', address) +
+    member('profile', profile) +
+    member('method', method.slice(0, longestText)) +
+    member('operation', operation?.key) +
+    `,"status":${status}` +
+    member('errorCodes', codes ?? []) +
+    member('decision', decision)
+  if (operation !== undefined && codes === undefined) latestOf.set(operation, { ...manner, text })
+  return text
+}
+
+interface Manner {
+  readonly caller: Caller | undefined
+  readonly address: string
+  readonly profile: string
+  readonly method: string
+  readonly status: number
+  readonly decision: string | undefined
+}
+
+/** Of the successes of each operation the latest. */
+const latestOf = new WeakMap<Operation, Manner & { readonly text: string }>()
+
+const isSame = (one: Manner, other: Manner): boolean =>
+  one.caller === other.caller &&
+  one.status === other.status &&
+  one.address === other.address &&
+  one.method === other.method &&
+  one.profile === other.profile &&
+  one.decision === other.decision
+
+/** What is true of this call alone, or seldom of any. Few pieces: each is moved once more when they are written. */
+export function ownText(call: EndedCall, trace: Trace): string {
+  const { request, outcome, refused } = call
+  const { onBehalfOf, query } = request
   const reply = outcome?.reply
-  const refusal = refused?.refusal
+  const requestId = onBehalfOf?.requestId ?? request.headers.requestId
   return (
-    `{"time":"${formatTime(began)}","durationMicros":${Math.max(0, Math.round((now - began) * 1000))}` +
-    askedBy(trace.caller, request) +
-    member('path', call.path.slice(0, longestText)) +
-    (request.query === '' ? '' : member('query', request.query.slice(0, longestText))) +
-    about(operation, trace.target) +
-    `,"status":${call.status}` +
-    list('errorCodes', refusal === undefined ? undefined : codesOf(refusal)) +
-    member('taskExtId', reply?.status === 202 ? taskIn(reply.data) : undefined) +
-    member('parentTaskExtId', request.onBehalfOf?.parentTask) +
-    member('requestId', (request.onBehalfOf?.requestId ?? request.headers.requestId)?.slice(0, longestText)) +
-    member('isReplayed', reply?.replayed) +
-    member('isDryRun', trace.input?.query.dryRun || undefined) +
-    list('unreadFields', operation?.mutates === true ? unreadIn(call, trace) : undefined) +
-    list('warnings', reply?.warnings) +
-    (decision === undefined ? '' : decisionText(decision)) +
-    member('throttledBy', throttledBy(refusal)) +
-    member('rate', rateOf(reply?.headers ?? headersOf(refused))) +
+    `,"path":${quoted(call.path.slice(0, longestText))}` +
+    (query === '' ? '' : `,"query":${quoted(query.slice(0, longestText))}`) +
+    (trace.target === undefined ? '' : targetText(trace.target)) +
+    (reply?.status === 202 ? member('taskExtId', taskIn(reply.data)) : '') +
+    (onBehalfOf === undefined ? '' : `,"parentTaskExtId":${quoted(onBehalfOf.parentTask)}`) +
+    (requestId === undefined ? '' : `,"requestId":${quoted(requestId.slice(0, longestText))}`) +
+    (reply?.replayed === true ? ',"isReplayed":true' : '') +
+    (trace.input?.query.dryRun === true ? ',"isDryRun":true' : '') +
+    rateText(reply?.headers ?? headersOf(refused)) +
+    member('throttledBy', throttledBy(refused?.refusal)) +
     member('precondition', trace.precondition) +
     member('search', trace.search && searchOf(trace.search)) +
-    list('rewrites', trace.rewrites) +
-    list('faults', trace.faults)
+    lists(operationOf(call, trace)?.mutates === true ? unreadIn(call, trace) : [], reply?.warnings, trace)
   )
 }
+
+function lists(
+  unreadFields: readonly string[],
+  warnings: readonly string[] = [],
+  { rewrites = [], faults = [] }: Trace,
+): string {
+  if (unreadFields.length === 0 && warnings.length === 0 && rewrites.length === 0 && faults.length === 0)
+    return emptyLists
+  return listsText({ unreadFields, warnings, rewrites, faults })
+}
+const listsText = (all: object): string => `,${JSON.stringify(all).slice(1, -1)}`
+const emptyLists = listsText({ unreadFields: [], warnings: [], rewrites: [], faults: [] })
 
 /** What is undefined is left out. */
 export function member(name: string, value: unknown): string {
@@ -54,49 +103,16 @@ export function member(name: string, value: unknown): string {
   return `,"${name}":${typeof value === 'string' ? quoted(value) : JSON.stringify(value)}`
 }
 
-const list = (name: string, items: readonly unknown[] | undefined): string =>
-  items === undefined || items.length === 0 ? `,"${name}":[]` : `,"${name}":${JSON.stringify(items)}`
-
 /** Most texts are JSON as they are, between quotes. */
 const quoted = (text: string): string => (isPlain.test(text) ? `"${text}"` : JSON.stringify(text))
 const isPlain = /^[ !#-[\]-~]*$/
 
-type Asking = Pick<ApiRequest, 'address' | 'profile' | 'method'>
-
-/** Mostly the same ones call again, from the same place and in the same way. */
-const latestOf = new WeakMap<Caller, Asking & { readonly text: string }>()
-function askedBy(caller: Caller | undefined, { address, profile, method }: Asking): string {
-  const latest = caller && latestOf.get(caller)
-  if (latest?.address === address && latest.method === method && latest.profile === profile) return latest.text
-  const text = askingText(caller, { address, profile, method })
-  if (caller !== undefined) latestOf.set(caller, { address, profile, method, text })
-  return text
-}
-
-function askingText(caller: Caller | undefined, { address, profile, method }: Asking): string {
-  const { extId, name, type, credential, credentialId: credentialExtId } = caller ?? {}
-  return (
-    member('caller', caller && { extId, name, type, credential, credentialExtId }) +
-    member('address', address) +
-    member('profile', profile) +
-    member('method', method.slice(0, longestText))
-  )
-}
-
-const operationTexts = new WeakMap<Operation, string>()
-function about(operation: Operation | undefined, target: Trace['target']): string {
-  const told = target === undefined ? '' : `,"target":{"kind":"${target.kind}","extId":${quoted(target.extId)}}`
-  if (operation === undefined) return told
-  let text = operationTexts.get(operation)
-  if (text === undefined) operationTexts.set(operation, (text = member('operation', operation.key)))
-  return text + told
-}
-
-/** The same one for most calls in a row. */
-let latestDecision = { decision: '', text: '' }
-function decisionText(decision: string): string {
-  if (decision !== latestDecision.decision) latestDecision = { decision, text: member('decision', decision) }
-  return latestDecision.text
+/** A few kinds name nearly all of the targets. */
+const targetTexts = new Map<string, string>()
+function targetText({ kind, extId }: NonNullable<Trace['target']>): string {
+  let text = targetTexts.get(kind)
+  if (text === undefined) targetTexts.set(kind, (text = `,"target":{"kind":${quoted(kind)},"extId":`))
+  return `${text}${quoted(extId)}}`
 }
 
 function taskIn(data: unknown): string | undefined {
@@ -125,16 +141,15 @@ const throttledBy = (refusal: unknown): string | undefined =>
     ? refusal.appMessage.argumentsMap?.['bucket']
     : undefined
 
-function rateOf(headers: Readonly<Record<string, string>> | undefined): object | undefined {
+/** Their values are numbers, as text. */
+function rateText(headers: Readonly<Record<string, string>> | undefined): string {
   const limit = headers?.['X-Api-Ratelimit-Limit']
-  if (headers === undefined || limit === undefined) return undefined
-  return {
-    limit: Number(limit),
-    remaining: Number(headers['X-Api-Ratelimit-Remaining']),
-    periodSeconds: Number(headers['X-Api-Ratelimit-Refresh-Period-Seconds']),
-    identityLimit: Number(headers['X-Ratelimit-Limit']),
-    identityRemaining: Number(headers['X-Ratelimit-Remaining']),
-  }
+  if (headers === undefined || limit === undefined) return ''
+  return (
+    `,"rate":{"limit":${limit},"remaining":${headers['X-Api-Ratelimit-Remaining']}` +
+    `,"periodSeconds":${headers['X-Api-Ratelimit-Refresh-Period-Seconds']}` +
+    `,"identityLimit":${headers['X-Ratelimit-Limit']},"identityRemaining":${headers['X-Ratelimit-Remaining']}}`
+  )
 }
 
 function searchOf({ filteredBy, orderedBy, plan }: Search): object {

@@ -27,7 +27,7 @@ function aJournal(t: TestContext) {
     folder,
     write: (count: number, text = 'x') => {
       for (let index = 0; index < count; index++)
-        journal.write(() => ({ head: `{"time":"2026-03-02T09:00:00.000000Z","path":"${text}"` }))
+        journal.write(() => ({ began: 0, ended: 0, shared: '', own: `,"path":"${text}"` }))
     },
     /** Time in which nothing happened. */
     beat: () => beats[0]?.(),

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { Call, callOperations } from '@hyperplane/contract/control/call'
 import { type Table, tablesOf } from '../../store/tables.ts'
+import { packing } from './packed-calls.ts'
 
 /** What is asked for most. All else is read from the record. */
 const kept: ReadonlySet<string> = new Set([
@@ -42,26 +43,25 @@ const columnTypes = callColumns.map(({ name, affinity }) => `${name} ${affinity}
 const columnNames = callColumns.map(({ name }) => name).join(', ')
 
 /**
- * `batch` is written with every call, and costs what it must. When somebody asks, its calls go from there into `record`, which
- * holds them as they are shown, and `found`, by which they are found; most calls go before anybody does.
+ * What somebody asked about: `record` holds calls as they are shown, `found` by what they are found. All others are in the
+ * [log](call-log.ts).
  * No index: calls come in the order of their numbers and go in it, and a search of a hundred thousand narrow rows takes
  * milliseconds.
  */
 export const journalTables = `
-  CREATE TABLE batch (last INTEGER PRIMARY KEY, count INTEGER NOT NULL, content BLOB NOT NULL);
   CREATE TABLE record (sequence INTEGER PRIMARY KEY, size INTEGER NOT NULL, document TEXT NOT NULL);
   CREATE TABLE found (sequence INTEGER PRIMARY KEY, ${columnTypes});
   CREATE VIEW ${journalTable.name} AS
     SELECT found.sequence AS sequence, found.sequence AS c_sequence, '' AS ext_id, 1 AS version, 1 AS published,
       document, ${columnNames}
     FROM found LEFT JOIN record ON record.sequence = found.sequence;
-  CREATE TABLE state (first INTEGER NOT NULL, last INTEGER NOT NULL, size INTEGER NOT NULL, dropped INTEGER NOT NULL,
-    missed INTEGER NOT NULL);
-  INSERT INTO state VALUES (1, 0, 0, 0, 0);`
+  CREATE TABLE state (first INTEGER NOT NULL, unpacked INTEGER NOT NULL, last INTEGER NOT NULL, size INTEGER NOT NULL,
+    dropped INTEGER NOT NULL, missed INTEGER NOT NULL);
+  INSERT INTO state VALUES (1, 0, 0, 0, 0, 0);`
 
-/** A journal that was made for other columns begins anew. */
-export const journalForm = hash('sha256', journalTables, 'buffer').readInt32LE(0)
+/** A journal that was made for other columns, or with calls packed in another way, begins anew. */
+export const journalForm = hash('sha256', journalTables + packing, 'buffer').readInt32LE(0)
 
 export const insertFound = `INSERT INTO found (sequence, ${columnNames}) VALUES (?${', ?'.repeat(callColumns.length)})`
-export const insertBatch = 'INSERT INTO batch VALUES (?, ?, ?)'
 export const insertRecord = 'INSERT INTO record VALUES (?, ?, ?)'
+export const updateState = 'UPDATE state SET first = ?, unpacked = ?, last = ?, size = ?, dropped = ?, missed = ?'

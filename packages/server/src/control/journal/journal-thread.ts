@@ -2,8 +2,8 @@
  * The thread that keeps the calls of all worlds, seen from the one that answers requests: hands over calls in batches, asks
  * questions. Starts with the first of either.
  */
+import { rmSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import { removeStore } from '../../exchange-stores.ts'
 import { QueryStopped } from '../../store/store.ts'
 import { threadOptions } from '../../store/thread-options.ts'
 import { Batches } from './batches.ts'
@@ -13,13 +13,16 @@ import type { AnswerTo, Bounds, CallText, FromThread, PackedPart, Question, ToTh
 const batchMilliseconds = 100
 /** Where somebody waits for calls. */
 const awaitedMilliseconds = 20
+/** Calls that wait to be put into words, and what they keep in memory meanwhile. */
+const maximumHeld = 16
+const maximumHeldBytes = 1024 * 1024
 
 export interface JournalThreadOptions {
   readonly log: { warn(details: object, message: string): void; error(details: object, message: string): void }
-  /** Calls of this file were written. */
-  readonly onWritten: (file: string) => void
+  /** Calls were written to this one. */
+  readonly onWritten: (folder: string) => void
   /** Somebody waits to be told that. */
-  readonly isAwaited: (file: string) => boolean
+  readonly isAwaited: (folder: string) => boolean
 }
 
 interface Asked {
@@ -32,8 +35,9 @@ export class JournalThread {
   /** Of the journals that there are. What was lost before one begins anew is no loss of the next. */
   readonly #bounds = new Map<string, Bounds>()
   readonly #batches = new Batches()
-  /** Calls of this turn. */
-  #justEnded: { readonly file: string; readonly call: () => CallText }[] = []
+  /** Calls that are not in words yet. */
+  #ended: { readonly folder: string; readonly call: () => CallText }[] = []
+  #heldBytes = 0
   readonly #asked = new Map<number, Asked>()
   #timer: NodeJS.Timeout | undefined
   #worker: Worker | undefined
@@ -41,59 +45,63 @@ export class JournalThread {
   #isClosed = false
   /** Calls that were handed over, or told as missed, and are not written yet. */
   readonly #underWay = new Map<string, number>()
-  /** Files of which the last batch could not be written. */
+  /** Those of which the last batch could not be written. */
   readonly #failing = new Set<string>()
 
   constructor(options: JournalThreadOptions) {
     this.#options = options
   }
 
-  setBounds(file: string, bounds: Bounds): void {
-    this.#bounds.set(file, bounds)
-    if (this.#worker !== undefined) this.#say({ file, bounds })
+  setBounds(folder: string, bounds: Bounds): void {
+    this.#bounds.set(folder, bounds)
+    if (this.#worker !== undefined) this.#say({ folder, bounds })
   }
 
-  async leave(file: string): Promise<void> {
+  async leave(folder: string): Promise<void> {
     this.#pack()
-    if (this.#worker !== undefined || this.#batches.files().has(file)) await this.ask(file, { asks: 'close' })
-    this.#bounds.delete(file)
-    this.#batches.drop(file)
+    if (this.#worker !== undefined || this.#batches.folders().has(folder)) await this.ask(folder, { asks: 'close' })
+    this.#bounds.delete(folder)
+    this.#batches.drop(folder)
   }
 
   /** What was not written yet goes as well. */
-  async remove(file: string): Promise<void> {
+  async remove(folder: string): Promise<void> {
     this.#pack()
-    this.#bounds.delete(file)
-    this.#batches.drop(file)
-    this.#failing.delete(file)
-    if (this.#worker === undefined) removeStore(file)
-    else await this.ask(file, { asks: 'remove' })
+    this.#bounds.delete(folder)
+    this.#batches.drop(folder)
+    this.#failing.delete(folder)
+    if (this.#worker === undefined) rmSync(folder, { recursive: true, force: true })
+    else await this.ask(folder, { asks: 'remove' })
   }
 
   /**
-   * Only remembers it. All calls of a turn are put into words together, when what else there was to do in it is done: that takes
-   * less time than to do it between the answers, as with [requests that come together](../../http/arrivals.ts).
+   * Only remembers it. Calls are put into words several at a time, which takes less than to do it between the answers, as with
+   * [requests that come together](../../http/arrivals.ts).
+   * @param heldBytes what it keeps in memory until then
    */
-  write(file: string, call: () => CallText): void {
-    if (this.#justEnded.push({ file, call }) === 1) setImmediate(() => this.#pack())
+  write(folder: string, call: () => CallText, heldBytes: number): void {
+    this.#heldBytes += heldBytes
+    if (this.#ended.push({ folder, call }) >= maximumHeld || this.#heldBytes >= maximumHeldBytes) this.#pack()
+    else this.#timer ??= setTimeout(() => this.flush(), this.#patienceFor(folder))
   }
 
   #pack(): void {
-    const ended = this.#justEnded
-    this.#justEnded = []
-    for (const { file, call } of ended) {
+    const ended = this.#ended
+    this.#ended = []
+    this.#heldBytes = 0
+    for (const { folder, call } of ended) {
       try {
         if (this.#isClosed) continue
-        if (this.#batches.add(file, call())) this.#handOver(file)
-        else this.#timer ??= setTimeout(() => this.flush(), this.#patienceFor(file))
+        if (this.#batches.add(folder, call())) this.#handOver(folder)
+        else this.#timer ??= setTimeout(() => this.flush(), this.#patienceFor(folder))
       } catch (error) {
-        this.#options.log.error({ err: error, file }, 'a call could not be recorded')
+        this.#options.log.error({ err: error, folder }, 'a call could not be recorded')
       }
     }
   }
 
-  #patienceFor(file: string): number {
-    return this.#options.isAwaited(file) ? awaitedMilliseconds : batchMilliseconds
+  #patienceFor(folder: string): number {
+    return this.#options.isAwaited(folder) ? awaitedMilliseconds : batchMilliseconds
   }
 
   /** Hands over all that waits here. */
@@ -101,20 +109,20 @@ export class JournalThread {
     this.#pack()
     clearTimeout(this.#timer)
     this.#timer = undefined
-    for (const file of this.#batches.files()) this.#handOver(file)
+    for (const folder of this.#batches.folders()) this.#handOver(folder)
   }
 
   /** After what was written before. @throws QueryStopped */
-  ask<Q extends Question>(file: string, question: Q): Promise<AnswerTo<Q>> {
+  ask<Q extends Question>(folder: string, question: Q): Promise<AnswerTo<Q>> {
     if (this.#isClosed) return Promise.reject(new QueryStopped('closing'))
     this.#pack()
-    this.#handOver(file)
+    this.#handOver(folder)
     const number = ++this.#number
     return new Promise((resolve, reject) => {
       this.#asked.set(number, { resolve, reject })
       // It keeps the process alive for as long as somebody waits, and no longer.
       this.#started().ref()
-      this.#say({ file, number, question })
+      this.#say({ folder, number, question })
     })
   }
 
@@ -130,13 +138,13 @@ export class JournalThread {
     await ended
   }
 
-  #handOver(file: string): void {
-    const batch = this.#batches.take(file)
+  #handOver(folder: string): void {
+    const batch = this.#batches.take(folder)
     const count = countOf(batch)
     if (count === 0) return
     const buffers = batch.parts.map(({ buffer }) => buffer)
-    this.#say({ file, ...batch }, buffers)
-    add(this.#underWay, file, count)
+    this.#say({ folder, ...batch }, buffers)
+    add(this.#underWay, folder, count)
   }
 
   #say(message: ToThread, handed: readonly ArrayBuffer[] = []): void {
@@ -154,20 +162,20 @@ export class JournalThread {
     worker.on('message', (message: FromThread) => this.#hear(message))
     let cause: Error | undefined
     worker.on('error', (error) => void (cause = error as Error))
-    worker.on('exit', () => this.#ended(worker, cause))
-    for (const [file, bounds] of this.#bounds) worker.postMessage({ file, bounds } satisfies ToThread)
+    worker.on('exit', () => this.#exited(worker, cause))
+    for (const [folder, bounds] of this.#bounds) worker.postMessage({ folder, bounds } satisfies ToThread)
     return worker
   }
 
   #hear(message: FromThread): void {
-    if ('file' in message) {
-      const { file, parts, failed } = message
+    if ('folder' in message) {
+      const { folder, parts, failed } = message
       const count = countOf(message)
       this.#batches.giveBack(parts)
-      add(this.#underWay, file, -count)
-      if (failed === undefined) this.#failing.delete(file)
-      else this.#noteFailure(file, count, failed)
-      this.#options.onWritten(file)
+      add(this.#underWay, folder, -count)
+      if (failed === undefined) this.#failing.delete(folder)
+      else this.#noteFailure(folder, count, failed)
+      this.#options.onWritten(folder)
       return
     }
     const asked = this.#asked.get(message.number)
@@ -179,17 +187,17 @@ export class JournalThread {
   }
 
   /** Told once: on a disk that is full the next batch fails as well. */
-  #noteFailure(file: string, count: number, fault: string): void {
-    if (!this.#bounds.has(file)) return
-    this.#batches.noteLost(file, count)
-    if (!this.#failing.has(file)) this.#options.log.warn({ file, fault }, 'calls are missing from the journal')
-    this.#failing.add(file)
+  #noteFailure(folder: string, count: number, fault: string): void {
+    if (!this.#bounds.has(folder)) return
+    this.#batches.noteLost(folder, count)
+    if (!this.#failing.has(folder)) this.#options.log.warn({ folder, fault }, 'calls are missing from the journal')
+    this.#failing.add(folder)
   }
 
-  #ended(worker: Worker, cause: Error | undefined): void {
+  #exited(worker: Worker, cause: Error | undefined): void {
     if (this.#worker === worker) this.#worker = undefined
     // What it had not written is gone; the next call starts another one.
-    for (const [file, count] of this.#underWay) if (this.#bounds.has(file)) this.#batches.noteLost(file, count)
+    for (const [folder, count] of this.#underWay) if (this.#bounds.has(folder)) this.#batches.noteLost(folder, count)
     this.#underWay.clear()
     this.#batches.forgetTaken()
     if (!this.#isClosed) this.#options.log.error({ err: cause }, 'the journal thread ended')
@@ -202,8 +210,8 @@ export class JournalThread {
 const countOf = ({ parts, missed }: { readonly parts: readonly PackedPart[]; readonly missed: number }): number =>
   parts.reduce((sum, { count }) => sum + count, missed)
 
-function add(counts: Map<string, number>, file: string, count: number): void {
-  const sum = (counts.get(file) ?? 0) + count
-  if (sum === 0) counts.delete(file)
-  else counts.set(file, sum)
+function add(counts: Map<string, number>, folder: string, count: number): void {
+  const sum = (counts.get(folder) ?? 0) + count
+  if (sum === 0) counts.delete(folder)
+  else counts.set(folder, sum)
 }

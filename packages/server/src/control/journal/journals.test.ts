@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { readCallFilter } from './call-filter.ts'
-import { createJournals, type Journal, journalFile, usualSettings } from './journals.ts'
+import { createJournals, type Journal, journalFolder, usualSettings } from './journals.ts'
 import type { CallText } from './protocol.ts'
 
 const log = { warn: () => undefined, error: () => undefined }
@@ -28,12 +37,7 @@ function startJournals(t: TestContext) {
 }
 
 const record = (fields: object = {}): CallText => {
-  const whole = JSON.stringify({
-    time: '2026-03-02T09:00:00.000000Z',
-    durationMicros: 0,
-    address: '127.0.0.1',
-    profile: 'spec',
-    method: 'GET',
+  const own = JSON.stringify({
     path: '/api/platform/v4.3/config/categories',
     status: 200,
     errorCodes: [],
@@ -43,7 +47,9 @@ const record = (fields: object = {}): CallText => {
     faults: [],
     ...fields,
   })
-  return { head: whole.slice(0, -1) }
+  const began = Date.UTC(2026, 2, 2, 9)
+  const shared = ',"address":"127.0.0.1","profile":"spec","method":"GET"'
+  return { began, ended: began, shared, own: `,${own.slice(1, -1)}` }
 }
 const writeMany = (journal: Journal, count: number, fields: object = {}): void => {
   for (let index = 0; index < count; index++) journal.write(() => record(fields))
@@ -57,10 +63,16 @@ const sequences = async (journal: Journal, filter?: string): Promise<number[]> =
   return documents.map((document) => JSON.parse(document).sequence)
 }
 
+const foundOf = (world: string): string => join(journalFolder(world), 'found.sqlite')
+/** The first file of the log. */
+const logOf = (world: string): string => join(journalFolder(world), '0000000000000001.calls')
+const bytesIn = (folder: string): number =>
+  readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
+
 test('bodies become part of the record, whatever is in them', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
-  journal.write(() => ({ head: `${record().head},"answer":{`, answer: 'é"b\\n{}\u0000' }))
+  journal.write(() => ({ ...record(), own: `${record().own},"answer":{`, answer: 'é"b\\n{}\u0000' }))
   const { documents } = await journal.page({ limit: 1 })
   assert.deepEqual(JSON.parse(documents[0] as string).answer, { sizeBytes: 9, text: 'é"b\\n{}\u0000' })
   assert.deepEqual(await sequences(journal, "contains(answer/text,'b')"), [1])
@@ -150,7 +162,7 @@ test('lower bounds hold at once, and give the disk back', async (t) => {
   journal.configure({ ...usualSettings, maximumCalls: 1 })
   assert.deepEqual(await sequences(journal), [500])
   await journals().leave(folder)
-  assert.ok(statSync(journalFile(folder)).size < 200_000)
+  assert.ok(bytesIn(journalFolder(folder)) < 200_000)
 })
 
 test('a journal that is cleared is empty, and its numbers go on', async (t) => {
@@ -185,39 +197,74 @@ test('a journal that is removed leaves no file, and begins anew', async (t) => {
 
 test('a file that is damaged is replaced: no world waits for its journal', async (t) => {
   const { journals, folder } = startJournals(t)
-  writeFileSync(journalFile(folder), 'this is no journal, and no database either'.repeat(100))
+  mkdirSync(journalFolder(folder))
+  writeFileSync(foundOf(folder), 'this is no journal, and no database either'.repeat(100))
   const journal = journals().of(folder)
   writeMany(journal, 1)
   assert.deepEqual(await sequences(journal), [1])
 })
 
 for (const [what, damage] of Object.entries({
-  'behind its first page': (file: string) => {
-    const bytes = readFileSync(file)
-    writeFileSync(file, bytes.fill(0xa5, 16 * 1024))
+  'behind the first page of what is found': (folder: string) => {
+    const bytes = readFileSync(foundOf(folder))
+    writeFileSync(foundOf(folder), bytes.fill(0xa5, 4 * 1024))
   },
-  'in its calls': (file: string) => {
-    const database = new DatabaseSync(file)
-    database.exec('UPDATE batch SET content = zeroblob(length(content))')
-    database.close()
+  'in the calls of its log': (folder: string) => {
+    const bytes = readFileSync(logOf(folder))
+    writeFileSync(logOf(folder), bytes.fill(0, 100))
   },
+  'at the end of its log': (folder: string) => truncateSync(logOf(folder), statSync(logOf(folder)).size - 1),
+  'by the loss of its log': (folder: string) => rmSync(logOf(folder)),
 }))
-  test(`a file that is damaged ${what} is replaced as soon as somebody meets that`, async (t) => {
+  test(`a journal that is damaged ${what} is replaced as soon as somebody meets that`, async (t) => {
     const { journals, folder, restart } = startJournals(t)
     writeMany(journals().of(folder), 3)
     await restart()
-    damage(journalFile(folder))
+    damage(folder)
     const journal = journals().of(folder)
-    await sequences(journal)
+    await journal.page({ limit: 1 })
     writeMany(journal, 1)
     assert.deepEqual(await sequences(journal), [1])
   })
 
-test('a file that cannot be opened for a while is kept, and so is the number of calls that were not', async (t) => {
+test('what a killed process wrote and did not count any more is there, and half a part behind it is not', async (t) => {
   const { journals, folder, restart } = startJournals(t)
   writeMany(journals().of(folder), 3)
   await restart()
-  const inItsWay = `${journalFile(folder)}-journal`
+  const counted = readFileSync(foundOf(folder))
+  writeMany(journals().of(folder), 2)
+  await restart()
+  writeFileSync(foundOf(folder), counted)
+  appendFileSync(logOf(folder), Uint8Array.of(200, 0, 0, 0, 1, 0, 0, 0, 200, 0, 0, 0, 1, 2, 3))
+  const journal = journals().of(folder)
+  const { last, sizeBytes } = await journal.state()
+  assert.deepEqual([last, sizeBytes % 5, sizeBytes > 0], [5, 0, true])
+  writeMany(journal, 1)
+  assert.deepEqual(await sequences(journal), [1, 2, 3, 4, 5, 6])
+})
+
+test('of a log that nobody asks about, whole files go with the calls that may no longer be kept', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const journal = journals().of(folder)
+  const maximumSizeBytes = 6 * 1024 * 1024
+  journal.configure({ ...usualSettings, maximumSizeBytes })
+  for (let round = 0; round < 15; round++) {
+    writeMany(journal, 20, { decision: 'x'.repeat(50_000) })
+    const { first, last, dropped, sizeBytes } = await journal.state()
+    assert.deepEqual([last, dropped], [20 * (round + 1), first - 1])
+    assert.ok(sizeBytes <= maximumSizeBytes)
+    assert.ok(bytesIn(journalFolder(folder)) < 12 * 1024 * 1024)
+  }
+  const { first } = await journal.state()
+  const found = await sequences(journal)
+  assert.deepEqual([found.at(0), found.at(-1), found.length], [first, 300, 301 - first])
+})
+
+test('a journal that cannot be opened for a while is kept, and so is the number of calls that were not', async (t) => {
+  const { journals, folder, restart } = startJournals(t)
+  writeMany(journals().of(folder), 3)
+  await restart()
+  const inItsWay = `${foundOf(folder)}-journal`
   rmSync(inItsWay)
   mkdirSync(inItsWay)
   const journal = journals().of(folder)
@@ -228,6 +275,7 @@ test('a file that cannot be opened for a while is kept, and so is the number of 
   rmSync(inItsWay, { recursive: true })
   const { last, missed } = await journal.state()
   assert.deepEqual({ last, missed }, { last: 3, missed: 15 })
+  assert.deepEqual(await sequences(journal), [1, 2, 3])
 })
 
 test('calls that could not be written to a journal are not missed by the one that begins anew', async (t) => {

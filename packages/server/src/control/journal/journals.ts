@@ -27,8 +27,11 @@ export const usualSettings: JournalSettings = {
 export interface Journal {
   readonly settings: JournalSettings
   configure(settings: JournalSettings): void
-  /** @param call asked in the same turn, or before the next question; what it tells of was over when this was called */
-  write(call: () => CallText): void
+  /**
+   * @param call asked soon, and before the next question; what it tells of was over when this was called
+   * @param heldBytes what it keeps in memory until then, where that may be much
+   */
+  write(call: () => CallText, heldBytes?: number): void
   state(): Promise<JournalState>
   page(query: Query): Promise<PageOfCalls>
   excerpt(wanted: ExcerptWanted): Promise<Excerpt>
@@ -44,11 +47,11 @@ export interface Journal {
 
 export interface Journals {
   /** Of the world whose folder this is; made when it is first asked for. Touches no file. */
-  of(folder: string): Journal
+  of(world: string): Journal
   /** The world begins anew: what was recorded goes. */
-  remove(folder: string): Promise<void>
-  /** The world goes, or the process stops: what was recorded is written, and nobody has the file open. */
-  leave(folder: string): Promise<void>
+  remove(world: string): Promise<void>
+  /** The world goes, or the process stops: what was recorded is written, and nobody has its files open. */
+  leave(world: string): Promise<void>
   /** Ends what waits for calls, so that connections can close. */
   release(): void
   close(): Promise<void>
@@ -60,41 +63,41 @@ interface Open {
   readonly listeners: Set<() => void>
 }
 
-export const journalFile = (folder: string): string => join(folder, 'journal.sqlite')
+export const journalFolder = (world: string): string => join(world, 'journal')
 
 export function createJournals({ log }: Pick<JournalThreadOptions, 'log'>): Journals {
   const journals = new Map<string, Open>()
   const thread = new JournalThread({
     log,
-    onWritten(file) {
-      for (const told of journals.get(file)?.listeners ?? []) told()
+    onWritten(folder) {
+      for (const told of journals.get(folder)?.listeners ?? []) told()
     },
-    isAwaited: (file) => (journals.get(file)?.listeners.size ?? 0) > 0,
+    isAwaited: (folder) => (journals.get(folder)?.listeners.size ?? 0) > 0,
   })
 
-  function open(file: string): Open {
+  function open(folder: string): Open {
     let settings = usualSettings
     const ended = new AbortController()
     const listeners = new Set<() => void>()
-    thread.setBounds(file, settings)
+    thread.setBounds(folder, settings)
     const journal: Journal = {
       get settings() {
         return settings
       },
       configure(given) {
         settings = given
-        thread.setBounds(file, given)
+        thread.setBounds(folder, given)
       },
-      write(call) {
+      write(call, heldBytes = 0) {
         // A request that ends late has no journal to go to.
-        if (journals.get(file)?.journal === journal) thread.write(file, call)
+        if (journals.get(folder)?.journal === journal) thread.write(folder, call, heldBytes)
       },
-      state: () => thread.ask(file, { asks: 'state' }),
-      page: (query) => thread.ask(file, { asks: 'page', query }),
-      excerpt: (wanted) => thread.ask(file, { asks: 'excerpt', wanted }),
-      tally: (wanted) => thread.ask(file, { asks: 'tally', wanted }),
-      near: async (terms, limit) => (await thread.ask(file, { asks: 'near', terms, limit })).documents,
-      clear: () => thread.ask(file, { asks: 'clear' }),
+      state: () => thread.ask(folder, { asks: 'state' }),
+      page: (query) => thread.ask(folder, { asks: 'page', query }),
+      excerpt: (wanted) => thread.ask(folder, { asks: 'excerpt', wanted }),
+      tally: (wanted) => thread.ask(folder, { asks: 'tally', wanted }),
+      near: async (terms, limit) => (await thread.ask(folder, { asks: 'near', terms, limit })).documents,
+      clear: () => thread.ask(folder, { asks: 'clear' }),
       ending: ended.signal,
       changed: (signal) =>
         new Promise((resolve) => {
@@ -111,25 +114,25 @@ export function createJournals({ log }: Pick<JournalThreadOptions, 'log'>): Jour
     return { journal, ended, listeners }
   }
 
-  function end(file: string): void {
-    journals.get(file)?.ended.abort()
-    journals.delete(file)
+  function end(folder: string): void {
+    journals.get(folder)?.ended.abort()
+    journals.delete(folder)
   }
 
   return {
-    of(folder) {
-      const file = journalFile(folder)
-      let known = journals.get(file)
-      if (known === undefined) journals.set(file, (known = open(file)))
+    of(world) {
+      const folder = journalFolder(world)
+      let known = journals.get(folder)
+      if (known === undefined) journals.set(folder, (known = open(folder)))
       return known.journal
     },
-    async remove(folder) {
-      end(journalFile(folder))
-      await thread.remove(journalFile(folder))
+    async remove(world) {
+      end(journalFolder(world))
+      await thread.remove(journalFolder(world))
     },
-    async leave(folder) {
-      end(journalFile(folder))
-      await thread.leave(journalFile(folder))
+    async leave(world) {
+      end(journalFolder(world))
+      await thread.leave(journalFolder(world))
     },
     release() {
       for (const { ended } of journals.values()) ended.abort()

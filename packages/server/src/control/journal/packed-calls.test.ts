@@ -1,27 +1,43 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { callsIn, documentOf, longestPacked, pack } from './packed-calls.ts'
+import { CallPart, callsIn, longestPacked, sizesIn } from './packed-calls.ts'
 import type { CallText } from './protocol.ts'
+
+const times = { began: Date.UTC(2026, 2, 2, 9), ended: Date.UTC(2026, 2, 2, 9) + 1.5 }
+const told = { time: '2026-03-02T09:00:00.000000Z', durationMicros: 1500 }
 
 /** What each of them is, packed one after another and taken apart again. */
 function throughBytes(given: readonly CallText[]): object[] {
-  const bytes = Buffer.alloc(given.reduce((sum, call) => sum + longestPacked(call), 0))
-  const end = given.reduce((at, call) => pack(call, bytes, at), 0)
-  return [...callsIn(bytes.subarray(0, end))].map((call, index) => JSON.parse(documentOf(index + 1, call)))
+  const part = new CallPart(new ArrayBuffer(given.reduce((sum, call) => sum + longestPacked(call), 0)))
+  for (const call of given) part.add(call)
+  const packed = part.bytes.subarray(0, part.length)
+  const calls = [...callsIn(packed)]
+  const sizes = calls.map(({ sizeBytes }) => sizeBytes)
+  assert.deepEqual(sizesIn(packed), sizes)
+  assert.deepEqual([part.count, part.sizeBytes], [calls.length, sizes.reduce((sum, size) => sum + size, 0)])
+  return calls.map((call, index) => JSON.parse(call.document(index + 1)))
 }
 
 test('what is packed one after another comes out as it went in', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 60 })
-  const call = fc.record({ path: text, answer: fc.option(text.filter((answer) => answer !== '')) })
+  const call = fc.record({
+    caller: fc.constantFrom('admin', 'anna', 'jörg'),
+    path: text,
+    answer: fc.option(text.filter((answer) => answer !== '')),
+  })
   fc.assert(
     fc.property(fc.array(call), (calls) => {
-      const given = calls.map(({ path, answer }) => {
-        const head = `{"path":${JSON.stringify(path)}`
-        return answer === null ? { head } : { head: `${head},"answer":{`, answer }
+      const given = calls.map(({ caller, path, answer }) => {
+        const shared = `,"caller":"${caller}"`
+        const own = `,"path":${JSON.stringify(path)}`
+        if (answer === null) return { ...times, shared, own }
+        return { ...times, shared, own: `${own},"answer":{`, answer }
       })
-      const expected = calls.map(({ path, answer }, index) => ({
+      const expected = calls.map(({ caller, path, answer }, index) => ({
         sequence: index + 1,
+        ...told,
+        caller,
         path,
         ...(answer === null ? {} : { answer: { sizeBytes: Buffer.byteLength(answer), text: answer } }),
       }))
@@ -31,10 +47,35 @@ test('what is packed one after another comes out as it went in', () => {
 })
 
 test('half a character becomes a mark, and takes no room of what follows', () => {
-  const call = { head: '{"answer":{', answer: '\ud83d.' }
-  const told = { answer: { sizeBytes: 4, text: '\ufffd.' } }
+  const call = { ...times, shared: '', own: ',"answer":{', answer: '\ud83d.' }
+  const answer = { sizeBytes: 4, text: '\ufffd.' }
   assert.deepEqual(throughBytes([call, call]), [
-    { sequence: 1, ...told },
-    { sequence: 2, ...told },
+    { sequence: 1, ...told, answer },
+    { sequence: 2, ...told, answer },
   ])
+})
+
+test('what calls share is kept once, and counts with each', () => {
+  const [text, part] = ['x'.repeat(500), new CallPart(new ArrayBuffer(10_000))]
+  const call = { ...times, shared: `,"decision":"${text}"`, own: ',"status":200' }
+  for (let index = 0; index < 3; index++) part.add(call)
+  const sizes = sizesIn(part.bytes.subarray(0, part.length))
+  assert.ok(
+    sizes.every((size) => size === sizes[0] && size > 500),
+    String(sizes),
+  )
+  assert.ok(part.length < 1000, String(part.length))
+})
+
+test('bytes that are no calls are refused', () => {
+  for (const length of [0, 8, 5000]) {
+    const bytes = Buffer.alloc(64)
+    bytes.writeUInt32LE(length)
+    assert.throws(() => [...callsIn(bytes)], SyntaxError)
+    assert.throws(() => sizesIn(bytes), SyntaxError)
+  }
+  const part = new CallPart(new ArrayBuffer(1000))
+  part.add({ ...times, began: Number.NaN, shared: '', own: '' })
+  const [call] = callsIn(part.bytes.subarray(0, part.length))
+  assert.throws(() => call?.document(1), SyntaxError)
 })

@@ -2,10 +2,15 @@
 import type { TypedFilter } from '../../odata/index.ts'
 import type { Query } from '../../store/store.ts'
 
-/** A call without its number, as JSON that is not closed yet. */
+/** A call without its number. */
 export interface CallText {
-  /** Begins with `{`. Where an answer follows, it ends within that, in front of its size. */
-  readonly head: string
+  /** World times in milliseconds since 1970. */
+  readonly began: number
+  readonly ended: number
+  /** Members of its JSON that other calls have as well, with a comma in front of each. What they share is kept once. */
+  readonly shared: string
+  /** The others. Where an answer follows, they end within that, in front of its size. */
+  readonly own: string
   /** The whole body of the answer as it is, not empty: to put it into JSON, and to tell its size, is work for the thread. */
   readonly answer?: string | undefined
 }
@@ -15,6 +20,8 @@ export interface PackedPart {
   readonly buffer: ArrayBuffer
   readonly length: number
   readonly count: number
+  /** Of its calls, as bounds count it: what they share counts with each. */
+  readonly sizeBytes: number
 }
 
 /** Of one world's journal. */
@@ -80,7 +87,7 @@ export type Question =
   | QuestionAboutCalls
   | { readonly asks: 'state' }
   | { readonly asks: 'clear' }
-  /** Also closes the file. */
+  /** Also closes the journal. */
   | { readonly asks: 'remove' }
   | { readonly asks: 'close' }
 
@@ -103,21 +110,21 @@ export type AnswerTo<Q extends Question> = Q extends { asks: 'state' | 'clear' }
           : undefined
 
 export type ToThread =
-  | { readonly file: string; readonly bounds: Bounds }
+  | { readonly folder: string; readonly bounds: Bounds }
   | {
-      readonly file: string
+      readonly folder: string
       readonly parts: readonly PackedPart[]
       /** Calls that were lost before. */
       readonly missed: number
     }
-  | { readonly file: string; readonly number: number; readonly question: Question }
-  /** Closes every file. */
+  | { readonly folder: string; readonly number: number; readonly question: Question }
+  /** Closes every journal. */
   | { readonly end: true }
 
 export type FromThread =
   /** A write is done, or could not be. It is given back with its buffers. */
   | {
-      readonly file: string
+      readonly folder: string
       readonly parts: readonly PackedPart[]
       readonly missed: number
       readonly failed?: string

@@ -2,7 +2,7 @@
 import { type Dispatch, type Outcome, RefusedRequest } from '../../core/pipeline/request.ts'
 import { type CallRecorder, type EndedCall, noteRewrite, Trace } from '../../core/trace.ts'
 import { answerText, type BodyText, type Naming, rawText, requestText } from './body-texts.ts'
-import { headText, longestText, member, operationOf } from './call-head.ts'
+import { longestText, member, operationOf, ownText, sharedText } from './call-head.ts'
 import type { Journal } from './journals.ts'
 import type { CallText } from './protocol.ts'
 
@@ -29,7 +29,8 @@ export function createRecorder({ journal, now, naming, render }: RecorderOptions
       // Asked again: a world that rested learns its settings with its first request.
       if (trace === undefined || kept?.settings.isRecording !== true) return
       const ended = now()
-      kept.write(() => textOf(call, trace, ended, naming))
+      const heldBytes = (trace.bytes?.length ?? 0) + (call.body?.length ?? 0)
+      kept.write(() => textOf(call, trace, ended, naming), heldBytes)
     },
     elements: (dispatch) => recordingElements(dispatch, recorder, now, render),
   }
@@ -75,14 +76,17 @@ export type EndedCallRenderer = (
   refused: RefusedRequest | undefined,
 ) => Pick<EndedCall, 'status' | 'body'>
 
-function textOf(call: EndedCall, trace: Trace, now: number, naming: Naming): CallText {
-  let head = headText(call, trace, now)
+function textOf(call: EndedCall, trace: Trace, ended: number, naming: Naming): CallText {
+  const shared = sharedText(call, trace)
+  let own = ownText(call, trace)
   const request = requestText(call.request, trace, naming)
-  if (request !== undefined) head += `,"request":{${bodyMembers(request)}}`
+  if (request !== undefined) own += `,"request":{${bodyMembers(request)}}`
   const answer = answerOf(call, trace)
-  if (answer === undefined) return { head }
-  head += `,"answer":{${bodyMembers(answer)}`
-  return answer.sizeBytes === undefined ? { head, answer: answer.text } : { head: `${head}}` }
+  if (answer !== undefined) own += `,"answer":{${bodyMembers(answer)}`
+  const { began } = trace
+  if (answer === undefined) return { began, ended, shared, own }
+  if (answer.sizeBytes === undefined) return { began, ended, shared, own, answer: answer.text }
+  return { began, ended, shared, own: `${own}}` }
 }
 
 /** What is told of a body; of one whose size is not known yet, what stands in front of that. */

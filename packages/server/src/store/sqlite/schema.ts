@@ -25,8 +25,6 @@ export interface ConnectionOptions {
   readonly durable?: boolean
   /** true: nobody else opens the file meanwhile. Then it needs no log that others can read beside it, and each page is written once. */
   readonly isAlone?: boolean
-  /** Of a file that is made; a power of two. */
-  readonly pageBytes?: number
   /** Of the bounded queries on this connection. */
   readonly timeLimit?: TimeLimit
 }
@@ -36,11 +34,10 @@ export const synchronous = (durable: boolean): string => `PRAGMA synchronous = $
 
 /** @throws StoreRefusal when it cannot be opened */
 export function connect(file: string, options: ConnectionOptions): DatabaseSync {
-  const { readOnly = false, durable = true, isAlone = false, pageBytes, timeLimit } = options
+  const { readOnly = false, durable = true, isAlone = false, timeLimit } = options
   let database: DatabaseSync | undefined
   try {
     database = new DatabaseSync(file, { readOnly, timeout: 5000 })
-    if (pageBytes !== undefined) database.exec(`PRAGMA page_size = ${pageBytes}`)
     if (isAlone) database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = PERSIST')
     else if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${loggedPages}`)
     database.exec(`${synchronous(durable)}; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -32768`)

@@ -254,6 +254,6 @@ test('without the control interface nothing is recorded', async () => {
   const plain = await startApp({ config: { control: 'off' } })
   const { url: at } = await plain.listen()
   assert.equal((await http(at, `${categories}?$limit=1`)).status, 200)
-  assert.equal(existsSync(join(plain.folder, 'journal.sqlite')), false)
+  assert.equal(existsSync(join(plain.folder, 'journal')), false)
   await plain.close()
 })

@@ -1,7 +1,11 @@
-/** The journal of one world as a file. Opened when it is first needed; met only in the journal thread. */
+/**
+ * The journal of one world: a folder with the log of its calls, and a file in which those are found that somebody asked about.
+ * Opened when it is first needed; met only in the journal thread.
+ */
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { Call } from '@hyperplane/contract/control/call'
-import { removeStore } from '../../exchange-stores.ts'
 import { and, type TypedFilter } from '../../odata/index.ts'
 import { compileFilter } from '../../store/compile-query.ts'
 import { sqliteDialect } from '../../store/sqlite/dialect.ts'
@@ -10,16 +14,17 @@ import { SqliteReader } from '../../store/sqlite/reader.ts'
 import { columnValue, connect } from '../../store/sqlite/schema.ts'
 import type { TimeLimit } from '../../store/sqlite/time-limit.ts'
 import { type Query, StoreRefusal } from '../../store/store.ts'
+import { CallLog, type LoggedPart } from './call-log.ts'
 import {
   callColumns,
-  insertBatch,
   insertFound,
   insertRecord,
   journalForm,
   journalTable,
   journalTables,
+  updateState,
 } from './journal-table.ts'
-import { callsIn, documentOf } from './packed-calls.ts'
+import { callsIn } from './packed-calls.ts'
 import type {
   Bounds,
   Excerpt,
@@ -34,14 +39,13 @@ import type {
 
 /** Calls that one look for near misses compares at most: the newest. */
 const maximumCompared = 20_000
-/** A batch is written as one row, and most go as one: pages that hold much of it at once. */
-const pageBytes = 16 * 1024
 
-interface Batch {
-  /** Number of the newest of its calls. */
-  readonly last: number
-  readonly count: number
-  readonly content: Uint8Array
+interface State extends Omit<JournalState, 'sizeBytes'> {
+  /** Number of the oldest call that is kept; one more than the last where there is none. */
+  readonly first: number
+  /** Number of the newest call that queries find; younger ones are in the log. */
+  readonly unpacked: number
+  readonly size: number
 }
 
 class CallReader extends SqliteReader {
@@ -50,71 +54,83 @@ class CallReader extends SqliteReader {
   }
 }
 
-export class JournalFile {
+export class StoredJournal {
   readonly #database: DatabaseSync
+  readonly #log: CallLog
   readonly #reader: CallReader
-  readonly #insertBatch: StatementSync
   readonly #insertRecord: StatementSync
   readonly #insertFound: StatementSync
   readonly #saveState: StatementSync
-  /** `first`: number of the oldest call that is kept; one more than the last where there is none. */
-  #state: { first: number; last: number; size: number; dropped: number; missed: number }
-  /** Whether there may be batches that nobody has asked about. */
-  #isPacked = true
+  #state: { -readonly [Name in keyof State]: State[Name] }
   bounds: Bounds
 
-  constructor(file: string, bounds: Bounds, timeLimit: TimeLimit) {
+  /** @throws StoreRefusal, SyntaxError where it is damaged */
+  constructor(folder: string, bounds: Bounds, timeLimit: TimeLimit) {
     this.bounds = bounds
-    this.#database = openFile(file, timeLimit)
+    this.#database = openFound(folder, timeLimit)
+    this.#log = new CallLog(folder)
     this.#reader = new CallReader(this.#database, new Map([[Call.kind, journalTable]]))
-    this.#insertBatch = this.#database.prepare(insertBatch)
     this.#insertRecord = this.#database.prepare(insertRecord)
     this.#insertFound = this.#database.prepare(insertFound)
-    this.#saveState = this.#database.prepare('UPDATE state SET first = ?, last = ?, size = ?, dropped = ?, missed = ?')
-    this.#state = { ...(this.#database.prepare('SELECT * FROM state').get() as any) }
+    this.#saveState = this.#database.prepare(updateState)
+    this.#state = { ...(this.#database.prepare('SELECT * FROM state').get() as unknown as State) }
+    try {
+      this.#catchUp()
+    } catch (error) {
+      this.close()
+      throw error
+    }
   }
 
+  /** @throws what the disk says; the journal is then as it was */
   append(parts: readonly PackedPart[], missed: number): void {
-    this.#together(() => {
-      for (const { buffer, length, count } of parts) {
-        this.#state.last += count
-        this.#state.size += length
-        this.#insertBatch.run(this.#state.last, count, new Uint8Array(buffer, 0, length))
-        this.#isPacked = true
-      }
-      this.#state.missed += missed
-      this.#trim()
-    })
+    const takeBack = this.#log.append(parts, this.#state.last + 1)
+    try {
+      this.#together(() => {
+        for (const part of parts) this.#count(part)
+        this.#state.missed += missed
+        this.#trim()
+      })
+    } catch (error) {
+      takeBack()
+      throw error
+    }
+    this.#dropNeedless()
   }
 
   setBounds(bounds: Bounds): void {
     this.bounds = bounds
     const before = this.#state.first
     this.#together(() => this.#trim())
+    this.#dropNeedless()
     if (this.#state.first !== before) this.#database.exec('VACUUM')
   }
 
   /** Numbers go on: whoever saw one never sees it again for another call. */
   clear(): void {
     this.#together(() => {
-      this.#database.exec('DELETE FROM found; DELETE FROM record; DELETE FROM batch')
-      Object.assign(this.#state, { first: this.#state.last + 1, size: 0, dropped: 0, missed: 0 })
+      const { last } = this.#state
+      Object.assign(this.#state, { first: last + 1, unpacked: last, size: 0, dropped: 0, missed: 0 })
+      this.#deleteRows()
     })
+    this.#dropNeedless()
     this.#database.exec('VACUUM')
   }
 
   state(): JournalState {
-    const { size, ...told } = this.#state
+    const { size, unpacked: _, ...told } = this.#state
     return { ...told, sizeBytes: size }
   }
 
   /** Makes every call one that can be found: before questions about calls, which tell what is found. */
   unpack(): void {
-    while (this.#isPacked) {
-      const batch = this.#oldestBatch(0)
-      if (batch === undefined) this.#isPacked = false
-      else this.#together(() => this.#unpack(batch))
-    }
+    if (this.#state.unpacked === this.#state.last) return
+    for (const parts of this.#log.after(this.#state.unpacked))
+      this.#together(() => {
+        for (const part of parts) this.#unpack(part)
+      })
+    if (this.#state.unpacked !== this.#state.last) throw incomplete()
+    this.#dropNeedless()
   }
 
   page(query: Query): PageOfCalls {
@@ -177,6 +193,7 @@ export class JournalFile {
   }
 
   close(): void {
+    this.#log.close()
     this.#database.close()
   }
 
@@ -188,24 +205,35 @@ export class JournalFile {
     return { sql: `(${sql})`, parameters: parameters as SQLInputValue[] }
   }
 
-  #unpack({ last, count, content }: Batch): void {
+  /** What was appended when the process ended, and was not counted any more. */
+  #catchUp(): void {
+    const { last } = this.#state
+    if (this.#log.last !== undefined && this.#log.last > last)
+      this.#together(() => {
+        for (const parts of this.#log.after(last)) for (const part of parts) this.#count(part)
+        this.#trim()
+      })
+    this.#dropNeedless()
+    if ((this.#log.last ?? this.#needless) !== this.#state.last) throw incomplete()
+  }
+
+  #count({ count, sizeBytes }: Pick<PackedPart, 'count' | 'sizeBytes'>): void {
+    this.#state.last += count
+    this.#state.size += sizeBytes
+  }
+
+  #unpack({ last, count, content }: LoggedPart): void {
     let sequence = last - count
-    for (const packed of callsIn(Buffer.from(content))) {
+    for (const packed of callsIn(content)) {
       sequence += 1
       // What went because of the bounds while it was packed.
       if (sequence < this.#state.first) continue
-      const document = documentOf(sequence, packed)
+      const document = packed.document(sequence)
       const call = JSON.parse(document)
-      this.#insertRecord.run(sequence, packed.length, document)
+      this.#insertRecord.run(sequence, packed.sizeBytes, document)
       this.#insertFound.run(sequence, ...callColumns.map((column) => columnValue(call, column)))
     }
-    this.#database.prepare('DELETE FROM batch WHERE last = ?').run(last)
-  }
-
-  /** Of those with a call behind this number. */
-  #oldestBatch(after: number): Batch | undefined {
-    const found = this.#database.prepare('SELECT * FROM batch WHERE last > ? ORDER BY last LIMIT 1').get(after)
-    return found as Batch | undefined
+    this.#state.unpacked = last
   }
 
   /** Drops the oldest until what is left is within bounds. */
@@ -214,30 +242,36 @@ export class JournalFile {
     const state = this.#state
     const isWithin = (): boolean => state.last - state.first < maximumCalls && state.size <= maximumSizeBytes
     if (isWithin()) return
+    const hasRows = state.first <= state.unpacked
     for (const size of this.#sizes()) {
       state.first += 1
       state.size -= size
       state.dropped += 1
       if (isWithin()) break
     }
-    for (const table of ['found', 'record'])
-      this.#database.prepare(`DELETE FROM ${table} WHERE sequence < ?`).run(state.first)
-    this.#database.prepare('DELETE FROM batch WHERE last < ?').run(state.first)
+    if (hasRows) this.#deleteRows()
   }
 
-  /** Of the calls that are kept, oldest first. What is packed is younger than what is not. */
+  /** Of the calls that are kept, oldest first. */
   *#sizes(): Generator<number> {
-    const unpacked = this.#database.prepare('SELECT size FROM record ORDER BY sequence').iterate()
-    for (const { size } of unpacked as Iterable<{ size: number }>) yield size
-    let at = this.#state.first
-    for (let batch = this.#oldestBatch(at - 1); batch !== undefined; batch = this.#oldestBatch(at - 1)) {
-      let sequence = batch.last - batch.count
-      for (const packed of callsIn(Buffer.from(batch.content))) {
-        sequence += 1
-        if (sequence >= at) yield packed.length
-      }
-      at = batch.last + 1
-    }
+    const { first, unpacked, last } = this.#state
+    const rows = this.#database.prepare('SELECT size FROM record ORDER BY sequence').iterate()
+    for (const { size } of rows as Iterable<{ size: number }>) yield size
+    for (let sequence = Math.max(first, unpacked + 1); sequence <= last; sequence++) yield this.#log.sizeOf(sequence)
+  }
+
+  #deleteRows(): void {
+    for (const table of ['found', 'record'])
+      this.#database.prepare(`DELETE FROM ${table} WHERE sequence < ?`).run(this.#state.first)
+  }
+
+  /** No call up to this number is looked for in the log. */
+  get #needless(): number {
+    return Math.max(this.#state.first - 1, this.#state.unpacked)
+  }
+
+  #dropNeedless(): void {
+    this.#log.dropUpTo(this.#needless)
   }
 
   /** @throws what SQLite throws; the journal is then as it was */
@@ -246,8 +280,8 @@ export class JournalFile {
     this.#database.exec('BEGIN')
     try {
       work()
-      const { first, last, size, dropped, missed } = this.#state
-      this.#saveState.run(first, last, size, dropped, missed)
+      const { first, unpacked, last, size, dropped, missed } = this.#state
+      this.#saveState.run(first, unpacked, last, size, dropped, missed)
       this.#database.exec('COMMIT')
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
@@ -257,19 +291,24 @@ export class JournalFile {
   }
 }
 
-/** One that was made for other columns is replaced by an empty one. */
-function openFile(file: string, timeLimit: TimeLimit): DatabaseSync {
-  const database = openDatabase(file, timeLimit)
+const incomplete = (): SyntaxError => new SyntaxError('calls are missing from the log')
+
+/** A journal that was made for other columns is replaced by an empty one. */
+function openFound(folder: string, timeLimit: TimeLimit): DatabaseSync {
+  // That of the world is not made: one that is gone does not come back with its journal.
+  if (!existsSync(folder)) mkdirSync(folder)
+  const database = openDatabase(folder, timeLimit)
   const { user_version: form } = database.prepare('PRAGMA user_version').get() as { user_version: number }
   if (form === journalForm) return database
   const { tables } = database.prepare('SELECT COUNT(*) AS tables FROM sqlite_schema').get() as { tables: number }
   if (tables === 0) return withTables(database)
   database.close()
-  removeStore(file)
-  return withTables(openDatabase(file, timeLimit))
+  rmSync(folder, { recursive: true })
+  mkdirSync(folder)
+  return withTables(openDatabase(folder, timeLimit))
 }
 
-/** What was read cannot have been written so: it is no database, or there are no calls in its batches. */
+/** What was read cannot have been written so: it is no database, or there are no calls in the log. */
 export function isDamage(error: unknown): boolean {
   const cause = error instanceof StoreRefusal ? error.cause : error
   const { errcode = 0, code } = cause as { readonly errcode?: number; readonly code?: string }
@@ -277,8 +316,8 @@ export function isDamage(error: unknown): boolean {
   return [11, 26].includes(errcode & 0xff) || cause instanceof SyntaxError || code === 'ERR_OUT_OF_RANGE'
 }
 
-function openDatabase(file: string, timeLimit: TimeLimit): DatabaseSync {
-  const database = connect(file, { durable: false, isAlone: true, pageBytes, timeLimit })
+function openDatabase(folder: string, timeLimit: TimeLimit): DatabaseSync {
+  const database = connect(join(folder, 'found.sqlite'), { durable: false, isAlone: true, timeLimit })
   database.exec('PRAGMA cache_size = -2048; PRAGMA journal_size_limit = 4194304')
   return database
 }

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { CallLog } from './call-log.ts'
+import { CallPart, callsIn } from './packed-calls.ts'
+import type { PackedPart } from './protocol.ts'
+
+function aFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-log-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function partOf(...names: readonly string[]): PackedPart {
+  const part = new CallPart(new ArrayBuffer(5 * 1024 * 1024))
+  for (const name of names) part.add({ began: 0, ended: 0, shared: '', own: `,"name":"${name}"` })
+  const { bytes, length, count, sizeBytes } = part
+  return { buffer: bytes.buffer, length, count, sizeBytes }
+}
+
+const namesAfter = (log: CallLog, number: number): string[] =>
+  [...log.after(number)]
+    .flat()
+    .flatMap(({ content }) => [...callsIn(content)].map((call) => JSON.parse(call.document(1)).name))
+
+test('what is taken back was never there', (t) => {
+  const folder = aFolder(t)
+  const log = new CallLog(folder)
+  log.append([partOf('one')], 1)
+  const takeBack = log.append([partOf('two-that-is-long')], 2)
+  const taken = log.sizeOf(2)
+  takeBack()
+  assert.equal(log.last, 1)
+  log.append([partOf('two')], 2)
+  assert.deepEqual(namesAfter(log, 0), ['one', 'two'])
+  assert.ok(log.sizeOf(2) < taken)
+  log.close()
+  assert.deepEqual(namesAfter(new CallLog(folder), 0), ['one', 'two'])
+})
+
+test('what the disk refuses leaves the log as it was', (t) => {
+  const folder = aFolder(t)
+  const log = new CallLog(folder)
+  log.append([partOf('x'.repeat(4 * 1024 * 1024))], 1)
+  const next = join(folder, '0000000000000002.calls')
+  mkdirSync(next)
+  assert.throws(() => log.append([partOf('two')], 2), { code: 'EISDIR' })
+  assert.equal(log.last, 1)
+  rmSync(next, { recursive: true })
+  log.append([partOf('two', 'three')], 2)
+  assert.deepEqual(namesAfter(log, 1), ['two', 'three'])
+  log.close()
+})
+
+test('files go with the last of their calls', (t) => {
+  const folder = aFolder(t)
+  const log = new CallLog(folder)
+  for (const first of [1, 3, 5]) log.append([partOf('x'.repeat(4 * 1024 * 1024), 'y')], first)
+  log.dropUpTo(3)
+  assert.deepEqual(readdirSync(folder), ['0000000000000003.calls', '0000000000000005.calls'])
+  log.dropUpTo(6)
+  assert.deepEqual([readdirSync(folder), log.last], [[], undefined])
+  log.append([partOf('z')], 7)
+  assert.deepEqual(namesAfter(log, 6), ['z'])
+  assert.throws(() => log.sizeOf(6), /call 6 is missing/)
+  log.close()
+})
