@@ -13,13 +13,14 @@ export interface Contender {
 }
 
 export interface Rates<N extends string> {
+  readonly rounds: number
   /** Answers a second, the median of all rounds. */
   perSecond(name: N): number
   /** How much of the other one's rate this one has. */
   share(name: N, against: N): number
 }
 
-export const rounds = 15
+const usualRounds = 15
 const manyConnections = 16
 
 /** Seconds after which somebody whose rate still grows is taken as it is. */
@@ -28,7 +29,7 @@ const longestWarmUp = 15
 export async function sideBySide<N extends string>(
   contenders: Readonly<Record<N, Contender>>,
   secondsEach: number,
-  connections = manyConnections,
+  { connections = manyConnections, rounds = usualRounds } = {},
 ): Promise<Rates<N>> {
   const names = Object.keys(contenders) as N[]
   const rates = new Map<N, number[]>(names.map((name) => [name, []]))
@@ -58,6 +59,7 @@ export async function sideBySide<N extends string>(
   }
   const of = (name: N): readonly number[] => rates.get(name) as number[]
   return {
+    rounds,
     perSecond: (name) => median(of(name)),
     share: (name, against) => median(of(name).map((rate, round) => rate / (of(against)[round] as number))),
   }
