@@ -118,12 +118,13 @@ export function createWorld(options: WorldOptions): HostedWorld {
 
   async function open(): Promise<Instance> {
     const control = options.controlOf(world)
-    await control?.opening()
-    // A reset was cut short.
     if (!existsSync(files.first)) {
+      // A reset was cut short, unless it is new.
+      if (existsSync(beginning.store)) await control?.clear()
       await copyBeginning()
       await layBeginning()
     }
+    await control?.opening()
     const opened = await openInstance({
       ...options,
       ...(adminPasswordHash === undefined ? {} : { adminPasswordHash }),
@@ -233,9 +234,9 @@ export function createWorld(options: WorldOptions): HostedWorld {
     await shut()
     try {
       await copied
+      await leaveState()
       await options.controlOf(world)?.clear()
       clockState = beginningOfTime()
-      for (const file of [files.second, files.kept]) removeStore(file)
       await layBeginning()
     } finally {
       // Also where that failed: somebody may wait for it.
@@ -251,18 +252,20 @@ export function createWorld(options: WorldOptions): HostedWorld {
     await disk.flush(next)
   }
 
-  /**
-   * That copy takes the place of what is there; where nothing was kept, the seed fills it when it is opened. The store goes first
-   * and comes last: a crash in between leaves none, and all this happens again.
-   */
-  async function layBeginning(): Promise<void> {
+  /** The store goes first, and comes last: where a crash leaves none, all that makes a reset happens again. */
+  async function leaveState(): Promise<void> {
     await removing
     // Removed apart: the system takes its time over a large one.
     if (existsSync(files.first)) renameSync(files.first, leftStore)
     // Somebody may still read it (an export): without its log it would be half of a state, and does not come back.
     if (existsSync(`${files.first}-wal`)) await disk.flushFolder(folder)
     // Its log would be read into the next one.
-    removeStore(files.first)
+    for (const file of [files.first, files.second, files.kept]) removeStore(file)
+  }
+
+  /** The copy of the beginning takes the place of what was left; where nothing was kept, the seed fills it when it is opened. */
+  async function layBeginning(): Promise<void> {
+    await removing
     if (existsSync(filesOf(folder))) renameSync(filesOf(folder), leftFiles)
     removing = removeLeft([leftFiles, leftStore])
     if (!existsSync(beginning.store)) return

@@ -5,6 +5,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { http } from '../../support/http.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aWorld, worlds } from '../../support/worlds.ts'
 
@@ -135,6 +136,48 @@ test('a fork whose reset is cut short begins where it was forked, not at the see
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+})
+
+const aRule = { match: { operation: 'createCategory' }, trigger: { next: 1 }, effect: { delay: { fixed: 'PT1H' } } }
+const keptFor = async (of: TestApp, world: string): Promise<unknown> => ({
+  rules: (await of.call('GET', `${worlds}/${world}/faults`)).total,
+  calls: (await of.call('GET', `${worlds}/${world}/journal`)).data.callCount,
+})
+
+test('a reset that is cut short is whole after the next start: rules and journal are gone as well', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-changes-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const first = await startApp({ folder })
+  t.after(() => first.close())
+  const { url } = await first.listen()
+  assert.equal((await first.call('POST', `${worlds}/default/faults`, { body: aRule })).status, 201)
+  await http(url, `/api${categories}`)
+  assert.deepEqual(await keptFor(first, 'default'), { rules: 1, calls: 1 })
+  await first.close()
+  rmSync(join(folder, 'world.sqlite'))
+  const second = await startApp({ folder })
+  t.after(() => second.close())
+  assert.deepEqual(await keptFor(second, 'default'), { rules: 0, calls: 0 })
+})
+
+test('a reset that cannot take the state away takes nothing: rules and journal stay', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-changes-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const full = await startApp({ folder, logLevel: 'silent' })
+  t.after(() => full.close())
+  const { url } = await full.listen()
+  assert.equal((await full.call('POST', `${worlds}/default/faults`, { body: aRule })).status, 201)
+  await http(url, `/api${categories}`)
+  const { renameSync } = fs
+  const renaming = t.mock.method(fs, 'renameSync', (...given: Parameters<typeof renameSync>) => {
+    if (String(given[1]).endsWith('world.sqlite-before')) throw Object.assign(new Error('broken'), { code: 'EIO' })
+    renameSync(...given)
+  })
+  syncBuiltinESMExports()
+  assert.equal((await full.call('POST', `${worlds}/default/$actions/reset`)).status, 503)
+  renaming.mock.restore()
+  syncBuiltinESMExports()
+  assert.deepEqual(await keptFor(full, 'default'), { rules: 1, calls: 1 })
 })
 
 test('a world may begin with 1970', async () => {
