@@ -1,4 +1,5 @@
 import './node-version.js'
+import { mkdirSync } from 'node:fs'
 
 // Everything else is imported after the check above: an older Node would stop at the first import that it does not know.
 await import('./quick-imports.ts')
@@ -39,6 +40,7 @@ async function start(): Promise<void> {
 
   // What Node makes of the sources is kept beside the data: later starts read it instead of making it again.
   const { enableCompileCache } = await import('node:module')
+  makePrivate(config.data)
   enableCompileCache(`${config.data}/cache`)
   const { createApp } = await import('./app.ts')
   const { certificatePath } = await import('./http/certificate.ts')
@@ -63,6 +65,15 @@ async function start(): Promise<void> {
     `Ready in ${Math.round(performance.now())} ms: ${api}`,
   ])
   setTimeout(() => void giveBackMemory(), settleMillis).unref()
+}
+
+/** The folder of the data is its owner's alone; Node would make it for everybody, on the way to that of its cache. */
+function makePrivate(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch {
+    // Told by whoever opens it, with what to do.
+  }
 }
 
 /** What only the start needed goes back to the system: sources, schemas under construction, room for young objects. */

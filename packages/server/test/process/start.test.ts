@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -123,6 +123,10 @@ describe('the first start of a folder, and the next one', () => {
     const statuses = [await statusOf(url, data()), await statusOf(url, data(), `admin:${password}`)]
     return { url, printed, statuses, code: await end(signal) }
   }
+
+  test('the folder is for its owner only', { skip: process.platform === 'win32' && 'no modes there' }, () => {
+    assert.equal(statSync(data()).mode & 0o777, 0o700)
+  })
 
   test('each prints where everything is, serves, and exits 0 on SIGTERM and on SIGINT', () => {
     for (const { url, printed, statuses, code } of [first, second]) {
