@@ -296,7 +296,7 @@ const incomplete = (): SyntaxError => new SyntaxError('calls are missing from th
 /** A journal that was made for other columns is replaced by an empty one. */
 function openFound(folder: string, timeLimit: TimeLimit): DatabaseSync {
   // That of the world is not made: one that is gone does not come back with its journal.
-  if (!existsSync(folder)) mkdirSync(folder)
+  if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 })
   const database = openDatabase(folder, timeLimit)
   const { user_version: form } = database.prepare('PRAGMA user_version').get() as { user_version: number }
   if (form === journalForm) return database
@@ -304,7 +304,7 @@ function openFound(folder: string, timeLimit: TimeLimit): DatabaseSync {
   if (tables === 0) return withTables(database)
   database.close()
   rmSync(folder, { recursive: true })
-  mkdirSync(folder)
+  mkdirSync(folder, { mode: 0o700 })
   return withTables(openDatabase(folder, timeLimit))
 }
 
