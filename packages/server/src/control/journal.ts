@@ -1,6 +1,7 @@
 /** The journal of a world as a whole: its bounds, assertions about it, exports and streams of it. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Journal, journalOperations } from '@hyperplane/contract/control/journal'
+import { Apart } from '../core/apart.ts'
 import { ApiError, invalid } from '../core/api-error.ts'
 import type { Store } from '../store/store.ts'
 import { implementWithinWorld, type WorldReadContext } from './context.ts'
@@ -18,10 +19,24 @@ export const journal = implementWithinWorld(
   journalOperations,
   {
     async updateJournal(ctx, { body }) {
+      const { journal } = ctx.drivers
+      const before = journal.settings
       const settings = { ...usualSettings, ...settingsIn(body) }
-      const stored = await ctx.store.replace(Journal, { ...ctx.target, ...settings })
-      ctx.afterCommit(() => ctx.drivers.journal.configure(settings))
-      return { ...stored, ...(await countsOf(ctx.drivers.journal)) }
+      let counts = {}
+      // They hold before they are kept: what is answered, and remembered, counts what lower bounds leave.
+      return new Apart({
+        async make() {
+          journal.configure(settings)
+          counts = await countsOf(journal)
+        },
+        async conclude({ store }) {
+          return { ...(await store.replace(Journal, { ...ctx.target, ...settings })), ...counts }
+        },
+        // Calls that went stay away. Of a world that begins anew this is the journal no longer.
+        async giveUp() {
+          if (!journal.ending.aborted) journal.configure(before)
+        },
+      })
     },
 
     async clearJournal(ctx) {
@@ -79,6 +94,7 @@ export const journal = implementWithinWorld(
       ],
     },
     present: [[Journal, async (ctx, entities) => withCounts(ctx, entities)]],
+    turns: { updateJournal: () => ['settings'] },
   },
 )
 

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, beforeEach, test } from 'node:test'
 import { http } from '../../support/http.ts'
 import { aUser } from '../../support/identities.ts'
@@ -104,6 +105,34 @@ test('of more calls than it may keep the oldest go, and answers say how many', a
   assert.deepEqual([state.callCount, state.droppedCalls, state.missedCalls], [3, 5, 0])
   assert.equal(state.lastSequence - state.firstSequence, 2)
   assert.equal((await asserted(app, { atLeast: 8 })).data.droppedCalls, 5)
+})
+
+test('lower bounds are answered with what they leave', async () => {
+  for (let index = 0; index < 5; index++) await create()
+  const [{ sequence }] = await callsOf(app)
+  const { data } = await configure(app, { maximumCalls: 3 })
+  assert.deepEqual(
+    [data.callCount, data.droppedCalls, data.firstSequence, data.lastSequence],
+    [3, 2, sequence + 2, sequence + 4],
+  )
+  const state = (await app.call('GET', journal)).data
+  assert.deepEqual(state, data)
+})
+
+test('settings that cannot be kept do not hold', async (t) => {
+  let commits = 0
+  const { exec } = DatabaseSync.prototype
+  const full = t.mock.method(DatabaseSync.prototype, 'exec', function (this: DatabaseSync, text: string) {
+    // The first one comes before anything is changed.
+    if (text === 'COMMIT' && this.location()?.endsWith('control.sqlite') === true && ++commits === 2)
+      throw new Error('the disk is full')
+    exec.call(this, text)
+  })
+  await assert.rejects(configure(app, { isRecording: false }), /the disk is full/)
+  full.mock.restore()
+  assert.equal((await app.call('GET', journal)).data.isRecording, true)
+  await create('recorded')
+  assert.equal((await callsOf(app)).length, 1)
 })
 
 test('of more bytes than it may keep the oldest go', async () => {
