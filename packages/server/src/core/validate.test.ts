@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { enumeration, integer, object, oneOf, text, timestamp } from '@hyperplane/contract'
+import { enumeration, integer, object, oneOf, optional, text, timestamp } from '@hyperplane/contract'
 import { validateBody } from './validate.ts'
 
 const options = { unknown: 'refuse', version: 'v4.2', sparse: false, defaults: true } as const
@@ -38,4 +38,30 @@ test('a tag tells alternatives apart, so that faults speak of the one that was m
     'type: expected one of CIRCLE, SQUARE; found "SQARE"; did you mean "SQUARE"?',
   ])
   assert.deepEqual(faults({ radius: 1 }), ['type: is required: one of CIRCLE, SQUARE'])
+})
+
+const journey = oneOf(
+  object('test.v1.Train', { train: text(), coach: optional(integer()), at: optional(text()) }),
+  object('test.v1.Flight', { flight: text(), at: optional(text()) }),
+  object('test.v1.Walk', { steps: integer() }),
+)
+
+test('of fields that belong to several alternatives those are named that exclude each other', () => {
+  const faults = (value: unknown) =>
+    validateBody(object('test.v1.Trip', { by: journey }), { by: value }, options).faults.map(
+      ({ attributePath, message }) => `${attributePath}: ${message}`,
+    )
+  assert.deepEqual(faults({ at: 'noon', flight: 'F1' }), [])
+  assert.deepEqual(faults({ at: 'noon', train: 'T1', flight: 'F1' }), [
+    'by: expected either train or flight, found both',
+  ])
+  assert.deepEqual(faults({ train: 'T1', flight: 'F1', coach: 7 }), [
+    'by: expected either train with coach or flight, found both',
+  ])
+  assert.deepEqual(faults({ steps: 1, flight: 'F1', train: 'T1' }), [
+    'by: expected either steps or flight or train, found all of them',
+  ])
+  assert.deepEqual(faults({ at: 'noon' }), [
+    'by: expected exactly one of test.v1.Train, test.v1.Flight, test.v1.Walk; say which by $objectType. Found an object',
+  ])
 })

@@ -253,6 +253,13 @@ class Validation {
       if (found === undefined) return this.#fault(join(path, tag), `is required: one of ${values.join(', ')}`)
       return this.#fault(join(path, tag), `expected one of ${values.join(', ')}; found ${describe(found)}${meant}`)
     }
+    if (fitting.length === 0 && isPlainObject(value) && value['$objectType'] === undefined) {
+      const apart = exclusive(alternatives, Object.keys(value))
+      if (apart.length > 1) {
+        const groups = apart.map((names) => names.join(' with ')).join(' or ')
+        return this.#fault(path, `expected either ${groups}, found ${apart.length === 2 ? 'both' : 'all of them'}`)
+      }
+    }
     if (fitting.length !== 1) {
       const names = alternatives
         .map((alternative) => (alternative.type === 'object' ? alternative.objectType : alternative.type))
@@ -404,6 +411,23 @@ export function chooseAlternative(alternatives: readonly AnySchema[], value: unk
       required.every(([name]) => Object.hasOwn(given, name))
     )
   })
+}
+
+/** Those of the names that exclude each other, since no alternative has both; together where one has them all. */
+function exclusive(alternatives: readonly AnySchema[], names: readonly string[]): readonly (readonly string[])[] {
+  const having = (wanted: readonly string[]): boolean =>
+    alternatives.some(
+      (schema) => schema.type === 'object' && wanted.every((name) => Object.hasOwn(schema.fields, name)),
+    )
+  const known = names.filter((name) => having([name]))
+  const groups: string[][] = []
+  for (const name of known) {
+    if (known.every((other) => having([name, other]))) continue
+    const group = groups.find((others) => having([...others, name]))
+    if (group === undefined) groups.push([name])
+    else group.push(name)
+  }
+  return groups
 }
 
 /** Length in code points, counted no further than needed. */

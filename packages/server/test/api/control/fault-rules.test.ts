@@ -370,12 +370,16 @@ for (const [what, rule, expected] of refusals) {
 }
 
 test('refused (400): a field that is not understood, and an effect that is two', async () => {
-  const shape = async (rule: object): Promise<readonly (string | undefined)[]> => {
+  const shape = async (rule: object): Promise<readonly string[]> => {
     const refused = await postFault(app, rule)
     assert.equal(refused.status, 400)
-    return refused.errors.map(({ attributePath }) => attributePath)
+    return refused.errors.map(({ attributePath, message }) => `${attributePath}: ${message}`)
   }
-  assert.deepEqual(await shape({ match: { operationId: 'createVm' }, effect: unavailable }), ['match/operationId'])
-  assert.deepEqual(await shape({ effect: { ...unavailable, hangAtPercentage: 5 } }), ['effect'])
-  assert.deepEqual(await shape({ match: {} }), ['effect'])
+  assert.deepEqual(await shape({ match: { operationId: 'createVm' }, effect: unavailable }), [
+    'match/operationId: is not a field of this object',
+  ])
+  assert.deepEqual(await shape({ effect: { ...unavailable, hangAtPercentage: 5 } }), [
+    'effect: expected either error with arguments or hangAtPercentage, found both',
+  ])
+  assert.deepEqual(await shape({ match: {} }), ['effect: is required'])
 })
