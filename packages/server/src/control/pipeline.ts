@@ -57,6 +57,8 @@ export interface ControlPipeline {
   readonly store: Store
   readonly dispatch: Dispatch
   close(): Promise<void>
+  /** The same where the file goes, and the audit trail with it: who is refused meanwhile is not written down. */
+  end(): Promise<void>
 }
 
 export const controlRouter = (): Router => createRouter([control], { loose: false, base: '' })
@@ -122,6 +124,8 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
     new Map(
       domains.flatMap((domain) => Object.entries(part(domain)).map(([id, one]) => [`control.${id}`, one] as const)),
     )
+  const audit = createAudit(store, clock, ids)
+  let isEnding = false
   const turns = new Turns()
   const turnsOf = byKey((domain) => domain.turns)
   const known = new Set(options.kinds.map(({ kind }) => kind))
@@ -143,7 +147,7 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
       seal: (text, about) => sealer.seal(text, about),
       open: (sealed, about) => sealer.open(sealed, about),
     }),
-    audit: createAudit(store, clock, ids),
+    audit: { ...audit, writeAlone: async (entry) => (isEnding ? undefined : audit.writeAlone(entry)) },
     runner: undefined as never,
     handlers: byKey((domain) => domain.handlers),
     rules: byKey((domain) => domain.rules),
@@ -163,14 +167,19 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
   })
   const schedules = [recordRetention, ...domains.flatMap((domain) => domain.schedules)]
   const stopSchedules = startSchedules(schedules, { ...world, store, runner: undefined as never }, clock, log)
+  async function close(): Promise<void> {
+    stopSchedules()
+    clock.close()
+    await store.transaction(async () => undefined)
+    await store.close()
+  }
   return {
     store,
     dispatch,
-    async close() {
-      stopSchedules()
-      clock.close()
-      await store.transaction(async () => undefined)
-      await store.close()
+    close,
+    end() {
+      isEnding = true
+      return close()
     },
   }
 }

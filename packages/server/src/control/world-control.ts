@@ -128,15 +128,15 @@ export function createWorldControl(options: WorldControlOptions): WorldControl {
     }
   }
 
-  async function shut(): Promise<void> {
+  async function shut(how: 'close' | 'end'): Promise<void> {
     await rules.written()
     const open = pipeline
     pipeline = undefined
-    await (await open?.catch(() => undefined))?.close()
+    await (await open?.catch(() => undefined))?.[how]()
   }
 
   async function clear(): Promise<void> {
-    await shut()
+    await shut('end')
     rules.load([])
     removeStore(file)
     try {
@@ -183,7 +183,7 @@ export function createWorldControl(options: WorldControlOptions): WorldControl {
     async close() {
       closings++
       isClosed = true
-      await shut()
+      await shut('close')
       journal = undefined
       await shared.journals.leave(folder)
     },
