@@ -44,7 +44,7 @@ export async function checkBackup(
   try {
     // Nobody has this key when the check is over.
     const restoring = { from, manifest, masterKey: randomBytes(32), backupKey, version }
-    await restoreInto(join(folder, 'trial.sqlite'), restoring, () => undefined)
+    await restoreInto(join(folder, 'trial.sqlite'), restoring, async () => undefined)
     broken = []
   } catch (error) {
     broken = faultsIn(error)

@@ -2,9 +2,9 @@
  * A second store file takes the place of the first, by one rename: whole or not at all, whenever the process dies. Both are
  * closed. Source: behaviour platform.md 9 (switch); decision a-restore-renames-a-file.
  */
-import { copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
-import { syncFolderOf } from './data-folder.ts'
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Disk } from './worlds/disk.ts'
 
 export interface StoreFiles {
   readonly first: string
@@ -24,20 +24,27 @@ export function removeStore(file: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true })
 }
 
-/** @throws Error, and everything is as before, when a file is still in use */
-export function exchangeStores({ first, second, kept }: StoreFiles): void {
+/**
+ * The second is on the disk already.
+ * @throws Error, and everything is as before, when a file is still in use, or the first cannot be kept
+ */
+export async function exchangeStores({ first, second, kept }: StoreFiles, disk: Disk): Promise<void> {
   for (const file of [first, second]) requireClosed(file)
-  if (existsSync(first)) copyFileSync(first, kept)
+  if (existsSync(first)) {
+    await disk.copy(first, kept)
+    await disk.flush(kept)
+    await disk.flushFolder(dirname(kept))
+  }
   renameSync(second, first)
-  syncFolderOf(first)
+  await disk.flushFolder(dirname(first))
 }
 
 /** The first store is what it was before. */
-export function takeBack({ first, kept }: StoreFiles): void {
+export async function takeBack({ first, kept }: StoreFiles, disk: Disk): Promise<void> {
   // What the second wrote beside itself; its file gives way in one step.
   for (const suffix of ['-wal', '-shm']) rmSync(`${first}${suffix}`, { force: true })
   renameSync(kept, first)
-  syncFolderOf(first)
+  await disk.flushFolder(dirname(first))
 }
 
 /** A log that is left beside a file would be read into the one that gets its name. */

@@ -16,6 +16,7 @@ import type { OfflinePlace } from './offline-place.ts'
 import { createRestores } from './restores.ts'
 import { StartRefusal } from './start-refusal.ts'
 import { storeTables } from './store-tables.ts'
+import { diskOf } from './worlds/disk.ts'
 
 export type OfflineRestore = OfflineOptions & { readonly point: string }
 
@@ -48,7 +49,9 @@ export async function restoreOffline(
     const backupKey = givenBackupKey(folder, config)
     const manifest = pointIn(await listed(from), from, point)
     const masterKey = readMasterKey(folder, config.masterKeyFile, true).key
-    await restoreInto(files.second, { from, manifest, masterKey, backupKey, version }, () => exchangeStores(files))
+    await restoreInto(files.second, { from, manifest, masterKey, backupKey, version }, () =>
+      exchangeStores(files, diskOf({})),
+    )
     const { config: manager, extId } = manifest.domainManager
     return `The manager "${manager.name}" (${extId}) stands in ${config.data} as of ${manifest.creationTime}. Backup targets are paused until they are updated. Start it with the same --data, and with the same backup key.`
   } finally {
@@ -71,7 +74,7 @@ interface Restoring {
 export async function restoreInto(
   file: string,
   { from, manifest, masterKey, backupKey, version }: Restoring,
-  use: () => void,
+  use: () => Promise<void>,
 ): Promise<void> {
   const restores = createRestores({
     file,
@@ -85,7 +88,7 @@ export async function restoreInto(
     await restores.load(manifest, sealedParts(from, manifest))
     await restores.within((second) => adjust(second, undefined, formatTime(realClock.now())))
     await restores.check()
-    use()
+    await use()
   } catch (error) {
     restores.drop()
     throw inWords(error, from, manifest.restorePointExtId)

@@ -208,11 +208,11 @@ export function createWorld(options: WorldOptions): HostedWorld {
   async function putInPlace(): Promise<void> {
     await shut()
     try {
-      exchangeStores(files)
+      await exchangeStores(files, disk)
       try {
         await open()
       } catch (error) {
-        takeBack(files)
+        await takeBack(files, disk)
         throw error
       }
     } catch (error) {
