@@ -63,6 +63,8 @@ export function createWorldControl(options: WorldControlOptions): WorldControl {
   /** Refuse those who wait for the world, inside a transaction that is waited for before the world begins anew. */
   const waiting = new Set<() => void>()
   let journal: Journal | undefined = shared.journals.of(folder)
+  /** What is kept for the world may say that nobody records, or that more is kept than usual. */
+  let areSettingsKnown = !existsSync(file)
   let faults: FaultsOfWorld | undefined
   const rules = new RuleBook({
     log: shared.log,
@@ -120,6 +122,7 @@ export function createWorldControl(options: WorldControlOptions): WorldControl {
     })
     try {
       journal?.configure(await keptJournalSettings(opened.store))
+      areSettingsKnown = true
       rules.load(await opened.store.find(FaultRule))
       return opened
     } catch (error) {
@@ -144,6 +147,7 @@ export function createWorldControl(options: WorldControlOptions): WorldControl {
     } finally {
       // The one before takes no calls any more, whatever became of its file.
       journal = shared.journals.of(folder)
+      areSettingsKnown = true
     }
   }
 
@@ -162,7 +166,12 @@ export function createWorldControl(options: WorldControlOptions): WorldControl {
         throw new RefusedRequest(unsettled(world.name), undefined, undefined, {})
       }
     },
-    recorder: createRecorder({ ...shared.recording, journal: () => journal, now: world.now }),
+    recorder: createRecorder({
+      ...shared.recording,
+      journal: () => journal,
+      areSettingsKnown: () => areSettingsKnown,
+      now: world.now,
+    }),
     async opening() {
       if (existsSync(file)) await open()
     },

@@ -9,16 +9,18 @@ import type { CallText } from './protocol.ts'
 export interface RecorderOptions {
   /** undefined: the world is gone. */
   readonly journal: () => Journal | undefined
+  /** Whether its settings are those that are kept for the world, which one that rested learns with its first request. */
+  readonly areSettingsKnown: () => boolean
   /** World time, in milliseconds since 1970. */
   readonly now: () => number
   readonly naming: Naming
   readonly render: EndedCallRenderer
 }
 
-export function createRecorder({ journal, now, naming, render }: RecorderOptions): CallRecorder {
+export function createRecorder({ journal, areSettingsKnown, now, naming, render }: RecorderOptions): CallRecorder {
   const recorder: CallRecorder = {
     begin(began, sentPath, path) {
-      if (journal()?.settings.isRecording !== true) return undefined
+      if (areSettingsKnown() && journal()?.settings.isRecording !== true) return undefined
       const trace = new Trace(began)
       noteRewrite(trace, 'path', sentPath.slice(0, longestText), path.slice(0, longestText))
       return trace
@@ -26,8 +28,7 @@ export function createRecorder({ journal, now, naming, render }: RecorderOptions
     record(call) {
       const { trace } = call.request
       const kept = journal()
-      // Asked again: a world that rested learns its settings with its first request.
-      if (trace === undefined || kept?.settings.isRecording !== true) return
+      if (trace === undefined || !areSettingsKnown() || kept?.settings.isRecording !== true) return
       const ended = now()
       const heldBytes = (trace.bytes?.length ?? 0) + (call.body?.length ?? 0)
       kept.write(() => textOf(call, trace, ended, naming), heldBytes)

@@ -10,6 +10,7 @@ import { http } from '../../support/http.ts'
 import { aUser } from '../../support/identities.ts'
 import { asserted, callsOf, categories, configure, journal } from '../../support/journal.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
+import { aWorld, worlds } from '../../support/worlds.ts'
 
 let app: TestApp
 let url: string
@@ -257,7 +258,6 @@ test('calls and settings are there after a restart', async () => {
 })
 
 test('a fork begins with an empty journal; a reset empties it and puts its settings back', async () => {
-  const worlds = '/control/v1/worlds'
   const made = await app.call('POST', worlds, { body: { name: 'tested', preset: 'empty' } })
   assert.equal(made.status, 201, JSON.stringify(made.errors))
   const of = (world: string) => `${worlds}/${world}/journal`
@@ -277,6 +277,26 @@ test('a fork begins with an empty journal; a reset empties it and puts its setti
   assert.equal((await app.call('GET', `${of('tested')}/calls`)).data[0].sequence, 1)
   assert.equal((await app.call('DELETE', `${worlds}/tested`)).status, 204)
   assert.equal(existsSync(join(app.folder, 'worlds', 'tested')), false)
+})
+
+test('the settings of a world hold from its first call after a restart, also where that reaches no operation', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-journal-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const first = await startApp({ folder })
+  t.after(() => first.close())
+  await aWorld(first, 'quiet')
+  const of = `${worlds}/quiet/journal`
+  const { etag, data } = await first.call('GET', of)
+  const kept = { isRecording: false, maximumCalls: data.maximumCalls, maximumSizeBytes: data.maximumSizeBytes }
+  assert.equal((await first.call('PUT', of, { ifMatch: etag, body: kept })).status, 200)
+  await first.close()
+  const second = await startApp({ folder })
+  t.after(() => second.close())
+  const { url: at } = await second.listen()
+  const headers = { 'X-World': 'quiet' }
+  assert.equal((await http(at, '/api/prism/unversioned/info', { method: 'OPTIONS', as: null, headers })).status, 200)
+  assert.equal((await http(at, `${categories}?$limit=1`, { headers })).status, 200)
+  assert.equal((await second.call('GET', of)).data.callCount, 0)
 })
 
 test('without the control interface nothing is recorded', async () => {
