@@ -42,14 +42,13 @@ export class Batches {
     const missed = this.#lost.get(folder) ?? 0
     this.#batches.delete(folder)
     this.#lost.delete(folder)
-    return { parts: parts.map(handedOver), missed }
+    return { parts: parts.map((part) => this.#handedOver(part)), missed }
   }
 
   /** What was taken is written, or lost for good. */
   giveBack(parts: readonly PackedPart[]): void {
     this.#underWay -= lengthOf(parts)
-    for (const { buffer } of parts)
-      if (buffer.byteLength === partBytes && this.#spare.length < maximumSpare) this.#spare.push(buffer)
+    for (const { buffer } of parts) this.#keep(buffer)
   }
 
   /** What was taken comes back no more. */
@@ -69,6 +68,18 @@ export class Batches {
     this.#lost.delete(folder)
   }
 
+  /** A buffer that is half empty stays: while the thread is busy, those of many worlds would pile up. */
+  #handedOver({ bytes, length, count, sizeBytes }: CallPart): PackedPart {
+    if (2 * length > bytes.length) return { buffer: bytes.buffer, length, count, sizeBytes }
+    const buffer = bytes.buffer.slice(0, length)
+    this.#keep(bytes.buffer)
+    return { buffer, length, count, sizeBytes }
+  }
+
+  #keep(buffer: ArrayBuffer): void {
+    if (buffer.byteLength === partBytes && this.#spare.length < maximumSpare) this.#spare.push(buffer)
+  }
+
   #partsOf(folder: string): CallPart[] {
     let parts = this.#batches.get(folder)
     if (parts === undefined) this.#batches.set(folder, (parts = []))
@@ -85,13 +96,6 @@ export class Batches {
     return part
   }
 }
-
-const handedOver = ({ bytes, length, count, sizeBytes }: CallPart): PackedPart => ({
-  buffer: bytes.buffer,
-  length,
-  count,
-  sizeBytes,
-})
 
 const lengthOf = (parts: readonly { readonly length: number }[]): number =>
   parts.reduce((sum, { length }) => sum + length, 0)

@@ -141,14 +141,13 @@ const throttledBy = (refusal: unknown): string | undefined =>
     ? refusal.appMessage.argumentsMap?.['bucket']
     : undefined
 
-/** Their values are numbers, as text. */
+/** Their values are numbers, as text; all are there, or none. */
 function rateText(headers: Readonly<Record<string, string>> | undefined): string {
-  const limit = headers?.['X-Api-Ratelimit-Limit']
-  if (headers === undefined || limit === undefined) return ''
+  if (headers?.['X-Api-Ratelimit-Limit'] === undefined) return ''
   return (
-    `,"rate":{"limit":${limit},"remaining":${headers['X-Api-Ratelimit-Remaining']}` +
-    `,"periodSeconds":${headers['X-Api-Ratelimit-Refresh-Period-Seconds']}` +
-    `,"identityLimit":${headers['X-Ratelimit-Limit']},"identityRemaining":${headers['X-Ratelimit-Remaining']}}`
+    `,"rate":{"limit":${headers['X-Api-Ratelimit-Limit']},"remaining":${headers['X-Api-Ratelimit-Remaining'] ?? 0}` +
+    `,"periodSeconds":${headers['X-Api-Ratelimit-Refresh-Period-Seconds'] ?? 0}` +
+    `,"identityLimit":${headers['X-Ratelimit-Limit'] ?? 0},"identityRemaining":${headers['X-Ratelimit-Remaining'] ?? 0}}`
   )
 }
 

@@ -4,7 +4,17 @@
  *
  * A file is named by the number of its first call. In it, a part is a header, then its packed calls.
  */
-import { closeSync, openSync, readdirSync, readFileSync, rmSync, truncateSync, writevSync } from 'node:fs'
+import {
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writevSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { sizesIn } from './packed-calls.ts'
 import type { PackedPart } from './protocol.ts'
@@ -58,7 +68,7 @@ export class CallLog {
       newest.last = last
       newest.length += headerBytes + content.length
     }
-    truncateSync(newest.path, newest.length)
+    if (statSync(newest.path).size > newest.length) truncateSync(newest.path, newest.length)
   }
 
   /** Number of the newest call; undefined: there is none. */
@@ -73,18 +83,17 @@ export class CallLog {
    */
   append(parts: readonly PackedPart[], first: number): () => void {
     if (parts.length === 0) return () => undefined
-    const file = this.#fileFor(first)
     const bytes = parts.flatMap((part) => [headerOf(part), new Uint8Array(part.buffer, 0, part.length)])
     const length = bytes.reduce((sum, { byteLength }) => sum + byteLength, 0)
+    const { file, descriptor } = this.#openFor(first)
     const before = { ...file }
-    this.#descriptor ??= openSync(file.path, 'a')
     const takeBack = (): void => {
       Object.assign(file, before)
       this.#sizes = undefined
-      truncateSync(file.path, file.length)
+      ftruncateSync(descriptor, file.length)
     }
     try {
-      const written = writevSync(this.#descriptor, bytes)
+      const written = writevSync(descriptor, bytes)
       if (written < length) throw new Error(`the disk took ${written} of ${length} bytes`)
     } catch (error) {
       takeBack()
@@ -112,11 +121,15 @@ export class CallLog {
     return size
   }
 
-  /** Calls up to this number are not needed any more: files that hold nothing else go. */
+  /** Calls up to this number are not needed any more: files that hold nothing else go. One that cannot is tried again. */
   dropUpTo(number: number): void {
     for (let oldest = this.#files[0]; oldest !== undefined && oldest.last <= number; oldest = this.#files[0]) {
       if (this.#files.length === 1) this.close()
-      rmSync(oldest.path, { force: true })
+      try {
+        rmSync(oldest.path, { force: true })
+      } catch {
+        return
+      }
       this.#files.shift()
     }
   }
@@ -126,13 +139,17 @@ export class CallLog {
     this.#descriptor = undefined
   }
 
-  #fileFor(first: number): LogFile {
-    const newest = this.#files.at(-1)
-    if (newest !== undefined && newest.length < fullBytes) return newest
-    this.close()
-    const file = { path: this.#pathOf(first), first, last: first - 1, length: 0 }
-    this.#files.push(file)
-    return file
+  /** The file that these calls belong to, which is a new one where the newest is full. */
+  #openFor(first: number): { readonly file: LogFile; readonly descriptor: number } {
+    let file = this.#files.at(-1)
+    if (file === undefined || file.length >= fullBytes) {
+      this.close()
+      file = { path: this.#pathOf(first), first, last: first - 1, length: 0 }
+      this.#descriptor = openSync(file.path, 'a')
+      this.#files.push(file)
+    }
+    this.#descriptor ??= openSync(file.path, 'a')
+    return { file, descriptor: this.#descriptor }
   }
 
   #pathOf(first: number): string {

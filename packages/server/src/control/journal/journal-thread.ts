@@ -52,16 +52,19 @@ export class JournalThread {
     this.#options = options
   }
 
+  /** Calls of before are bound as they were. */
   setBounds(folder: string, bounds: Bounds): void {
+    this.#pack()
+    this.#handOver(folder)
     this.#bounds.set(folder, bounds)
     if (this.#worker !== undefined) this.#say({ folder, bounds })
   }
 
   async leave(folder: string): Promise<void> {
     this.#pack()
-    if (this.#worker !== undefined || this.#batches.folders().has(folder)) await this.ask(folder, { asks: 'close' })
+    this.#handOver(folder)
     this.#bounds.delete(folder)
-    this.#batches.drop(folder)
+    if (this.#worker !== undefined) await this.ask(folder, { asks: 'close' })
   }
 
   /** What was not written yet goes as well. */
@@ -95,6 +98,7 @@ export class JournalThread {
         if (this.#batches.add(folder, call())) this.#handOver(folder)
         else this.#timer ??= setTimeout(() => this.flush(), this.#patienceFor(folder))
       } catch (error) {
+        this.#batches.noteLost(folder, 1)
         this.#options.log.error({ err: error, folder }, 'a call could not be recorded')
       }
     }
@@ -139,9 +143,11 @@ export class JournalThread {
   }
 
   #handOver(folder: string): void {
+    if (!this.#batches.folders().has(folder)) return
+    // Before they are taken: it may not start.
+    this.#started()
     const batch = this.#batches.take(folder)
     const count = countOf(batch)
-    if (count === 0) return
     const buffers = batch.parts.map(({ buffer }) => buffer)
     this.#say({ folder, ...batch }, buffers)
     add(this.#underWay, folder, count)

@@ -53,6 +53,12 @@ function close(folder: string): void {
   known?.journal.close()
 }
 
+/** It ends: the next one of this name has bounds of its own. */
+function forget(folder: string): void {
+  close(folder)
+  bounds.delete(folder)
+}
+
 const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true })
 
 let watching: NodeJS.Timeout | undefined
@@ -119,11 +125,11 @@ function answerTo(folder: string, question: Question): unknown {
         return journal.state()
       })
     case 'remove':
-      close(folder)
+      forget(folder)
       remove(folder)
       return undefined
     case 'close':
-      close(folder)
+      forget(folder)
       return undefined
     default:
       return using(folder, (journal) => {

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { QueryStopped } from '../../store/store.ts'
 import { readCallFilter } from './call-filter.ts'
 import { createJournals, type Journal, journalFolder, usualSettings } from './journals.ts'
 import type { CallText } from './protocol.ts'
@@ -152,13 +153,63 @@ test('a call that cannot be put into words is left out, and no other', async (t)
   })
   writeMany(journal, 1)
   assert.deepEqual(await sequences(journal), [1, 2])
+  assert.equal((await journal.state()).missed, 1)
+})
+
+test('a call that is larger than all that may be kept goes at once, and takes no number of others', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const journal = journals().of(folder)
+  journal.configure({ ...usualSettings, maximumSizeBytes: 64 * 1024 })
+  writeMany(journal, 5)
+  writeMany(journal, 1, { decision: 'x'.repeat(70_000) })
+  assert.deepEqual(await sequences(journal), [])
+  const { first, last, dropped, sizeBytes } = await journal.state()
+  assert.deepEqual([first, last, dropped, sizeBytes], [7, 6, 6, 0])
+  writeMany(journal, 1)
+  assert.deepEqual(await sequences(journal), [7])
+})
+
+test('calls of before are bound as they were when they came', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const journal = journals().of(folder)
+  writeMany(journal, 10)
+  journal.configure({ ...usualSettings, maximumCalls: 5 })
+  journal.configure(usualSettings)
+  const { first, dropped } = await journal.state()
+  assert.deepEqual([first, dropped], [6, 5])
+})
+
+test('a journal that is opened again is bound by what it is told then', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const large = { ...usualSettings, maximumCalls: 200_000 }
+  journals().of(folder).configure(large)
+  writeMany(journals().of(folder), 100_050)
+  await journals().leave(folder)
+  const journal = journals().of(folder)
+  journal.configure(large)
+  assert.equal((await journal.state()).dropped, 0)
+})
+
+test('one that has ended answers nobody, and does not come back', async (t) => {
+  const { journals, folder } = startJournals(t)
+  const [world, other] = [mkdtempSync(join(folder, 'world-')), mkdtempSync(join(folder, 'other-'))]
+  const journal = journals().of(world)
+  writeMany(journal, 1)
+  await journal.state()
+  await journals().remove(world)
+  await assert.rejects(journal.state(), QueryStopped)
+  journal.configure({ ...usualSettings, maximumCalls: 5 })
+  journals().of(world)
+  // What the thread was told before is done by then.
+  await journals().of(other).state()
+  assert.deepEqual(readdirSync(world), [])
 })
 
 test('lower bounds hold at once, and give the disk back', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   writeMany(journal, 500, { decision: 'x'.repeat(5000) })
-  await journal.state()
+  await journal.page({ limit: 1 })
   journal.configure({ ...usualSettings, maximumCalls: 1 })
   assert.deepEqual(await sequences(journal), [500])
   await journals().leave(folder)
@@ -226,6 +277,30 @@ for (const [what, damage] of Object.entries({
     writeMany(journal, 1)
     assert.deepEqual(await sequences(journal), [1])
   })
+
+test('a journal of which an older file is damaged is replaced as soon as somebody meets that', async (t) => {
+  const { journals, folder, restart } = startJournals(t)
+  writeMany(journals().of(folder), 150, { decision: 'x'.repeat(60_000) })
+  await restart()
+  truncateSync(logOf(folder), statSync(logOf(folder)).size - 1)
+  const journal = journals().of(folder)
+  assert.equal((await journal.state()).last, 150)
+  await journal.page({ limit: 1 })
+  writeMany(journal, 1)
+  assert.deepEqual(await sequences(journal), [1])
+})
+
+test('a journal whose log cannot be opened leaves nothing open, and is there again when it can', async (t) => {
+  const { journals, folder, restart } = startJournals(t)
+  writeMany(journals().of(folder), 3)
+  await restart()
+  const inItsWay = join(journalFolder(folder), '0000000000000004.calls')
+  mkdirSync(inItsWay)
+  const journal = journals().of(folder)
+  for (let attempt = 0; attempt < 3; attempt++) await assert.rejects(journal.state(), /EISDIR/)
+  rmSync(inItsWay, { recursive: true })
+  assert.deepEqual(await sequences(journal), [1, 2, 3])
+})
 
 test('what a killed process wrote and did not count any more is there, and half a part behind it is not', async (t) => {
   const { journals, folder, restart } = startJournals(t)

@@ -1,15 +1,17 @@
 /** The journals of a process: one a world, all kept by one thread. */
 import { join } from 'node:path'
 import type { TypedFilter } from '../../odata/index.ts'
-import type { Query } from '../../store/store.ts'
+import { type Query, QueryStopped } from '../../store/store.ts'
 import { JournalThread, type JournalThreadOptions } from './journal-thread.ts'
 import type {
+  AnswerTo,
   Bounds,
   CallText,
   Excerpt,
   ExcerptWanted,
   JournalState,
   PageOfCalls,
+  Question,
   Tally,
   TallyWanted,
 } from './protocol.ts'
@@ -80,24 +82,28 @@ export function createJournals({ log }: Pick<JournalThreadOptions, 'log'>): Jour
     const ended = new AbortController()
     const listeners = new Set<() => void>()
     thread.setBounds(folder, settings)
+    const isThere = (): boolean => journals.get(folder)?.journal === journal
+    /** Of one that has ended nothing is found, and nothing of it comes back. */
+    const ask = <Q extends Question>(question: Q): Promise<AnswerTo<Q>> =>
+      isThere() ? thread.ask(folder, question) : Promise.reject(new QueryStopped('closing'))
     const journal: Journal = {
       get settings() {
         return settings
       },
       configure(given) {
         settings = given
-        thread.setBounds(folder, given)
+        if (isThere()) thread.setBounds(folder, given)
       },
       write(call, heldBytes = 0) {
         // A request that ends late has no journal to go to.
-        if (journals.get(folder)?.journal === journal) thread.write(folder, call, heldBytes)
+        if (isThere()) thread.write(folder, call, heldBytes)
       },
-      state: () => thread.ask(folder, { asks: 'state' }),
-      page: (query) => thread.ask(folder, { asks: 'page', query }),
-      excerpt: (wanted) => thread.ask(folder, { asks: 'excerpt', wanted }),
-      tally: (wanted) => thread.ask(folder, { asks: 'tally', wanted }),
-      near: async (terms, limit) => (await thread.ask(folder, { asks: 'near', terms, limit })).documents,
-      clear: () => thread.ask(folder, { asks: 'clear' }),
+      state: () => ask({ asks: 'state' }),
+      page: (query) => ask({ asks: 'page', query }),
+      excerpt: (wanted) => ask({ asks: 'excerpt', wanted }),
+      tally: (wanted) => ask({ asks: 'tally', wanted }),
+      near: async (terms, limit) => (await ask({ asks: 'near', terms, limit })).documents,
+      clear: () => ask({ asks: 'clear' }),
       ending: ended.signal,
       changed: (signal) =>
         new Promise((resolve) => {

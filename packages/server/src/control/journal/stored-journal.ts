@@ -68,16 +68,17 @@ export class StoredJournal {
   constructor(folder: string, bounds: Bounds, timeLimit: TimeLimit) {
     this.bounds = bounds
     this.#database = openFound(folder, timeLimit)
-    this.#log = new CallLog(folder)
-    this.#reader = new CallReader(this.#database, new Map([[Call.kind, journalTable]]))
-    this.#insertRecord = this.#database.prepare(insertRecord)
-    this.#insertFound = this.#database.prepare(insertFound)
-    this.#saveState = this.#database.prepare(updateState)
-    this.#state = { ...(this.#database.prepare('SELECT * FROM state').get() as unknown as State) }
     try {
+      this.#log = new CallLog(folder)
+      this.#reader = new CallReader(this.#database, new Map([[Call.kind, journalTable]]))
+      this.#insertRecord = this.#database.prepare(insertRecord)
+      this.#insertFound = this.#database.prepare(insertFound)
+      this.#saveState = this.#database.prepare(updateState)
+      this.#state = { ...(this.#database.prepare('SELECT * FROM state').get() as unknown as State) }
       this.#catchUp()
     } catch (error) {
-      this.close()
+      // Nobody else could open it as long as it is.
+      this.#database.close()
       throw error
     }
   }
@@ -103,7 +104,7 @@ export class StoredJournal {
     const before = this.#state.first
     this.#together(() => this.#trim())
     this.#dropNeedless()
-    if (this.#state.first !== before) this.#database.exec('VACUUM')
+    if (this.#state.first !== before) this.#giveRoomBack()
   }
 
   /** Numbers go on: whoever saw one never sees it again for another call. */
@@ -114,7 +115,7 @@ export class StoredJournal {
       this.#deleteRows()
     })
     this.#dropNeedless()
-    this.#database.exec('VACUUM')
+    this.#giveRoomBack()
   }
 
   state(): JournalState {
@@ -124,12 +125,12 @@ export class StoredJournal {
 
   /** Makes every call one that can be found: before questions about calls, which tell what is found. */
   unpack(): void {
-    if (this.#state.unpacked === this.#state.last) return
+    if (this.#needless === this.#state.last) return
     for (const parts of this.#log.after(this.#state.unpacked))
       this.#together(() => {
         for (const part of parts) this.#unpack(part)
       })
-    if (this.#state.unpacked !== this.#state.last) throw incomplete()
+    if (this.#needless !== this.#state.last) throw incomplete()
     this.#dropNeedless()
   }
 
@@ -224,6 +225,7 @@ export class StoredJournal {
 
   #unpack({ last, count, content }: LoggedPart): void {
     let sequence = last - count
+    if (sequence > this.#needless) throw incomplete()
     for (const packed of callsIn(content)) {
       sequence += 1
       // What went because of the bounds while it was packed.
@@ -233,6 +235,7 @@ export class StoredJournal {
       this.#insertRecord.run(sequence, packed.sizeBytes, document)
       this.#insertFound.run(sequence, ...callColumns.map((column) => columnValue(call, column)))
     }
+    if (sequence !== last) throw incomplete()
     this.#state.unpacked = last
   }
 
@@ -274,6 +277,15 @@ export class StoredJournal {
     this.#log.dropUpTo(this.#needless)
   }
 
+  /** It needs some for a while, which a full disk does not have. */
+  #giveRoomBack(): void {
+    try {
+      this.#database.exec('VACUUM')
+    } catch {
+      // What is deleted is gone all the same, and its room is written to again.
+    }
+  }
+
   /** @throws what SQLite throws; the journal is then as it was */
   #together(work: () => void): void {
     const before = { ...this.#state }
@@ -297,29 +309,28 @@ const incomplete = (): SyntaxError => new SyntaxError('calls are missing from th
 function openFound(folder: string, timeLimit: TimeLimit): DatabaseSync {
   // That of the world is not made: one that is gone does not come back with its journal.
   if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 })
-  const database = openDatabase(folder, timeLimit)
-  const { user_version: form } = database.prepare('PRAGMA user_version').get() as { user_version: number }
-  if (form === journalForm) return database
-  const { tables } = database.prepare('SELECT COUNT(*) AS tables FROM sqlite_schema').get() as { tables: number }
-  if (tables === 0) return withTables(database)
+  const database = connect(join(folder, 'found.sqlite'), { durable: false, isAlone: true, timeLimit })
+  try {
+    database.exec('PRAGMA cache_size = -2048; PRAGMA journal_size_limit = 65536')
+    const { user_version: form } = database.prepare('PRAGMA user_version').get() as { user_version: number }
+    if (form === journalForm) return database
+    const { tables } = database.prepare('SELECT COUNT(*) AS tables FROM sqlite_schema').get() as { tables: number }
+    if (tables === 0) return withTables(database)
+  } catch (error) {
+    database.close()
+    throw error
+  }
   database.close()
   rmSync(folder, { recursive: true })
-  mkdirSync(folder, { mode: 0o700 })
-  return withTables(openDatabase(folder, timeLimit))
+  return openFound(folder, timeLimit)
 }
 
 /** What was read cannot have been written so: it is no database, or there are no calls in the log. */
 export function isDamage(error: unknown): boolean {
   const cause = error instanceof StoreRefusal ? error.cause : error
   const { errcode = 0, code } = cause as { readonly errcode?: number; readonly code?: string }
-  // SQLITE_CORRUPT, SQLITE_NOTADB; what stands above eight bits tells them further apart.
-  return [11, 26].includes(errcode & 0xff) || cause instanceof SyntaxError || code === 'ERR_OUT_OF_RANGE'
-}
-
-function openDatabase(folder: string, timeLimit: TimeLimit): DatabaseSync {
-  const database = connect(join(folder, 'found.sqlite'), { durable: false, isAlone: true, timeLimit })
-  database.exec('PRAGMA cache_size = -2048; PRAGMA journal_size_limit = 4194304')
-  return database
+  // SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT; what stands above eight bits tells them further apart.
+  return [11, 19, 26].includes(errcode & 0xff) || cause instanceof SyntaxError || code === 'ERR_OUT_OF_RANGE'
 }
 
 function withTables(database: DatabaseSync): DatabaseSync {

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Batches } from './batches.ts'
+import type { CallText } from './protocol.ts'
+
+const call = (bytes: number): CallText => ({ began: 0, ended: 0, shared: '', own: 'x'.repeat(bytes) })
+
+test('what is taken from many journals holds little more than their calls', () => {
+  const batches = new Batches()
+  let held = 0
+  for (let index = 0; index < 500; index++) {
+    batches.add(`journal ${index}`, call(1000))
+    for (const { buffer } of batches.take(`journal ${index}`).parts) held += buffer.byteLength
+  }
+  assert.ok(held < 500 * 2 * 1100, String(held))
+})
+
+test('more than 64 MiB on their way are not kept, and counted', () => {
+  const batches = new Batches()
+  const taken = []
+  // What a call takes at most is three times as much: nobody knows before it is written.
+  for (let index = 0; index < 100; index++) {
+    batches.add('journal', call(1024 * 1024))
+    taken.push(batches.take('journal'))
+  }
+  const missed = taken.reduce((sum, batch) => sum + batch.missed, 0)
+  assert.ok(missed > 30 && missed < 45, String(missed))
+  for (const { parts } of taken) batches.giveBack(parts)
+  batches.add('journal', call(1024 * 1024))
+  assert.equal(batches.take('journal').parts.length, 1)
+})
+
+test('who ends is not told of calls that were lost before', () => {
+  const batches = new Batches()
+  batches.noteLost('journal', 3)
+  assert.deepEqual([...batches.folders()], ['journal'])
+  batches.drop('journal')
+  assert.deepEqual([...batches.folders()], [])
+})
