@@ -56,15 +56,19 @@ export class JournalThread {
   setBounds(folder: string, bounds: Bounds): void {
     this.#pack()
     this.#handOver(folder)
-    this.#bounds.set(folder, bounds)
+    // A copy of its own: `leave` knows by it whose they are.
+    this.#bounds.set(folder, { ...bounds })
     if (this.#worker !== undefined) this.#say({ folder, bounds })
   }
 
   async leave(folder: string): Promise<void> {
     this.#pack()
-    this.#handOver(folder)
+    const bounds = this.#bounds.get(folder)
+    if (this.#worker !== undefined || this.#batches.folders().has(folder)) await this.ask(folder, { asks: 'close' })
+    // Another one may have been opened there meanwhile.
+    if (this.#bounds.get(folder) !== bounds) return
     this.#bounds.delete(folder)
-    if (this.#worker !== undefined) await this.ask(folder, { asks: 'close' })
+    this.#batches.drop(folder)
   }
 
   /** What was not written yet goes as well. */

@@ -190,6 +190,17 @@ test('a journal that is opened again is bound by what it is told then', async (t
   assert.equal((await journal.state()).dropped, 0)
 })
 
+test('one that is opened while the one before is left records on', async (t) => {
+  const { journals, folder } = startJournals(t)
+  writeMany(journals().of(folder), 2)
+  const left = journals().leave(folder)
+  const journal = journals().of(folder)
+  writeMany(journal, 1)
+  await left
+  writeMany(journal, 1)
+  assert.deepEqual(await sequences(journal), [1, 2, 3, 4])
+})
+
 test('one that has ended answers nobody, and does not come back', async (t) => {
   const { journals, folder } = startJournals(t)
   const [world, other] = [mkdtempSync(join(folder, 'world-')), mkdtempSync(join(folder, 'other-'))]
