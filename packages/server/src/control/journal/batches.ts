@@ -1,5 +1,5 @@
 /** Calls on their way to the thread: packed, by the folder of their journal, in buffers that come back. */
-import { CallPart, longestPacked } from './packed-calls.ts'
+import { CallPart, longestPacked, packedLength } from './packed-calls.ts'
 import type { CallText, PackedPart } from './protocol.ts'
 
 /** Bytes that may be on their way, of all worlds; more are not kept. */
@@ -24,7 +24,7 @@ export class Batches {
 
   /** @returns whether the batch of this journal is full */
   add(folder: string, call: CallText): boolean {
-    const longest = longestPacked(call)
+    const longest = roomFor(call)
     if (this.#underWay + longest > maximumUnderWay) {
       this.noteLost(folder, 1)
       return false
@@ -95,6 +95,12 @@ export class Batches {
     parts.push(part)
     return part
   }
+}
+
+/** Bytes that it takes at most. Those of a long text are counted: that costs less than a buffer of its own. */
+function roomFor(call: CallText): number {
+  const longest = longestPacked(call)
+  return longest > partBytes ? packedLength(call) : longest
 }
 
 const lengthOf = (parts: readonly { readonly length: number }[]): number =>

@@ -39,6 +39,8 @@ interface LogFile {
   /** Number of its newest call; one less than the first where there is none. */
   last: number
   length: number
+  /** What its calls count, oldest first; undefined: nobody has read that since it was opened. */
+  sizes: number[] | undefined
 }
 
 export class CallLog {
@@ -46,8 +48,6 @@ export class CallLog {
   /** Oldest first; the last one is written to. */
   readonly #files: LogFile[]
   #descriptor: number | undefined
-  /** What the calls of one file count. */
-  #sizes: { readonly first: number; readonly sizes: readonly number[] } | undefined
 
   /** What a power failure left unfinished behind the last part is cut off. */
   constructor(folder: string) {
@@ -61,6 +61,7 @@ export class CallLog {
         first,
         last: (all[index + 1] ?? first) - 1,
         length: 0,
+        sizes: undefined,
       }))
     const newest = this.#files.at(-1)
     if (newest === undefined) return
@@ -89,7 +90,7 @@ export class CallLog {
     const before = { ...file }
     const takeBack = (): void => {
       Object.assign(file, before)
-      this.#sizes = undefined
+      file.sizes?.splice(1 + before.last - before.first)
       ftruncateSync(descriptor, file.length)
     }
     try {
@@ -101,6 +102,8 @@ export class CallLog {
     }
     file.length += length
     file.last = parts.reduce((last, { count }) => last + count, first - 1)
+    // While they are at hand: to read them back takes longer than all the rest.
+    for (const { buffer, length } of parts) file.sizes?.push(...sizesIn(Buffer.from(buffer, 0, length)))
     return takeBack
   }
 
@@ -109,14 +112,12 @@ export class CallLog {
     for (const file of this.#files) if (file.last > number) yield [...partsOf(file)].filter(({ last }) => last > number)
   }
 
-  /** What this call counts. Quick for one call after another: the sizes of a whole file are read at once. */
+  /** What this call counts. */
   sizeOf(number: number): number {
-    const known = this.#sizes?.sizes[number - this.#sizes.first]
-    if (known !== undefined) return known
     const file = this.#files.find(({ last }) => last >= number)
     if (file === undefined) throw missing(number)
-    this.#sizes = { first: file.first, sizes: [...partsOf(file)].flatMap(({ content }) => sizesIn(content)) }
-    const size = this.#sizes.sizes[number - file.first]
+    file.sizes ??= [...partsOf(file)].flatMap(({ content }) => sizesIn(content))
+    const size = file.sizes[number - file.first]
     if (size === undefined) throw missing(number)
     return size
   }
@@ -144,7 +145,7 @@ export class CallLog {
     let file = this.#files.at(-1)
     if (file === undefined || file.length >= fullBytes) {
       this.close()
-      file = { path: this.#pathOf(first), first, last: first - 1, length: 0 }
+      file = { path: this.#pathOf(first), first, last: first - 1, length: 0, sizes: [] }
       this.#descriptor = openSync(file.path, 'a')
       this.#files.push(file)
     }

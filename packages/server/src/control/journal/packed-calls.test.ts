@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { CallPart, callsIn, longestPacked, sizesIn } from './packed-calls.ts'
+import { CallPart, callsIn, longestPacked, packedLength, sizesIn } from './packed-calls.ts'
 import type { CallText } from './protocol.ts'
 
 const times = { began: Date.UTC(2026, 2, 2, 9), ended: Date.UTC(2026, 2, 2, 9) + 1.5 }
@@ -9,7 +9,8 @@ const told = { time: '2026-03-02T09:00:00.000000Z', durationMicros: 1500 }
 
 /** What each of them is, packed one after another and taken apart again. */
 function throughBytes(given: readonly CallText[]): object[] {
-  const part = new CallPart(new ArrayBuffer(given.reduce((sum, call) => sum + longestPacked(call), 0)))
+  for (const call of given) assert.ok(packedLength(call) <= longestPacked(call))
+  const part = new CallPart(new ArrayBuffer(given.reduce((sum, call) => sum + packedLength(call), 0)))
   for (const call of given) part.add(call)
   const packed = part.bytes.subarray(0, part.length)
   const calls = [...callsIn(packed)]

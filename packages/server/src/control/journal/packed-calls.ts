@@ -21,6 +21,10 @@ const longestUnit = 3
 export const longestPacked = ({ shared, own, answer = '' }: CallText): number =>
   headerBytes + (shared.length + own.length + answer.length) * longestUnit
 
+/** The same, counted. */
+export const packedLength = ({ shared, own, answer = '' }: CallText): number =>
+  headerBytes + Buffer.byteLength(shared) + Buffer.byteLength(own) + Buffer.byteLength(answer)
+
 interface Shared {
   readonly place: number
   readonly length: number
