@@ -119,8 +119,8 @@ export function createWorld(options: WorldOptions): HostedWorld {
   async function open(): Promise<Instance> {
     const control = options.controlOf(world)
     if (!existsSync(files.first)) {
-      // A reset was cut short, unless it is new.
-      if (existsSync(beginning.store)) await control?.clear()
+      // A reset was cut short, or the world is new and nothing is kept for it.
+      await control?.clear()
       await copyBeginning()
       await layBeginning()
     }

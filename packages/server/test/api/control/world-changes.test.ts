@@ -144,21 +144,25 @@ const keptFor = async (of: TestApp, world: string): Promise<unknown> => ({
   calls: (await of.call('GET', `${worlds}/${world}/journal`)).data.callCount,
 })
 
-test('a reset that is cut short is whole after the next start: rules and journal are gone as well', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-changes-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const first = await startApp({ folder })
-  t.after(() => first.close())
-  const { url } = await first.listen()
-  assert.equal((await first.call('POST', `${worlds}/default/faults`, { body: aRule })).status, 201)
-  await http(url, `/api${categories}`)
-  assert.deepEqual(await keptFor(first, 'default'), { rules: 1, calls: 1 })
-  await first.close()
-  rmSync(join(folder, 'world.sqlite'))
-  const second = await startApp({ folder })
-  t.after(() => second.close())
-  assert.deepEqual(await keptFor(second, 'default'), { rules: 0, calls: 0 })
-})
+for (const [whose, left] of Object.entries({
+  'of a world': ['world.sqlite'],
+  'of one without a kept beginning': ['world.sqlite', 'seed.sqlite'],
+}))
+  test(`a reset ${whose} that is cut short is whole after the next start: rules and journal are gone as well`, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'hyperplane-changes-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    const first = await startApp({ folder })
+    t.after(() => first.close())
+    const { url } = await first.listen()
+    assert.equal((await first.call('POST', `${worlds}/default/faults`, { body: aRule })).status, 201)
+    await http(url, `/api${categories}`)
+    assert.deepEqual(await keptFor(first, 'default'), { rules: 1, calls: 1 })
+    await first.close()
+    for (const file of left) rmSync(join(folder, file))
+    const second = await startApp({ folder })
+    t.after(() => second.close())
+    assert.deepEqual(await keptFor(second, 'default'), { rules: 0, calls: 0 })
+  })
 
 test('a reset that cannot take the state away takes nothing: rules and journal stay', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-changes-'))
