@@ -32,9 +32,9 @@ export const journal = implementWithinWorld(
         async conclude({ store }) {
           return { ...(await store.replace(Journal, { ...ctx.target, ...settings })), ...counts }
         },
-        // Calls that went stay away. Of a world that begins anew this is the journal no longer.
+        // Calls that went stay away.
         async giveUp() {
-          if (!journal.ending.aborted) journal.configure(before)
+          journal.configure(before)
         },
       })
     },

@@ -83,11 +83,9 @@ function textOf(call: EndedCall, trace: Trace, ended: number, naming: Naming): C
   const request = requestText(call.request, trace, naming)
   if (request !== undefined) own += `,"request":{${bodyMembers(request)}}`
   const answer = answerOf(call, trace)
-  if (answer !== undefined) own += `,"answer":{${bodyMembers(answer)}`
-  const { began } = trace
-  if (answer === undefined) return { began, ended, shared, own }
-  if (answer.sizeBytes === undefined) return { began, ended, shared, own, answer: answer.text }
-  return { began, ended, shared, own: `${own}}` }
+  const isOpen = answer?.sizeBytes === undefined
+  if (answer !== undefined) own += `,"answer":{${bodyMembers(answer)}${isOpen ? '' : '}'}`
+  return { began: trace.began, ended, shared, own, answer: isOpen ? answer?.text : undefined }
 }
 
 /** What is told of a body; of one whose size is not known yet, what stands in front of that. */

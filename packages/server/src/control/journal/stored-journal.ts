@@ -41,8 +41,6 @@ import type {
 const maximumCompared = 20_000
 
 interface State extends Omit<JournalState, 'sizeBytes'> {
-  /** Number of the oldest call that is kept; one more than the last where there is none. */
-  readonly first: number
   /** Number of the newest call that queries find; younger ones are in the log. */
   readonly unpacked: number
   readonly size: number
