@@ -10,8 +10,9 @@ import { openDataFolder } from './data-folder.ts'
 import { loadCertificate } from './http/certificate.ts'
 import { createWorldCertificates } from './http/certificates/worlds.ts'
 import { createEnvelopeWriter } from './http/envelope.ts'
+import type { Site } from './http/exchange.ts'
 import { createPages } from './http/pages.ts'
-import { createApiServer, type Site } from './http/server.ts'
+import { createApiServer } from './http/server.ts'
 import type { Instance } from './instance.ts'
 import type { AppOptions } from './instance-options.ts'
 import { seedJsonSchema } from './seeds/json-schema.ts'
@@ -29,6 +30,10 @@ export interface App
   readonly worlds: Worlds
   /** The control interface; refuses where it is off. */
   readonly dispatchControl: Dispatch
+  /** Answers requests for a world, as its sockets do; undefined: there is no such world. */
+  siteOf(world: string): Site | undefined
+  /** undefined: the control interface is off. */
+  readonly controlSite: Site | undefined
   listen(): Promise<{ url: string }>
   close(): Promise<void>
 }
@@ -159,6 +164,11 @@ async function start(
     banner: opened.banner,
     worlds,
     dispatch: home.dispatch,
+    siteOf(name) {
+      const world = worlds.get(name)
+      return world === undefined ? undefined : siteOf(world)
+    },
+    controlSite: control?.site,
     dispatchControl: control?.site.dispatch ?? (() => Promise.reject(new Error('the control interface is off'))),
     get store() {
       return present().store

@@ -2,15 +2,14 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
-import type { Namespace } from '@hyperplane/contract'
 import { ApiError } from '../core/api-error.ts'
 import { createServer as createPlainServer } from '../core/node-http.ts'
-import { type Dispatch, type Outcome, RefusedRequest } from '../core/pipeline/request.ts'
+import { RefusedRequest } from '../core/pipeline/request.ts'
 import { formatTime } from '../core/time.ts'
-import type { CallRecorder } from '../core/trace.ts'
 import { Arrivals } from './arrivals.ts'
-import { cutOff, reaching } from './cut.ts'
-import type { Answer, EnvelopeWriter } from './envelope.ts'
+import { cutOff } from './cut.ts'
+import type { Answer } from './envelope.ts'
+import { askedOf, exchange, record, type Site } from './exchange.ts'
 import { checkHead, maximumHeaderBytes, maximumTarget, readRequest } from './incoming.ts'
 import { type Profile, requestIdHeader } from './profiles/names.ts'
 import { addHeaders, type Head, send, sendRaw } from './send.ts'
@@ -32,19 +31,6 @@ export interface HttpServerOptions {
   readonly pages: (path: string, request: IncomingMessage) => Promise<PageAnswer | undefined>
   readonly observe: (operation: string, status: number, seconds: number) => void
   readonly log: { error(details: object, message: string): void }
-}
-
-/** Who answers: a world, or the control interface. */
-export interface Site {
-  /** What stands before its paths: `/api`, or nothing. */
-  readonly base: string
-  /** Time there, in milliseconds since 1970: what answers are dated with, as everything in them. */
-  readonly now: () => number
-  readonly dispatch: Dispatch
-  readonly envelopes: EnvelopeWriter
-  readonly namespaces: ReadonlyMap<string, Namespace>
-  /** Absent: nobody keeps what was asked and answered. */
-  readonly recorder?: CallRecorder | undefined
 }
 
 export interface PageAnswer {
@@ -211,66 +197,40 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     const { api, profile, requestId } = readRequest(request, path, query, options.names, (canonical) =>
       recorder?.begin(now, sentPath, canonical === path ? sentPath : site.base + canonical),
     )
-    /** In the same turn as the answer leaves: whoever has it finds the call. */
-    const record = ({ status, body }: Answer, outcome?: Outcome, refused?: RefusedRequest): void => {
-      if (api.trace === undefined) return
-      try {
-        recorder?.record({ request: api, path: site.base + api.path, outcome, refused, status, body })
-      } catch (error) {
-        options.log.error({ err: error, requestId }, 'a call could not be recorded')
-      }
-    }
-    const asked = {
-      profile,
-      origin: originOf(request),
-      base: site.base,
-      path: api.path,
-      query,
-      now: () => formatTime(site.now()),
-    }
+    const arrived = { api, profile, origin: originOf(request), requestId }
     head.push('X-Hyperplane-Names', profile, requestIdHeader[profile], requestId.slice(0, 100))
     if (request.method === 'OPTIONS') {
       const [, name = ''] = /^\/([a-z]+)\/unversioned\/info$/.exec(api.path) ?? []
       const namespace = site.namespaces.get(name)
       if (namespace !== undefined) {
-        const answer = site.envelopes.text(namespace.versions[0] as string, namespace.name, asked)
+        const answer = site.envelopes.text(namespace.versions[0] as string, namespace.name, askedOf(site, arrived))
         send(response, answer, profile, head)
-        record(answer)
+        record(site, arrived, { answer, cut: undefined }, options.log)
         return
       }
     }
-    const isHead = request.method === 'HEAD'
-    let operation = 'none'
-    try {
+    const ended = await exchange(site, arrived, options.log, () => {
       checkHead(request)
       if (refusal !== undefined) throw refusal
-      const outcome = await site.dispatch(api)
-      operation = outcome.operation?.key ?? 'none'
-      if (outcome.cut !== undefined) cutOff(response, outcome.cut)
-      if (outcome.raw === undefined) {
-        const answer = site.envelopes.reply(outcome.reply, outcome.operation, asked)
+    })
+    const { answer, outcome, refused, cut } = ended
+    const isHead = request.method === 'HEAD'
+    try {
+      if (cut !== undefined) cutOff(response, cut)
+      if (outcome?.raw === undefined) {
+        // What is left of an unread body is not worth reading; the connection ends with the answer.
+        const unread =
+          refused === undefined || request.complete ? 0 : Number(request.headers['content-length'] ?? Infinity)
+        if (unread > maximumHeaderBytes && !closing) head.push('Connection', 'close')
         send(response, answer, profile, head, isHead)
-        record(reaching(answer, outcome.cut), outcome)
       } else {
-        addHeaders(head, outcome.reply.headers)
+        addHeaders(head, answer.headers)
         await sendRaw(response, outcome.raw, head, isHead)
-        record({ status: response.statusCode, headers: {} }, outcome)
       }
-    } catch (error) {
-      if (response.headersSent) throw error
-      const refused = error instanceof RefusedRequest ? error : new RefusedRequest(error, undefined, undefined, {})
-      operation = refused.operation?.key ?? 'none'
-      if (refused.cut !== undefined) cutOff(response, refused.cut)
-      if (!(refused.refusal instanceof Error && 'status' in refused.refusal))
-        options.log.error({ err: refused.refusal, requestId }, 'an uncaught fault')
-      // What is left of an unread body is not worth reading; the connection ends with the answer.
-      const unread = request.complete ? 0 : Number(request.headers['content-length'] ?? Infinity)
-      if (unread > maximumHeaderBytes && !closing) head.push('Connection', 'close')
-      const answer = site.envelopes.refusal(refused, asked, requestId)
-      send(response, answer, profile, head, isHead)
-      record(reaching(answer, refused.cut), undefined, refused)
+      record(site, arrived, ended, options.log)
     } finally {
-      options.observe(operation, response.statusCode, (performance.now() - began) / 1000)
+      const operation = outcome?.operation ?? refused?.operation
+      options.observe(operation?.key ?? 'none', response.statusCode, (performance.now() - began) / 1000)
     }
   }
 
