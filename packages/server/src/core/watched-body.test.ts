@@ -39,20 +39,18 @@ test('asking whether a field is there, and which ones are, is not reading them',
   )
 })
 
-test('the body can be written, spread and shortened as any object', () => {
+test('writing to the body throws, at every depth; a spread copy can be written', () => {
   const seen: any = watched(body, new Set())
-  seen.name = 'web-02'
-  seen.added = 1
-  delete seen.description
-  seen.memory.sizeBytes += 4
-  assert.deepEqual(JSON.parse(JSON.stringify({ ...seen })), {
-    name: 'web-02',
-    memory: { sizeBytes: 8, isOvercommitted: true },
-    nics: body.nics,
-    added: 1,
-  })
+  for (const write of [
+    () => (seen.name = 'web-02'),
+    () => (seen.added = 1),
+    () => delete seen.description,
+    () => (seen.memory.sizeBytes = 8),
+    () => seen.nics.push({}),
+  ])
+    assert.throws(write, TypeError)
+  assert.deepEqual({ ...seen, name: 'web-02' }, { ...body, name: 'web-02' })
   assert.equal(seen.memory, seen.memory)
-  assert.equal(body.name, 'web-01')
 })
 
 test('files and other objects with a life of their own stay what they are', () => {

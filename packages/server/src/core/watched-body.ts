@@ -1,6 +1,6 @@
 /**
- * A body that notes which of its fields are read. It is a plain copy whose fields are accessors: spreading, cloning,
- * serializing and writing work as on any object, which a proxy would break.
+ * A body that notes which of its fields are read. It is a copy whose fields are accessors: spreading, cloning and serializing
+ * work as on any object, which a proxy would break. Writing throws, as on the input itself.
  */
 
 /** Paths of the fields that were read, `nics/subnet/extId`: elements of a collection share theirs. */
@@ -8,7 +8,7 @@ export type Watcher = Set<string>
 
 /** A copy of `value` that notes reads in `reads`. What is neither object nor array is left as it is. */
 export function watched<T>(value: T, reads: Watcher, path = ''): T {
-  if (Array.isArray(value)) return value.map((item) => watched(item, reads, path)) as T
+  if (Array.isArray(value)) return Object.freeze(value.map((item) => watched(item, reads, path))) as T
   if (!isPlain(value)) return value
   const copy: Record<string, unknown> = {}
   for (const [name, item] of Object.entries(value)) {
@@ -16,18 +16,13 @@ export function watched<T>(value: T, reads: Watcher, path = ''): T {
     const seen = watched(item, reads, own)
     Object.defineProperty(copy, name, {
       enumerable: true,
-      configurable: true,
       get() {
         reads.add(own)
         return seen
       },
-      // What is written over what was sent is a plain field from then on.
-      set(given: unknown) {
-        Object.defineProperty(copy, name, { enumerable: true, configurable: true, writable: true, value: given })
-      },
     })
   }
-  return copy as T
+  return Object.freeze(copy) as T
 }
 
 /** Fields of a body that nobody read: the outermost ones, sorted. Decorations that profiles add are nobody's to read. */

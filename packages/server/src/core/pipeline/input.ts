@@ -2,6 +2,7 @@
 import type { Operation } from '@hyperplane/contract'
 import { ApiError, type ShapeFault, ShapeRefusal } from '../api-error.ts'
 import type { RequestInput } from '../context.ts'
+import { frozen } from '../frozen.ts'
 import { parseJson } from '../json.ts'
 import { readForm } from '../multipart.ts'
 import type { CanonicalNames } from '../ports.ts'
@@ -48,7 +49,15 @@ export async function readInput(
   const body = readBody(request, operation, rawBody, version, faults, warnings)
   if (faults.length > 0) throw new ShapeRefusal(faults)
   const files = spooled === undefined ? {} : { files: spooled.files }
-  const input = { path: cleanPath, query: query(), body, headers, rawBody, ...files }
+  // Immutable from here on: steps that complete it make another one, and none of them misses a change that came later.
+  const input = Object.freeze({
+    path: frozen(cleanPath),
+    query: Object.freeze(query()),
+    body: frozen(body),
+    headers: frozen(headers),
+    rawBody,
+    ...files,
+  })
   if (request.trace !== undefined) request.trace.input = input
   return input
 }

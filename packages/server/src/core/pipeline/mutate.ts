@@ -16,7 +16,7 @@ import { type Call, rowScope } from './call.ts'
 import { readOnlyView } from './dry-run.ts'
 import { readContext } from './handler-context.ts'
 import type { Machinery } from './machinery.ts'
-import { checkRules, checkTag } from './preconditions.ts'
+import { checkRules, checkTag, completedInput } from './preconditions.ts'
 import { checkReferences } from './references.ts'
 import { auditedId, auditedTarget, credentialOf, denied } from './refusals.ts'
 import type { Outcome } from './request.ts'
@@ -44,7 +44,8 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
           readContext(machinery, { ...call, warnings: [] }, store, noTargets),
           watchedInput(request.trace, input) as never,
         )
-  const handled = watchedInput(request.trace, input)
+  /** The input as the handler sees it, from the moment at which the target is known. */
+  let handled = input
   const contextOf = (transaction: Transaction, targets: Targets): WriteContext<D> => ({
     ...readContext(machinery, call, transaction, targets),
     store: input.query.dryRun ? readOnlyView(transaction) : transaction,
@@ -72,8 +73,11 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
     }
     targets = await findTargets(machinery, transaction, call)
     checkTag(tags, call, targets)
-    checkRules(machinery, call, targets.row?.entity)
-    await checkReferences(machinery, transaction, call)
+    const stored = targets.row?.entity
+    const completed = { ...call, input: completedInput(call, stored) }
+    checkRules(machinery, completed, stored)
+    await checkReferences(machinery, transaction, completed)
+    handled = watchedInput(request.trace, completed.input)
     const ctx = contextOf(transaction, targets)
     const handler = machinery.handlers.get(operation.key)
     if (handler === undefined) throw new ApiError('NOT_IMPLEMENTED', { operation: operation.id })
@@ -99,7 +103,7 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
       ...auditedId(request, requestId),
       ...auditedTarget(targets.row?.entity.extId ?? created[0]),
       ...(started[0] === undefined ? {} : { task: started[0] }),
-      ...(isPlainObject(handled.body) ? { changed: Object.keys(handled.body) } : {}),
+      ...(isPlainObject(input.body) ? { changed: Object.keys(input.body) } : {}),
       dryRun: input.query.dryRun,
       decision: await machinery.access.explain(caller, operation, targets.judged ?? inScope),
     })

@@ -1,6 +1,8 @@
 /** Steps 12 and 13: the entity tag, the fields that never change, and the rules of the kind. Source: conventions 1, 2.4, 5. */
+import type { ObjectSchema } from '@hyperplane/contract'
 import { ApiError, refuseAll } from '../api-error.ts'
 import type { EntityTags } from '../etag.ts'
+import { frozen } from '../frozen.ts'
 import { canonicalJson } from '../idempotency.ts'
 import { watchedInput } from '../trace.ts'
 import { immutableFields } from '../validate.ts'
@@ -27,6 +29,35 @@ export function checkTag(tags: EntityTags, { operation, input, request }: Call, 
   )
 }
 
+/**
+ * The input that a PUT means: immutable fields that its body leaves out have their stored values. Inputs never change, so a
+ * completed one is another object. Source: conventions 2.4, 3.
+ */
+export function completedInput({ operation, input }: Call, stored: any): Call['input'] {
+  if (operation.verb !== 'update' || operation.resource?.sparsePut === true || operation.method === 'PATCH')
+    return input
+  if (stored === undefined || operation.body?.type !== 'object' || input.body === undefined) return input
+  const body = withImmutable(operation.body, input.body, stored)
+  return body === input.body ? input : frozen({ ...input, body })
+}
+
+/** `body` itself where it leaves out nothing. Of a nested object that it leaves out nothing is kept: a PUT clears it. */
+function withImmutable(schema: ObjectSchema, body: any, stored: any): any {
+  const kept: Record<string, unknown> = {}
+  for (const [name, field] of Object.entries(schema.fields)) {
+    const known = stored?.[name]
+    if (known === undefined) continue
+    const given = body[name]
+    if (field.immutable === true) {
+      if (given === undefined) kept[name] = known
+    } else if (field.type === 'object' && field.readOnly !== true && given !== undefined) {
+      const completed = withImmutable(field, given, known)
+      if (completed !== given) kept[name] = completed
+    }
+  }
+  return Object.keys(kept).length === 0 ? body : { ...body, ...kept }
+}
+
 /** @throws ApiError 400 with all faults of what the request says by itself, and of immutable fields */
 export function checkRules({ rules, world }: Machinery<any>, call: Call, stored: any): void {
   const { operation, caller, version } = call
@@ -43,14 +74,7 @@ function immutableFaults({ operation, input }: Call, stored: any): ApiError[] {
   for (const name of immutableFields(operation.body)) {
     const given = valueAt(input.body, name)
     const known = valueAt(stored, name)
-    if (known === undefined) continue
-    if (given === undefined) {
-      // What cannot change keeps its value also where the body leaves it out.
-      if (operation.resource?.sparsePut !== true && operation.method !== 'PATCH' && !name.includes('/'))
-        input.body[name] = known
-      continue
-    }
-    if (canonicalJson(given) === canonicalJson(known)) continue
+    if (known === undefined || given === undefined || canonicalJson(given) === canonicalJson(known)) continue
     const show = (value: unknown): string =>
       (typeof value === 'string' ? `"${value}"` : JSON.stringify(value)).slice(0, 100)
     faults.push(new ApiError('IMMUTABLE_ATTRIBUTE', { attributePath: name, expected: show(known), found: show(given) }))
