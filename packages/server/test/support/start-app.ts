@@ -7,6 +7,7 @@ import type { Config } from '../../src/config.ts'
 import type { ClientCertificate } from '../../src/core/ports.ts'
 import type { AppOptions } from '../../src/instance-options.ts'
 import { begin, keepBeginning } from './beginnings.ts'
+import { callInProcess } from './in-process.ts'
 
 export const adminPassword = 'Admin.Passw0rd!'
 
@@ -16,7 +17,8 @@ export interface TestApp extends App {
    * Credentials: `admin` unless told otherwise.
    */
   call(method: string, path: string, options?: CallOptions): Promise<CallResult>
-  /** The same over HTTP, once `listen` has answered. */
+  /** The same app, whose calls are sent although tasks of earlier calls are under way. */
+  readonly atOnce: TestApp
   readonly folder: string
   /** Waits until a task has ended and answers it. */
   task(started: CallResult | string): Promise<any>
@@ -39,6 +41,8 @@ export interface CallOptions {
   readonly address?: string
   /** Whose interface is called; default: that of `default`. */
   readonly world?: string
+  /** Sent although tasks of earlier calls are under way. On a frozen clock other calls wait for them, as over a socket. */
+  readonly isAtOnce?: boolean
 }
 
 export interface CallResult {
@@ -124,66 +128,11 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
     ...options,
   })
   if (like !== undefined) keepBeginning(like, folder)
-  const dispatchOf = (world: string | undefined): App['dispatch'] => {
-    if (world === undefined) return app.dispatch
-    const hosted = app.worlds.get(world)
-    if (hosted === undefined) throw new Error(`no world ${world}`)
-    return hosted.dispatch
-  }
-  const call = async (method: string, path: string, options: CallOptions = {}): Promise<CallResult> => {
-    const [target, query = ''] = path.split(/\?(.*)/s)
-    const dispatch = path.startsWith('/control/') ? app.dispatchControl : dispatchOf(options.world)
-    const { bytes, contentType } = await sent(options)
-    const as = options.as === undefined && options.apiKey === undefined ? `admin:${adminPassword}` : options.as
-    try {
-      const outcome = await dispatch({
-        method,
-        path: target as string,
-        query: query as string,
-        headers: {
-          ...(as === null || as === undefined ? {} : { authorization: `Basic ${Buffer.from(as).toString('base64')}` }),
-          ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
-          ...(options.ifMatch === undefined ? {} : { ifMatch: options.ifMatch }),
-          ...(options.requestId === undefined ? {} : { requestId: options.requestId }),
-          ...(options.clusterId === undefined ? {} : { clusterId: options.clusterId }),
-          ...(options.accept === undefined ? {} : { accept: options.accept }),
-          contentType,
-        },
-        ...(options.certificate === undefined ? {} : { certificate: options.certificate }),
-        address: options.address ?? '192.0.2.1',
-        profile: 'spec',
-        unknown: options.unknown ?? 'refuse',
-        readBody: async () => bytes,
-      })
-      const { reply } = outcome
-      return {
-        status: reply.status,
-        data: outcome.raw ?? reply.data,
-        errors: [],
-        headers: reply.headers ?? {},
-        warnings: reply.warnings ?? [],
-        ...(reply.total === undefined ? {} : { total: reply.total }),
-        ...(reply.etag === undefined ? {} : { etag: reply.etag }),
-        ...(reply.location === undefined ? {} : { location: reply.location }),
-        ...(reply.replayed === undefined ? {} : { replayed: reply.replayed }),
-        ...(outcome.cut === undefined ? {} : { isCut: true }),
-      }
-    } catch (error) {
-      const refusal = (error as any).refusal ?? error
-      if (typeof refusal.status !== 'number') throw refusal
-      const isCut = (error as any).cut !== undefined
-      const errors = refusal.faults ?? [refusal.appMessage ?? [], ...(refusal.further ?? [])].flat()
-      return {
-        status: refusal.status,
-        data: undefined,
-        errors,
-        headers: { ...(error as any).headers, ...refusal.headers },
-        warnings: [],
-        ...(isCut ? { isCut } : {}),
-      }
-    }
-  }
-  const more: Omit<TestApp, Exclude<keyof App, 'close'>> = {
+  // A test that holds tasks up would wait for them itself.
+  const isAtOnce = options.beforeStep !== undefined
+  const call = (method: string, path: string, options: CallOptions = {}): Promise<CallResult> =>
+    callInProcess(app, `admin:${adminPassword}`, method, path, { isAtOnce, ...options })
+  const more: Omit<TestApp, Exclude<keyof App, 'close'> | 'atOnce'> = {
     folder,
     call,
     async task(started) {
@@ -199,15 +148,7 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
     },
   }
   // Through the app: a restore puts another world in its place.
-  return Object.assign(Object.create(app), more)
-}
-
-/** The body as bytes. */
-async function sent({ body, form }: CallOptions): Promise<{ bytes: Uint8Array; contentType: string }> {
-  if (form === undefined) {
-    const text = body === undefined ? '' : JSON.stringify(body)
-    return { bytes: new TextEncoder().encode(text), contentType: 'application/json' }
-  }
-  const encoded = new Response(form)
-  return { bytes: await encoded.bytes(), contentType: encoded.headers.get('content-type') as string }
+  const started: TestApp = Object.assign(Object.create(app), more)
+  const atOnce: TestApp['call'] = (method, path, given = {}) => call(method, path, { ...given, isAtOnce: true })
+  return Object.assign(started, { atOnce: Object.assign(Object.create(started), { call: atOnce }) })
 }

@@ -338,7 +338,7 @@ test('a dry run of an update names the sections that members would see change, a
   )
   assert.deepEqual(await world(), before)
   const nothing = await put({ description: 'only words' })
-  assert.deepEqual(nothing.completionDetails.find(({ name }: any) => name === 'changes').value, [])
+  assert.deepEqual(nothing.completionDetails.find(({ name }: any) => name === 'changes').value ?? [], [])
   await leave(profile, ids.cloud)
 })
 

@@ -73,7 +73,7 @@ test('one entity is called image; its attributes say what a policy can ask', asy
   )
   const categories = image.attributeList.find((attribute: any) => attribute.name === 'category_uuid')
   assert.ok(categories.supportedOperators.includes('ALLOF'))
-  assert.equal(image.searchURL, '/vmm/v4.2/content/images')
+  assert.equal(image.searchURL, 'https://localhost:9440/api/vmm/v4.2/content/images')
   assert.equal(image.isLogicalAndSupportedForAttributes, true)
 })
 

@@ -253,7 +253,8 @@ test('the type never changes, and a PUT that leaves it out keeps it', async () =
 test('while a task has it a VPC is busy, and nothing is made in one that goes', async () => {
   const path = await aVpc(app)
   const deletion = await app.call('DELETE', path)
-  const busy = [await app.call('DELETE', path), await app.call('POST', subnets, { body: overlay(path) })]
+  const { atOnce } = app
+  const busy = [await atOnce.call('DELETE', path), await atOnce.call('POST', subnets, { body: overlay(path) })]
   for (const refused of busy) assert.deepEqual(groupOf(refused), [409, 'ENTITY_BUSY'])
   assert.equal((await app.task(deletion)).status, 'SUCCEEDED')
   assert.equal((await app.call('GET', path)).status, 404)

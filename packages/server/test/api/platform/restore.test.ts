@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { contract, type Operation } from '@hyperplane/contract'
+import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { seedId } from '../../../src/domains/seed.ts'
 import {
   bucketFiles,
@@ -254,7 +255,8 @@ test('the manager gets the name and the address of the request; what a restore d
       [manager.config.name, manager.config.size, manager.network.externalAddress.ipv4.value, manager.network.fqdn],
       ['PC_restored', 'SMALL', '10.44.1.19', 'manager.example.com'],
     )
-    assert.equal(manager.config.credentials.$sealed.includes(password), false)
+    const stored = await app.store.get(DomainManager, ownManager)
+    assert.equal(JSON.stringify(stored).includes(password), false)
     for (const { name } of readdirSync(app.folder, { withFileTypes: true }).filter((entry) => entry.isFile()))
       if (name !== 'lock') assert.ok(!readFileSync(join(app.folder, name)).includes(password), name)
   })

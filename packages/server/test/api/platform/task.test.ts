@@ -113,7 +113,7 @@ test('parts are found by parent and by root, with the id in either form', async 
     }
   }
   const { data } = await app.call('GET', `${tasks}/${part}`)
-  assert.equal(data.parentTask.href, `${tasks}/${root}`)
+  assert.equal(data.parentTask.href, `https://localhost:9440/api${tasks}/${root}`)
 })
 
 test('a single read takes $select', async () => {

@@ -92,7 +92,7 @@ test('a sequence sent without polling runs in its order', async () => {
 
 test('an operation that an earlier one made impossible fails when its turn comes, with the same code', async () => {
   const vm = await aVm(app, cluster)
-  const [first, second] = [await change(app, vm.extId, 'power-on'), await change(app, vm.extId, 'power-on')]
+  const [first, second] = [await change(app, vm.extId, 'power-on'), await change(app.atOnce, vm.extId, 'power-on')]
   assert.equal((await app.task(first)).status, 'SUCCEEDED')
   const task = await app.task(second)
   assert.deepEqual([task.status, task.errorMessages[0].code], ['FAILED', 'VMM-30100'])
@@ -124,8 +124,8 @@ test('the tag of a disk, a NIC or a CD-ROM is the tag of the VM, and is stale af
   const started = await change(app, vm.extId, 'power-on', { ifMatch })
   assert.equal(started.status, 202)
   // Between admission and end, and after it.
-  assert.equal((await change(app, vm.extId, 'power-off', { ifMatch })).errors[0]?.code, 'VMM-30303')
-  const between = await tagOf(app, vm.extId)
+  assert.equal((await change(app.atOnce, vm.extId, 'power-off', { ifMatch })).errors[0]?.code, 'VMM-30303')
+  const between = await tagOf(app.atOnce, vm.extId)
   await app.task(started)
   assert.notEqual(await tagOf(app, vm.extId), between)
   const stale = await change(app, vm.extId, 'power-off', { ifMatch })
