@@ -83,6 +83,18 @@ export const sharedErrors = {
     group: 'UNSUPPORTED_REQUEST',
     message: 'The headers are larger than {maximum}.',
   },
+  EXPECTATION_FAILED: {
+    code: 'PLAT-10016',
+    status: 417,
+    group: 'UNSUPPORTED_REQUEST',
+    message: 'Expect: expected 100-continue or no such header, found {found}.',
+  },
+  REQUEST_TIMEOUT: {
+    code: 'PLAT-10003',
+    status: 408,
+    group: 'MALFORMED_REQUEST',
+    message: 'The request did not arrive in time. Send it again on a new connection.',
+  },
   IDEMPOTENCY_KEY_REUSED: {
     code: 'PLAT-10020',
     status: 422,

@@ -1,4 +1,5 @@
 /** The process: the lock of the data folder, the sockets, and the worlds that answer. Tests start the same thing. */
+import { randomUUID } from 'node:crypto'
 import { contract } from '@hyperplane/contract'
 import { control as controlContract } from '@hyperplane/contract/control'
 import { pino } from 'pino'
@@ -94,13 +95,21 @@ async function start(
 
   const { namespaces } = shared.router
   const envelopes = createEnvelopeWriter({ namespaces })
+  /** Ids follow from the world, so they are known while it is open; a world that does not open says so itself. */
+  const edgeOf = (world: HostedWorld): Pick<Site, 'opening' | 'makeRequestId'> => ({
+    opening() {
+      return world.state.is === 'RESTING' ? world.instance().catch(() => undefined) : undefined
+    },
+    makeRequestId: () => world.current?.makeRequestId() ?? randomUUID(),
+  })
   /** One a world, for as long as it is there. */
   const sites = new WeakMap<HostedWorld, Site>()
   function siteOf(world: HostedWorld): Site {
     let site = sites.get(world)
     if (site === undefined) {
       const recorder = control?.ofWorld(world).recorder
-      site = { base: '/api', namespaces, envelopes, now: world.now, dispatch: inOrder(world), recorder }
+      const answering = { dispatch: inOrder(world), recorder, ...edgeOf(world) }
+      site = { base: '/api', namespaces, envelopes, now: world.now, ...answering }
       sites.set(world, site)
     }
     return site
@@ -119,6 +128,7 @@ async function start(
     now: real.now,
     log,
   })
+  const controlSite = control === undefined ? undefined : { ...control.site, ...edgeOf(home), opening: () => undefined }
   const server = createApiServer({
     host: config.host,
     port: config.port,
@@ -129,10 +139,11 @@ async function start(
       const world = worlds.get(name)
       return world === undefined ? undefined : siteOf(world)
     },
-    controlSite: control?.site,
+    controlSite,
     pages: pages.answer,
     observe: pages.observe,
     log,
+    setTimer: real.setTimer,
   })
 
   /** Clients are asked for what some world takes; each world judges what they show. */
@@ -168,7 +179,7 @@ async function start(
       const world = worlds.get(name)
       return world === undefined ? undefined : siteOf(world)
     },
-    controlSite: control?.site,
+    controlSite,
     dispatchControl: control?.site.dispatch ?? (() => Promise.reject(new Error('the control interface is off'))),
     get store() {
       return present().store

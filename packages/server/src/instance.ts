@@ -15,6 +15,7 @@ import { createPipeline } from './core/pipeline/dispatch.ts'
 import type { Dispatch } from './core/pipeline/request.ts'
 import type { AccessControl, Authenticator } from './core/ports.ts'
 import { createRateLimiter } from './core/rate-limit.ts'
+import { createRequestIds } from './core/request-ids.ts'
 import { recordRetention } from './core/retention.ts'
 import { startSchedules } from './core/schedules.ts'
 import { TaskRunner } from './core/tasks/runner.ts'
@@ -44,6 +45,8 @@ export interface Instance {
   /** Lines for the operator at the first start, such as the generated password. */
   readonly banner: readonly string[]
   readonly dispatch: Dispatch
+  /** For a request that brings none. */
+  readonly makeRequestId: () => string
   readonly store: Store
   readonly clock: WorldClock
   readonly runner: TaskRunner<Drivers>
@@ -264,6 +267,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   return {
     banner,
     dispatch,
+    makeRequestId: createRequestIds(ids.of('requests')),
     store,
     clock,
     runner,

@@ -45,7 +45,7 @@ export interface ControlOptions {
 }
 
 export interface Control {
-  readonly site: Site
+  readonly site: Omit<Site, 'opening' | 'makeRequestId'>
   /** What is kept for, and done within, one world. */
   ofWorld(world: HostedWorld): WorldControl
   /** The worlds of an earlier process are there again. */

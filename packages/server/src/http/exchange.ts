@@ -17,6 +17,10 @@ export interface Site {
   readonly base: string
   /** Time there, in milliseconds since 1970; answers are dated with it. */
   readonly now: () => number
+  /** Resolves when a world that rests has opened, and never rejects; undefined: there is nothing to wait for. */
+  readonly opening: () => Promise<unknown> | undefined
+  /** For a request that brings none. */
+  readonly makeRequestId: () => string
   readonly dispatch: Dispatch
   readonly envelopes: EnvelopeWriter
   readonly namespaces: ReadonlyMap<string, Namespace>
@@ -54,11 +58,17 @@ export const askedOf = (site: Site, { api, profile, origin }: Arrived): Asked =>
   now: () => formatTime(site.now()),
 })
 
-/** @param check refusals that precede the pipeline; it throws an ApiError */
-export async function exchange(site: Site, arrived: Arrived, log: Log, check = () => {}): Promise<Exchanged> {
+/** @param before what is answered, or refused by an ApiError that it throws, before the pipeline */
+export async function exchange(
+  site: Site,
+  arrived: Arrived,
+  log: Log,
+  before: () => Answer | undefined = () => undefined,
+): Promise<Exchanged> {
   const asked = askedOf(site, arrived)
   try {
-    check()
+    const early = before()
+    if (early !== undefined) return { answer: early, cut: undefined }
     const outcome = await site.dispatch(arrived.api)
     const answer =
       outcome.raw === undefined

@@ -8,7 +8,7 @@ import type { PageAnswer } from './server.ts'
 
 export interface Pages {
   /** undefined: there is no such page. */
-  answer(path: string, request: IncomingMessage): Promise<PageAnswer | undefined>
+  answer(path: string, request: IncomingMessage, origin: string): Promise<PageAnswer | undefined>
   /** Counts one answered request; `operation` is a key of the contract. */
   observe(operation: string, status: number, seconds: number): void
   /** Gives up what measures in the background. */
@@ -23,6 +23,9 @@ export interface PagesOptions {
   /** JSON documents beside those of the interface, by path. */
   readonly documents: Readonly<Record<string, () => unknown>>
 }
+
+/** The paths of the control interface begin with its name already. */
+const basePathOf = ({ name }: Namespace): string => (name === 'control' ? '' : '/api')
 
 export function createPages(options: PagesOptions): Pages {
   const registry = new Registry()
@@ -75,7 +78,7 @@ export function createPages(options: PagesOptions): Pages {
   const json = (value: unknown): PageAnswer => text(200, `${JSON.stringify(value)}\n`, 'application/json')
 
   return {
-    async answer(path, request) {
+    async answer(path, request, origin) {
       if (request.method !== 'GET' && request.method !== 'HEAD') return undefined
       if (path === '/health/live') return text(200, 'live\n')
       if (path === '/health/ready') return options.isReady() ? text(200, 'ready\n') : text(503, 'not ready\n')
@@ -83,7 +86,9 @@ export function createPages(options: PagesOptions): Pages {
       if (path === '/openapi.json') return json(index)
       const namespace = documents.get(path)
       if (namespace !== undefined)
-        return json(openApiOf(namespace, path.split('/')[3]?.replace('.json', '') as string, '/api'))
+        return json(
+          openApiOf(namespace, path.split('/')[3]?.replace('.json', '') as string, origin + basePathOf(namespace)),
+        )
       const document = Object.hasOwn(options.documents, path) ? options.documents[path] : undefined
       if (document !== undefined) return json(document())
       if (path === '/docs' || path === '/docs/')

@@ -4,6 +4,7 @@ import type { RawAnswer } from '../core/handlers.ts'
 import { STATUS_CODES } from '../core/node-http.ts'
 import type { Answer } from './envelope.ts'
 import type { Profile } from './profiles/names.ts'
+import type { Lingering } from './wire/linger.ts'
 
 /** Names and values in turn, as Node writes them: a header set one by one costs as much as finding the entity. */
 export type Head = string[]
@@ -12,30 +13,44 @@ export function addHeaders(head: Head, headers: Readonly<Record<string, string>>
   for (const name in headers) head.push(name, headers[name] as string)
 }
 
-/** @param withoutBody the request was HEAD */
-export function send(
-  response: ServerResponse,
-  answer: Answer,
-  profile: Profile,
-  head: Head,
-  withoutBody = false,
-): void {
-  addHeaders(head, answer.headers)
-  if (answer.body !== undefined)
-    head.push('Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(answer.body)))
-  // Public clients are used to reason phrases in upper case.
-  const reason = STATUS_CODES[answer.status] ?? 'Unknown'
-  response.writeHead(answer.status, profile === 'public' ? reason.toUpperCase() : reason, head)
-  response.end(withoutBody ? undefined : answer.body)
+/** Where an answer goes. */
+export interface Way {
+  readonly response: ServerResponse
+  readonly lingering: Lingering
 }
 
+export function send({ response, lingering }: Way, answer: Answer, profile: Profile, head: Head): void {
+  addContent(head, answer)
+  const start = (all: Head): void => void response.writeHead(answer.status, reasonOf(answer, profile), all)
+  lingering.end(response, head, start, isHead(response) ? undefined : answer.body)
+}
+
+/** The whole answer as text, for a connection that has no response. */
+export function answerText(answer: Answer, profile: Profile, head: Head): string {
+  addContent(head, answer)
+  let text = `HTTP/1.1 ${answer.status} ${reasonOf(answer, profile)}\r\n`
+  for (let index = 0; index < head.length; index += 2) text += `${head[index]}: ${head[index + 1]}\r\n`
+  return `${text}\r\n${answer.body ?? ''}`
+}
+
+function addContent(head: Head, { headers, body }: Answer): void {
+  addHeaders(head, headers)
+  if (body !== undefined)
+    head.push('Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body)))
+}
+
+function reasonOf({ status }: Answer, profile: Profile): string {
+  const reason = STATUS_CODES[status] ?? 'Unknown'
+  // Public clients are used to reason phrases in upper case.
+  return profile === 'public' ? reason.toUpperCase() : reason
+}
+
+/** A HEAD is answered as a GET, without the body. */
+export const isHead = ({ req }: ServerResponse): boolean => req.method === 'HEAD'
+
 /** A file or a text with its own media type. */
-export async function sendRaw(
-  response: ServerResponse,
-  raw: RawAnswer,
-  head: Head,
-  withoutBody: boolean,
-): Promise<void> {
+export async function sendRaw(response: ServerResponse, raw: RawAnswer, head: Head): Promise<void> {
+  const withoutBody = isHead(response)
   head.push('Content-Type', raw.contentType)
   if (raw.fileName !== undefined) head.push('Content-Disposition', `attachment; filename="${raw.fileName}"`)
   if (raw.contentLength !== undefined) head.push('Content-Length', String(raw.contentLength))

@@ -3,17 +3,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { ApiError } from '../core/api-error.ts'
+import type { Clock } from '../core/clock.ts'
 import { createServer as createPlainServer } from '../core/node-http.ts'
 import { RefusedRequest } from '../core/pipeline/request.ts'
 import { formatTime } from '../core/time.ts'
 import { Arrivals } from './arrivals.ts'
 import { cutOff } from './cut.ts'
-import type { Answer } from './envelope.ts'
 import { askedOf, exchange, record, type Site } from './exchange.ts'
-import { checkHead, maximumHeaderBytes, maximumTarget, readRequest } from './incoming.ts'
+import { headFault, maximumHeaderBytes, maximumTarget, type Names, readNames, readRequest } from './incoming.ts'
+import { negotiate } from './negotiation.ts'
 import { type Profile, requestIdHeader } from './profiles/names.ts'
-import { addHeaders, type Head, send, sendRaw } from './send.ts'
+import { addHeaders, answerText, type Head, isHead, send, sendRaw } from './send.ts'
 import { createTlsServers, type TlsOptions } from './tls.ts'
+import { awaitsContinue } from './wire/body.ts'
+import { BrokenConnections, faultOf, noTunnels } from './wire/broken.ts'
+import { Lingering } from './wire/linger.ts'
+import { readTarget, type Target } from './wire/target.ts'
 import { chosenWorld, namesWorld } from './world-choice.ts'
 
 export interface HttpServerOptions {
@@ -28,9 +33,11 @@ export interface HttpServerOptions {
   /** What answers below /control. */
   readonly controlSite?: Site | undefined
   /** Answers what is not under /api (health, metrics, documents); undefined: there is nothing. */
-  readonly pages: (path: string, request: IncomingMessage) => Promise<PageAnswer | undefined>
+  readonly pages: (path: string, request: IncomingMessage, origin: string) => Promise<PageAnswer | undefined>
   readonly observe: (operation: string, status: number, seconds: number) => void
   readonly log: { error(details: object, message: string): void }
+  /** Of the real clock. */
+  readonly setTimer: Clock['setTimer']
 }
 
 export interface PageAnswer {
@@ -56,24 +63,36 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     maxHeaderSize: maximumTarget + maximumHeaderBytes,
     keepAlive: true,
     noDelay: true,
+    // Refused in the envelope, see `headFault`.
+    requireHostHeader: false,
     requestTimeout: 60_000,
     headersTimeout: 20_000,
     // Longer than proxies keep theirs (60 s): who closes first must not be the one that a request is under way to.
     keepAliveTimeout: 65_000,
   }
   let isListening = false
+  const lingering = new Lingering(options.setTimer)
+  const broken = new BrokenConnections(lingering, brokenAnswer)
   const arrivals = new Arrivals(handle)
-  const listener = (request: IncomingMessage, response: ServerResponse): void => {
+  const answering = (answer: Listener): Listener => {
+    return (request, response) => {
+      if (lingering.isClosing(request.socket)) return
+      broken.note(response)
+      answer(request, response)
+    }
+  }
+  const listener = answering((request, response) => {
     if (worldOfPort.size > 0) noteWorld(request.socket, response)
     arrivals.add(request, response)
-  }
-  const http = createPlainServer(serverOptions, options.tls === undefined ? listener : refusePlainHttp)
+  })
+  const plainListener = options.tls === undefined ? listener : answering(refusePlainHttp)
+  const http = createPlainServer(serverOptions, plainListener)
   const secure =
     options.tls === undefined
       ? undefined
       : createTlsServers({ ...serverOptions, ...options.tls, minVersion: 'TLSv1.2' }, (server) => {
           server.on('request', listener)
-          attend(server)
+          attend(server, listener)
         })
   const sockets = new Set<Socket>()
   // One port: the first byte of a connection tells TLS from plain HTTP, which gets a readable refusal.
@@ -104,14 +123,21 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
   const worldOfSocket = new WeakMap<Socket, string>()
   /** Answers under way there. */
   const ownAnswers = new Set<ServerResponse>()
-  attend(http)
+  attend(http, plainListener)
   const scheme = options.tls === undefined ? 'http' : 'https'
   let closing = false
   let address = ''
   const behind = () => [http, ...(secure?.all() ?? [])]
 
-  function attend(server: Server): void {
-    server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBroken(error, socket as Socket))
+  function attend(server: Server, listener: Listener): void {
+    server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      awaitsContinue(request, response)
+      listener(request, response)
+    })
+    // Refused in the envelope, see `headFault`.
+    server.on('checkExpectation', listener)
+    server.on('connect', (_request, socket: Socket) => broken.refuse(socket, noTunnels()))
+    server.on('clientError', (error, socket) => broken.refuse(socket as Socket, faultOf(error)))
     server.on('tlsClientError', (_error, socket) => socket.destroy())
     // A server behind the front never listens itself; this starts its watch over slow and idle connections.
     if (isListening && server !== front) server.emit('listening')
@@ -143,32 +169,33 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const began = performance.now()
-    const target = request.url ?? '/'
-    const at = target.indexOf('?')
-    const path = at < 0 ? target : target.slice(0, at)
+    const target = readTarget(request.url ?? '/')
+    const { path } = target
     try {
-      const query = at < 0 ? '' : target.slice(at + 1)
       if (path === '/api' || path.startsWith('/api/'))
-        await answerApi(request, response, siteFor(request), path.slice(4), query, began)
+        await answerApi(request, response, siteFor(request, target), { ...target, path: path.slice(4) }, began)
       else if (options.controlSite !== undefined && (path === '/control' || path.startsWith('/control/')))
-        await answerApi(request, response, { site: options.controlSite }, path, query, began)
-      else await answerPage(request, response, path)
+        await answerApi(request, response, { site: options.controlSite }, target, began)
+      else await answerPage(request, response, target)
     } catch (error) {
       options.log.error({ err: error }, 'a request failed outside the pipeline')
       // An answer that broke off must not look whole.
       if (response.headersSent) return void response.destroy()
-      response.writeHead(500)
-      response.end()
+      try {
+        refuseOutside(request, response, target, error)
+      } catch {
+        response.destroy()
+      }
     }
   }
 
   const usualSite = (): Site => options.worldSite('default') as Site
 
   /** Refusals are told by the usual one. */
-  function siteFor(request: IncomingMessage): { site: Site; refusal?: ApiError } {
+  function siteFor(request: IncomingMessage, target: Target): { site: Site; refusal?: ApiError } {
     try {
       const header = request.headers['x-world']
-      const asked = { header: Array.isArray(header) ? header[0] : header, host: request.headers.host }
+      const asked = { header: Array.isArray(header) ? header[0] : header, host: hostOf(request, target) }
       const name = chosenWorld({ ...asked, port: worldOfSocket.get(request.socket) })
       const site = options.worldSite(name ?? 'default')
       if (site !== undefined) return { site }
@@ -186,46 +213,43 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     request: IncomingMessage,
     response: ServerResponse,
     { site, refusal }: { site: Site; refusal?: ApiError },
-    path: string,
-    query: string,
+    target: Target,
     began: number,
   ): Promise<void> {
+    // The time of a world, and the ids of its answers, are known while it is open.
+    const opening = site.opening()
+    if (opening !== undefined) await opening
     const now = site.now()
     const head = headOf(now)
     const { recorder } = site
+    const { path, query } = target
     const sentPath = site.base + path
-    const { api, profile, requestId } = readRequest(request, path, query, options.names, (canonical) =>
-      recorder?.begin(now, sentPath, canonical === path ? sentPath : site.base + canonical),
+    const { api, profile, requestId } = readRequest(
+      request,
+      path,
+      query,
+      options.names,
+      site.makeRequestId,
+      (canonical) => recorder?.begin(now, sentPath, canonical === path ? sentPath : site.base + canonical),
     )
-    const arrived = { api, profile, origin: originOf(request), requestId }
+    const arrived = { api, profile, origin: originOf(request, target), requestId }
     head.push('X-Hyperplane-Names', profile, requestIdHeader[profile], requestId.slice(0, 100))
-    if (request.method === 'OPTIONS') {
-      const [, name = ''] = /^\/([a-z]+)\/unversioned\/info$/.exec(api.path) ?? []
-      const namespace = site.namespaces.get(name)
-      if (namespace !== undefined) {
-        const answer = site.envelopes.text(namespace.versions[0] as string, namespace.name, askedOf(site, arrived))
-        send(response, answer, profile, head)
-        record(site, arrived, { answer, cut: undefined }, options.log)
-        return
-      }
-    }
     const ended = await exchange(site, arrived, options.log, () => {
-      checkHead(request)
+      const unreadable = headFault(request)
+      if (unreadable !== undefined) {
+        response.shouldKeepAlive = false
+        throw unreadable
+      }
       if (refusal !== undefined) throw refusal
+      return negotiate(site, api.method, askedOf(site, arrived))
     })
     const { answer, outcome, refused, cut } = ended
-    const isHead = request.method === 'HEAD'
     try {
       if (cut !== undefined) cutOff(response, cut)
-      if (outcome?.raw === undefined) {
-        // What is left of an unread body is not worth reading; the connection ends with the answer.
-        const unread =
-          refused === undefined || request.complete ? 0 : Number(request.headers['content-length'] ?? Infinity)
-        if (unread > maximumHeaderBytes && !closing) head.push('Connection', 'close')
-        send(response, answer, profile, head, isHead)
-      } else {
+      if (outcome?.raw === undefined) send({ response, lingering }, answer, profile, head)
+      else {
         addHeaders(head, answer.headers)
-        await sendRaw(response, outcome.raw, head, isHead)
+        await sendRaw(response, outcome.raw, head)
       }
       record(site, arrived, ended, options.log)
     } finally {
@@ -234,60 +258,74 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     }
   }
 
-  async function answerPage(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
-    const page = await options.pages(path, request)
-    const head = headOf(usualSite().now())
+  async function answerPage(request: IncomingMessage, response: ServerResponse, target: Target): Promise<void> {
+    const unreadable = headFault(request)
+    if (unreadable !== undefined) {
+      response.shouldKeepAlive = false
+      return refuseOutside(request, response, target, unreadable)
+    }
+    const { path } = target
+    const page = await options.pages(path, request, originOf(request, target))
     if (page === undefined) {
       const hint = 'The interface lives under /api, its documents under /docs.'
       const refusal = new ApiError('ROUTE_NOT_FOUND', { path: path.slice(0, 300), hint })
-      send(response, refusalOf(refusal, originOf(request), path), 'spec', head)
-      return
+      return refuseOutside(request, response, target, refusal)
     }
-    head.push('Content-Type', page.contentType, 'Content-Length', String(Buffer.byteLength(page.body)))
-    response.writeHead(page.status, head)
-    response.end(request.method === 'HEAD' ? undefined : page.body)
+    const { status, contentType, body } = page
+    const head = headOf(usualSite().now())
+    head.push('Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(body)))
+    const start = (all: Head): void => void response.writeHead(status, all)
+    lingering.end(response, head, start, isHead(response) ? undefined : body)
   }
 
-  /** A refusal outside the interface. */
-  const refusalOf = (refusal: ApiError, origin: string, path = '', profile: Profile = 'spec'): Answer =>
-    usualSite().envelopes.refusal(
-      new RefusedRequest(refusal, undefined, undefined, {}),
-      { profile, origin, base: '/api', path, query: '', now: () => formatTime(usualSite().now()) },
-      '',
-    )
+  /** Refuses what is no request of an operation. */
+  function refuseOutside(request: IncomingMessage, response: ServerResponse, target: Target, refusal: unknown): void {
+    const { makeRequestId } = usualSite()
+    const names = readNames(request, options.names, makeRequestId)
+    const head = headOf(usualSite().now())
+    const path = target.path.startsWith('/') ? target.path : '/'
+    const answer = refusalOutside(refusal, names, head, originOf(request, target), path)
+    send({ response, lingering }, answer, names.profile, head)
+  }
+
+  /** Adds to the head what such a refusal carries. */
+  function refusalOutside(refusal: unknown, { profile, requestId }: Names, head: Head, origin: string, path: string) {
+    head.push('X-Hyperplane-Names', profile, requestIdHeader[profile], requestId.slice(0, 100))
+    const { envelopes, now } = usualSite()
+    const asked = { profile, origin, base: '', path, query: '', now: () => formatTime(now()) }
+    return envelopes.refusal(new RefusedRequest(refusal, undefined, undefined, {}), asked, requestId)
+  }
+
+  /** The answer to bytes that are no request. */
+  function brokenAnswer(fault: ApiError): string {
+    const { now, makeRequestId } = usualSite()
+    const head = headOf(now())
+    if (!closing) head.push('Connection', 'close')
+    const names = { profile: options.names, requestId: makeRequestId() }
+    return answerText(refusalOutside(fault, names, head, ownOrigin(), '/'), names.profile, head)
+  }
+
+  const hostOf = (request: IncomingMessage, { authority }: Target): string | undefined =>
+    authority ?? request.headers.host
 
   /** Of links in the answer: as configured, else as the client calls this server, if that can be a host. */
-  function originOf(request: IncomingMessage): string {
-    const { host } = request.headers
+  function originOf(request: IncomingMessage, target: Target): string {
+    const host = hostOf(request, target)
     // A world is found by the host or the port that the client called.
     const ofOwn = worldOfSocket.has(request.socket) || (host !== undefined && namesWorld(host))
     if (options.publicUrl !== undefined && !ofOwn) return options.publicUrl
-    if (host !== undefined && isHost.test(host)) return `${scheme}://${host}`
-    return `${scheme}://localhost:${new URL(address).port || options.port}`
+    return host !== undefined && isHost.test(host) ? `${scheme}://${host}` : ownOrigin()
   }
+
+  const ownOrigin = (): string => `${scheme}://localhost:${new URL(address).port || options.port}`
 
   function refusePlainHttp(request: IncomingMessage, response: ServerResponse): void {
     const refusal = new ApiError('MALFORMED_REQUEST', {
       fault: 'this port speaks HTTPS; send the request to https://.',
     })
-    const head = ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store', 'Connection', 'close']
-    send(response, refusalOf(refusal, originOf(request), '', options.names), options.names, head)
-  }
-
-  /** The parser gave up: answer in the envelope what can be answered. */
-  function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
-    if (!socket.writable) return void socket.destroy()
-    const refusal =
-      error.code === 'HPE_HEADER_OVERFLOW'
-        ? new ApiError('HEADERS_TOO_LARGE', { maximum: `${maximumHeaderBytes} bytes` })
-        : new ApiError('MALFORMED_REQUEST', { fault: 'it is not HTTP/1.1.' })
-    const answer = refusalOf(refusal, `https://localhost:${options.port}`, '', options.names)
-    const body = answer.body ?? ''
-    socket.write(
-      `HTTP/1.1 ${answer.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
-    )
-    // Whoever sends slowly, or not at all, does not keep it open by not ending its own side.
-    socket.destroySoon()
+    const target = readTarget(request.url ?? '/')
+    response.shouldKeepAlive = false
+    refuseOutside(request, response, target, refusal)
   }
 
   const listening = (server: Server, port: number): Promise<number> =>
@@ -338,6 +376,7 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     askForCertificates: (authorities) => secure?.ask(authorities),
     async close() {
       closing = true
+      lingering.stop()
       const fronts = [front, ...ownFronts.values()]
       const closed = Promise.all(fronts.map((each) => new Promise<void>((resolve) => each.close(() => resolve()))))
       // Also ends their watch, and the connections that are idle.
@@ -354,6 +393,8 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     },
   }
 }
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** What is not answered by then is cut off: an answer may be without end. */
 const forcedMillis = 3000

@@ -45,7 +45,7 @@ function routeNotFound(router: Router, path: string, namespace: Namespace | unde
   const successor = successorOf(router, path)
   const hint =
     namespace === undefined
-      ? `The namespaces are ${inWords([...namespaces.keys()].sort())}.`
+      ? namespacesInWords(namespaces)
       : `The namespace ${namespace.name} is served in ${inWords(namespace.versions)}.`
   const moved = successor === undefined ? hint : `Use ${base}${successor}.`
   return pointTo(
@@ -66,5 +66,8 @@ function methodNotAllowed(router: Router, request: ApiRequest, allowed: readonly
   error.headers['Allow'] = allowed.join(', ')
   return pointTo(error, base, successor)
 }
+
+export const namespacesInWords = (namespaces: ReadonlyMap<string, Namespace>): string =>
+  `The namespaces are ${inWords([...namespaces.keys()].sort())}.`
 
 const inWords = (words: readonly string[]): string => words.join(', ').replace(/, ([^,]+)$/, ' and $1')

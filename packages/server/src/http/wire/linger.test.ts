@@ -1,0 +1,115 @@
+/** The bounds of a lingering close, with a clock that is moved by hand. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { Lingering, lingerBounds } from './linger.ts'
+
+interface Line {
+  readonly client: Socket
+  readonly server: Socket
+  /** Resolves when the server has closed the connection. */
+  readonly closed: Promise<unknown>
+}
+
+/** Runs with connections, and with what moves the clock on to the next check. */
+async function on(run: (connection: () => Promise<Line>, timers: (() => void)[], setTimer: Timer) => Promise<void>) {
+  const timers: (() => void)[] = []
+  const setTimer: Timer = (_ms, check) => {
+    timers.push(check)
+    return () => void timers.splice(timers.indexOf(check), 1)
+  }
+  const listening = createServer({ allowHalfOpen: true })
+  await once(listening.listen(0, '127.0.0.1'), 'listening')
+  const clients: Socket[] = []
+  try {
+    await run(
+      async () => {
+        const accepted = once(listening, 'connection')
+        const { port } = listening.address() as AddressInfo
+        const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined)
+        clients.push(client)
+        const [server] = (await accepted) as [Socket]
+        server.on('error', () => undefined)
+        return { client, server, closed: once(server, 'close') }
+      },
+      timers,
+      setTimer,
+    )
+  } finally {
+    for (const client of clients) client.destroy()
+    listening.close()
+  }
+}
+type Timer = ConstructorParameters<typeof Lingering>[0]
+
+const watching = (socket: Socket) => (count: (piece: Uint8Array) => void) => void socket.on('data', count)
+
+test('a client that sends nothing more is cut off at the next check', () =>
+  on(async (connection, timers, setTimer) => {
+    const { server, closed } = await connection()
+    new Lingering(setTimer).close(server, watching(server))
+    assert.equal(timers.length, 1)
+    timers.shift()?.()
+    await closed
+    assert.equal(timers.length, 0)
+  }))
+
+test('a client that sends on is cut off after the last check', () =>
+  on(async (connection, timers, setTimer) => {
+    const { client, server, closed } = await connection()
+    new Lingering(setTimer, { ...lingerBounds, checks: 3 }).close(server, watching(server))
+    for (let check = 0; check < 2; check++) {
+      client.write('more')
+      await once(server, 'data')
+      assert.equal(server.destroyed, false)
+      timers.shift()?.()
+    }
+    client.write('more')
+    await once(server, 'data')
+    timers.shift()?.()
+    await closed
+  }))
+
+test('a client that sends too much is cut off at once', () =>
+  on(async (connection, timers, setTimer) => {
+    const { client, server, closed } = await connection()
+    new Lingering(setTimer, { ...lingerBounds, bytes: 1000 }).close(server, watching(server))
+    client.write(Buffer.alloc(1001))
+    await closed
+    assert.equal(timers.length, 0)
+  }))
+
+test('only so many connections linger at once; those that end make room', () =>
+  on(async (connection, timers, setTimer) => {
+    const lingering = new Lingering(setTimer, { ...lingerBounds, connections: 1 })
+    const [first, second, third] = [await connection(), await connection(), await connection()]
+    lingering.close(first.server, watching(first.server))
+    lingering.close(second.server, watching(second.server))
+    await second.closed
+    first.client.end()
+    await first.closed
+    lingering.close(third.server, watching(third.server))
+    assert.equal(third.server.destroyed, false)
+    assert.equal(timers.length, 1)
+    lingering.stop()
+    await third.closed
+  }))
+
+test('a client that reads to the end sees it before it has sent all, and its own end closes the connection', () =>
+  on(async (connection, timers, setTimer) => {
+    const { client, server, closed } = await connection()
+    const lingering = new Lingering(setTimer)
+    server.write('the answer')
+    lingering.close(server, watching(server))
+    assert.equal(lingering.isClosing(server), true)
+    const chunks: Buffer[] = []
+    client.on('data', (chunk) => chunks.push(chunk))
+    await once(client, 'end')
+    client.write('the rest')
+    await once(server, 'data')
+    client.end()
+    assert.equal(String(Buffer.concat(chunks)), 'the answer')
+    await closed
+    assert.equal(timers.length, 0)
+  }))

@@ -1,0 +1,22 @@
+/** The target of a request line. Source: RFC 9112, 3.2. */
+
+export interface Target {
+  readonly path: string
+  /** Text after `?`. */
+  readonly query: string
+  /** Host and port of a target in absolute form; they count instead of the header Host. */
+  readonly authority: string | undefined
+}
+
+export function readTarget(target: string): Target {
+  if (target.startsWith('/')) return split(target, undefined)
+  const [, authority, rest = ''] = /^https?:\/\/([^/?]*)(.*)$/is.exec(target) ?? []
+  if (authority === undefined) return split(target, undefined)
+  return split(rest.startsWith('/') ? rest : `/${rest}`, authority)
+}
+
+function split(target: string, authority: string | undefined): Target {
+  const at = target.indexOf('?')
+  if (at < 0) return { path: target, query: '', authority }
+  return { path: target.slice(0, at), query: target.slice(at + 1), authority }
+}
