@@ -9,7 +9,7 @@ import { uuidPattern } from './shapes.ts'
 
 type Json = { [key: string]: unknown }
 
-/** The document of one version of a namespace. `server`: URL below which its paths stand, e.g. `/api`. */
+/** The document of one version of a namespace. `server`: URL below which its paths stand, `https://hp.example/api`. */
 export function openApiOf(namespace: Namespace, version: string, server: string): Json {
   const writer = new SchemaWriter(version)
   const paths: { [path: string]: Json } = {}
@@ -86,7 +86,7 @@ function operationOf(operation: Operation, namespace: Namespace, writer: SchemaW
       : {
           requestBody: {
             required: operation.bodyRequired,
-            content: { [mediaOf(operation)]: { schema: writer.schema(operation.body, 'write') } },
+            content: requestContentOf(operation, operation.body, writer),
           },
         }),
     responses: { [operation.status]: successes, default: refusalOf(namespace, writer) },
@@ -120,14 +120,25 @@ const refusalOf = (namespace: Namespace, writer: SchemaWriter): Json => ({
   },
 })
 
-const mediaOf = (operation: Operation): string =>
-  operation.form === undefined ? 'application/json' : 'multipart/form-data'
+function requestContentOf({ form }: Operation, body: AnySchema, writer: SchemaWriter): Json {
+  if (form === undefined) return { 'application/json': { schema: writer.schema(body, 'write') } }
+  const files = [...Object.keys(form.files ?? {}), ...(form.spooled ?? [])]
+  return { 'multipart/form-data': { schema: writer.form(body, files) } }
+}
 
 function contentOf(operation: Operation, writer: SchemaWriter): Json {
-  if (operation.produces !== undefined)
-    return { [operation.produces]: { schema: { type: 'string', format: 'binary' } } }
+  if (operation.produces !== undefined) {
+    const types = [operation.produces, ...(operation.alsoProduces ?? [])]
+    return Object.fromEntries(types.map((type) => [type, { schema: fileSchema(type) }]))
+  }
   const data = operation.answer === undefined ? {} : writer.schema(operation.answer, 'read')
   return { 'application/json': { schema: envelopeOf(data, writer) } }
+}
+
+/** A file whose content no schema describes. */
+function fileSchema(mediaType: string): Json {
+  if (mediaType === 'application/octet-stream') return { type: 'string', format: 'binary' }
+  return mediaType === 'application/json' ? { type: 'object' } : { type: 'string' }
 }
 
 const envelopeOf = (data: Json, writer: SchemaWriter): Json => ({
@@ -243,6 +254,14 @@ class SchemaWriter {
       case 'object':
         return this.#object(schema, use)
     }
+  }
+
+  /** A body of which some parts may come as files. */
+  form(body: AnySchema, files: readonly string[]): Json {
+    if (body.type !== 'object') return this.schema(body, 'write')
+    const shape = this.#shape(body, 'write')
+    const binary = Object.fromEntries(files.map((name) => [name, { type: 'string', format: 'binary' }]))
+    return { ...shape, properties: { ...(shape['properties'] as Json), ...binary } }
   }
 
   #object(schema: ObjectSchema, use: 'read' | 'write'): Json {

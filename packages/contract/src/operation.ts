@@ -260,6 +260,8 @@ export interface Operation {
   readonly query: Readonly<Record<string, AnySchema>>
   /** Media type of the answer when it is not JSON. */
   readonly produces?: string
+  /** Other media types that it answers, where the query asks for them. */
+  readonly alsoProduces?: readonly string[]
   /** Answers with `Deprecation` and `Link: …; rel="successor-version"`. */
   readonly deprecated?: { readonly successor?: string }
 }
@@ -295,6 +297,7 @@ export interface OperationOptions {
   readonly apply?: readonly string[]
   readonly query?: Readonly<Record<string, AnySchema>>
   readonly produces?: string
+  readonly alsoProduces?: readonly string[]
   readonly deprecated?: { readonly successor?: string }
   readonly versions?: readonly string[]
   readonly mutates?: false
@@ -579,6 +582,7 @@ function complete(
       'expandedType',
       'apply',
       'produces',
+      'alsoProduces',
       'deprecated',
     ]),
   }

@@ -113,6 +113,7 @@ export const journalOperations = {
     filter: callFilter,
     query: { format: withDefault(enumeration(['jsonl', 'har']), 'jsonl') },
     produces: 'application/x-ndjson',
+    alsoProduces: ['application/json'],
   }),
   /** Server-sent events: one for each call, from the next one on, or after the one that the client saw last. */
   streamJournal: read('/worlds/{worldName}/journal/stream', text(), {

@@ -24,14 +24,14 @@ export function checkContentType(contentType: string | undefined, { form }: Pick
 export function checkAccept(accept: string | undefined, operation: Operation): void {
   if (accept === undefined || accept === '') return
   const asked = accept.split(',').map((part) => part.split(';')[0]?.trim().toLowerCase() ?? '')
-  const produces = operation.produces ?? 'application/json'
+  const produced = [operation.produces ?? 'application/json', ...(operation.alsoProduces ?? [])]
   const fits = asked.some(
     (media) =>
       media === '*/*' ||
-      media === produces ||
+      // Refusals are JSON, whatever the operation answers.
       media === 'application/json' ||
-      media === `${produces.split('/')[0]}/*` ||
-      media === 'application/*',
+      media === 'application/*' ||
+      produced.some((type) => media === type || media === `${type.split('/')[0]}/*`),
   )
-  if (!fits) throw new ApiError('NOT_ACCEPTABLE', { expected: produces, found: accept.slice(0, 100) })
+  if (!fits) throw new ApiError('NOT_ACCEPTABLE', { expected: produced.join(' or '), found: accept.slice(0, 100) })
 }
