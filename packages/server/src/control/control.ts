@@ -149,6 +149,7 @@ export function createControl(options: ControlOptions): Control {
         kinds: [World],
         domains: worldsDomains,
         drivers: driver,
+        tagsFrom: options.home,
         elsewhere,
         spool: createSpool(worlds.place, spoolPrefix, config.importMebibytes * 1024 ** 2),
       })

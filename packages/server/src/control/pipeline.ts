@@ -33,6 +33,7 @@ import { canonicalNames } from '../http/profiles/names.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import { keptWord, type Store } from '../store/store.ts'
 import { type Table, tablesOf } from '../store/tables.ts'
+import type { HostedWorld } from '../worlds/world.ts'
 import type { ControlDomain } from './context.ts'
 import type { Journals } from './journal/journals.ts'
 import type { RecorderOptions } from './journal/recorder.ts'
@@ -76,6 +77,8 @@ export interface ControlPipelineOptions<D> {
   readonly kinds: readonly Resource[]
   readonly domains: Readonly<Record<string, ControlDomain<D>>>
   readonly drivers: D
+  /** The world that entity tags follow from; while it is closed they follow from chance. */
+  readonly tagsFrom: () => HostedWorld
   /** For forms with parts of any length. */
   readonly spool?: Spool
   /** See `Machinery`. */
@@ -97,11 +100,16 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
     durable: shared.durable,
   })
   sealer = sealerOf(readMasterKey(shared.folder, config.masterKeyFile, false).key, store)
-  const salt = (name: string): string => keptWord(store, name, () => randomBytes(24).toString('base64url'))
+  const chance = (): string => randomBytes(24).toString('base64url')
+  const salt = (name: string, make = chance): string => keptWord(store, name, make)
   // Worlds are made and changed in real time, whatever their own is.
   const clock = createWorldClock(real, 'real')
   const ids = createIds(randomUUID())
-  const tags = createEntityTags(salt('tag.salt'))
+  const tagSalt = (): string => {
+    const { current } = options.tagsFrom()
+    return current === undefined ? chance() : seedId(`control-tags/${current.world.seed}`)
+  }
+  const tags = createEntityTags(salt('tag.salt', tagSalt))
   const world: World<D> = {
     tenantId: seedId('control'),
     clock,

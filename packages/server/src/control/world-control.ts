@@ -119,6 +119,7 @@ export function createWorldControl(options: WorldControlOptions): WorldControl {
       kinds: worldKinds,
       domains: worldDomains,
       drivers: driver,
+      tagsFrom: () => world,
     })
     try {
       journal?.configure(await keptJournalSettings(opened.store))
