@@ -7,7 +7,13 @@
 import { X509Certificate } from 'node:crypto'
 import { createServer, type Server, type ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
-import { createSecureContext, type SecureContext, type SecureContextOptions, TLSSocket } from 'node:tls'
+import {
+  createSecureContext,
+  type DetailedPeerCertificate,
+  type SecureContext,
+  type SecureContextOptions,
+  TLSSocket,
+} from 'node:tls'
 import type { ClientCertificate } from '../core/ports.ts'
 import type { ServerCertificate } from './certificates/make.ts'
 
@@ -122,8 +128,9 @@ export function clientCertificateOf(socket: Socket): ClientCertificate | undefin
 }
 
 function readShown(socket: TLSSocket): ClientCertificate | null {
-  const leaf = socket.getPeerCertificate(true)
-  if (leaf.raw === undefined) return null
+  // Its type does not say that it is null once the connection has ended.
+  const leaf = socket.getPeerCertificate(true) as DetailedPeerCertificate | null
+  if (leaf?.raw === undefined) return null
   const presented: Buffer[] = []
   // The issuer of a root is the root itself.
   for (let above = leaf.issuerCertificate; above !== undefined; above = above.issuerCertificate) {
