@@ -1,5 +1,4 @@
 /** Requests without sockets: the typed client calls, and the code behind the sockets answers. */
-import { randomUUID } from 'node:crypto'
 import { ApiRefusal } from '@hyperplane/client'
 import { contract, type Operation } from '@hyperplane/contract'
 import { control } from '@hyperplane/contract/control'
@@ -28,7 +27,7 @@ export async function send(
   const site = direct === undefined ? usual : { ...usual, dispatch: direct }
   const [target, query = ''] = path.split(/\?(.*)/s) as [string, string?]
   const trace = site.recorder?.begin(site.now(), site.base + target, site.base + target)
-  const requestId = sent.headers.requestId ?? randomUUID()
+  const requestId = sent.headers.requestId ?? site.makeRequestId()
   const api: ApiRequest = { method, path: target, query, ...sent, profile: 'spec', echoedId: requestId, trace }
   const arrived = { api, profile: 'spec', origin, requestId } as const
   const ended = await exchange(site, arrived, log)
