@@ -53,6 +53,8 @@ test('without options every setting has its default', () => {
     masterKeyFile: undefined,
     backupKeyFile: undefined,
     allowAddress: [],
+    allowOutbound: false,
+    offline: false,
     adminPassword: undefined,
     backupKey: undefined,
   })
@@ -137,6 +139,7 @@ describe('values', () => {
     [['--tls-key', 'k.pem'], /--tls-key is given without --tls-cert/],
     [['--http', '--host', '0.0.0.0'], /--http on 0\.0\.0\.0 would send passwords readable/],
     [['--http', '--tls-cert', 'c', '--tls-key', 'k'], /--http uses no certificate/],
+    [['--offline', '--allow-outbound'], /--offline calls no other machine, which --allow-outbound asks for/],
     [['--prot', '1'], /unknown option '--prot' \(Did you mean --port\?\): run "npm start -- --help"/],
     [['demo'], /"demo" belongs to no option/],
     [['--config', 'absent.yaml'], /absent\.yaml cannot be read \(ENOENT\)/],

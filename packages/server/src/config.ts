@@ -46,6 +46,10 @@ export interface Config {
   readonly backupKeyFile: string | undefined
   /** Networks that the service calls although they are its own, those of its link, or metadata services. */
   readonly allowAddress: readonly string[]
+  /** Whether managers and clusters outside the simulated world may be registered. */
+  readonly allowOutbound: boolean
+  /** No other machine is called, whatever else is allowed. */
+  readonly offline: boolean
   /** Password of `admin` at the first start. Secret: comes from the environment alone, and is in no message. */
   readonly adminPassword: string | undefined
   /** The backup key itself, base64, instead of a file. Secret: as `adminPassword`. */
@@ -127,6 +131,16 @@ const settings: { readonly [Name in Exclude<keyof Config, 'adminPassword' | 'bac
     default: '',
     repeatable: true,
     parse: parseNetworks,
+  },
+  allowOutbound: {
+    about: 'let clients register managers outside the simulated world',
+    default: 'false',
+    parse: parseSwitch,
+  },
+  offline: {
+    about: 'call no other machine: no directory, certificate list, metadata URL, bucket or manager',
+    default: 'false',
+    parse: parseSwitch,
   },
 }
 
@@ -215,6 +229,9 @@ function refuseContradictions(config: Config): void {
   }
   if (config.backupKey !== undefined && config.backupKeyFile !== undefined) {
     throw new StartRefusal(`${backupKeyVariable} and --backup-key-file both give a backup key: leave out one of them.`)
+  }
+  if (config.offline && config.allowOutbound) {
+    throw new StartRefusal('--offline calls no other machine, which --allow-outbound asks for: leave out one of them.')
   }
   if (config.http && config.tlsCert !== undefined) {
     throw new StartRefusal('--http uses no certificate: leave out either --http, or --tls-cert and --tls-key.')

@@ -35,6 +35,8 @@ const settingNames = [
   'control',
   'names',
   'versions',
+  'allowOutbound',
+  'offline',
 ] as const satisfies readonly (keyof Config)[]
 
 /**

@@ -39,6 +39,8 @@ export interface AppOptions {
 }
 
 export interface InstanceOptions {
+  /** Name of the world. */
+  readonly name: string
   /** As for the process, but for what a world has of its own: its folder (`data`), seed, clock and switches. */
   readonly config: Config
   readonly options: AppOptions

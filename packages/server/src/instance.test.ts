@@ -30,6 +30,7 @@ test('an instance that does not come to stand leaves its store closed, wherever 
   try {
     const config = { ...configOf({ data, seed: 'empty', http: true }, data), adminPassword: 'Admin.Passw0rd!' }
     const opening = {
+      name: 'default',
       ...{ config, options: { durable: false }, folder, shared: createShared(config), log: pino({ level: 'silent' }) },
       localUrl: () => 'http://localhost',
       exchange: async () => assert.fail('nothing is exchanged'),

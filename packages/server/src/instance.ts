@@ -97,11 +97,16 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const world = await openSimulatedWorld(durableFacts(store), clock, worldSeed)
   const filesFolder = join(config.data, 'world')
   mkdirSync(filesFolder, { recursive: true, mode: 0o700 })
-  const addressGuard = createAddressGuard({ allowed: config.allowAddress })
+  const called = { allowed: config.allowAddress, isOffline: config.offline }
+  const addressGuard = createAddressGuard(called)
+  const registrationGuard = createAddressGuard({ ...called, isClosed: !config.allowOutbound })
   if (config.allowAddress.length > 0)
     log.warn({ allowAddress: config.allowAddress }, 'clients may have these networks called')
   const faults = opening.faults?.({ seed: world.seed, clock })
-  const drivers = openDrivers({ config, world, folder: filesFolder, guard: addressGuard, real, faults })
+  const { name, localUrl } = opening
+  const drivers = openDrivers({
+    ...{ config, name, localUrl, world, folder: filesFolder, guard: addressGuard, registrationGuard, real, faults },
+  })
 
   const access = createAccessControl({ store })
   const clientCertificates = createCertificateTrust({ store, clock, ids, web: drivers.web })
@@ -129,6 +134,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     tags,
     access,
     addressGuard,
+    registrationGuard,
     snapshots: createSnapshots({
       file,
       trialFile: join(config.data, 'trial.sqlite'),

@@ -18,11 +18,17 @@ import { isSimulatedHost, webByHost } from './drivers/web.ts'
 
 export interface DriverSettings {
   readonly config: Config
+  /** Name of the world. */
+  readonly name: string
+  /** Where clients on this machine reach it; port 0 before the service listens. */
+  readonly localUrl: () => string
   readonly world: SimulatedWorld
   /** Where the simulated world keeps files. */
   readonly folder: string
   /** Judges every address that clients have us call. */
   readonly guard: AddressGuard
+  /** Judges the addresses of managers before their registration. */
+  readonly registrationGuard: AddressGuard
   /** Networks take real time. */
   readonly real: Clock
   /** What goes wrong with their calls on purpose; undefined: nobody may ask for that. */
@@ -34,10 +40,25 @@ export function openDrivers(settings: DriverSettings): Drivers {
   return settings.faults === undefined ? drivers : amidFaults(drivers, settings.faults)
 }
 
-function chooseDrivers({ config, world, folder, guard, real }: DriverSettings): Drivers {
+function chooseDrivers({
+  config,
+  name,
+  localUrl,
+  world,
+  folder,
+  guard,
+  registrationGuard,
+  real,
+}: DriverSettings): Drivers {
   const simulated = createSimulatedDrivers(world, { folder, durations: config.durations })
   const ldap = createLdapDirectory(guard)
-  const managers = createPeerManagers({ guard, real, ...reachedAt(config) })
+  const managers = createPeerManagers({
+    guard,
+    registrationGuard,
+    real,
+    ownHost: ownHostOf(config, name),
+    port: () => portOf(config, localUrl),
+  })
   return {
     ...simulated,
     directory: createDirectoryTries({
@@ -50,13 +71,18 @@ function chooseDrivers({ config, world, folder, guard, real }: DriverSettings): 
   }
 }
 
-/** Where other managers find this one; they listen on the port that it listens on. */
-function reachedAt({ host, port, publicUrl }: Config): { ownHost: string | undefined; port: number } {
-  if (publicUrl !== undefined) {
-    const url = new URL(publicUrl)
-    return { ownHost: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port || 443) }
-  }
-  const isEvery = host === '0.0.0.0' || host === '::'
-  return { ownHost: isEvery ? undefined : host, port: port === 0 ? usualPort : port }
+/** Name or address under which other managers find this one; undefined: the one that a connection to them has here. */
+function ownHostOf({ host, publicUrl }: Config, world: string): string | undefined {
+  // Any other name leads to the world `default`.
+  if (world !== defaultWorld) return `${world.toLowerCase()}.localhost`
+  if (publicUrl !== undefined) return new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1')
+  return host === '0.0.0.0' || host === '::' ? undefined : host
+}
+
+/** Managers listen on the same port: this one's. */
+function portOf({ port, publicUrl }: Config, localUrl: () => string): number {
+  if (publicUrl !== undefined) return Number(new URL(publicUrl).port || 443)
+  return port === 0 ? Number(new URL(localUrl()).port) || usualPort : port
 }
 const usualPort = 9440
+const defaultWorld = 'default'

@@ -81,6 +81,49 @@ test('networks that --allow-address names are open, and no others', async () => 
   await assert.rejects(opened.addressesOf('169.254.169.254'), AddressRefusal)
 })
 
+describe('with --offline', () => {
+  const offline = createAddressGuard({ allowed: ['127.0.0.0/8', '10.0.0.0/8'], isOffline: true, resolve })
+
+  for (const host of ['10.0.0.5', '192.0.2.7', '2001:db8::1', 'directory.example.com', 'unknown.example.com'])
+    test(`${host} is refused without asking the resolver, and the message names the option`, async () => {
+      await assert.rejects(offline.addressesOf(host), { name: 'AddressRefusal', message: /beyond.*--offline/ })
+      assert.match(offline.refusalOf(host) ?? '', /--offline/)
+    })
+
+  test('loopback may be called where --allow-address opens it, and only there', async () => {
+    assert.deepEqual(await offline.addressesOf('127.0.0.1'), ['127.0.0.1'])
+    assert.deepEqual(await offline.addressesOf('staging.localhost'), ['127.0.0.1'])
+    await assert.rejects(offline.addressesOf('::1'), /a loopback address.*--allow-address/)
+  })
+})
+
+describe('a guard of registrations', () => {
+  const closed = createAddressGuard({ allowed: [], isClosed: true, resolve })
+  const open = createAddressGuard({ allowed: ['192.0.2.7'], isClosed: true, resolve })
+
+  for (const host of ['10.0.0.5', '2001:db8::1', 'directory.example.com'])
+    test(`refuses ${host} at once, and names both options`, async () => {
+      assert.match(closed.refusalOf(host) ?? '', /outside the simulated world.*--allow-outbound.*--allow-address/)
+      await assert.rejects(closed.addressesOf(host), /outside the simulated world/)
+    })
+
+  test('still says of a loopback address what it is', () =>
+    assert.match(closed.refusalOf('127.0.0.1') ?? '', /a loopback address/))
+
+  test('lets through what --allow-address names, and judges a name by its addresses', async () => {
+    assert.equal(open.refusalOf('192.0.2.7'), undefined)
+    assert.equal(open.refusalOf('directory.example.com'), undefined)
+    assert.deepEqual(await open.addressesOf('directory.example.com'), ['192.0.2.7'])
+    await assert.rejects(open.addressesOf('both.example.com'), /resolves to 127\.0\.0\.1, a loopback address/)
+  })
+})
+
+test('names below localhost are loopback, whatever the resolver knows', async () => {
+  const opened = createAddressGuard({ allowed: ['127.0.0.0/8'], resolve })
+  assert.deepEqual(await opened.addressesOf('Staging.LOCALHOST'), ['127.0.0.1'])
+  await assert.rejects(guard.addressesOf('staging.localhost'), /a loopback address/)
+})
+
 test('the resolver is asked once while many wait for one name', async () => {
   const answer = Promise.withResolvers<readonly string[]>()
   let questions = 0

@@ -1,7 +1,8 @@
 /**
  * Which addresses this service calls when a client names the host (directories, metadata, revocation lists, other managers).
  * Without this, whoever may name a host could make the service talk to what only this machine reaches: itself, its
- * neighbours on the link, the metadata service of its cloud. `--allow-address` opens networks; what it names wins.
+ * neighbours on the link, the metadata service of its cloud. `--allow-address` opens networks; what it names wins. `--offline`
+ * closes every address of another machine; nothing opens those again.
  * Source: behaviour iam.md 4.
  */
 import { lookup } from 'node:dns/promises'
@@ -17,6 +18,11 @@ export interface AddressGuard {
    * does not answer within 5 s
    */
   addressesOf(host: string): Promise<readonly string[]>
+  /**
+   * Why a host is never called, as far as that is known without asking a resolver; undefined: it may be called, or only its
+   * addresses can tell.
+   */
+  refusalOf(host: string): string | undefined
 }
 
 /** The host leads where the service does not go; the message says which way and what would open it. */
@@ -27,6 +33,10 @@ export class AddressRefusal extends Error {
 export interface AddressGuardOptions {
   /** Networks (`10.0.0.0/8`, `::1`) that are open whatever they are. */
   readonly allowed: readonly string[]
+  /** No address of another machine is called. */
+  readonly isOffline?: boolean
+  /** Only networks in `allowed` are called: for registrations without `--allow-outbound`. */
+  readonly isClosed?: boolean
   /** Asks the resolver; only tests give their own. */
   readonly resolve?: (host: string) => Promise<readonly string[]>
   readonly real?: Pick<Clock, 'setTimer'>
@@ -66,16 +76,34 @@ const refusedNetworks = {
   ],
 } as const
 
-export function createAddressGuard({ allowed, resolve = ask, real = realClock }: AddressGuardOptions): AddressGuard {
+export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
+  const { allowed, isOffline = false, isClosed = false, resolve = ask, real = realClock } = options
   const open = blockListOf(allowed)
   /** Questions under way: a slow resolver is asked once for a name, however many wait for it. */
   const asked = new Map<string, Promise<readonly string[]>>()
 
-  const faultOf = (address: string): string | undefined =>
-    contains(open, address) ? undefined : refused.find(([, networks]) => contains(networks, address))?.[0]
+  /** What an address is that is not called, and what would change that. */
+  function faultOf(address: string): string | undefined {
+    if (isOffline && !contains(loopback, address)) return offlineFault
+    if (contains(open, address)) return undefined
+    const [kind] = refused.find(([, networks]) => contains(networks, address)) ?? []
+    if (kind !== undefined) return `${kind}, which is not called from here; --allow-address opens a network`
+    return isClosed ? closedFault : undefined
+  }
+
+  function faultOfName(host: string): string | undefined {
+    if (isLocalName(host)) return faultOf(loopbackAddress)
+    if (isOffline) return offlineFault
+    return isClosed && allowed.length === 0 ? closedFault : undefined
+  }
+
+  const saidOf = (host: string, address: string, fault: string): string =>
+    address === host ? `${host} is ${fault}` : `${host} resolves to ${address}, ${fault}`
 
   async function resolved(host: string): Promise<readonly string[]> {
     if (isIP(host) !== 0) return [host]
+    // RFC 6761: these names are loopback. Not every resolver knows that.
+    if (isLocalName(host)) return [loopbackAddress]
     const running = asked.get(host)
     if (running !== undefined) return running
     const answer = inTime(resolve(host)).finally(() => asked.delete(host))
@@ -92,18 +120,34 @@ export function createAddressGuard({ allowed, resolve = ask, real = realClock }:
 
   return {
     async addressesOf(host) {
-      const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
+      const bare = bareHost(host)
+      // Before the resolver: asking it would leave this machine as well.
+      const fault = isIP(bare) === 0 ? faultOfName(bare) : undefined
+      if (fault !== undefined) throw new AddressRefusal(saidOf(bare, bare, fault))
       const addresses = await resolved(bare)
       const callable = addresses.filter((address) => faultOf(address) === undefined)
       if (callable.length > 0) return callable
-      const [first = bare] = addresses
-      const isNamed = first === bare ? `${bare} is` : `${bare} resolves to ${first},`
-      throw new AddressRefusal(
-        `${isNamed} ${faultOf(first) ?? 'a name without an address'}, which is not called from here; --allow-address opens a network`,
-      )
+      const [first] = addresses
+      if (first === undefined) throw new AddressRefusal(`${bare} is a name without an address`)
+      throw new AddressRefusal(saidOf(bare, first, faultOf(first) as string))
+    },
+    refusalOf(host) {
+      const bare = bareHost(host)
+      const fault = isIP(bare) === 0 ? faultOfName(bare) : faultOf(bare)
+      return fault === undefined ? undefined : saidOf(bare, bare, fault)
     },
   }
 }
+
+const offlineFault =
+  'a place beyond this machine, which is not called with --offline: start the service without that option'
+const closedFault =
+  'a place outside the simulated world: start the service with --allow-outbound to register managers elsewhere, or open its network with --allow-address'
+
+const loopbackAddress = '127.0.0.1'
+const isLocalName = (host: string): boolean => /^(?:.+\.)?localhost\.?$/.test(host)
+/** An IPv6 address may stand in brackets. */
+const bareHost = (host: string): string => host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
 
 /** For a connection to a name: leads to addresses that were judged, and asks no resolver. At least one. */
 export function lookupOf(addresses: readonly string[]): LookupFunction {
@@ -146,4 +190,5 @@ function contains(list: BlockList, address: string): boolean {
   return list.check(bare, familyName(isIP(bare)))
 }
 
+const loopback = blockListOf(refusedNetworks['a loopback address'])
 const refused = Object.entries(refusedNetworks).map(([what, networks]) => [what, blockListOf(networks)] as const)

@@ -86,6 +86,8 @@ export interface Services {
   publicUrl(): string
   /** Judges every host that a client names before it is called. */
   readonly addressGuard: AddressGuard
+  /** Of hosts that are registered. */
+  readonly registrationGuard: AddressGuard
   readonly snapshots: Snapshots
   readonly restores: Restores
   /** Size of this manager: the tier of the rate limits. */

@@ -101,6 +101,8 @@ const usual: Omit<Config, 'data'> = {
   masterKeyFile: undefined,
   backupKeyFile: undefined,
   allowAddress: [],
+  allowOutbound: false,
+  offline: false,
   adminPassword,
   backupKey: undefined,
 }

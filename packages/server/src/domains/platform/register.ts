@@ -2,12 +2,10 @@
  * Registers a cluster or another manager: finds out who it is, makes trust with it, and takes over what it holds.
  * Source: behaviour platform.md 4.
  */
-import { isIP } from 'node:net'
 import type { ValueOf } from '@hyperplane/contract'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
 import type { ClusterRegistrationSpec, RemoteClusterSpec } from '@hyperplane/contract/platform/remote-cluster'
-import { AddressRefusal } from '../../core/address-guard.ts'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { notFound } from '../../core/standard.ts'
@@ -101,15 +99,11 @@ async function refuseAddress(ctx: WriteContext, manager: Manager, address: strin
   const { externalAddress, fqdn } = manager.network
   if ([externalAddress?.ipv4?.value, externalAddress?.ipv6?.value, fqdn].includes(address))
     throw invalid(addressPath, `${address} is this manager itself: name another one.`)
-  // Names are judged when they are called: asking a resolver would make every writer wait.
-  if (isIP(address) !== 0) {
-    try {
-      await ctx.services.addressGuard.addressesOf(address)
-    } catch (error) {
-      if (error instanceof AddressRefusal) throw invalid(addressPath, error.message)
-      throw error
-    }
-  }
+  // Addresses of names are judged when they are called: asking a resolver would make every writer wait.
+  const refusal = ctx.drivers.remoteManagers.knows(address)
+    ? undefined
+    : ctx.services.registrationGuard.refusalOf(address)
+  if (refusal !== undefined) throw invalid(addressPath, `${refusal}.`)
   const known = (await ctx.store.find(Registration)).find((row) => row.address === address)
   if (known !== undefined) throw alreadyRegistered(known.remoteClusterDetails?.name ?? address)
   const running = await ctx.store.findOne(RegistrationAttempt, { address })

@@ -30,7 +30,8 @@ const real = {
 const peers = () =>
   createPeerManagers({
     guard: createAddressGuard({ allowed: ['127.0.0.0/8'] }),
-    port: (server.address() as AddressInfo).port,
+    registrationGuard: createAddressGuard({ allowed: ['127.0.0.0/8'] }),
+    port: () => (server.address() as AddressInfo).port,
     ownHost: undefined,
     real,
   })

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto'
 import { isIP, isIPv4 } from 'node:net'
 import type { Client } from '@hyperplane/client'
+import type { AddressGuard } from '../../core/address-guard.ts'
 import type { Clock } from '../../core/clock.ts'
 import {
   accountName,
@@ -21,6 +22,8 @@ import { ask, fingerprintOf, type Line, open, over } from './pinned-connection.t
 import { requireId, sideOf } from './self-description.ts'
 
 export interface PeerOptions extends Line {
+  /** Judges the first contact; managers that are registered are called although registrations are closed by now. */
+  readonly registrationGuard: AddressGuard
   /** Name or address under which others reach this manager; undefined: the one that a connection to them has here. */
   readonly ownHost: string | undefined
   /** Certificates are valid, and patience ends, by real time. */
@@ -37,7 +40,7 @@ const keyName = 'registration'
 const tries = 5
 
 export function createPeerManagers(options: PeerOptions): RemoteManagers {
-  const hostUrl = (host: string): string => `https://${isIP(host) === 6 ? `[${host}]` : host}:${options.port}`
+  const hostUrl = (host: string): string => `https://${isIP(host) === 6 ? `[${host}]` : host}:${options.port()}`
 
   async function clientOf(
     { address, certificate }: RemotePlace,
@@ -62,7 +65,7 @@ export function createPeerManagers(options: PeerOptions): RemoteManagers {
     watch: () => () => undefined,
 
     async reach(address) {
-      const { socket, certificate } = await open(options, address, undefined)
+      const { socket, certificate } = await open({ ...options, guard: options.registrationGuard }, address, undefined)
       try {
         const names = isIP(address) === 0 ? certificate.checkHost(address) : certificate.checkIP(address)
         if (names === undefined)

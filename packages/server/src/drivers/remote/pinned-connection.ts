@@ -19,7 +19,7 @@ const largestAnswerBytes = 4 * 1024 * 1024
 export interface Line {
   readonly guard: AddressGuard
   /** On which managers listen. */
-  readonly port: number
+  readonly port: () => number
   readonly real: Pick<Clock, 'setTimer'>
 }
 
@@ -45,7 +45,7 @@ export async function open(line: Line, host: string, pinned: string | undefined)
   const [address] = await addressesOf(line.guard, host)
   const socket = connect({
     host: address as string,
-    port: line.port,
+    port: line.port(),
     ...(isIP(host) === 0 ? { servername: host } : {}),
     // Whether it may be trusted is decided below, by its fingerprint.
     rejectUnauthorized: false,
