@@ -1,5 +1,6 @@
 /** What follows from nothing else but chance: who a world is, and what its ids are drawn from. Kept with its store. */
 import { randomUUID } from 'node:crypto'
+import type { Config } from './config.ts'
 import { createEntityTags, type EntityTags } from './core/etag.ts'
 import { createIds } from './core/ids.ts'
 import { seedId } from './domains/seed.ts'
@@ -14,6 +15,18 @@ export interface DrawnFrom {
   readonly ids: ReturnType<typeof createIds>
   readonly tags: EntityTags
 }
+
+/**
+ * The id of a new world's manager. It follows from the seed and from where the manager is reached, so that two worlds of one
+ * seed can register each other. Only the demo has the same id everywhere: its documents name it.
+ */
+export function managerIdOf(random: string, { host, publicUrl }: Config, world: string): string {
+  if (random === 'demo') return seedId('manager')
+  const place = publicUrl ?? (host === usualHost ? '' : host)
+  const name = world.toLowerCase() === 'default' ? '' : world.toLowerCase()
+  return seedId(['manager', random, ...[name, place].filter((part) => part !== '')].join('/'))
+}
+const usualHost = '127.0.0.1'
 
 /** @param asked what it is to be filled with; undefined: it is filled */
 export function drawnFrom({

@@ -26,7 +26,7 @@ import { createCertificateTrust } from './domains/iam/certificates/trust.ts'
 import { createAuthenticator } from './domains/iam/credentials.ts'
 import { createServiceIdentity } from './domains/iam/service-identity.ts'
 import { seedId } from './domains/seed.ts'
-import { drawnFrom } from './drawn-from.ts'
+import { drawnFrom, managerIdOf } from './drawn-from.ts'
 import type { Drivers } from './drivers/drivers.ts'
 import { Fact, type FactStore, factsIn, openSimulatedWorld, type SimulatedWorld } from './drivers/simulated/world.ts'
 import { storeFiles } from './exchange-stores.ts'
@@ -235,6 +235,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
       drivers,
       clock,
       tenantId,
+      managerExtId: managerIdOf(world.seed, config, opening.name),
       adminPasswordHash,
       tier: config.tier,
       version,

@@ -19,7 +19,7 @@ export interface SeedContext {
   readonly clock: AttendingClock
   readonly ids: Ids
   readonly tenantId: string
-  /** Id of this manager: worlds that are drawn from the same have the same. */
+  /** Id of this manager: see `managerIdOf` in drawn-from.ts. */
   readonly managerExtId: string
   /** Id of the user `admin`. */
   readonly adminId: string

@@ -20,7 +20,7 @@ import {
 } from '@hyperplane/contract'
 import { Cluster, ExternalStorage, Profile, Switch } from './format/clusters.ts'
 import { ExternVm, Image, Vm } from './format/machines.ts'
-import { BackupTarget, Bucket, Manager, PastBatch, PastTask } from './format/managers.ts'
+import { BackupTarget, Bucket, Manager, OwnManager, PastBatch, PastTask } from './format/managers.ts'
 import { Controller, Gateway, RoutingPolicy, Session, Subnet, Vpc } from './format/networks.ts'
 import { Banner, CertAuth, Directory, Policy, Role, Saml, User, UserGroup } from './format/people.ts'
 import { IscsiClient, NvmfClient, VolumeGroup } from './format/volumes.ts'
@@ -73,6 +73,7 @@ const declared = {
   ),
   nvmfClients: section('The same for NVMe over TCP.', NvmfClient),
   volumeGroups: section('Volume groups with their disks and whoever uses them.', VolumeGroup),
+  manager: optional(about('This manager.', OwnManager)),
   domainManagers: section('Other managers, and whether they are registered with this one.', Manager, 100),
   buckets: section('Of simulated object stores; their keys are those of docs/reference/demo-world.md.', Bucket, 100),
   backupTargets: section('Where this manager backs itself up to, from its next run on.', BackupTarget, 4),

@@ -45,6 +45,8 @@ export interface SeedOptions {
   readonly drivers: Drivers
   readonly clock: AttendingClock
   readonly tenantId: string
+  /** Id of this manager. */
+  readonly managerExtId: string
   readonly adminPasswordHash: string
   readonly tier: SeedContext['tier']
   readonly version: string
@@ -87,7 +89,7 @@ function contextOf(options: SeedOptions, transaction: SeedContext['store']): See
     version: options.version,
     folder: options.folder,
     backup: options.backup,
-    managerExtId: seedId(random === 'demo' ? 'manager' : `manager/${random}`),
+    managerExtId: options.managerExtId,
     adminId: seedId('user/admin'),
     adminPasswordHash: options.adminPasswordHash,
     ago: (seconds) => formatTime(now - seconds * 1000),

@@ -34,7 +34,10 @@ export async function reasonsAgainst(
 ): Promise<string[]> {
   const own = await ownManager(ctx.store)
   const reasons = [...remote.objections]
-  if (remote.extId === own.extId) reasons.push('it is this manager itself, or one that was made from the same seed')
+  if (remote.extId === own.extId)
+    reasons.push(
+      'it is this manager itself, a copy of it, or one that was made from the same seed for the same place: start one of both from another seed',
+    )
   if (remote.type !== expected)
     reasons.push(`it is ${typeNames[remote.type]}, where ${typeNames[expected]} was expected`)
   const supported = remote.type === 'AOS' ? clusterVersion : ctx.services.version

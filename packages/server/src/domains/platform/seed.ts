@@ -7,6 +7,7 @@ import { Product } from '@hyperplane/contract/platform/product'
 import { type SeedContext, seedId } from '../seed.ts'
 import { newProducts, sizeOfTier } from './manager-size.ts'
 import { nameId } from './name-id.ts'
+import { ownManager } from './own-manager.ts'
 import { seedBackups } from './seed-backups.ts'
 import { seedRegistrations } from './seed-registrations.ts'
 import { seedTasks } from './seed-tasks.ts'
@@ -68,13 +69,20 @@ export async function seedCategory(ctx: SeedContext, described: SeedCategory): P
 /** The manager itself is in every world. */
 export async function seedBase(ctx: SeedContext): Promise<void> {
   await ctx.store.insert(DomainManager, {
-    ...managerBase(ctx, 'hyperplane'),
+    ...managerBase(ctx, `hyperplane-${ctx.managerExtId.slice(0, 8)}`),
     network: { nameServers: [], ntpServers: [], externalNetworks: [] },
     isRegisteredWithHostingCluster: false,
   })
   const manager = { extId: ctx.managerExtId, tenantId: ctx.tenantId }
   const idOf = (name: string): string => nameId('product', ctx.managerExtId, name)
   for (const row of newProducts(manager, ctx.version, ctx.ago(0), idOf)) await ctx.store.insert(Product, row)
+}
+
+/** Gives this manager the name that the seed describes. */
+export async function nameOwnManager(ctx: SeedContext, name: string): Promise<void> {
+  // By its mark: in a world that was exported its id is that of the exported world.
+  const manager = await ownManager(ctx.store)
+  await ctx.store.replace(DomainManager, { ...manager, config: { ...manager.config, name } })
 }
 
 export async function seedDemo(ctx: SeedContext): Promise<void> {

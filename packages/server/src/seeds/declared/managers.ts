@@ -9,6 +9,7 @@ import {
   requireEligible,
 } from '../../domains/platform/backup/target-rules.ts'
 import { ownManager } from '../../domains/platform/own-manager.ts'
+import { nameOwnManager } from '../../domains/platform/seed.ts'
 import { demoBucket, seedBucket, seedClusterLogin, seedOwnBackup } from '../../domains/platform/seed-backups.ts'
 import { seedRemoteManager } from '../../domains/platform/seed-registrations.ts'
 import { seedId } from '../../domains/seed.ts'
@@ -19,6 +20,8 @@ import type { Filling } from './filling.ts'
 const minute = 60_000
 
 export async function fillManagers(filling: Filling, declared: Declared): Promise<void> {
+  const { manager } = declared
+  if (manager !== undefined) await filling.item('manager', () => nameOwnManager(filling.ctx, manager.name))
   await fillOthers(filling, declared.domainManagers)
   await filling.each('buckets', declared.buckets, ({ name, endpoint = demoBucket.endpoint, address }) =>
     seedBucket(filling.ctx, { bucket: name, endpoint, ...(address === undefined ? {} : { address }) }),

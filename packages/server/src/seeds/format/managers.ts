@@ -2,6 +2,8 @@
 import { arrayOf, boolean, enumeration, integer, object, optional, text } from '@hyperplane/contract'
 import { about, address, name, named, names } from './words.ts'
 
+export const OwnManager = object('', { name: about('Default: one that follows from its id.', name(80)) })
+
 export const Manager = object('', {
   ...named(64),
   address: address(),

@@ -218,6 +218,11 @@ examples('Clusters and managers', (app, list) => {
     assert.equal(settings.RSYSLOG_SERVER_CONFIG[0].serverName, 'logs')
   })
 
+  test('this manager has the name that is described', async () => {
+    const [own] = await list(`${platform}/config/domain-managers`)
+    assert.equal(own.config.name, 'head-office')
+  })
+
   test('a cluster in a cloud has the subnets of its account', async () => {
     const { data } = await app().call('GET', `/networking/v4.3/cloud/config/subnets`, {
       clusterId: seedId('cluster/aws'),
