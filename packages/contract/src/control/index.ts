@@ -4,6 +4,7 @@
  */
 import { namespace } from '../operation.ts'
 import { callOperations } from './call.ts'
+import { catalogueOperations } from './catalogue.ts'
 import { clockOperations } from './clock.ts'
 import { controlErrors } from './errors.ts'
 import { faultOperations } from './fault.ts'
@@ -17,6 +18,7 @@ export const control = namespace({
   label: '1',
   kinds: {
     call: callOperations,
+    catalogue: catalogueOperations,
     clock: clockOperations,
     fault: faultOperations,
     journal: journalOperations,

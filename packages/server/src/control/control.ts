@@ -106,14 +106,14 @@ export function createControl(options: ControlOptions): Control {
     if (world === undefined) return registry.dispatch(request)
     const asked = named(request, world.name)
     const route = shared.router.route(asked.method, asked.path)
-    const isWithin = route.found === 'operation' && route.operation.stem !== 'world'
+    const isWithin = route.found === 'operation' && !Object.hasOwn(worldsDomains, route.operation.stem)
     // Where nothing is kept yet, the registry judges who asks before something is.
     return isWithin && ofWorld(world).isKept ? ofWorld(world).dispatch(asked) : registry.dispatch(asked)
   }
 
   /** Of a request that reached the registry though it is for one world: what answers it. */
   function elsewhere({ stem }: Operation, { path }: ApiRequest): Dispatch | undefined {
-    if (stem === 'world') return undefined
+    if (Object.hasOwn(worldsDomains, stem)) return undefined
     const world = worlds.get(decoded(path.split('/')[4] ?? ''))
     return world === undefined ? undefined : ofWorld(world).dispatch
   }

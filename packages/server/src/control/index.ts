@@ -3,13 +3,14 @@ import type { Resource } from '@hyperplane/contract'
 import { FaultRule } from '@hyperplane/contract/control/fault'
 import { Journal } from '@hyperplane/contract/control/journal'
 import { call } from './call.ts'
+import { catalogue } from './catalogue.ts'
 import { clock } from './clock.ts'
 import { fault } from './fault.ts'
 import { journal } from './journal.ts'
 import { world } from './world.ts'
 import { worldEvent } from './world-event.ts'
 
-export const worldsDomains = { world }
+export const worldsDomains = { catalogue, world }
 
 /** Operations within a world. */
 export const worldDomains = { call, clock, fault, journal, worldEvent }

@@ -64,6 +64,7 @@ export function controlRequests(app: TestApp, url: string) {
     forkWorld: { body: () => newWorld() },
     freezeClock: {},
     getCall: { ids: aCall },
+    getCatalogue: {},
     getClock: {},
     getFaultRule: { ids: aRule },
     getJournal: {},

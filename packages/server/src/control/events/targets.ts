@@ -63,6 +63,10 @@ export async function findTarget(ctx: Asking, { kind, text, field }: Naming): Pr
   return { kind, ...only }
 }
 
+/** Names to choose from, of things of this kind. */
+export const namesOf = async (ctx: Asking, kind: Naming['kind']): Promise<readonly string[]> =>
+  (await searches[kind](ctx, '')).names()
+
 /** Where no name is like the one that was asked for, some that there are: serial numbers are like nothing. */
 function toChooseFrom(text: string, names: readonly string[]): string {
   const near = nearest(text, names)
@@ -102,7 +106,11 @@ const searches: Readonly<Record<Naming['kind'], (ctx: Asking, text: string) => P
   host: rowsOf(Host, 'hostName'),
   'network controller': async ({ store }) => {
     const [controller] = await store.find(NetworkController)
-    return among(controller === undefined ? [] : [{ extId: controller.extId, name: 'controller' }], [])
+    const found = controller === undefined ? [] : [{ extId: controller.extId, name: 'controller' }]
+    return among(
+      found,
+      found.map(({ name }) => name),
+    )
   },
   'place of backups': async ({ store, world }, text) => {
     const keys = placeCollections.flatMap((collection) => [...world.collection(collection).all().keys()])

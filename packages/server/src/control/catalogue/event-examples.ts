@@ -1,0 +1,211 @@
+/**
+ * Events and facts with their parameters, and examples that name things of one world. An example is tried before it is shown:
+ * its event is carried out until it would write its first fact.
+ */
+import type { AnySchema, ObjectSchema, ValueOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import type { Catalogue } from '@hyperplane/contract/control/catalogue'
+import {
+  factKinds,
+  type Happening,
+  type HappeningType,
+  happeningTypes,
+  WorldHappening,
+} from '@hyperplane/contract/control/world-happening'
+import { ApiError } from '../../core/api-error.ts'
+import { isManager } from '../../domains/storage-containers.ts'
+import { type FactKind, kindsOfFacts } from '../../drivers/simulated/events/facts.ts'
+import { CannotHappen, type Naming } from '../../drivers/simulated/events/index.ts'
+import type { SimulatedWorld } from '../../drivers/simulated/world.ts'
+import type { Instance } from '../../instance.ts'
+import { judged } from '../events/refusals.ts'
+import { surroundingsOf } from '../events/surroundings.ts'
+import { findTarget, namesOf } from '../events/targets.ts'
+import { sortOf } from '../events/world-events.ts'
+
+type Entries = ValueOf<typeof Catalogue>
+type World = Pick<Instance, 'store' | 'world' | 'clock' | 'drivers'>
+type Example = Pick<Entries['events'][number], 'example' | 'missing'>
+
+/** Things of one kind that are tried for one example. */
+const triedNames = 200
+
+/** The examples are accepted one after the other, in the order of the answer. */
+export async function eventsAndFacts(world: World): Promise<Pick<Entries, 'events' | 'facts'>> {
+  const examples = new Examples(world)
+  const events: Entries['events'] = []
+  for (const type of happeningTypes) {
+    const { until } = sortOf(type)
+    const end = until === undefined ? {} : { endedBy: until }
+    events.push({ type, parameters: parametersOf(shapeOf(type)), ...end, ...(await examples.of(type)) })
+  }
+  const facts: Entries['facts'] = []
+  for (const kind of factKinds) {
+    const { target, schema } = kindsOfFacts[kind]
+    facts.push({ kind, of: target, fields: Object.keys(schema.fields), ...(await examples.ofFact(kind)) })
+  }
+  return { events, facts }
+}
+
+class Examples {
+  readonly #world: World
+  /** What an event without a counterpart is shown for, by kind: no other example may need it as it was. */
+  readonly #changed = new Set<string>()
+  readonly #named = new Map<HappeningType, string>()
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  async of(type: HappeningType): Promise<Example> {
+    if (type === 'FACT_CHANGES') return this.ofFact('VM')
+    const { kind, field } = namingOf(type)
+    const isNamed = Object.hasOwn(shapeOf(type).fields, field) && field !== 'type'
+    const begins = happeningTypes.find((other) => sortOf(other).until === type)
+    const before = begins === undefined ? undefined : this.#named.get(begins)
+    for (const name of before === undefined ? await this.#namesOf(kind) : [before]) {
+      const event = { type, ...(isNamed ? { [field]: name } : {}) } as Happening
+      if (this.#changed.has(`${kind} ${name}`) || !(await this.#canHappen(event))) continue
+      this.#named.set(type, name)
+      if (sortOf(type).until === undefined && begins === undefined) this.#changed.add(`${kind} ${name}`)
+      return { example: { event } }
+    }
+    const event = { type, ...(isNamed ? { [field]: placeholder(kind) } : {}) }
+    return { example: { event }, missing: `This world has no ${kind} to which this could happen.` }
+  }
+
+  async ofFact(kind: FactKind): Promise<Example> {
+    const { target, schema } = kindsOfFacts[kind]
+    for (const name of await this.#namesOf(target)) {
+      if (this.#changed.has(`${target} ${name}`)) continue
+      const event = await this.#factChange(kind, name)
+      if (event !== undefined) return { example: { event } }
+    }
+    const [path, field] = Object.entries(schema.fields).find(([, each]) => each.secret !== true) as [string, AnySchema]
+    const event = { type: 'FACT_CHANGES', kind, of: placeholder(target), path, value: otherValue(field, undefined) }
+    return { example: { event }, missing: `This world has no ${target} of which a fact could change.` }
+  }
+
+  /** The first field of a thing for which an event is accepted. */
+  async #factChange(kind: FactKind, name: string): Promise<Happening | undefined> {
+    const { target, schema, read } = kindsOfFacts[kind]
+    const found = await this.#find({ kind: target, text: name, field: 'of' })
+    const present = found === undefined ? undefined : read(this.#world.world, found.extId)
+    if (present === undefined) return undefined
+    for (const [path, field] of Object.entries(schema.fields)) {
+      const value = field.secret === true ? undefined : otherValue(field, present[path])
+      if (value === undefined) continue
+      const event = { type: 'FACT_CHANGES', kind, of: name, path, value } as Happening
+      if (await this.#canHappen(event)) return event
+    }
+    return undefined
+  }
+
+  async #namesOf(kind: Naming['kind']): Promise<readonly string[]> {
+    if (kind === 'content server') return ['images.example.com']
+    const names = new Set(await namesOf(this.#world, kind))
+    if (kind === 'cluster') {
+      // The manager lists itself as a cluster, which has no hosts and containers: an example names it last.
+      for (const { name } of (await this.#world.store.find(Cluster)).filter(isManager))
+        if (names.delete(name)) names.add(name)
+    }
+    return [...names].slice(0, triedNames)
+  }
+
+  async #find(naming: Naming) {
+    try {
+      return await findTarget(this.#world, naming)
+    } catch (error) {
+      // Nothing has the name, or several things have it.
+      if (error instanceof ApiError) return undefined
+      throw error
+    }
+  }
+
+  async #canHappen(event: Happening): Promise<boolean> {
+    const { world } = this.#world
+    const target = await this.#find(sortOf(event.type).about(event as never))
+    if (target === undefined) return false
+    try {
+      judged(world, event, target)
+      await sortOf(event.type).happen({
+        ...surroundingsOf(this.#world),
+        world: withoutWrites(world),
+        event: event as never,
+        target,
+      })
+      return true
+    } catch (error) {
+      if (error instanceof Written) return true
+      if (error instanceof CannotHappen) return false
+      throw error
+    }
+  }
+}
+
+/** Ends a trial: events write their facts last, when nothing can refuse them any more. */
+class Written extends Error {}
+
+function withoutWrites(world: SimulatedWorld): SimulatedWorld {
+  const refuse = async (): Promise<never> => {
+    throw new Written()
+  }
+  return {
+    ...world,
+    collection: (name) => ({
+      ...world.collection(name),
+      put: refuse,
+      putAll: refuse,
+      stage: refuse,
+      remove: refuse,
+    }),
+  }
+}
+
+const shapes = new Map(
+  WorldHappening.alternatives.map((shape) => {
+    const { fields } = shape as ObjectSchema
+    return [(fields['type'] as { readonly values: readonly string[] }).values[0], shape as ObjectSchema]
+  }),
+)
+const shapeOf = (type: HappeningType): ObjectSchema => shapes.get(type) as ObjectSchema
+
+/** Which kind of thing an event is about, and the field that names it. */
+const namingOf = (type: HappeningType): Naming => sortOf(type).about({ type } as never)
+
+const parametersOf = ({ fields }: ObjectSchema): Entries['events'][number]['parameters'] =>
+  Object.entries(fields)
+    .filter(([name]) => name !== 'type')
+    .map(([name, schema]) => ({
+      name,
+      type: schema.type,
+      isRequired: schema.optional !== true && schema.defaultsTo === undefined,
+      ...(schema.defaultsTo === undefined ? {} : { default: schema.defaultsTo }),
+      ...(schema.type === 'enumeration' ? { values: [...schema.values] } : {}),
+      ...rangeOf(schema),
+    }))
+
+function rangeOf(schema: AnySchema): { minimum?: number; maximum?: number } {
+  if (schema.type !== 'integer' && schema.type !== 'number') return {}
+  const { minimum, maximum } = schema
+  return { ...(minimum === undefined ? {} : { minimum }), ...(maximum === undefined ? {} : { maximum }) }
+}
+
+/** Stands where a world has nothing to name. */
+const placeholder = (kind: Naming['kind']): string => `name of a ${kind}`
+
+/** Another value for a field, where its type alone gives one; else the present one. */
+function otherValue(schema: AnySchema, present: unknown): unknown {
+  switch (schema.type) {
+    case 'text':
+      return schema.pattern === undefined ? `${present ?? 'changed'}-2` : present
+    case 'boolean':
+      return present !== true
+    case 'integer':
+      return typeof present === 'number' ? Math.max(schema.minimum ?? 0, present - 1) : (schema.minimum ?? 0)
+    case 'list':
+      return present ?? []
+    default:
+      return present
+  }
+}

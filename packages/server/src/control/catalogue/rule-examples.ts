@@ -1,0 +1,85 @@
+/** Tasks, driver calls and errors as rules of faults name them, each with a rule that is accepted as it stands. */
+import type { ValueOf } from '@hyperplane/contract'
+import type { Catalogue } from '@hyperplane/contract/control/catalogue'
+import type { ErrorDefinition } from '@hyperplane/contract/error-catalogue'
+import { argumentsWanted } from '../faults/errors.ts'
+import { names } from '../faults/names.ts'
+import type { Effect } from '../faults/rule.ts'
+import { faultsOfRule, type GivenRule } from '../faults/rules.ts'
+
+type Entries = ValueOf<typeof Catalogue>
+
+const defaultError = 'BACKEND_TIMEOUT'
+const argumentText = 'It fails on purpose.'
+
+type EffectName = Exclude<
+  Effect extends infer E ? (E extends unknown ? keyof E : never) : never,
+  '$objectType' | 'arguments' | 'isRetryable' | 'moment' | 'retryAfterSeconds'
+>
+
+/** One of each effect, with its usual details: what the rules refuse of it is due to the place, not to the effect. */
+const effects = (word: string | undefined): Readonly<Record<EffectName, object>> => ({
+  error: errorEffect(defaultError),
+  driverFault: { driverFault: word ?? '' },
+  delay: { delay: { fixed: 'PT1S' } },
+  dropConnection: { dropConnection: 'AFTER_COMMIT' },
+  truncateAfterBytes: { truncateAfterBytes: 100 },
+  competingWrite: { competingWrite: true },
+  hangAtPercentage: { hangAtPercentage: 50 },
+  ignoreCancel: { ignoreCancel: true },
+  crashWorker: { crashWorker: true },
+  answerTwice: { answerTwice: true },
+})
+
+function errorEffect(key: string): object {
+  const wanted = argumentsWanted(names().errors.get(key) as ErrorDefinition, 'step')
+  if (wanted.length === 0) return { error: key }
+  return { error: key, arguments: Object.fromEntries(wanted.map((name) => [name, argumentText])) }
+}
+
+/** Names of the effects that a rule with this match may have. */
+const outcomesOf = (match: GivenRule['match'], word?: string): string[] =>
+  Object.entries(effects(word))
+    .filter(([, effect]) => faultsOfRule({ match, effect: effect as Effect }).length === 0)
+    .map(([name]) => name)
+
+const once = (match: NonNullable<GivenRule['match']>, effect: object) => ({ match, trigger: { next: 1 }, effect })
+
+export const taskEntries = (): Entries['tasks'] =>
+  [...names().tasks.values()].sort(byText(({ name }) => name)).map(({ name, steps, cancelableUntil }) => {
+    const step = steps[0]?.name
+    const taskStep = { task: name, phase: 'RUN' } as const
+    return {
+      name,
+      steps: steps.map((each) => ({
+        name: each.name,
+        progress: each.progress,
+        hasUndo: each.undo !== undefined || each.unrecord !== undefined,
+      })),
+      ...(cancelableUntil === undefined ? {} : { cancelableUntil }),
+      outcomes: outcomesOf({ taskStep }),
+      example: once({ taskStep: { ...taskStep, ...(step === undefined ? {} : { step }) } }, errorEffect(defaultError)),
+    }
+  })
+
+export const driverCallEntries = (): Entries['driverCalls'] =>
+  [...names().driverCalls].flatMap(([driver, methods]) => {
+    const words = [...(names().driverFaults.get(driver) ?? [])]
+    const [word] = words
+    const effect = word === undefined ? errorEffect(defaultError) : { driverFault: word }
+    return [...methods].map((method) => {
+      const match = { driverCall: { driver, method } }
+      return { driver, method, outcomes: outcomesOf(match, word), driverFaults: words, example: once(match, effect) }
+    })
+  })
+
+export const errorEntries = (): Entries['errors'] =>
+  [...names().errors].sort(byText(([key]) => key)).map(([key, definition]) => {
+    const { code, status, message } = definition
+    return { key, code, status, message, arguments: [...argumentsWanted(definition, 'step')] }
+  })
+
+const byText =
+  <T>(textOf: (entry: T) => string) =>
+  (a: T, b: T): number =>
+    textOf(a) < textOf(b) ? -1 : 1
