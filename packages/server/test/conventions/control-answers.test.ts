@@ -98,5 +98,5 @@ function checkMetadata({ json }: HttpResult, operation: Operation | undefined, a
   assert.equal(typeof metadata.totalAvailableResults, isPaginated ? 'number' : 'undefined', about)
   const [self] = metadata.links
   assert.deepEqual([self.$objectType, self.rel], ['common.v1.response.ApiLink', 'self'], about)
-  assert.ok(self.href.startsWith(`${url}/control/v1/worlds`), about)
+  assert.ok(self.href.startsWith(`${url}/control/v1/`), about)
 }
