@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { contract, type Operation } from '@hyperplane/contract'
 import { type ErrorDefinition, errorCatalogue } from '@hyperplane/contract/error-catalogue'
+import { driverTable } from '../packages/server/src/control/catalogue/driver-table.ts'
 import { domains } from '../packages/server/src/domains/index.ts'
 import { seedJsonSchema } from '../packages/server/src/seeds/json-schema.ts'
 
@@ -59,6 +60,11 @@ const files = new Map<string, readonly string[]>([
 /** Whole documents, which are published as they stand here. */
 const documents = new Map<string, unknown>([['docs/reference/seed.schema.json', seedJsonSchema()]])
 
+/** Tables that follow from the code, between two comments of a page. */
+const tables = new Map<string, readonly [name: string, table: string]>([
+  ['docs/reference/faults.md', ['drivers', driverTable()]],
+])
+
 const update = process.argv.includes('--update')
 let differs = false
 for (const [name, document] of documents) {
@@ -66,6 +72,20 @@ for (const [name, document] of documents) {
   const text = `${JSON.stringify(document, undefined, 2)}\n`
   if (existsSync(path) && readFileSync(path, 'utf8') === text) continue
   if (update) writeFileSync(path, text)
+  else {
+    console.error(`${name} differs: read the change, then run npm run golden -- --update`)
+    differs = true
+  }
+}
+for (const [name, [table, text]] of tables) {
+  const path = resolve(import.meta.dirname, '..', name)
+  const stored = readFileSync(path, 'utf8')
+  const [begin, end] = [`<!-- begin ${table}, written by npm run golden -->`, `<!-- end ${table} -->`]
+  const [first, last] = [stored.indexOf(begin), stored.indexOf(end)]
+  if (first < 0 || last < first) throw new Error(`${name} has no place for its table: "${begin}", then "${end}"`)
+  const page = `${stored.slice(0, first)}${begin}\n${text}\n${stored.slice(last)}`
+  if (page === stored) continue
+  if (update) writeFileSync(path, page)
   else {
     console.error(`${name} differs: read the change, then run npm run golden -- --update`)
     differs = true
@@ -94,4 +114,4 @@ for (const [name, lines] of files) {
   }
 }
 if (differs) process.exit(1)
-console.log(`goldens: ${files.size + documents.size} files agree`)
+console.log(`goldens: ${files.size + documents.size + tables.size} files agree`)

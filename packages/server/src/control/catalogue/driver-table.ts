@@ -1,0 +1,17 @@
+/** The drivers as the page `docs/reference/faults.md` shows them: their calls, their faults, and a rule that is accepted. */
+import { driverCallEntries } from './rule-examples.ts'
+
+const code = (text: string): string => `\`${text}\``
+const inWords = (value: unknown): string =>
+  JSON.stringify(value, undefined, 1).replaceAll(/\n\s*/g, ' ').replaceAll('{ ', '{').replaceAll(' }', '}')
+
+/** Markdown; a row for each driver. */
+export function driverTable(): string {
+  const byDriver = Map.groupBy(driverCallEntries(), ({ driver }) => driver)
+  const rows = [...byDriver].map(([driver, calls]) => {
+    const methods = calls.map(({ method }) => code(method)).join(', ')
+    const faults = calls[0]?.driverFaults.map(code).join(', ') || 'any error of the interface'
+    return `| ${code(driver)} | ${methods} | ${faults} | ${code(inWords(calls[0]?.example))} |`
+  })
+  return ['| Driver | Calls | Faults | Example |', '|---|---|---|---|', ...rows].join('\n')
+}
