@@ -71,7 +71,7 @@ class Examples {
       return { example: { event } }
     }
     const event = { type, ...(isNamed ? { [field]: placeholder(kind) } : {}) }
-    return { example: { event }, missing: `This world has no ${kind} to which this could happen.` }
+    return { example: { event }, missing: `No ${kind} of this world was found to which this could happen.` }
   }
 
   async ofFact(kind: FactKind): Promise<Example> {
@@ -83,7 +83,7 @@ class Examples {
     }
     const [path, field] = Object.entries(schema.fields).find(([, each]) => each.secret !== true) as [string, AnySchema]
     const event = { type: 'FACT_CHANGES', kind, of: placeholder(target), path, value: otherValue(field, undefined) }
-    return { example: { event }, missing: `This world has no ${target} of which a fact could change.` }
+    return { example: { event }, missing: `No ${target} of this world was found of which a fact could change.` }
   }
 
   /** The first field of a thing for which an event is accepted. */
