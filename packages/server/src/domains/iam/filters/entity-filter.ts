@@ -58,6 +58,7 @@ export function unknownNames(filter: EntityFilter): string[] {
 export const coversEverything = (filter: EntityFilter): boolean =>
   filter.some(({ entity, attributes }) => entity === '*' && attributes.every((one) => one.attribute === '*'))
 
+/** Two names of one attribute, the other one -> the one that the filters of this service use. */
 const synonyms: Readonly<Record<string, string>> = { extId: 'uuid', categories: 'category_uuid' }
 /** What a filter on every entity can ask: other attributes are had by some kinds only. */
 const generalAttributes = new Set([
@@ -131,16 +132,32 @@ function conditionScope(
   return operator === 'noteq' || operator === 'noneof' ? not(any) : any
 }
 
-const isAll = (attribute: AttributeConditions): boolean =>
+/** Met by every entity. */
+export const isAll = (attribute: AttributeConditions): boolean =>
   (attribute.attribute === '*' || attribute.attribute === 'uuid' || attribute.attribute === 'extId') &&
   isEverything(attribute)
 
+export const attributeNamed = (written: string): string =>
+  Object.hasOwn(synonyms, written) ? (synonyms[written] as string) : written
+
 function pathOfAttribute(resource: Resource, written: string): string | undefined {
-  const attribute = synonyms[written] ?? written
+  const attribute = attributeNamed(written)
   if (attribute === 'uuid') return 'extId'
   const attributes = resource.iam?.attributes
   return attributes !== undefined && Object.hasOwn(attributes, attribute) ? attributes[attribute] : undefined
 }
+
+/** @param owner id that SELF_OWNED stands for */
+export const ownedBy = (part: EntityFilterPart, owner: string): EntityFilterPart => ({
+  ...part,
+  attributes: part.attributes.map(({ attribute, conditions }) => ({
+    attribute,
+    conditions: conditions.map(({ operator, values }) => ({
+      operator,
+      values: values.map((value) => meant(attribute, value, owner)),
+    })),
+  })),
+})
 
 const meant = (attribute: string, value: string, caller: string): string =>
   attribute === 'owner_uuid' && value === 'SELF_OWNED' ? caller : value
