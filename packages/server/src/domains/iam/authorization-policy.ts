@@ -5,11 +5,11 @@ import { Role } from '@hyperplane/contract/iam/role'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { assignedCounts } from './assigned.ts'
-import { requireHolding } from './escalation.ts'
+import { requireCovered } from './escalation.ts'
 import { FilterReader } from './filters/conditions.ts'
 import { readEntityFilter, unknownNames } from './filters/entity-filter.ts'
 import { readIdentityFilter } from './filters/identity-filter.ts'
-import type { PolicyRow } from './grants.ts'
+import { grantOf, operationNames, type PolicyRow } from './grants.ts'
 import { requireSuperAdmin } from './super-admins.ts'
 
 export const authorizationPolicy = implement(
@@ -17,7 +17,7 @@ export const authorizationPolicy = implement(
   {
     async createAuthorizationPolicy(ctx, { body }) {
       warnOfUnknownNames(ctx, body)
-      await requireGrantable(ctx, body.role)
+      await requireGrantable(ctx, body)
       const now = ctx.clock.iso()
       const created = await ctx.store.insert(AuthorizationPolicy, {
         ...body,
@@ -37,7 +37,7 @@ export const authorizationPolicy = implement(
       const { target } = ctx
       refuseFixed(target, body)
       warnOfUnknownNames(ctx, body)
-      await requireGrantable(ctx, body.role)
+      await requireGrantable(ctx, body)
       const { extId, tenantId, clientName, isSystemDefined, createdBy, createdTime, authorizationPolicyType } = target
       await ctx.store.replace(AuthorizationPolicy, {
         ...body,
@@ -100,9 +100,10 @@ function warnOfUnknownNames(ctx: WriteContext, { entities }: Pick<PolicyRow, 'en
   for (const name of unknown) ctx.warn(`The entity filter names ${name}, which is not known here: it matches nothing.`)
 }
 
-async function requireGrantable(ctx: WriteContext, role: string): Promise<void> {
-  const granted = await ctx.store.get(Role, role)
-  await requireHolding(ctx, granted?.operations ?? [], role)
+/** A policy is measured whole, also when only its identities change: they get all of it. */
+async function requireGrantable(ctx: WriteContext, body: Omit<PolicyRow, 'extId'>): Promise<void> {
+  const role = await ctx.store.get(Role, body.role)
+  await requireCovered(ctx, grantOf(body, operationNames(role?.operations ?? [])))
 }
 
 const fixed = (policy: PolicyRow): ApiError =>

@@ -1,54 +1,175 @@
 /**
- * Nobody hands out more than they hold: neither by putting operations into a role nor by giving a role to somebody. Those
- * who administer everything are excepted; Internal Super Admin is given by a Super Admin only. Source: behaviour iam.md 8.
+ * No escalation: an identity gives away only what it holds itself, in operations and in reach. Every change that gives
+ * somebody rights (a policy, a role, control of an account, membership in a group) is measured here.
+ * Source: behaviour iam.md 8.
  */
+import type { RoleName } from '@hyperplane/contract'
+import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
 import { ApiError } from '../../core/api-error.ts'
-import type { WriteContext } from '../context.ts'
-import { iamOperationById } from './catalogue/operations.ts'
+import type { ReadContext } from '../context.ts'
 import { superAdminId, systemRoleId } from './catalogue/system-roles.ts'
-import type { IdentityFacts } from './filters/identity-filter.ts'
-import { factsOf, grantsTo, loadGrants, userFacts } from './grants.ts'
+import { covers } from './filters/coverage.ts'
+import { coversEverything, type EntityFilterPart, ownedBy } from './filters/entity-filter.ts'
+import { matchesIdentity, namesOnly } from './filters/identity-filter.ts'
+import {
+  entityFiltersOf,
+  factsOf,
+  type Grant,
+  grantsTo,
+  identityFiltersOf,
+  loadGrants,
+  operationNames,
+} from './grants.ts'
 
-const excepted = [superAdminId, systemRoleId('Platform Admin'), systemRoleId('Central Admin')]
+/** Rights that a change gives to somebody. */
+export type Gift = Omit<Grant, 'isSystemRole' | 'policyExtId'>
 
-/** @throws ApiError 403 @param operations ids of IAM operations that the change newly permits to somebody */
-export async function requireHolding(ctx: WriteContext, operations: readonly string[], role?: string): Promise<void> {
-  const grants = grantsTo(await loadGrants(ctx.store), await factsOf(ctx.store, ctx.caller))
-  const administers = (roles: readonly string[]): boolean =>
-    grants.some((grant) => grant.isUnlimited && roles.includes(grant.roleExtId))
-  if (role === systemRoleId('Internal Super Admin') && !administers([superAdminId])) {
-    throw new ApiError('ACCESS_DENIED', {
-      operation: ctx.operation.iamOperation,
-      reason: ': only a Super Admin gives the role Internal Super Admin',
-    })
+/** On everything, they give away anything but the roles that only a Super Admin gives. */
+const excepted: readonly RoleName[] = ['Super Admin', 'Platform Admin', 'Central Admin']
+const givenBySuperAdmin: readonly RoleName[] = ['Super Admin', 'Internal Super Admin']
+/** Other rules name these roles: held on everything, they permit more than their operations do. */
+const namedByRules: readonly RoleName[] = [...excepted, 'Monitoring Admin']
+
+/** A part of an own filter, with the operations that the giver holds on what it reaches. */
+interface OwnPart {
+  readonly part: EntityFilterPart
+  readonly operations: ReadonlySet<string>
+}
+
+const longestFilter = 200
+const mostNamed = 5
+
+/** The identity that makes a change, with what it holds at this moment. */
+export class Giver {
+  readonly isSuperAdmin: boolean
+  readonly #extId: string
+  readonly #own: readonly Grant[]
+  /** By entity, `*` included. */
+  readonly #parts: ReadonlyMap<string, readonly OwnPart[]>
+  /** All policies, to find what somebody else holds. Empty for a Super Admin, who is never measured. */
+  readonly grants: readonly Grant[]
+
+  private constructor(extId: string, isSuperAdmin: boolean, own: readonly Grant[], grants: readonly Grant[]) {
+    this.#extId = extId
+    const parts = own.flatMap(({ entities, operations }) =>
+      entities.flat().map((part) => ({ part: ownedBy(part, extId), operations })),
+    )
+    this.#parts = Map.groupBy(parts, ({ part }) => part.entity)
+    this.isSuperAdmin = isSuperAdmin
+    this.#own = own
+    this.grants = grants
   }
-  if (administers(excepted)) return
-  const missing = operations
-    .map((id) => iamOperationById(id)?.displayName ?? id)
-    .filter((name) => !grants.some((grant) => grant.operations.has(name)))
-  if (missing.length === 0) return
-  const shown = missing.slice(0, 5).join(', ') + (missing.length > 5 ? ' and others' : '')
-  throw new ApiError('ACCESS_DENIED', {
-    operation: ctx.operation.iamOperation,
-    reason: ` with operations that it does not hold itself: ${shown}`,
-  })
+
+  static async of({ store, caller }: Pick<ReadContext, 'store' | 'caller'>): Promise<Giver> {
+    const facts = await factsOf(store, caller)
+    // Super Admins make most of these changes: the other policies need not be read for them.
+    const decisive = await store.findWhere(AuthorizationPolicy, { role: superAdminId })
+    const isSuperAdmin =
+      caller.type === 'SYSTEM' ||
+      decisive.some(
+        (policy) =>
+          entityFiltersOf(policy).some(coversEverything) &&
+          identityFiltersOf(policy).some((filter) => matchesIdentity(filter, facts)),
+      )
+    const grants = isSuperAdmin ? [] : await loadGrants(store)
+    return new Giver(caller.extId, isSuperAdmin, grantsTo(grants, facts), grants)
+  }
+
+  /** Which of these IAM operations the giver holds on no entity at all. */
+  operationsNotHeld(operations: ReadonlySet<string>): string[] {
+    if (this.#isExcepted()) return []
+    return [...operations].filter((name) => !this.#own.some((grant) => grant.operations.has(name)))
+  }
+
+  /**
+   * What of these rights the giver does not hold itself: operation and filter, or the role.
+   * @param holder the identity for which SELF_OWNED stands, where it is not to be read from the identity filters
+   */
+  lacksOf(gifts: readonly Gift[], holder?: string): string[] {
+    if (this.isSuperAdmin) return []
+    return [...new Set(gifts.flatMap((gift) => this.#lacksOf(gift, holder)))]
+  }
+
+  #lacksOf(gift: Gift, given: string | undefined): string[] {
+    const role = (names: readonly RoleName[]): RoleName | undefined =>
+      names.find((name) => systemRoleId(name) === gift.roleExtId)
+    const reserved = role(givenBySuperAdmin)
+    if (reserved !== undefined) return [`the role ${reserved}, which only a Super Admin gives`]
+    if (this.#isExcepted()) return []
+    const named = gift.isUnlimited ? role(namedByRules) : undefined
+    const lacks = named !== undefined && !this.#holdsOnEverything([named]) ? [`the role ${named} on everything`] : []
+    const isForGiver = gift.identities.every((filter) => namesOnly(filter, this.#extId))
+    const holder = given ?? (isForGiver ? this.#extId : undefined)
+    gift.entities.forEach((parts, index) => {
+      const written = shortened(JSON.stringify(gift.writtenEntities[index]))
+      const held = new Set(gift.operations)
+      for (const part of parts) {
+        const covering = this.#operationsCovering(holder === undefined ? part : ownedBy(part, holder))
+        for (const operation of held) {
+          if (covering.has(operation)) continue
+          held.delete(operation)
+          lacks.push(`${operation} on ${written}`)
+        }
+        if (held.size === 0) break
+      }
+    })
+    return lacks
+  }
+
+  /** The operations that the giver holds on everything that the part reaches. */
+  #operationsCovering(part: EntityFilterPart): ReadonlySet<string> {
+    const ofEntity = this.#parts.get(part.entity) ?? []
+    const ofAll = part.entity === '*' ? [] : (this.#parts.get('*') ?? [])
+    const covering = new Set(
+      [...ofEntity, ...ofAll].filter((own) => covers(own.part, part)).map((own) => own.operations),
+    )
+    const [only, ...others] = covering
+    return only !== undefined && others.length === 0 ? only : new Set([...covering].flatMap((names) => [...names]))
+  }
+
+  #isExcepted(): boolean {
+    return this.isSuperAdmin || this.#holdsOnEverything(excepted)
+  }
+
+  #holdsOnEverything(names: readonly RoleName[]): boolean {
+    const roles = names.map(systemRoleId)
+    return this.#own.some((grant) => grant.isUnlimited && roles.includes(grant.roleExtId))
+  }
 }
 
 /**
- * Who sets a password or makes a key of somebody can act as them: of those who administer everything only they may.
+ * A role holds only operations that its writer holds.
+ * @param operations ids of the IAM operations that the change adds
+ * @param giftsOf answers the added operations, for each policy that gives the role
  * @throws ApiError 403
  */
-export async function requireNoTakeover(
-  ctx: WriteContext,
-  user: { extId: string; username: string; userType: string; idpId?: string },
+export async function requireRoleCovered(
+  ctx: ReadContext,
+  operations: readonly string[],
+  giftsOf: (added: ReadonlySet<string>) => Promise<readonly Gift[]> = async () => [],
 ): Promise<void> {
-  if (user.extId === ctx.caller.extId) return
-  const grants = await loadGrants(ctx.store)
-  const administers = (facts: IdentityFacts): boolean =>
-    grantsTo(grants, facts).some((grant) => grant.isUnlimited && excepted.includes(grant.roleExtId))
-  if (!administers(userFacts(user)) || administers(await factsOf(ctx.store, ctx.caller))) return
-  throw new ApiError('ACCESS_DENIED', {
-    operation: ctx.operation.iamOperation,
-    reason: ` on "${user.username}", who administers everything`,
-  })
+  const giver = await Giver.of(ctx)
+  if (giver.isSuperAdmin) return
+  const added = operationNames(operations)
+  const missing = giver.operationsNotHeld(added)
+  if (missing.length > 0) throw denied(ctx, ` with operations that it does not hold itself: ${listed(missing)}`)
+  requireNothingLacks(ctx, giver.lacksOf(await giftsOf(added)))
 }
+
+/** @throws ApiError 403 that names what the caller does not hold of these rights */
+export async function requireCovered(ctx: ReadContext, gift: Gift): Promise<void> {
+  requireNothingLacks(ctx, (await Giver.of(ctx)).lacksOf([gift]))
+}
+
+export function requireNothingLacks(ctx: ReadContext, lacks: readonly string[], to = ''): void {
+  if (lacks.length > 0) throw denied(ctx, `${to}, because it does not hold itself what this gives: ${listed(lacks)}`)
+}
+
+/** @param reason continues the sentence "... is not permitted for this identity" */
+export const denied = (ctx: Pick<ReadContext, 'operation'>, reason: string): ApiError =>
+  new ApiError('ACCESS_DENIED', { operation: ctx.operation.iamOperation, reason })
+
+const listed = (names: readonly string[]): string =>
+  names.slice(0, mostNamed).join(', ') + (names.length > mostNamed ? ` and ${names.length - mostNamed} more` : '')
+
+const shortened = (text: string): string => (text.length > longestFilter ? `${text.slice(0, longestFilter)}…` : text)

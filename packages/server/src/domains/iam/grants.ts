@@ -28,6 +28,8 @@ export interface Grant {
   /** Names of IAM operations. */
   readonly operations: ReadonlySet<string>
   readonly entities: readonly EntityFilter[]
+  /** The same filters as the client wrote them, in the same order. */
+  readonly writtenEntities: readonly unknown[]
   /** Reaches every entity. */
   readonly isUnlimited: boolean
 }
@@ -37,18 +39,27 @@ export async function loadGrants(store: Reader): Promise<readonly Grant[]> {
   const roles = new Map((await store.find(Role)).map((role) => [role.extId, role]))
   const operationsOf = new Map<string, ReadonlySet<string>>()
   for (const role of roles.values()) operationsOf.set(role.extId, operationNames(role.operations))
-  return policies.map((policy) => {
-    const entities = entityFiltersOf(policy)
-    return {
-      policyExtId: policy.extId,
-      identities: identityFiltersOf(policy),
-      roleExtId: policy.role,
-      isSystemRole: roles.get(policy.role)?.isSystemDefined === true,
-      operations: operationsOf.get(policy.role) ?? new Set(),
-      entities,
-      isUnlimited: entities.some(coversEverything),
-    }
-  })
+  return policies.map((policy) => ({
+    ...grantOf(policy, operationsOf.get(policy.role) ?? new Set()),
+    isSystemRole: roles.get(policy.role)?.isSystemDefined === true,
+  }))
+}
+
+/** A policy, stored or about to be, with these operations in place of its role. */
+export function grantOf(
+  policy: Pick<PolicyRow, 'role' | 'entities' | 'identities'> & { readonly extId?: string },
+  operations: ReadonlySet<string>,
+): Omit<Grant, 'isSystemRole'> {
+  const entities = entityFiltersOf(policy)
+  return {
+    policyExtId: policy.extId ?? '',
+    identities: identityFiltersOf(policy),
+    roleExtId: policy.role,
+    operations,
+    entities,
+    writtenEntities: policy.entities.map((element) => element.entityFilter),
+    isUnlimited: entities.some(coversEverything),
+  }
 }
 
 /** Stored filters were judged when they came; a part that is not understood any more grants nothing. */
@@ -83,5 +94,5 @@ export const userFacts = (user: {
   groups: new Set(),
 })
 
-const operationNames = (ids: readonly string[]): ReadonlySet<string> =>
+export const operationNames = (ids: readonly string[]): ReadonlySet<string> =>
   new Set(ids.flatMap((id) => iamOperationById(id)?.displayName ?? []))

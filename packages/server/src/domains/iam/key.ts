@@ -2,13 +2,14 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { apiKeyPrefix, Key, keyOperations } from '@hyperplane/contract/iam/key'
+import { User } from '@hyperplane/contract/iam/user'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { parseTime } from '../../core/clock.ts'
 import { shows } from '../../core/scope.ts'
 import { listOf } from '../../core/standard.ts'
 import { implement, type ReadContext } from '../context.ts'
+import { type GroupReport, reportedGroups, requireAccountCovered } from './account-protection.ts'
 import { apiKeyDigest } from './credentials/api-key.ts'
-import { requireNoTakeover } from './escalation.ts'
 
 type KeyRow = EntityOf<typeof Key>
 
@@ -30,9 +31,9 @@ export const key = implement(
       )
     },
 
-    async createUserKey(ctx, { body }) {
+    async createUserKey(ctx, { body, prepared }) {
       const owner = ctx.parents['userExtId']
-      await requireNoTakeover(ctx, owner)
+      await requireAccountCovered(ctx, owner, prepared as GroupReport)
       const now = ctx.clock.now()
       const faults: ApiError[] = []
       if (body.status !== 'VALID') faults.push(invalid('status', 'a new key is VALID; leave the field out.'))
@@ -101,7 +102,15 @@ export const key = implement(
       return { ...said, severity: 'INFO' as const, locale: 'en_US', errorGroup: 'REVOKE_USER_KEY_SUCCESS' }
     },
   },
-  { present: [[Key, async (ctx, keys) => keys.map((one) => shownKey(ctx, one))]] },
+  {
+    present: [[Key, async (ctx, keys) => keys.map((one) => shownKey(ctx, one))]],
+    prepare: {
+      async createUserKey(ctx, { path }) {
+        const owner = await ctx.store.get(User, path['userExtId'] as string)
+        return owner === undefined ? undefined : reportedGroups(ctx, owner)
+      },
+    },
+  },
 )
 
 /** A key as it is now: without what stays inside, EXPIRED from its time on. */

@@ -8,8 +8,8 @@ import { implement, type ReadContext } from '../context.ts'
 import { limitOf } from '../limits.ts'
 import { assignedCounts, policiesWithRoles } from './assigned.ts'
 import { iamOperationById } from './catalogue/operations.ts'
-import { requireHolding } from './escalation.ts'
-import { factsOf, grantsTo, loadGrants } from './grants.ts'
+import { requireRoleCovered } from './escalation.ts'
+import { factsOf, grantOf, grantsTo, loadGrants } from './grants.ts'
 
 type RoleRow = EntityOf<typeof Role>
 
@@ -31,7 +31,7 @@ export const role = implement(
     },
 
     async createRole(ctx, { body }) {
-      await requireHolding(ctx, body.operations)
+      await requireRoleCovered(ctx, body.operations)
       const maximum = limitOf(ctx, 'roles')
       const found = (await ctx.store.count(Role)) + 1
       if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'roles', maximum, found })
@@ -53,9 +53,11 @@ export const role = implement(
       const { target } = ctx
       refuseSystemDefined(target)
       const had = new Set(target.operations)
-      await requireHolding(
+      // Everybody who holds the role gets the added operations, on the entities of the policy that gives it.
+      await requireRoleCovered(
         ctx,
         body.operations.filter((id) => !had.has(id)),
+        async (added) => (await policiesWithRoles(ctx.store, [target.extId])).map((policy) => grantOf(policy, added)),
       )
       const { extId, tenantId, isSystemDefined, operationSchemaChangeImpact, createdBy, createdTime } = target
       await ctx.store.replace(Role, {

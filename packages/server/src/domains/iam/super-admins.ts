@@ -13,14 +13,17 @@ import { coversEverything } from './filters/entity-filter.ts'
 import { matchesIdentity, namedIn } from './filters/identity-filter.ts'
 import { entityFiltersOf, identityFiltersOf, userFacts } from './grants.ts'
 
-/** Called after the change was written, in its transaction. @throws ApiError 409 when nobody is left */
-export async function requireSuperAdmin(store: Reader): Promise<void> {
+/**
+ * Called after the change was written, in its transaction; with `leaver`, before this user becomes INACTIVE.
+ * @throws ApiError 409 when nobody is left
+ */
+export async function requireSuperAdmin(store: Reader, leaver?: string): Promise<void> {
   const policies = (await store.findWhere(AuthorizationPolicy, { role: superAdminId })).filter((policy) =>
     entityFiltersOf(policy).some(coversEverything),
   )
   const filters = policies.flatMap(identityFiltersOf)
   const isSuperAdmin = (user: Parameters<typeof userFacts>[0]): boolean =>
-    filters.some((filter) => matchesIdentity(filter, userFacts(user)))
+    user.extId !== leaver && filters.some((filter) => matchesIdentity(filter, userFacts(user)))
   // Almost always somebody is named; only then everybody is looked at.
   const named = await store.getMany(User, [...new Set(filters.flatMap((filter) => namedIn(filter).users))])
   if (named.some((user) => user.status === 'ACTIVE' && signsInHere.includes(user.userType) && isSuperAdmin(user)))

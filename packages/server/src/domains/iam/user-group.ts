@@ -3,9 +3,11 @@ import type { EntityOf } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { UserGroup, userGroupOperations } from '@hyperplane/contract/iam/user-group'
 import { type ApiError, invalid } from '../../core/api-error.ts'
-import { implement, type ReadContext } from '../context.ts'
+import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { firstValue, normalForm } from './directory/distinguished-name.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
+import { Giver, requireNothingLacks } from './escalation.ts'
+import { asksForGroup, excludesGroup, type IdentityFilter } from './filters/identity-filter.ts'
 import { providerType, unknownProvider } from './providers.ts'
 
 type GroupRow = EntityOf<typeof UserGroup>
@@ -30,11 +32,15 @@ export const userGroup = implement(
       else if (looked?.answer === false) throw invalid('distinguishedName', 'the directory has no group of this name.')
       const now = ctx.clock.iso()
       const { distinguishedName } = body
-      const created = await ctx.store.insert(UserGroup, {
+      const group = {
         ...body,
         name: body.name ?? firstValue(distinguishedName ?? ''),
         identity: distinguishedName === undefined ? (body.name as string) : (normalForm(distinguishedName) as string),
         extId: ctx.ids.uuid(),
+      }
+      await requireMembershipCovered(ctx, (filter) => asksForGroup(filter, isNameOf(group)))
+      const created = await ctx.store.insert(UserGroup, {
+        ...group,
         tenantId: ctx.tenantId,
         createdBy: ctx.caller.extId,
         createdTime: now,
@@ -46,6 +52,7 @@ export const userGroup = implement(
 
     async deleteUserGroupById(ctx) {
       const target: GroupRow = ctx.target
+      await requireMembershipCovered(ctx, (filter) => excludesGroup(filter, target.extId))
       await ctx.store.remove(UserGroup, target.extId)
       ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(target.idpId))
       return undefined
@@ -58,6 +65,25 @@ export const userGroup = implement(
     },
   },
 )
+
+/**
+ * Its members get what the policies give that a change of this group makes match them.
+ * @throws ApiError 403 when the caller does not hold all of it
+ */
+async function requireMembershipCovered(
+  ctx: WriteContext,
+  matches: (filter: IdentityFilter) => boolean,
+): Promise<void> {
+  const giver = await Giver.of(ctx)
+  const gifts = giver.grants.filter((grant) => grant.identities.some(matches))
+  requireNothingLacks(ctx, giver.lacksOf(gifts), ' on a group that policies speak of')
+}
+
+/** Whether a value of a policy, in lower case, is a name of the group: its id, name or distinguished name. */
+function isNameOf({ extId, name, identity }: Required<Pick<GroupRow, 'extId' | 'name' | 'identity'>>) {
+  const names = new Set([extId, name.toLowerCase(), identity.toLowerCase()])
+  return (value: string): boolean => names.has(value) || normalForm(value) === identity
+}
 
 /** What the type of a group requires and excludes. */
 function faultsOf({ groupType, distinguishedName, name }: Body): ApiError[] {

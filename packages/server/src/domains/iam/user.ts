@@ -8,10 +8,10 @@ import { pathOf } from '../../core/standard.ts'
 import { and, anyOf, equals } from '../../odata/index.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limitOf } from '../limits.ts'
+import { type GroupReport, reportedGroups, requireAccountCovered } from './account-protection.ts'
 import { localProviderId } from './catalogue/name-id.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
 import { bareName, shownName } from './directory/sign-in.ts'
-import { requireNoTakeover } from './escalation.ts'
 import { shownKey } from './key.ts'
 import { judgedPassword, type NewPassword, withPassword } from './new-password.ts'
 import { providerType, unknownProvider } from './providers.ts'
@@ -20,6 +20,13 @@ import { requireSuperAdmin } from './super-admins.ts'
 
 type UserRow = EntityOf<typeof User>
 type FromDirectory = Pick<UserRow, 'displayName'>
+
+/** What was found out about an account before the transaction. */
+interface Prepared {
+  readonly password?: NewPassword
+  readonly fromDirectory?: FromDirectory
+  readonly groups?: GroupReport
+}
 
 export const user = implement(
   userOperations,
@@ -31,13 +38,16 @@ export const user = implement(
       const found = (await ctx.store.count(User)) + 1
       if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'users', maximum, found })
       const { password: _, ...given } = body
+      const { password, fromDirectory, groups } = prepared as Prepared
+      const extId = ctx.ids.uuid()
+      await requireAccountCovered(ctx, { ...body, ...named, extId }, groups)
       const now = ctx.clock.iso()
       const created = await ctx.store.insert(User, {
         ...withDefaults(given),
         ...named,
-        ...(body.userType === 'LDAP' && body.displayName === undefined ? (prepared as FromDirectory) : {}),
-        ...(body.userType === 'LOCAL' ? withPassword({}, prepared as NewPassword) : {}),
-        extId: ctx.ids.uuid(),
+        ...(body.userType === 'LDAP' && body.displayName === undefined ? fromDirectory : {}),
+        ...(body.userType === 'LOCAL' ? withPassword({}, password as NewPassword) : {}),
+        extId,
         tenantId: ctx.tenantId,
         creationType: 'USERDEFINED',
         createdBy: ctx.caller.extId,
@@ -51,8 +61,9 @@ export const user = implement(
     async updateUserById(ctx, { body, prepared }) {
       const { target } = ctx
       refuseAll(typeFaults({ ...body, userType: target.userType, idpId: undefined }))
-      if (body.status === 'INACTIVE' && target.status === 'ACTIVE') refuseOwn(ctx, target)
-      if (body.password !== undefined) await requireNoTakeover(ctx, target)
+      const { password: judged, groups } = prepared as Prepared
+      if (body.status === 'INACTIVE' && target.status === 'ACTIVE') await requireDispensable(ctx, target)
+      if (changesControl(body, target)) await requireAccountCovered(ctx, target, groups)
       const { password, ...given } = body
       const kept: (keyof UserRow)[] = [
         'extId',
@@ -71,11 +82,10 @@ export const user = implement(
       const replaced = await ctx.store.replace(User, {
         ...withDefaults(given),
         ...picked(target, kept),
-        ...(password === undefined ? {} : withPassword(target, prepared as NewPassword)),
+        ...(password === undefined ? {} : withPassword(target, judged as NewPassword)),
         lastUpdatedBy: ctx.caller.extId,
         lastUpdatedTime: ctx.clock.iso(),
       })
-      if (replaced.status === 'INACTIVE' && target.status === 'ACTIVE') await requireSuperAdmin(ctx.store)
       if (password !== undefined) await endLocks(ctx, target)
       ctx.afterCommit(() => ctx.services.authenticator.forget(target.extId))
       return answered((await withObjectKeys(ctx, [replaced]))[0] as UserRow)
@@ -106,19 +116,19 @@ export const user = implement(
       return { message: 'The password was changed.' }
     },
 
-    async updateUserState(ctx, { body }) {
+    async updateUserState(ctx, { body, prepared }) {
       const { target } = ctx
       if (target.status === body.status) {
         await ctx.store.touch(User, target.extId)
         return { message: `The user is ${body.status} already.` }
       }
-      if (body.status === 'INACTIVE') refuseOwn(ctx, target)
+      if (body.status === 'INACTIVE') await requireDispensable(ctx, target)
+      await requireAccountCovered(ctx, target, prepared as GroupReport)
       await ctx.store.update(User, target.extId, {
         status: body.status,
         lastUpdatedBy: ctx.caller.extId,
         lastUpdatedTime: ctx.clock.iso(),
       })
-      if (body.status === 'INACTIVE') await requireSuperAdmin(ctx.store)
       ctx.afterCommit(() => ctx.services.authenticator.forget(target.extId))
       return { message: `The user is ${body.status} now.` }
     },
@@ -126,7 +136,7 @@ export const user = implement(
     async resetUserPassword(ctx, { prepared }) {
       const { target } = ctx
       if (target.userType !== 'LOCAL') throw invalid('newPassword', 'only a local user has a password here.')
-      await requireNoTakeover(ctx, target)
+      await requireAccountCovered(ctx, target, undefined)
       await ctx.store.update(User, target.extId, {
         ...withPassword(target, prepared as NewPassword),
         // Who sets somebody else's password knows it: its owner must choose another one.
@@ -143,14 +153,26 @@ export const user = implement(
     rules: { createUser: ({ body }) => newUserFaults(body) },
     present: [[User, withObjectKeys]],
     prepare: {
-      async createUser(ctx, { body }) {
-        if (body.userType === 'LDAP') return nameInDirectory(ctx, body)
+      async createUser(ctx, { body }): Promise<Prepared> {
+        if (body.userType === 'LDAP') {
+          const groups = await reportedGroups(ctx, { ...body, extId: '' })
+          const isSilent = groups !== undefined && 'cause' in groups
+          return { groups, fromDirectory: isSilent ? {} : await nameInDirectory(ctx, body) }
+        }
         return body.password === undefined
-          ? undefined
-          : judgedPassword(ctx.services.passwords, body.password, body.username)
+          ? {}
+          : { password: await judgedPassword(ctx.services.passwords, body.password, body.username) }
       },
-      async updateUserById(ctx, { path, body }) {
-        return body.password === undefined ? undefined : judgedFor(ctx, path['extId'] as string, body.password)
+      async updateUserById(ctx, { path, body }): Promise<Prepared> {
+        const target = await ctx.store.get(User, path['extId'] as string)
+        if (target === undefined) return {}
+        const groups = changesControl(body, target) ? await reportedGroups(ctx, target) : undefined
+        if (body.password === undefined) return { groups }
+        return { groups, password: await judgedFor(ctx, target.extId, body.password) }
+      },
+      async updateUserState(ctx, { path, body }) {
+        const target = await ctx.store.get(User, path['extId'] as string)
+        return target === undefined || target.status === body.status ? undefined : reportedGroups(ctx, target)
       },
       async resetUserPassword(ctx, { path, body }) {
         return judgedFor(ctx, path['extId'] as string, body.newPassword)
@@ -177,6 +199,15 @@ async function judgedFor(
 
 /** LOCAL users and service accounts: names that this service keeps itself, in one space, in lower case. */
 const isBuiltIn = (type: UserRow['userType']): boolean => type === 'LOCAL' || type === 'SERVICE_ACCOUNT'
+
+/** Whether an update decides who can sign in as the user, or whether anybody can. */
+const changesControl = (
+  body: Pick<UserRow, 'status' | 'isForceResetPasswordEnabled'> & { readonly password?: string },
+  target: UserRow,
+): boolean =>
+  body.password !== undefined ||
+  body.status !== target.status ||
+  (body.isForceResetPasswordEnabled ?? false) !== (target.isForceResetPasswordEnabled ?? false)
 
 interface UserBody {
   readonly userType: UserRow['userType']
@@ -233,8 +264,10 @@ async function nameInDirectory(
   return displayName === undefined ? {} : { displayName: shownName(displayName) }
 }
 
-function refuseOwn(ctx: WriteContext, target: UserRow): void {
+/** Asked before whether the caller may touch the account: the last Super Admin is 409 for everybody. */
+async function requireDispensable(ctx: WriteContext, target: UserRow): Promise<void> {
   if (target.extId === ctx.caller.extId) throw new ApiError('OWN_ACCOUNT')
+  await requireSuperAdmin(ctx.store, target.extId)
 }
 
 /** Texts that were never given are shown empty for service accounts. */

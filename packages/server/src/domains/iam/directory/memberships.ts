@@ -75,7 +75,11 @@ export const isAdmitted = ({ whiteListedGroups = [] }: DirectoryRow, { groups }:
   whiteListedGroups.length === 0 || whiteListedGroups.some((name) => groups.has(normalForm(name) ?? ''))
 
 /** Ids of the user groups of this directory that these groups are. */
-export async function userGroupIds(store: Reader, row: DirectoryRow, { groups }: Membership): Promise<string[]> {
+export async function userGroupIds(
+  store: Reader,
+  row: Pick<DirectoryRow, 'extId'>,
+  { groups }: Pick<Membership, 'groups'>,
+): Promise<string[]> {
   const known = await store.findWhere(UserGroup, { idpId: row.extId })
   // A group of the other type may bear any name, and has no members here.
   return known

@@ -79,3 +79,46 @@ export function namedIn(filter: IdentityFilter): {
       .flatMap((condition) => condition.values)
   return { users: named(filter.user, 'uuid'), groups: [...named(filter.user, 'group'), ...named(filter.group, 'uuid')] }
 }
+
+/** Whether the identity can match when it belongs to any of these groups, no matter to which of them. */
+export function mayMatchIdentity(
+  { user, group }: IdentityFilter,
+  facts: IdentityFacts,
+  possibleGroups: ReadonlySet<string>,
+): boolean {
+  const isPossible = ({ attribute, conditions }: AttributeConditions): boolean => {
+    if (attribute === '*') return possibleGroups.size > 0
+    return conditions.every(({ operator, values }) => {
+      if (operator === 'allof') return values.every((value) => possibleGroups.has(value))
+      return operator === 'noteq' || operator === 'noneof' || values.some((value) => possibleGroups.has(value))
+    })
+  }
+  const ofGroups = [...user.filter((one) => one.attribute === 'group'), ...group]
+  const others = user.filter((one) => one.attribute !== 'group')
+  return ofGroups.every(isPossible) && matchesIdentity({ user: others, group: [] }, facts)
+}
+
+/** Whether the filter matches this user and nobody else. */
+export const namesOnly = ({ user }: IdentityFilter, uuid: string): boolean =>
+  user.some(
+    ({ attribute, conditions }) =>
+      attribute === 'uuid' &&
+      conditions.some(
+        ({ operator, values }) =>
+          (operator === 'eq' || operator === 'anyof') && values.every((value) => value === uuid),
+      ),
+  )
+
+/** Whether belonging to a group that `isGroup` recognises, by a value of the filter, can make an identity match. */
+export const asksForGroup = (filter: IdentityFilter, isGroup: (value: string) => boolean): boolean =>
+  filter.group.some((one) => one.attribute === '*') || groupValues(filter, 'asked for').some(isGroup)
+
+/** Whether no longer belonging to the group can make an identity match. */
+export const excludesGroup = (filter: IdentityFilter, uuid: string): boolean =>
+  groupValues(filter, 'excluded').includes(uuid)
+
+const groupValues = (filter: IdentityFilter, wanted: 'asked for' | 'excluded'): readonly string[] =>
+  [...filter.user.filter((one) => one.attribute === 'group'), ...filter.group.filter((one) => one.attribute === 'uuid')]
+    .flatMap((one) => one.conditions)
+    .filter(({ operator }) => (operator === 'noteq' || operator === 'noneof') === (wanted === 'excluded'))
+    .flatMap((condition) => condition.values)
