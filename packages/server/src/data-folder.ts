@@ -1,5 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { reasonOf, StartRefusal } from './start-refusal.ts'
@@ -69,13 +80,29 @@ export interface BackupKey {
   readonly isNew: boolean
 }
 
+/** The file of the master key: the named one, else that of the folder. */
+export const masterKeyPath = ({ path }: Pick<DataFolder, 'path'>, file: string | undefined): string =>
+  file ?? join(path, 'master.key')
+
+/** Stores whose secrets the master key protects; `worlds` holds those of other worlds. */
+const sealedByMasterKey = ['world.sqlite', 'seed.sqlite', 'control.sqlite', 'worlds.sqlite', 'worlds']
+
+/** Whether a new master key could never open what the folder holds. */
+const needsItsMasterKey = (path: string): boolean =>
+  sealedByMasterKey.some((name) => {
+    const found = statSync(join(path, name), { throwIfNoEntry: false })
+    return found?.isDirectory() === true ? readdirSync(join(path, name)).length > 0 : (found?.size ?? 0) > 0
+  })
+
 /**
  * The key that protects the stored secrets: from `file`, else `master.key` in the folder. That one is made if it is missing and
- * `mayMake` holds: not where a store exists already, whose secrets a new key could never open.
+ * `mayMake` holds, but never in a folder with stores, whose secrets a new key could not open.
  * @throws StartRefusal when the key is missing, unreadable, or not 32 bytes in base64
  */
 export function readMasterKey(folder: DataFolder, file: string | undefined, mayMake: boolean): MasterKey {
-  const { key, path } = readKey({ what: 'master key', option: '--master-key-file', folder, file, mayMake })
+  const maySealAnew = mayMake && !needsItsMasterKey(folder.path)
+  const asked = { what: 'master key', option: '--master-key-file', folder, file, mayMake: maySealAnew } as const
+  const { key, path } = readKey(asked)
   return { key, path }
 }
 

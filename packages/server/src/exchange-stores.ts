@@ -19,6 +19,9 @@ export const storeFiles = (folder: string): StoreFiles => ({
   kept: join(folder, 'replaced.sqlite'),
 })
 
+/** SQLite takes an empty file for a new database, so that is no store either. */
+export const hasStore = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0
+
 /** A store file, with what SQLite keeps beside it. */
 export function removeStore(file: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true })

@@ -1,6 +1,6 @@
 /** What hangs on one store: its world and drivers, and the machinery over them. A restore puts another one in its place. */
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { User } from '@hyperplane/contract/iam/user'
 import type { Config } from './config.ts'
@@ -29,7 +29,7 @@ import { seedId } from './domains/seed.ts'
 import { drawnFrom, managerIdOf } from './drawn-from.ts'
 import type { Drivers } from './drivers/drivers.ts'
 import { Fact, type FactStore, factsIn, openSimulatedWorld, type SimulatedWorld } from './drivers/simulated/world.ts'
-import { storeFiles } from './exchange-stores.ts'
+import { hasStore, storeFiles } from './exchange-stores.ts'
 import { canonicalNames } from './http/profiles/names.ts'
 import type { InstanceOptions } from './instance-options.ts'
 import { openInstanceStore } from './instance-store.ts'
@@ -71,7 +71,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
   const { kinds, router, domains, tables, passwords, seedThreads, version } = shared
   const { first: file, second: secondFile } = storeFiles(config.data)
   // Before anything is written: a refused seed leaves a new folder new.
-  const plan = existsSync(file) ? undefined : await readSeed(config.seed, seedThreads)
+  const plan = hasStore(file) ? undefined : await readSeed(config.seed, seedThreads)
   // What is open when something goes wrong is closed, the last first.
   await using unfinished = new AsyncDisposableStack()
   let notesOfClock: ReturnType<typeof clockNotes> = () => undefined

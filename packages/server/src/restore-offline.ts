@@ -2,15 +2,15 @@
  * `npm start -- restore --from PLACE --point ID`: makes an empty data folder the manager of a restore point, with the checks
  * of the restore over the interface and without a service. Source: behaviour platform.md 9.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import packageJson from '../package.json' with { type: 'json' }
 import { formatTime, realClock } from './core/clock.ts'
-import { openDataFolder, readMasterKey } from './data-folder.ts'
+import { masterKeyPath, openDataFolder, readMasterKey } from './data-folder.ts'
 import type { Manifest } from './domains/platform/backup/format.ts'
 import { sealedParts } from './domains/platform/backup/read.ts'
 import { adjust } from './domains/platform/restore/adjust.ts'
 import { requireReadable } from './domains/platform/restore/faults.ts'
-import { exchangeStores, storeFiles } from './exchange-stores.ts'
+import { exchangeStores, hasStore, removeStore, storeFiles } from './exchange-stores.ts'
 import { givenBackupKey, inWords, listed, type OfflineOptions, pointIn, readOfflineOptions } from './offline-backup.ts'
 import type { OfflinePlace } from './offline-place.ts'
 import { createRestores } from './restores.ts'
@@ -44,14 +44,24 @@ export async function restoreOffline(
   const folder = openDataFolder(config.data)
   try {
     const files = storeFiles(config.data)
-    if (existsSync(files.first))
+    if (hasStore(files.first))
       throw new StartRefusal(`The folder ${config.data} holds data already: restore into an empty one, with --data.`)
     const backupKey = givenBackupKey(folder, config)
     const manifest = pointIn(await listed(from), from, point)
-    const masterKey = readMasterKey(folder, config.masterKeyFile, true).key
-    await restoreInto(files.second, { from, manifest, masterKey, backupKey, version }, () =>
-      exchangeStores(files, diskOf({})),
-    )
+    const hadKey = existsSync(masterKeyPath(folder, config.masterKeyFile))
+    const masterKey = readMasterKey(folder, config.masterKeyFile, true)
+    const restoring = { from, manifest, masterKey: masterKey.key, backupKey, version }
+    try {
+      await restoreInto(files.second, restoring, () => {
+        // A write-ahead log whose file is lost would be read into the restored store.
+        removeStore(files.first)
+        return exchangeStores(files, diskOf({}))
+      })
+    } catch (error) {
+      // A start would take a key without its store for a loss.
+      if (!hadKey) rmSync(masterKey.path, { force: true })
+      throw error
+    }
     const { config: manager, extId } = manifest.domainManager
     return `The manager "${manager.name}" (${extId}) stands in ${config.data} as of ${manifest.creationTime}. Backup targets are paused until they are updated. Start it with the same --data, and with the same backup key.`
   } finally {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checkKey, createSealer, makeKeyCheck, WrongMasterKey } from './core/secrets.ts'
 import { type DataFolder, type MasterKey, openDataFolder, readMasterKey, wrongMasterKey } from './data-folder.ts'
+import { hasStore } from './exchange-stores.ts'
 import { StartRefusal } from './start-refusal.ts'
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
 
@@ -27,7 +28,7 @@ const usage = 'npm run rotate-key -- --data DIR [--master-key-file OLD] --new-ma
  */
 export async function rotateMasterKey({ data, masterKeyFile, newMasterKeyFile }: Rotation): Promise<string> {
   const file = join(data, 'world.sqlite')
-  if (!existsSync(file)) throw new StartRefusal(`The folder ${data} holds no data: name the right one with --data.`)
+  if (!hasStore(file)) throw new StartRefusal(`The folder ${data} holds no data: name the right one with --data.`)
   const folder = openDataFolder(data)
   try {
     const next = readMasterKey(folder, newMasterKeyFile, false)

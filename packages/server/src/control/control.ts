@@ -1,5 +1,7 @@
 /** The control interface beside /api: the registry of worlds, and what is done within each. Source: DESIGN C, D. */
 
+import { existsSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import type { Operation } from '@hyperplane/contract'
 import { World } from '@hyperplane/contract/control/world'
 import type { pino } from 'pino'
@@ -7,12 +9,14 @@ import type { Config } from '../config.ts'
 import { type Clock, formatTime } from '../core/clock.ts'
 import type { ApiRequest, Dispatch } from '../core/pipeline/request.ts'
 import type { DataFolder } from '../data-folder.ts'
+import { hasStore } from '../exchange-stores.ts'
 import { createEnvelopeWriter } from '../http/envelope.ts'
 import type { Site } from '../http/exchange.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
 import type { HttpServer } from '../http/server.ts'
 import type { AppOptions } from '../instance-options.ts'
 import type { Shared } from '../shared.ts'
+import { StartRefusal } from '../start-refusal.ts'
 import { spoolPrefix } from '../worlds/folders.ts'
 import type { HostedWorld } from '../worlds/world.ts'
 import { defaultWorld, type Worlds } from '../worlds/worlds.ts'
@@ -142,6 +146,7 @@ export function createControl(options: ControlOptions): Control {
     ofWorld,
     async begin(all) {
       worlds = all
+      requireRegistry(registryFile(config.data), worlds.listed())
       registry = openControlPipeline({
         shared,
         file: registryFile(config.data),
@@ -183,6 +188,16 @@ export function createControl(options: ControlOptions): Control {
       await shared.journals.close()
     },
   }
+}
+
+/** @throws StartRefusal: with a new registry nobody could reach the worlds that lie there */
+function requireRegistry(file: string, folders: readonly string[]): void {
+  if (folders.length === 0 || hasStore(file)) return
+  const names = folders.map((folder) => basename(folder))
+  const shown = names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ')
+  throw new StartRefusal(
+    `The registry of worlds ${file} is ${existsSync(file) ? 'empty' : 'missing'}, and ${dirname(folders[0] as string)} holds the worlds ${shown}: put the registry back, or move these folders away to start without them.`,
+  )
 }
 
 const foldersOfNone =

@@ -12,6 +12,8 @@ import { brokenRules } from '../domains/iam/password-policy.ts'
 import { storeFiles } from '../exchange-stores.ts'
 import { exportSeed, UnfinishedTasks } from '../seeds/export-seed.ts'
 import { SeedRefusal } from '../seeds/seed-refusal.ts'
+import { StartRefusal } from '../start-refusal.ts'
+import { StoreRefusal } from '../store/store.ts'
 import { keyOf } from '../worlds/folders.ts'
 import type { HostedWorld } from '../worlds/world.ts'
 import { type Draft, defaultWorld, type NewSeed, type Worlds } from '../worlds/worlds.ts'
@@ -188,6 +190,10 @@ function filled(ctx: WorldsContext, body: NewWorld, prepared: Prepared, seed?: N
       await draft.fill(settingsOf(row, seed), hash)
     } catch (error) {
       if (error instanceof SeedRefusal) refuseAll(error.faults.map(seedFault))
+      if (error instanceof StartRefusal || error instanceof StoreRefusal) {
+        // What is wrong with the data folder: there is no such world that could be reset.
+        throw new ApiError('SERVICE_UNAVAILABLE', { fault: error.message }, { cause: error })
+      }
       throw error
     }
   })

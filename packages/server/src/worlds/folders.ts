@@ -2,7 +2,7 @@
  * The folders of worlds. One that is being made or removed bears a mark: without a row in the registry it is nobody's, and
  * goes. Any other folder holds a whole world, also where the registry does not know it: it is never removed unasked.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '../core/api-error.ts'
@@ -27,6 +27,8 @@ export interface WorldFolders {
   settle(name: string): void
   /** Gone when this returns; what it held goes after that. */
   remove(name: string): Promise<void>
+  /** Folders that are nobody's half-made or half-removed world. */
+  listed(): readonly string[]
   /**
    * At the start: takes away what is marked and belongs to no world.
    * @returns the folders that no world is known of, which are left as they are
@@ -74,6 +76,11 @@ export function createWorldFolders(place: string): WorldFolders {
       renameSync(folder, removed)
       await rm(removed, { recursive: true, force: true })
     },
+    listed() {
+      if (!existsSync(place)) return []
+      const found = readdirSync(place).filter((entry) => !isLeft(entry) && !existsSync(join(place, entry, mark)))
+      return found.map((entry) => join(place, entry)).filter((folder) => !isEmpty(folder))
+    },
     tidy(isWorld) {
       if (!existsSync(place)) return []
       const unknown: string[] = []
@@ -86,6 +93,10 @@ export function createWorldFolders(place: string): WorldFolders {
       return unknown
     },
   }
+}
+
+function isEmpty(folder: string): boolean {
+  return statSync(folder).isDirectory() && readdirSync(folder).length === 0
 }
 
 /** One that got no mark yet. @returns whether it was empty */

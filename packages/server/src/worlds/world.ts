@@ -10,7 +10,7 @@ import { ApiError } from '../core/api-error.ts'
 import { type ClockState, realClock } from '../core/clock.ts'
 import { createGate } from '../core/gate.ts'
 import { type Dispatch, RefusedRequest } from '../core/pipeline/request.ts'
-import { exchangeStores, removeStore, storeFiles, takeBack } from '../exchange-stores.ts'
+import { exchangeStores, hasStore, removeStore, storeFiles, takeBack } from '../exchange-stores.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
 import { type Instance, openInstance } from '../instance.ts'
 import type { InstanceOptions } from '../instance-options.ts'
@@ -18,6 +18,7 @@ import { StartRefusal } from '../start-refusal.ts'
 import { StoreRefusal } from '../store/store.ts'
 import { diskOf } from './disk.ts'
 import { beginningOf, filesOf, flushLinks, type Links, shareFiles } from './files.ts'
+import { isBeingFilled, lostStore, markBeingFilled, markFilled } from './unfinished-beginning.ts'
 import { unusableBecause } from './unusable.ts'
 
 export interface WorldOptions
@@ -29,6 +30,8 @@ export interface WorldOptions
   readonly onOpen: (world: HostedWorld) => Promise<void>
   /** Its store was copied from one that this process has open: nobody searches it for damage. */
   readonly isCopy?: boolean
+  /** Its folder was never in use: its seed fills it when it is opened. */
+  readonly isNew?: boolean
   /** What the control interface does within it; undefined: there is none. */
   readonly controlOf: (world: HostedWorld) => WorldControl | undefined
 }
@@ -79,6 +82,7 @@ export function createWorld(options: WorldOptions): HostedWorld {
   let wasOpen = options.isCopy === true
   let { adminPasswordHash } = options
   let closing = false
+  let isNew = options.isNew === true
   /** Files of a state that was left, also by an earlier process. */
   const leftFiles = `${filesOf(folder)}-before`
   const leftStore = `${files.first}-before`
@@ -118,9 +122,12 @@ export function createWorld(options: WorldOptions): HostedWorld {
 
   async function open(): Promise<Instance> {
     const control = options.controlOf(world)
-    if (!existsSync(files.first)) {
-      // A reset was cut short, or the world is new and nothing is kept for it.
+    if (!hasStore(files.first)) {
+      if (isNew) markBeingFilled(folder)
+      else if (!isBeingFilled(folder)) throw lostStore(folder, name === 'default')
+      // A first start or a reset was cut short, or the world is new: what is kept for it belongs to no state.
       await control?.clear()
+      removeStore(files.first)
       await copyBeginning()
       await layBeginning()
     }
@@ -146,6 +153,8 @@ export function createWorld(options: WorldOptions): HostedWorld {
         await disk.flushFolder(folder)
       },
     })
+    markFilled(folder)
+    isNew = false
     wasOpen = true
     used = 'since'
     instance = opened
@@ -234,6 +243,8 @@ export function createWorld(options: WorldOptions): HostedWorld {
     await shut()
     try {
       await copied
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      markBeingFilled(folder)
       await leaveState()
       await options.controlOf(world)?.clear()
       clockState = beginningOfTime()

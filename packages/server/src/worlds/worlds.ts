@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import type { AppOptions } from '../instance-options.ts'
 import { diskOf } from './disk.ts'
 import { createWorldFolders, keyOf } from './folders.ts'
+import { wasUsed } from './unfinished-beginning.ts'
 import { createWorld, type HostedWorld, type WorldOptions } from './world.ts'
 
 export const defaultWorld = 'default'
@@ -39,6 +40,8 @@ export interface Worlds {
   readonly size: number
   /** How many there may be, with `default`. */
   readonly maximum: number
+  /** Folders of worlds that a registry listed, whether this process knows them or not. */
+  listed(): readonly string[]
   /** One that lies there already. */
   add(name: string, settings: WorldSettings): HostedWorld
   /** Takes the name for a new one. */
@@ -71,7 +74,7 @@ export interface Draft {
   discard(): Promise<void>
 }
 
-type Own = Pick<WorldOptions, 'adminPasswordHash' | 'isCopy'>
+type Own = Pick<WorldOptions, 'adminPasswordHash' | 'isCopy' | 'isNew'>
 
 export function createWorlds(options: WorldsOptions): Worlds {
   const { config, options: appOptions } = options
@@ -140,7 +143,7 @@ export function createWorlds(options: WorldsOptions): Worlds {
       fill: (settings, adminPasswordHash) =>
         build(async (folder) => {
           await keepSeed(folder, settings.seed)
-          return make(name, folder, settings, { adminPasswordHash })
+          return make(name, folder, settings, { adminPasswordHash, isNew: true })
         }),
       copy: (origin, settings) =>
         build(async (folder) => {
@@ -177,7 +180,7 @@ export function createWorlds(options: WorldsOptions): Worlds {
   }, relaxMillis)
   relaxing.unref()
 
-  put(make(defaultWorld, config.data, {}))
+  put(make(defaultWorld, config.data, {}, { isNew: !wasUsed(config.data) }))
   return {
     place,
     get: (name) => worlds.get(keyOf(name)),
@@ -186,6 +189,7 @@ export function createWorlds(options: WorldsOptions): Worlds {
       return worlds.size + drafts.size
     },
     maximum: appOptions.limits?.worlds ?? maximumWorlds,
+    listed: () => folders.listed(),
     add: (name, settings) => put(make(name, folders.of(name), settings)),
     draft,
     async retire(name) {

@@ -20,6 +20,7 @@ const start = () => startApp({ folder, config: { seed: 'empty' }, logLevel: 'sil
 const at = (...path: string[]): string => join(folder, 'worlds', ...path)
 
 test('a world whose making ended with the process leaves no folder, and its name is free', async () => {
+  await (await start()).close()
   mkdirSync(at('half'), { recursive: true })
   writeFileSync(at('half', '.unlisted'), '')
   writeFileSync(at('half', 'world.sqlite'), 'half of a store')
@@ -29,7 +30,7 @@ test('a world whose making ended with the process leaves no folder, and its name
   await app.close()
 })
 
-test('worlds outlive the loss of their registry: nobody takes their folders, and with the registry they are there again', async () => {
+test('a start without the registry of worlds is refused while their folders are there; with it they answer again', async () => {
   const first = await start()
   await aWorld(first, 'precious')
   ok(await first.call('POST', categories, { world: 'precious', body: { key: 'kept', value: 'x' } }), 201)
@@ -37,19 +38,29 @@ test('worlds outlive the loss of their registry: nobody takes their folders, and
   const registry = ['', '-wal', '-shm'].map((suffix) => join(folder, `worlds.sqlite${suffix}`)).filter(existsSync)
   for (const file of registry) renameSync(file, `${file}.lost`)
 
-  const second = await start()
-  assert.equal((await second.call('GET', worlds)).total, 1, 'default alone')
-  const taken = await second.call('POST', worlds, { body: { name: 'precious', preset: 'empty' } })
-  assert.equal(verdict(taken), '409 PLAT-10009')
-  assert.match(
-    taken.errors[0]?.message ?? '',
-    /worlds.precious holds what this service knows no world of: move it away/,
-  )
-  await second.close()
+  const refusal =
+    /worlds\.sqlite is (missing|empty), and .+worlds holds the worlds precious: put the registry back, or move/
+  await assert.rejects(start(), refusal)
+  writeFileSync(join(folder, 'worlds.sqlite'), '')
+  await assert.rejects(start(), refusal)
+  assert.ok(existsSync(at('precious', 'world.sqlite')))
 
   for (const suffix of ['', '-wal', '-shm']) rmSync(join(folder, `worlds.sqlite${suffix}`), { force: true })
   for (const file of registry) renameSync(`${file}.lost`, file)
   const third = await start()
   assert.equal((await third.call('GET', `${categories}?$filter=key eq 'kept'`, { world: 'precious' })).total, 1)
   await third.close()
+})
+
+test('a folder that the registry does not list is left as it is, and its name cannot be taken', async () => {
+  mkdirSync(at('stranger'), { recursive: true })
+  writeFileSync(at('stranger', 'world.sqlite'), 'a store of somebody')
+  const app = await start()
+  const taken = await app.call('POST', worlds, { body: { name: 'stranger', preset: 'empty' } })
+  assert.equal(verdict(taken), '409 PLAT-10009')
+  assert.match(
+    taken.errors[0]?.message ?? '',
+    /worlds.stranger holds what this service knows no world of: move it away/,
+  )
+  await app.close()
 })

@@ -2,10 +2,11 @@
  * Worlds of tests that begin alike: what a preset draws is the same each time. The first one of a process is filled by its seed;
  * with what the service keeps of that to begin again, the others begin as after a reset.
  */
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { beginningOf } from '../../src/worlds/files.ts'
+import { fillingMark } from '../../src/worlds/unfinished-beginning.ts'
 
 /** Folders with a beginning each, by what it follows from. */
 const kept = new Map<string, string>()
@@ -14,7 +15,10 @@ let parent: string | undefined
 /** Where nothing was kept, nothing happens, and the seed fills the world. */
 export function begin(like: string, folder: string): void {
   const from = kept.get(like)
-  if (from !== undefined) copyBeginning(from, folder)
+  if (from === undefined) return
+  copyBeginning(from, folder)
+  // As a reset leaves it that was cut short: a store is missing because it is about to be made.
+  writeFileSync(fillingMark(folder), '')
 }
 
 export function keepBeginning(like: string, folder: string): void {

@@ -1,10 +1,11 @@
 /** Worlds that are reset or removed while others speak to them: everybody is answered, and nothing of before is mixed in. */
 import assert from 'node:assert/strict'
-import fs, { mkdtempSync, rmSync } from 'node:fs'
+import fs, { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { fillingMark } from '../../../src/worlds/unfinished-beginning.ts'
 import { http } from '../../support/http.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aWorld, worlds } from '../../support/worlds.ts'
@@ -126,6 +127,7 @@ test('a fork whose reset is cut short begins where it was forked, not at the see
     await first.close()
     // As a crash leaves it between two steps of a reset.
     rmSync(join(folder, 'worlds', 'copy', 'world.sqlite'))
+    writeFileSync(fillingMark(join(folder, 'worlds', 'copy')), '')
     const second = await startApp({ folder })
     const { data } = await second.call('GET', `${categories}?$filter=key eq 'team'`, { world: 'copy' })
     assert.deepEqual(
@@ -159,6 +161,7 @@ for (const [whose, left] of Object.entries({
     assert.deepEqual(await keptFor(first, 'default'), { rules: 1, calls: 1 })
     await first.close()
     for (const file of left) rmSync(join(folder, file))
+    writeFileSync(fillingMark(folder), '')
     const second = await startApp({ folder })
     t.after(() => second.close())
     assert.deepEqual(await keptFor(second, 'default'), { rules: 0, calls: 0 })

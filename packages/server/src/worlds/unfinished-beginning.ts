@@ -1,0 +1,43 @@
+/**
+ * Tells a world that is being filled from one that lost its store. The mark is on the disk from before the store is made until
+ * it is filled, at a first start and at a reset: a missing store is made anew only beside the mark.
+ */
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { syncFolderOf } from '../data-folder.ts'
+import { storeFiles } from '../exchange-stores.ts'
+import { StoreRefusal } from '../store/store.ts'
+
+export const fillingMark = (folder: string): string => join(folder, '.filling')
+
+export const isBeingFilled = (folder: string): boolean => existsSync(fillingMark(folder))
+
+/** The mark is on the disk when this returns. */
+export function markBeingFilled(folder: string): void {
+  writeFileSync(fillingMark(folder), '', { mode: 0o600, flush: true })
+  syncFolderOf(fillingMark(folder))
+}
+
+export const markFilled = (folder: string): void => rmSync(fillingMark(folder), { force: true })
+
+/** What a service leaves in its data folder beside the store of the world `default`; most of it is of no use without that store. */
+const leftByService = ['master.key', 'worlds.sqlite', 'control.sqlite', 'seed.sqlite', 'restoring.sqlite', 'world']
+
+/** Whether a service was started in this data folder before: then a missing store is a loss. */
+export function wasUsed(folder: string): boolean {
+  const { first } = storeFiles(folder)
+  if ([first, `${first}-wal`, ...leftByService.map((name) => join(folder, name))].some(existsSync)) return true
+  const worlds = join(folder, 'worlds')
+  return existsSync(worlds) && readdirSync(worlds).length > 0
+}
+
+/** @param isDefault its store is the one that a restore from a backup makes */
+export function lostStore(folder: string, isDefault: boolean): StoreRefusal {
+  const { first } = storeFiles(folder)
+  const fault = existsSync(first) ? 'is empty' : 'is missing'
+  const remedy = isDefault
+    ? `Put the file back, or restore a backup with "npm start -- restore --from PLACE --point ID --data ${folder}", or begin anew with --seed in an empty folder that --data names.`
+    : 'Put the file back.'
+  const what = `The data file ${first} ${fault}, although the folder has been in use: nothing is begun anew in its place.`
+  return new StoreRefusal(what, remedy, { isDamage: true })
+}
