@@ -1,5 +1,6 @@
 /** The process: the lock of the data folder, the sockets, and the worlds that answer. Tests start the same thing. */
 import { randomUUID } from 'node:crypto'
+import { statfs } from 'node:fs/promises'
 import { contract } from '@hyperplane/contract'
 import { control as controlContract } from '@hyperplane/contract/control'
 import { pino } from 'pino'
@@ -19,11 +20,26 @@ import type { AppOptions } from './instance-options.ts'
 import { seedJsonSchema } from './seeds/json-schema.ts'
 import { createShared } from './shared.ts'
 import { StartRefusal } from './start-refusal.ts'
+import { diskFault } from './store/disk-fault.ts'
 import { StoreRefusal } from './store/store.ts'
 import { keepAuthorities, keptAuthorities } from './worlds/client-authorities.ts'
 import { inOrder } from './worlds/in-order.ts'
 import type { HostedWorld } from './worlds/world.ts'
 import { createWorlds, defaultWorld, type Worlds } from './worlds/worlds.ts'
+
+/** Free bytes below which not even a request fits on the disk. */
+const leastRoom = 128 * 1024
+
+/** Whether a write has failed and would fail again, or is about to; undefined: there is room. */
+async function faultOfDisk(worlds: Worlds, folder: string): Promise<string | undefined> {
+  const faults = await Promise.all([...worlds.all()].map(({ current }) => current?.store.findFault()))
+  const found = faults.find((fault) => fault !== undefined)
+  if (found !== undefined) return found
+  const { bavail, bfree, blocks, bsize } = await statfs(folder)
+  // The superuser may use what is set aside for it. A file system that does not count its blocks says nothing.
+  const free = (process.getuid?.() === 0 ? bfree : bavail) * bsize
+  return blocks > 0 && free < leastRoom ? 'The disk that holds the data folder is full.' : undefined
+}
 
 export interface App
   extends Pick<Instance, 'banner' | 'dispatch' | 'store' | 'clock' | 'runner' | 'drivers' | 'world'> {
@@ -49,13 +65,28 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     { level: options.logLevel ?? 'warn', redact: ['authorization', 'apiKey', 'password', '*.authorization'] },
     pino.destination(2),
   )
-  const folder = openDataFolder(config.data)
+  let folder: ReturnType<typeof openDataFolder>
+  try {
+    folder = openDataFolder(config.data)
+  } catch (error) {
+    throw refusalToStart(error, config.data)
+  }
   try {
     return await start(config, options, folder, log)
   } catch (error) {
     folder.close()
-    throw error instanceof StoreRefusal ? new StartRefusal(error.message, { cause: error }) : error
+    throw refusalToStart(error, config.data)
   }
+}
+
+function refusalToStart(error: unknown, folder: string): unknown {
+  const fault = diskFault(error)
+  if (fault !== undefined)
+    return new StartRefusal(
+      `${fault.replace('the data folder', `the data folder ${folder}`)} Free room on it, or choose another folder with --data, then start again.`,
+      { cause: error },
+    )
+  return error instanceof StoreRefusal ? new StartRefusal(error.message, { cause: error }) : error
 }
 
 async function start(
@@ -117,7 +148,11 @@ async function start(
 
   const pages = createPages({
     contract: control === undefined ? contract : [...contract, controlContract],
-    isReady: () => !closing && home.current !== undefined,
+    async whyNotReady() {
+      if (closing) return 'the service is stopping'
+      if (home.current === undefined) return 'the world default is not open'
+      return faultOfDisk(worlds, config.data)
+    },
     version: shared.version,
     runningTasks: () => [...worlds.all()].reduce((sum, { current }) => sum + (current?.runner.size() ?? 0), 0),
     documents: { '/docs/seed.schema.json': seedJsonSchema },

@@ -39,6 +39,7 @@ import { createRestores } from './restores.ts'
 import { readSeed, type SeedPlan } from './seeds/read-seed.ts'
 import { seedWorld } from './seeds/seed-world.ts'
 import { createSnapshots } from './snapshots.ts'
+import { diskFault } from './store/disk-fault.ts'
 import type { Store } from './store/store.ts'
 
 export interface Instance {
@@ -170,6 +171,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     seal: (plain, about) => sealer.seal(plain, about),
     open: (sealed, about) => sealer.open(sealed, about),
     lostEffects: () => world.lost(),
+    whyLost: () => world.whyLost(),
     log,
     ...(options.beforeStep === undefined ? {} : { beforeStep: options.beforeStep }),
     ...(faults === undefined ? {} : { faults }),
@@ -290,9 +292,16 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
       stopSchedules()
       await Promise.all([runner.stop(stopMillis), events.close()])
       clock.close()
-      noteClock()
-      await store.transaction(async () => undefined)
-      await store.close()
+      try {
+        noteClock()
+        await store.transaction(async () => undefined)
+      } catch (error) {
+        // What was answered is durable already; the clock goes on from its last note.
+        if (diskFault(error) === undefined) throw error
+        log.warn({ err: error }, 'the time at the end of a world cannot be written')
+      } finally {
+        await store.close()
+      }
     },
   }
 }

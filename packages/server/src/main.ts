@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs'
 await import('./quick-imports.ts')
 const { readConfig, InformationRequest } = await import('./config.ts')
 const { reasonOf, StartRefusal } = await import('./start-refusal.ts')
+const { diskFault } = await import('./store/disk-fault.ts')
 
 /** Below the 10 s that a stop may take. */
 const drainMillis = 9_000
@@ -113,6 +114,8 @@ function refusalToListen(error: unknown, host: string, port: number): unknown {
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return new StartRefusal(`${host} is no address of this machine: give one of its own with --host.`)
   }
+  const fault = diskFault(error)
+  if (fault !== undefined) return new StartRefusal(`${fault} Free room on it, then start again.`, { cause: error })
   return error
 }
 

@@ -17,7 +17,8 @@ export interface Pages {
 
 export interface PagesOptions {
   readonly contract: readonly Namespace[]
-  readonly isReady: () => boolean
+  /** In words without names; undefined: it is ready. */
+  readonly whyNotReady: () => Promise<string | undefined>
   readonly version: string
   readonly runningTasks: () => number
   /** JSON documents beside those of the interface, by path. */
@@ -81,7 +82,10 @@ export function createPages(options: PagesOptions): Pages {
     async answer(path, request, origin) {
       if (request.method !== 'GET' && request.method !== 'HEAD') return undefined
       if (path === '/health/live') return text(200, 'live\n')
-      if (path === '/health/ready') return options.isReady() ? text(200, 'ready\n') : text(503, 'not ready\n')
+      if (path === '/health/ready') {
+        const fault = await options.whyNotReady()
+        return fault === undefined ? text(200, 'ready\n') : text(503, `not ready: ${fault}\n`)
+      }
       if (path === '/metrics') return text(200, await registry.metrics(), registry.contentType)
       if (path === '/openapi.json') return json(index)
       const namespace = documents.get(path)

@@ -162,6 +162,10 @@ export interface Store extends Reader {
    * is copied.
    */
   copyTo(file: string, beside?: () => void): Promise<void>
+  /** Why the last write failed that the disk did not take; undefined: none did, or the disk takes writes again. */
+  readonly fault: string | undefined
+  /** The same, found out by a write where a write has failed. */
+  findFault(): Promise<string | undefined>
   /** Gives up what is only kept to answer sooner. */
   relax(): void
   /** Bounded queries that still run are stopped. Without any, everything is closed when this returns. */
@@ -211,6 +215,13 @@ export class TooManyReferrers extends Error {
 export class RowMissing extends Error {
   constructor(kind: string, extId: string) {
     super(`no row ${extId} of ${kind}`)
+  }
+}
+
+/** A commit that an earlier one has to precede: that one failed, so this one does not happen either. */
+export class EarlierCommitFailed extends Error {
+  constructor(options?: ErrorOptions) {
+    super('an earlier commit failed, on which this one depends', options)
   }
 }
 

@@ -39,7 +39,7 @@ test('a start without the registry of worlds is refused while their folders are 
   for (const file of registry) renameSync(file, `${file}.lost`)
 
   const refusal =
-    /worlds\.sqlite is (missing|empty), and .+worlds holds the worlds precious: put the registry back, or move/
+    /worlds\.sqlite is (missing|empty), and .+worlds holds the worlds half, precious: put the registry back, or move/
   await assert.rejects(start(), refusal)
   writeFileSync(join(folder, 'worlds.sqlite'), '')
   await assert.rejects(start(), refusal)

@@ -1,5 +1,6 @@
 /** How a request ends early: faults of the store in the words of clients, and the audit of what had no effect. Source: conventions 11, 21. */
 import type { Namespace, Operation } from '@hyperplane/contract'
+import { diskFault } from '../../store/disk-fault.ts'
 import { QueryStopped, RowMissing, TooManyReferrers, UniqueViolation } from '../../store/store.ts'
 import { ApiError, inWordsOf, Refusal, tooManyReferrers } from '../api-error.ts'
 import type { Caller } from '../context.ts'
@@ -24,7 +25,21 @@ function translate(error: unknown): unknown {
     return new ApiError('CONFLICT', { fault: 'The entity is being removed.' }, { cause: error })
   if (error instanceof QueryStopped) return stopped(error)
   if (error instanceof DriverError) return unanswered(error)
-  return error
+  return unwritten(error) ?? error
+}
+
+/** Undefined: the disk is not the reason. */
+function unwritten(error: unknown): ApiError | undefined {
+  if (error instanceof Refusal) return undefined
+  const fault = diskFault(error)
+  if (fault === undefined) return undefined
+  const refusal = new ApiError(
+    'SERVICE_UNAVAILABLE',
+    { fault: `${fault} Nothing was changed: free room on it, then ask again.` },
+    { cause: error },
+  )
+  refusal.headers['Retry-After'] = '5'
+  return refusal
 }
 
 /** What a task would say of it. */

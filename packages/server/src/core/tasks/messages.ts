@@ -1,4 +1,5 @@
 /** What a task says of why it failed, was cancelled or goes back, and of what it warns of. Source: conventions 18. */
+import { diskFault } from '../../store/disk-fault.ts'
 import { RowMissing, TooManyReferrers, UniqueViolation } from '../../store/store.ts'
 import { ApiError, type AppMessage, Refusal, tooManyReferrers } from '../api-error.ts'
 import { CancelAccepted, DriverError } from './define-task.ts'
@@ -24,6 +25,8 @@ export function messagesOf(error: unknown, task: string, log: RunnerLog): readon
     return [new ApiError('CONFLICT', { fault: 'The entity was removed while the task waited or ran.' }).appMessage]
   }
   if (error instanceof Refusal) return [new ApiError('CONFLICT', { fault: error.message }).appMessage]
+  const fault = diskFault(error)
+  if (fault !== undefined) return [new ApiError('SERVICE_UNAVAILABLE', { fault }).appMessage]
   log.error({ err: error, task }, 'a task step failed unexpectedly')
   return [new ApiError('INTERNAL_ERROR', { requestId: task }).appMessage]
 }

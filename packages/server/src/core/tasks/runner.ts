@@ -5,6 +5,7 @@
  */
 import { Task } from '@hyperplane/contract/platform/task'
 import { anyOf } from '../../odata/index.ts'
+import { diskFault } from '../../store/disk-fault.ts'
 import type { Transaction } from '../../store/store.ts'
 import { type Caller, type Ids, systemCaller } from '../context.ts'
 import { pathOf } from '../standard.ts'
@@ -181,7 +182,9 @@ export class TaskRunner<D> {
         return await this.#takeUp(extId)
       } catch (error) {
         if (this.#stop.signal.aborted) return
-        this.#options.log.error({ err: error, task: extId }, 'a task stopped unexpectedly; it is taken up again')
+        // Each task meets a full disk again and again: told once.
+        if (tries === 0 || diskFault(error) === undefined)
+          this.#options.log.error({ err: error, task: extId }, 'a task stopped unexpectedly; it is taken up again')
         await this.#pace.pause(1000, tries)
       }
     }

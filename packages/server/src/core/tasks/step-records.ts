@@ -1,5 +1,6 @@
 /** What came of steps, written: in one transaction with how far their task is. Source: conventions 18.3. */
 import { Task } from '@hyperplane/contract/platform/task'
+import { EarlierCommitFailed } from '../../store/store.ts'
 import type { Commits } from './commits.ts'
 import type { Step, StepContext, TaskDefinition } from './define-task.ts'
 import type { RunnerOptions } from './runner-options.ts'
@@ -27,7 +28,7 @@ export interface Recorded<D> {
   readonly lost: number | undefined
 }
 
-type Options<D> = Pick<RunnerOptions<D>, 'store' | 'world' | 'seal' | 'open' | 'lostEffects'>
+type Options<D> = Pick<RunnerOptions<D>, 'store' | 'world' | 'seal' | 'open' | 'lostEffects' | 'whyLost'>
 
 export class StepRecords<D> {
   readonly #options: Options<D>
@@ -43,6 +44,9 @@ export class StepRecords<D> {
     const after: (() => void)[] = []
     const written = await commits.stage(this.#options.store, async (transaction) => {
       requireEffects(this.#options, lost)
+      const before = (await transaction.get(Task, task.extId)) as TaskEntity | undefined
+      // The record of a step before this one was lost with its commit: the row would say that it is done.
+      if (before?.runner.cursor !== task.runner.cursor) throw new EarlierCommitFailed()
       const said: Recording<D>['changes'][] = []
       let seen = task
       for (const { step, output, context = this.#contexts.of(seen, step.name) } of done) {

@@ -26,10 +26,11 @@ export const acts = async <D>({ step, context, input }: StepAt<D>): Promise<bool
  * @throws where what it did outside is not there any more
  */
 export function requireEffects(
-  { lostEffects }: Pick<RunnerOptions<any>, 'lostEffects'>,
+  { lostEffects, whyLost }: Pick<RunnerOptions<any>, 'lostEffects' | 'whyLost'>,
   lost: number | undefined,
 ): void {
-  if (lostEffects?.() !== lost) throw new Error('the commit that held what the step did outside has failed')
+  if (lostEffects?.() === lost) return
+  throw new Error('the commit that held what the step did outside has failed', { cause: whyLost?.() })
 }
 
 export class StepRuns<D> {

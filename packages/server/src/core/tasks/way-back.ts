@@ -42,11 +42,11 @@ export interface Means<D> {
 }
 
 export class WayBack<D> {
-  readonly #options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep' | 'lostEffects'>
+  readonly #options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep' | 'lostEffects' | 'whyLost'>
   readonly #means: Means<D>
 
   constructor(
-    options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep' | 'lostEffects'>,
+    options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep' | 'lostEffects' | 'whyLost'>,
     means: Means<D>,
   ) {
     this.#options = options

@@ -1,8 +1,11 @@
 /** The way of a task forward: step by step from where its row says to its end, or to where it turns back. Source: conventions 18.3. */
+
+import { diskFault } from '../../store/disk-fault.ts'
+import { EarlierCommitFailed } from '../../store/store.ts'
 import { type AppMessage, Refusal } from '../api-error.ts'
 import { WorkerCrash } from '../faults.ts'
 import { Commits } from './commits.ts'
-import type { TaskDefinition } from './define-task.ts'
+import { DriverError, type TaskDefinition } from './define-task.ts'
 import { canceled, messagesOf } from './messages.ts'
 import type { RunnerOptions } from './runner-options.ts'
 import { type Requests, Stopping } from './step-context.ts'
@@ -10,6 +13,10 @@ import { type Done, StepRecords } from './step-records.ts'
 import { acts, type StepAt } from './step-run.ts'
 import { mark, marking, type TaskEntity } from './task-row.ts'
 import { isPastReturn, type Means, mayCancel, WayBack } from './way-back.ts'
+
+/** A driver that tells of a full disk tells of one outside. */
+const isFaultOfDisk = (error: unknown): boolean =>
+  error instanceof EarlierCommitFailed || (!(error instanceof DriverError) && diskFault(error) !== undefined)
 
 export class WayForward<D> {
   readonly #options: RunnerOptions<D>
@@ -85,6 +92,11 @@ export class WayForward<D> {
         // What breaks because everything ends is no failure of the task: the next start takes it up again.
         if (error instanceof Stopping || (stopping.aborted && !(error instanceof Refusal))) return
         if (error instanceof WorkerCrash) {
+          await commits.done()
+          throw error
+        }
+        // Once there is room, the step runs again: the request was accepted, and a full disk is no fault of it.
+        if (isFaultOfDisk(error)) {
           await commits.done()
           throw error
         }

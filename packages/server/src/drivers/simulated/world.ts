@@ -53,6 +53,8 @@ export interface SimulatedWorld {
   through(store: FactWriter): SimulatedWorld
   /** How many facts were staged in vain. */
   lost(): number
+  /** Why the last of them was. */
+  whyLost(): unknown
 }
 
 export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: string): Promise<SimulatedWorld> {
@@ -65,11 +67,13 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
   for (const fact of await store.load()) valuesOf(fact.collection).set(fact.id, fact.value)
   const watchers = new Map<string, Set<() => void>>()
   let lost = 0
+  let whyLost: unknown
   const worldOn = (writer: FactWriter): SimulatedWorld => ({
     clock,
     seed,
     through: (other) => worldOn(other),
     lost: () => lost,
+    whyLost: () => whyLost,
     watch(names, changed) {
       for (const name of names) watchers.set(name, (watchers.get(name) ?? new Set()).add(changed))
       return () => {
@@ -109,8 +113,9 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
           const before = new Map([[id, values.get(id)]])
           set(new Map([[id, value]]))
           const { applied, durable } = writer.stage([{ collection: name, id, value }])
-          durable.catch(() => {
+          durable.catch((error: unknown) => {
             lost++
+            whyLost = error
             set(before)
           })
           await applied.catch((error) => {

@@ -1,6 +1,7 @@
 /** The file: its format, its tables as the contract has them now, and how it is opened. */
 import { hash } from 'node:crypto'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { diskFault } from '../disk-fault.ts'
 import { StoreRefusal } from '../store.ts'
 import type { Column, Table } from '../tables.ts'
 import { registerFunctions } from './dialect.ts'
@@ -45,11 +46,17 @@ export function connect(file: string, options: ConnectionOptions): DatabaseSync 
     return database
   } catch (cause) {
     database?.close()
-    throw new StoreRefusal(`The data file ${file} cannot be read (${(cause as Error).message}).`, anotherFile, {
-      cause,
-      isDamage: true,
-    })
+    throw diskRefusal(cause) ?? unreadable(`The data file ${file} cannot be read`, cause)
   }
+}
+
+const unreadable = (what: string, cause: unknown): StoreRefusal =>
+  new StoreRefusal(`${what} (${(cause as Error).message}).`, anotherFile, { cause, isDamage: true })
+
+/** Undefined: the disk is not the reason. */
+function diskRefusal(cause: unknown): StoreRefusal | undefined {
+  const fault = diskFault(cause)
+  return fault === undefined ? undefined : new StoreRefusal(fault, 'Free room on it, then try again.', { cause })
 }
 
 export interface MigrationOptions {
@@ -74,11 +81,16 @@ export function migrate(
     }
     database.prepare('SELECT COUNT(*) FROM sqlite_schema').get()
   } catch (cause) {
-    throw new StoreRefusal(`The data file is damaged (${(cause as Error).message}).`, anotherFile, {
-      cause,
-      isDamage: true,
-    })
+    throw diskRefusal(cause) ?? unreadable('The data file is damaged', cause)
   }
+  try {
+    makeTables(database, tables)
+  } catch (cause) {
+    throw diskRefusal(cause) ?? cause
+  }
+}
+
+function makeTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
   database.exec('CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID')
   const format = database.prepare("SELECT value FROM meta WHERE name = 'format'").get() as { value: string } | undefined
   if (format !== undefined && Number(format.value) > fileFormat) {

@@ -1,6 +1,7 @@
 /** The embedded store: one SQLite file (WAL), one writer with group commit, one connection for readers, a thread for slow ones. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { EntityOf } from '@hyperplane/contract'
+import { diskFault } from '../disk-fault.ts'
 import type { Page, Query, Staged, Store, Transaction } from '../store.ts'
 import type { Table } from '../tables.ts'
 import { copyDatabase } from './copy.ts'
@@ -48,8 +49,13 @@ const usualQueryTime: QueryTime = { among: 20, alone: 5000 }
 /** @throws StoreRefusal when the file is damaged, newer than this version, or cannot be opened. */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
   const writer = connect(options.file, { durable: options.durable })
-  migrate(writer, options.tables, options)
-  return new SqliteStore(writer, options, new TimeLimit())
+  try {
+    migrate(writer, options.tables, options)
+    return new SqliteStore(writer, options, new TimeLimit())
+  } catch (error) {
+    writer.close()
+    throw error
+  }
 }
 
 /** Rows, counts of referrers and texts of slow queries that are remembered; longer documents are not. */
@@ -80,6 +86,7 @@ class SqliteStore extends SqliteReader implements Store {
   readonly #between: (() => void | Promise<void>)[] = []
   readonly #watchers = new Set<{ readonly kinds: ReadonlySet<string>; readonly changed: () => void }>()
   #running = false
+  #fault: string | undefined
   readonly #file: string
   readonly #isDurable: boolean
   readonly #alongside: SqliteStoreOptions['alongside']
@@ -241,6 +248,9 @@ class SqliteStore extends SqliteReader implements Store {
           applied?.(Promise.resolve(value))
           settle.push(() => job.resolve(value))
         } catch (error) {
+          this.#noteFault(error)
+          // On a full disk SQLite may roll the whole transaction back: the savepoint is gone, and all jobs with it.
+          if (!database.isTransaction) throw error
           database.exec('ROLLBACK TO job')
           applied?.(Promise.reject(error))
           settle.push(() => (applied === undefined ? job.reject(error) : job.resolve(undefined)))
@@ -256,11 +266,33 @@ class SqliteStore extends SqliteReader implements Store {
       this.#counts.clear()
       this.#tell()
     } catch (error) {
+      this.#noteFault(error)
       this.#rollBack()
       for (const job of jobs) job.reject(error)
       return
     }
     for (const answer of settle) answer()
+  }
+
+  get fault(): string | undefined {
+    return this.#fault
+  }
+
+  #noteFault(error: unknown): void {
+    this.#fault = diskFault(error) ?? this.#fault
+  }
+
+  async findFault(): Promise<string | undefined> {
+    if (this.#fault === undefined) return undefined
+    try {
+      // As large as a few requests: a disk with room for one page alone is full again at once.
+      await this.transaction(async () => this.setMeta('room', '.'.repeat(64 * 1024)))
+      this.#fault = undefined
+      await this.transaction(async () => this.setMeta('room', ''))
+    } catch (error) {
+      this.#noteFault(error)
+    }
+    return this.#fault
   }
 
   /** What whoever goes on with a staged one asks for at once: everything that only waited for it has run when this resolves. */

@@ -1,0 +1,20 @@
+/** Faults of a disk that does not take what is to be written: they pass, and what is stored stays as it was. */
+
+/** SQLite's result codes: FULL, and the I/O errors of writing (WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMOPEN, SHMSIZE, SHMMAP). */
+const sqliteFull = 13
+const sqliteWriteErrors = [778, 1034, 1290, 1546, 4618, 4874, 5386]
+const fullCodes = ['ENOSPC', 'EDQUOT']
+
+/**
+ * What is wrong with the disk, as a sentence; undefined: `error` has another reason. Looks into causes as well.
+ */
+export function diskFault(error: unknown): string | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { errcode, code } = cause as { readonly errcode?: number; readonly code?: string }
+    const isFull = errcode === sqliteFull || (code !== undefined && fullCodes.includes(code))
+    if (isFull) return 'The disk that holds the data folder is full.'
+    if (errcode !== undefined && sqliteWriteErrors.includes(errcode))
+      return `The disk that holds the data folder cannot be written (${cause.message}).`
+  }
+  return undefined
+}
