@@ -15,6 +15,7 @@ import { canonicalNames } from '../http/profiles/names.ts'
 import { type Instance, openInstance } from '../instance.ts'
 import type { InstanceOptions } from '../instance-options.ts'
 import { StartRefusal } from '../start-refusal.ts'
+import { diskFault } from '../store/disk-fault.ts'
 import { StoreRefusal } from '../store/store.ts'
 import { diskOf } from './disk.ts'
 import { beginningOf, filesOf, flushLinks, type Links, shareFiles } from './files.ts'
@@ -175,7 +176,8 @@ export function createWorld(options: WorldOptions): HostedWorld {
         opening = undefined
         fault = unusableBecause(error)
         // Whoever starts the process, or asks for the world, is told of a refusal; anything else is a bug.
-        const isRefusal = error instanceof StartRefusal || error instanceof StoreRefusal
+        const isRefusal =
+          error instanceof StartRefusal || error instanceof StoreRefusal || diskFault(error) !== undefined
         if (!isRefusal) log.error({ err: error, world: name }, 'a world does not open')
         gate.open(refusing)
         throw error
