@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { reasonOf, StartRefusal } from './start-refusal.ts'
+import { makeFilesPrivate, makePrivate, makePrivateDatabase } from './store/private-files.ts'
 
 /** A data folder that this process alone may use until `close`. */
 export interface DataFolder {
@@ -43,7 +44,7 @@ export function openDataFolder(path: string, lockWaitMillis = 2_000): DataFolder
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })
     const probe = join(path, '.probe')
-    writeFileSync(probe, '')
+    writeFileSync(probe, '', { mode: 0o600 })
     rmSync(probe, { force: true })
   } catch (error) {
     throw cannotWrite(error)
@@ -51,6 +52,7 @@ export function openDataFolder(path: string, lockWaitMillis = 2_000): DataFolder
 
   let lock: DatabaseSync | undefined
   try {
+    makePrivateDatabase(join(path, 'lock'))
     lock = new DatabaseSync(join(path, 'lock'), { timeout: lockWaitMillis })
     // Nothing is ever written to it, so there is nothing to roll back.
     lock.exec('PRAGMA journal_mode = OFF')
@@ -64,6 +66,10 @@ export function openDataFolder(path: string, lockWaitMillis = 2_000): DataFolder
     }
     throw cannotWrite(error)
   }
+  // By an earlier process, a copy or a restore they may have come here with other modes.
+  makeFilesPrivate(path)
+  makePrivate(join(path, 'worlds'))
+  makePrivate(join(path, 'cache'))
   return { path, close: () => lock.close() }
 }
 

@@ -41,7 +41,8 @@ async function start(): Promise<void> {
 
   // What Node makes of the sources is kept beside the data: later starts read it instead of making it again.
   const { enableCompileCache } = await import('node:module')
-  makePrivate(config.data)
+  makeFolder(config.data)
+  makeFolder(`${config.data}/cache`)
   enableCompileCache(`${config.data}/cache`)
   const { createApp } = await import('./app.ts')
   const { certificatePath } = await import('./http/certificate.ts')
@@ -69,7 +70,7 @@ async function start(): Promise<void> {
 }
 
 /** The folder of the data is its owner's alone; Node would make it for everybody, on the way to that of its cache. */
-function makePrivate(folder: string): void {
+function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch {

@@ -16,6 +16,7 @@ import { type Instance, openInstance } from '../instance.ts'
 import type { InstanceOptions } from '../instance-options.ts'
 import { StartRefusal } from '../start-refusal.ts'
 import { diskFault } from '../store/disk-fault.ts'
+import { makeFoldersPrivate } from '../store/private-files.ts'
 import { StoreRefusal } from '../store/store.ts'
 import { diskOf } from './disk.ts'
 import { beginningOf, filesOf, flushLinks, type Links, shareFiles } from './files.ts'
@@ -132,6 +133,7 @@ export function createWorld(options: WorldOptions): HostedWorld {
       await copyBeginning()
       await layBeginning()
     }
+    if (!wasOpen) makeFoldersPrivate(folder)
     await control?.opening()
     const opened = await openInstance({
       ...options,

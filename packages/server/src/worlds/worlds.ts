@@ -3,6 +3,7 @@ import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import type { AppOptions } from '../instance-options.ts'
+import { makeFilesPrivate } from '../store/private-files.ts'
 import { diskOf } from './disk.ts'
 import { createWorldFolders, keyOf } from './folders.ts'
 import { wasUsed } from './unfinished-beginning.ts'
@@ -190,7 +191,10 @@ export function createWorlds(options: WorldsOptions): Worlds {
     },
     maximum: appOptions.limits?.worlds ?? maximumWorlds,
     listed: () => folders.listed(),
-    add: (name, settings) => put(make(name, folders.of(name), settings)),
+    add(name, settings) {
+      makeFilesPrivate(folders.of(name))
+      return put(make(name, folders.of(name), settings))
+    },
     draft,
     async retire(name) {
       folders.release(name)

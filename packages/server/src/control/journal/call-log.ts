@@ -146,10 +146,10 @@ export class CallLog {
     if (file === undefined || file.length >= fullBytes) {
       this.close()
       file = { path: this.#pathOf(first), first, last: first - 1, length: 0, sizes: [] }
-      this.#descriptor = openSync(file.path, 'a')
+      this.#descriptor = openSync(file.path, 'a', 0o600)
       this.#files.push(file)
     }
-    this.#descriptor ??= openSync(file.path, 'a')
+    this.#descriptor ??= openSync(file.path, 'a', 0o600)
     return { file, descriptor: this.#descriptor }
   }
 

@@ -3,6 +3,8 @@ import { constants } from 'node:fs'
 import { copyFile, rm } from 'node:fs/promises'
 import type { DatabaseSync } from 'node:sqlite'
 
+import { makePrivateDatabase } from '../private-files.ts'
+
 /**
  * `target` must not exist. Costs no more than reading and writing the bytes, apart from this thread, and nothing at all where
  * files can be cloned. Nobody may write through the connection until it has ended.
@@ -17,7 +19,10 @@ export async function copyDatabase(database: DatabaseSync, target: string, besid
     if (moved.busy === 0 && file !== null)
       await copyFile(file, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
     // Somebody reads an older state for long (a backup): what they hold on to stays in the log.
-    else database.prepare('VACUUM INTO ?').run(target)
+    else {
+      makePrivateDatabase(target)
+      database.prepare('VACUUM INTO ?').run(target)
+    }
   } catch (error) {
     await rm(target, { force: true })
     throw error

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { diskFault } from '../disk-fault.ts'
+import { makePrivateDatabase } from '../private-files.ts'
 import { StoreRefusal } from '../store.ts'
 import type { Column, Table } from '../tables.ts'
 import { registerFunctions } from './dialect.ts'
@@ -38,6 +39,7 @@ export function connect(file: string, options: ConnectionOptions): DatabaseSync 
   const { readOnly = false, durable = true, isAlone = false, timeLimit } = options
   let database: DatabaseSync | undefined
   try {
+    if (!readOnly) makePrivateDatabase(file)
     database = new DatabaseSync(file, { readOnly, timeout: 5000 })
     if (isAlone) database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = PERSIST')
     else if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${loggedPages}`)
