@@ -28,6 +28,8 @@ export interface AppOptions {
   readonly logLevel?: string
   /** Hears what somebody at a terminal wants to know as it happens. */
   readonly tell?: (line: string) => void
+  /** Called in a quiet moment after worlds were removed: their memory is garbage now. */
+  readonly worldsGone?: () => void
   /** World time at the start, in milliseconds since 1970. */
   readonly startAt?: number
   /** Of passwords, instead of what is safe. */

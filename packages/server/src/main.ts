@@ -45,8 +45,9 @@ async function start(): Promise<void> {
   makeFolder(`${config.data}/cache`)
   enableCompileCache(`${config.data}/cache`)
   const { createApp } = await import('./app.ts')
+  const { giveBackMemory } = await import('./give-back-memory.ts')
   const { certificatePath } = await import('./http/certificate.ts')
-  const opening = createApp(config, { tell: (line) => print([line]) })
+  const opening = createApp(config, { tell: (line) => print([line]), worldsGone: () => void giveBackMemory() })
   // From here on there is something to close; a signal during the start waits until it can be closed.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(opening))
   const app = await opening
@@ -66,6 +67,7 @@ async function start(): Promise<void> {
     `World        ${config.data}`,
     `Ready in ${Math.round(performance.now())} ms: ${api}`,
   ])
+  // What only the start needed: sources, schemas under construction, room for young objects.
   setTimeout(() => void giveBackMemory(), settleMillis).unref()
 }
 
@@ -76,15 +78,6 @@ function makeFolder(folder: string): void {
   } catch {
     // Told by whoever opens it, with what to do.
   }
-}
-
-/** What only the start needed goes back to the system: sources, schemas under construction, room for young objects. */
-async function giveBackMemory(): Promise<void> {
-  const { setFlagsFromString } = await import('node:v8')
-  const { runInNewContext } = await import('node:vm')
-  setFlagsFromString('--expose-gc')
-  const gc = runInNewContext('gc') as (options: object) => Promise<void>
-  await gc({ type: 'major', execution: 'async', flavor: 'last-resort' })
 }
 
 function print(lines: readonly string[]): void {

@@ -13,6 +13,8 @@ export const defaultWorld = 'default'
 const maximumWorlds = 500
 
 const relaxMillis = 5_000
+/** After the last of several removals. */
+const quietMillis = 2_000
 
 const seedFileIn = (folder: string): string => join(folder, 'seed.yaml')
 
@@ -175,6 +177,15 @@ export function createWorlds(options: WorldsOptions): Worlds {
     }
   }
 
+  let noticing: NodeJS.Timeout | undefined
+  /** Told once for many removals in a row. */
+  function noticeRemoval(): void {
+    if (appOptions.worldsGone === undefined) return
+    clearTimeout(noticing)
+    noticing = setTimeout(appOptions.worldsGone, quietMillis)
+    noticing.unref()
+  }
+
   /** Worlds that nobody called for a while keep nothing in memory that they can read again. */
   const relaxing = setInterval(() => {
     for (const world of worlds.values()) world.relaxUnlessUsed()
@@ -202,9 +213,11 @@ export function createWorlds(options: WorldsOptions): Worlds {
     },
     remove(name) {
       worlds.delete(keyOf(name))
-      during(folders.remove(name)).catch((error) => {
-        options.log.error({ err: error, world: name }, 'the folder of a removed world is left to the next start')
-      })
+      during(folders.remove(name))
+        .catch((error) => {
+          options.log.error({ err: error, world: name }, 'the folder of a removed world is left to the next start')
+        })
+        .finally(noticeRemoval)
     },
     async keep(name, settings) {
       // Where it failed before its end: two would have the same store open.
@@ -215,6 +228,7 @@ export function createWorlds(options: WorldsOptions): Worlds {
     tidy: () => folders.tidy((key) => worlds.has(key)),
     async close() {
       clearInterval(relaxing)
+      clearTimeout(noticing)
       const present = new Set(worlds.values())
       await Promise.all([...present].map((world) => world.close()))
       await Promise.allSettled(underWay)
