@@ -80,7 +80,7 @@ test('a world whose removal cannot begin goes on, and nothing that is left of it
     writeFileSync(...given)
   })
   syncBuiltinESMExports()
-  await assert.rejects(full.call('DELETE', `${worlds}/kept`), { code: 'ENOSPC' })
+  assert.equal((await full.call('DELETE', `${worlds}/kept`)).status, 503)
   writing.mock.restore()
   syncBuiltinESMExports()
   assert.equal((await postCategory('kept', 'after', full)).status, 201)
