@@ -3,7 +3,7 @@ import type { pino } from 'pino'
 import type { Config } from './config.ts'
 import type { Clock, ClockState, WorldClock } from './core/clock.ts'
 import type { Faults } from './core/faults.ts'
-import type { HashCost } from './core/passwords.ts'
+import type { HashCost, Passwords } from './core/passwords.ts'
 import type { Restores } from './core/ports.ts'
 import type { RunnerOptions } from './core/tasks/runner.ts'
 import type { CallRecorder } from './core/trace.ts'
@@ -34,6 +34,8 @@ export interface AppOptions {
   readonly startAt?: number
   /** Of passwords, instead of what is safe. */
   readonly hashCost?: HashCost
+  /** Instead of those of `hashCost`: a test decides when a hash is ready. */
+  readonly passwords?: Passwords
   /** Version that it says to have. */
   readonly version?: string
   /** Lower than what holds otherwise. */

@@ -3,11 +3,12 @@ import { contract } from '@hyperplane/contract'
 import packageJson from '../package.json' with { type: 'json' }
 import type { Config } from './config.ts'
 import { createKinds } from './core/kinds.ts'
-import { createPasswords, type HashCost, type Passwords } from './core/passwords.ts'
+import { createPasswords, type Passwords } from './core/passwords.ts'
 import type { Kinds } from './core/ports.ts'
 import { createRouter, type Router } from './core/router.ts'
 import { Slots } from './core/slots.ts'
 import { collectDomains } from './domains/collected.ts'
+import type { AppOptions } from './instance-options.ts'
 import type { Table } from './store/tables.ts'
 import { storeTables } from './store-tables.ts'
 
@@ -23,15 +24,17 @@ export interface Shared {
   readonly version: string
 }
 
+type SharedOptions = Pick<AppOptions, 'version' | 'hashCost' | 'passwords'>
+
 export const createShared = (
   config: Config,
-  { version = packageJson.version, hashCost }: { readonly version?: string; readonly hashCost?: HashCost } = {},
+  { version = packageJson.version, hashCost, passwords = createPasswords(hashCost) }: SharedOptions = {},
 ): Shared => ({
   kinds: createKinds(contract),
   router: createRouter(contract, { loose: config.versions === 'loose' }),
   domains: collectDomains(),
   tables: storeTables(),
-  passwords: createPasswords(hashCost),
+  passwords,
   seedThreads: new Slots(2),
   version,
 })

@@ -42,12 +42,13 @@ export function createControlAuthenticator(home: Home): Authenticator {
   }
 }
 
-/** What an instance that was closed meanwhile could not tell, the one in its place is asked. */
+/** Asks again when another instance took the place of the one that was asked: a password of before a reset is worth nothing. */
 async function inPresent<T>(home: Home, ask: (instance: Instance) => T | Promise<T>): Promise<T> {
   for (;;) {
     const instance = await home()
     try {
-      return await ask(instance)
+      const answer = await ask(instance)
+      if ((await home()) === instance) return answer
     } catch (error) {
       if (error instanceof ApiError || (await home()) === instance) throw error
     }

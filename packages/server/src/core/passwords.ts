@@ -22,7 +22,9 @@ const runArgon2 = promisify(argon2)
 export interface Passwords {
   /** `$argon2id$v=19$m=…,t=…,p=…$salt$hash`, with a salt of its own. */
   hash(password: string): Promise<string>
-  /** What `verifyPassword` costs, for a user that does not exist: the time of an answer must not tell. */
+  /** @throws Error when `stored` is no hash; a wrong password is `false` */
+  verify(password: string, stored: string): Promise<boolean>
+  /** What `verify` costs, for a user that does not exist: the time of an answer must not tell. */
   verifyNone(password: string): Promise<false>
 }
 
@@ -34,6 +36,7 @@ export function createPasswords(cost: HashCost = usualCost): Passwords {
       const salt = randomBytes(saltBytes)
       return phcText(salt, await derive(password, salt, cost, hashBytes), cost)
     },
+    verify: verifyPassword,
     async verifyNone(password) {
       await verifyPassword(password, none)
       return false

@@ -2,37 +2,60 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CredentialCache, type KnownCredential } from './credential-cache.ts'
 
-const credential = (extId: string): KnownCredential => ({
+const credential = (extId: string, more: Partial<KnownCredential> = {}): KnownCredential => ({
+  digest: extId,
   caller: { extId, name: extId, type: 'LOCAL', groups: [], credential: 'basic', tenantId: 't' },
   endsAt: Infinity,
   notedAt: 0,
+  ...more,
 })
 
-test('what was verified is remembered for a minute, and no longer', () => {
+test('a verified credential is remembered for a minute, and no longer', async () => {
   let now = 0
   const cache = new CredentialCache(() => now)
-  const digest = cache.digestOf('basic', 'text')
-  cache.remember(digest, credential('a'), cache.stateOf('a'))
+  await cache.verified(async () => credential('a'))
   now = 59_999
-  assert.equal(cache.get(digest)?.caller.extId, 'a')
+  assert.equal(cache.get('a')?.caller.extId, 'a')
+  await cache.verified(async () => cache.get('a'))
   now = 60_000
-  assert.equal(cache.get(digest), undefined)
+  assert.equal(cache.get('a'), undefined)
 })
 
-test('a change of the identity ends what is remembered of it, and of nobody else', () => {
+test('a change of an account ends what is remembered of it, and of no other account', async () => {
   const cache = new CredentialCache(() => 0)
-  for (const name of ['a', 'b']) cache.remember(cache.digestOf('basic', name), credential(name), cache.stateOf(name))
+  for (const name of ['a', 'b']) await cache.verified(async () => credential(name))
   cache.forget('a')
-  assert.equal(cache.get(cache.digestOf('basic', 'a')), undefined)
-  assert.equal(cache.get(cache.digestOf('basic', 'b'))?.caller.extId, 'b')
+  assert.equal(cache.get('a'), undefined)
+  assert.equal(cache.get('b')?.caller.extId, 'b')
 })
 
-test('what was verified before a change is not remembered after it', () => {
+for (const [subject, change] of [
+  ['its account', (cache: CredentialCache) => cache.forget('a')],
+  ['a directory that it comes from', (cache: CredentialCache) => cache.forgetProvider('d')],
+] as const)
+  test(`a verification runs again when ${subject} changes meanwhile, and its first result counts for nothing`, async () => {
+    const cache = new CredentialCache(() => 0)
+    let runs = 0
+    const outcome = await cache.verified(async () => {
+      if (++runs > 1) return 'refused'
+      change(cache)
+      cache.forget('somebody else')
+      return credential('a', { providers: ['d'] })
+    })
+    assert.deepEqual([outcome, runs], ['refused', 2])
+    assert.equal(cache.get('a'), undefined)
+  })
+
+test('changes of other accounts and directories do not repeat a verification', async () => {
   const cache = new CredentialCache(() => 0)
-  const state = cache.stateOf('a')
-  cache.forget('a')
-  cache.remember(cache.digestOf('basic', 'a'), credential('a'), state)
-  assert.equal(cache.get(cache.digestOf('basic', 'a')), undefined)
+  let runs = 0
+  await cache.verified(async () => {
+    runs++
+    cache.forget('b')
+    cache.forgetProvider('other')
+    return credential('a', { providers: ['d'] })
+  })
+  assert.equal(runs, 1)
 })
 
 test('digests tell schemes and processes apart', () => {

@@ -1,12 +1,14 @@
 /**
  * Credentials that were verified a moment ago, so that not every request hashes a password: by keyed digest, for a minute
- * at most, and only until something about them changes. Source: behaviour conventions 14.
+ * of the world's time at most, and only until something about them changes. Source: behaviour conventions 14.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Caller } from '../../core/context.ts'
 import { createLru } from '../../core/lru.ts'
 
 export interface KnownCredential {
+  /** Key of this cache, from `digestOf`. */
+  readonly digest: string
   readonly caller: Caller
   /** World time after which it is worth nothing; API keys expire. */
   readonly endsAt: number
@@ -16,8 +18,10 @@ export interface KnownCredential {
   notedAt: number
   /** The name that was given, where locks count by it. */
   readonly signedInAs?: string
-  /** Of a user of a directory: the directory, and the real time until which its groups hold. */
-  readonly provider?: { readonly extId: string; readonly until: number }
+  /** Directories whose answers led to this caller. */
+  readonly providers?: readonly string[]
+  /** World time until which the caller's groups hold. */
+  readonly groupsUntil?: number
 }
 
 const rememberMilliseconds = 60_000
@@ -28,12 +32,18 @@ export class CredentialCache {
   readonly #key = randomBytes(32).toString('base64url')
   readonly #now: () => number
   readonly #known = createLru<{ readonly credential: KnownCredential; readonly until: number }>(maximumCredentials)
-  readonly #changes = createLru<number>(maximumCredentials)
-  #allChanges = 0
+  /** For each verification under way, the accounts and providers that changed since it began. */
+  readonly #underWay = new Set<Set<string>>()
+  #generation = 0
 
-  /** @param now real milliseconds */
+  /** @param now world time in milliseconds */
   constructor(now: () => number) {
     this.#now = now
+  }
+
+  /** Rises with every change of an account or a provider: requests share a verification only within one generation. */
+  get generation(): number {
+    return this.#generation
   }
 
   digestOf(scheme: 'basic' | 'apiKey' | 'certificate', text: string): string {
@@ -49,36 +59,56 @@ export class CredentialCache {
     return undefined
   }
 
-  /** Counts changes of an identity. Taken before its rows are read, it tells whether what was verified still stands. */
-  stateOf(identity: string): string {
-    return `${this.#allChanges}.${this.#changes.get(identity) ?? 0}`
+  /**
+   * Runs `verify` and remembers the credential that it returns. If the account or one of its providers changed while
+   * `verify` ran, its result is discarded and it runs again: an account that is closed while its password is being
+   * hashed does not sign in. Refusals are returned as they are.
+   */
+  async verified<R>(verify: () => Promise<KnownCredential | R>): Promise<KnownCredential | R> {
+    const changed = new Set<string>()
+    this.#underWay.add(changed)
+    try {
+      for (;;) {
+        changed.clear()
+        const outcome = await verify()
+        if (!isCredential(outcome)) return outcome
+        if ([outcome.caller.extId, ...(outcome.providers ?? [])].some((extId) => changed.has(extId))) continue
+        this.#remember(outcome)
+        return outcome
+      }
+    } finally {
+      this.#underWay.delete(changed)
+    }
   }
 
-  /** Remembers what was verified, unless the identity changed since `state`. */
-  remember(digest: string, credential: KnownCredential, state: string): void {
-    if (state !== this.stateOf(credential.caller.extId)) return
-    const until = Math.min(this.#now() + rememberMilliseconds, credential.provider?.until ?? Infinity)
-    this.#known.set(digest, { credential, until })
-  }
-
-  /** A provider, or a group of it, changed: nothing that it verified is remembered any more. */
+  /** A directory or another provider, or a group of it, changed: nothing that it verified is remembered any more. */
   forgetProvider(extId: string): void {
-    this.#allChanges += 1
+    this.#change(extId)
     for (const [digest, { credential }] of this.#known.entries()) {
-      if (credential.provider?.extId === extId) this.#known.delete(digest)
+      if (credential.providers?.includes(extId) === true) this.#known.delete(digest)
     }
   }
 
   /** A password, a state or a key changed: nothing of this identity is remembered any more. */
   forget(identity: string): void {
-    // An identity that falls out of the bounded list of changes must not look unchanged.
-    if (this.#changes.size >= maximumCredentials) {
-      this.#changes.clear()
-      this.#allChanges += 1
-    }
-    this.#changes.set(identity, (this.#changes.get(identity) ?? 0) + 1)
+    this.#change(identity)
     for (const [digest, { credential }] of this.#known.entries()) {
       if (credential.caller.extId === identity) this.#known.delete(digest)
     }
   }
+
+  #change(extId: string): void {
+    this.#generation += 1
+    for (const changed of this.#underWay) changed.add(extId)
+  }
+
+  #remember(credential: KnownCredential): void {
+    // A credential that came from the cache keeps its end.
+    if (this.#known.get(credential.digest)?.credential === credential) return
+    const until = Math.min(this.#now() + rememberMilliseconds, credential.groupsUntil ?? Infinity)
+    this.#known.set(credential.digest, { credential, until })
+  }
 }
+
+const isCredential = (outcome: unknown): outcome is KnownCredential =>
+  typeof outcome === 'object' && outcome !== null && 'caller' in outcome

@@ -37,7 +37,7 @@ export const directoryService = implement(
       await refuseDuplicate(ctx.store, body.name)
       if (cause !== undefined) ctx.warn(unanswered(body.url, cause))
       const now = ctx.clock.iso()
-      return ctx.store.insert(DirectoryService, {
+      const created = await ctx.store.insert(DirectoryService, {
         ...body,
         extId: ctx.ids.uuid(),
         tenantId: ctx.tenantId,
@@ -45,6 +45,9 @@ export const directoryService = implement(
         createdTime: now,
         lastUpdatedTime: now,
       })
+      // A sign-in under way has not asked this directory: later requests do not join it.
+      ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(created.extId))
+      return created
     },
 
     async updateDirectoryServiceById(ctx, { body, prepared }) {

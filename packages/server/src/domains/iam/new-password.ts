@@ -5,7 +5,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import type { User } from '@hyperplane/contract/iam/user'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import { type Passwords, verifyPassword } from '../../core/passwords.ts'
+import type { Passwords } from '../../core/passwords.ts'
 import { brokenRules, rememberedPasswords, reusedRule } from './password-policy.ts'
 
 type UserRow = EntityOf<typeof User>
@@ -30,21 +30,21 @@ export async function judgedPassword(
 ): Promise<NewPassword> {
   const replaces = user?.passwordHash === undefined ? {} : { replaces: user.passwordHash }
   const isOldRight =
-    old === undefined || user?.passwordHash === undefined ? undefined : await verifyPassword(old, user.passwordHash)
+    old === undefined || user?.passwordHash === undefined ? undefined : await passwords.verify(old, user.passwordHash)
   const known = { ...replaces, ...(isOldRight === undefined ? {} : { isOldRight }) }
   if (isOldRight === false) return { broken: [], ...known }
   const broken = brokenRules(password, username, old)
-  if (broken.length === 0 && (await isReused(password, user))) broken.push(reusedRule)
+  if (broken.length === 0 && (await isReused(passwords, password, user))) broken.push(reusedRule)
   return broken.length > 0 ? { broken, ...known } : { broken, hash: await passwords.hash(password), ...known }
 }
 
-async function isReused(password: string, user: UserRow | undefined): Promise<boolean> {
+async function isReused(passwords: Passwords, password: string, user: UserRow | undefined): Promise<boolean> {
   const hashes = new Set([
     ...(user?.passwordHash === undefined ? [] : [user.passwordHash]),
     ...(user?.formerPasswordHashes ?? []),
   ])
   const matches = await Promise.all(
-    [...hashes].slice(0, rememberedPasswords).map((hash) => verifyPassword(password, hash)),
+    [...hashes].slice(0, rememberedPasswords).map((hash) => passwords.verify(password, hash)),
   )
   return matches.includes(true)
 }

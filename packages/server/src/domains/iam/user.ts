@@ -55,6 +55,8 @@ export const user = implement(
         lastUpdatedBy: ctx.caller.extId,
         lastUpdatedTime: now,
       })
+      // An attempt under way found no such account: later requests do not join it.
+      ctx.afterCommit(() => ctx.services.authenticator.forget(created.extId))
       return answered(created)
     },
 

@@ -5,6 +5,7 @@ import { User } from '@hyperplane/contract/iam/user'
 import { ApiError } from '../../../core/api-error.ts'
 import { parseTime } from '../../../core/clock.ts'
 import type { Caller } from '../../../core/context.ts'
+import type { KnownCredential } from '../credential-cache.ts'
 import { callerFrom, type Desk, timeOf } from './desk.ts'
 
 /** What of an API key is kept: enough to know it again, and no more. */
@@ -19,26 +20,7 @@ export async function callerByKey(
   signIns.admit(address)
   const text = header.trim().split(/\s+/).at(-1) as string
   const digest = known.digestOf('apiKey', text)
-  let credential = known.get(digest)
-  if (credential === undefined) {
-    const key = await store.findOne(Key, { apiKeyDigest: apiKeyDigest(text) })
-    const state = known.stateOf(key?.userExtId ?? '')
-    const user = key === undefined ? undefined : await store.get(User, key.userExtId as string)
-    // Read again after the state was taken: a revocation in between is seen by one or the other.
-    const valid = key === undefined ? undefined : await store.get(Key, key.extId)
-    const outside =
-      user?.userType === 'LDAP' && valid?.status === 'VALID' ? await directories.groupsOf(user) : undefined
-    const isOpen = user?.userType !== 'LDAP' || outside !== undefined
-    if (valid?.status === 'VALID' && user?.status === 'ACTIVE' && isOpen) {
-      credential = {
-        caller: callerOf(user, { credential: 'apiKey', credentialId: valid.extId }, outside?.groups),
-        ...(outside === undefined ? {} : { provider: { extId: user.idpId as string, until: outside.until } }),
-        endsAt: valid.expiryTime === undefined ? Infinity : (parseTime(valid.expiryTime) as number),
-        notedAt: timeOf(valid.lastUsedTime),
-      }
-      known.remember(digest, credential, state)
-    }
-  }
+  const credential = known.get(digest) ?? (await known.verified(verify))
   if (credential === undefined || credential.endsAt <= clock.now()) {
     signIns.failFrom(address)
     throw new ApiError('AUTHENTICATION_REQUIRED')
@@ -46,4 +28,19 @@ export async function callerByKey(
   const keyExtId = credential.caller.credentialId as string
   note(credential, (transaction, time) => transaction.observe(Key, keyExtId, { lastUsedTime: time }))
   return callerFrom(credential, address)
+
+  async function verify(): Promise<KnownCredential | undefined> {
+    const key = await store.findOne(Key, { apiKeyDigest: apiKeyDigest(text) })
+    const user = key === undefined ? undefined : await store.get(User, key.userExtId as string)
+    if (key?.status !== 'VALID' || user?.status !== 'ACTIVE') return undefined
+    const outside = user.userType === 'LDAP' ? await directories.groupsOf(user) : undefined
+    if (user.userType === 'LDAP' && outside === undefined) return undefined
+    return {
+      digest,
+      caller: callerOf(user, { credential: 'apiKey', credentialId: key.extId }, outside?.groups),
+      ...(outside === undefined ? {} : { providers: [user.idpId as string], groupsUntil: outside.until }),
+      endsAt: key.expiryTime === undefined ? Infinity : (parseTime(key.expiryTime) as number),
+      notedAt: timeOf(key.lastUsedTime),
+    }
+  }
 }

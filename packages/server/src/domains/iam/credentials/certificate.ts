@@ -9,17 +9,21 @@ import type { ClientCertificate } from '../../../core/ports.ts'
 import { DirectoryError } from '../../../drivers/directory.ts'
 import { userOf } from '../certificates/sign-in.ts'
 import type { Trusted } from '../certificates/trust.ts'
-import type { KnownCredential } from '../credential-cache.ts'
 import { callerFrom, type Desk, type Outcome, timeOf } from './desk.ts'
 
 /** @throws ApiError 401, 429 */
 export async function callerByCertificate(desk: Desk, shown: ClientCertificate, address: string): Promise<Caller> {
   const { certificates, signIns, note } = desk
   signIns.admit(address)
-  // Taken before it is judged: who it is by providers as they were is not remembered after they changed.
-  const { generation } = certificates
-  const trusted = await certificates.judge(shown)
-  const outcome = trusted === undefined ? 'refused' : await certified(desk, trusted, generation, address)
+  const outcome = await desk.known.verified(async () => {
+    for (;;) {
+      const { generation } = certificates
+      const trusted = await certificates.judge(shown)
+      const outcome: Outcome = trusted === undefined ? 'refused' : await certified(desk, trusted, generation, address)
+      // A provider that was removed while a responder or a directory was being asked signs nobody in.
+      if (generation === certificates.generation) return outcome
+    }
+  })
   // A directory that cannot say has found nobody to be wrong: that counts for nothing.
   if (outcome === 'refused') signIns.failFrom(address)
   if (typeof outcome === 'string') throw new ApiError('AUTHENTICATION_REQUIRED')
@@ -37,19 +41,21 @@ async function certified(desk: Desk, trusted: Trusted, generation: number, addre
   try {
     const found = await userOf(trusted, store, directories)
     if (found === undefined) return 'refused'
-    const state = known.stateOf(found.user.extId)
-    // Read again after the state was taken: a change in between is seen by one or the other.
-    const user = await store.get(User, found.user.extId)
-    if (user?.status !== 'ACTIVE') return 'refused'
-    const { membership } = found
-    const credential: KnownCredential = {
+    const { user, membership } = found
+    if (user.status !== 'ACTIVE') return 'refused'
+    // A directory that does not know the name decides as well: another account of that name is used then.
+    const directory = trusted.provider.dirSvcExtID
+    return {
+      digest,
       caller: callerOf(user, { credential: 'certificate', credentialId: fingerprint }, membership?.groups),
-      ...(membership === undefined ? {} : { provider: { extId: user.idpId as string, until: membership.until } }),
+      providers: [
+        ...(directory === undefined ? [] : [directory]),
+        ...(membership === undefined ? [] : [user.idpId as string]),
+      ],
+      ...(membership === undefined ? {} : { groupsUntil: membership.until }),
       endsAt: Infinity,
       notedAt: timeOf(user.lastLoginTime),
     }
-    known.remember(digest, credential, state)
-    return credential
   } catch (error) {
     if (!(error instanceof DirectoryError)) throw error
     await audit.writeAlone({

@@ -5,7 +5,6 @@
 import { User } from '@hyperplane/contract/iam/user'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Caller } from '../../../core/context.ts'
-import { verifyPassword } from '../../../core/passwords.ts'
 import { DirectoryError } from '../../../drivers/directory.ts'
 import { localProviderId } from '../catalogue/name-id.ts'
 import type { KnownCredential } from '../credential-cache.ts'
@@ -27,7 +26,10 @@ interface BasicCredential {
 /** @returns the caller of a header `Basic ...`; it throws ApiError 401, 429 */
 export function createPasswordSignIn(desk: Desk): (header: string, address: string) => Promise<Caller> {
   const { store, real, audit, known, signIns, directories, callerOf, note } = desk
-  /** Attempts under way, by credential and address: the same one at once costs one hash. */
+  /**
+   * Attempts under way, by credential and address: the same one at once costs one hash. A request that begins after an
+   * account or a provider changed joins none from before.
+   */
   const attempts = new Map<string, Promise<Outcome>>()
   /** The last attempt of each pair of name and address: they run one after another, so that no five turn into fifty. */
   const queues = new Map<string, Promise<unknown>>()
@@ -62,12 +64,12 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
   }
 
   function attempt(given: BasicCredential, digest: string, address: string): Promise<Outcome> {
-    const same = `${digest} ${address}`
+    const same = `${known.generation} ${digest} ${address}`
     const running = attempts.get(same)
     if (running !== undefined) return running
     const pair = `${given.name}\0${address}`
     const before = queues.get(pair) ?? Promise.resolve()
-    const result = verify(given, digest, address, before)
+    const result = known.verified(() => verify(given, digest, address, before))
     attempts.set(same, result)
     queues.set(pair, result)
     const tidy = (): void => {
@@ -112,26 +114,23 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
     digest: string,
     address: string,
   ): Promise<KnownCredential | undefined> {
-    const user = await store.findOne(User, { idpId: localProviderId, username: given.name })
-    const state = known.stateOf(user?.extId ?? '')
-    const current = user === undefined ? undefined : await store.get(User, user.extId)
+    const current = await store.findOne(User, { idpId: localProviderId, username: given.name })
     const hash =
       current?.userType === 'LOCAL' && !signIns.isLocked(given.name, address) ? current.passwordHash : undefined
     // The same work for a name that does not exist, a service account and a locked pair.
     const matches =
       hash === undefined || given.password === ''
         ? await desk.world.services.passwords.verifyNone(given.password)
-        : await verifyPassword(given.password, hash)
+        : await desk.world.services.passwords.verify(given.password, hash)
     if (!matches || current?.status !== 'ACTIVE') return undefined
     const mustChange = current.isForceResetPasswordEnabled === true ? { mustChangePassword: true } : {}
-    const credential: KnownCredential = {
+    return {
+      digest,
       caller: callerOf(current, { credential: 'basic', ...mustChange }),
       endsAt: Infinity,
       notedAt: timeOf(current.lastLoginTime),
       signedInAs: given.name,
     }
-    known.remember(digest, credential, state)
-    return credential
   }
 
   async function verifyInDirectories(given: BasicCredential, digest: string, address: string): Promise<Outcome> {
@@ -162,18 +161,17 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
     given: BasicCredential,
     digest: string,
   ): Promise<KnownCredential | undefined> {
-    const state = known.stateOf(account.extId)
     const signedIn = await directories.signIn(account, given.password)
     if (signedIn === undefined) return undefined
-    const credential: KnownCredential = {
+    return {
+      digest,
       caller: callerOf(signedIn.user, { credential: 'basic' }, signedIn.groups),
       endsAt: Infinity,
       notedAt: timeOf(signedIn.user.lastLoginTime),
       signedInAs: given.name,
-      provider: { extId: account.directory.extId, until: signedIn.until },
+      providers: [account.directory.extId],
+      groupsUntil: signedIn.until,
     }
-    known.remember(digest, credential, state)
-    return credential
   }
 
   return byPassword

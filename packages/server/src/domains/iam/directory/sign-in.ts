@@ -140,7 +140,7 @@ export class DirectorySignIn {
     const user = account.isKnown
       ? await store.get(User, account.extId)
       : // The directory may know one person by two names, of which the user has the other.
-        ((await this.#userFound(row, found)) ?? (await this.#firstSignIn(account, found, groups)))
+        ((await this.#userFound(row, found)) ?? (await this.#firstSignIn(account, found, membership, groups)))
     return user?.status === 'ACTIVE' ? { user, groups, until: membership.until } : undefined
   }
 
@@ -203,6 +203,7 @@ export class DirectorySignIn {
   async #firstSignIn(
     { directory, extId }: DirectoryAccount,
     found: DirectoryUser,
+    membership: Membership,
     groups: readonly string[],
   ): Promise<UserRow | undefined> {
     const { store, clock, world } = this.#options
@@ -210,6 +211,10 @@ export class DirectorySignIn {
     const now = clock.iso()
     try {
       return await store.transaction(async (transaction) => {
+        // The directory service may have been removed, or its white list changed, while the directory was being asked.
+        const current = await transaction.get(DirectoryService, directory.extId)
+        if (current === undefined || !isAdmitted(current, membership))
+          throw new DirectoryError('busy', 'its directory service was changed meanwhile')
         if ((await transaction.count(User)) >= limitOf(world, 'users'))
           throw new DirectoryError('busy', 'there is no room for another user')
         return transaction.insert(User, {
