@@ -23,13 +23,10 @@ import {
 } from './directories.ts'
 import { aUser, categories, etagOf, everything, fresh, goodPassword, ok, policies, users } from './people.ts'
 
-/** Real time that a test can move on. */
-let moved = 0
-const movable = { ...realClock, now: () => realClock.now() + moved }
 const minute = 60_000
 
 let app: TestApp
-before(async () => void (app = await startApp({ realClock: movable })))
+before(async () => void (app = await startApp()))
 after(() => app.close())
 
 let network = 0
@@ -157,10 +154,32 @@ test('whoever is taken out of the group in the directory has its permissions for
   await putGroup(app, directory, 'readers', [])
   assert.equal(await visit(name), 200)
   // Signed in again in the last minute: that sign-in ends with the five minutes as well.
-  moved += 4.5 * minute
+  await app.clock.advance(4.5 * minute)
   assert.equal(await visit(name), 200)
-  moved += 0.5 * minute
+  await app.clock.advance(0.5 * minute)
   assert.equal(await visit(name), 403)
+})
+
+test('while the world stands, no real time ends remembered groups and credentials', async () => {
+  let passed = 0
+  const standing = await startApp({ realClock: { ...realClock, now: () => realClock.now() + passed } })
+  try {
+    const directory = await aDirectory(standing)
+    const extId = await aDirectoryUser(standing, directory, 'steady')
+    const own = () => standing.call('GET', `${users}/${extId}`, as('steady'))
+    ok(await own(), 200)
+    await putUser(standing, directory, {
+      name: 'steady',
+      distinguishedName: personIn(directory, 'steady'),
+      isDisabled: true,
+    })
+    passed = 60 * minute
+    ok(await own(), 200)
+    await standing.clock.advance(minute)
+    assert.equal((await own()).status, 401)
+  } finally {
+    await standing.close()
+  }
 })
 
 test('groups in groups count where the directory service follows them, and circles end', async () => {
@@ -244,9 +263,9 @@ describe('a directory that does not answer', () => {
     await aDirectoryUser(app, directory, name)
     assert.equal(await visit(name), 200)
     await behave(app, directory, { fault: 'down' })
-    moved += 0.9 * minute
+    await app.clock.advance(0.9 * minute)
     assert.equal(await visit(name), 200)
-    moved += 0.2 * minute
+    await app.clock.advance(0.2 * minute)
     assert.equal(await visit(name), 401)
   })
 
@@ -307,7 +326,7 @@ test('an API key of a directory user has the groups of its user, and dies with t
   const use = async () => (await app.call('GET', categories, { apiKey, address: anAddress() })).status
   assert.equal(await use(), 200)
   await putUser(app, directory, { name, distinguishedName: personIn(directory, name), isDisabled: true })
-  moved += 5 * minute
+  await app.clock.advance(5 * minute)
   assert.equal(await use(), 401)
   await behave(app, directory, { fault: 'down' })
   assert.equal(await use(), 403)

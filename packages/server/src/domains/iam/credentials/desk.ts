@@ -13,9 +13,9 @@ import { SignIns } from '../sign-ins.ts'
 
 export interface AuthenticatorOptions {
   readonly store: Store
-  /** Expiry, locks, times of use. */
+  /** Expiry, locks, times of use, how long a credential is remembered. */
   readonly clock: Clock
-  /** How long a credential is remembered, and delays. */
+  /** Delays, and the limit of failures from one address. */
   readonly real: Clock
   readonly world: Pick<World<unknown>, 'ids' | 'secrets' | 'services' | 'tenantId'>
   readonly directory: Directory
@@ -48,7 +48,7 @@ export function createDesk(options: AuthenticatorOptions): Desk {
   const { store, clock, real, world } = options
   return {
     ...options,
-    known: new CredentialCache(() => real.now()),
+    known: new CredentialCache(() => clock.now()),
     signIns: new SignIns({ store, clock, real, enabled: options.lockout === 'on' }),
     directories: new DirectorySignIn(options),
     callerOf: (user, how, groups = []) => ({

@@ -1,6 +1,6 @@
 /**
- * Which groups of its directory a user is in: asked once in five minutes, so that nobody keeps a permission for longer
- * after the directory took it away. Source: behaviour iam.md 4.
+ * Which groups of its directory a user is in: asked once in five minutes of the world's time, so that nobody keeps a
+ * permission for longer after the directory took it away. Source: behaviour iam.md 4.
  */
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
 import { LRUCache } from 'lru-cache'
@@ -15,7 +15,7 @@ export interface Membership {
   readonly distinguishedName: string
   /** Groups in the one form of their names. */
   readonly groups: ReadonlySet<string>
-  /** Real time until which it holds. */
+  /** World time until which it holds. */
   readonly until: number
 }
 
@@ -25,7 +25,7 @@ const maximumNames = 200_000
 
 export class Memberships {
   readonly #directory: Directory
-  readonly #real: Pick<Clock, 'now'>
+  readonly #clock: Pick<Clock, 'now'>
   readonly #known = new LRUCache<string, Membership & { readonly directoryExtId: string }>({
     maxSize: maximumNames,
     sizeCalculation: ({ groups }) => groups.size + 1,
@@ -33,9 +33,9 @@ export class Memberships {
   /** Counts what was forgotten: an answer to a question from before is not remembered after it. */
   #forgotten = 0
 
-  constructor(directory: Directory, real: Pick<Clock, 'now'>) {
+  constructor(directory: Directory, clock: Pick<Clock, 'now'>) {
     this.#directory = directory
-    this.#real = real
+    this.#clock = clock
   }
 
   /**
@@ -46,7 +46,7 @@ export class Memberships {
     const { distinguishedName } = user
     const known = this.remembered(row, name)
     if (known?.distinguishedName === distinguishedName) return known
-    const asked = this.#real.now()
+    const asked = this.#clock.now()
     const before = this.#forgotten
     const names = await this.#directory.groupsOf(server, user, row.groupSearchType === 'RECURSIVE')
     const groups = new Set(names.flatMap((name) => normalForm(name) ?? []))
@@ -58,7 +58,7 @@ export class Memberships {
 
   remembered(row: DirectoryRow, name: string): Membership | undefined {
     const known = this.#known.get(keyOf(row, name))
-    return known !== undefined && known.until > this.#real.now() ? known : undefined
+    return known !== undefined && known.until > this.#clock.now() ? known : undefined
   }
 
   forget(directoryExtId: string): void {

@@ -19,7 +19,6 @@ type UserRow = EntityOf<typeof User>
 export interface DirectorySignInOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly real: Clock
   readonly directory: Directory
   readonly world: Pick<World<unknown>, 'ids' | 'secrets' | 'services' | 'tenantId'>
 }
@@ -38,7 +37,7 @@ export interface SignedIn {
   readonly user: UserRow
   /** Ids of user groups. */
   readonly groups: readonly string[]
-  /** Real time until which the groups hold. */
+  /** World time until which the groups hold. */
   readonly until: number
 }
 
@@ -51,7 +50,7 @@ export class DirectorySignIn {
 
   constructor(options: DirectorySignInOptions) {
     this.#options = options
-    this.#memberships = new Memberships(options.directory, options.real)
+    this.#memberships = new Memberships(options.directory, options.clock)
   }
 
   /** `DOMAIN\name` written as `name@domain`, so that both count as one name; any other name stays as it is. */
@@ -149,7 +148,7 @@ export class DirectorySignIn {
    * answer gives no groups; one that does not know the user any more, or has closed the account, ends the sign-in.
    */
   async groupsOf(user: UserRow): Promise<Omit<SignedIn, 'user'> | undefined> {
-    const { store, directory, real, world } = this.#options
+    const { store, directory, clock, world } = this.#options
     const row = await store.get(DirectoryService, user.idpId ?? '')
     if (row === undefined) return undefined
     const name = bareName(row, user.username)
@@ -165,7 +164,7 @@ export class DirectorySignIn {
       return { groups: await userGroupIds(store, row, membership), until: membership.until }
     } catch (error) {
       if (!(error instanceof DirectoryError)) throw error
-      return { groups: [], until: real.now() + 60_000 }
+      return { groups: [], until: clock.now() + 60_000 }
     }
   }
 
