@@ -188,6 +188,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     certificates: clientCertificates,
     audit,
     lockout: config.lockout,
+    failures: shared.failedSignIns,
   })
   services.authenticator = authenticator
   const { dispatch } = createPipeline<Drivers>({

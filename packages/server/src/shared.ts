@@ -2,6 +2,8 @@
 import { contract } from '@hyperplane/contract'
 import packageJson from '../package.json' with { type: 'json' }
 import type { Config } from './config.ts'
+import { realClock } from './core/clock.ts'
+import { FailedSignIns } from './core/failed-sign-ins.ts'
 import { createKinds } from './core/kinds.ts'
 import { createPasswords, type Passwords } from './core/passwords.ts'
 import type { Kinds } from './core/ports.ts'
@@ -18,23 +20,31 @@ export interface Shared {
   readonly domains: ReturnType<typeof collectDomains>
   readonly tables: ReadonlyMap<string, Table>
   readonly passwords: Passwords
+  /** Of all worlds: an address that guesses in one is refused in each. */
+  readonly failedSignIns: FailedSignIns
   /** For the threads that read seeds: each takes memory and a core, however many worlds are being made. */
   readonly seedThreads: Slots
   /** Version of the service. */
   readonly version: string
 }
 
-type SharedOptions = Pick<AppOptions, 'version' | 'hashCost' | 'passwords'>
+type SharedOptions = Pick<AppOptions, 'version' | 'hashCost' | 'passwords' | 'realClock'>
 
 export const createShared = (
   config: Config,
-  { version = packageJson.version, hashCost, passwords = createPasswords(hashCost) }: SharedOptions = {},
+  {
+    version = packageJson.version,
+    hashCost,
+    realClock: real = realClock,
+    passwords = createPasswords(hashCost),
+  }: SharedOptions = {},
 ): Shared => ({
   kinds: createKinds(contract),
   router: createRouter(contract, { loose: config.versions === 'loose' }),
   domains: collectDomains(),
   tables: storeTables(),
   passwords,
+  failedSignIns: new FailedSignIns({ real, enabled: config.lockout === 'on' }),
   seedThreads: new Slots(2),
   version,
 })

@@ -1,11 +1,11 @@
 /**
- * Failed sign-ins and what follows from them. Five within 15 minutes lock the pair of name and address; fifty within an hour
- * slow the name down, wherever they come from; a hundred within a minute shut the address out for as long as they last.
- * Locks go by the world's clock and are kept; the rest is a matter of minutes and is not. Source: behaviour conventions 14.
+ * Failed sign-ins of one world and what follows from them. Five within 15 minutes lock the pair of name and address; fifty
+ * within an hour slow the name down, wherever they come from. Both follow the world's clock; locks are stored, counts are
+ * not. `FailedSignIns` bounds each address over all worlds. Source: behaviour conventions 14.
  */
 import { createHash } from 'node:crypto'
-import { ApiError } from '../../core/api-error.ts'
 import { type Clock, formatTime, parseTime } from '../../core/clock.ts'
+import type { FailedSignIns } from '../../core/failed-sign-ins.ts'
 import { createLru } from '../../core/lru.ts'
 import { pathOf } from '../../core/standard.ts'
 import type { TypedFilter } from '../../odata/index.ts'
@@ -15,15 +15,14 @@ import { SignInLock } from './records.ts'
 const minute = 60_000
 const pairRule = { failures: 5, within: 15 * minute, lockedFor: 15 * minute }
 const nameRule = { failures: 50, within: 60 * minute }
-const addressRule = { failures: 100, within: minute }
 const maximumTracked = 20_000
 
 export interface SignInsOptions {
   readonly store: Store
   /** Locks and their windows. */
   readonly clock: Clock
-  /** The limit of an address, which a world that stands still must not make last for ever. */
-  readonly real: Clock
+  /** Of each address, over all worlds. */
+  readonly failures: FailedSignIns
   readonly enabled: boolean
 }
 
@@ -31,8 +30,6 @@ export class SignIns {
   readonly #options: SignInsOptions
   readonly #pairFailures = createLru<number[]>(maximumTracked)
   readonly #nameFailures = createLru<number[]>(maximumTracked)
-  readonly #addressFailures = createLru<number[]>(maximumTracked)
-  readonly #underWay = new Map<string, number>()
   readonly #locks = new Map<string, { readonly name: string; readonly until: number }>()
   #loaded: Promise<void> | undefined
 
@@ -46,30 +43,6 @@ export class SignIns {
       for (const lock of locks) this.#locks.set(lock.extId, { name: lock.name, until: parseTime(lock.until) ?? 0 })
     })
     return this.#loaded
-  }
-
-  /** @throws ApiError 429 while too many sign-ins from the address failed */
-  admit(address: string): void {
-    if (!this.#options.enabled) return
-    const now = this.#options.real.now()
-    const recent = within(this.#addressFailures.get(address), now - addressRule.within)
-    if (recent.length + (this.#underWay.get(address) ?? 0) < addressRule.failures) return
-    const seconds = Math.max(1, Math.ceil(((recent[0] ?? now) + addressRule.within - now) / 1000))
-    const error = new ApiError('TOO_MANY_FAILED_SIGN_INS', { seconds })
-    error.headers['Retry-After'] = String(seconds)
-    throw error
-  }
-
-  /** Counts an attempt as long as it runs, so that many at once cannot pass together. */
-  async attempt<T>(address: string, work: () => Promise<T>): Promise<T> {
-    this.#underWay.set(address, (this.#underWay.get(address) ?? 0) + 1)
-    try {
-      return await work()
-    } finally {
-      const left = (this.#underWay.get(address) ?? 1) - 1
-      if (left === 0) this.#underWay.delete(address)
-      else this.#underWay.set(address, left)
-    }
   }
 
   isLocked(name: string, address: string): boolean {
@@ -90,7 +63,7 @@ export class SignIns {
 
   /** A wrong password. Resolves when a lock that came of it is kept. */
   async fail(name: string, address: string): Promise<void> {
-    this.failFrom(address)
+    this.#options.failures.count(address)
     if (!this.#options.enabled) return
     const now = this.#options.clock.now()
     noted(this.#nameFailures, name, now, nameRule)
@@ -99,11 +72,6 @@ export class SignIns {
     if (noted(this.#pairFailures, pair, now, pairRule) < pairRule.failures) return
     this.#pairFailures.delete(pair)
     await this.#lock(lockId(name, address), name, now + pairRule.lockedFor)
-  }
-
-  /** Any other credential that is worth nothing. */
-  failFrom(address: string): void {
-    if (this.#options.enabled) noted(this.#addressFailures, address, this.#options.real.now(), addressRule)
   }
 
   /** An administrator reset the password; the rows were removed with it. */

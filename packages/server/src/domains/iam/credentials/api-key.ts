@@ -13,16 +13,16 @@ export const apiKeyDigest = (apiKey: string): string => createHash('sha256').upd
 
 /** @param header `<key>` or `<prefix> <key>`. @throws ApiError 401, 429 */
 export async function callerByKey(
-  { store, clock, known, signIns, directories, callerOf, note }: Desk,
+  { store, clock, known, failures, directories, callerOf, note }: Desk,
   header: string,
   address: string,
 ): Promise<Caller> {
-  signIns.admit(address)
+  failures.admit(address)
   const text = header.trim().split(/\s+/).at(-1) as string
   const digest = known.digestOf('apiKey', text)
   const credential = known.get(digest) ?? (await known.verified(verify))
   if (credential === undefined || credential.endsAt <= clock.now()) {
-    signIns.failFrom(address)
+    failures.count(address)
     throw new ApiError('AUTHENTICATION_REQUIRED')
   }
   const keyExtId = credential.caller.credentialId as string

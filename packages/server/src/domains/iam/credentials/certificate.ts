@@ -13,8 +13,8 @@ import { callerFrom, type Desk, type Outcome, timeOf } from './desk.ts'
 
 /** @throws ApiError 401, 429 */
 export async function callerByCertificate(desk: Desk, shown: ClientCertificate, address: string): Promise<Caller> {
-  const { certificates, signIns, note } = desk
-  signIns.admit(address)
+  const { certificates, failures, note } = desk
+  failures.admit(address)
   const outcome = await desk.known.verified(async () => {
     for (;;) {
       const { generation } = certificates
@@ -25,7 +25,7 @@ export async function callerByCertificate(desk: Desk, shown: ClientCertificate, 
     }
   })
   // A directory that cannot say has found nobody to be wrong: that counts for nothing.
-  if (outcome === 'refused') signIns.failFrom(address)
+  if (outcome === 'refused') failures.count(address)
   if (typeof outcome === 'string') throw new ApiError('AUTHENTICATION_REQUIRED')
   const { extId } = outcome.caller
   note(outcome, (transaction, time) => transaction.observe(User, extId, { lastLoginTime: time }))

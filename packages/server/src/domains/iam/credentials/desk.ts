@@ -4,6 +4,7 @@ import type { User } from '@hyperplane/contract/iam/user'
 import type { Audit } from '../../../core/audit.ts'
 import { type Clock, parseTime } from '../../../core/clock.ts'
 import type { Caller, World } from '../../../core/context.ts'
+import type { FailedSignIns } from '../../../core/failed-sign-ins.ts'
 import type { Directory } from '../../../drivers/directory.ts'
 import type { Store, Transaction } from '../../../store/store.ts'
 import type { CertificateTrust } from '../certificates/trust.ts'
@@ -15,16 +16,19 @@ export interface AuthenticatorOptions {
   readonly store: Store
   /** Expiry, locks, times of use, how long a credential is remembered. */
   readonly clock: Clock
-  /** Delays, and the limit of failures from one address. */
+  /** Delays. */
   readonly real: Clock
   readonly world: Pick<World<unknown>, 'ids' | 'secrets' | 'services' | 'tenantId'>
   readonly directory: Directory
   readonly certificates: CertificateTrust
   readonly audit: Audit
+  /** Of accounts of this world. */
   readonly lockout: 'on' | 'off'
+  /** Of the process. */
+  readonly failures: FailedSignIns
 }
 
-/** Where credentials are judged: one for all kinds, so that failures of one address count together. */
+/** Where credentials of all kinds are judged. */
 export interface Desk extends AuthenticatorOptions {
   readonly known: CredentialCache
   readonly signIns: SignIns
@@ -45,11 +49,11 @@ export type Outcome = KnownCredential | 'refused' | 'unavailable'
 const noteEvery = 60_000
 
 export function createDesk(options: AuthenticatorOptions): Desk {
-  const { store, clock, real, world } = options
+  const { store, clock, failures, world } = options
   return {
     ...options,
     known: new CredentialCache(() => clock.now()),
-    signIns: new SignIns({ store, clock, real, enabled: options.lockout === 'on' }),
+    signIns: new SignIns({ store, clock, failures, enabled: options.lockout === 'on' }),
     directories: new DirectorySignIn(options),
     callerOf: (user, how, groups = []) => ({
       extId: user.extId,

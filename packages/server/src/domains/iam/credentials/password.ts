@@ -25,7 +25,7 @@ interface BasicCredential {
 
 /** @returns the caller of a header `Basic ...`; it throws ApiError 401, 429 */
 export function createPasswordSignIn(desk: Desk): (header: string, address: string) => Promise<Caller> {
-  const { store, real, audit, known, signIns, directories, callerOf, note } = desk
+  const { store, real, audit, known, failures, signIns, directories, callerOf, note } = desk
   /**
    * Attempts under way, by credential and address: the same one at once costs one hash. A request that begins after an
    * account or a provider changed joins none from before.
@@ -35,7 +35,7 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
   const queues = new Map<string, Promise<unknown>>()
 
   async function byPassword(header: string, address: string): Promise<Caller> {
-    signIns.admit(address)
+    failures.admit(address)
     await signIns.load()
     const digest = known.digestOf('basic', header.slice(header.indexOf(' ') + 1).trim())
     const remembered = isBasic.test(header) ? known.get(digest) : undefined
@@ -49,24 +49,24 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
   async function firstUse(header: string, digest: string, address: string): Promise<KnownCredential> {
     const given = readBasic(header)
     if (given === undefined) {
-      signIns.failFrom(address)
+      failures.count(address)
       throw new ApiError('AUTHENTICATION_REQUIRED')
     }
     const name = await directories.canonical(given.name)
     const outcome = await attempt({ ...given, name }, digest, address)
-    // Nobody was found to be wrong: it counts for nothing.
-    if (outcome === 'unavailable') throw new ApiError('AUTHENTICATION_REQUIRED')
-    if (outcome === 'refused') {
-      await signIns.fail(name, address)
-      throw new ApiError('AUTHENTICATION_REQUIRED')
-    }
+    if (typeof outcome === 'string') throw new ApiError('AUTHENTICATION_REQUIRED')
     return outcome
   }
 
-  function attempt(given: BasicCredential, digest: string, address: string): Promise<Outcome> {
+  async function attempt(given: BasicCredential, digest: string, address: string): Promise<Outcome> {
     const same = `${known.generation} ${digest} ${address}`
     const running = attempts.get(same)
-    if (running !== undefined) return running
+    if (running !== undefined) {
+      const outcome = await running
+      // The attempt counted the failure of the request that began it.
+      if (outcome === 'refused') await signIns.fail(given.name, address)
+      return outcome
+    }
     const pair = `${given.name}\0${address}`
     const before = queues.get(pair) ?? Promise.resolve()
     const result = known.verified(() => verify(given, digest, address, before))
@@ -80,21 +80,31 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
     return result
   }
 
-  /** Local users first; then directories, which count for no limit while they are waited for. */
+  /**
+   * Local users first; then directories, which count for no limit while they are waited for. A failure is counted before
+   * the attempt ends; a directory that cannot answer has refused nobody, and nothing is counted.
+   */
   async function verify(
     given: BasicCredential,
     digest: string,
     address: string,
     before: Promise<unknown>,
   ): Promise<Outcome> {
-    let began = 0
-    const local = await signIns.attempt(address, async () => {
-      await before.catch(() => undefined)
-      began = real.now()
-      return verifyLocally(given, digest, address)
+    await before.catch(() => undefined)
+    const began = real.now()
+    let isUnderAttack = false
+    const local = await failures.attempt(address, async () => {
+      const credential = await verifyLocally(given, digest, address)
+      isUnderAttack = signIns.isUnderAttack(given.name)
+      if (credential !== undefined) return credential
+      const isOver = given.password === '' || signIns.isLocked(given.name, address)
+      const accounts = isOver ? [] : await directories.accountsOf(given.name)
+      if (accounts.length > 0) return accounts
+      await signIns.fail(given.name, address)
+      return 'refused'
     })
-    const isUnderAttack = signIns.isUnderAttack(given.name)
-    const outcome = local ?? (await verifyInDirectories(given, digest, address))
+    const outcome = isAccounts(local) ? await verifyInDirectories(local, given, digest, address) : local
+    if (isAccounts(local) && outcome === 'refused') await signIns.fail(given.name, address)
     if (isUnderAttack) {
       await audit.writeAlone({
         credential: 'basic',
@@ -133,10 +143,14 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
     }
   }
 
-  async function verifyInDirectories(given: BasicCredential, digest: string, address: string): Promise<Outcome> {
-    if (given.password === '' || signIns.isLocked(given.name, address)) return 'refused'
+  async function verifyInDirectories(
+    accounts: readonly DirectoryAccount[],
+    given: BasicCredential,
+    digest: string,
+    address: string,
+  ): Promise<Outcome> {
     let outcome: Outcome = 'refused'
-    for (const account of await directories.accountsOf(given.name)) {
+    for (const account of accounts) {
       try {
         const credential = await verifyInDirectory(account, given, digest)
         if (credential !== undefined) return credential
@@ -176,6 +190,9 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
 
   return byPassword
 }
+
+const isAccounts = (local: Outcome | readonly DirectoryAccount[]): local is readonly DirectoryAccount[] =>
+  Array.isArray(local)
 
 const isBasic = /^basic /i
 
