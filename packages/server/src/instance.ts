@@ -202,6 +202,7 @@ export async function openInstance(opening: InstanceOptions): Promise<Instance> 
     limiter: createRateLimiter({
       mode: config.rateLimits,
       tier: config.tier,
+      anonymous: shared.anonymous,
       now: () => (config.limits === 'world-clock' ? clock : real).now(),
     }),
     tags,

@@ -7,6 +7,7 @@ import { FailedSignIns } from './core/failed-sign-ins.ts'
 import { createKinds } from './core/kinds.ts'
 import { createPasswords, type Passwords } from './core/passwords.ts'
 import type { Kinds } from './core/ports.ts'
+import { type AnonymousLimit, createAnonymousLimit } from './core/rate-limit.ts'
 import { createRouter, type Router } from './core/router.ts'
 import { Slots } from './core/slots.ts'
 import { collectDomains } from './domains/collected.ts'
@@ -20,6 +21,7 @@ export interface Shared {
   readonly domains: ReturnType<typeof collectDomains>
   readonly tables: ReadonlyMap<string, Table>
   readonly passwords: Passwords
+  readonly anonymous: AnonymousLimit
   /** Of all worlds: an address that guesses in one is refused in each. */
   readonly failedSignIns: FailedSignIns
   /** For the threads that read seeds: each takes memory and a core, however many worlds are being made. */
@@ -44,6 +46,7 @@ export const createShared = (
   domains: collectDomains(),
   tables: storeTables(),
   passwords,
+  anonymous: createAnonymousLimit({ mode: config.rateLimits, now: () => real.now() }),
   failedSignIns: new FailedSignIns({ real, enabled: config.lockout === 'on' }),
   seedThreads: new Slots(2),
   version,

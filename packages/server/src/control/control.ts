@@ -71,6 +71,7 @@ export function createControl(options: ControlOptions): Control {
     authenticator: createControlAuthenticator(home),
     access: createControlAccess(home),
     passwords: options.shared.passwords,
+    anonymous: options.shared.anonymous,
     journals: createJournals({ log }),
     recording: recordingOf(options.shared),
   }

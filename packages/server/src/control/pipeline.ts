@@ -18,7 +18,7 @@ import { createPipeline } from '../core/pipeline/dispatch.ts'
 import type { Machinery } from '../core/pipeline/machinery.ts'
 import type { Dispatch } from '../core/pipeline/request.ts'
 import type { AccessControl, Authenticator } from '../core/ports.ts'
-import { createRateLimiter } from '../core/rate-limit.ts'
+import { type AnonymousLimit, createRateLimiter } from '../core/rate-limit.ts'
 import { coreRecords } from '../core/records.ts'
 import { recordRetention } from '../core/retention.ts'
 import { createRouter, type Router } from '../core/router.ts'
@@ -49,6 +49,7 @@ export interface ControlShared {
   readonly authenticator: Authenticator
   readonly access: AccessControl
   readonly passwords: Passwords
+  readonly anonymous: AnonymousLimit
   readonly journals: Journals
   /** How calls of worlds are told apart, and what their answers look like. */
   readonly recording: Pick<RecorderOptions, 'naming' | 'render'>
@@ -91,7 +92,7 @@ export const registryFile = (folder: string): string => join(folder, 'worlds.sql
 
 export function openControlPipeline<D>(options: ControlPipelineOptions<D>): ControlPipeline {
   const { shared, drivers } = options
-  const { config, real, log, router, authenticator, access, passwords } = shared
+  const { config, real, log, router, authenticator, access, passwords, anonymous } = shared
   let sealer: Sealer
   const store = openSqliteStore({
     file: options.file,
@@ -147,7 +148,7 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
     kinds: { ...kinds, resource: (kind) => (known.has(kind) ? kinds.resource(kind) : undefined) },
     authenticator,
     access,
-    limiter: createRateLimiter({ mode: config.rateLimits, tier: config.tier, now: () => real.now() }),
+    limiter: createRateLimiter({ mode: config.rateLimits, tier: config.tier, anonymous, now: () => real.now() }),
     tags,
     idempotency: createIdempotency({
       clock,

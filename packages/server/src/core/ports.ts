@@ -33,8 +33,8 @@ export interface Authenticator {
   forget(identity: string): void
   /** A directory or another provider, or a group of it, changed: what it said of anybody is forgotten. */
   forgetProvider(extId: string): void
-  /** A wrong password inside a request counts like one at its door. */
-  countFailure(name: string, address: string): void
+  /** A wrong password inside a request counts like one at its door. Without a name it locks no account. */
+  countFailure(name: string | undefined, address: string): void
   /** An administrator reset the password of this name: its locks, whose rows were removed, end. */
   unlock(name: string): void
 }

@@ -66,9 +66,13 @@ export interface RateLimiter {
   countAnonymous(address: string): void
 }
 
+/** Requests without identity: one for all worlds, so that no world is told by what another one counted. */
+export type AnonymousLimit = Pick<RateLimiter, 'countAnonymous'>
+
 export interface RateLimiterOptions {
   readonly mode: 'on' | 'report' | 'off'
   readonly tier: Tier
+  readonly anonymous: AnonymousLimit
   /** Milliseconds, monotonic, real. */
   readonly now: () => number
   /** Requests a second of one identity over all operations. */
@@ -81,20 +85,38 @@ const anonymousPerSecond = 20
 /** Pairs of operation and identity that are counted; the cache takes the room for all of them at once. */
 const maximumWindows = 20_000
 
-export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
+const refuse = (bucket: string, limit: number, unit: string, wait: number): ApiError => {
+  const seconds = Math.max(1, Math.ceil(wait / 1000))
+  const error = new ApiError('RATE_LIMIT_EXCEEDED', { bucket, limit, unit, seconds })
+  error.headers['Retry-After'] = String(seconds)
+  return error
+}
+
+const windowsByName = (): ((name: string) => Window) => {
   const windows = createLru<Window>(maximumWindows)
-  const perIdentity = options.perIdentity ?? 200
-  const windowOf = (key: string): Window => {
-    let window = windows.get(key)
-    if (window === undefined) windows.set(key, (window = new Window()))
+  return (name) => {
+    let window = windows.get(name)
+    if (window === undefined) windows.set(name, (window = new Window()))
     return window
   }
-  const refuse = (bucket: string, limit: number, unit: string, wait: number): ApiError => {
-    const seconds = Math.max(1, Math.ceil(wait / 1000))
-    const error = new ApiError('RATE_LIMIT_EXCEEDED', { bucket, limit, unit, seconds })
-    error.headers['Retry-After'] = String(seconds)
-    return error
+}
+
+export function createAnonymousLimit({ mode, now }: Pick<RateLimiterOptions, 'mode' | 'now'>): AnonymousLimit {
+  const windowOf = windowsByName()
+  return {
+    countAnonymous(address) {
+      if (mode !== 'on') return
+      const window = windowOf(address)
+      const wait = window.wait(now(), anonymousPerSecond, 1000)
+      if (wait > 0) throw refuse('This address', anonymousPerSecond, 'second', wait)
+      window.accept(now())
+    },
   }
+}
+
+export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
+  const windowOf = windowsByName()
+  const perIdentity = options.perIdentity ?? 200
 
   return {
     count(operation, identity) {
@@ -130,13 +152,6 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       }
       return headers
     },
-    countAnonymous(address) {
-      if (options.mode !== 'on') return
-      const now = options.now()
-      const window = windowOf(`address ${address}`)
-      const wait = window.wait(now, anonymousPerSecond, 1000)
-      if (wait > 0) throw refuse('This address', anonymousPerSecond, 'second', wait)
-      window.accept(now)
-    },
+    countAnonymous: options.anonymous.countAnonymous,
   }
 }

@@ -3,6 +3,7 @@
  * same process share it, so that both are answered, and recorded, alike.
  */
 import type { Namespace } from '@hyperplane/contract'
+import type { ApiError } from '../core/api-error.ts'
 import type { Cut } from '../core/faults.ts'
 import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from '../core/pipeline/request.ts'
 import { formatTime } from '../core/time.ts'
@@ -58,18 +59,25 @@ export const askedOf = (site: Site, { api, profile, origin }: Arrived): Asked =>
   now: () => formatTime(site.now()),
 })
 
-/** @param before what is answered, or refused by an ApiError that it throws, before the pipeline */
+export interface Exchange {
+  /** Answers before the pipeline does; undefined: it leaves that to the pipeline. @throws ApiError a refusal */
+  before?(): Answer | undefined
+  /** The refusal of a request that names no world; the site tells it to its administrators alone. */
+  readonly misdirected?: ApiError
+}
+
 export async function exchange(
   site: Site,
   arrived: Arrived,
   log: Log,
-  before: () => Answer | undefined = () => undefined,
+  { before, misdirected }: Exchange = {},
 ): Promise<Exchanged> {
+  const { api } = arrived
   const asked = askedOf(site, arrived)
   try {
-    const early = before()
+    const early = before?.()
     if (early !== undefined) return { answer: early, cut: undefined }
-    const outcome = await site.dispatch(arrived.api)
+    const outcome = await site.dispatch(misdirected === undefined ? api : { ...api, misdirected })
     const answer =
       outcome.raw === undefined
         ? site.envelopes.reply(outcome.reply, outcome.operation, asked)

@@ -93,6 +93,12 @@ export function readRequest(
   return { api, profile, requestId }
 }
 
+/** The negotiation of versions judges no credentials, so it brings none. */
+export const bringsCredentials = ({ method, headers, socket }: IncomingMessage): boolean =>
+  method !== 'OPTIONS' &&
+  (['authorization', keyHeaders.spec, keyHeaders.public].some((name) => headers[name] !== undefined) ||
+    clientCertificateOf(socket) !== undefined)
+
 /** Why a head is refused, whatever it asks for: 400, 414, 417, 431. The connection is closed with such an answer. */
 export function headFault({ url = '', rawHeaders, headers, httpVersion }: IncomingMessage): ApiError | undefined {
   if (url.length > maximumTarget) return new ApiError('TARGET_TOO_LONG', { maximum: maximumTarget })

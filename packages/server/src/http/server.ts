@@ -10,7 +10,15 @@ import { formatTime } from '../core/time.ts'
 import { Arrivals } from './arrivals.ts'
 import { cutOff } from './cut.ts'
 import { askedOf, exchange, record, type Site } from './exchange.ts'
-import { headFault, maximumHeaderBytes, maximumTarget, type Names, readNames, readRequest } from './incoming.ts'
+import {
+  bringsCredentials,
+  headFault,
+  maximumHeaderBytes,
+  maximumTarget,
+  type Names,
+  readNames,
+  readRequest,
+} from './incoming.ts'
 import { negotiate } from './negotiation.ts'
 import { type Profile, requestIdHeader } from './profiles/names.ts'
 import { addHeaders, answerText, type Head, isHead, send, sendRaw } from './send.ts'
@@ -191,7 +199,7 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
 
   const usualSite = (): Site => options.worldSite('default') as Site
 
-  /** Refusals are told by the usual one. */
+  /** A request that names no world is judged by the usual one, which tells why to its administrators alone. */
   function siteFor(request: IncomingMessage, target: Target): { site: Site; refusal?: ApiError } {
     try {
       const header = request.headers['x-world']
@@ -216,9 +224,8 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     target: Target,
     began: number,
   ): Promise<void> {
-    // The time of a world, and the ids of its answers, are known while it is open.
-    const opening = site.opening()
-    if (opening !== undefined) await opening
+    // The time of a world, and the ids of its answers, are known while it is open. Requests without credentials open none.
+    if (bringsCredentials(request)) await site.opening()
     const now = site.now()
     const head = headOf(now)
     const { recorder } = site
@@ -234,16 +241,19 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     )
     const arrived = { api, profile, origin: originOf(request, target), requestId }
     head.push('X-Hyperplane-Names', profile, requestIdHeader[profile], requestId.slice(0, 100))
-    const ended = await exchange(site, arrived, options.log, () => {
-      const unreadable = headFault(request)
-      if (unreadable !== undefined) {
+    const ended = await exchange(site, arrived, options.log, {
+      before() {
+        const unreadable = headFault(request)
+        if (unreadable === undefined) return negotiate(site, api.method, askedOf(site, arrived))
         response.shouldKeepAlive = false
         throw unreadable
-      }
-      if (refusal !== undefined) throw refusal
-      return negotiate(site, api.method, askedOf(site, arrived))
+      },
+      ...(refusal === undefined ? {} : { misdirected: refusal }),
     })
     const { answer, outcome, refused, cut } = ended
+    // To a client that proves no identity, the date of its world would tell that the world exists; its own port tells that.
+    const isStranger = outcome === undefined && refused?.isAuthenticated !== true
+    if (isStranger && site.base === '/api' && !worldOfSocket.has(request.socket)) head[1] = dateAt(usualSite().now())
     try {
       if (cut !== undefined) cutOff(response, cut)
       if (outcome?.raw === undefined) send({ response, lingering }, answer, profile, head)

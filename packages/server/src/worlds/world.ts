@@ -9,7 +9,7 @@ import type { WorldControl } from '../control/world-control.ts'
 import { ApiError } from '../core/api-error.ts'
 import { type ClockState, realClock } from '../core/clock.ts'
 import { createGate } from '../core/gate.ts'
-import { type Dispatch, RefusedRequest } from '../core/pipeline/request.ts'
+import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from '../core/pipeline/request.ts'
 import { exchangeStores, hasStore, removeStore, storeFiles, takeBack } from '../exchange-stores.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
 import { type Instance, openInstance } from '../instance.ts'
@@ -36,6 +36,8 @@ export interface WorldOptions
   readonly isNew?: boolean
   /** What the control interface does within it; undefined: there is none. */
   readonly controlOf: (world: HostedWorld) => WorldControl | undefined
+  /** The world `default`, which judges credentials that this one cannot; undefined: this one is `default`. */
+  readonly home?: Dispatch
 }
 
 export type WorldState = { readonly is: 'OPEN' | 'RESTING' } | { readonly is: 'FAILED'; readonly fault: string }
@@ -95,13 +97,15 @@ export function createWorld(options: WorldOptions): HostedWorld {
   let changing: Promise<unknown> = Promise.resolve()
   let changes = 0
 
-  const refusing: Dispatch = async () => {
-    throw new RefusedRequest(new ApiError('WORLD_UNUSABLE', { name, fault: fault ?? '' }), undefined, undefined, {})
-  }
-  const gone: Dispatch = async () => {
-    const unknown = { kind: 'world', id: name, attribute: 'X-World, host' }
-    throw new RefusedRequest(new ApiError('WORLD_NOT_FOUND', unknown), undefined, undefined, {})
-  }
+  /** A refusal that administrators alone are told; without another world to judge who asks, everybody is. */
+  const misdirected = (request: ApiRequest, refusal: ApiError): Promise<Outcome> =>
+    options.home === undefined
+      ? Promise.reject(new RefusedRequest(refusal, undefined, undefined, {}))
+      : options.home({ ...request, misdirected: refusal })
+  const refusing: Dispatch = (request) =>
+    misdirected(request, new ApiError('WORLD_UNUSABLE', { name, fault: fault ?? '' }))
+  const gone: Dispatch = (request) =>
+    misdirected(request, new ApiError('WORLD_NOT_FOUND', { kind: 'world', id: name, attribute: 'X-World, host' }))
 
   async function exchange(taskExtIds: readonly string[], stopping: AbortSignal, last: () => Promise<void>) {
     const refused = gate.refuse(taskExtIds)
@@ -313,6 +317,9 @@ export function createWorld(options: WorldOptions): HostedWorld {
       return { is: instance === undefined ? 'RESTING' : 'OPEN' }
     },
     async dispatch(request) {
+      // A request without credentials wakes no world: the time that takes would tell that the world exists.
+      if (instance === undefined && opening === undefined && options.home !== undefined && !isAttempt(request))
+        return options.home({ ...request, misdirected: new ApiError('AUTHENTICATION_REQUIRED') })
       used = 'since'
       if (instance === undefined && opening === undefined && !closing) void beginInTurn().catch(() => undefined)
       return gate.dispatch(request)
@@ -366,6 +373,10 @@ export function createWorld(options: WorldOptions): HostedWorld {
   }
   return world
 }
+
+/** The request brings credentials, or comes from a task of the world itself. */
+const isAttempt = ({ headers, certificate, onBehalfOf }: ApiRequest): boolean =>
+  [headers.authorization, headers.apiKey, certificate, onBehalfOf].some((given) => given !== undefined)
 
 const rejectedBy = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {

@@ -29,7 +29,7 @@ export interface WorldSettings
   readonly startAt?: number
 }
 
-export interface WorldsOptions extends Omit<WorldOptions, 'name' | 'localUrl' | keyof Own> {
+export interface WorldsOptions extends Omit<WorldOptions, 'name' | 'localUrl' | 'home' | keyof Own> {
   readonly localUrl: (world: string) => string
 }
 
@@ -100,6 +100,9 @@ export function createWorlds(options: WorldsOptions): Worlds {
     return createWorld({
       ...options,
       name,
+      ...(name === defaultWorld
+        ? {}
+        : { home: (request) => (worlds.get(defaultWorld) as HostedWorld).dispatch(request) }),
       config: { ...config, ...set, seed, data },
       options: optionsOfWorld,
       localUrl: () => options.localUrl(name),

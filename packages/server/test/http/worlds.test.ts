@@ -59,11 +59,12 @@ test('links of an answer lead to where the client called', async () => {
   assert.ok(byHost.json.metadata.links[0].href.startsWith('http://lab-1.localhost:9440/api/'))
 })
 
-test('an unknown world is 404 in the envelope, before anybody is asked who it is', async () => {
-  const asked = await http(url, categories, { as: null, headers: { 'x-world': 'nowhere' } })
+test('an unknown world is 404 in the envelope, once the caller is known to be an administrator of default', async () => {
+  const asked = await http(url, categories, { headers: { 'x-world': 'nowhere' } })
   assert.equal(asked.status, 404)
   assert.equal(asked.json.data.error[0].code, 'CTRL-10002')
   assert.equal((await http(url, categories, { headers: { host: 'nowhere.localhost' } })).status, 404)
+  assert.equal((await http(url, categories, { as: null, headers: { 'x-world': 'nowhere' } })).status, 401)
 })
 
 test('ways that name different worlds are 400, whichever they are', async () => {
@@ -72,8 +73,9 @@ test('ways that name different worlds are 400, whichever they are', async () => 
     [own, { 'x-world': 'default' }],
     [own, { host: 'default.localhost' }],
   ] as const) {
-    const { status, json } = await http(at, categories, { as: null, headers })
+    const { status, json } = await http(at, categories, { headers })
     assert.equal(status, 400)
+    assert.equal((await http(at, categories, { as: null, headers })).status, 401)
     assert.equal(json.data.error[0].code, 'CTRL-10005')
   }
 })

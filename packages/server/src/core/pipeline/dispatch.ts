@@ -40,8 +40,11 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
     let isDone = false
     const { trace } = request
     try {
-      caller = await authenticate(machinery, request, namespace)
+      const authenticated = await authenticate(machinery, request, namespace)
+      if (request.misdirected !== undefined) await requireAdministrator(machinery, request, authenticated)
+      caller = authenticated
       if (trace !== undefined) trace.caller = caller
+      if (request.misdirected !== undefined) throw request.misdirected
       const route = requireOperation(router, request, asked)
       operation = route.operation
       if (trace !== undefined) trace.operation = operation
@@ -90,7 +93,7 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
       // What was done is audited as done, whatever became of its answer.
       if (!isDone && (!isRead || caller === undefined))
         await auditRefusal(machinery, request, operation, caller, refusal)
-      throw new RefusedRequest(refusal, operation, namespace?.name, headers, fault?.cut)
+      throw new RefusedRequest(refusal, operation, namespace?.name, headers, fault?.cut, caller !== undefined)
     } finally {
       if (spooled !== undefined) await spooled.remove()
       if (trace !== undefined && fault !== undefined) trace.faults = [...fault.struck]
@@ -125,6 +128,18 @@ function amidFault<D>(
 
 const withRates = (rates: RateHeaders, own: RateHeaders | undefined): RateHeaders =>
   own === undefined ? rates : { ...rates, ...own }
+
+/** @throws ApiError 401, as for wrong credentials: only administrators learn which worlds there are */
+async function requireAdministrator(
+  { access, authenticator, limiter }: Machinery<any>,
+  { address }: ApiRequest,
+  caller: Caller,
+): Promise<void> {
+  if (caller.mustChangePassword !== true && (await access.hasRole(caller, ['Super Admin']))) return
+  authenticator.countFailure(undefined, address)
+  limiter.countAnonymous(address)
+  throw new ApiError('AUTHENTICATION_REQUIRED')
+}
 
 /** Step 3. */
 async function authenticate(

@@ -1,5 +1,6 @@
 /** What goes into the pipeline, and what comes out of it. HTTP, batches and tests speak of requests in these words. */
 import type { Operation } from '@hyperplane/contract'
+import type { Refusal } from '../api-error.ts'
 import type { Caller } from '../context.ts'
 import type { Cut } from '../faults.ts'
 import type { RawAnswer } from '../handlers.ts'
@@ -43,6 +44,11 @@ export interface ApiRequest {
   readonly openBody?: ((maximumBytes: number) => AsyncIterable<Uint8Array>) | undefined
   /** Filled on the way, where somebody records. */
   readonly trace?: Trace | undefined
+  /**
+   * Why the world that the request names cannot judge its credentials (there is none, it does not open). `default` judges them
+   * instead, and tells this to administrators alone: to anybody else, worlds that exist and worlds that do not look alike.
+   */
+  readonly misdirected?: Refusal | undefined
   /** A batch element: the submitter, already authenticated and counted. */
   readonly onBehalfOf?: {
     readonly caller: Caller
@@ -76,12 +82,15 @@ export class RefusedRequest extends Error {
   readonly headers: RateHeaders
   /** As that of an outcome. */
   readonly cut: Cut | undefined
+  /** Whether the client proved an identity. */
+  readonly isAuthenticated: boolean
   constructor(
     refusal: unknown,
     operation: Operation | undefined,
     namespace: string | undefined,
     headers: RateHeaders,
     cut?: Cut,
+    isAuthenticated = false,
   ) {
     super('refused', { cause: refusal })
     this.refusal = refusal
@@ -89,6 +98,7 @@ export class RefusedRequest extends Error {
     this.namespace = namespace
     this.headers = headers
     this.cut = cut
+    this.isAuthenticated = isAuthenticated
   }
 }
 

@@ -27,6 +27,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       directories.forget(extId)
     },
     countFailure(name, address) {
+      if (name === undefined) return desk.failures.count(address)
       void signIns.fail(name.toLowerCase(), address).catch(() => undefined)
     },
     unlock: (name) => signIns.unlock(name.toLowerCase()),
