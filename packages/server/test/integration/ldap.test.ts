@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { realClock } from '../../src/core/clock.ts'
 import { systemRoleId } from '../../src/domains/iam/catalogue/system-roles.ts'
 import { directories, groups } from '../api/iam/directories.ts'
 import { categories, etagOf, everything, fresh, ok, policies, users, verdict } from '../api/iam/people.ts'
@@ -12,9 +11,6 @@ import { startApp, type TestApp } from '../support/start-app.ts'
 import { startServer } from './server-process.ts'
 import { addGroup, addPerson, adGroup, adPerson, groupIn, password, personIn, type Slapd, startSlapd } from './slapd.ts'
 
-/** Real time that a test can move on. */
-let moved = 0
-const movable = { ...realClock, now: () => realClock.now() + moved }
 const minute = 60_000
 
 let slapd: Slapd
@@ -23,7 +19,7 @@ let openLdap: string
 let active: string
 before(async () => {
   slapd = await startSlapd()
-  app = await startApp({ realClock: movable, config: { allowAddress: ['127.0.0.0/8'], seed: 'empty' } })
+  app = await startApp({ config: { allowAddress: ['127.0.0.0/8'], seed: 'empty' } })
   openLdap = await aDirectory()
   active = await aDirectory({
     url: slapd.url,
@@ -108,7 +104,7 @@ describe('sign-in', () => {
     )
     await slapd.set(groupIn(`of-${name}`), 'member', [personIn('svc')])
     assert.equal(await visit(login), 200)
-    moved += 5 * minute
+    await app.clock.advance(5 * minute)
     assert.equal(await visit(login), 403)
   })
 
