@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fillingMark } from '../../../src/worlds/unfinished-beginning.ts'
 import { http } from '../../support/http.ts'
-import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
+import { adminPassword, type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aWorld, worlds } from '../../support/worlds.ts'
 
 let app: TestApp
@@ -51,22 +51,25 @@ for (const name of ['stirred', 'default'])
     assert.equal((await app.call('GET', `${at}/clock`)).status, 200)
   })
 
-test('a world that is removed answers what is under way; what comes too late hears that there is none', async () => {
+test('a world that is removed answers what is under way; an administrator who comes too late hears that there is none', async () => {
   await aWorld(app, 'leaving')
   const { dispatch } = app.worlds.get('leaving') ?? assert.fail()
   const calls = Array.from({ length: 20 }, (_, index) => statusOf(postCategory('leaving', `v${index}`)))
   const removed = statusOf(app.call('DELETE', `${worlds}/leaving`))
   assert.deepEqual([...new Set(await Promise.all(calls))], [201])
   assert.equal(await removed, 204)
-  const late = dispatch({
-    method: 'GET',
-    path: categories,
-    query: '',
-    headers: {},
-    address: '',
-    profile: 'spec',
-  } as never)
-  await assert.rejects(late, ({ refusal }: any) => refusal.status === 404)
+  const late = (headers: object) =>
+    dispatch({
+      method: 'GET',
+      path: categories,
+      query: '',
+      headers,
+      address: '',
+      profile: 'spec',
+    } as never)
+  const authorization = `Basic ${Buffer.from(`admin:${adminPassword}`).toString('base64')}`
+  await assert.rejects(late({ authorization }), ({ refusal }: any) => refusal.status === 404)
+  await assert.rejects(late({}), ({ refusal }: any) => refusal.status === 401)
 })
 
 test('a world whose removal cannot begin goes on, and nothing that is left of it has its store open beside it', async (t) => {
