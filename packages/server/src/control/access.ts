@@ -22,6 +22,8 @@ export function createControlAccess(home: Home): AccessControl {
     },
     // Asked of those whom `scope` let in.
     viewScope: () => 'all',
+    isView: () => true,
+    reachOfUnseen: async () => 'by role',
     referScope: async () => 'all',
     explain: (caller) => `the role Super Admin in the world default${administrators.has(caller) ? '' : ' is missing'}`,
     hasRole: (caller, roles) => inPresent(home, ({ access }) => access.hasRole(caller, roles)),

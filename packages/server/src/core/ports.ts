@@ -65,6 +65,14 @@ export interface AccessControl {
   scope(caller: Caller, operation: Operation): Decided
   /** What of this kind the caller may see; undefined: nothing. */
   viewScope(caller: Caller, resource: Resource): Decided
+  /** The operation is one of those that show entities of this kind. */
+  isView(operation: Operation, resource: Resource): boolean
+  /**
+   * How an identity that may see no entity of this kind still reaches one that a path names: it holds no permission to view
+   * the kind, but a system role that holds the operation (`by role`); its policies show entities of the kind nowhere, only
+   * what lies below them (`by content`); or not at all (undefined).
+   */
+  reachOfUnseen(caller: Caller, operation: Operation, resource: Resource): Promise<'by role' | 'by content' | undefined>
   /** What of this kind a body may refer to, in this operation. */
   referScope(caller: Caller, operation: Operation, resource: Resource): Promise<Scope | undefined>
   /**

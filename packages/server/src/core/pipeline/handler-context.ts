@@ -29,8 +29,9 @@ export function readContext<D>(
       const view = await access.viewScope(caller, resource)
       // Answers about entities of another kind, such as statistics: what the operation may be used on counts as well.
       const isJudged = kind === access.scopedKind(operation) && kind !== operation.resource?.kind
-      if (!isJudged) return view === undefined ? 'none' : filterOf(view)
-      return both(view === undefined ? undefined : filterOf(view), filterOf(scope))
+      if (view !== undefined) return isJudged ? both(filterOf(view), filterOf(scope)) : filterOf(view)
+      const isHeldByRole = isJudged && (await access.reachOfUnseen(caller, operation, resource)) === 'by role'
+      return isHeldByRole ? filterOf(scope) : 'none'
     },
     unknown: request.unknown,
     warn: (message) => void warnings.push(message),

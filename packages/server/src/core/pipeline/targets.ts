@@ -1,10 +1,11 @@
 /** Steps 10 and 11: the entities that the path names exist, are visible, and may be used so. Source: conventions 1, 16. */
 import type { Resource } from '@hyperplane/contract'
+import { and, equals } from '../../odata/index.ts'
 import type { Reader, Row } from '../../store/store.ts'
 import type { ApiError } from '../api-error.ts'
 import type { EntityTags } from '../etag.ts'
 import { reaches } from '../scope.ts'
-import { notFound } from '../standard.ts'
+import { pathOf as fieldPathOf, notFound } from '../standard.ts'
 import { type Call, valueAt } from './call.ts'
 import type { Machinery } from './machinery.ts'
 import { denied } from './refusals.ts'
@@ -24,11 +25,10 @@ export interface Targets {
 export const noTargets: Targets = { row: undefined, parents: {}, named: undefined, judged: undefined }
 
 /** Outermost first: each exists, under its parent, and is visible. @throws ApiError 404, 403 */
-export async function findTargets(
-  { kinds, access }: Machinery<any>,
-  reader: Reader,
-  { request, operation, caller, scope, input: { path } }: Call,
-): Promise<Targets> {
+export async function findTargets(machinery: Machinery<any>, reader: Reader, call: Call): Promise<Targets> {
+  const { kinds, access } = machinery
+  const { request, operation, scope, input } = call
+  const { path } = input
   const parents: Record<string, any> = {}
   let row: Targets['row']
   let named: Targets['named']
@@ -44,16 +44,15 @@ export async function findTargets(
     if (found === undefined) throw missing()
     const parentId = kind.parent === undefined ? undefined : path[kind.parent.param]
     if (parentId !== undefined && valueAt(found.entity, kind.parent?.field as string) !== parentId) throw missing()
-    // The scope speaks of the target, or of the entity that the target is a part of; what else the path names must be seen.
+    // The scope speaks of the target, or of the entity that the target is a part of. Every other entity that the path names must be visible.
     const isJudged = kind.kind === access.scopedKind(operation)
     const isReached = !isJudged || reaches(scope, found.entity)
-    const view = isJudged && !operation.mutates ? scope : await access.viewScope(caller, kind)
-    // An identity that may see no entity of the kind at all reaches it through the operation's own permission.
-    if (view === undefined ? !isReached : !reaches(view, found.entity)) {
+    const isOpen = operation.roles === 'everyone' || (isJudged && access.isView(operation, kind))
+    if (!isOpen && !(await isSeen(machinery, reader, call, { kind, entity: found.entity, isJudged, isTarget }))) {
       if (request.trace !== undefined) request.trace.decision = 'there is one, which this identity may not see'
       throw missing()
     }
-    if (!isReached) throw denied(operation, ' on this entity')
+    if (!isReached) throw operation.mutates ? denied(operation, ' on this entity') : missing()
     if (isJudged) judged = found.entity
     if (isJudged && request.trace !== undefined) request.trace.judged = judged
     if (isTarget) row = found
@@ -69,6 +68,37 @@ export async function findTargets(
     named = { kind: only, ...row }
   }
   return { row, parents, named, judged }
+}
+
+interface Named {
+  readonly kind: Resource
+  readonly entity: any
+  readonly isJudged: boolean
+  readonly isTarget: boolean
+}
+
+/** Whether the caller may know that this entity exists. */
+async function isSeen(
+  { access }: Machinery<any>,
+  reader: Reader,
+  { operation, caller, scope, input }: Call,
+  { kind, entity, isJudged, isTarget }: Named,
+): Promise<boolean> {
+  const view = await access.viewScope(caller, kind)
+  if (view !== undefined) return reaches(view, entity)
+  const reach = await access.reachOfUnseen(caller, operation, kind)
+  if (isJudged) return reach === 'by role' && reaches(scope, entity)
+  if (isTarget || reach === undefined) return reach === 'by role'
+  if (reach === 'by role' && scope === 'all') return true
+  // A policy for the hosts of one cluster shows these below their cluster, although it does not show the cluster.
+  const below = operation.resource
+  if (below?.parent?.kind !== kind.kind || below.derived === true || access.scopedKind(operation) !== below.kind)
+    return false
+  const parent = equals(fieldPathOf(below, below.parent.field), entity.extId)
+  const childId = operation.target === undefined ? undefined : input.path[operation.target]
+  const filter = childId === undefined ? parent : and(parent, equals(fieldPathOf(below, 'extId'), childId))
+  const [found] = await reader.find(below, { filter, ...(scope === 'all' ? {} : { scope }), limit: 1, isBounded: true })
+  return found !== undefined
 }
 
 /** The same; undefined where the request is about to be refused by what the path names. */

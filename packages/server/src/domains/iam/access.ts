@@ -139,6 +139,14 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
       return remembered(caller, `view ${resource.kind}`, (identity) => view(identity, resource, caller))
     },
 
+    isView: (operation, resource) => viewsOf(resource).includes(operation.iamOperation),
+
+    async reachOfUnseen(caller, operation, resource) {
+      const identity = await identityOf(caller)
+      if (holdersOf(identity, viewsOf(resource)).length > 0) return 'by content'
+      return holdersOf(identity, [operation.iamOperation]).some((grant) => grant.isSystemRole) ? 'by role' : undefined
+    },
+
     async referScope(caller, operation, resource) {
       if (caller.type === 'SYSTEM') return 'all'
       return remembered(caller, `refer ${operation.key} ${resource.kind}`, (identity) => {
