@@ -19,6 +19,11 @@ interface Common {
   readonly oneTime?: true
   /** Value that a create or a replacing update stores when the field is absent. */
   readonly defaultsTo?: unknown
+  /**
+   * Repeats what another entity is called: left out where the caller may not see that one, the entity of `kind` whose id is at
+   * the path `by` of the item that is answered.
+   */
+  readonly visibleWith?: { readonly kind: string; readonly by: string }
   /** First version of the namespace that shows this field. */
   readonly since?: string
 }
@@ -224,6 +229,11 @@ export const withDefault = <S extends AnySchema>(
   schema: S,
   value: ValueOf<S>,
 ): S & { readonly optional: true; readonly defaultsTo: unknown } => ({ ...schema, optional: true, defaultsTo: value })
+/** A name of another entity, which only those see who may see that entity. */
+export const visibleWith = <S extends AnySchema>(kind: string, by: string, schema: S): S => ({
+  ...schema,
+  visibleWith: { kind, by },
+})
 /** A field that only this and later versions of the namespace show; a PUT through an older one keeps its value. */
 export const since = <S extends AnySchema>(version: string, schema: S): S & { readonly since: string } => ({
   ...schema,

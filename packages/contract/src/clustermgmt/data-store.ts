@@ -1,5 +1,5 @@
 import { list, perSecond, resource } from '../operation.ts'
-import { arrayOf, boolean, integer, readOnly, text, uuid } from '../schema.ts'
+import { arrayOf, boolean, integer, readOnly, text, uuid, visibleWith } from '../schema.ts'
 import { storageContainerReaders } from './roles.ts'
 
 /**
@@ -10,7 +10,7 @@ export const DataStore = resource(
   'clustermgmt.v4.config.DataStore',
   {
     datastoreName: readOnly(text({ maxLength: 255 })),
-    containerName: readOnly(text({ maxLength: 75 })),
+    containerName: visibleWith('StorageContainer', 'containerExtId', readOnly(text({ maxLength: 75 }))),
     containerExtId: readOnly(uuid()),
     hostExtId: readOnly(uuid()),
     hostIpAddress: readOnly(text()),

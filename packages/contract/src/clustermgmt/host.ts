@@ -11,6 +11,7 @@ import {
   since,
   text,
   uuid,
+  visibleWith,
 } from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { clusterHostReaders, hostReaders } from './roles.ts'
@@ -68,7 +69,7 @@ export const Host = resource(
     hostName: text({ maxLength: 63 }),
     cluster: object('clustermgmt.v4.config.ClusterReference', {
       uuid: uuid(),
-      name: optional(text({ maxLength: 64 })),
+      name: visibleWith('Cluster', 'cluster/uuid', optional(text({ maxLength: 64 }))),
     }),
     hostType: readOnly(enumeration(['HYPER_CONVERGED', 'COMPUTE_ONLY', 'STORAGE_ONLY'])),
     nodeStatus: readOnly(

@@ -14,6 +14,7 @@ import {
   text,
   timestamp,
   uuid,
+  visibleWith,
   withDefault,
 } from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
@@ -31,7 +32,7 @@ export const StorageContainer = resource(
     name: text({ minLength: 1, maxLength: 75, pattern: '^[^/\\s](?:[^/]*[^/\\s])?$' }),
     containerExtId: readOnly(uuid()),
     clusterExtId: immutable(optional(uuid())),
-    clusterName: readOnly(text({ maxLength: 256 })),
+    clusterName: visibleWith('Cluster', 'clusterExtId', readOnly(text({ maxLength: 256 }))),
     storagePoolExtId: readOnly(uuid()),
     ownerExtId: optional(uuid()),
     // Default: that of the cluster.

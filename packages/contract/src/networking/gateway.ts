@@ -17,6 +17,7 @@ import {
   secret,
   text,
   uuid,
+  visibleWith,
   withDefault,
 } from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'
@@ -156,7 +157,7 @@ export const Gateway = resource(
     highAvailabilityGroup: optional(HighAvailabilityGroup),
     /** The appliance, hidden from VM lists. */
     vmReference: readOnly(uuid()),
-    vm: readOnly(object('networking.v4.config.Vm', { name: optional(text()) })),
+    vm: visibleWith('Vm', 'vmReference', readOnly(object('networking.v4.config.Vm', { name: optional(text()) }))),
     installedSoftwareVersion: readOnly(text()),
     supportedSoftwareVersion: readOnly(text()),
     isActive: readOnly(boolean()),

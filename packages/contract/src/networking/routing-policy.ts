@@ -15,6 +15,7 @@ import {
   readOnly,
   referenceTo,
   text,
+  visibleWith,
   withDefault,
 } from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
@@ -86,7 +87,7 @@ export const RoutingPolicy = resource(
     description: optional(descriptionText()),
     priority: integer({ minimum: 1, maximum: 1000 }),
     vpcExtId: immutable(referenceTo('Vpc')),
-    vpc: readOnly(VpcName),
+    vpc: visibleWith('Vpc', 'vpcExtId', readOnly(VpcName)),
     policies: arrayOf(RoutingPolicyRule, { minItems: 1, maxItems: 1 }),
     metadata: readOnly(EntityMetadata),
   },
@@ -149,7 +150,7 @@ export const routingPolicyOperations = {
       'vpc',
       'vpcExtId',
     ],
-    expand: { vpc: { into: 'vpcNameProjection', shape: VpcNameProjection } },
+    expand: { vpc: { into: 'vpcNameProjection', shape: visibleWith('Vpc', 'vpcExtId', VpcNameProjection) } },
     expandedType: 'networking.v4.config.RoutingPolicyProjection',
   }),
   createRoutingPolicy: create('/config/routing-policies', RoutingPolicy, { ...mutation, iam: 'Create_Routing_Policy' }),

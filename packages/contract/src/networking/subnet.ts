@@ -15,6 +15,7 @@ import {
   referenceTo,
   text,
   uuid,
+  visibleWith,
   withDefault,
 } from '../schema.ts'
 import { IPAddress, IPv4Address, IPv6Address } from '../shapes.ts'
@@ -85,7 +86,7 @@ export const Subnet = resource(
     /** VLAN: the tag, 0 to 4095, by default 0. OVERLAY: the network identifier, chosen by the server. */
     networkId: optional(integer({ minimum: 0, maximum: 16777215 })),
     clusterReference: immutable(optional(referenceTo('Cluster'))),
-    clusterName: readOnly(text()),
+    clusterName: visibleWith('Cluster', 'clusterReference', readOnly(text())),
     clusterReferenceList: readOnly(arrayOf(uuid())),
     clusterNameList: readOnly(arrayOf(text())),
     hypervisorType: readOnly(text()),

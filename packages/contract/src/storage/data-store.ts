@@ -2,7 +2,18 @@ import { DataStore as Mounted } from '../clustermgmt/data-store.ts'
 import { storageContainerAdmins, storageContainerReaders } from '../clustermgmt/roles.ts'
 import { StorageContainer } from '../clustermgmt/storage-container.ts'
 import { action, baseFields, read } from '../operation.ts'
-import { arrayOf, boolean, integer, object, optional, readOnly, referenceTo, text, uuid } from '../schema.ts'
+import {
+  arrayOf,
+  boolean,
+  integer,
+  object,
+  optional,
+  readOnly,
+  referenceTo,
+  text,
+  uuid,
+  visibleWith,
+} from '../schema.ts'
 import { readRate, writeRate } from './rates.ts'
 
 /**
@@ -12,7 +23,7 @@ import { readRate, writeRate } from './rates.ts'
 export const DataStore = object('storage.v4.config.DataStore', {
   ...baseFields,
   datastoreName: readOnly(text()),
-  containerName: readOnly(text()),
+  containerName: visibleWith('StorageContainer', 'containerExtId', readOnly(text())),
   containerExtId: readOnly(uuid()),
   containerId: readOnly(text()),
   hostExtId: readOnly(uuid()),

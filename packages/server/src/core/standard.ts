@@ -17,6 +17,7 @@ import type { ExpandOption, ReadContext, RequestInput } from './context.ts'
 import type { ListResult, Presenter } from './handlers.ts'
 import type { Scope } from './ports.ts'
 import { shows } from './scope.ts'
+import { comparesUnseenNames, expandedWithoutUnseenNames, withoutUnseenNames } from './unseen-names.ts'
 
 type Plain = { readonly [name: string]: unknown }
 
@@ -38,6 +39,14 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
   const parentFilter =
     parent === undefined || parentId === undefined ? undefined : equals(pathOf(resource, parent.field), parentId)
   const filter = both(query.filter, parentFilter)
+  if (await comparesUnseenNames(ctx, query)) {
+    const rows = await ctx.store.find(resource, {
+      isBounded: true,
+      ...(parentFilter === undefined ? {} : { filter: parentFilter }),
+      ...(scope === 'all' ? {} : { scope }),
+    })
+    return asked(await withoutUnseenNames(ctx, rows), request)
+  }
   if (query.groupby !== undefined) {
     const all = await ctx.store.find(resource, {
       isBounded: true,
@@ -59,6 +68,15 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
   })
   const truncated = operation.maximumItems !== undefined && query.limit > limit && page.total > (query.page + 1) * limit
   return { entities: page.entities, total: page.total, ...(truncated ? { truncated } : {}) }
+}
+
+/** What a list answers of these items: as they match, in groups where the request groups them. */
+function asked(items: readonly any[], request: Pick<RequestInput, 'query'>): ListResult<any> {
+  const { filter, groupby, page, limit } = request.query
+  if (groupby === undefined) return listOf(items, request)
+  const matching = filter === undefined ? items : items.filter((item) => evaluateFilter(filter, item) === true)
+  const groups = groupDocuments(groupby, matching)
+  return { entities: groups.slice(page * limit, (page + 1) * limit), total: groups.length }
 }
 
 /** Without `$orderby`: the field that the operation declares, else creation. */
@@ -123,6 +141,7 @@ export async function present(
   }
   const cut = new Set<number>()
   for (const item of request.query.expand) shown = await expandOne(ctx, operation, shown, item, cut)
+  shown = await withoutUnseenNames(ctx, shown)
   const { select } = request.query
   // What was expanded stays, whether it is selected or not.
   const expanded = request.query.expand.map((item) => operation.expand?.[item.name]?.into ?? item.name)
@@ -162,8 +181,9 @@ async function expandOne(
   const resource = ctx.kinds.resource(declared.kind)
   if (scope === 'none' || resource === undefined) return entities
   const found = new Map<string, any>()
-  for (const related of await ctx.store.getMany(resource, wanted)) {
-    if (shows(scope, related)) found.set(related.extId, related)
+  const visible = (await ctx.store.getMany(resource, wanted)).filter((related) => shows(scope, related))
+  for (const related of await expandedWithoutUnseenNames(ctx, resource.schema, visible)) {
+    found.set(related.extId, related)
   }
   const many = entities.some((entity) =>
     Array.isArray(path.reduce((at: any, name) => (Array.isArray(at) ? at : at?.[name]), entity)),

@@ -5,6 +5,8 @@
 import type { EntityOf } from '@hyperplane/contract'
 import type { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import { shows } from '../core/scope.ts'
 import { containerFree, largestDisk, type PoolUsage, poolCapacity, poolUsage } from './capacity.ts'
 import type { ReadContext } from './context.ts'
 import { vmsIn } from './datastores.ts'
@@ -28,6 +30,7 @@ export async function withCapacity(ctx: ReadContext, containers: readonly Contai
 export async function withSpace(ctx: ReadContext, datastores: readonly Mounted[]): Promise<readonly Mounted[]> {
   const pools = new Map<string, PoolUsage>()
   const shown = new Map<string, Partial<Mounted>>()
+  const scope = await ctx.scopeOf(ExternVm.kind)
   for (const { clusterExtId = '', containerExtId = '' } of datastores) {
     if (shown.has(containerExtId)) continue
     const container = await ctx.store.get(StorageContainer, containerExtId)
@@ -38,7 +41,7 @@ export async function withSpace(ctx: ReadContext, datastores: readonly Mounted[]
     shown.set(containerExtId, {
       capacityBytes: largestDisk(pool.capacityBytes, container),
       freeSpaceBytes: containerFree(pool, container),
-      vmNames: vms.flatMap(({ name }) => name ?? []),
+      vmNames: vms.filter((vm) => shows(scope, vm)).flatMap(({ name }) => name ?? []),
     })
   }
   return datastores.map((datastore) => ({ ...datastore, ...shown.get(datastore.containerExtId as string) }))

@@ -8,10 +8,11 @@ import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type ApiError, invalid, refuseAll } from '../core/api-error.ts'
 import type { SecretReader } from '../core/context.ts'
 import type { TaskStarted } from '../core/handlers.ts'
+import { shows } from '../core/scope.ts'
 import { notFound } from '../core/standard.ts'
 import type { Initiator } from '../drivers/block-storage.ts'
 import type { Reader } from '../store/store.ts'
-import { defineTask, type WriteContext } from './context.ts'
+import { defineTask, type ReadContext, type WriteContext } from './context.ts'
 import { attachmentsWith, type ClientEntity, claimsOn, type Group } from './volume-attachments.ts'
 import { requireWritable } from './volume-groups.ts'
 
@@ -28,17 +29,18 @@ interface Reading {
   readonly secrets: SecretReader
 }
 
-/** Adds the targets that each client sees, in the order of attach. */
+/** Adds the targets that each client sees, in the order of attach; those of volume groups out of the caller's sight are left out. */
 export async function withTargets(
-  ctx: { readonly store: Reader },
+  ctx: ReadContext,
   clients: readonly ClientEntity[],
 ): Promise<readonly ClientEntity[]> {
   const ids = clients.map(({ extId }) => extId)
   const attachments = await attachmentsWith(ctx.store, 'iscsiClientExtId', ids)
+  const scope = await ctx.scopeOf(VolumeGroup.kind)
   const shown: ClientEntity[] = []
   for (const client of clients) {
     const groupIds = (attachments.get(client.extId) ?? []).map(({ volumeGroupExtId }) => volumeGroupExtId as string)
-    const groups = await ctx.store.getMany(VolumeGroup, groupIds)
+    const groups = (await ctx.store.getMany(VolumeGroup, groupIds)).filter((group) => shows(scope, group))
     const attachedTargets = groups.map(({ targetName }) => ({
       ...(targetName === undefined ? {} : { iscsiTargetName: targetName }),
       ...(client.numVirtualTargets === undefined ? {} : { numVirtualTargets: client.numVirtualTargets }),

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { contract, type Operation, type Resource } from '@hyperplane/contract'
+import { type AnySchema, contract, type Operation, type Resource, walk } from '@hyperplane/contract'
 import { aRobot, aRole, grant } from '../api/iam/people.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
@@ -37,6 +37,14 @@ const valueAt = (entity: any, path: string): any => path.split('/').reduce((at, 
 /** Values of the path's parameters that name stored entities, the innermost under its parent; undefined: the demo has none. */
 async function existing(operation: Operation): Promise<Record<string, string> | undefined> {
   const values: Record<string, string> = {}
+  const { parent, kind: listed } = operation.resource ?? {}
+  if (operation.verb === 'list' && parent !== undefined && operation.path.includes(`{${parent.param}}`)) {
+    const stored =
+      operation.resource?.derived === true
+        ? []
+        : await app.store.find(resources.get(listed as string) as Resource, { limit: 1 })
+    if (stored[0] !== undefined) values[parent.param] = valueAt(stored[0], parent.field)
+  }
   for (const [parameter, name] of Object.entries(operation.pathKinds).reverse()) {
     const kind = resources.get(name)
     if (values[parameter] !== undefined || kind === undefined || kind.derived === true) continue
@@ -116,4 +124,136 @@ test('statistics of VMs that the caller may not see are listed as little as they
     { apiKey: robot.apiKey },
   )
   assert.deepEqual([listed.status, listed.total], [200, 0])
+})
+
+/** Each field of an answer's items that repeats the name of another entity. */
+const repeated = (operation: Operation): readonly { path: string; kind: string }[] => {
+  const item = operation.answer?.type === 'list' ? operation.answer.items : operation.answer
+  const expanded = Object.entries(operation.expand ?? {}).map(
+    ([name, { into = name, shape }]) => [into, shape] as const,
+  )
+  const fields = item === undefined ? [] : [...walk(item)].map((at) => [at.path.join('/'), at.schema] as const)
+  return [...fields, ...expanded].flatMap(([path, schema]) =>
+    schema?.visibleWith === undefined ? [] : [{ path, kind: schema.visibleWith.kind }],
+  )
+}
+const repeating = operations.filter((one) => !one.mutates && repeated(one).length > 0)
+
+/** Names of other entities, beside those that are declared, that say nothing of an entity of this world. */
+const otherNames: Readonly<Record<string, string>> = {
+  'AuthorizationPolicy clientName': 'a service, which everyone may read',
+  'Cluster containerName': 'input of a creation alone',
+  'Entity clientName': 'a service, which everyone may read',
+  'Host hypervisor/userName': 'an account on the host',
+  'Operation clientName': 'a service, which everyone may read',
+  'Role clientName': 'a service, which everyone may read',
+}
+
+test('every read-only field that is called after a kind is declared as the name of an entity of that kind', () => {
+  const kinds = new Map([...resources.values()].map(({ kind }) => [kind.toLowerCase(), kind]))
+  kinds.set('container', 'StorageContainer')
+  const undeclared: string[] = []
+  for (const { kind, schema } of resources.values()) {
+    for (const { path, schema: field } of walk(schema)) {
+      const text = path.slice(-2).join('/')
+      const named = /(\w+)(?:\/name|Name)$/.exec(text)?.[1]?.toLowerCase() ?? ''
+      const other = kinds.get(named)
+      if (field.type !== 'text' || other === undefined || other === kind) continue
+      const around = path.map((_, depth) => fieldAt(schema, path.slice(0, depth + 1)))
+      // An entity that is expanded as a whole is read with the caller's own view of its kind.
+      const isExpanded = around.some(
+        (at) => at?.type === 'object' && at.objectType === resources.get(other)?.objectType,
+      )
+      if (isExpanded || around.some((at) => at?.visibleWith !== undefined)) continue
+      if (otherNames[`${kind} ${path.join('/')}`] === undefined) undeclared.push(`${kind} ${path.join('/')}`)
+    }
+  }
+  assert.deepEqual(undeclared, [])
+})
+
+const fieldAt = (schema: AnySchema, path: readonly string[]): AnySchema | undefined =>
+  path.reduce<AnySchema | undefined>((at, name) => (at?.type === 'object' ? at.fields[name] : undefined), schema)
+
+test('names of entities that the caller may not see are left out, and are there for those who see them', async () => {
+  assert.ok(repeating.length >= 10, `only ${repeating.length} operations`)
+  for (const operation of repeating) {
+    const values = await existing(operation)
+    if (values === undefined || operation.namespace === 'storage') continue
+    const expand = Object.keys(operation.expand ?? {}).join(',')
+    const path = `${pathOf(operation, values)}${expand === '' ? '' : `?$expand=${expand}`}`
+    const own = [...new Set([operation.iamOperation, ...Object.values(operation.pathKinds).flatMap(viewsOf)])]
+    const names = repeated(operation).filter(({ kind }) => !viewsOf(kind).some((view) => own.includes(view)))
+    const blind = await aRobot(app)
+    await grant(app, { id: await aRole(app, own) }, blind.extId)
+    const seeing = await aRobot(app)
+    const views = names.flatMap(({ kind }) => viewsOf(kind))
+    await grant(app, { id: await aRole(app, [...new Set([...own, ...views])]) }, seeing.extId)
+    const without = await app.call('GET', path, { apiKey: blind.apiKey })
+    const complete = await app.call('GET', path, { apiKey: seeing.apiKey })
+    assert.deepEqual([without.status, complete.status], [200, 200], operation.key)
+    assert.equal(without.total, complete.total, operation.key)
+    for (const { path: name } of names) {
+      const shown = (of: { data: any }) => [of.data].flat().filter((item) => valueAt(item, name) !== undefined).length
+      assert.equal(shown(without), 0, `${operation.key} ${name}`)
+      assert.ok(shown(complete) > 0 || neverFilled.has(name), `${operation.key} ${name} is nowhere`)
+    }
+  }
+})
+
+/** Gateways have no operations yet that would fill these. */
+const neverFilled = new Set(['localGateway/vm', 'remoteGateway/vm'])
+
+test('a filter, an order and a selection give away nothing of a name that is left out', async () => {
+  const blind = await aRobot(app)
+  await grant(app, { id: await aRole(app, ['View_Storage_Container', 'View_Host']) }, blind.extId)
+  const [container] = (await app.call('GET', '/clustermgmt/v4.2/config/storage-containers')).data
+  const asked = async (query: string) =>
+    app.call('GET', `/clustermgmt/v4.2/config/storage-containers?${query}`, { apiKey: blind.apiKey })
+  const filter = encodeURIComponent(`clusterName eq '${container.clusterName}'`)
+  assert.equal((await asked(`$filter=${filter}`)).total, 0)
+  assert.ok(
+    ((await app.call('GET', `/clustermgmt/v4.2/config/storage-containers?$filter=${filter}`)).total as number) > 0,
+  )
+  assert.equal((await asked('$select=name,clusterName')).data[0].clusterName, undefined)
+  const plain = (await asked('$limit=100')).data.map((each: any) => each.extId)
+  assert.deepEqual(
+    (await asked('$limit=100&$orderby=clusterName')).data.map((each: any) => each.extId),
+    plain,
+  )
+  const byCluster = encodeURIComponent('cluster/name ne null')
+  assert.equal(
+    (await app.call('GET', `/clustermgmt/v4.2/config/hosts?$filter=${byCluster}`, { apiKey: blind.apiKey })).total,
+    0,
+  )
+})
+
+test('an identity sees of a volume group only those categories that it may see, and of a datastore only such VMs', async () => {
+  const groups = (await app.call('GET', '/volumes/v4.2/config/volume-groups?$limit=100')).data
+  const carried = new Map<string, number>()
+  for (const { extId } of groups) {
+    const path = `/volumes/v4.2/config/volume-groups/${extId}/category-associations`
+    carried.set(path, (await app.call('GET', path)).total as number)
+  }
+  const [path] = [...carried].find(([, total]) => total > 0) as [string, number]
+  const robot = await aRobot(app)
+  const views = ['View_Volume_Group_Details', 'View_Datastore', 'View_Cluster', 'View_External_ISCSI_Client']
+  await grant(app, { id: await aRole(app, views) }, robot.extId)
+  const blind = await app.call('GET', path, { apiKey: robot.apiKey })
+  assert.deepEqual([blind.status, blind.total], [200, 0])
+
+  const { clusterExtId } = (await app.store.find(resources.get('DataStore') as Resource, { limit: 1 }))[0] as any
+  const datastores = `${clusterPath}/${clusterExtId}/storage-containers/datastores`
+  const namesIn = async (options: object) =>
+    (await app.call('GET', datastores, options)).data.flatMap((datastore: any) => datastore.vmNames ?? [])
+  assert.ok((await namesIn({})).length > 0)
+  assert.deepEqual(await namesIn({ apiKey: robot.apiKey }), [])
+})
+
+test('the targets of an iSCSI client are those of volume groups that the caller may see', async () => {
+  const path = '/volumes/v4.2/config/iscsi-clients?$limit=100'
+  const targetsIn = (listed: { data: any }) => listed.data.flatMap((client: any) => client.attachedTargets ?? [])
+  assert.ok(targetsIn(await app.call('GET', path)).length > 0)
+  const robot = await aRobot(app)
+  await grant(app, { id: await aRole(app, ['View_External_ISCSI_Client']) }, robot.extId)
+  assert.deepEqual(targetsIn(await app.call('GET', path, { apiKey: robot.apiKey })), [])
 })

@@ -4,6 +4,7 @@ import type { ListResult, RawAnswer } from '../handlers.ts'
 import { canonicalJson } from '../idempotency.ts'
 import type { Reply } from '../reply.ts'
 import { present, standardList } from '../standard.ts'
+import { withoutUnseenNames } from '../unseen-names.ts'
 import { type Call, rowScope } from './call.ts'
 import { readContext } from './handler-context.ts'
 import type { Machinery } from './machinery.ts'
@@ -56,7 +57,7 @@ export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targe
     return {
       reply: {
         ...base,
-        data: result.entities,
+        data: await withoutUnseenNames(ctx, result.entities),
         total: result.total,
         page: pageOf(call, result),
         truncated: result.truncated === true,
@@ -66,7 +67,12 @@ export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targe
   const shown =
     operation.verb === 'get'
       ? await present(ctx, [result], input, presenters, true)
-      : { entities: [result], truncated: false }
+      : {
+          entities: Array.isArray(result)
+            ? [await withoutUnseenNames(ctx, result)]
+            : await withoutUnseenNames(ctx, [result]),
+          truncated: false,
+        }
   // A read that answers the entity which the path names is one of its single reads.
   const isOwn = operation.verb === 'read' && targets.row !== undefined && result?.extId === targets.row.entity.extId
   const etag =

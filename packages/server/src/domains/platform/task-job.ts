@@ -2,7 +2,30 @@
  * Jobs of batch tasks: one an element, in its order. The batch writes them; here they are only read.
  * Source: behaviour platform.md 2.
  */
-import { taskJobOperations } from '@hyperplane/contract/platform/task-job'
+import { TaskJob, taskJobOperations } from '@hyperplane/contract/platform/task-job'
+import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { implement } from '../context.ts'
+import { withVisibleNames } from './affected-entities.ts'
 
-export const taskJob = implement(taskJobOperations, {})
+export const taskJob = implement(
+  taskJobOperations,
+  {},
+  {
+    present: [
+      [
+        TaskJob,
+        async (ctx, jobs) => {
+          const names = await withVisibleNames(
+            ctx,
+            jobs.map((job) => (job.entitiesAffected ?? []) as readonly AffectedEntity[]),
+          )
+          return jobs.map((job, index) =>
+            job.entitiesAffected === undefined
+              ? job
+              : { ...job, entitiesAffected: names[index] as typeof job.entitiesAffected },
+          )
+        },
+      ],
+    ],
+  },
+)

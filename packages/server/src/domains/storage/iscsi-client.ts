@@ -54,7 +54,7 @@ export const iscsiClient = implement(
   },
 )
 
-async function shown(ctx: Pick<ReadContext, 'store'>, client: ClientEntity): Promise<Older> {
+async function shown(ctx: ReadContext, client: ClientEntity): Promise<Older> {
   const [withOwn] = await withTargets(ctx, [client])
   return older(withOwn as ClientEntity)
 }

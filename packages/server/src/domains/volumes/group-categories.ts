@@ -6,6 +6,7 @@ import { type CategoryDetails, VolumeGroup } from '@hyperplane/contract/volumes/
 import { ApiError, invalid } from '../../core/api-error.ts'
 import type { RequestInput } from '../../core/context.ts'
 import type { ListResult, TaskStarted } from '../../core/handlers.ts'
+import { shows } from '../../core/scope.ts'
 import { listOf, notFound } from '../../core/standard.ts'
 import { defineTask, type ReadContext, type WriteContext } from '../context.ts'
 import type { Group } from '../volume-attachments.ts'
@@ -118,7 +119,8 @@ export async function categoryDetailsOf(
   group: Group,
   request: Pick<RequestInput, 'query'>,
 ): Promise<ListResult<EntityOf<typeof CategoryDetails>>> {
-  const categories = await ctx.store.getMany(Category, group.categoryIds ?? [])
+  const scope = await ctx.scopeOf(Category.kind)
+  const categories = (await ctx.store.getMany(Category, group.categoryIds ?? [])).filter((one) => shows(scope, one))
   const details = categories.map(({ extId, key, value }) => ({
     extId,
     name: `${key}/${value}`,
