@@ -171,6 +171,7 @@ export const routingPolicyOperations = {
   }),
   clearRoutingPolicyCounters: action('/stats/routing-policies/$actions/clear', {
     ...mutation,
+    of: RoutingPolicy,
     envelope: 'networking.v4.stats.TaskReferenceApiResponse',
     body: RoutingPolicyClearCountersSpec,
     iam: 'Clear_Routing_Policy_Stats',

@@ -185,9 +185,10 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
 
 const because = (grant: Grant): string => `policy ${grant.policyExtId}, role ${grant.roleExtId}`
 
-/** An action changes what its body names as well (a volume group and the VM that it is attached to); categories only mark. */
-const actsOn = (operation: Operation, resource: Resource): boolean =>
-  operation.verb === 'action' && resource.kind !== operation.resource?.kind && resource.kind !== 'Category'
+/** An action changes what its body names as well (a volume group and the VM that it is attached to); categories
+ * only mark. An action without an entity in its path acts on those of its own kind that the body names. */
+const actsOn = ({ verb, resource: own, target }: Operation, resource: Resource): boolean =>
+  verb === 'action' && resource.kind !== 'Category' && (resource.kind === own?.kind) === (target === undefined)
 
 /** Internal categories are the system's to give, whoever may see them. Source: behaviour platform.md 1. */
 const assignable = not(equals(pathOf(Category, 'type'), 'INTERNAL'))

@@ -3,8 +3,10 @@ import { contract } from '@hyperplane/contract'
 import { Operation, operationOperations } from '@hyperplane/contract/iam/operation'
 import { listOf, notFound } from '../../core/standard.ts'
 import { implement, type ReadContext } from '../context.ts'
+import { iamEntities } from './catalogue/entities.ts'
 import { releaseTime } from './catalogue/name-id.ts'
 import { type IamOperation, iamOperations } from './catalogue/operations.ts'
+import { entityNameOf, scopedKind } from './catalogue/scoped-kind.ts'
 import { visible } from './visible.ts'
 
 export const operation = implement(operationOperations, {
@@ -35,12 +37,26 @@ const shown = (one: IamOperation, tenantId: string) => ({
   lastUpdatedTime: releaseTime,
 })
 
-/** Who holds an operation wants to see what it acts on and what it refers to. */
-const relatedTo = (one: IamOperation): string[] =>
-  [...new Set([...one.kinds].flatMap((kind) => views.get(kind) ?? []))]
-    .filter((name) => name !== one.displayName)
-    .map((name) => iamOperations.get(name)?.extId as string)
+/** Operations that show the entities which this one acts on, answers or refers to. */
+function relatedTo(one: IamOperation): string[] {
+  const kind = iamEntities.get(one.entityType)?.resource?.kind
+  const own = kind === undefined ? viewsOfEntity(one.entityType) : viewsOf(kind)
+  const names = new Set([...own, ...[...one.kinds].flatMap(viewsOf)])
+  return [...names].map((name) => (iamOperations.get(name) as IamOperation).extId)
+}
 
+/** The reads of a kind; those that it will have, where none is built yet. */
+function viewsOf(kind: string): readonly string[] {
+  const resource = kinds.get(kind)
+  return views.get(kind) ?? (resource === undefined ? [] : viewsOfEntity(entityNameOf(scopedKind(resource))))
+}
+
+const viewsOfEntity = (entityType: string): readonly string[] =>
+  [...iamOperations.values()]
+    .filter((one) => one.entityType === entityType && one.displayName.startsWith('View_'))
+    .map((one) => one.displayName)
+
+const kinds = new Map(contract.flatMap((namespace) => namespace.resources).map((resource) => [resource.kind, resource]))
 const views = new Map<string, string[]>()
 for (const { verb, resource, iamOperation } of contract.flatMap((namespace) => namespace.operations)) {
   if ((verb === 'get' || verb === 'list') && resource !== undefined)

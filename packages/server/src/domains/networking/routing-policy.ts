@@ -2,6 +2,7 @@
 import { RoutingPolicy, routingPolicyOperations } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { ApiError } from '../../core/api-error.ts'
+import { reaches } from '../../core/scope.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limitOf } from '../limits.ts'
 import { refuseUnlessStanding, refuseWhileChanging } from './busy.ts'
@@ -59,7 +60,9 @@ export const routingPolicy = implement(
 
     async clearRoutingPolicyCounters(ctx, { body }) {
       const vpc = await vpcOf(ctx, body.vpcExtId)
-      const policies = await ctx.store.findWhere(RoutingPolicy, { vpcExtId: vpc.extId })
+      const scope = await ctx.services.access.scope(ctx.caller, ctx.operation)
+      const all = await ctx.store.findWhere(RoutingPolicy, { vpcExtId: vpc.extId })
+      const policies = all.filter((policy) => reaches(scope, policy))
       const { routingPolicyExtId } = body
       const wanted = policies.filter(({ extId }) => routingPolicyExtId === undefined || extId === routingPolicyExtId)
       if (wanted.length === 0) throw fault('routingPolicyExtId', `expected a policy of the VPC ${vpc.name}`)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { contract } from '@hyperplane/contract'
+import { contract, type Resource, walk } from '@hyperplane/contract'
 import { startApp, type TestApp } from '../../support/start-app.ts'
-import { entities, ok, operations, roles } from './people.ts'
+import { aRobot, aRole, entities, grant, ok, operations, roles } from './people.ts'
 
 let app: TestApp
 before(async () => void (app = await startApp()))
@@ -104,4 +104,80 @@ test('Super Admin holds every operation that a role can hold', async () => {
   const [superAdmin] = (await app.call('GET', `${roles}?$filter=displayName eq 'Super Admin'`)).data
   const held = new Set(superAdmin.operations)
   for (const one of await all(operations)) assert.ok(held.has(one.extId), one.displayName)
+})
+
+test('related operations are those that view the own entity and every entity that an operation refers to', async () => {
+  const every = await all(operations)
+  const names = new Map(every.map((one) => [one.extId, one.displayName as string]))
+  const related = new Map(
+    every.map((one) => [one.displayName, one.relatedOperationList.map((id: string) => names.get(id))]),
+  )
+  const withoutView = every.filter(({ displayName, entityType }) => {
+    const own = every.filter((one) => one.entityType === entityType && one.displayName.startsWith('View_'))
+    return !own.some((view) => related.get(displayName)?.includes(view.displayName))
+  })
+  assert.deepEqual(
+    withoutView.map((one) => one.displayName),
+    [],
+  )
+  for (const names of related.values()) assert.ok(names.every((name: string) => name?.startsWith('View_')))
+  const built = contract.flatMap((namespace) => namespace.operations)
+  for (const operation of built) {
+    const shapes = [operation.resource?.schema, operation.body].flatMap((schema) => schema ?? [])
+    const referred = shapes
+      .flatMap((schema) => [...walk(schema)])
+      .flatMap(({ schema }) => (schema.type === 'uuid' && schema.refersTo !== undefined ? [schema.refersTo] : []))
+    for (const kind of [...referred, ...Object.values(operation.pathKinds)]) {
+      const reads = built.filter(({ verb, resource }) => (verb === 'get' || verb === 'list') && resource?.kind === kind)
+      for (const { iamOperation } of reads)
+        assert.ok(
+          related.get(operation.iamOperation)?.includes(iamOperation),
+          `${operation.iamOperation}: ${iamOperation}`,
+        )
+    }
+  }
+})
+
+test('each kind is one entity in snake_case, which every operation of the kind names', async () => {
+  const every = await all(operations)
+  const named = (await all(entities)).map((one) => one.name as string)
+  assert.deepEqual(
+    named.filter((name) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name)),
+    [],
+  )
+  assert.equal(new Set(named.map((name) => name.replaceAll('_', ''))).size, named.length)
+  const types = new Map(every.map((one) => [one.displayName, one.entityType as string]))
+  for (const one of every) assert.ok(named.includes(one.entityType), one.displayName)
+  for (const namespace of contract) {
+    // Operations of one file of the contract, of which one has a kind of its own, are all of that kind's entity.
+    const ownOf = (stem: string): Resource | undefined =>
+      namespace.operations.find((one) => one.stem === stem && one.resource?.iam !== undefined && one.verb === 'list')
+        ?.resource
+    for (const { stem, resource, iamOperation } of namespace.operations) {
+      if (resource === undefined && ownOf(stem) !== undefined)
+        assert.equal(types.get(iamOperation), ownOf(stem)?.iam?.name, iamOperation)
+    }
+  }
+})
+
+test('a policy for one routing policy lets an identity clear the counters of that one alone', async () => {
+  const routing = '/networking/v4.3'
+  const all = (await app.call('GET', `${routing}/config/routing-policies?$limit=100`)).data
+  const [one] = all
+  const other = all.find((each: any) => each.vpcExtId === one.vpcExtId && each.extId !== one.extId)
+  assert.ok(other !== undefined)
+  const robot = await aRobot(app)
+  const clearing = { id: await aRole(app, ['Clear_Routing_Policy_Stats', 'View_Routing_Policy']) }
+  await grant(app, clearing, robot.extId, { routing_policy: { uuid: { eq: one.extId } } })
+  await grant(app, { id: await aRole(app, ['View_VPC', 'View_Routing_Policy']) }, robot.extId)
+  const clear = (body: object) =>
+    app.call('POST', `${routing}/stats/routing-policies/$actions/clear`, { body, apiKey: robot.apiKey })
+  const { vpcExtId } = one
+  assert.equal((await clear({ vpcExtId, routingPolicyExtId: other.extId })).status, 404)
+  assert.equal((await clear({ vpcExtId, routingPolicyExtId: one.extId })).status, 202)
+  const ofVpc = await app.task(await clear({ vpcExtId }))
+  assert.deepEqual(
+    ofVpc.entitiesAffected.map((entity: any) => entity.extId),
+    [one.extId],
+  )
 })

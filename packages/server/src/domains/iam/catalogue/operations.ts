@@ -2,7 +2,7 @@
  * Every IAM operation: what a role can hold, which endpoints need it, and which system roles hold it. Derived from the
  * contract, so that each endpoint has exactly one. Source: behaviour iam.md 7, 8; conventions 22.
  */
-import { contract, type Namespace, type Resource, type RoleName, walk } from '@hyperplane/contract'
+import { type AnySchema, contract, type Namespace, type Operation, type RoleName, walk } from '@hyperplane/contract'
 import { clientNameOf } from './clients.ts'
 import { nameId } from './name-id.ts'
 import { entityNameOf, scopedKindOf } from './scoped-kind.ts'
@@ -32,18 +32,23 @@ interface Draft {
   kinds: Set<string>
 }
 
-/** The kind itself and those that it refers to. Many operations share a resource, and a look through its schema takes long. */
-function kindsIn(resource: Resource): ReadonlySet<string> {
-  let kinds = kindsByResource.get(resource)
+/** Kinds that an operation acts on, answers, or refers to in its path and body. */
+const kindsOf = (operation: Operation): readonly string[] => [
+  ...[operation.resource, scopedKindOf(operation)].flatMap((resource) => resource?.kind ?? []),
+  ...[operation.resource?.schema, operation.body].flatMap((schema) => (schema === undefined ? [] : referredIn(schema))),
+  ...Object.values(operation.pathKinds),
+]
+
+/** Kinds that a shape refers to. Many operations share a shape, and looking through one takes long. */
+function referredIn(schema: AnySchema): readonly string[] {
+  let kinds = referredBySchema.get(schema)
   if (kinds === undefined) {
-    const referred = [...walk(resource.schema)].flatMap(({ schema }) =>
-      schema.type === 'uuid' ? (schema.refersTo ?? []) : [],
-    )
-    kindsByResource.set(resource, (kinds = new Set([resource.kind, ...referred])))
+    const all = [...walk(schema)].flatMap((at) => (at.schema.type === 'uuid' ? (at.schema.refersTo ?? []) : []))
+    referredBySchema.set(schema, (kinds = [...new Set(all)]))
   }
   return kinds
 }
-const kindsByResource = new WeakMap<Resource, ReadonlySet<string>>()
+const referredBySchema = new WeakMap<AnySchema, readonly string[]>()
 
 function derive(namespaces: readonly Namespace[]): ReadonlyMap<string, IamOperation> {
   const drafts = new Map<string, Draft>()
@@ -64,15 +69,13 @@ function derive(namespaces: readonly Namespace[]): ReadonlyMap<string, IamOperat
       const scoped = scopedKindOf(operation)
       const draft = draftOf(
         operation.iamOperation,
-        scoped === undefined ? operation.stem : entityNameOf(scoped),
+        scoped === undefined ? operation.stem.replaceAll('-', '_') : entityNameOf(scoped),
         namespace,
       )
       addEndpoint(draft, namespace, operation.method, operation.path)
       const roles = operation.roles === 'everyone' ? byRule(operation.iamOperation) : operation.roles
       for (const role of [...roles, 'Super Admin' as const]) draft.roles.add(role)
-      if (operation.resource !== undefined) {
-        for (const kind of kindsIn(operation.resource)) draft.kinds.add(kind)
-      }
+      for (const kind of kindsOf(operation)) draft.kinds.add(kind)
     }
   }
   for (const namespace of namespaces) {
