@@ -255,6 +255,10 @@ export interface Operation {
   readonly expand?: Readonly<Record<string, Expansion>>
   /** Type name of the items of a list that were expanded, where it is not their usual one. */
   readonly expandedType?: string
+  /** Type name of the items of a list, expanded or not, where it is not their usual one. */
+  readonly rowType?: string
+  /** An empty list is `data: []` in the public profile as well, where it is absent otherwise. */
+  readonly showsEmptyList?: true
   readonly apply?: readonly string[]
   /** Further query parameters, such as `$startTime`. */
   readonly query: Readonly<Record<string, AnySchema>>
@@ -294,6 +298,10 @@ export interface OperationOptions {
   readonly select?: readonly string[] | 'any'
   readonly expand?: Readonly<Record<string, Expansion>>
   readonly expandedType?: string
+  /** Type name of the items of a list, expanded or not, where it is not their usual one. */
+  readonly rowType?: string
+  /** An empty list is `data: []` in the public profile as well, where it is absent otherwise. */
+  readonly showsEmptyList?: true
   readonly apply?: readonly string[]
   readonly query?: Readonly<Record<string, AnySchema>>
   readonly produces?: string
@@ -580,6 +588,8 @@ function complete(
       'select',
       'expand',
       'expandedType',
+      'rowType',
+      'showsEmptyList',
       'apply',
       'produces',
       'alsoProduces',

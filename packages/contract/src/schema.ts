@@ -35,7 +35,11 @@ export interface TextSchema extends Common {
   readonly maxLength?: number
   readonly pattern?: string
   /** A text that the naming profiles spell differently (conventions 2.2). */
-  readonly named?: 'rel' | 'href' | 'systemName' | 'objectType'
+  readonly named?: 'rel' | 'href' | 'systemName' | 'clientName' | 'objectType'
+  /** Names something although the field is not called a name (`key` of a category): only blanks are refused. */
+  readonly isName?: true
+  /** A secret that answers in the public profile show as the mask; as a new value, the mask means no value. */
+  readonly maskedInPublic?: true
   /** Line breaks and tabs are allowed (descriptions, certificates). */
   readonly multiline?: true
 }
@@ -239,6 +243,9 @@ export const since = <S extends AnySchema>(version: string, schema: S): S & { re
   ...schema,
   since: version,
 })
+
+/** Stands for a secret that is kept. */
+export const secretMask = '********'
 
 /** Depth-first walk over every schema below (and including) this one, with the path of field names that leads there. */
 export function* walk(

@@ -114,6 +114,8 @@ export const authorizationPolicyOperations = {
       'role',
     ],
     expand: { role: { kind: 'Role', by: 'role', into: 'roleProjection' } },
+    rowType: 'iam.v4.authz.AuthorizationPolicyProjection',
+    showsEmptyList: true,
   }),
   createAuthorizationPolicy: create('/authz/authorization-policies', AuthorizationPolicy, {
     envelope: 'iam.v4.authz.CreateAuthorizationPolicyApiResponse',

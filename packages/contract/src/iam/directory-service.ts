@@ -41,7 +41,7 @@ const UserGroupConfiguration = object('iam.v4.authn.UserGroupConfiguration', {
 const DsServiceAccount = object('iam.v4.authn.DsServiceAccount', {
   username: text({ minLength: 1, maxLength: 1024 }),
   /** Required on create; absent in an update, the stored one stays. */
-  password: secret(text({ minLength: 1, maxLength: 1024 })),
+  password: secret(text({ minLength: 1, maxLength: 1024, maskedInPublic: true })),
 })
 
 export const DirectoryService = resource(
@@ -64,8 +64,8 @@ export const DirectoryService = resource(
     ),
     /** Required on create; absent in an update, the stored one stays. */
     serviceAccount: optional(DsServiceAccount),
-    /** Empty or absent: every user of the directory may sign in. */
-    whiteListedGroups: optional(arrayOf(distinguishedName, { maxItems: 100 })),
+    /** Distinguished names, or common names of groups. Empty or absent: every user of the directory may sign in. */
+    whiteListedGroups: optional(arrayOf(text({ minLength: 1, maxLength: 1024, isName: true }), { maxItems: 100 })),
     createdBy: readOnly(uuid()),
     createdTime: readOnly(timestamp()),
     lastUpdatedTime: readOnly(timestamp()),

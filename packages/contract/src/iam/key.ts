@@ -67,6 +67,10 @@ export const Key = resource(
 const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin', 'User Admin']
 const readers: readonly RoleName[] = [...writers, 'Platform Viewer']
 
+/** Without a severity: public clients cannot read one in this answer. */
+const { severity: _, ...revokedKeyFields } = appMessageOf('iam').fields
+const RevokedKeyMessage = object(appMessageOf('iam').objectType as string, revokedKeyFields)
+
 export const keyOperations = {
   listUserKeys: list('/authn/users/{userExtId}/keys', Key, {
     envelope: 'iam.v4.authn.ListUserKeysApiResponse',
@@ -128,7 +132,7 @@ export const keyOperations = {
   }),
   revokeUserKey: action('/authn/users/{userExtId}/keys/{extId}/$actions/revoke', {
     of: Key,
-    answer: appMessageOf('iam'),
+    answer: RevokedKeyMessage,
     envelope: 'iam.v4.authn.RevokeUserKeyApiResponse',
     iam: 'Revoke_User_Key',
     roles: writers,

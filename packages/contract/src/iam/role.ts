@@ -4,18 +4,7 @@
  */
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  integer,
-  optional,
-  readOnly,
-  text,
-  timestamp,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import { arrayOf, boolean, enumeration, integer, optional, readOnly, text, timestamp, uuid } from '../schema.ts'
 import { Message } from '../shapes.ts'
 
 export const Role = resource(
@@ -23,7 +12,8 @@ export const Role = resource(
   {
     displayName: text({ minLength: 1, maxLength: 255, named: 'systemName' }),
     description: optional(text({ maxLength: 1000, multiline: true })),
-    clientName: withDefault(text({ maxLength: 255 }), ''),
+    /** Default: the client `Platform`. */
+    clientName: optional(text({ maxLength: 255, named: 'clientName' })),
     // Not declared references: an operation that is unknown or not grantable is 400, not 404.
     operations: arrayOf(uuid(), { minItems: 1, maxItems: 1000, uniqueItems: true }),
     accessibleClients: readOnly(arrayOf(text({ named: 'systemName' }))),
@@ -74,6 +64,7 @@ export const roleOperations = {
     iam: 'View_Role',
     roles: readers,
     rateLimit: perSecond(10, 10, 15, 20),
+    showsEmptyList: true,
     filter: ['clientName', 'createdBy', 'createdTime', 'displayName', 'extId', 'isSystemDefined', 'lastUpdatedTime'],
     orderby: ['createdTime', 'displayName', 'extId', 'lastUpdatedTime'],
     select: [

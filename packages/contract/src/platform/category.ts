@@ -74,6 +74,7 @@ export const AssociationDetail = object('platform.v4.config.AssociationDetail', 
 
 /** Text of a key or value: no punctuation that other tools use as separators; `$` anywhere but first. */
 const tagText = text({
+  isName: true,
   minLength: 1,
   maxLength: 64,
   pattern: `^[^$/,!"#%'()*+:;=?\\\\|\\[\\]^&][^/,!"#%'()*+:;=?\\\\|\\[\\]^&]{0,63}$`,

@@ -95,7 +95,7 @@ export interface CanonicalNames {
   /** The id of a task as this profile writes it -> the plain UUID; undefined: the profile does not write it so. */
   taskId(profile: 'spec' | 'public', text: string): string | undefined
   /** A text that is compared with a field of one of these vocabularies. */
-  text(vocabulary: 'rel' | 'href' | 'systemName' | 'objectType', text: string): string
+  text(vocabulary: 'rel' | 'href' | 'systemName' | 'clientName' | 'objectType', text: string): string
 }
 
 /** Kinds by name, and which operation reads one. */

@@ -1,5 +1,5 @@
 /** Values against the contract: all faults at once, and the clean value that handlers receive. Source: conventions 2.4, 3. */
-import { type AnySchema, type ObjectSchema, walk } from '@hyperplane/contract'
+import { type AnySchema, type ObjectSchema, secretMask, walk } from '@hyperplane/contract'
 import type { ShapeFault } from './api-error.ts'
 import { canonicalTime } from './clock.ts'
 import { didYouMean } from './nearest.ts'
@@ -189,6 +189,13 @@ class Validation {
     }
   }
 
+  /** An update that sends a secret empty, or its mask, leaves the stored one as it is. */
+  #keepsSecret(field: AnySchema, value: unknown): boolean {
+    if (field.type !== 'text' || field.secret !== true) return false
+    const isKept = this.options.replaces === true && (value === '' || value === secretMask)
+    return isKept || (field.maskedInPublic === true && value === secretMask)
+  }
+
   #isNewer(version: string | undefined): boolean {
     return version !== undefined && this.options.version < version
   }
@@ -222,7 +229,7 @@ class Validation {
     if (schema.pattern !== undefined && !patternOf(schema.pattern).test(text)) {
       return this.#fault(path, `expected a text that matches the regular expression ${schema.pattern}, found ${shown}`)
     }
-    if (text !== '' && text.trim() === '' && /(?:^|\/|[a-z])[nN]ame$/.test(path))
+    if (text !== '' && text.trim() === '' && (schema.isName === true || nameField.test(path)))
       return this.#fault(path, 'expected a name, found only blanks')
     return text
   }
@@ -326,7 +333,7 @@ class Validation {
       if (field.readOnly === true && !isCompared) continue
       // A field that this version does not know is dropped; the stored value stays.
       if (this.#isNewer(field.since)) continue
-      const item = Object.hasOwn(given, name) ? given[name] : undefined
+      const item = Object.hasOwn(given, name) && !this.#keepsSecret(field, given[name]) ? given[name] : undefined
       if (item === undefined || item === null) {
         // A sparse body is merged into what is stored, one level deep; what it replaces must be whole.
         const isMerged = this.options.sparse && !/[/[]/.test(path)
@@ -353,6 +360,9 @@ class Validation {
     return clean
   }
 }
+
+/** `name`, `displayName`, `username`, and the items of `vstoreNameList`. */
+const nameField = /(?:^|\/|[a-z])[nN]ame(?:s?(?:List)?\[\d+\])?$/
 
 /** What `$reserved` holds beside a client's own content. */
 const reservedMarks = new Set(['$fv', '$fqObjectType', 'ETag'])

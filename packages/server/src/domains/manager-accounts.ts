@@ -53,6 +53,7 @@ export async function makeAccount(
     status: 'ACTIVE',
     isForceResetPasswordEnabled: false,
     creationType: 'SERVICEDEFINED',
+    lastLoginTime: time,
     lastUpdatedBy: system,
     lastUpdatedTime: time,
   })

@@ -6,10 +6,10 @@ type Namespaces = ReadonlyMap<string, Namespace>
 /** @param isExpanded items that were expanded carry another type name, where the operation says so */
 export function answerShape(operation: Operation, namespaces: Namespaces, isExpanded: boolean): Operation['answer'] {
   const answer = withExpansions(operation, namespaces)
-  const { expandedType } = operation
-  if (!isExpanded || expandedType === undefined) return answer
+  const type = operation.rowType ?? (isExpanded ? operation.expandedType : undefined)
+  if (type === undefined) return answer
   if (answer?.type !== 'list' || answer.items.type !== 'object') return answer
-  return { ...answer, items: { ...answer.items, objectType: expandedType } }
+  return { ...answer, items: { ...answer.items, objectType: type } }
 }
 
 function withExpansions(operation: Operation, namespaces: Namespaces): Operation['answer'] {

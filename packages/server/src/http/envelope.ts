@@ -108,9 +108,9 @@ export function createEnvelopeWriter(settings: EnvelopeSettings): EnvelopeWriter
     })
     if (reply.data === undefined || form.shape === undefined || form.render === undefined)
       return body(undefined, 'EMPTY')
-    // Public clients expect no data rather than an empty list.
+    // Public clients expect no data rather than an empty list, but for few operations.
     if (Array.isArray(reply.data) && reply.data.length === 0)
-      return body(asked.profile === 'public' ? undefined : '[]', undefined)
+      return body(asked.profile === 'spec' || operation.showsEmptyList === true ? '[]' : undefined, undefined)
     const linked = form.linked !== undefined && selectsLinks(asked.query) ? form.linked : undefined
     const data =
       linked === undefined

@@ -201,7 +201,8 @@ function faultsOf(body: Body): ApiError[] {
     ...(body.whiteListedGroups ?? []).map((group, index) => [`whiteListedGroups[${index}]`, group] as const),
   ])
   for (const [path, name] of names) {
-    if (name !== undefined && normalForm(name) === undefined)
+    const isPlainName = path.startsWith('whiteListedGroups') && name?.includes('=') === false
+    if (name !== undefined && !isPlainName && normalForm(name) === undefined)
       faults.push(invalid(path, 'expected a distinguished name, such as cn=admins,dc=example,dc=com.'))
   }
   return faults

@@ -99,7 +99,8 @@ export const key = implement(
       })
       ctx.afterCommit(() => ctx.services.authenticator.forget(target.userExtId))
       const said = iamMessages.REVOKE_USER_KEY_SUCCESS
-      return { ...said, severity: 'INFO' as const, locale: 'en_US', errorGroup: 'REVOKE_USER_KEY_SUCCESS' }
+      // Without a severity: public clients cannot read one here.
+      return { ...said, locale: 'en_US', errorGroup: 'REVOKE_USER_KEY_SUCCESS' }
     },
   },
   {

@@ -7,9 +7,12 @@ import { shows } from '../../core/scope.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { limitOf } from '../limits.ts'
 import { assignedCounts, policiesWithRoles } from './assigned.ts'
+import { clientNameOf } from './catalogue/clients.ts'
 import { iamOperationById } from './catalogue/operations.ts'
 import { requireRoleCovered } from './escalation.ts'
 import { factsOf, grantOf, grantsTo, loadGrants } from './grants.ts'
+
+const ownClientName = clientNameOf('platform')
 
 type RoleRow = EntityOf<typeof Role>
 
@@ -38,6 +41,7 @@ export const role = implement(
       const now = ctx.clock.iso()
       const created = await ctx.store.insert(Role, {
         ...body,
+        clientName: body.clientName || ownClientName,
         extId: ctx.ids.uuid(),
         tenantId: ctx.tenantId,
         isSystemDefined: false,
@@ -62,6 +66,7 @@ export const role = implement(
       const { extId, tenantId, isSystemDefined, operationSchemaChangeImpact, createdBy, createdTime } = target
       await ctx.store.replace(Role, {
         ...body,
+        clientName: body.clientName || ownClientName,
         extId,
         tenantId,
         isSystemDefined,
@@ -117,6 +122,7 @@ async function withDerived(ctx: ReadContext, roles: readonly RoleRow[]): Promise
     const entities = [...new Set(operations.map((operation) => operation.entityType))].sort()
     return {
       ...one,
+      clientName: one.clientName || ownClientName,
       accessibleClients: clients,
       accessibleClientsCount: clients.length,
       accessibleEntityTypes: entities,

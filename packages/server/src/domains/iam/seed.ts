@@ -7,6 +7,7 @@ import { Role } from '@hyperplane/contract/iam/role'
 import { User } from '@hyperplane/contract/iam/user'
 import { WelcomeBanner } from '@hyperplane/contract/iam/welcome-banner'
 import { type SeedContext, seedId } from '../seed.ts'
+import { clientNameOf } from './catalogue/clients.ts'
 import { localProviderId, nameId } from './catalogue/name-id.ts'
 import { systemRoleId } from './catalogue/system-roles.ts'
 import { seedDirectory, seedDirectorySettings } from './seed-directory.ts'
@@ -74,7 +75,7 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
     tenantId: ctx.tenantId,
     displayName: 'Snapshot Operator',
     description: 'Takes and restores recovery points of virtual machines.',
-    clientName: '',
+    clientName: clientNameOf('platform'),
     operations: [
       'View_Existing_Virtual_Machine',
       'View_Virtual_Machine_Recovery_Point',
@@ -126,6 +127,7 @@ export async function insertUser(
     creationType: 'USERDEFINED',
     createdBy: ctx.adminId,
     createdTime: ctx.ago(30 * day),
+    lastLoginTime: ctx.ago(30 * day),
     lastUpdatedBy: ctx.adminId,
     lastUpdatedTime: ctx.ago(30 * day),
     // The demo's people sign in with the password of the first start.

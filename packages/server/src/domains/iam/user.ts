@@ -52,6 +52,7 @@ export const user = implement(
         creationType: 'USERDEFINED',
         createdBy: ctx.caller.extId,
         createdTime: now,
+        lastLoginTime: now,
         lastUpdatedBy: ctx.caller.extId,
         lastUpdatedTime: now,
       })
@@ -286,11 +287,16 @@ async function endLocks(ctx: WriteContext, target: UserRow): Promise<void> {
 /** Hashes stay inside. */
 function answered(row: UserRow): UserRow {
   const { passwordHash: _, formerPasswordHashes: __, isInternal: ___, ...shown } = row
-  return shown as UserRow
+  return withLastLogin(shown as UserRow)
 }
 
+/** Until the first sign-in the time of the creation is shown: public clients expect one. */
+const withLastLogin = (row: UserRow): UserRow =>
+  row.createdTime === undefined ? row : { ...row, lastLoginTime: row.lastLoginTime ?? row.createdTime }
+
 /** Object keys stand in their user as well, without their secrets. */
-async function withObjectKeys(ctx: ReadContext, users: readonly UserRow[]): Promise<readonly UserRow[]> {
+async function withObjectKeys(ctx: ReadContext, rows: readonly UserRow[]): Promise<readonly UserRow[]> {
+  const users = rows.map(withLastLogin)
   const owners = anyOf(
     pathOf(Key, 'userExtId'),
     users.map((one) => one.extId),

@@ -108,7 +108,7 @@ export const canonicalNames: CanonicalNames = {
   taskId: canonicalTaskId,
   text(vocabulary, text) {
     if (vocabulary === 'rel') return canonicalRel(text)
-    return vocabulary === 'systemName' ? canonicalSystemName(text) : text
+    return vocabulary === 'systemName' || vocabulary === 'clientName' ? canonicalSystemName(text) : text
   },
 }
 

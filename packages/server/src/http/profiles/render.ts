@@ -3,7 +3,7 @@
  * contract does not name is never answered, so neither internal fields nor secrets can leave. A schema is read once for each
  * profile and version; what remains for an answer is to look up values and to join texts. Source: conventions 2.3.
  */
-import type { AnySchema, ObjectSchema } from '@hyperplane/contract'
+import { type AnySchema, type ObjectSchema, secretMask } from '@hyperplane/contract'
 import { chooseAlternative } from '../../core/validate.ts'
 import { type Profile, pathIn, relIn, systemNameIn, taskIdIn, typeIn } from './names.ts'
 
@@ -125,14 +125,19 @@ function objectRenderer(schema: ObjectSchema, settings: RenderSettings): Rendere
   }
 }
 
-const isShown = (field: AnySchema, { isCreation, version }: RenderSettings): boolean =>
-  (field.secret !== true || (field.oneTime === true && isCreation === true)) &&
+const isShown = (field: AnySchema, { isCreation, version, profile }: RenderSettings): boolean =>
+  (field.secret !== true || (field.oneTime === true && isCreation === true) || isMasked(field, profile)) &&
   (field.since === undefined || version >= field.since)
+
+const isMasked = (field: AnySchema, profile: Profile): boolean =>
+  profile === 'public' && field.type === 'text' && field.maskedInPublic === true
+
+const mask: Renderer = () => JSON.stringify(secretMask)
 
 const fieldRenderer = (name: string, field: AnySchema, settings: RenderSettings): FieldRenderer => ({
   name,
   key: `${JSON.stringify(name)}:`,
-  render: rendererOf(field, settings),
+  render: isMasked(field, settings.profile) ? mask : rendererOf(field, settings),
   isSystemName: field.type === 'text' && field.named === 'systemName',
   ...(settings.profile === 'public' && field.type === 'oneOf'
     ? {

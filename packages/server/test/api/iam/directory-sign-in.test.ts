@@ -217,6 +217,19 @@ test('with a white list only its members sign in, users that exist included', as
   assert.equal(await visit(`listed@${directory.domainName}`), 200)
 })
 
+test('a white list names groups by their plain names as well; a name that no group has admits nobody', async () => {
+  const directory = await withReader('plain')
+  const path = `${directories}/${directory.extId}`
+  const admitOnly = async (name: string): Promise<number> => {
+    const body = { ...directoryBody(directory.host.replace('.simulated', '')), whiteListedGroups: [name] }
+    ok(await app.call('PUT', path, { body, ifMatch: await etagOf(app, path) }), 200)
+    return visit(`plain@${directory.domainName}`)
+  }
+  assert.equal(await admitOnly('Readers'), 200)
+  assert.equal(await admitOnly('Reader'), 401)
+  assert.equal(await admitOnly('nowhere'), 401)
+})
+
 test('an account that is closed, in the directory or here, does not sign in', async () => {
   const directory = await withReader('closed')
   const extId = await aDirectoryUser(app, directory, 'closed')

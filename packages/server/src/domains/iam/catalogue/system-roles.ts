@@ -5,6 +5,7 @@
 import { type EntityOf, type RoleName, systemRoles } from '@hyperplane/contract'
 import { Role } from '@hyperplane/contract/iam/role'
 import type { Store } from '../../../store/store.ts'
+import { clientNameOf } from './clients.ts'
 import { nameId, releaseTime } from './name-id.ts'
 import { iamOperations } from './operations.ts'
 
@@ -19,7 +20,7 @@ export function systemRoleRows(tenantId: string): RoleRow[] {
     tenantId,
     displayName: name,
     description: `System role ${name}.`,
-    clientName: '',
+    clientName: clientNameOf('platform'),
     operations: [...iamOperations.values()]
       .filter((operation) => operation.roles.has(name))
       .map((operation) => operation.extId),

@@ -72,7 +72,13 @@ const keyOf = (row: DirectoryRow, name: string): string => `${row.extId}/${name.
 
 /** Whether the directory's white list lets a member of these groups in. */
 export const isAdmitted = ({ whiteListedGroups = [] }: DirectoryRow, { groups }: Membership): boolean =>
-  whiteListedGroups.length === 0 || whiteListedGroups.some((name) => groups.has(normalForm(name) ?? ''))
+  whiteListedGroups.length === 0 ||
+  whiteListedGroups.some((name) => {
+    const form = normalForm(name)
+    if (form !== undefined) return groups.has(form)
+    const commonName = normalForm(`cn=${name.trim().replaceAll(/[,+"\\<>;=#]/g, '\\$&')}`)
+    return commonName !== undefined && [...groups].some((group) => `${group},`.startsWith(`${commonName},`))
+  })
 
 /** Ids of the user groups of this directory that these groups are. */
 export async function userGroupIds(
