@@ -58,7 +58,7 @@ test('with the names of the specification no answer has an envelope property bes
       ['hasError', 'isPaginated', 'isTruncated'],
     )
     for (const item of answer.json.data)
-      assert.equal(item.$objectType, (operation.answer as any).items.objectType, operation.key)
+      assert.equal(item.$objectType, operation.rowType ?? (operation.answer as any).items.objectType, operation.key)
   }
 })
 
