@@ -124,7 +124,7 @@ export const Subnet = resource(
   },
   {
     internal: {
-      /** OVERLAY: the network identifier, unique in the deployment; shown as `networkId`. */
+      /** OVERLAY: the network identifier, unique in the deployment; never shown. */
       vni: optional(integer({ minimum: 4096, maximum: 16777215 })),
       change: optional(
         changeHolding({

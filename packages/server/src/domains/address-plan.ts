@@ -4,7 +4,15 @@
  */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Subnet } from '@hyperplane/contract/networking/subnet'
-import { type AddressRange, type Family, holds, type Prefix, parseAddress, prefixOf } from './ip-address.ts'
+import {
+  type AddressRange,
+  type Family,
+  holds,
+  type Prefix,
+  parseAddress,
+  prefixLengthOf,
+  prefixOf,
+} from './ip-address.ts'
 
 export type SubnetEntity = EntityOf<typeof Subnet>
 type IpConfig = NonNullable<SubnetEntity['ipConfig']>[number]
@@ -30,7 +38,7 @@ export function planOf(ipConfig: readonly IpConfig[] | undefined): AddressPlan {
     if (given === undefined) continue
     const value = (text: string): bigint => parseAddress(family, text)?.value ?? 0n
     plan[family] = {
-      prefix: prefixOf({ family, value: value(given.ipSubnet.ip.value) }, given.ipSubnet.prefixLength),
+      prefix: prefixOf({ family, value: value(given.ipSubnet.ip.value) }, prefixLengthOf(family, given.ipSubnet)),
       ...(given.defaultGatewayIp === undefined ? {} : { gateway: value(given.defaultGatewayIp.value) }),
       ...(given.dhcpServerAddress === undefined ? {} : { dhcpServer: value(given.dhcpServerAddress.value) }),
       pools: (given.poolList ?? []).map((pool) => ({

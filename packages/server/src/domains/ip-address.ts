@@ -22,8 +22,14 @@ export interface Prefix extends AddressRange {
 
 /** As the interface writes an address: exactly one of the two is given. */
 export interface WireAddress {
-  readonly ipv4?: { readonly value: string }
-  readonly ipv6?: { readonly value: string }
+  readonly ipv4?: { readonly value: string; readonly prefixLength?: number }
+  readonly ipv6?: { readonly value: string; readonly prefixLength?: number }
+}
+
+/** As the interface writes a prefix of one family. */
+export interface WirePrefix {
+  readonly ip: { readonly value: string; readonly prefixLength?: number }
+  readonly prefixLength: number
 }
 
 export const bitsOf = (family: Family): number => (family === 'IPV4' ? 32 : 128)
@@ -54,6 +60,23 @@ export function writeAddress(address: Address): {
 } {
   const shown = { value: formatAddress(address), prefixLength: bitsOf(address.family) }
   return address.family === 'IPV4' ? { ipv4: shown } : { ipv6: shown }
+}
+
+/** The canonical address with the prefix length that the client gave. @throws Error for a text that was not checked */
+export function writeAsGiven(given: WireAddress): ReturnType<typeof writeAddress> {
+  const address = readAddress(given)
+  if (typeof address === 'string') throw new Error(address)
+  const written = writeAddress(address)
+  const prefixLength = (given.ipv4 ?? given.ipv6)?.prefixLength ?? bitsOf(address.family)
+  return written.ipv4 === undefined
+    ? { ipv6: { ...written.ipv6!, prefixLength } }
+    : { ipv4: { ...written.ipv4, prefixLength } }
+}
+
+/** Public clients may leave the length of a subnet at 0 and give it with the address instead. */
+export function prefixLengthOf(family: Family, { ip, prefixLength }: WirePrefix): number {
+  const ofAddress = ip.prefixLength ?? bitsOf(family)
+  return prefixLength === 0 && ofAddress !== bitsOf(family) ? ofAddress : prefixLength
 }
 
 /** Why this cannot be the address of one host; undefined when it can. */

@@ -16,10 +16,11 @@ import {
   overlap,
   type Prefix,
   parseAddress,
+  prefixLengthOf,
   prefixOf,
   readAddress,
   type WireAddress,
-  writeAddress,
+  writeAsGiven,
 } from '../ip-address.ts'
 
 export type IpConfig = NonNullable<SubnetEntity['ipConfig']>[number]
@@ -74,7 +75,7 @@ function readPrefix(
   faults: ApiError[],
 ): Prefix | undefined {
   const [least, most] = prefixLengths[family]
-  const { prefixLength } = given
+  const prefixLength = prefixLengthOf(family, given)
   const isLength = prefixLength >= least && prefixLength <= most
   if (!isLength) faults.push(fault(`${path}/prefixLength`, `expected ${least} to ${most}, found ${prefixLength}`))
   const address = readText(family, given.ip.value, `${path}/ip/value`, faults)
@@ -178,10 +179,11 @@ const canonicalText = (family: Family, text: string): string => {
 }
 
 export function canonicalDhcpOptions(options: DhcpOptions): DhcpOptions {
-  const written = (given: WireAddress): ReturnType<typeof writeAddress> => writeAddress(readAddress(given) as Address)
   return {
     ...options,
-    ...(options.domainNameServers === undefined ? {} : { domainNameServers: options.domainNameServers.map(written) }),
-    ...(options.ntpServers === undefined ? {} : { ntpServers: options.ntpServers.map(written) }),
+    ...(options.domainNameServers === undefined
+      ? {}
+      : { domainNameServers: options.domainNameServers.map(writeAsGiven) }),
+    ...(options.ntpServers === undefined ? {} : { ntpServers: options.ntpServers.map(writeAsGiven) }),
   }
 }

@@ -1,20 +1,20 @@
 /** Prefixes as bodies state them, of exactly one family. Source: behaviour networking.md 1.1 (addresses). */
 import type { ApiError } from '../../core/api-error.ts'
 import {
-  type Address,
   formatPrefix,
   type Prefix,
   parseAddress,
+  prefixLengthOf,
   prefixOf,
-  readAddress,
-  type WireAddress,
+  type WirePrefix,
   writeAddress,
+  writeAsGiven,
 } from '../ip-address.ts'
 import { fault } from './ip-config.ts'
 
 export interface WireSubnet {
-  readonly ipv4?: { readonly ip: { readonly value: string }; readonly prefixLength: number }
-  readonly ipv6?: { readonly ip: { readonly value: string }; readonly prefixLength: number }
+  readonly ipv4?: WirePrefix
+  readonly ipv6?: WirePrefix
 }
 
 /** What stands in a body, without host bits. @returns the faults */
@@ -24,7 +24,7 @@ export function readSubnet(given: WireSubnet, path: string): Prefix | readonly A
   const [family, name, of] = ipv4 === undefined ? (['IPV6', 'ipv6', ipv6!] as const) : (['IPV4', 'ipv4', ipv4] as const)
   const address = parseAddress(family, of.ip.value)
   if (address === undefined) return [fault(`${path}/${name}/ip/value`, `expected an address, found "${of.ip.value}"`)]
-  const prefix = prefixOf(address, of.prefixLength)
+  const prefix = prefixOf(address, prefixLengthOf(family, of))
   if (prefix.first === address.value) return prefix
   return [fault(`${path}/${name}/ip/value`, `expected no host bits: ${formatPrefix(prefix)}, found ${of.ip.value}`)]
 }
@@ -38,6 +38,9 @@ export function writeSubnet(prefix: Prefix) {
   return ipv4 === undefined ? { ipv6: { ip: ipv6!, prefixLength } } : { ipv4: { ip: ipv4, prefixLength } }
 }
 
-/** One spelling for each address. */
-export const canonicalAddress = (given: WireAddress): ReturnType<typeof writeAddress> =>
-  writeAddress(readAddress(given) as Address)
+/** A checked subnet with one spelling for its address and with the prefix lengths that the client gave. */
+export function writeSubnetAsGiven({ ipv4, ipv6 }: WireSubnet): ReturnType<typeof writeSubnet> {
+  return ipv4 === undefined
+    ? { ipv6: { ip: writeAsGiven({ ipv6: ipv6!.ip }).ipv6!, prefixLength: ipv6!.prefixLength } }
+    : { ipv4: { ip: writeAsGiven({ ipv4: ipv4.ip }).ipv4!, prefixLength: ipv4.prefixLength } }
+}

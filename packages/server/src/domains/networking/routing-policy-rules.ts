@@ -6,9 +6,9 @@ import type {
   RoutingPolicyRule,
 } from '@hyperplane/contract/networking/routing-policy'
 import { ApiError } from '../../core/api-error.ts'
-import { type Address, type Family, readAddress, type WireAddress } from '../ip-address.ts'
+import { type Address, type Family, readAddress, type WireAddress, writeAsGiven } from '../ip-address.ts'
 import { fault, hostFaults } from './ip-config.ts'
-import { canonicalAddress, readSubnet, writeSubnet } from './ip-subnet.ts'
+import { readSubnet, writeSubnetAsGiven } from './ip-subnet.ts'
 
 export type PolicyBody = BodyOf<typeof RoutingPolicy>
 type Rule = ValueOf<typeof RoutingPolicyRule>
@@ -120,9 +120,9 @@ export function canonicalRule({ policyMatch, policyAction, isBidirectional = fal
   const side = (given: Match['source']): Match['source'] => {
     if (given.subnetPrefix === undefined) return given
     const prefix = readSubnet(given.subnetPrefix, '')
-    return 'first' in prefix ? { ...given, subnetPrefix: writeSubnet(prefix) } : given
+    return 'first' in prefix ? { ...given, subnetPrefix: writeSubnetAsGiven(given.subnetPrefix) } : given
   }
-  const address = (given: WireAddress) => (isAddress(given) ? canonicalAddress(given) : given)
+  const address = (given: WireAddress) => (isAddress(given) ? writeAsGiven(given) : given)
   const reroute = (given: Reroute): Reroute => ({
     ...given,
     ...Object.fromEntries(
@@ -134,7 +134,7 @@ export function canonicalRule({ policyMatch, policyAction, isBidirectional = fal
     policyMatch: { ...policyMatch, source: side(policyMatch.source), destination: side(policyMatch.destination) },
     policyAction: {
       ...policyAction,
-      ...(nexthopIpAddress === undefined ? {} : { nexthopIpAddress: canonicalAddress(nexthopIpAddress) }),
+      ...(nexthopIpAddress === undefined ? {} : { nexthopIpAddress: writeAsGiven(nexthopIpAddress) }),
       ...(rerouteParams === undefined ? {} : { rerouteParams: rerouteParams.map(reroute) }),
     },
     isBidirectional,

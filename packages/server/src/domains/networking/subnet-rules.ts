@@ -9,6 +9,7 @@ import { Vpc } from '@hyperplane/contract/networking/vpc'
 import type { ApiError } from '../../core/api-error.ts'
 import type { Reader } from '../../store/store.ts'
 import type { SubnetEntity } from '../address-plan.ts'
+import { writeAsGiven } from '../ip-address.ts'
 import { controllerOf } from '../network-controllers.ts'
 import {
   canonicalDhcpOptions,
@@ -18,7 +19,6 @@ import {
   hostFaults,
   ipConfigFaults,
 } from './ip-config.ts'
-import { canonicalAddress } from './ip-subnet.ts'
 import { metadataOf, type Owner } from './metadata.ts'
 
 export type SubnetBody = BodyOf<typeof Subnet>
@@ -156,5 +156,5 @@ export function configurationOf(body: SubnetBody, around: Surroundings, owner: O
 type DhcpServer = NonNullable<SubnetBody['externalDhcpServers']>[number]
 const canonicalServer = ({ externalDhcpServerIpAddress: address, ...rest }: DhcpServer): DhcpServer => ({
   ...rest,
-  ...(address === undefined ? {} : { externalDhcpServerIpAddress: canonicalAddress(address) }),
+  ...(address === undefined ? {} : { externalDhcpServerIpAddress: writeAsGiven(address) }),
 })

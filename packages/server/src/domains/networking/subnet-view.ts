@@ -20,14 +20,13 @@ export async function presentSubnets(
   const clusters = await namesById(ctx.store, subnets)
   const bridges = await bridgesById(ctx.store, subnets)
   const shown: SubnetEntity[] = []
-  for (const { vni, change, ...subnet } of subnets) {
+  for (const { vni: _, change: __, ...subnet } of subnets) {
     const reserved = isManaged(subnet) ? await leasesOfKind(ctx.store, subnet.extId, 'RESERVED', maximumShown) : []
     const [prefix] = Object.values(planOf(subnet.ipConfig))
     const clusterName = clusters.get(subnet.clusterReference ?? '')
     const bridgeName = bridges.get(subnet.virtualSwitchReference ?? '')
     shown.push({
       ...subnet,
-      ...(vni === undefined ? {} : { networkId: vni }),
       ...(clusterName === undefined ? {} : { clusterName }),
       ...(bridgeName === undefined ? {} : { bridgeName }),
       ...(subnet.subnetType === 'VLAN' ? { hypervisorType: 'acropolis' } : {}),

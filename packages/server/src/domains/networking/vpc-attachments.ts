@@ -11,11 +11,10 @@ import type { Transaction } from '../../store/store.ts'
 import { families, planOf, type SubnetEntity } from '../address-plan.ts'
 import { addressOf, type Lease, leaseAddress, leaseExactly, leasesOf, release } from '../addresses.ts'
 import type { WriteContext } from '../context.ts'
-import { type Address, formatAddress, readAddress, writeAddress } from '../ip-address.ts'
+import { type Address, formatAddress, readAddress, writeAddress, writeAsGiven } from '../ip-address.ts'
 import { requireClusterReachable } from '../reachability.ts'
 import { type Attachment, gatewayNodesFor, portsByHost, schedulableHosts, type VpcEntity } from './gateway-nodes.ts'
 import { fault } from './ip-config.ts'
-import { canonicalAddress } from './ip-subnet.ts'
 import { attachedFaults, type VpcBody } from './vpc-rules.ts'
 
 interface Attaching {
@@ -90,7 +89,7 @@ async function portsOf(
   const added = named.map((given, index) => ({ given, index })).filter(({ given }) => !held.has(textOf(given)))
   const addresses = added.map(({ given }) => readAddress(given) as Address)
   await leaseExactly(ctx, subnet, addresses, terms, (place) => `${path}[${added[place]!.index}]`)
-  return named.map(canonicalAddress)
+  return named.map(writeAsGiven)
 }
 
 /** Gives back the ports of a VPC that none of these attachments has. */

@@ -3,10 +3,10 @@ import type { BodyOf } from '@hyperplane/contract'
 import type { Vpc } from '@hyperplane/contract/networking/vpc'
 import type { ApiError } from '../../core/api-error.ts'
 import type { SubnetEntity } from '../address-plan.ts'
-import { formatAddress, formatPrefix, overlap, type Prefix, readAddress } from '../ip-address.ts'
+import { formatAddress, formatPrefix, overlap, type Prefix, readAddress, writeAsGiven } from '../ip-address.ts'
 import type { Attachment, VpcEntity } from './gateway-nodes.ts'
 import { fault, hostFaults } from './ip-config.ts'
-import { canonicalAddress, readSubnet, writeSubnet } from './ip-subnet.ts'
+import { readSubnet, writeSubnetAsGiven } from './ip-subnet.ts'
 import { metadataOf, type Owner } from './metadata.ts'
 
 export type VpcBody = BodyOf<typeof Vpc>
@@ -111,13 +111,11 @@ export function configurationOf(body: VpcBody, owner: Owner): Omit<VpcEntity, 'e
     ...(externallyRoutablePrefixes === undefined
       ? {}
       : {
-          externallyRoutablePrefixes: externallyRoutablePrefixes.map((each) =>
-            writeSubnet(readSubnet(each, '') as Prefix),
-          ),
+          externallyRoutablePrefixes: externallyRoutablePrefixes.map(writeSubnetAsGiven),
         }),
     ...(commonDhcpOptions === undefined
       ? {}
-      : { commonDhcpOptions: servers === undefined ? {} : { domainNameServers: servers.map(canonicalAddress) } }),
+      : { commonDhcpOptions: servers === undefined ? {} : { domainNameServers: servers.map(writeAsGiven) } }),
     metadata: metadataOf(metadata, owner),
   }
 }

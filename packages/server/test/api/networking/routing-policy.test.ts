@@ -141,6 +141,25 @@ test('a policy is stored in one spelling, with its VPC and owner; its task names
   await removed(app, path)
 })
 
+test('prefix lengths are echoed as given; the one of the address counts where that of the subnet is 0', async () => {
+  const given = { ipv4: { ip: { value: '10.9.8.0', prefixLength: 24 }, prefixLength: 0 } }
+  const policies = [rule({ source: { addressType: 'SUBNET', subnetPrefix: given } })]
+  const task = await app.task(await create({ ...policy(51), policies }))
+  const path = `${routingPolicies}/${task.entitiesAffected[0].extId}`
+  const shown = (data: any) => data.policies[0].policyMatch.source.subnetPrefix
+  assert.deepEqual(shown((await app.call('GET', path)).data), given)
+  const both = { ipv4: { ip: { value: '10.9.0.0', prefixLength: 32 }, prefixLength: 16 } }
+  const source = { addressType: 'SUBNET', subnetPrefix: both }
+  assert.deepEqual(shown(await changed(app, path, { policies: [rule({ source })] })), both)
+  const wide = { ipv4: { ip: { value: '10.9.8.0', prefixLength: 16 }, prefixLength: 0 } }
+  const refused = await create({
+    ...policy(52),
+    policies: [rule({ source: { addressType: 'SUBNET', subnetPrefix: wide } })],
+  })
+  assert.match(refused.errors[0]?.message ?? '', /expected no host bits: 10\.9\.0\.0\/16/)
+  assert.equal((await app.task(await app.call('DELETE', path))).status, 'SUCCEEDED')
+})
+
 const match = 'policies[0]/policyMatch'
 const action = 'policies[0]/policyAction'
 const ports = (...ranges: [number, number][]): object => ({

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { seedId } from '../../../src/domains/seed.ts'
 import { fabricFacts } from '../../../src/drivers/simulated/network-fabric.ts'
@@ -127,9 +128,24 @@ test('an overlay subnet must not overlap a sibling of its VPC; in another VPC it
   const task = await app.task(await create(overlay('tenant-a', '192.168.10.0/24')))
   assert.equal(task.status, 'SUCCEEDED')
   const { data } = await app.call('GET', `${subnets}/${task.entitiesAffected[0].extId}`)
-  assert.ok(data.networkId >= 4096)
+  assert.equal(data.networkId, undefined, 'the network identifier of an overlay subnet is internal')
+  assert.ok(((await app.store.get(Subnet, data.extId))?.vni ?? 0) >= 4096)
   assert.equal(data.isAdvancedNetworking, true)
   assert.equal(data.vni, undefined)
+})
+
+test('a prefix length that comes with the address counts where the own one of the subnet is 0, and is echoed as given', async () => {
+  const ipSubnet = { ip: { value: '10.40.0.0', prefixLength: 24 }, prefixLength: 0 }
+  const gateway = { value: '10.40.0.1', prefixLength: 24 }
+  const task = await app.task(await create(vlan({ ipConfig: [{ ipv4: { ipSubnet, defaultGatewayIp: gateway } }] })))
+  const path = `${subnets}/${task.entitiesAffected[0].extId}`
+  const { data } = await app.call('GET', path)
+  assert.deepEqual([data.ipConfig[0].ipv4.ipSubnet, data.ipConfig[0].ipv4.defaultGatewayIp], [ipSubnet, gateway])
+  assert.equal(data.ipPrefix, '10.40.0.0/24')
+  const whole = { ip: { value: '10.40.0.0', prefixLength: 32 }, prefixLength: 0 }
+  assert.deepEqual(pathsOf(await create(vlan({ ipConfig: [{ ipv4: { ipSubnet: whole } }] }))), [
+    'ipConfig[0]/ipv4/ipSubnet/prefixLength',
+  ])
 })
 
 test('of two overlapping overlay subnets at once one is created', async () => {

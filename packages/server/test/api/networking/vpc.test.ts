@@ -189,9 +189,19 @@ test('only external subnets of the right kind are attached, one that translates 
   assert.match(unknown.errors[0]!.message, /^Failed to create VPC test as a referenced resource was not found/)
 })
 
+test('externally routable prefixes, name servers and external addresses keep the prefix lengths that were given', async () => {
+  const externallyRoutablePrefixes = [{ ipv4: { ip: { value: '172.29.0.0', prefixLength: 16 }, prefixLength: 0 } }]
+  const commonDhcpOptions = { domainNameServers: [{ ipv4: { value: '10.0.0.53', prefixLength: 24 } }] }
+  const path = await aVpc(app, { externallyRoutablePrefixes, commonDhcpOptions })
+  const { data } = await app.call('GET', path)
+  assert.deepEqual(data.externallyRoutablePrefixes, externallyRoutablePrefixes)
+  assert.deepEqual(data.commonDhcpOptions, commonDhcpOptions)
+})
+
 test('a VPC carries its categories, which count as VIRTUAL_NETWORK until it is gone', async () => {
   const category = `/platform/v4.3/config/categories/${seedId('category/KubernetesCluster/dev')}`
-  const counted = async (): Promise<any[]> => (await app.call('GET', category)).data.associations ?? []
+  const counted = async (): Promise<any[]> =>
+    (await app.call('GET', `${category}?$expand=associations`)).data.associations ?? []
   const id = idOf(category)
   const path = await aVpc(app, { metadata: { categoryIds: [id, id] } })
   assert.deepEqual((await app.call('GET', path)).data.metadata.categoryIds, [id])
