@@ -98,7 +98,8 @@ export async function goldenPath(url: string, password: string, say: (text: stri
   )
   const read = async (): Promise<{ data: any; etag: string }> => (await vmm.getVmById(byId(vm))) as never
   assert.equal((await read()).data.powerState, 'OFF')
-  const counts = ((await platform.getCategoryById(byId(category.extId))).data as any).associations
+  const counts = ((await platform.getCategoryById({ ...byId(category.extId), expand: 'associations' })).data as any)
+    .associations
   assert.deepEqual(
     counts.map((entry: any) => [entry.resourceType, entry.count]),
     [['VM', 1]],
@@ -167,7 +168,10 @@ export async function goldenPath(url: string, password: string, say: (text: stri
   await client.completed(await vmm.deleteVmById({ ...byId(vm), ifMatch: (await read()).etag }))
   assert.equal(await free(), 50)
   for (const { extId } of hosts) assert.equal(await load(extId), before.get(extId))
-  assert.equal(((await platform.getCategoryById(byId(category.extId))).data as any).associations, undefined)
+  assert.equal(
+    ((await platform.getCategoryById({ ...byId(category.extId), expand: 'associations' })).data as any).associations,
+    undefined,
+  )
   await client.completed(await networking.deleteSubnetById(byId(subnet)))
   await client.completed(await vmm.deleteImageById(byId(image)))
   await platform.deleteCategoryById(byId(category.extId))

@@ -60,13 +60,13 @@ const maximumDetails = 101
 /** What a kind is called where a category counts its users: the type where there is one. */
 export const userTypeOf = (kind: string): string => resourceTypes[kind] ?? kind
 
-/** Adds associations to single reads, and both forms where they are expanded. Counts only what the caller may see. */
+/** Adds the forms of associations that `$expand` names. Counts only what the caller may see. */
 export async function presentAssociations(
   ctx: ReadContext,
   categories: readonly CategoryEntity[],
-  wanted: { readonly single: boolean; readonly expand: ReadonlySet<string> },
+  wanted: { readonly expand: ReadonlySet<string> },
 ): Promise<readonly CategoryEntity[]> {
-  const counts = wanted.single || wanted.expand.has('associations')
+  const counts = wanted.expand.has('associations')
   const details = wanted.expand.has('detailedAssociations')
   if (!counts && !details) return categories
   const shown: CategoryEntity[] = []

@@ -94,7 +94,8 @@ test('register of lab-03 brings its hosts and VMs; unregister takes them and the
   const path = `/clustermgmt/v4.2/config/clusters/${labId}/$actions/associate-categories`
   await app.task(await app.call('POST', path, { body: { categories: [category.data.extId] } }))
   const counts = async () =>
-    (await app.call('GET', `/platform/v4.3/config/categories/${category.data.extId}`)).data.associations ?? []
+    (await app.call('GET', `/platform/v4.3/config/categories/${category.data.extId}?$expand=associations`)).data
+      .associations ?? []
   assert.equal((await counts())[0].count, 1)
 
   const left = await app.task(await unregister(app, { extId: labId, name: lab.name }))

@@ -137,7 +137,10 @@ describe('clusters', () => {
   })
 
   test('a host may carry categories, which no operation sets', async () => {
-    const detailed = await app.call('GET', `/platform/v4.3/config/categories/${seedId('category/Tier/gold')}`)
+    const detailed = await app.call(
+      'GET',
+      `/platform/v4.3/config/categories/${seedId('category/Tier/gold')}?$expand=associations`,
+    )
     const counts = new Map(detailed.data.associations.map((each: any) => [each.resourceType, each.count]))
     assert.deepEqual(
       ['CLUSTER', 'HOST', 'IMAGE', 'VOLUMEGROUP'].map((type) => counts.get(type)),

@@ -147,7 +147,7 @@ describe('the outside', () => {
     const category = (
       await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'extern', value: randomUUID() } })
     ).data.extId
-    const path = `/platform/v4.3/config/categories/${category}`
+    const path = `/platform/v4.3/config/categories/${category}?$expand=associations`
     const count = async (): Promise<number> =>
       (await app.call('GET', path)).data.associations?.find(({ resourceType }: any) => resourceType === 'MH_VM')
         ?.count ?? 0

@@ -67,7 +67,7 @@ async function diedAt(definition: string, step: string, phase: 'run' | 'record',
 
 const carried = 'c0ffee00-0000-4000-8000-000000000001'
 const categoryCount = async (app: TestApp): Promise<number> => {
-  const { data } = await app.call('GET', `/platform/v4.3/config/categories/${carried}`)
+  const { data } = await app.call('GET', `/platform/v4.3/config/categories/${carried}?$expand=associations`)
   return data?.associations?.find(({ resourceType }: any) => resourceType === 'VM')?.count ?? 0
 }
 

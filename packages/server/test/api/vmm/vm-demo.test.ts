@@ -109,7 +109,9 @@ test('categories of VMs show in their associations', async () => {
   const [production] = (
     await app.call('GET', "/platform/v4.3/config/categories?$filter=key eq 'Environment' and value eq 'Production'")
   ).data
-  const { associations } = (await app.call('GET', `/platform/v4.3/config/categories/${production.extId}`)).data
+  const { associations } = (
+    await app.call('GET', `/platform/v4.3/config/categories/${production.extId}?$expand=associations`)
+  ).data
   assert.equal(associations.find(({ resourceType }: any) => resourceType === 'VM').count, 3)
 })
 

@@ -29,7 +29,7 @@ const aCategory = async (): Promise<string> =>
   (await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'limited', value: randomUUID() } })).data
     .extId
 const associations = async (extId: string): Promise<number> => {
-  const { data } = await app.call('GET', `/platform/v4.3/config/categories/${extId}`)
+  const { data } = await app.call('GET', `/platform/v4.3/config/categories/${extId}?$expand=associations`)
   return (data.associations ?? []).reduce((sum: number, { count }: any) => sum + count, 0)
 }
 const makeImage = (more: object = {}) =>

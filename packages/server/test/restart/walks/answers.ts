@@ -69,7 +69,7 @@ async function categoriesAreCounted(app: TestApp): Promise<string[]> {
     for (const row of await app.store.find(kind)) rows.push({ type: userTypeOf(kind.kind), text: JSON.stringify(row) })
   const faults: string[] = []
   for (const { extId, key, value } of await all(app, collections.categories)) {
-    const { data } = await app.call('GET', `${collections.categories}/${extId}`)
+    const { data } = await app.call('GET', `${collections.categories}/${extId}?$expand=associations`)
     const shown = (data.associations ?? []).flatMap(({ resourceType, count }: any) => Array(count).fill(resourceType))
     const found = rows.flatMap(({ type, text }) => (text.includes(`"${extId}"`) ? type : []))
     for (const difference of differences(shown, found)) faults.push(`${key}/${value} counts otherwise: ${difference}`)
