@@ -95,8 +95,8 @@ export const Vm = resource(
       ),
     ),
 
-    // Absent at creation only where `source` is given.
-    memorySizeBytes: optional(integer({ minimum: 1 })),
+    // 1 GiB: public clients create VMs without naming a size.
+    memorySizeBytes: withDefault(integer({ minimum: 1 }), 1024 ** 3),
     isMemoryOvercommitEnabled: off(),
     numSockets: withDefault(integer({ minimum: 1 }), 1),
     numCoresPerSocket: withDefault(integer({ minimum: 1 }), 1),

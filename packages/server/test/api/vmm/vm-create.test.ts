@@ -169,13 +169,29 @@ test('names need not be unique, and are stored as sent', async () => {
   assert.equal(a.name, ' twin ')
 })
 
+test('without memory in the body a VM gets 1 GiB, and an update without it sets that again', async () => {
+  const task = await app.task(
+    await app.call('POST', '/vmm/v4.2/ahv/config/vms', {
+      requestId: randomUUID(),
+      body: { name: 'small', cluster: { extId: cluster.extId } },
+    }),
+  )
+  const { extId } = task.entitiesAffected[0]
+  assert.equal((await readVm(app, extId)).memorySizeBytes, GiB)
+  await changed(app, extId, { put: { name: 'small', memorySizeBytes: 2 * GiB } })
+  await changed(app, extId, { put: { name: 'small' } })
+  assert.equal((await readVm(app, extId)).memorySizeBytes, GiB)
+})
+
 test('a category of a VM counts 1 in its associations, and 0 once the VM is deleted', async () => {
   const category = (
     await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'vm-test', value: randomUUID() } })
   ).data
   const vm = await aVm(app, cluster, { categories: [{ extId: category.extId }] })
   const count = async (): Promise<number> => {
-    const { associations } = (await app.call('GET', `/platform/v4.3/config/categories/${category.extId}`)).data
+    const { associations } = (
+      await app.call('GET', `/platform/v4.3/config/categories/${category.extId}?$expand=associations`)
+    ).data
     return associations?.find(({ resourceType }: any) => resourceType === 'VM')?.count ?? 0
   }
   assert.equal(await count(), 1)

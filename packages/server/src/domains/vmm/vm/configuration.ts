@@ -21,14 +21,7 @@ const ownOperations = new Set<string>([
   'serialPorts',
 ])
 /** Left out of a body they keep their value. */
-const keptWhenAbsent = new Set<string>([
-  'biosUuid',
-  'guestCustomization',
-  'memorySizeBytes',
-  'ownershipInfo',
-  'project',
-  'storageConfig',
-])
+const keptWhenAbsent = new Set<string>(['biosUuid', 'guestCustomization', 'ownershipInfo', 'project', 'storageConfig'])
 const changesWhileOn = new Set<string>([
   'description',
   'hardwareClockTimezone',
