@@ -67,11 +67,10 @@ export const createImage = defineTask<{ readonly extId: string }>({
       run: async (ctx, { extId }) => {
         const image = await pendingImage(ctx, extId)
         const file = filesOf(image)[0] as ImageFile
-        if (image.checksum === undefined) return (await ctx.drivers.contentSource.digests(file)).sha256
+        if (image.checksum === undefined) return
         const expected = digestOf(image.checksum)
         const found = await ctx.drivers.contentSource.verify(file, expected)
         if (found !== undefined) throw new ApiError('CHECKSUM_MISMATCH', { expected: expected.hex, found })
-        return undefined
       },
       // No undo: the files go with the transfer.
     },
@@ -81,13 +80,7 @@ export const createImage = defineTask<{ readonly extId: string }>({
       record: async (ctx, { extId }) => {
         const image = (await ctx.store.pending(Image, extId)) as ImageEntity
         await requireImageRoom(ctx, image.clusterLocationExtIds ?? [], image.sizeBytes ?? 0)
-        const hexDigest: string | undefined = ctx.outputs['verify checksum']
-        await ctx.store.observe(Image, extId, {
-          lastUpdateTime: ctx.clock.iso(),
-          ...(hexDigest === undefined
-            ? {}
-            : { checksum: { $objectType: 'vmm.v4.content.ImageSha256Checksum', hexDigest } }),
-        })
+        await ctx.store.observe(Image, extId, { lastUpdateTime: ctx.clock.iso() })
         await ctx.store.publish(Image, extId)
       },
     },

@@ -3,7 +3,6 @@
  * Source: behaviour vmm.md 4.
  */
 import { Image } from '@hyperplane/contract/vmm/image'
-import { digestOf } from '../../drivers/simulated/content/bytes.ts'
 import { type FileFact, fileKey, type UrlFact } from '../../drivers/simulated/content-source.ts'
 import { type SeedContext, seedId } from '../seed.ts'
 
@@ -79,7 +78,6 @@ export async function seedImage(ctx: SeedContext, described: SeedImage): Promise
   for (const cluster of described.clusterExtIds) await putFile(ctx, extId, cluster, content)
   await ctx.world.collection<UrlFact>('content.urls').put(url, { content, isTold: true })
   const at = ctx.ago(described.secondsSinceCreation)
-  const sha256 = digestOf(content, 'sha256')
   await ctx.store.insert(Image, {
     extId,
     tenantId: ctx.tenantId,
@@ -87,9 +85,6 @@ export async function seedImage(ctx: SeedContext, described: SeedImage): Promise
     ...(description === undefined ? {} : { description }),
     type,
     source: { $objectType: 'vmm.v4.content.UrlSource', url, shouldAllowInsecureUrl: false },
-    ...(sha256 === undefined
-      ? {}
-      : { checksum: { $objectType: 'vmm.v4.content.ImageSha256Checksum', hexDigest: sha256 } as const }),
     sizeBytes,
     createTime: at,
     lastUpdateTime: at,
