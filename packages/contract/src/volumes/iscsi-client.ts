@@ -11,7 +11,6 @@ import {
   text,
   timestamp,
   uuid,
-  withDefault,
 } from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
 import { iscsiClientAttachmentFields } from './attachment.ts'
@@ -33,7 +32,8 @@ export const IscsiClient = resource(
   {
     iscsiInitiatorName: immutable(optional(iscsiInitiatorName)),
     iscsiInitiatorNetworkId: immutable(optional(IPAddressOrFQDN)),
-    enabledAuthentications: withDefault(authenticationType, 'NONE'),
+    // Unset stays absent and acts as NONE.
+    enabledAuthentications: optional(authenticationType),
     clientSecret: chapSecret,
     // 32 where the first attach gives none.
     numVirtualTargets: immutable(optional(numVirtualTargets)),

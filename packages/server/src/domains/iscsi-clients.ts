@@ -13,7 +13,7 @@ import { notFound } from '../core/standard.ts'
 import type { Initiator } from '../drivers/block-storage.ts'
 import type { Reader } from '../store/store.ts'
 import { defineTask, type ReadContext, type WriteContext } from './context.ts'
-import { attachmentsWith, type ClientEntity, claimsOn, type Group } from './volume-attachments.ts'
+import { attachmentsWith, authenticationOf, type ClientEntity, claimsOn, type Group } from './volume-attachments.ts'
 import { requireWritable } from './volume-groups.ts'
 
 const rel = 'volumes:config:iscsi-client'
@@ -50,15 +50,15 @@ export async function withTargets(
   return shown
 }
 
-/** Authentication of a client as it shall be; the secret is plain. */
+/** Authentication of a client as it shall be; the secret is plain. Absent acts as NONE and is not shown. */
 export interface ClientChap {
-  readonly authentication: 'CHAP' | 'NONE'
+  readonly authentication?: 'CHAP' | 'NONE'
   readonly secret?: string
 }
 
 /** Authentication as a whole body states it. */
 export const chapOf = ({ enabledAuthentications, clientSecret }: Partial<ClientEntity>): ClientChap => ({
-  authentication: enabledAuthentications ?? 'NONE',
+  ...(enabledAuthentications === undefined ? {} : { authentication: enabledAuthentications }),
   ...(clientSecret === undefined ? {} : { secret: clientSecret }),
 })
 
@@ -75,8 +75,8 @@ export function clientSecretOf(ctx: Reading, client: ClientEntity): string | und
   return ctx.secrets.open(IscsiClient.kind, client.extId, 'clientSecret', client.clientSecret)
 }
 
-export const usesChap = (group: Pick<Group, 'enabledAuthentications'>): boolean =>
-  group.enabledAuthentications === 'CHAP'
+export const usesChap = (group: Pick<Group, 'enabledAuthentications' | 'iscsiFeatures'>): boolean =>
+  authenticationOf(group) === 'CHAP'
 
 /** Fault of the client by itself. */
 export function secretFaults(chap: ClientChap): ApiError[] {
@@ -86,7 +86,7 @@ export function secretFaults(chap: ClientChap): ApiError[] {
 
 /** The part of it that no stored secret changes. */
 export const straySecretFaults = ({ authentication, secret }: ClientChap): ApiError[] =>
-  authentication === 'NONE' && secret !== undefined
+  authentication !== 'CHAP' && secret !== undefined
     ? [invalid('clientSecret', 'expected only with enabledAuthentications CHAP')]
     : []
 
@@ -157,12 +157,17 @@ export async function startClientUpdate(
     },
   )
   const { clientSecret: _, ...shown } = client
-  return { ...task, client: { ...shown, enabledAuthentications: chap.authentication } }
+  return { ...task, client: { ...shown, ...chosen(chap) } }
 }
+
+const chosen = ({ authentication }: ClientChap): Partial<ClientEntity> =>
+  authentication === undefined ? {} : { enabledAuthentications: authentication }
 
 const completed = (ctx: Reading, client: ClientEntity, given: ClientChap): ClientChap => {
   const secret = given.secret ?? (given.authentication === 'CHAP' ? clientSecretOf(ctx, client) : undefined)
-  return { authentication: given.authentication, ...(secret === undefined ? {} : { secret }) }
+  // A client that had an authentication before goes on showing one: a PUT without the field makes it the default.
+  const authentication = given.authentication ?? (client.enabledAuthentications && 'NONE')
+  return { ...(authentication && { authentication }), ...(secret === undefined ? {} : { secret }) }
 }
 
 /** Claims count: what is being attached must fit, too. */
@@ -208,7 +213,7 @@ export const updateIscsiClient = defineTask<Change>({
         await requireMutual(ctx, await presentClient(ctx.store, clientExtId), chap)
         const secret = chap.secret as ClientEntity['clientSecret']
         await ctx.store.update(IscsiClient, clientExtId, {
-          enabledAuthentications: chap.authentication,
+          ...chosen(chap),
           clientSecret: secret,
         } as Partial<ClientEntity>)
       },

@@ -35,6 +35,11 @@ const maximum = {
 }
 const scsiSlots = 256
 
+/** The authentication of a group, which may be stated at either of two places. */
+export const authenticationOf = (
+  group: Partial<Pick<Group, 'enabledAuthentications' | 'iscsiFeatures'>>,
+): Group['enabledAuthentications'] => group.enabledAuthentications ?? group.iscsiFeatures?.enabledAuthentications
+
 export const consumerOf = (attachment: Attachment): Consumer => {
   if (attachment.vmExtId !== undefined) return 'vm'
   return attachment.iscsiClientExtId === undefined ? 'nvmfClient' : 'iscsiClient'
@@ -229,7 +234,7 @@ async function requireExternal(
   if (group.shouldLoadBalanceVmAttachments === true) {
     throw new ApiError('LOAD_BALANCING_EXCLUDES_EXTERNAL_CLIENTS', { name })
   }
-  if (attachment.nvmfClientExtId !== undefined && group.enabledAuthentications === 'CHAP') {
+  if (attachment.nvmfClientExtId !== undefined && authenticationOf(group) === 'CHAP') {
     const reason = 'it demands CHAP, which NVMe-TCP clients do not speak'
     throw new ApiError('PROTOCOL_MISMATCH', { name, protocol: 'iSCSI', reason })
   }

@@ -28,8 +28,9 @@ export const iscsiClient = implement(
       const client: ClientEntity = ctx.target
       const { clientSecret, enabledAuthentications } = body
       refuseAll(newIdentityFaults(client, body as Partial<ClientEntity>))
+      const authentication = enabledAuthentications ?? client.enabledAuthentications
       const { client: next, ...task } = await startClientUpdate(ctx, client, {
-        authentication: enabledAuthentications ?? client.enabledAuthentications ?? 'NONE',
+        ...(authentication === undefined ? {} : { authentication }),
         ...(clientSecret === undefined ? {} : { secret: clientSecret }),
       })
       return { ...task, data: await shown(ctx, next) } as never

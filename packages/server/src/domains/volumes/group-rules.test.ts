@@ -9,12 +9,13 @@ const withChap = {
   iscsiFeatures: { enabledAuthentications: 'CHAP', targetSecret: secret },
 } as const
 
-test('an authentication given in one place shows in both', () => {
-  assert.deepEqual(accessAfter({ enabledAuthentications: 'NONE' }).access, {
-    enabledAuthentications: 'NONE',
-    iscsiFeatures: { enabledAuthentications: 'NONE' },
-  })
-  assert.deepEqual(accessAfter({ iscsiFeatures: withChap.iscsiFeatures }), { access: withChap, faults: [] })
+test('an authentication shows in the places that a body named, now or before', () => {
+  assert.deepEqual(accessAfter({ enabledAuthentications: 'NONE' }).access, { enabledAuthentications: 'NONE' })
+  const { iscsiFeatures } = withChap
+  assert.deepEqual(accessAfter({ iscsiFeatures }), { access: { iscsiFeatures }, faults: [] })
+  const own = { enabledAuthentications: 'CHAP', iscsiFeatures: { targetSecret: secret } } as const
+  assert.deepEqual(accessAfter(own).access, own)
+  assert.deepEqual(accessAfter({ iscsiFeatures }, own).access, withChap)
 })
 
 test('two places that differ, CHAP without a secret, and a secret without CHAP are faults', () => {

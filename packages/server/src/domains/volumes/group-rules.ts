@@ -6,7 +6,7 @@
 import type { BodyOf } from '@hyperplane/contract'
 import type { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type ApiError, invalid } from '../../core/api-error.ts'
-import type { Group } from '../volume-attachments.ts'
+import { authenticationOf, type Group } from '../volume-attachments.ts'
 
 export type GroupBody = Partial<BodyOf<typeof VolumeGroup>>
 type Authentication = Group['enabledAuthentications']
@@ -47,28 +47,38 @@ const prefixFaults = (prefix: string | undefined): ApiError[] =>
 export function accessAfter(body: GroupBody, stored?: Access): { access: Access; faults: ApiError[] } {
   const contradicting = contradictions(body)
   if (contradicting.length > 0) return { access: {}, faults: contradicting }
-  const enabledAuthentications =
-    body.enabledAuthentications ?? body.iscsiFeatures?.enabledAuthentications ?? stored?.enabledAuthentications
+  const authentication = authenticationOf(body) ?? (stored && authenticationOf(stored))
   const given = body.iscsiFeatures?.targetSecret
-  if (enabledAuthentications !== 'CHAP') {
+  if (authentication !== 'CHAP') {
     const faults =
       given === undefined
         ? []
         : [invalid('iscsiFeatures/targetSecret', 'expected only with enabledAuthentications CHAP')]
-    return { access: both(enabledAuthentications), faults }
+    return { access: shownWhereGiven(authentication, [body, stored]), faults }
   }
   const secret = given ?? stored?.iscsiFeatures?.targetSecret
   const faults = secret === undefined ? [invalid('iscsiFeatures/targetSecret', 'is required with CHAP')] : []
-  return { access: both(enabledAuthentications, secret), faults }
+  return { access: shownWhereGiven(authentication, [body, stored], secret), faults }
 }
 
-const both = (enabledAuthentications: Authentication, targetSecret?: string): Access =>
-  enabledAuthentications === undefined
-    ? {}
-    : {
-        enabledAuthentications,
-        iscsiFeatures: { enabledAuthentications, ...(targetSecret === undefined ? {} : { targetSecret }) },
-      }
+/** Clients compare answers with what they sent, so the authentication stands only in the places that a body named. */
+function shownWhereGiven(
+  enabledAuthentications: Authentication,
+  bodies: readonly (Access | undefined)[],
+  targetSecret?: string,
+): Access {
+  if (enabledAuthentications === undefined) return {}
+  const isOwn = bodies.some((body) => body?.enabledAuthentications !== undefined)
+  const isNested = bodies.some((body) => body?.iscsiFeatures?.enabledAuthentications !== undefined)
+  const iscsiFeatures = {
+    ...(isNested ? { enabledAuthentications } : {}),
+    ...(targetSecret === undefined ? {} : { targetSecret }),
+  }
+  return {
+    ...(isOwn ? { enabledAuthentications } : {}),
+    ...(Object.keys(iscsiFeatures).length === 0 ? {} : { iscsiFeatures }),
+  }
+}
 
 export interface TargetNaming {
   readonly targetPrefix?: string

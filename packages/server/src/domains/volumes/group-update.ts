@@ -19,7 +19,7 @@ import {
   requireRoomToBalance,
 } from '../volume-attachments.ts'
 import { affected, requireUsable } from '../volume-groups.ts'
-import { accessAfter, type GroupBody, namingAfter } from './group-rules.ts'
+import { type Access, accessAfter, type GroupBody, namingAfter } from './group-rules.ts'
 import { targetOf } from './group-target.ts'
 
 interface Change {
@@ -103,7 +103,7 @@ async function groupAfter(ctx: Reading, group: Group, body: GroupBody): Promise<
 async function clientFaults(
   ctx: Reading,
   group: Group,
-  access: Pick<Group, 'enabledAuthentications'>,
+  access: Access,
   body: GroupBody,
   claims: readonly Attachment[],
 ): Promise<ApiError[]> {

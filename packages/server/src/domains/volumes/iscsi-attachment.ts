@@ -235,15 +235,16 @@ const newClient = (ctx: WriteContext, group: Group, body: ClientBody): ClientEnt
   tenantId: ctx.tenantId,
   ...(body.iscsiInitiatorName === undefined ? {} : { iscsiInitiatorName: body.iscsiInitiatorName }),
   ...(body.iscsiInitiatorNetworkId === undefined ? {} : { iscsiInitiatorNetworkId: body.iscsiInitiatorNetworkId }),
-  enabledAuthentications: body.enabledAuthentications ?? 'NONE',
+  ...(body.enabledAuthentications === undefined ? {} : { enabledAuthentications: body.enabledAuthentications }),
   ...(body.clientSecret === undefined ? {} : { clientSecret: body.clientSecret }),
   numVirtualTargets: body.numVirtualTargets ?? usualTargets,
   clusterReference: group.clusterReference,
 })
 
 function storedChap(ctx: Parameters<typeof clientSecretOf>[0], client: ClientEntity): ClientChap {
+  const { enabledAuthentications: authentication } = client
   const secret = clientSecretOf(ctx, client)
-  return { authentication: client.enabledAuthentications ?? 'NONE', ...(secret === undefined ? {} : { secret }) }
+  return { ...(authentication && { authentication }), ...(secret === undefined ? {} : { secret }) }
 }
 
 const called = (client: ClientEntity): string => `The iSCSI client "${client.iscsiInitiatorName ?? client.extId}"`

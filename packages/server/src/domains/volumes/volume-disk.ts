@@ -95,15 +95,18 @@ export const volumeDisk = implement(
       updateVolumeDiskById: ({ body }) => sizeFaults('diskSizeBytes', body.diskSizeBytes),
     },
     tasks: [createDisk, updateDisk, deleteDisk],
-    present: [[VolumeDisk, withFlash]],
+    present: [[VolumeDisk, presentDisks]],
   },
 )
 
-async function withFlash(ctx: ReadContext, disks: readonly DiskEntity[]): Promise<readonly DiskEntity[]> {
+/** Shows the flash mode that is in effect, and never the source: public clients cannot read it back. */
+async function presentDisks(ctx: ReadContext, disks: readonly DiskEntity[]): Promise<readonly DiskEntity[]> {
   const groups = new Map<string, Group>()
   for (const extId of new Set(disks.map(({ volumeGroupExtId }) => volumeGroupExtId as string))) {
     const group = await ctx.store.get(VolumeGroup, extId)
     if (group !== undefined) groups.set(extId, group)
   }
-  return disks.map((disk) => withEffectiveFlash(groups.get(disk.volumeGroupExtId as string), disk))
+  return disks.map(({ diskDataSourceReference: _, ...disk }) =>
+    withEffectiveFlash(groups.get(disk.volumeGroupExtId as string), disk),
+  )
 }

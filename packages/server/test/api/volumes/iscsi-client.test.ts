@@ -56,7 +56,7 @@ test('a client comes with its first attach, outlives the last, and can be attach
   const found = await app.call('GET', `${clients}?$filter=iscsiInitiatorName eq '${name}'`)
   const [made] = found.data
   assert.deepEqual(made.attachedTargets, [{ iscsiTargetName: group.targetName, numVirtualTargets: 32 }])
-  assert.deepEqual([made.clusterReference, made.enabledAuthentications], [clusterId, 'NONE'])
+  assert.deepEqual([made.clusterReference, made.enabledAuthentications], [clusterId, undefined])
   const attached = await read(app, group.extId)
   assert.deepEqual([attached.attachmentType, attached.protocol], ['EXTERNAL', 'ISCSI'])
   assert.deepEqual(Object.keys(targetFacts(app.world).get(group.extId)?.accessList ?? {}), [made.extId])
@@ -180,6 +180,18 @@ test('updating a client changes its authentication, and only that; both headers 
   const without = await app.call('PUT', path, { body: {}, ifMatch })
   assert.deepEqual([without.status, pathsOf(without)], [400, ['SVC-Request-Id']])
   assert.equal((await send(app, 'PUT', path, { body: {} })).status, 428)
+})
+
+test('the authentication of a client shows from the time when it was first set, also where an update leaves it out', async () => {
+  const { extId } = await aClient((await aGroup(app, { ...chap, ...shared })).extId)
+  const path = `${clients}/${extId}`
+  const shown = async () => (await app.call('GET', path)).data.enabledAuthentications
+  await succeeded(app, put(app, path, {}))
+  assert.equal(await shown(), undefined)
+  await succeeded(app, put(app, path, { enabledAuthentications: 'CHAP', clientSecret }))
+  assert.equal(await shown(), 'CHAP')
+  await succeeded(app, put(app, path, {}))
+  assert.equal(await shown(), 'NONE')
 })
 
 test('CHAP of a client needs a secret, CHAP on each of its groups, and another secret than theirs', async () => {

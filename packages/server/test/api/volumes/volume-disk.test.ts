@@ -46,7 +46,9 @@ test('a disk on a container gets the lowest free index; a size below the least, 
     extId: ___,
     ...first
   } = await aDisk(app, extId, { diskSizeBytes: GiB, ...onContainer(goldId) })
-  assert.deepEqual(first, { index: 0, diskSizeBytes: GiB, storageContainerId: goldId, ...onContainer(goldId) })
+  assert.deepEqual(first, { index: 0, diskSizeBytes: GiB, storageContainerId: goldId }, 'the source is write-only')
+  const listed = await app.call('GET', `${groups}/${extId}/disks?$select=diskDataSourceReference,index`)
+  assert.deepEqual([listed.data[0].index, listed.data[0].diskDataSourceReference], [0, undefined])
   await aDisk(app, extId, { diskSizeBytes: GiB, index: 2, ...onContainer() })
   assert.equal((await aDisk(app, extId)).index, 1)
   for (const diskSizeBytes of [524_287, 524_289]) {

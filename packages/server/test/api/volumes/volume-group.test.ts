@@ -97,7 +97,7 @@ test('CHAP needs a secret of 12 to 16 characters, and nothing that is kept or sh
   const task = await succeeded(app, started)
   const { extId } = task.entitiesAffected[0]
   const group = await app.call('GET', `${groups}/${extId}`)
-  assert.equal(group.data.enabledAuthentications, 'CHAP')
+  assert.equal(group.data.iscsiFeatures.enabledAuthentications, 'CHAP')
   const changed = await succeeded(app, put(app, `${groups}/${extId}`, { iscsiFeatures: { targetSecret: own } }))
   const refusedAgain = await put(app, `${groups}/${extId}`, {
     targetName: 'short',
@@ -128,6 +128,23 @@ test('what was read can be sent back whole', async () => {
   const { ownerReferenceId: _, ...shown } = group
   await succeeded(app, put(app, `${groups}/${group.extId}`, shown))
   assert.deepEqual(await read(app, group.extId), group)
+})
+
+test('an authentication shows where it was given: at the group, in its iSCSI features, or nowhere', async () => {
+  const shown = ({ enabledAuthentications, iscsiFeatures }: any) => [
+    enabledAuthentications,
+    iscsiFeatures?.enabledAuthentications,
+  ]
+  const { extId } = await aGroup(app)
+  assert.deepEqual(shown(await read(app, extId)), [undefined, undefined])
+  const nested = { iscsiFeatures: { enabledAuthentications: 'CHAP', targetSecret: secret } }
+  await succeeded(app, put(app, `${groups}/${extId}`, nested))
+  assert.deepEqual(shown(await read(app, extId)), [undefined, 'CHAP'])
+  assert.ok(targetFacts(app.world).get(extId)?.chapDigest)
+  const own = await aGroup(app, { enabledAuthentications: 'CHAP', iscsiFeatures: { targetSecret: secret } })
+  assert.deepEqual(shown(own), ['CHAP', undefined])
+  await succeeded(app, put(app, `${groups}/${own.extId}`, { iscsiFeatures: { enabledAuthentications: 'NONE' } }))
+  assert.deepEqual(shown(await read(app, own.extId)), ['NONE', 'NONE'])
 })
 
 test('leaving CHAP drops the secret, and coming back needs a new one', async () => {
@@ -234,7 +251,7 @@ test('a category is counted once it is associated, and no more once it is not, o
   })
   const category = created.data.extId
   const count = async (): Promise<number> => {
-    const { data } = await app.call('GET', `/platform/v4.3/config/categories/${category}`)
+    const { data } = await app.call('GET', `/platform/v4.3/config/categories/${category}?$expand=associations`)
     return data.associations?.find((one: any) => one.resourceType === 'VOLUMEGROUP')?.count ?? 0
   }
   const { extId } = await aGroup(app)
