@@ -88,7 +88,7 @@ export async function containerRefusals(ctx: Asking, rules: ContainerRules): Pro
   if (copies > clusterCopies) {
     fault('replicationFactor', `expected 1 to ${clusterCopies}, the redundancy factor of the cluster; found ${copies}`)
   }
-  if (copies === 1 && hosts.length > 1 && container.affinityHostExtId === undefined) {
+  if (stored !== undefined && copies === 1 && hosts.length > 1 && container.affinityHostExtId === undefined) {
     fault('affinityHostExtId', 'is required with replication factor 1: the host that holds the only copy')
   }
   if (advertised !== undefined && advertised > Math.floor(pool / copies)) {

@@ -11,7 +11,7 @@ import { ApiError, refuseAll } from '../core/api-error.ts'
 import { notFound, pathOf } from '../core/standard.ts'
 import { equals } from '../odata/index.ts'
 import type { Reader } from '../store/store.ts'
-import { imageContainerName, storagePoolOf } from './capacity.ts'
+import { copiesOf, hostsOf, imageContainerName, storagePoolOf } from './capacity.ts'
 import { type ContainerRules, containerRefusals, requireContainerRoom } from './container-rules.ts'
 import { createContainer, deleteContainer, updateContainer } from './container-tasks.ts'
 import type { WriteContext } from './context.ts'
@@ -60,6 +60,8 @@ export async function startContainerCreation(
     isMarkedForRemoval: false,
     reductionsSince: reductionsSince(body, undefined, ctx.clock.iso()),
   } as Container
+  const host = await hostOfOnlyCopy(ctx.store, container)
+  if (host !== undefined) container.affinityHostExtId = host
   const rules: ContainerRules = { cluster, container }
   refuseAll(await containerRefusals(ctx, rules))
   await requireContainerRoom(ctx, container)
@@ -73,6 +75,19 @@ export async function startContainerCreation(
       clusterExtIds: [clusterExtId],
     },
   )
+}
+
+/** The host with the fewest such containers, where the body names none. Undefined where every host holds the data. */
+async function hostOfOnlyCopy(store: Reader, container: Container): Promise<string | undefined> {
+  const { clusterExtId = '', affinityHostExtId } = container
+  if (copiesOf(container) !== 1 || affinityHostExtId !== undefined) return undefined
+  const hosts = await hostsOf(store, clusterExtId)
+  if (hosts.length < 2) return undefined
+  const load = new Map(hosts.map(({ extId }) => [extId, 0]))
+  for (const { affinityHostExtId: host = '' } of await store.findWhere(StorageContainer, { clusterExtId }))
+    if (load.has(host)) load.set(host, load.get(host)! + 1)
+  const least = Math.min(...load.values())
+  return hosts.find(({ extId }) => load.get(extId) === least)?.extId
 }
 
 /** `next`: the container as it shall be. */

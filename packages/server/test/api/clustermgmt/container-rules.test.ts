@@ -30,7 +30,6 @@ const refusals: readonly (readonly [title: string, body: object, status: number,
   ['a name with a control character', { name: 'a\u0007b' }, 400, 'name'],
   ['a name of 76 characters', { name: 'n'.repeat(76) }, 400, 'name'],
   ['a body of another cluster than the header', { name: 'x', clusterExtId: ids.cloud }, 400, 'clusterExtId'],
-  ['one copy without its host', { name: 'x', replicationFactor: 1 }, 400, 'affinityHostExtId'],
   ['two copies with a host', { name: 'x', affinityHostExtId: hostId('hp-n01-a') }, 400, 'affinityHostExtId'],
   [
     'a host of another cluster',
@@ -70,6 +69,28 @@ test('101 addresses in the whitelist are too many, 100 are not; with addresses n
   const shown = (await app.call('GET', path)).data
   assert.equal(shown.nfsWhitelistAddress.length, 100)
   assert.equal(shown.isNfsWhitelistInherited, false)
+})
+
+test('one copy without a host gets one of its cluster, and an update that leaves the host out keeps it', async () => {
+  const paths = [
+    await aContainer('once', { replicationFactor: 1 }),
+    await aContainer('twice', { replicationFactor: 1 }),
+  ]
+  const hosts = await Promise.all(paths.map(async (path) => (await app.call('GET', path)).data.affinityHostExtId))
+  const ofCluster = ['a', 'b', 'c', 'd'].map((letter) => hostId(`hp-n01-${letter}`))
+  assert.ok(hosts.every((extId) => ofCluster.includes(extId)))
+  assert.notEqual(hosts[0], hosts[1], 'single copies spread over the hosts')
+  assert.equal(
+    (await app.task(await putFresh(app, paths[0]!, { name: 'once', replicationFactor: 1 }))).status,
+    'SUCCEEDED',
+  )
+  assert.equal((await app.call('GET', paths[0]!)).data.affinityHostExtId, hosts[0])
+})
+
+test('two copies cannot become one: the host of the only copy is chosen when the container is made', async () => {
+  const path = await aContainer('pair')
+  const refused = await putFresh(app, path, { name: 'pair', replicationFactor: 1 })
+  assert.deepEqual([refused.status, pathOf(refused)], [400, 'affinityHostExtId'])
 })
 
 test('one copy is tied to its host, which does not change', async () => {
