@@ -110,15 +110,6 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
         server: { ipAddress: ipv4('10.44.2.6'), port: 25 },
       },
     }),
-    network: {
-      managementServer: {
-        ip: ipv4('10.44.2.5'),
-        type: 'VCENTER',
-        isRegistered: true,
-        isInUse: true,
-        isDrsEnabled: false,
-      },
-    },
     more: {
       categories: [seedId('category/Environment/Test')],
       clusterProfileExtId: baseline,

@@ -10,7 +10,7 @@ import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { type BgpPeerFact, fabricFacts } from '../../drivers/simulated/network-fabric.ts'
 import type { SubnetEntity } from '../address-plan.ts'
 import { planOf } from '../address-plan.ts'
-import { leaseAddress, leaseLowest, syncOwnLeases } from '../addresses.ts'
+import { leaseAddress, syncOwnLeases } from '../addresses.ts'
 import { type Address, formatAddress, parseAddress, writeAddress } from '../ip-address.ts'
 import { type SeedContext, seedId } from '../seed.ts'
 import { seedController, seedVpcs } from './seed-vpcs.ts'
@@ -92,12 +92,6 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
   for (const described of inventory) subnets.set(described.name, await seedSubnet(ctx, described, place))
   await seedVpcs(ctx, subnets)
   await seedBgp(ctx, subnets.get('ext-routed')!)
-  await leaseLowest(ctx, subnets.get('vlan-100-app')!, {
-    kind: 'RESERVED',
-    context: 'demo-k8s',
-    family: 'IPV4',
-    count: 5,
-  })
   await seedCloudSubnets(ctx)
 }
 

@@ -70,7 +70,7 @@ export async function seedCategory(ctx: SeedContext, described: SeedCategory): P
 export async function seedBase(ctx: SeedContext): Promise<void> {
   await ctx.store.insert(DomainManager, {
     ...managerBase(ctx, `hyperplane-${ctx.managerExtId.slice(0, 8)}`),
-    network: { nameServers: [], ntpServers: [], externalNetworks: [] },
+    network: baseNetwork,
     isRegisteredWithHostingCluster: false,
   })
   const manager = { extId: ctx.managerExtId, tenantId: ctx.tenantId }
@@ -100,6 +100,16 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedBackups(ctx)
   // Behind the backups, which hold `dr-site` as a manager of its own.
   await seedRegistrations(ctx)
+}
+
+/** The manager of a described world runs on the first native cluster that stays registered. */
+export async function seedHostingCluster(ctx: SeedContext, clusterExtId: string): Promise<void> {
+  const manager = await ctx.store.get(DomainManager, ctx.managerExtId)
+  if (manager === undefined || manager.hostingClusterExtId !== undefined) return
+  await ctx.store.update(DomainManager, ctx.managerExtId, {
+    hostingClusterExtId: clusterExtId,
+    isRegisteredWithHostingCluster: true,
+  })
 }
 
 function managerBase(ctx: SeedContext, name: string): Omit<EntityOf<typeof DomainManager>, 'network'> {
@@ -155,11 +165,17 @@ const externalStorages: readonly EntityOf<typeof ExternalStorage>[] = [
   },
 ]
 
-const demoNetwork = {
+/** The manager's own address is the one that its cluster shows. */
+const baseNetwork = {
   externalAddress: ipv4('10.44.1.9'),
   fqdn: 'manager.example.com',
   nameServers: [ipv4('10.44.1.2'), ipv4('10.44.1.3')],
   ntpServers: [{ fqdn: { value: 'ntp.example.com' } }],
+  externalNetworks: [],
+}
+
+const demoNetwork = {
+  ...baseNetwork,
   externalNetworks: [
     {
       defaultGateway: ipv4('10.44.1.1'),

@@ -86,7 +86,7 @@ function claim(index: number, size: number): Described {
 const clients: Readonly<Record<string, Partial<ClientEntity>>> = {
   'db-a': { iscsiInitiatorName: 'iqn.2026-01.io.example:db-a' },
   'db-b': { iscsiInitiatorName: 'iqn.2026-01.io.example:db-b' },
-  backup: { iscsiInitiatorNetworkId: { ipv4: { value: '10.44.9.20', prefixLength: 32 } } },
+  backup: { iscsiInitiatorName: 'iqn.2026-01.io.example:backup' },
   retired: { iscsiInitiatorName: 'iqn.2026-01.io.example:retired' },
 }
 
@@ -115,7 +115,6 @@ export const seedIscsiClient = (
 ): Promise<ClientEntity> =>
   ctx.store.insert(IscsiClient, {
     tenantId: ctx.tenantId,
-    enabledAuthentications: 'NONE',
     numVirtualTargets,
     ...client,
   } as ClientEntity)

@@ -8,6 +8,7 @@ import { withSettingDefaults } from '../../domains/clustermgmt/settings-rules.ts
 import { sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
 import { formatAddress, parseAddress } from '../../domains/ip-address.ts'
 import { seedCloudSubnet, seedVirtualSwitch } from '../../domains/networking/seed.ts'
+import { seedHostingCluster } from '../../domains/platform/seed.ts'
 import { seedRegistrationOf } from '../../domains/platform/seed-registrations.ts'
 import { seedId } from '../../domains/seed.ts'
 import { type ClusterSettings, withDigests } from '../../drivers/hardware.ts'
@@ -29,6 +30,14 @@ export async function fillClusters(filling: Filling, clusters: readonly Declared
   const taken = await addressesIn(filling)
   await filling.each('clusters', clusters, (item, path) => fillCluster(filling, item, path, taken))
   filling.forget()
+  for (const described of clusters) {
+    if (described.hypervisorType === 'ESX' || described.cloudType !== undefined) continue
+    if (described.isRegistered === false) continue
+    for (const [{ name }] of eachOf(described)) {
+      const [cluster] = await filling.ctx.store.findWhere(Cluster, { name })
+      if (cluster !== undefined) return seedHostingCluster(filling.ctx, cluster.extId)
+    }
+  }
 }
 
 /** Takes those out that are in the world, and wait to be registered: as clusters leave that are unregistered. */

@@ -148,7 +148,7 @@ test('of networking: switches, managed and unmanaged and external subnets, VPCs 
     ],
   )
   const reserved = await list(`/networking/v4.3/config/subnets/${named('vlan-managed').extId}/reserved-ips`)
-  assert.equal(reserved.length, 5)
+  assert.equal(reserved.length, 0)
   const policies = await list('/networking/v4.3/config/routing-policies')
   assert.ok(policies.some(({ name, priority }) => name === 'db-stays-inside' && priority === 100))
   const [session] = await list('/networking/v4.3/config/bgp-sessions')

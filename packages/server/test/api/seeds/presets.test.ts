@@ -116,3 +116,43 @@ test('empty: an administrator and a manager, which is another one each time, so 
   await first.close()
   await second.close()
 })
+
+test('public clients can read demo and lab: no management server, no reservation, no unnamed iSCSI client', async () => {
+  for (const seed of ['demo', 'lab'] as const) {
+    const app = await startApp({ config: { seed } })
+    const all = async (path: string): Promise<any[]> => (await app.call('GET', `${path}?$limit=100`)).data
+    for (const { name, network } of await all('/clustermgmt/v4.2/config/clusters'))
+      assert.equal(network.managementServer, undefined, name)
+    for (const { name, reservedIpAddresses } of await all('/networking/v4.3/config/subnets'))
+      assert.equal(reservedIpAddresses, undefined, name)
+    const clients = await all('/volumes/v4.2/config/iscsi-clients')
+    assert.ok(clients.length > 2)
+    for (const { iscsiInitiatorName } of clients) assert.match(iscsiInitiatorName, /^iqn/)
+    await app.close()
+  }
+})
+
+test('the manager has its address, its name servers and its hosting cluster in every preset and in a seed of its own', async () => {
+  const text = 'clusters:\n  - { name: out, hypervisorType: ESX }\n  - { name: mine }\n'
+  const worlds = [
+    ['tiny', 'tiny'],
+    ['demo', 'hp-native-01'],
+    ['lab', 'lab-01'],
+    ['empty', undefined],
+    [{ text }, 'mine'],
+  ] as const
+  for (const [seed, cluster] of worlds) {
+    const app = await startApp({ config: { seed } })
+    const own = await app.store.findOne(DomainManager, { isOwn: true })
+    const found = (await app.call('GET', `/platform/v4.3/config/domain-managers/${own?.extId}`)).data
+    assert.equal(found.network.externalAddress.ipv4.value, '10.44.1.9')
+    assert.equal(found.network.nameServers.length, 2)
+    const hosting = cluster === undefined ? undefined : seedId(`cluster/${cluster}`)
+    assert.deepEqual(
+      [found.hostingClusterExtId, found.isRegisteredWithHostingCluster],
+      [hosting, cluster !== undefined],
+    )
+    await checkInvariants(app)
+    await app.close()
+  }
+})
