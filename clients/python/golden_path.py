@@ -111,7 +111,8 @@ image_task = finished(
     ).data
 )
 image_id = affected(image_task, "vmm:content:image")
-assert images.get_image_by_id(image_id).data.size_bytes > 0
+image = images.get_image_by_id(image_id).data
+assert image.size_bytes > 0 and image.checksum is None, "only a checksum that was given is shown"
 step("vmm: an image from a URL")
 
 
@@ -157,7 +158,6 @@ vm_task = finished(
         body=vmm.AhvConfigVm(
             name=f"golden-{run}",
             num_sockets=2,
-            memory_size_bytes=2 * 1024**3,
             cluster=vmm.AhvConfigClusterReference(ext_id=cluster.ext_id),
             disks=[disk],
             nics=[nic],
@@ -168,8 +168,10 @@ vm_task = finished(
 vm_id = affected(vm_task, "vmm:ahv:config:vm")
 vm = vms.get_vm_by_id(vm_id).data
 assert vm.power_state == "OFF" and vm.host is None
+assert vm.memory_size_bytes == 1024**3, "the default of a VM that names no size"
 step("vmm: a VM with a disk cloned from the image")
-counts = categories.get_category_by_id(category.ext_id).data.associations
+assert categories.get_category_by_id(category.ext_id).data.associations is None, "only $expand shows them"
+counts = categories.get_category_by_id(category.ext_id, _expand="associations").data.associations
 assert [(entry.resource_type, entry.count) for entry in counts] == [("VM", 1)], counts
 step("platform: the category counts one VM")
 
@@ -260,7 +262,7 @@ vm = vms.get_vm_by_id(vm_id).data
 finished(vms.delete_vm_by_id(vm_id, if_match=tag(vmm_client, vm)).data)
 assert free_addresses(subnet_id) == free_before
 assert host_load(host) == loads_before[host]
-assert not categories.get_category_by_id(category.ext_id).data.associations
+assert not categories.get_category_by_id(category.ext_id, _expand="associations").data.associations
 step("pools, loads and association counts are what they were before")
 finished(subnets.delete_subnet_by_id(subnet_id).data)
 finished(images.delete_image_by_id(image_id).data)
