@@ -64,8 +64,8 @@ async function send(options: object, body?: object): Promise<{ status: number; j
   return { status: answer.statusCode, json: text === '' ? undefined : JSON.parse(text) }
 }
 
-/** Tasks and batches stay; a task of the world's own may come between two readings. */
-const history = /\/(tasks|batches|restore-points|audits)$/
+/** Tasks and batches stay, and the interface has no operation that deletes a user: the provider only forgets it. */
+const staying = /\/(tasks|batches|restore-points|audits|authn\/users)$/
 
 /** `path extId` of everything that some list of the interface shows. */
 export async function inventoryOf({ call }: Service): Promise<string[]> {
@@ -74,7 +74,7 @@ export async function inventoryOf({ call }: Service): Promise<string[]> {
   for (const { url } of documents) {
     const { paths } = (await call('GET', url)).json
     for (const [path, item] of Object.entries<any>(paths)) {
-      if (item.get === undefined || path.includes('{') || history.test(path)) continue
+      if (item.get === undefined || path.includes('{') || staying.test(path)) continue
       for (const extId of await idsIn(call, path.startsWith('/api') ? path : `/api${path}`))
         found.push(`${path} ${extId}`)
     }
