@@ -3,7 +3,7 @@ import { on } from 'node:events'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { SnapshotPart } from './core/ports.ts'
 import { BackupFault } from './domains/platform/backup/format.ts'
-import { threadOptions } from './store/thread-options.ts'
+import { threadOptions, threadProgram } from './store/thread-options.ts'
 
 /** Each is the answer to one message: a part; that there is no more, or that all is well; what went wrong. */
 export type ThreadAnswer =
@@ -30,7 +30,7 @@ export class BackupThread {
   constructor({ program, order, heapMebibytes, signal, here }: ThreadOptions) {
     this.#signal = signal
     if (here === undefined) {
-      const worker = new Worker(new URL(program, import.meta.url), {
+      const worker = new Worker(threadProgram(program, import.meta.url), {
         ...threadOptions(),
         workerData: order,
         // Rows come and go one at a time; parts are outside these limits.

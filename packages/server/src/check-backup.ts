@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import packageJson from '../package.json' with { type: 'json' }
+import { checkBackupCommand } from './command-name.ts'
 import { keyIdOf } from './domains/platform/backup/cipher.ts'
 import { BackupFault, type Manifest } from './domains/platform/backup/format.ts'
 import type { FoundRestorePoints } from './domains/platform/backup/reader.ts'
@@ -16,7 +17,7 @@ import { restoreInto } from './restore-offline.ts'
 import { StartRefusal } from './start-refusal.ts'
 import { promises } from './stored-faults.ts'
 
-export const usage = 'npm run check-backup -- --from PLACE [--point ID] [--backup-key-file FILE] [--data DIR]'
+export const usage = `${checkBackupCommand} --from PLACE [--point ID] [--backup-key-file FILE] [--data DIR]`
 
 export const readCheck = (
   argv: readonly string[],

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { Command, CommanderError } from 'commander'
 import packageJson from '../package.json' with { type: 'json' }
+import { startCommand } from './command-name.ts'
 import { isNetwork } from './core/address-guard.ts'
 import { presets } from './seeds/presets.ts'
 import type { SeedSource } from './seeds/read-seed.ts'
@@ -251,7 +252,7 @@ function readCommandLine(argv: readonly string[], cwd: string): { values: GivenV
   }
 
   let printed = ''
-  const command = new Command('npm start --')
+  const command = new Command(startCommand)
     .description(`Hyperplane ${packageJson.version}: a control plane for hyperconverged infrastructure.`)
     .usage('[options]')
     .version(packageJson.version)
@@ -265,8 +266,8 @@ function readCommandLine(argv: readonly string[], cwd: string): { values: GivenV
         `\nThe command line wins over the environment, and the environment over the file.` +
         `\n${passwordVariable} sets the password of admin at the first start; without it, one is made and printed once.` +
         `\n${backupKeyVariable} holds the backup key itself, for those who keep it in no file.` +
-        `\n"npm start -- restore --from PLACE --point ID" makes an empty data folder from a backup, and starts nothing.` +
-        `\n"npm start -- check-backup --from PLACE" restores one for trial. PLACE is a folder or s3://BUCKET?endpoint=URL.`,
+        `\n"${startCommand} restore --from PLACE --point ID" makes an empty data folder from a backup, and starts nothing.` +
+        `\n"${startCommand} check-backup --from PLACE" restores one for trial. PLACE is a folder or s3://BUCKET?endpoint=URL.`,
     )
   for (const name of settingNames) {
     const { argument, about, default: defaultText, repeatable } = settings[name]
@@ -283,11 +284,11 @@ function readCommandLine(argv: readonly string[], cwd: string): { values: GivenV
     if (error.exitCode === 0) throw new InformationRequest(printed)
     // What follows a "=" may be a secret behind a mistyped name.
     const cause = error.message.replace(/^error: /, '').replace(/=[^\n]*'/, "'")
-    throw new StartRefusal(`On the command line: ${cause}: run "npm start -- --help" for the options.`)
+    throw new StartRefusal(`On the command line: ${cause}: run "${startCommand} --help" for the options.`)
   }
   if (command.args.length > 0) {
     throw new StartRefusal(
-      `On the command line: ${JSON.stringify(command.args[0])} belongs to no option: run "npm start -- --help" for the options.`,
+      `On the command line: ${JSON.stringify(command.args[0])} belongs to no option: run "${startCommand} --help" for the options.`,
     )
   }
 
@@ -322,7 +323,7 @@ function readEnvironment(
     else if (variable === 'HYPERPLANE_CONFIG') configFile = text
     else {
       throw new StartRefusal(
-        `The variable ${variable} is unknown: remove it, or correct its name ("npm start -- --help" lists the options).`,
+        `The variable ${variable} is unknown: remove it, or correct its name ("${startCommand} --help" lists the options).`,
       )
     }
   }

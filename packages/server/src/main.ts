@@ -17,6 +17,7 @@ let stopped = false
 const [command, ...options] = process.argv.slice(2)
 if (command === 'restore') restore(options).catch(refuse)
 else if (command === 'check-backup') checkBackup(options).catch((error: unknown) => refuse(error, 2))
+else if (command === 'rotate-key') rotateKey(options).catch(refuse)
 else start().catch(refuse)
 
 /** Makes a data folder from a backup; nothing is started. */
@@ -31,6 +32,12 @@ async function checkBackup(argv: readonly string[]): Promise<void> {
   const { code, lines } = await checkBackup(readCheck(argv, process.env, process.cwd()))
   print(lines)
   process.exitCode = code
+}
+
+/** Protects the secrets of a data folder with another master key; nothing is started. */
+async function rotateKey(argv: readonly string[]): Promise<void> {
+  const { rotateKey } = await import('./rotate-key.ts')
+  print([await rotateKey(argv)])
 }
 
 async function start(): Promise<void> {

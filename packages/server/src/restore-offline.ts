@@ -4,6 +4,7 @@
  */
 import { existsSync, rmSync } from 'node:fs'
 import packageJson from '../package.json' with { type: 'json' }
+import { startCommand } from './command-name.ts'
 import { formatTime, realClock } from './core/clock.ts'
 import { masterKeyPath, openDataFolder, readMasterKey } from './data-folder.ts'
 import type { Manifest } from './domains/platform/backup/format.ts'
@@ -20,7 +21,7 @@ import { diskOf } from './worlds/disk.ts'
 
 export type OfflineRestore = OfflineOptions & { readonly point: string }
 
-export const usage = 'npm start -- restore --from PLACE --point ID [--data DIR] [--backup-key-file FILE]'
+export const usage = `${startCommand} restore --from PLACE --point ID [--data DIR] [--backup-key-file FILE]`
 
 /** @throws StartRefusal, InformationRequest */
 export function readRestore(

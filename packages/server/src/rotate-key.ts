@@ -6,6 +6,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { rotateKeyCommand } from './command-name.ts'
 import { checkKey, createSealer, makeKeyCheck, WrongMasterKey } from './core/secrets.ts'
 import { type DataFolder, type MasterKey, openDataFolder, readMasterKey, wrongMasterKey } from './data-folder.ts'
 import { hasStore } from './exchange-stores.ts'
@@ -19,7 +20,7 @@ export interface Rotation {
   readonly newMasterKeyFile: string
 }
 
-const usage = 'npm run rotate-key -- --data DIR [--master-key-file OLD] --new-master-key-file NEW'
+const usage = `${rotateKeyCommand} --data DIR [--master-key-file OLD] --new-master-key-file NEW`
 
 /**
  * Asked again it finds its work done.
@@ -80,23 +81,21 @@ function opens(key: Buffer, check: string | undefined, load: () => string | unde
   }
 }
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      data: { type: 'string' },
-      'master-key-file': { type: 'string' },
-      'new-master-key-file': { type: 'string' },
-    },
-  })
+/** @throws StartRefusal as `rotateMasterKey`, and for options that are unknown or missing */
+export async function rotateKey(argv: readonly string[]): Promise<string> {
+  const values = readOptions(argv)
   const newMasterKeyFile = values['new-master-key-file']
   const data = values.data ?? process.env['HYPERPLANE_DATA']
   if (data === undefined || newMasterKeyFile === undefined) throw new StartRefusal(`Expected: ${usage}`)
-  const done = await rotateMasterKey({ data, masterKeyFile: values['master-key-file'], newMasterKeyFile })
-  process.stdout.write(`${done}\n`)
+  return rotateMasterKey({ data, masterKeyFile: values['master-key-file'], newMasterKeyFile })
 }
 
-if (import.meta.main)
-  main().catch((error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-    process.exitCode = 1
-  })
+function readOptions(argv: readonly string[]) {
+  const option = { type: 'string' } as const
+  try {
+    const options = { data: option, 'master-key-file': option, 'new-master-key-file': option }
+    return parseArgs({ args: [...argv], options }).values
+  } catch (error) {
+    throw new StartRefusal(`On the command line: ${(error as Error).message}. Expected: ${usage}`, { cause: error })
+  }
+}

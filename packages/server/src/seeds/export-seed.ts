@@ -10,6 +10,7 @@
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Task } from '@hyperplane/contract/platform/task'
+import { startCommand } from '../command-name.ts'
 import { unfinished } from '../core/tasks/runner.ts'
 import { Fact } from '../drivers/simulated/world.ts'
 import { SqliteSnapshot } from '../store/sqlite/snapshot.ts'
@@ -86,7 +87,7 @@ function refuseUnfinished(snapshot: SqliteSnapshot, tables: ReadonlyMap<string, 
 
 function* textOf(snapshot: SqliteSnapshot, { tables, version, time }: ExportedWorld): Generator<string> {
   const leftOut = new LeftOut()
-  yield `# A world of Hyperplane ${version}, as it was at ${time}. This is a seed: npm start -- --data NEW --seed THIS.yaml\n`
+  yield `# A world of Hyperplane ${version}, as it was at ${time}. This is a seed: ${startCommand} --data NEW --seed THIS.yaml\n`
   yield '# What it does not hold stands at its end, under leftOut.\n'
   yield 'extends: nothing\n'
   yield `random: ${JSON.stringify(snapshot.meta('world.seed') ?? '')}\n`

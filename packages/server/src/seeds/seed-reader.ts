@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { Slots } from '../core/slots.ts'
 import { reasonOf, StartRefusal } from '../start-refusal.ts'
-import { threadOptions } from '../store/thread-options.ts'
+import { threadOptions, threadProgram } from '../store/thread-options.ts'
 import { spansInBytes } from './exact-rows.ts'
 import { readText, type SeedReading } from './read-text.ts'
 import { type SeedFault, SeedRefusal } from './seed-refusal.ts'
@@ -47,7 +47,7 @@ export function readHere({ name, source }: SeedOrder): SeedReading {
 }
 
 async function readInThread(order: SeedOrder): Promise<SeedReading> {
-  const worker = new Worker(new URL('seed-worker.ts', import.meta.url), { ...threadOptions(), workerData: order })
+  const worker = new Worker(threadProgram('seed-worker.ts', import.meta.url), { ...threadOptions(), workerData: order })
   const answered = Promise.withResolvers<SeedAnswer>()
   worker.on('message', answered.resolve)
   worker.on('error', answered.reject)

@@ -1,6 +1,6 @@
 /** How a thread of this process starts: with its own sources and nothing that the process was started with. */
 import { getCompileCacheDir } from 'node:module'
-import { dirname } from 'node:path'
+import { dirname, extname } from 'node:path'
 import type { WorkerOptions } from 'node:worker_threads'
 
 /**
@@ -15,4 +15,12 @@ export function threadOptions(): Pick<WorkerOptions, 'env' | 'execArgv'> {
     // Node names the folder of its own version below the one that it was given.
     ...(cache === undefined ? {} : { env: { ...process.env, NODE_COMPILE_CACHE: dirname(cache) } }),
   }
+}
+
+/**
+ * The program of a thread, `name.ts`, beside the module at `moduleUrl`. A published package holds compiled modules only, so
+ * the program has the extension of the module that starts it.
+ */
+export function threadProgram(name: string, moduleUrl: string): URL {
+  return new URL(name.replace(/\.ts$/, extname(moduleUrl)), moduleUrl)
 }

@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { QueryStopped } from '../../store/store.ts'
-import { threadOptions } from '../../store/thread-options.ts'
+import { threadOptions, threadProgram } from '../../store/thread-options.ts'
 import { Batches } from './batches.ts'
 import type { AnswerTo, Bounds, CallText, FromThread, PackedPart, Question, ToThread } from './protocol.ts'
 
@@ -163,7 +163,7 @@ export class JournalThread {
 
   #started(): Worker {
     if (this.#worker !== undefined) return this.#worker
-    const worker = new Worker(new URL('journal-worker.ts', import.meta.url), {
+    const worker = new Worker(threadProgram('journal-worker.ts', import.meta.url), {
       ...threadOptions(),
       resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 192 },
     })

@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { QueryStopped } from '../store.ts'
-import { threadOptions } from '../thread-options.ts'
+import { threadOptions, threadProgram } from '../thread-options.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
 
 /** More than these do not wait: they are refused. */
@@ -76,7 +76,7 @@ export class SlowQueries {
   }
 
   #start(): Worker {
-    const thread = new Worker(new URL('query-thread.ts', import.meta.url), {
+    const thread = new Worker(threadProgram('query-thread.ts', import.meta.url), {
       ...threadOptions(),
       workerData: this.#order,
       resourceLimits: { maxOldGenerationSizeMb: 256 },

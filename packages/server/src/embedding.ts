@@ -1,0 +1,74 @@
+/** The types of `startHyperplane`, written out so that editors show them whole and a published package needs no others. */
+import type { Client, ClientOptions, ControlClient } from '@hyperplane/client'
+
+/**
+ * The settings of the command line, with three other defaults: a free port, plain HTTP, and rate limits that are off, because
+ * they count by the real clock: a fast machine would run into them and a slow one would not.
+ */
+export interface HyperplaneOptions {
+  /** Default: 0, a free one. */
+  readonly port?: number | undefined
+  /** What a new data folder holds: a preset, or a seed of your own. Relative paths start from the working directory. Default: `demo`. */
+  readonly seed?:
+    | 'empty'
+    | 'tiny'
+    | 'demo'
+    | 'lab'
+    | 'large'
+    | { readonly file: string }
+    | { readonly text: string }
+    | undefined
+  /** Clock of the world; a number is the speed, in seconds of the world per real second. Default: `real`. */
+  readonly clock?: 'real' | 'frozen' | number | undefined
+  /** How long tasks take; `instant` waits for no clock. Default: `instant`. */
+  readonly durations?: 'instant' | 'natural' | undefined
+  /** Default: `off`. */
+  readonly rateLimits?: 'on' | 'report' | 'off' | undefined
+  /** The clock that rate limits count by. Default: `real-time`. */
+  readonly limits?: 'real-time' | 'world-clock' | undefined
+  /** Size of this manager, hence of its rate limits. Default: `small`. */
+  readonly tier?: 'xsmall' | 'small' | 'large' | 'xlarge' | undefined
+  /** Lock a user out after failed sign-ins. Default: `on`. */
+  readonly lockout?: 'on' | 'off' | undefined
+  /** Serve the control interface below `/control`. Default: `on`. */
+  readonly control?: 'on' | 'off' | undefined
+  /** Names in answers to requests that do not show which names they speak. Default: `spec`. */
+  readonly names?: 'spec' | 'public' | undefined
+  /** `loose` serves other minor versions by the nearest one. Default: `strict`. */
+  readonly versions?: 'strict' | 'loose' | undefined
+  /** Let clients register managers outside the simulated world. Default: false. */
+  readonly allowOutbound?: boolean | undefined
+  /** Call no other machine, whatever else is allowed. Default: false. */
+  readonly offline?: boolean | undefined
+  /** Time of the world at its start. Default: the real time. */
+  readonly startTime?: string | Date | undefined
+  /** Folder that keeps everything and may be opened again. Default: a temporary one, removed at the end. */
+  readonly data?: string | undefined
+  /** Password of the user `admin`. Default: a generated one; required for a data folder that was used before. */
+  readonly adminPassword?: string | undefined
+  /** HTTPS with a certificate of a local authority. Default: plain HTTP on the loopback address. */
+  readonly https?: boolean | undefined
+  /** What is logged to stderr. Default: `silent`. */
+  readonly logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug' | undefined
+}
+
+export type Credentials = Pick<ClientOptions, 'username' | 'password' | 'apiKey'>
+
+/** A running service. */
+export interface Hyperplane extends AsyncDisposable {
+  /** Origin, without a trailing slash: the interface is below `/api`, the control interface below `/control`. */
+  readonly url: string
+  readonly adminPassword: string
+  /** The file that clients of HTTPS trust (PEM); undefined with plain HTTP. */
+  readonly certificate: string | undefined
+  /** The interface of the world `default`, as `admin`. */
+  readonly client: Client
+  /** The control interface: worlds, clocks, faults, events, journals. A call that names no world is for `default`. */
+  readonly control: ControlClient
+  /** The interface of the world `default`, with other credentials. */
+  as(credentials: Credentials): Client
+  /** The interface of another world, as its `admin`, who has the password of `default` unless the world was given one. */
+  world(name: string, credentials?: Credentials): Client
+  /** Answers the requests under way, then frees the port and removes the temporary folder. */
+  close(): Promise<void>
+}

@@ -1,0 +1,18 @@
+// Plain JavaScript without newer syntax, so that an old Node can run it far enough to say what is missing.
+
+/**
+ * Why this Node cannot run the service, in one line with the remedy; undefined for a fitting one. 24.7 is the first with
+ * crypto.argon2.
+ * @returns {string | undefined}
+ */
+export function nodeFault() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > 24 || (major === 24 && minor >= 7)) return undefined
+  const remedy = import.meta.url.includes('/node_modules/')
+    ? `add one to your project with "npm install --save-dev ${nodePackage}@24"`
+    : 'run "npm ci" and then "npm start", which bring a fitting Node on Linux and on Windows (x64)'
+  return `Hyperplane needs Node 24.7 or newer and this is ${process.versions.node}: ${remedy}, or install Node 24 from https://nodejs.org.`
+}
+
+/** The package of npm's registry that holds the Node of this kind of machine, and nothing that runs when it is installed. */
+export const nodePackage = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
