@@ -1,18 +1,18 @@
 /** One call: an operation of a contract, its input, the request that follows, and the answer or the refusal. */
-import type { Declared, Operation, OperationSet } from '@hyperplane/contract'
+import type { Declared, Flat, Operation, OperationSet, TaskReference, ValueOf } from '@hyperplane/contract'
 
 export interface ClientOptions {
   /** `https://host:9440` */
   readonly url: string
-  readonly username?: string
-  readonly password?: string
-  readonly apiKey?: string
+  readonly username?: string | undefined
+  readonly password?: string | undefined
+  readonly apiKey?: string | undefined
   /** The world that calls are for; default: the one that the URL leads to, `default` as a rule. */
-  readonly world?: string
+  readonly world?: string | undefined
   /** Replaces the global fetch: own certificate authorities, proxies, tests. */
-  readonly fetch?: (url: string, init: FetchInit) => Promise<FetchAnswer>
+  readonly fetch?: ((url: string, init: FetchInit) => Promise<FetchAnswer>) | undefined
   /** Waits between two looks at a task; default 100 ms of real time. */
-  readonly pollMilliseconds?: number
+  readonly pollMilliseconds?: number | undefined
 }
 
 export interface FetchInit {
@@ -28,29 +28,40 @@ export interface FetchAnswer {
 
 /** Query options as the specification spells them, without the `$`. */
 export interface CallOptions {
-  readonly page?: number
-  readonly limit?: number
-  readonly filter?: string
-  readonly orderby?: string
-  readonly select?: string
-  readonly expand?: string
-  readonly apply?: string
-  readonly dryrun?: boolean
+  readonly page?: number | undefined
+  readonly limit?: number | undefined
+  readonly filter?: string | undefined
+  readonly orderby?: string | undefined
+  readonly select?: string | undefined
+  readonly expand?: string | undefined
+  readonly apply?: string | undefined
+  readonly dryrun?: boolean | undefined
   /** Further query parameters, `$startTime` and the like. */
-  readonly query?: Readonly<Record<string, string | number>>
-  readonly ifMatch?: string
+  readonly query?: Readonly<Record<string, string | number>> | undefined
+  readonly ifMatch?: string | undefined
   /** Default: a new one for every mutation. */
-  readonly requestId?: string
-  readonly clusterId?: string
+  readonly requestId?: string | undefined
+  readonly clusterId?: string | undefined
   /** Served version, where a namespace has several. */
-  readonly version?: string
+  readonly version?: string | undefined
 }
 
-export type Input<B> = CallOptions & { readonly path?: Readonly<Record<string, string | number>> } & ([B] extends
-    | [never]
-    | [undefined]
-    ? { readonly body?: unknown }
-    : { readonly body: B })
+type Parameter = string | number
+/** A call of any operation, whose types are not known. */
+export interface AnyInput extends CallOptions {
+  readonly path?: Readonly<Record<string, Parameter>> | undefined
+  readonly body?: unknown
+}
+
+/** The path parameters that a path names: `{ extId }` of `/config/categories/{extId}`. */
+type ParametersOf<P> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | ParametersOf<Rest> : never
+/** `Usual`: parameters that the client fills in where a call leaves them out. */
+type PathOf<P, Usual extends string> = {
+  readonly [Name in Exclude<ParametersOf<P>, Usual>]: Parameter
+} & { readonly [Name in ParametersOf<P> & Usual]?: Parameter | undefined }
+/** A part of the input, which may be left out where nothing in it is required. */
+type Part<Name extends string, T> =
+  Record<never, never> extends T ? { readonly [N in Name]?: T | undefined } : { readonly [N in Name]: T }
 
 export interface Answer<A> {
   readonly status: number
@@ -82,17 +93,45 @@ export class ApiRefusal extends Error {
   }
 }
 
-type MethodOf<O> = O extends Declared<infer B, infer A, any> ? (input?: Input<B>) => Promise<Answer<A>> : never
-export type Methods<S> = {
+/** The answer of everything that takes its time: the task that does it. */
+export type StartedTask = ValueOf<typeof TaskReference>
+
+type AnswerTo<O> =
+  O extends Declared<any, infer A, infer Verb>
+    ? Verb extends 'list' | 'get' | 'read'
+      ? A
+      : O extends { readonly runs: 'sync' }
+        ? A
+        : StartedTask
+    : never
+type BodyPart<O> =
+  O extends Declared<infer B, any, any>
+    ? [B] extends [never]
+      ? unknown
+      : [B] extends [undefined]
+        ? unknown
+        : { readonly body: B }
+    : never
+type InputOf<O, Usual extends string> = O extends { readonly path: infer P }
+  ? Flat<
+      CallOptions & BodyPart<O> & ([ParametersOf<P>] extends [never] ? unknown : Part<'path', Flat<PathOf<P, Usual>>>)
+    >
+  : never
+type MethodOf<O, Usual extends string, I = InputOf<O, Usual>> =
+  Record<never, never> extends I
+    ? (input?: I) => Promise<Answer<AnswerTo<O>>>
+    : (input: I) => Promise<Answer<AnswerTo<O>>>
+/** One method an operation, those of groups below the group's word. */
+export type Methods<S, Usual extends string = never> = {
   readonly [Id in keyof S]: S[Id] extends { readonly verb: string }
-    ? MethodOf<S[Id]>
+    ? MethodOf<S[Id], Usual>
     : S[Id] extends OperationSet
-      ? Methods<S[Id]>
+      ? Methods<S[Id], Usual>
       : never
 }
 
 /** Calls an operation by its key, `platform.createCategory`. */
-export type Call = (key: string, input?: Input<any>) => Promise<Answer<any>>
+export type Call = (key: string, input?: AnyInput) => Promise<Answer<any>>
 
 /** What one interface has that another has not. */
 export interface Interface {
@@ -172,7 +211,7 @@ export const methodsOf = (operations: ReadonlyMap<string, Operation>, call: Call
       .map((name) =>
         name.includes('.')
           ? [name.split('.')[0], methodsOf(operations, call, `${prefix}.${name.split('.')[0]}`)]
-          : [name, (input?: Input<any>) => call(`${prefix}.${name}`, input)],
+          : [name, (input?: AnyInput) => call(`${prefix}.${name}`, input)],
       ),
   )
 

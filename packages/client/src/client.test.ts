@@ -66,7 +66,10 @@ test('a refusal has status, errors and headers', async () => {
 
 test('what has no value for its path is not sent', async () => {
   const { sent, options } = answering(200, {})
-  await assert.rejects(createClient(options).vmm.getVmById(), /vmm\.getVmById needs the path parameter extId/)
+  await assert.rejects(
+    createClient(options).vmm.getVmById(undefined as never),
+    /vmm\.getVmById needs the path parameter extId/,
+  )
   for (const extId of ['', '.', '..'])
     await assert.rejects(createControlClient(options).deleteFaultRule({ path: { extId } }), /path parameter extId, not/)
   assert.equal(sent.length, 0)

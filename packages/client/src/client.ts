@@ -1,13 +1,23 @@
 /** The interface of the specification: all namespaces, and the tasks that its calls start. */
-import { contract, type DeclaredOperations } from '@hyperplane/contract'
+import { type AnswerOf, contract, type DeclaredOperations } from '@hyperplane/contract'
 import type { clustermgmt } from '@hyperplane/contract/clustermgmt'
 import type { iam } from '@hyperplane/contract/iam'
 import type { networking } from '@hyperplane/contract/networking'
 import type { platform } from '@hyperplane/contract/platform'
+import type { Task } from '@hyperplane/contract/platform/task'
 import type { storage } from '@hyperplane/contract/storage'
 import type { vmm } from '@hyperplane/contract/vmm'
 import type { volumes } from '@hyperplane/contract/volumes'
-import { type Answer, byKey, type ClientOptions, createCall, type Input, type Methods, methodsOf } from './calls.ts'
+import {
+  type Answer,
+  type AnyInput,
+  byKey,
+  type ClientOptions,
+  createCall,
+  type Methods,
+  methodsOf,
+  type StartedTask,
+} from './calls.ts'
 
 export interface Client {
   readonly clustermgmt: Methods<DeclaredOperations<typeof clustermgmt>>
@@ -18,9 +28,9 @@ export interface Client {
   readonly vmm: Methods<DeclaredOperations<typeof vmm>>
   readonly volumes: Methods<DeclaredOperations<typeof volumes>>
   /** Waits for the task that a 202 named; `seen` gets each state on the way. @throws TaskFailure unless it succeeded */
-  completed(started: Answer<any>, seen?: (task: any) => void): Promise<any>
+  completed(started: Answer<StartedTask>, seen?: (task: AnswerOf<typeof Task>) => void): Promise<AnswerOf<typeof Task>>
   /** Calls any operation by its key, `platform.createCategory`. */
-  call(key: string, input?: Input<unknown>): Promise<Answer<any>>
+  call(key: string, input?: AnyInput): Promise<Answer<any>>
 }
 
 /** The task ended otherwise than SUCCEEDED. */

@@ -6,7 +6,8 @@ import { byKey, type ClientOptions, createCall, type Methods, methodsOf } from '
 /** One method an operation. A call whose path names no world is for that of the options, else `default`. */
 export type ControlClient = Methods<
   // It never ends, and answers are read whole here: read it with an EventSource.
-  Omit<DeclaredOperations<typeof control>, 'streamJournal'>
+  Omit<DeclaredOperations<typeof control>, 'streamJournal'>,
+  'worldName'
 >
 
 const operations = byKey(control.operations.filter(({ id }) => id !== 'streamJournal'))

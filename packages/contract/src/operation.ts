@@ -7,6 +7,7 @@ import {
   type AnySchema,
   arrayOf,
   type Fields,
+  type Flat,
   type ObjectSchema,
   type ObjectValue,
   object,
@@ -103,13 +104,19 @@ export interface IamEntity {
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** An entity of this kind, as handlers see it. */
+/** An entity of this kind, as handlers see it: with the fields that are never answered. */
 export type EntityOf<R> =
   R extends Resource<infer F, infer I>
-    ? ObjectValue<F> & Partial<ObjectValue<I>> & { readonly extId: string; readonly $objectType?: string }
+    ? ObjectValue<F> & Partial<ObjectValue<I>> & { readonly extId: string; readonly $objectType?: string | undefined }
+    : never
+/** An entity of this kind, as answers show it. */
+export type AnswerOf<R> =
+  R extends Resource<infer F, Fields>
+    ? Flat<Omit<ObjectValue<F>, 'extId'> & { readonly extId: string; readonly $objectType?: string | undefined }>
     : never
 /** What a body of this kind may hold. */
-export type BodyOf<R> = R extends Resource<infer F, Fields> ? ObjectValue<F> & { extId?: string } : never
+export type BodyOf<R> =
+  R extends Resource<infer F, Fields> ? Flat<Omit<ObjectValue<F>, 'extId'> & { extId?: string | undefined }> : never
 
 export const ApiLink = object('common.v1.response.ApiLink', {
   href: text({ named: 'href' }),
@@ -329,12 +336,15 @@ type AnyResource = Resource<any, any>
 /** Keeps in the type whether an operation answers at once. */
 type Runs<O> = O extends { runs: 'sync' } | { mutates: false } ? { readonly runs: 'sync' } : unknown
 
+/** Keeps in the type which parameters the path has. */
+type At<P extends string> = { readonly path: P }
+
 /** GET of a collection: `data` is an array. Pages unless `paged: false`. */
-export const list = <R extends AnyResource>(
-  path: string,
+export const list = <R extends AnyResource, const P extends string>(
+  path: P,
   of: R,
   options: OperationOptions,
-): Declared<never, EntityOf<R>[], 'list'> => ({
+): Declared<never, AnswerOf<R>[], 'list'> & At<P> => ({
   paged: true,
   ...options,
   verb: 'list',
@@ -344,11 +354,11 @@ export const list = <R extends AnyResource>(
   answer: arrayOf(of.schema),
 })
 /** GET of one entity. */
-export const get = <R extends AnyResource>(
-  path: string,
+export const get = <R extends AnyResource, const P extends string>(
+  path: P,
   of: R,
   options: OperationOptions,
-): Declared<never, EntityOf<R>, 'get'> => ({
+): Declared<never, AnswerOf<R>, 'get'> & At<P> => ({
   ...options,
   verb: 'get',
   method: 'GET',
@@ -357,11 +367,11 @@ export const get = <R extends AnyResource>(
   answer: of.schema,
 })
 /** A read that is neither: statistics, metadata, files. `of` is the kind that the path names, if any. */
-export const read = <A extends AnySchema>(
-  path: string,
+export const read = <A extends AnySchema, const P extends string>(
+  path: P,
   answer: A,
   options: OperationOptions & { of?: AnyResource },
-): Declared<never, ValueOf<A>, 'read'> => ({
+): Declared<never, ValueOf<A>, 'read'> & At<P> => ({
   ...options,
   verb: 'read',
   method: 'GET',
@@ -370,11 +380,15 @@ export const read = <A extends AnySchema>(
   ...(options.of === undefined ? {} : { resource: options.of }),
 })
 /** POST to a collection. Asynchronous (202, task) unless `runs: 'sync'` (201, entity). `body`: where it is not the kind's own. */
-export const create = <R extends AnyResource, const O extends OperationOptions & { body?: AnySchema }>(
-  path: string,
+export const create = <
+  R extends AnyResource,
+  const O extends OperationOptions & { body?: AnySchema },
+  const P extends string,
+>(
+  path: P,
   of: R,
   options: O,
-): Declared<O extends { body: infer B } ? ValueOf<B> : BodyOf<R>, EntityOf<R>, 'create'> & Runs<O> =>
+): Declared<O extends { body: infer B } ? ValueOf<B> : BodyOf<R>, AnswerOf<R>, 'create'> & Runs<O> & At<P> =>
   ({
     ...options,
     verb: 'create',
@@ -391,16 +405,18 @@ export const create = <R extends AnyResource, const O extends OperationOptions &
 export const update = <
   R extends AnyResource,
   const O extends OperationOptions & { method?: 'PATCH'; answer?: AnySchema; body?: AnySchema },
+  const P extends string,
 >(
-  path: string,
+  path: P,
   of: R,
   options: O,
 ): Declared<
   O extends { body: infer B } ? ValueOf<B> : BodyOf<R>,
-  O extends { answer: infer A } ? ValueOf<A> : EntityOf<R>,
+  O extends { answer: infer A } ? ValueOf<A> : AnswerOf<R>,
   'update'
 > &
-  Runs<O> =>
+  Runs<O> &
+  At<P> =>
   ({
     ...options,
     verb: 'update',
@@ -411,11 +427,11 @@ export const update = <
     answer: options.answer ?? (options.runs === 'sync' ? of.schema : TaskReference),
   }) as never
 /** DELETE of one entity. Asynchronous unless `runs: 'sync'` (204). */
-export const remove = <R extends AnyResource, const O extends OperationOptions>(
-  path: string,
+export const remove = <R extends AnyResource, const O extends OperationOptions, const P extends string>(
+  path: P,
   of: R,
   options: O,
-): Declared<never, undefined, 'remove'> & Runs<O> =>
+): Declared<never, undefined, 'remove'> & Runs<O> & At<P> =>
   ({
     ...options,
     verb: 'remove',
@@ -425,15 +441,19 @@ export const remove = <R extends AnyResource, const O extends OperationOptions>(
     ...(options.runs === 'sync' ? {} : { answer: TaskReference }),
   }) as never
 /** POST to `…/$actions/<action>` (or another POST that creates nothing of its own). */
-export const action = <const O extends OperationOptions & { of?: AnyResource; body?: AnySchema; answer?: AnySchema }>(
-  path: string,
+export const action = <
+  const O extends OperationOptions & { of?: AnyResource; body?: AnySchema; answer?: AnySchema },
+  const P extends string,
+>(
+  path: P,
   options: O,
 ): Declared<
   O extends { body: infer B } ? ValueOf<B> : undefined,
   O extends { answer: infer A } ? ValueOf<A> : ValueOf<typeof TaskReference>,
   'action'
 > &
-  Runs<O> =>
+  Runs<O> &
+  At<P> =>
   ({
     ...options,
     verb: 'action',

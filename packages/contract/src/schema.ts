@@ -129,10 +129,15 @@ export type ValueOf<S> = S extends { readonly is?: infer T } ? Exclude<T, undefi
 
 type OptionalKeys<F> = { [K in keyof F]: F[K] extends { readonly optional: true } ? K : never }[keyof F]
 
-/** The TypeScript type of an object with these fields. */
-export type ObjectValue<F> = { [K in Exclude<keyof F, OptionalKeys<F>>]: ValueOf<F[K]> } & {
-  [K in OptionalKeys<F>]?: ValueOf<F[K]>
-}
+/** The same properties in one object. `& unknown` leaves the type without a name, so that editors show the properties. */
+export type Flat<T> = { [K in keyof T]: T[K] } & unknown
+
+/** The TypeScript type of an object with these fields. A field that may be absent may be undefined: JSON drops it. */
+export type ObjectValue<F> = Flat<
+  { [K in Exclude<keyof F, OptionalKeys<F>>]: ValueOf<F[K]> } & {
+    [K in OptionalKeys<F>]?: ValueOf<F[K]> | undefined
+  }
+>
 
 type Typed<S, T> = S & { readonly is?: T }
 
@@ -172,7 +177,7 @@ export const object = <const F extends Fields>(
   objectType: string,
   fields: F,
   rules: Pick<ObjectSchema, 'filteredBy' | 'foldsInto'> = {},
-): Typed<ObjectSchema<F>, ObjectValue<F> & { readonly $objectType?: string }> => ({
+): Typed<ObjectSchema<F>, Flat<ObjectValue<F> & { readonly $objectType?: string | undefined }>> => ({
   type: 'object',
   ...(objectType === '' ? {} : { objectType }),
   fields,

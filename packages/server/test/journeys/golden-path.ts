@@ -108,7 +108,7 @@ export async function goldenPath(url: string, password: string, say: (text: stri
 
   const progress: number[] = []
   await client.completed(await vmm.powerOnVm({ ...byId(vm), ifMatch: (await read()).etag }), (task) =>
-    progress.push(task.progressPercentage),
+    progress.push(task.progressPercentage as number),
   )
   assert.deepEqual(
     progress,
@@ -134,7 +134,7 @@ export async function goldenPath(url: string, password: string, say: (text: stri
     'volumes:config:volume-group',
   )
   await client.completed(await volumes.attachVm({ ...byId(group), body: { extId: vm } as never }))
-  const { total } = await volumes.listVmAttachmentsByVolumeGroupId({ path: { volumeGroupExtId: group, extId: group } })
+  const { total } = await volumes.listVmAttachmentsByVolumeGroupId({ path: { volumeGroupExtId: group } })
   assert.equal(total, 1)
   say('volumes: a volume group attached to the running VM')
 

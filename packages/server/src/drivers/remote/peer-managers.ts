@@ -175,7 +175,7 @@ export function createPeerManagers(options: PeerOptions): RemoteManagers {
   }
 }
 
-type Path = Readonly<Record<string, string>>
+type Path = { readonly extId: string }
 
 /** Asks of the peer's own manager, with its present tag. @returns the task */
 async function onOwn(
