@@ -26,7 +26,11 @@ test('every change answers a repeated request id as it answered first, and refus
     assert.equal(first.status, operation.status, `${operation.key}: ${facts(first)}`)
     assert.equal(first.replayed, undefined, operation.key)
     const again = await requests.send(request, { requestId })
-    assert.deepEqual(again, { ...first, replayed: true, warnings: again.warnings }, operation.key)
+    assert.deepEqual(
+      again,
+      { ...first, replayed: true, warnings: again.warnings, headers: again.headers },
+      operation.key,
+    )
     // What is asked of worlds, and what is asked of this one, are remembered apart.
     const [path, body] =
       operation.stem === 'world'

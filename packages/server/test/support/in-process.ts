@@ -2,7 +2,7 @@
 import { ApiRefusal } from '@hyperplane/client'
 import { contract, type Operation } from '@hyperplane/contract'
 import { control } from '@hyperplane/contract/control'
-import { byKey, createCall, type FetchAnswer, type FetchInit, type Input } from '../../../client/src/calls.ts'
+import { type AnyInput, byKey, createCall, type FetchAnswer, type FetchInit } from '../../../client/src/calls.ts'
 import type { App } from '../../src/app.ts'
 import type { ApiRequest } from '../../src/core/pipeline/request.ts'
 import { createRouter } from '../../src/core/router.ts'
@@ -22,6 +22,7 @@ export async function send(
 ): Promise<Exchanged> {
   const isControl = path.startsWith('/control/')
   const usual = isControl ? app.controlSite : app.siteOf(world)
+  if (isControl && usual === undefined) throw new Error('the control interface is off')
   if (usual === undefined) throw new Error(`nothing answers ${path} of the world ${world}`)
   const direct = isAtOnce && !isControl ? app.worlds.get(world)?.dispatch : undefined
   const site = direct === undefined ? usual : { ...usual, dispatch: direct }
@@ -122,11 +123,12 @@ function typedCall(
   method: string,
   path: string,
   options: CallOptions,
-): { operation: Operation; input: Input<any> } | undefined {
+): { operation: Operation; input: AnyInput } | undefined {
   const [target, query = ''] = path.split(/\?(.*)/s) as [string, string?]
   const route = routers[path.startsWith('/control/') ? 'control' : 'api'].route(method, target)
   if (route.found !== 'operation' || route.operation.method !== method) return undefined
-  if (options.requestId === undefined && route.operation.mutates) return undefined
+  // The typed client always sends a request id.
+  if (options.requestId === undefined && route.operation.requestId === 'required') return undefined
   try {
     const path = Object.fromEntries(
       Object.entries(route.path).map(([name, value]) => [name, decodeURIComponent(value)]),
@@ -185,14 +187,21 @@ function resultOf({ outcome, refused, answer, cut }: Exchanged, data: unknown): 
   }
 }
 
-/** Without links, and without the type names that the answer adds to objects of only one possible type. */
+/**
+ * The data as assertions read it: without links, without the type names that the answer adds to objects of only one possible
+ * type, and with the empty collections that every answer omits.
+ */
 function undecorated(value: any, answered: any): any {
+  if (value === undefined) return Array.isArray(answered) && answered.length === 0 ? [] : undefined
   if (Array.isArray(value)) return value.map((item, index) => undecorated(item, answered?.[index]))
   if (typeof value !== 'object' || value === null) return value
-  const kept = Object.entries(value).filter(
+  const own = Object.entries(value).filter(
     ([name]) => (name !== '$objectType' && name !== 'links') || answered?.[name] !== undefined,
   )
-  return Object.fromEntries(kept.map(([name, item]) => [name, undecorated(item, answered?.[name])]))
+  const empty = Object.entries(answered ?? {}).filter(
+    ([name, item]) => Array.isArray(item) && item.length === 0 && !(name in value),
+  )
+  return Object.fromEntries([...own.map(([name, item]) => [name, undecorated(item, answered?.[name])]), ...empty])
 }
 
 /** The body as bytes. */

@@ -57,7 +57,10 @@ export function curlCallsOf({ where, text }: Example, variables: Readonly<Record
 
 /** Arguments of `npm start --` in a block. */
 export const startsOf = ({ text }: Example): string[][] =>
-  [...text.matchAll(/\bnpm start -- /g)].map(({ index }) => wordsOf(text.slice(index), {}).slice(3))
+  [...text.matchAll(/\bnpm start -- /g)].map(({ index }) => untilOperator(wordsOf(text.slice(index), {}).slice(3)))
+
+/** The words of the command itself: `&` and what follows it are the shell's. */
+const untilOperator = (words: string[]): string[] => (words.includes('&') ? words.slice(0, words.indexOf('&')) : words)
 
 function curlCall(where: string, words: readonly string[]): CurlCall {
   const headers: Record<string, string> = {}

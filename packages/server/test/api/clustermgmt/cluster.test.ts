@@ -138,7 +138,7 @@ test('settings of the network are told to the cluster; a list is replaced, an em
   assert.equal((await app.task(put)).status, 'SUCCEEDED')
   const { network } = await get(native)
   assert.deepEqual(network.ntpServerIpList, [servers[0], { ipv4: { value: '10.9.9.9', prefixLength: 32 } }])
-  assert.equal(network.nfsSubnetWhitelist, undefined)
+  assert.deepEqual(network.nfsSubnetWhitelist, [])
   assert.equal(network.nameServerIpList.length, 2)
   const fact = app.world.collection<ClusterFact>('hardware.clusters').get(ids.native) as ClusterFact
   assert.deepEqual(fact.settings.NTP_SERVER_CONFIG?.ntpServerIpList, network.ntpServerIpList)

@@ -54,7 +54,7 @@ for (const name of ['stirred', 'default'])
 test('a world that is removed answers what is under way; an administrator who comes too late hears that there is none', async () => {
   await aWorld(app, 'leaving')
   const { dispatch } = app.worlds.get('leaving') ?? assert.fail()
-  const calls = Array.from({ length: 20 }, (_, index) => statusOf(postCategory('leaving', `v${index}`)))
+  const calls = Array.from({ length: 20 }, (_, index) => statusOf(postCategory('leaving', `v${index}`, app.atOnce)))
   const removed = statusOf(app.call('DELETE', `${worlds}/leaving`))
   assert.deepEqual([...new Set(await Promise.all(calls))], [201])
   assert.equal(await removed, 204)
