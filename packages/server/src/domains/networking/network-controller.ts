@@ -7,6 +7,7 @@ import { ApiError } from '../../core/api-error.ts'
 import type { Tier } from '../../core/rate-limit.ts'
 import { pathOf } from '../../core/standard.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
+import { replaced } from '../../core/updates.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
@@ -64,7 +65,7 @@ export const networkController = implement(
       refuseWhileChanging('Network controller', named(stored))
       const { change: _, ...kept } = stored
       const next: ControllerEntity = {
-        ...kept,
+        ...replaced(NetworkController, kept, body, ctx.version),
         defaultVlanStack: body.defaultVlanStack ?? 'LEGACY',
         vpcGlobalConfig: body.vpcGlobalConfig ?? { isOverlappingErpsEnabled: false },
         metadata: metadataOf(body.metadata, ownerOf(stored)),

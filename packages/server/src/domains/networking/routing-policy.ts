@@ -103,12 +103,10 @@ async function presentPolicies(
   })
 }
 
-const configurationOf = ({ name, description, priority, vpcExtId, policies }: PolicyBody) => ({
-  name,
-  ...(description === undefined ? {} : { description }),
-  priority,
-  vpcExtId,
-  policies: policies.map(canonicalRule),
+/** Every field of the body, so that a field which the contract adds is stored without a change here. */
+const configurationOf = (body: PolicyBody): Omit<PolicyEntity, 'extId'> => ({
+  ...body,
+  policies: body.policies.map(canonicalRule),
 })
 
 /** @throws ApiError 409 while the VPC comes into being or goes */
