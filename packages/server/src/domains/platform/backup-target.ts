@@ -143,6 +143,7 @@ export const backupTarget = implement(
       if ((await ctx.store.pending(BackupTarget, extId)) !== undefined)
         throw new ApiError('ENTITY_ALREADY_EXISTS', { kind: 'backup target', fields: 'cluster' })
       const target = {
+        ...body,
         extId,
         tenantId: ctx.tenantId,
         domainManagerExtId: path['domainManagerExtId'] as string,

@@ -59,12 +59,11 @@ export const category = implement(
         throw notFound(User, 'User', ownerUuid, 'ownerUuid')
       }
       await ctx.store.replace(Category, {
+        ...body,
         extId: stored.extId,
         tenantId: stored.tenantId,
         key: stored.key,
-        value: body.value,
         type: stored.type,
-        description: body.description,
         // A category is never without an owner: left out, the stored one stays.
         ownerUuid,
       })

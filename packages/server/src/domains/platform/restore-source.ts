@@ -47,6 +47,7 @@ export const restoreSource = implement(
       if ('backupPolicy' in body.location) ctx.warn('location/backupPolicy belongs to backup targets and was ignored.')
       const location = withoutPolicy(body.location)
       return ctx.store.insert(RestoreSource, {
+        ...body,
         extId: ctx.ids.uuid(),
         tenantId: ctx.tenantId,
         location,
