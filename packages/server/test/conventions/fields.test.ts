@@ -1,0 +1,59 @@
+/**
+ * No field of a body is lost silently, generated from the contract: each writable field of each mutation is sent and read back.
+ * Source: behaviour conventions 3, 13. Exceptions stand with their reason in `golden/fields-not-read-back.txt`.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { contract, type Operation } from '@hyperplane/contract'
+import { creations } from '../support/creations.ts'
+import { fieldOutcomes, isSettled } from '../support/field-outcomes.ts'
+import { startApp, type TestApp } from '../support/start-app.ts'
+
+const golden = `${import.meta.dirname}/../golden/fields-not-read-back.txt`
+const isLast = ({ key }: Operation): boolean => key === 'clustermgmt.updateClusterById'
+/** The settings of a cluster come last, because others of its operations depend on them. */
+const operations = contract
+  .flatMap((namespace) => namespace.operations)
+  .filter(({ mutates, body }) => mutates && body !== undefined)
+  .sort((a, b) => Number(isLast(a)) - Number(isLast(b)))
+
+/** The lines that may excuse a field: its own, those of the objects around it, that of the whole operation. */
+function linesFor(key: string, path: string): string[] {
+  const parents = [...path.matchAll(/[/<]/g)].map(({ index }) => `${key} ${path.slice(0, index)}/*`)
+  return [`${key} ${path}`, ...parents, `${key} *`]
+}
+
+let demo: TestApp
+let empty: TestApp
+before(async () => {
+  demo = await startApp()
+  empty = await startApp({ config: { seed: 'empty' } })
+})
+after(async () => {
+  await demo.close()
+  await empty.close()
+})
+
+test('every field that a body may hold is read back, or stands with its reason in the golden list', async () => {
+  const reasons = new Map<string, string>()
+  for (const line of readFileSync(golden, 'utf8').split('\n')) {
+    const [, field, reason] = /^(\S+ \S+): (\S.*)$/.exec(line) ?? []
+    if (field !== undefined && reason !== undefined) reasons.set(field, reason)
+    else assert.match(line, /^(#.*)?$/, 'expected lines "<operation> <field>: <reason>"')
+  }
+  const used = new Set<string>()
+  const missing: string[] = []
+  for (const operation of operations) {
+    const app = creations[operation.key]?.seed === 'empty' ? empty : demo
+    for (const { path, outcome } of await fieldOutcomes(app, operation)) {
+      if (isSettled(outcome)) continue
+      const line = linesFor(operation.key, path).find((each) => reasons.has(each))
+      if (line === undefined) missing.push(`${operation.key} ${path}: ${outcome}`)
+      else used.add(line)
+    }
+  }
+  assert.deepEqual(missing, [], 'these fields were not read back: mend them, or add a line with the reason')
+  const fine = [...reasons.keys()].filter((line) => !used.has(line))
+  assert.deepEqual(fine, [], 'these fields are read back now: remove their lines')
+})

@@ -1,0 +1,229 @@
+/** Sends every writable field of an operation and finds out what becomes of it. */
+import { randomUUID } from 'node:crypto'
+import { contract, type Operation, TaskReference } from '@hyperplane/contract'
+import { providerForm } from './authorities.ts'
+import { type Base, basesOf, fieldValues } from './field-bases.ts'
+import {
+  isContained,
+  type Known,
+  placed,
+  valuesFor,
+  valuesIn,
+  type WritableField,
+  writableFields,
+  writablePart,
+} from './field-bodies.ts'
+import type { CallResult, TestApp } from './start-app.ts'
+
+/**
+ * `kept`: a get answers what was sent. `used`: the handler of an action, or of a secret, read it. `refused`: the client is told
+ * that the field is not built yet, or never changes. Otherwise the reason: `lost` after a request that succeeded, or a refusal.
+ */
+export interface FieldOutcome {
+  readonly path: string
+  readonly outcome: string
+}
+
+export const isSettled = (outcome: string): boolean => ['kept', 'used', 'refused'].includes(outcome)
+
+interface Probe {
+  readonly accepted: boolean
+  readonly refusal: string
+  readonly settled: ReadonlyMap<string, string>
+}
+
+const unsent = 'no request held it'
+
+/**
+ * Fields are sent together first. A request that is refused is halved until single fields are left, for which several values
+ * are tried.
+ */
+export async function fieldOutcomes(app: TestApp, operation: Operation): Promise<FieldOutcome[]> {
+  const body = operation.body!
+  const fields = writableFields(body, operation.verb === 'update')
+  const outcomes = new Map<string, string>(fields.map(({ path }) => [path, unsent]))
+  const isOpen = ({ path }: WritableField): boolean => !isSettled(outcomes.get(path)!)
+  const isLost = ({ path }: WritableField): boolean => outcomes.get(path)!.startsWith('lost')
+  const known = await knownEntities(app)
+
+  for (const base of basesOf(operation)) {
+    const probe = async (sent: readonly (readonly [WritableField, unknown])[]): Promise<Probe> => {
+      const prepared = await prepare(app, operation, base).catch((error) => String(error))
+      if (typeof prepared === 'string') return { accepted: false, refusal: prepared, settled: new Map() }
+      let whole = prepared.body
+      for (const [field, value] of sent) {
+        const own = operation.verb === 'update' ? [] : valuesIn(whole, body, field.steps)
+        if (own.length === 0 || sent.length === 1) whole = placed(body, whole, field.steps, value, known)
+      }
+      return await send(app, operation, { ...prepared, body: whole }, fields, new Set(sent.map(([{ path }]) => path)))
+    }
+    const note = ({ accepted, refusal, settled }: Probe, sent: readonly WritableField[]): void => {
+      for (const [path, outcome] of settled) {
+        if (!isSettled(outcomes.get(path)!)) outcomes.set(path, outcome)
+      }
+      if (accepted || sent.length !== 1 || outcomes.get(sent[0]!.path) !== unsent) return
+      outcomes.set(sent[0]!.path, refusal)
+    }
+    const settle = async (sent: readonly WritableField[]): Promise<void> => {
+      // A request that succeeded without the field says enough: another value would be lost as well.
+      const open = sent.filter((field) => isOpen(field) && !isLost(field))
+      if (open.length === 0) return
+      const valuesOf = (field: WritableField): readonly unknown[] =>
+        fieldValues[`${operation.key} ${field.path}`] ??
+        fieldValues[`* ${field.path.split('/').at(-1)}`] ??
+        valuesFor(field.schema, field.path.split('/').at(-1)!, known)
+      if (open.length === 1) {
+        for (const value of valuesOf(open[0]!)) {
+          note(await probe([[open[0]!, value]]), open)
+          if (!isOpen(open[0]!) || isLost(open[0]!)) return
+        }
+        // Some fields are accepted only together with others of the same object.
+        const parent = parentOf(open[0]!)
+        const siblings = fields.filter((field) => parent !== '' && parentOf(field) === parent)
+        if (siblings.length > 1) note(await probe(siblings.map((field) => [field, valuesOf(field)[0]])), siblings)
+        return
+      }
+      const result = await probe(open.map((field) => [field, valuesOf(field)[0]]))
+      note(result, open)
+      const left = open.filter((field) => isOpen(field) && !isLost(field))
+      if (left.length === 0) return
+      if (result.accepted && left.length < open.length) return settle(left)
+      const half = Math.ceil(left.length / 2)
+      await settle(left.slice(0, half))
+      await settle(left.slice(half))
+    }
+    note(await probe([]), [])
+    for (const group of compatible(fields)) await settle(group)
+  }
+  return fields.map(({ path }) => ({ path, outcome: outcomes.get(path)! }))
+}
+
+const parentOf = ({ path }: WritableField): string => path.slice(0, Math.max(path.lastIndexOf('/'), 0))
+
+interface Group {
+  readonly chosen: Map<string, string>
+  readonly fields: WritableField[]
+}
+
+/** Groups of fields that do not need two alternatives of one value. */
+function compatible(fields: readonly WritableField[]): WritableField[][] {
+  const groups: Group[] = []
+  for (const field of fields) {
+    const chosen = [...field.path.matchAll(/<(\w+)>/g)].map(
+      (match) => [field.path.slice(0, match.index), match[1]!] as const,
+    )
+    const fits = groups.find((group) => chosen.every(([at, name]) => (group.chosen.get(at) ?? name) === name))
+    const group: Group = fits ?? { chosen: new Map(), fields: [] }
+    if (fits === undefined) groups.push(group)
+    for (const [at, name] of chosen) group.chosen.set(at, name)
+    group.fields.push(field)
+  }
+  return groups.map((group) => group.fields)
+}
+
+const entities = new WeakMap<TestApp, Promise<Known>>()
+function knownEntities(app: TestApp): Promise<Known> {
+  const found = entities.get(app) ?? listed(app)
+  entities.set(app, found)
+  return found
+}
+async function listed(app: TestApp): Promise<Known> {
+  const ids = new Map<string, string[]>()
+  for (const { verb, path, resource, namespace, versions } of contract.flatMap((each) => each.operations)) {
+    if (verb !== 'list' || path.includes('{') || resource === undefined || ids.has(resource.kind)) continue
+    const { data } = await app.call('GET', `/${namespace}/${versions[0]}${path}`)
+    ids.set(
+      resource.kind,
+      (data ?? []).map(({ extId }: any) => extId),
+    )
+  }
+  return (kind) => ids.get(kind) ?? []
+}
+
+interface Prepared {
+  readonly path: string
+  readonly readPath?: string
+  readonly as?: string
+  readonly body?: any
+  readonly clusterId?: string | undefined
+  readonly ifMatch?: string | undefined
+  readonly before?: any
+}
+
+const pathOf = ({ namespace, versions, path }: Operation): string => `/${namespace}/${versions[0]}${path}`
+
+async function prepare(app: TestApp, operation: Operation, base: Base): Promise<Prepared> {
+  const made = await base(app)
+  const path = made.path ?? pathOf(operation)
+  if (operation.verb === 'create') return { ...made, path }
+  const read = await app.call('GET', made.readPath ?? path.replace(/\/\$actions.*/, ''))
+  const ifMatch = read.etag
+  if (operation.verb !== 'update') return { ...made, path, ifMatch }
+  return { ...made, path, ifMatch, before: read.data, body: made.body ?? writablePart(operation.body!, read.data) }
+}
+
+async function send(
+  app: TestApp,
+  operation: Operation,
+  { path, readPath, as, body, clusterId, ifMatch, before }: Prepared,
+  fields: readonly WritableField[],
+  added: ReadonlySet<string>,
+): Promise<Probe> {
+  const requestId = randomUUID()
+  const headers = { requestId, ...(as && { as }), ...(clusterId && { clusterId }), ...(ifMatch && { ifMatch }) }
+  const answer = await app.call(operation.method, path, {
+    ...(operation.form === undefined ? { body } : { form: providerForm(body) }),
+    ...headers,
+  })
+  const refused = (refusal: string): Probe => ({ accepted: false, refusal, settled: new Map() })
+  if (answer.status === 501 || answer.errors.some(({ message }) => message.includes('is immutable')))
+    return refused('refused')
+  if (answer.status >= 300) return refused(`${answer.status} ${refusalOf(answer)}`)
+  let ids: string[] = [answer.data?.extId]
+  // The older interface answers some updates with the entity.
+  if (operation.answer === TaskReference) {
+    const task = await app.task(answer)
+    if (task.status !== 'SUCCEEDED') return refused(`task: ${JSON.stringify(task.errorMessages).slice(0, 300)}`)
+    ids = (task.entitiesAffected ?? []).map(({ extId }: { extId: string }) => extId)
+  }
+  const isAction = operation.verb === 'action'
+  const filter = encodeURIComponent(`requestId eq '${requestId}'`)
+  const calls = await app.call('GET', `/control/v1/worlds/default/journal/calls?$filter=${filter}`)
+  const [call] = calls.data
+  const unread: readonly string[] = call?.unreadFields ?? ['no call recorded']
+  const read =
+    operation.verb === 'create' ? await newest(app, path, ids) : (await app.call('GET', readPath ?? path)).data
+  const settled = new Map<string, string>()
+  for (const field of fields) {
+    const [sent] = valuesIn(body, operation.body!, field.steps)
+    if (sent === undefined) continue
+    if (isAction || field.isSecret) {
+      const plain = field.path.replaceAll(/<\w+>/g, '')
+      const isUnread = unread.some((each) => plain === each || plain.startsWith(`${each}/`))
+      settled.set(field.path, isUnread ? 'lost: not read by the handler' : 'used')
+      continue
+    }
+    const found = valuesIn(read, operation.body!, field.steps)
+    const earlier = before === undefined ? [] : valuesIn(before, operation.body!, field.steps)
+    if (!found.some((each) => isContained(sent, each))) {
+      if (operation.verb === 'create' || added.has(field.path))
+        settled.set(field.path, `lost: sent ${JSON.stringify(sent)}, read ${JSON.stringify(found)}`)
+    } else if (!earlier.some((each) => isContained(sent, each))) settled.set(field.path, 'kept')
+  }
+  return { accepted: true, refusal: '', settled }
+}
+
+/** The new entity: one that the task names, else the last of its collection, where the task names only another. */
+async function newest(app: TestApp, path: string, ids: readonly string[]): Promise<unknown> {
+  for (const id of ids) {
+    const { status, data } = await app.call('GET', `${path}/${id}`)
+    if (status === 200) return data
+  }
+  return (await app.call('GET', path)).data?.at(-1)
+}
+
+const refusalOf = ({ errors }: CallResult): string =>
+  errors
+    .map(({ message, attributePath }) => `${attributePath ?? ''} ${message}`)
+    .join(' | ')
+    .slice(0, 300)
