@@ -147,10 +147,11 @@ describe('the outside', () => {
     const category = (
       await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'extern', value: randomUUID() } })
     ).data.extId
-    const path = `/platform/v4.3/config/categories/${category}?$expand=associations`
+    const path = `/platform/v4.3/config/categories/${category}`
     const count = async (): Promise<number> =>
-      (await app.call('GET', path)).data.associations?.find(({ resourceType }: any) => resourceType === 'MH_VM')
-        ?.count ?? 0
+      (await app.call('GET', `${path}?$expand=associations`)).data.associations?.find(
+        ({ resourceType }: any) => resourceType === 'MH_VM',
+      )?.count ?? 0
     const extId = randomUUID()
     const fact = outside().get(spare) as OutsideVmFact
     await outside().put(extId, { ...fact, vm: { ...fact.vm, extId, name: 'carrier' } })
