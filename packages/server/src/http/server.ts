@@ -225,7 +225,8 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     began: number,
   ): Promise<void> {
     // The time of a world, and the ids of its answers, are known while it is open. Requests without credentials open none.
-    if (bringsCredentials(request)) await site.opening()
+    const opening = bringsCredentials(request) ? site.opening() : undefined
+    if (opening !== undefined) await opening
     const now = site.now()
     const head = headOf(now)
     const { recorder } = site

@@ -45,6 +45,7 @@ const routers = {
   control: createRouter([control], { loose: false, base: '' }),
 }
 
+/** Through the typed client where it can say such a request, else as the bytes that it would be. */
 export async function callInProcess(
   app: App,
   admin: string,
@@ -52,69 +53,63 @@ export async function callInProcess(
   path: string,
   options: CallOptions,
 ): Promise<CallResult> {
-  const { bytes, contentType } = await encoded(options)
   const as = options.as === undefined && options.apiKey === undefined ? admin : options.as
-  const headers = {
+  const credentials = {
     ...(as === null || as === undefined ? {} : { authorization: `Basic ${Buffer.from(as).toString('base64')}` }),
     apiKey: options.apiKey,
   }
-  const rest = {
-    certificate: options.certificate,
-    address: options.address ?? '192.0.2.1',
-    unknown: options.unknown ?? 'refuse',
-  } as const
-  let ended: Exchanged | undefined
-  const typed =
-    options.form === undefined && options.accept === undefined ? typedCall(method, path, options) : undefined
-  const isControl = path.startsWith('/control/')
-  const fetch = async (url: string, init: FetchInit): Promise<FetchAnswer> => {
-    const { headers: own } = init
-    const body = new TextEncoder().encode(init.body ?? '')
-    const sent = {
-      ...rest,
-      headers: {
-        ...headers,
-        ifMatch: own['If-Match'],
-        requestId: own['SVC-Request-Id'],
-        clusterId: own['X-Cluster-Id'],
-        accept: own['Accept'],
-        contentType: own['Content-Type'],
-      },
-      readBody: async () => body,
-    }
-    ended = await send(app, init.method, url.slice(origin.length + (isControl ? 0 : 4)), sent, options)
-    const { answer, outcome } = ended
-    const all = new Map(Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value]))
-    const type = outcome?.raw === undefined ? 'application/json' : outcome.raw.contentType
-    return {
-      status: answer.status,
-      headers: { get: (name) => (name === 'content-type' ? type : (all.get(name) ?? null)) },
-      text: async () => answer.body ?? '',
-    }
-  }
-  if (typed === undefined) {
-    const sent = {
-      ...rest,
-      headers: {
-        ...headers,
-        ifMatch: options.ifMatch,
-        requestId: options.requestId,
-        clusterId: options.clusterId,
-        accept: options.accept,
-        contentType,
-      },
+  const sendBytes = (
+    how: string,
+    to: string,
+    headers: ApiRequest['headers'],
+    bytes: Uint8Array,
+  ): Promise<Exchanged> => {
+    const request = {
+      headers: { ...credentials, ...headers },
+      certificate: options.certificate,
+      address: options.address ?? '192.0.2.1',
+      unknown: options.unknown ?? 'refuse',
       readBody: async () => bytes,
-    }
-    ended = await send(app, method, path, sent, options)
+    } as const
+    return send(app, how, to, request, options)
+  }
+  const typed = typedCall(method, path, options)
+  if (typed === undefined) {
+    const { ifMatch, requestId, clusterId, accept } = options
+    const { bytes, contentType } = await encoded(options)
+    const ended = await sendBytes(method, path, { ifMatch, requestId, clusterId, accept, contentType }, bytes)
     return resultOf(ended, ended.refused === undefined ? JSON.parse(ended.answer.body ?? '{}').data : undefined)
   }
-  const call = createCall({ url: origin, fetch }, interfaces[isControl ? 'control' : 'api'])
+  const { base, ...rest } = interfaces[path.startsWith('/control/') ? 'control' : 'api']
+  let ended: Exchanged | undefined
+  const fetch = async (url: string, { method: how, headers, body }: FetchInit): Promise<FetchAnswer> => {
+    const names = {
+      ifMatch: headers['If-Match'],
+      requestId: headers['SVC-Request-Id'],
+      clusterId: headers['X-Cluster-Id'],
+      accept: headers['Accept'],
+      contentType: headers['Content-Type'],
+    }
+    ended = await sendBytes(how, url.slice(`${origin}${base}`.length), names, new TextEncoder().encode(body ?? ''))
+    return fetchAnswerOf(ended)
+  }
+  const call = createCall({ url: origin, fetch }, { base, ...rest })
   try {
-    const answer = await call(typed.operation.key, typed.input)
-    return resultOf(ended as Exchanged, answer.data)
+    const { data } = await call(typed.operation.key, typed.input)
+    return resultOf(ended as unknown as Exchanged, data)
   } catch (error) {
-    if (error instanceof ApiRefusal || ended !== undefined) return resultOf(ended as Exchanged, undefined)
+    if (error instanceof ApiRefusal && ended !== undefined) return resultOf(ended, undefined)
     throw error
+  }
+}
+
+function fetchAnswerOf({ answer, outcome }: Exchanged): FetchAnswer {
+  const headers = new Map(Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value]))
+  headers.set('content-type', outcome?.raw?.contentType ?? 'application/json')
+  return {
+    status: answer.status,
+    headers: { get: (name) => headers.get(name) ?? null },
+    text: async () => answer.body ?? '',
   }
 }
 
@@ -127,6 +122,7 @@ function typedCall(
   const [target, query = ''] = path.split(/\?(.*)/s) as [string, string?]
   const route = routers[path.startsWith('/control/') ? 'control' : 'api'].route(method, target)
   if (route.found !== 'operation' || route.operation.method !== method) return undefined
+  if (options.form !== undefined || options.accept !== undefined) return undefined
   // The typed client always sends a request id.
   if (options.requestId === undefined && route.operation.requestId === 'required') return undefined
   try {
