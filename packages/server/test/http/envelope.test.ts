@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { contract } from '@hyperplane/contract'
+import { seedId } from '../../src/domains/seed.ts'
 import { http, raw } from '../support/http.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
+import { addressesOfTask, reserve } from '../support/subnets.ts'
 
 let app: TestApp
 let url: string
@@ -201,6 +203,17 @@ test('bodies: too large 413, not JSON 400, invalid UTF-8 400, keys twice 400, ne
   const proto = await post('{"__proto__":{"polluted":true},"key":"a","value":"b"}')
   assert.equal(proto.status, 400)
   assert.equal(({} as any).polluted, undefined)
+})
+
+test('elements of reservedIpAddresses carry $objectType and $reserved for public clients, as every object does', async () => {
+  const subnet = `/networking/v4.3/config/subnets/${seedId('subnet/vlan-100-app')}`
+  await addressesOfTask(app, await reserve(app, subnet, { reserveType: 'IP_ADDRESS_COUNT', count: 2 }))
+  const { json } = await http(url, `/api${subnet}`, { headers: { 'NTNX-Request-Id': crypto.randomUUID() } })
+  assert.equal(json.data.reservedIpAddresses.length, 2)
+  for (const address of json.data.reservedIpAddresses) {
+    assert.deepEqual([address.$objectType, address.$reserved], ['common.v1.config.IPAddress', { $fv: 'v1.r0' }])
+    assert.deepEqual(address.ipv4.$reserved, { $fv: 'v1.r0' })
+  }
 })
 
 test('health, metrics and documents need no credentials and hold no names', async () => {
