@@ -227,21 +227,18 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     // The time of a world, and the ids of its answers, are known while it is open. Requests without credentials open none.
     const opening = bringsCredentials(request) ? site.opening() : undefined
     if (opening !== undefined) await opening
+    // An id made by the world would tell a client without credentials that the world exists.
+    const usual = usualSite()
+    const { makeRequestId } = bringsCredentials(request) && refusal === undefined ? site : usual
     const now = site.now()
     const head = headOf(now)
     const { recorder } = site
     const { path, query } = target
     const sentPath = site.base + path
-    const { api, profile, requestId } = readRequest(
-      request,
-      path,
-      query,
-      options.names,
-      site.makeRequestId,
-      (canonical) => recorder?.begin(now, sentPath, canonical === path ? sentPath : site.base + canonical),
+    const { api, profile, requestId } = readRequest(request, path, query, options.names, makeRequestId, (canonical) =>
+      recorder?.begin(now, sentPath, canonical === path ? sentPath : site.base + canonical),
     )
     const arrived = { api, profile, origin: originOf(request, target), requestId }
-    head.push('X-Hyperplane-Names', profile, requestIdHeader[profile], requestId.slice(0, 100))
     const ended = await exchange(site, arrived, options.log, {
       before() {
         const unreadable = headFault(request)
@@ -252,9 +249,13 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
       ...(refusal === undefined ? {} : { misdirected: refusal }),
     })
     const { answer, outcome, refused, cut } = ended
-    // To a client that proves no identity, the date of its world would tell that the world exists; its own port tells that.
-    const isStranger = outcome === undefined && refused?.isAuthenticated !== true
-    if (isStranger && site.base === '/api' && !worldOfSocket.has(request.socket)) head[1] = dateAt(usualSite().now())
+    // To a client that proves no identity, date and id of its world would tell that the world exists; its own port tells that.
+    const isProven = outcome !== undefined || refused?.isAuthenticated === true
+    const isHidden = !isProven && site.base === '/api' && !worldOfSocket.has(request.socket)
+    if (isHidden) head[1] = dateAt(usual.now())
+    const isIdOfWorld = api.headers.requestId === undefined && makeRequestId !== usual.makeRequestId
+    const shownId = isHidden && isIdOfWorld ? usual.makeRequestId() : requestId
+    head.push('X-Hyperplane-Names', profile, requestIdHeader[profile], shownId.slice(0, 100))
     try {
       if (cut !== undefined) cutOff(response, cut)
       if (outcome?.raw === undefined) send({ response, lingering }, answer, profile, head)

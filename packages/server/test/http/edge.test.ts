@@ -262,3 +262,27 @@ test('a target in absolute form decides host, world and links; only a well-forme
     await behind.close()
   }
 })
+
+test('a client that resets its connection after a refused CONNECT does not end the process', async () => {
+  const app = await startApp({ config: { seed: 'empty' } })
+  try {
+    const { url } = await app.listen()
+    for (let attempt = 0; attempt < 20; attempt++) {
+      const socket = connectTo(url)
+      socket.on('error', () => undefined)
+      socket.write('CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n')
+      await once(socket, 'data')
+      ;(socket as import('node:net').Socket).resetAndDestroy()
+      await once(socket, 'close')
+    }
+    const answers = answersIn(
+      await exchange(url, 'OPTIONS /api/vmm/unversioned/info HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'),
+    )
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200],
+    )
+  } finally {
+    await app.close()
+  }
+})

@@ -83,6 +83,20 @@ for (const [way, headersOf] of Object.entries(ways))
         })
   })
 
+describe('a generated request id', () => {
+  /** Ids of one world share everything but the counter at their end. */
+  const worldOfId = async (attempt: Attempt, world: string): Promise<string> => {
+    const headers = { ...attempt.headers, 'x-world': world }
+    const answer = await http(url, attempt.path ?? categories, { ...attempt, headers })
+    return String(answer.headers['svc-request-id'] ?? answer.headers['ntnx-request-id']).slice(0, 23)
+  }
+  for (const [what, attempt] of Object.entries(attempts))
+    test(`${what}: the answers of all worlds carry ids of default`, async () => {
+      const expected = await worldOfId(attempt, unknown)
+      for (const world of known) assert.equal(await worldOfId(attempt, world), expected, world)
+    })
+})
+
 test('a request without credentials does not wake a world', async () => {
   await sleep('resting')
   assert.equal((await http(url, categories, { as: null, headers: { 'x-world': 'resting' } })).status, 401)

@@ -36,6 +36,8 @@ export class BrokenConnections {
     // The parser reports its error again with all that arrives later.
     if (this.#refused.has(socket) || this.#lingering.isClosing(socket)) return
     this.#refused.add(socket)
+    // For CONNECT node:http takes its own listener off the socket; without one a reset would end the process.
+    socket.on('error', () => socket.destroy())
     const newest = this.#newest.get(socket)
     const answer = (): void => this.#answer(socket, fault)
     if (newest === undefined || newest.closed || newest.writableFinished) answer()
