@@ -160,13 +160,20 @@ export function createWorld(options: WorldOptions): HostedWorld {
         await disk.flushFolder(folder)
       },
     })
-    markFilled(folder)
-    isNew = false
-    wasOpen = true
-    used = 'since'
-    instance = opened
-    await options.onOpen(world)
-    removeStore(files.kept)
+    try {
+      markFilled(folder)
+      isNew = false
+      wasOpen = true
+      used = 'since'
+      instance = opened
+      await options.onOpen(world)
+      removeStore(files.kept)
+    } catch (error) {
+      // Closed before anybody opens the store again: two instances must not share one file.
+      instance = undefined
+      await opened.close()
+      throw error
+    }
     return opened
   }
 
