@@ -40,6 +40,7 @@ export function createControlAuthenticator(home: Home): Authenticator {
     forget: () => undefined,
     forgetProvider: () => undefined,
     countFailure: () => undefined,
+    isLocked: () => false,
     unlock: () => undefined,
   }
 }

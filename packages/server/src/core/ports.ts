@@ -35,6 +35,8 @@ export interface Authenticator {
   forgetProvider(extId: string): void
   /** A wrong password inside a request counts like one at its door. Without a name it locks no account. */
   countFailure(name: string | undefined, address: string): void
+  /** Failed attempts have locked this name for this address; a right password does not help. */
+  isLocked(name: string, address: string): boolean
   /** An administrator reset the password of this name: its locks, whose rows were removed, end. */
   unlock(name: string): void
 }

@@ -18,7 +18,12 @@ import { mayMatchIdentity } from './filters/identity-filter.ts'
 import { type Grant, grantsTo, userFacts } from './grants.ts'
 
 /** A user, or one that is about to be created: its id is not known then before the transaction. */
-export type Account = Pick<EntityOf<typeof User>, 'extId' | 'username' | 'userType' | 'idpId'>
+export type Account = Pick<EntityOf<typeof User>, 'extId' | 'username' | 'userType' | 'idpId'> & {
+  readonly isNew?: boolean
+}
+
+/** Whose entities SELF_OWNED means: a new account owns none, so there the caller's own right to such entities decides. */
+const ownerOf = ({ caller }: ReadContext, { extId, isNew }: Account): string => (isNew === true ? caller.extId : extId)
 
 /** Groups of an account in their normal form, or why its directory did not tell them. Undefined: no policy made it necessary to ask. */
 export type GroupReport = { readonly groups: ReadonlySet<string> } | { readonly cause: string } | undefined
@@ -27,7 +32,7 @@ export type GroupReport = { readonly groups: ReadonlySet<string> } | { readonly 
 export async function reportedGroups(ctx: ReadContext, account: Account): Promise<GroupReport> {
   if (account.userType !== 'LDAP' || account.extId === ctx.caller.extId) return undefined
   const giver = await Giver.of(ctx)
-  if (giver.lacksOf(await possibleGrants(ctx, giver, account), account.extId).length === 0) return undefined
+  if (giver.lacksOf(await possibleGrants(ctx, giver, account), ownerOf(ctx, account)).length === 0) return undefined
   const row = await ctx.store.get(DirectoryService, account.idpId ?? '')
   if (row === undefined) return { groups: new Set() }
   const answered = await ifItAnswers(ctx.drivers.directory, async (directory) => {
@@ -47,7 +52,7 @@ export async function requireAccountCovered(ctx: WriteContext, account: Account,
   if (account.extId === ctx.caller.extId) return
   const giver = await Giver.of(ctx)
   const facts = userFacts(account)
-  const lacks = (grants: readonly Grant[]): readonly string[] => giver.lacksOf(grants, account.extId)
+  const lacks = (grants: readonly Grant[]): readonly string[] => giver.lacksOf(grants, ownerOf(ctx, account))
   const to = ` on "${account.username}"`
   if (account.userType !== 'LDAP') return requireNothingLacks(ctx, lacks(grantsTo(giver.grants, facts)), to)
   // Where no group could make a difference, the directory was not asked.

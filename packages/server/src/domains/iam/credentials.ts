@@ -30,6 +30,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (name === undefined) return desk.failures.count(address)
       void signIns.fail(name.toLowerCase(), address).catch(() => undefined)
     },
+    isLocked: (name, address) => signIns.isLocked(name.toLowerCase(), address),
     unlock: (name) => signIns.unlock(name.toLowerCase()),
   }
 }

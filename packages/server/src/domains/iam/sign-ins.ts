@@ -82,6 +82,8 @@ export class SignIns {
   }
 
   async #lock(extId: string, name: string, until: number): Promise<void> {
+    const now = this.#options.clock.now()
+    for (const [id, lock] of this.#locks) if (lock.until <= now) this.#locks.delete(id)
     this.#locks.set(extId, { name, until })
     await this.#options.store.transaction(async (transaction) => {
       await transaction.removeWhere(SignInLock, endedBefore(this.#options.clock.iso()))

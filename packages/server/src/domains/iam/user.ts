@@ -40,7 +40,7 @@ export const user = implement(
       const { password: _, ...given } = body
       const { password, fromDirectory, groups } = prepared as Prepared
       const extId = ctx.ids.uuid()
-      await requireAccountCovered(ctx, { ...body, ...named, extId }, groups)
+      await requireAccountCovered(ctx, { ...body, ...named, extId, isNew: true }, groups)
       const now = ctx.clock.iso()
       const created = await ctx.store.insert(User, {
         ...withDefaults(given),
@@ -158,7 +158,7 @@ export const user = implement(
     prepare: {
       async createUser(ctx, { body }): Promise<Prepared> {
         if (body.userType === 'LDAP') {
-          const groups = await reportedGroups(ctx, { ...body, extId: '' })
+          const groups = await reportedGroups(ctx, { ...body, extId: '', isNew: true })
           const isSilent = groups !== undefined && 'cause' in groups
           return { groups, fromDirectory: isSilent ? {} : await nameInDirectory(ctx, body) }
         }
@@ -182,6 +182,9 @@ export const user = implement(
       },
       async changeUserPassword(ctx, { body }) {
         const isOwn = body.username.toLowerCase() === ctx.caller.name.toLowerCase() && ctx.caller.type === 'LOCAL'
+        // Before any hash: an API key, which no lock stops, must not serve to guess the password.
+        if (isOwn && ctx.services.authenticator.isLocked(ctx.caller.name, ctx.caller.address ?? ''))
+          throw new ApiError('OLD_PASSWORD_MISMATCH')
         return isOwn ? judgedFor(ctx, ctx.caller.extId, body.newPassword, body.oldPassword) : undefined
       },
     },

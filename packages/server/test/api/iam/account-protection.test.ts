@@ -57,7 +57,11 @@ async function holding(...roles: readonly (RoleName | { id: string })[]): Promis
   return robot
 }
 
-async function allow(role: RoleName | { id: string }, identityFilter: object, filter = everything): Promise<string> {
+async function allow(
+  role: RoleName | { id: string },
+  identityFilter: object,
+  filter: object = everything,
+): Promise<string> {
   const id = typeof role === 'string' ? systemRoleId(role) : role.id
   const body = { ...policyBody(id, nobody, filter), identities: [{ identityFilter }] }
   return ok(await app.call('POST', policies, { body }), 201).data.extId
@@ -80,6 +84,14 @@ async function put({ apiKey }: Caller, user: string, changes: object) {
     body: { username, userType, status, isForceResetPasswordEnabled, ...changes },
   })
 }
+
+test('a User Admin creates users although a policy gives everybody what they own', async () => {
+  const own = { virtual_machine: { owner_uuid: { eq: 'SELF_OWNED' } } }
+  const policy = `${policies}/${await allow('Virtual Machine Viewer', { user: { '*': { eq: '*' } } }, own)}`
+  const made = await create(keeper, { userType: 'LOCAL', username: fresh('newcomer'), password: goodPassword })
+  assert.equal(made.status, 201, JSON.stringify(made.errors))
+  ok(await app.call('DELETE', policy, { ifMatch: await etagOf(app, policy) }), 204)
+})
 
 /** Everything by which somebody could use or close the account of a LOCAL user. */
 const attempts: readonly (readonly [string, (caller: Caller, user: string) => ReturnType<typeof makeKey>])[] = [

@@ -6,7 +6,7 @@ import { realClock } from '../../../src/core/clock.ts'
 import { AuditRecord } from '../../../src/core/records.ts'
 import { SignInLock } from '../../../src/domains/iam/records.ts'
 import { adminPassword, startApp, type TestApp } from '../../support/start-app.ts'
-import { aRobot, aUser, categories, fresh, grant, ok, users, verdict } from './people.ts'
+import { aRobot, aUser, categories, fresh, goodPassword, grant, ok, settled, users, verdict } from './people.ts'
 
 /** Real time for the service, but for waits: they are noted and take none. */
 const waits: number[] = []
@@ -195,4 +195,21 @@ test('with the lock-out switched off nothing locks', async () => {
   } finally {
     await open.close()
   }
+})
+
+test('an API key does not go on guessing the password of its user at change-password once the pair is locked', async () => {
+  const person = await aUser(app)
+  const { extId, username } = person
+  const key = ok(await app.call('POST', `${users}/${extId}/keys`, { body: { name: 'k', keyType: 'API_KEY' } }), 201)
+  const apiKey = key.data.keyDetails.apiKey
+  const address = anAddress()
+  const change = async (oldPassword: string) => {
+    const body = { username, oldPassword, newPassword: 'Another.Horse8' }
+    return (await app.call('POST', `${users}/$actions/change-password`, { apiKey, address, body })).status
+  }
+  for (let guess = 0; guess < 5; guess++) assert.equal(await change(`wrong ${guess}`), 403)
+  await settled(app)
+  assert.equal(await change(goodPassword), 403)
+  await app.clock.advance(15 * 60_000)
+  assert.equal(await change(goodPassword), 200)
 })

@@ -270,6 +270,17 @@ describe('a directory that does not answer', () => {
     })
   }
 
+  test('does not switch off the lock of a local user whose name it could know as well', async () => {
+    const name = fresh('both')
+    const directory = await withReader(name)
+    const username = `${name}@${directory.domainName}`
+    ok(await app.call('POST', users, { body: { userType: 'LOCAL', username, password: goodPassword } }), 201)
+    await behave(app, directory, { fault: 'down' })
+    const address = anAddress()
+    for (let attempt = 0; attempt < 5; attempt++) assert.equal(await visit(username, `wrong ${attempt}`, address), 401)
+    assert.equal(await visit(username, goodPassword, address), 401)
+  })
+
   test('goes unnoticed by who signed in within the last minute', async () => {
     const name = fresh('known')
     const directory = await withReader(name)

@@ -82,7 +82,8 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
 
   /**
    * Local users first; then directories, which count for no limit while they are waited for. A failure is counted before
-   * the attempt ends; a directory that cannot answer has refused nobody, and nothing is counted.
+   * the attempt ends. A directory that cannot answer has refused nobody; what another one, or the local password, refused
+   * is counted all the same.
    */
   async function verify(
     given: BasicCredential,
@@ -93,8 +94,9 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
     await before.catch(() => undefined)
     const began = real.now()
     let isUnderAttack = false
+    const refusals = { count: 0 }
     const local = await failures.attempt(address, async () => {
-      const credential = await verifyLocally(given, digest, address)
+      const credential = await verifyLocally(given, digest, address, refusals)
       isUnderAttack = signIns.isUnderAttack(given.name)
       if (credential !== undefined) return credential
       const isOver = given.password === '' || signIns.isLocked(given.name, address)
@@ -103,8 +105,8 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
       await signIns.fail(given.name, address)
       return 'refused'
     })
-    const outcome = isAccounts(local) ? await verifyInDirectories(local, given, digest, address) : local
-    if (isAccounts(local) && outcome === 'refused') await signIns.fail(given.name, address)
+    const outcome = isAccounts(local) ? await verifyInDirectories(local, given, digest, address, refusals) : local
+    if (isAccounts(local) && typeof outcome === 'string' && refusals.count > 0) await signIns.fail(given.name, address)
     if (isUnderAttack) {
       await audit.writeAlone({
         credential: 'basic',
@@ -123,6 +125,7 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
     given: BasicCredential,
     digest: string,
     address: string,
+    refusals: { count: number },
   ): Promise<KnownCredential | undefined> {
     const current = await store.findOne(User, { idpId: localProviderId, username: given.name })
     const hash =
@@ -132,6 +135,7 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
       hash === undefined || given.password === ''
         ? await desk.world.services.passwords.verifyNone(given.password)
         : await desk.world.services.passwords.verify(given.password, hash)
+    if (!matches && hash !== undefined) refusals.count++
     if (!matches || current?.status !== 'ACTIVE') return undefined
     const mustChange = current.isForceResetPasswordEnabled === true ? { mustChangePassword: true } : {}
     return {
@@ -148,12 +152,14 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
     given: BasicCredential,
     digest: string,
     address: string,
+    refusals: { count: number },
   ): Promise<Outcome> {
     let outcome: Outcome = 'refused'
     for (const account of accounts) {
       try {
         const credential = await verifyInDirectory(account, given, digest)
         if (credential !== undefined) return credential
+        refusals.count++
       } catch (error) {
         if (!(error instanceof DirectoryError)) throw error
         outcome = 'unavailable'
