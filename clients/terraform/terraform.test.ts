@@ -1,5 +1,5 @@
 /**
- * People's way with Terraform, against the demo world: `node --test clients/terraform/terraform.test.ts`.
+ * The usual life of a Terraform configuration, against the demo world: `node --test clients/terraform/terraform.test.ts`.
  * Needs `terraform`; `TF_PROVIDER_DIR` may name the folder of the provider's binary.
  */
 import assert from 'node:assert/strict'
@@ -18,14 +18,15 @@ const attempts = 6
 
 async function withTerraform(work: (service: Service, terraform: Terraform) => Promise<void>): Promise<void> {
   const service = await startService()
-  const terraform = await openTerraform(service)
+  let terraform: Terraform | undefined
   try {
+    terraform = await openTerraform(service)
     const before = await inventoryOf(service)
     assert.ok(before.length > 100, 'the inventory reads the lists of the service')
     await work(service, terraform)
     assert.deepEqual(await inventoryOf(service), before, 'a destroyed configuration leaves nothing behind')
   } finally {
-    terraform.remove()
+    terraform?.remove()
     await service.stop()
   }
 }

@@ -30,7 +30,9 @@ const settingNames = [
 
 /** Fails to compile where an option has other values than the setting of its name, or is missing on one side. */
 type Settings = { readonly [Name in (typeof settingNames)[number]]?: Config[Name] | undefined }
-type Others = 'startTime' | 'data' | 'adminPassword' | 'https' | 'logLevel'
+/** Options that are no settings of the command line. */
+const otherNames = ['startTime', 'data', 'adminPassword', 'https', 'logLevel'] as const
+type Others = (typeof otherNames)[number]
 const sameValues = <T>(_: (value: T) => T): void => {}
 sameValues<Required<Settings>>((options: Required<Omit<HyperplaneOptions, Others>>) => options)
 
@@ -95,9 +97,9 @@ function newPassword(folder: string): string {
   throw new StartRefusal(`The data folder ${folder} was used before: give the adminPassword that it was made with.`)
 }
 
-/** For those whom the compiler does not tell. */
+/** Checks the options of JavaScript callers. */
 function refuseUnknown(options: object): void {
-  const names = [...settingNames, 'startTime', 'data', 'adminPassword', 'https', 'logLevel']
+  const names: string[] = [...settingNames, ...otherNames]
   const unknown = Object.keys(options).filter((name) => !names.includes(name))
   if (unknown.length > 0)
     throw new StartRefusal(`The option ${unknown.join(', ')} is unknown: use one of ${names.sort().join(', ')}.`)

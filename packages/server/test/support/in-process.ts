@@ -1,4 +1,7 @@
-/** Requests without sockets: the typed client calls, and the code behind the sockets answers. */
+/**
+ * Requests without sockets: the typed client calls, and the code behind the sockets answers. `data` of a result is what the
+ * client received; status, tag, total and errors are those of the pipeline, which test/http reads off the wire.
+ */
 import { ApiRefusal } from '@hyperplane/client'
 import { contract, type Operation } from '@hyperplane/contract'
 import { control } from '@hyperplane/contract/control'
@@ -21,11 +24,11 @@ export async function send(
   { world = 'default', isAtOnce = false }: Pick<CallOptions, 'world' | 'isAtOnce'>,
 ): Promise<Exchanged> {
   const isControl = path.startsWith('/control/')
-  const usual = isControl ? app.controlSite : app.siteOf(world)
-  if (isControl && usual === undefined) throw new Error('the control interface is off')
-  if (usual === undefined) throw new Error(`nothing answers ${path} of the world ${world}`)
+  const shipped = isControl ? app.controlSite : app.siteOf(world)
+  if (isControl && shipped === undefined) throw new Error('the control interface is off')
+  if (shipped === undefined) throw new Error(`nothing answers ${path} of the world ${world}`)
   const direct = isAtOnce && !isControl ? app.worlds.get(world)?.dispatch : undefined
-  const site = direct === undefined ? usual : { ...usual, dispatch: direct }
+  const site = direct === undefined ? shipped : { ...shipped, dispatch: direct }
   const [target, query = ''] = path.split(/\?(.*)/s) as [string, string?]
   const trace = site.recorder?.begin(site.now(), site.base + target, site.base + target)
   const requestId = sent.headers.requestId ?? site.makeRequestId()
@@ -59,7 +62,7 @@ export async function callInProcess(
     apiKey: options.apiKey,
   }
   const sendBytes = (
-    how: string,
+    verb: string,
     to: string,
     headers: ApiRequest['headers'],
     bytes: Uint8Array,
@@ -71,7 +74,7 @@ export async function callInProcess(
       unknown: options.unknown ?? 'refuse',
       readBody: async () => bytes,
     } as const
-    return send(app, how, to, request, options)
+    return send(app, verb, to, request, options)
   }
   const typed = typedCall(method, path, options)
   if (typed === undefined) {
@@ -82,7 +85,7 @@ export async function callInProcess(
   }
   const { base, ...rest } = interfaces[path.startsWith('/control/') ? 'control' : 'api']
   let ended: Exchanged | undefined
-  const fetch = async (url: string, { method: how, headers, body }: FetchInit): Promise<FetchAnswer> => {
+  const fetch = async (url: string, { method: verb, headers, body }: FetchInit): Promise<FetchAnswer> => {
     const names = {
       ifMatch: headers['If-Match'],
       requestId: headers['SVC-Request-Id'],
@@ -90,7 +93,7 @@ export async function callInProcess(
       accept: headers['Accept'],
       contentType: headers['Content-Type'],
     }
-    ended = await sendBytes(how, url.slice(`${origin}${base}`.length), names, new TextEncoder().encode(body ?? ''))
+    ended = await sendBytes(verb, url.slice(`${origin}${base}`.length), names, new TextEncoder().encode(body ?? ''))
     return fetchAnswerOf(ended)
   }
   const call = createCall({ url: origin, fetch }, { base, ...rest })

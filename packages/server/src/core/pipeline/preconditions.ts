@@ -41,7 +41,7 @@ export function completedInput({ operation, input }: Call, stored: any): Call['i
   return body === input.body ? input : frozen({ ...input, body })
 }
 
-/** `body` itself where it leaves out nothing. Of a nested object that it leaves out nothing is kept: a PUT clears it. */
+/** `body` itself where it leaves out nothing. A nested object that the body leaves out is cleared, not merged. */
 function withImmutable(schema: ObjectSchema, body: any, stored: any): any {
   const kept: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(schema.fields)) {
