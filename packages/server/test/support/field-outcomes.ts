@@ -1,4 +1,5 @@
 /** Sends every writable field of an operation and finds out what becomes of it. */
+import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { contract, type Operation, TaskReference } from '@hyperplane/contract'
 import { providerForm } from './authorities.ts'
@@ -16,8 +17,9 @@ import {
 import type { CallResult, TestApp } from './start-app.ts'
 
 /**
- * `kept`: a get answers what was sent. `used`: the handler of an action, or of a secret, read it. `refused`: the client is told
- * that the field is not built yet, or never changes. Otherwise the reason: `lost` after a request that succeeded, or a refusal.
+ * `kept`: a get answers what was sent. `used`: the handler of an action, or of a secret, read the field; spreading or
+ * serializing the body counts as reading, so this does not prove an effect. `refused`: the client is told that this field is
+ * not built yet, or never changes. Otherwise the reason: `lost` after a request that succeeded, or a refusal.
  */
 export interface FieldOutcome {
   readonly path: string
@@ -28,6 +30,9 @@ export const isSettled = (outcome: string): boolean => ['kept', 'used', 'refused
 
 interface Probe {
   readonly accepted: boolean
+  readonly status?: number
+  /** Fields that the refusal calls immutable. */
+  readonly immutable?: readonly string[]
   readonly refusal: string
   readonly settled: ReadonlyMap<string, string>
 }
@@ -57,12 +62,20 @@ export async function fieldOutcomes(app: TestApp, operation: Operation): Promise
       }
       return await send(app, operation, { ...prepared, body: whole }, fields, new Set(sent.map(([{ path }]) => path)))
     }
-    const note = ({ accepted, refusal, settled }: Probe, sent: readonly WritableField[]): void => {
+    const smallest = await probe([])
+    const isRefused = ({ status, immutable = [] }: Probe, { path }: WritableField): boolean => {
+      const plain = plainPath(path)
+      const isNamed = immutable.some((each) => plain === each || plain.startsWith(`${each}/`))
+      return isNamed || (status === 501 && smallest.accepted)
+    }
+    const note = (result: Probe, sent: readonly WritableField[]): void => {
+      const { accepted, refusal, settled } = result
       for (const [path, outcome] of settled) {
         if (!isSettled(outcomes.get(path)!)) outcomes.set(path, outcome)
       }
-      if (accepted || sent.length !== 1 || outcomes.get(sent[0]!.path) !== unsent) return
-      outcomes.set(sent[0]!.path, refusal)
+      const [only, ...others] = sent
+      if (accepted || only === undefined || others.length > 0 || outcomes.get(only.path) !== unsent) return
+      outcomes.set(only.path, isRefused(result, only) ? 'refused' : refusal)
     }
     const settle = async (sent: readonly WritableField[]): Promise<void> => {
       // A request that succeeded without the field says enough: another value would be lost as well.
@@ -92,11 +105,14 @@ export async function fieldOutcomes(app: TestApp, operation: Operation): Promise
       await settle(left.slice(0, half))
       await settle(left.slice(half))
     }
-    note(await probe([]), [])
+    note(smallest, [])
     for (const group of compatible(fields)) await settle(group)
   }
   return fields.map(({ path }) => ({ path, outcome: outcomes.get(path)! }))
 }
+
+/** As faults and the journal name it: without the alternatives that were chosen, and without indices. */
+const plainPath = (path: string): string => path.replaceAll(/<\w+>|\[\d+\]/g, '')
 
 const parentOf = ({ path }: WritableField): string => path.slice(0, Math.max(path.lastIndexOf('/'), 0))
 
@@ -176,9 +192,15 @@ async function send(
     ...headers,
   })
   const refused = (refusal: string): Probe => ({ accepted: false, refusal, settled: new Map() })
-  if (answer.status === 501 || answer.errors.some(({ message }) => message.includes('is immutable')))
-    return refused('refused')
-  if (answer.status >= 300) return refused(`${answer.status} ${refusalOf(answer)}`)
+  if (answer.status >= 300) {
+    const immutable = answer.errors.flatMap(({ message, attributePath }) => {
+      const [, named] = /^(\S+?):? is immutable/.exec(message) ?? []
+      const path = message.includes('is immutable') ? (attributePath ?? named) : undefined
+      // An alternative that is not the stored one is refused as a whole, by its type.
+      return path === undefined ? [] : [plainPath(path).replace(/\/\$objectType$/, '')]
+    })
+    return { ...refused(`${answer.status} ${refusalOf(answer)}`), status: answer.status, immutable }
+  }
   let ids: string[] = [answer.data?.extId]
   // The older interface answers some updates with the entity.
   if (operation.answer === TaskReference) {
@@ -190,7 +212,8 @@ async function send(
   const filter = encodeURIComponent(`requestId eq '${requestId}'`)
   const calls = await app.call('GET', `/control/v1/worlds/default/journal/calls?$filter=${filter}`)
   const [call] = calls.data
-  const unread: readonly string[] = call?.unreadFields ?? ['no call recorded']
+  assert.ok(call !== undefined, `${operation.key}: the journal holds no call with the request id that was sent`)
+  const unread: readonly string[] = call.unreadFields
   const read =
     operation.verb === 'create' ? await newest(app, path, ids) : (await app.call('GET', readPath ?? path)).data
   const settled = new Map<string, string>()
@@ -198,7 +221,7 @@ async function send(
     const [sent] = valuesIn(body, operation.body!, field.steps)
     if (sent === undefined) continue
     if (isAction || field.isSecret) {
-      const plain = field.path.replaceAll(/<\w+>/g, '')
+      const plain = plainPath(field.path)
       const isUnread = unread.some((each) => plain === each || plain.startsWith(`${each}/`))
       settled.set(field.path, isUnread ? 'lost: not read by the handler' : 'used')
       continue
