@@ -7,7 +7,6 @@ import { pino } from 'pino'
 import type { Config } from './config.ts'
 import { createControl } from './control/control.ts'
 import { realClock } from './core/clock.ts'
-import type { Dispatch } from './core/pipeline/request.ts'
 import { openDataFolder } from './data-folder.ts'
 import { loadCertificate } from './http/certificate.ts'
 import { createWorldCertificates } from './http/certificates/worlds.ts'
@@ -45,8 +44,6 @@ export interface App
   extends Pick<Instance, 'banner' | 'dispatch' | 'store' | 'clock' | 'runner' | 'drivers' | 'world'> {
   readonly config: Config
   readonly worlds: Worlds
-  /** The control interface; refuses where it is off. */
-  readonly dispatchControl: Dispatch
   /** Answers requests for a world, as its sockets do; undefined: there is no such world. */
   siteOf(world: string): Site | undefined
   /** undefined: the control interface is off. */
@@ -146,6 +143,11 @@ async function start(
     return site
   }
 
+  const siteNamed = (name: string): Site | undefined => {
+    const world = worlds.get(name)
+    return world === undefined ? undefined : siteOf(world)
+  }
+
   const pages = createPages({
     contract: control === undefined ? contract : [...contract, controlContract],
     async whyNotReady() {
@@ -170,10 +172,7 @@ async function start(
     ...(config.http ? {} : { tls: { ...loadCertificate(config, new Date(real.now())), certificateOf } }),
     names: config.names,
     publicUrl: config.publicUrl,
-    worldSite(name) {
-      const world = worlds.get(name)
-      return world === undefined ? undefined : siteOf(world)
-    },
+    worldSite: siteNamed,
     controlSite,
     pages: pages.answer,
     observe: pages.observe,
@@ -210,12 +209,8 @@ async function start(
     banner: opened.banner,
     worlds,
     dispatch: home.dispatch,
-    siteOf(name) {
-      const world = worlds.get(name)
-      return world === undefined ? undefined : siteOf(world)
-    },
+    siteOf: siteNamed,
     controlSite,
-    dispatchControl: control?.site.dispatch ?? (() => Promise.reject(new Error('the control interface is off'))),
     get store() {
       return present().store
     },

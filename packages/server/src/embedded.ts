@@ -1,4 +1,4 @@
-/** What `startHyperplane` does in a Node that fits. */
+/** The body of `startHyperplane`, loaded once the version of Node is known to fit. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -48,7 +48,7 @@ export async function startEmbedded(options: HyperplaneOptions): Promise<Hyperpl
     const config = { ...configIn(folder, options), adminPassword }
     const app = await createApp(config, {
       logLevel: options.logLevel ?? 'silent',
-      // What is removed at the end need not outlive the machine.
+      // A temporary folder is removed at the end, so it need not survive a power failure.
       durable: options.data !== undefined,
       ...(options.startTime === undefined ? {} : { startAt: millisecondsOf(options.startTime) }),
     })

@@ -8,7 +8,7 @@ import type { Client, ClientOptions, ControlClient } from '@hyperplane/client'
 export interface HyperplaneOptions {
   /** Default: 0, a free one. */
   readonly port?: number | undefined
-  /** What a new data folder holds: a preset, or a seed of your own. Relative paths start from the working directory. Default: `demo`. */
+  /** Content of a new data folder: a preset, or a seed of your own. Relative paths start from the working directory. Default: `demo`. */
   readonly seed?:
     | 'empty'
     | 'tiny'
@@ -48,7 +48,7 @@ export interface HyperplaneOptions {
   readonly adminPassword?: string | undefined
   /** HTTPS with a certificate of a local authority. Default: plain HTTP on the loopback address. */
   readonly https?: boolean | undefined
-  /** What is logged to stderr. Default: `silent`. */
+  /** Least severe messages that are logged to stderr. Default: `silent`. */
   readonly logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug' | undefined
 }
 

@@ -12,6 +12,6 @@ export async function giveBackMemory(): Promise<void> {
     setFlagsFromString('--expose-gc')
     collect = runInNewContext('gc') as (options: object) => Promise<void>
   }
-  // What finalizers hold until the first collection goes in the second.
+  // Finalizers release more objects in the first collection; the second one collects those.
   for (let pass = 0; pass < 2; pass++) await collect({ type: 'major', execution: 'async', flavor: 'last-resort' })
 }

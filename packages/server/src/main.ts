@@ -74,7 +74,7 @@ async function start(): Promise<void> {
     `World        ${config.data}`,
     `Ready in ${Math.round(performance.now())} ms: ${api}`,
   ])
-  // What only the start needed: sources, schemas under construction, room for young objects.
+  // Frees memory that only the start needed: sources, schemas under construction, the young generation.
   setTimeout(() => void giveBackMemory(), settleMillis).unref()
 }
 

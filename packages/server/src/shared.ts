@@ -22,7 +22,7 @@ export interface Shared {
   readonly tables: ReadonlyMap<string, Table>
   readonly passwords: Passwords
   readonly anonymous: AnonymousLimit
-  /** Of all worlds: an address that guesses in one is refused in each. */
+  /** Counts over all worlds: an address that guesses in one is refused in each. */
   readonly failedSignIns: FailedSignIns
   /** For the threads that read seeds: each takes memory and a core, however many worlds are being made. */
   readonly seedThreads: Slots

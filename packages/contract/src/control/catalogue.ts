@@ -1,5 +1,5 @@
 /**
- * What a rule of faults and an event can name in this version of the service, and for each a body that works as sent.
+ * Names that fault rules and events can use in this version of the service, and for each a body that works as sent.
  * Source: DESIGN D; reference faults.md, world-events.md.
  */
 import { read } from '../operation.ts'

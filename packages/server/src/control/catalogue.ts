@@ -1,4 +1,4 @@
-/** What rules of faults and events can name. Everything is read from what judges them; nothing is listed here. */
+/** Names that fault rules and events can use, read from the registries that check rules and events. */
 import { catalogueOperations } from '@hyperplane/contract/control/catalogue'
 import { ApiError } from '../core/api-error.ts'
 import { defaultWorld } from '../worlds/worlds.ts'

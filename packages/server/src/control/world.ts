@@ -191,7 +191,7 @@ function filled(ctx: WorldsContext, body: NewWorld, prepared: Prepared, seed?: N
     } catch (error) {
       if (error instanceof SeedRefusal) refuseAll(error.faults.map(seedFault))
       if (error instanceof StartRefusal || error instanceof StoreRefusal) {
-        // What is wrong with the data folder: there is no such world that could be reset.
+        // The data folder itself is damaged: no world exists that could be reset.
         throw new ApiError('SERVICE_UNAVAILABLE', { fault: error.message }, { cause: error })
       }
       throw error

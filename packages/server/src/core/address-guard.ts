@@ -82,7 +82,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
   /** Questions under way: a slow resolver is asked once for a name, however many wait for it. */
   const asked = new Map<string, Promise<readonly string[]>>()
 
-  /** What an address is that is not called, and what would change that. */
+  /** Why an address is refused, and which option allows it. */
   function faultOf(address: string): string | undefined {
     if (isOffline && !contains(loopback, address)) return offlineFault
     if (contains(open, address)) return undefined

@@ -24,7 +24,7 @@ export interface Passwords {
   hash(password: string): Promise<string>
   /** @throws Error when `stored` is no hash; a wrong password is `false` */
   verify(password: string, stored: string): Promise<boolean>
-  /** What `verify` costs, for a user that does not exist: the time of an answer must not tell. */
+  /** Takes as long as `verify`, for a user that does not exist: the time of an answer must not reveal it. */
   verifyNone(password: string): Promise<false>
 }
 

@@ -6,7 +6,7 @@ const sqliteWriteErrors = [778, 1034, 1290, 1546, 4618, 4874, 5386]
 const fullCodes = ['ENOSPC', 'EDQUOT']
 
 /**
- * What is wrong with the disk, as a sentence; undefined: `error` has another reason. Looks into causes as well.
+ * The fault of the disk behind `error` or its causes, as a sentence; undefined: the error has another reason.
  */
 export function diskFault(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {

@@ -39,7 +39,7 @@ function makeTreePrivate(folder: string): void {
   }
 }
 
-/** What the service writes directly into the folder of a world. Others' files there, and the folder, keep their modes. */
+/** Names of the files that the service writes into a world's folder. Other files there, and the folder, keep their modes. */
 const ownFile =
   /^(?:lock|(?:master|backup)\.key|(?:world|worlds|seed|control|restoring|replaced|trial)\.sqlite|seed\.yaml|client-auth)/
 

@@ -20,7 +20,7 @@ export function markBeingFilled(folder: string): void {
 
 export const markFilled = (folder: string): void => rmSync(fillingMark(folder), { force: true })
 
-/** What a service leaves in its data folder beside the store of the world `default`; most of it is of no use without that store. */
+/** Files beside the store of the world `default`. Found without that store, they show that it was lost. */
 const leftByService = ['master.key', 'worlds.sqlite', 'control.sqlite', 'seed.sqlite', 'restoring.sqlite', 'world']
 
 /** Whether a service was started in this data folder before: then a missing store is a loss. */

@@ -49,7 +49,7 @@ export async function eventsAndFacts(world: World): Promise<Pick<Entries, 'event
 
 class Examples {
   readonly #world: World
-  /** What an event without a counterpart is shown for, by kind: no other example may need it as it was. */
+  /** Entities that an earlier example changes for good, by kind; later examples skip them. */
   readonly #changed = new Set<string>()
   readonly #named = new Map<HappeningType, string>()
 

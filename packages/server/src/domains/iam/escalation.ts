@@ -82,7 +82,7 @@ export class Giver {
   }
 
   /**
-   * What of these rights the giver does not hold itself: operation and filter, or the role.
+   * The rights among these that the giver does not hold itself: operation and filter, or the role.
    * @param holder the identity for which SELF_OWNED stands, where it is not to be read from the identity filters
    */
   lacksOf(gifts: readonly Gift[], holder?: string): string[] {

@@ -21,7 +21,7 @@ import { requireSuperAdmin } from './super-admins.ts'
 type UserRow = EntityOf<typeof User>
 type FromDirectory = Pick<UserRow, 'displayName'>
 
-/** What was found out about an account before the transaction. */
+/** Facts about an account that were read before the transaction. */
 interface Prepared {
   readonly password?: NewPassword
   readonly fromDirectory?: FromDirectory

@@ -59,7 +59,7 @@ export class BrokenConnections {
   }
 }
 
-/** What a client is told about an error of the parser. */
+/** The refusal that an error of the parser becomes. */
 export function faultOf(error: ParserError): ApiError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
