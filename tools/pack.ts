@@ -26,7 +26,7 @@ const packages = ['contract', 'client', 'server'] as const
 const publishedFields = {
   contract: {},
   client: {},
-  server: { bin: { hyperplane: './lib/command.js' }, engines: { node: '>=24.7.0' } },
+  server: { bin: { hyperplane: './lib/boot/command.js' }, engines: { node: '>=24.7.0' } },
 }
 
 interface Manifest {

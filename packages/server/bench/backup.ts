@@ -32,7 +32,7 @@ const start = async (): Promise<{ child: ReturnType<typeof spawn>; target: Targe
       '--disable-warning=ExperimentalWarning',
       '--max-semi-space-size=8',
       '--import',
-      join(sourceFolder, 'node-version.js'),
+      join(sourceFolder, 'boot/node-version.js'),
       join(sourceFolder, 'main.ts'),
       ...options,
     ],

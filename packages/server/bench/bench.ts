@@ -55,7 +55,7 @@ async function start(data: string, seed: string): Promise<Service> {
       '--disable-warning=ExperimentalWarning',
       '--max-semi-space-size=8',
       '--import',
-      join(sourceFolder, 'node-version.js'),
+      join(sourceFolder, 'boot/node-version.js'),
       join(sourceFolder, 'main.ts'),
       '--data',
       data,

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createClient, createControlClient } from '@hyperplane/client'
 import { createApp } from './app.ts'
+import { trustingFetch } from './boot/trusting-fetch.ts'
 import { type Config, configOf } from './config.ts'
 import { generatedPassword } from './core/passwords.ts'
 import type { Hyperplane, HyperplaneOptions } from './embedding.ts'
 import { storeFiles } from './exchange-stores.ts'
 import { certificatePath } from './http/certificate.ts'
 import { StartRefusal } from './start-refusal.ts'
-import { trustingFetch } from './trusting-fetch.ts'
 
 const settingNames = [
   'port',

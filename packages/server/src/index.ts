@@ -2,8 +2,9 @@
  * The service in a test's own process: `await using hyperplane = await startHyperplane()`. It takes a free port, prints
  * nothing, and leaves nothing behind. A process may hold many.
  */
+
+import { nodeFault } from './boot/node-requirement.js'
 import type { Hyperplane, HyperplaneOptions } from './embedding.ts'
-import { nodeFault } from './node-requirement.js'
 import { StartRefusal } from './start-refusal.ts'
 
 export { ApiRefusal, type Client, type ControlClient, TaskFailure } from '@hyperplane/client'

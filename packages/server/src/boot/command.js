@@ -12,7 +12,7 @@ if (program === undefined) {
   process.stderr.write(`${fault}\n`)
   process.exitCode = 1
 } else {
-  const main = fileURLToPath(new URL('./main.js', import.meta.url))
+  const main = fileURLToPath(new URL('../main.js', import.meta.url))
   const flags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=8']
   run(program, [...process.execArgv, ...flags, main, ...process.argv.slice(2)])
 }

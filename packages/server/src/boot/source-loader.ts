@@ -8,7 +8,7 @@ import { type ResolveFnOutput, registerHooks } from 'node:module'
 import { extname } from 'node:path'
 
 /** Everything else is found as ever: nobody's imports but those of the sources here are touched. */
-const sources = new URL('../../', import.meta.url).href
+const sources = new URL('../../../', import.meta.url).href
 const ofWorkspace = '@hyperplane/'
 const extension = extname(import.meta.url)
 const format = extension === '.ts' ? 'module-typescript' : 'module'
