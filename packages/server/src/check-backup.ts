@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import packageJson from '../package.json' with { type: 'json' }
-import { checkBackupCommand } from './command-name.ts'
+import { checkBackupCommand } from './config/command-name.ts'
 import { keyIdOf } from './domains/platform/backup/cipher.ts'
 import { BackupFault, type Manifest } from './domains/platform/backup/format.ts'
 import type { FoundRestorePoints } from './domains/platform/backup/reader.ts'

@@ -1,6 +1,6 @@
 /** What an instance is opened with. */
 import type { pino } from 'pino'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import type { Clock, ClockState, WorldClock } from './core/clock.ts'
 import type { Faults } from './core/faults.ts'
 import type { HashCost, Passwords } from './core/passwords.ts'

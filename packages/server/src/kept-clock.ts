@@ -1,5 +1,5 @@
 /** How a world's clock was left, kept with its store: where time goes on after a restart. */
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import type { ClockState, WorldClock } from './core/clock.ts'
 import type { Store } from './store/store.ts'
 

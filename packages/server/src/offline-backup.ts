@@ -1,7 +1,7 @@
 /** What the operator's commands on backups share: their options, the key, and the words for what goes wrong. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, readConfig } from './config.ts'
+import { type Config, readConfig } from './config/config.ts'
 import { Refusal } from './core/api-error.ts'
 import { type DataFolder, readBackupKey } from './data-folder.ts'
 import { BackupFault, type Manifest } from './domains/platform/backup/format.ts'

@@ -1,5 +1,5 @@
 /** Which driver serves what: hosts of the simulated world are simulated, all others are reached over the network. */
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import type { AddressGuard } from './core/address-guard.ts'
 import type { Clock } from './core/clock.ts'
 import type { Faults } from './core/faults.ts'

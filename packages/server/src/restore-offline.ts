@@ -4,7 +4,7 @@
  */
 import { existsSync, rmSync } from 'node:fs'
 import packageJson from '../package.json' with { type: 'json' }
-import { startCommand } from './command-name.ts'
+import { startCommand } from './config/command-name.ts'
 import { formatTime, realClock } from './core/clock.ts'
 import { masterKeyPath, openDataFolder, readMasterKey } from './data-folder.ts'
 import type { Manifest } from './domains/platform/backup/format.ts'

@@ -1,7 +1,7 @@
 /** What follows from the contract and the code alone: made once a process, however many worlds it holds. */
 import { contract } from '@hyperplane/contract'
 import packageJson from '../package.json' with { type: 'json' }
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import { realClock } from './core/clock.ts'
 import { FailedSignIns } from './core/failed-sign-ins.ts'
 import { createKinds } from './core/kinds.ts'

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import type { EntityOf } from '@hyperplane/contract'
 import { World, worldOperations } from '@hyperplane/contract/control/world'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { Apart } from '../core/apart.ts'
 import { ApiError, invalid, refuseAll } from '../core/api-error.ts'
 import { type ClockMode, formatTime } from '../core/clock.ts'

@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { WorldControl } from '../control/world-control.ts'
 import { ApiError } from '../core/api-error.ts'
 import { type ClockState, realClock } from '../core/clock.ts'

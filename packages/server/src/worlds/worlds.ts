@@ -1,7 +1,7 @@
 /** The worlds of a process, by name. `default` lies in the data folder itself, the others below it. */
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { AppOptions } from '../instance-options.ts'
 import { makeFilesPrivate } from '../store/private-files.ts'
 import { diskOf } from './disk.ts'

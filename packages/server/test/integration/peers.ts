@@ -5,7 +5,7 @@ import { request } from 'node:https'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Client, createClient } from '@hyperplane/client'
-import type { Config } from '../../src/config.ts'
+import type { Config } from '../../src/config/config.ts'
 import { type Victim, Victims } from '../restart/victims.ts'
 import { adminPassword, beginning, startApp } from '../support/start-app.ts'
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
-import type { Config } from '../../../src/config.ts'
+import type { Config } from '../../../src/config/config.ts'
 import { lab } from '../../../src/domains/platform/seed-registrations.ts'
 import { seedId } from '../../../src/domains/seed.ts'
 import { targets } from '../../support/backups.ts'

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { Config } from '../../../src/config.ts'
+import type { Config } from '../../../src/config/config.ts'
 import { type HttpResult, http } from '../../support/http.ts'
 import { entitiesOf } from '../../support/seeds.ts'
 import { beginning, type CallOptions, startApp, type TestApp } from '../../support/start-app.ts'

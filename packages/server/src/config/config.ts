@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { Command, CommanderError } from 'commander'
-import packageJson from '../package.json' with { type: 'json' }
+import packageJson from '../../package.json' with { type: 'json' }
+import { isNetwork } from '../core/address-guard.ts'
+import { presets } from '../seeds/presets.ts'
+import type { SeedSource } from '../seeds/read-seed.ts'
+import { reasonOf, StartRefusal } from '../start-refusal.ts'
+import { isMap, isScalar, isSeq, lineCounter, parseDocument } from '../yaml.ts'
 import { startCommand } from './command-name.ts'
-import { isNetwork } from './core/address-guard.ts'
-import { presets } from './seeds/presets.ts'
-import type { SeedSource } from './seeds/read-seed.ts'
-import { reasonOf, StartRefusal } from './start-refusal.ts'
-import { isMap, isScalar, isSeq, lineCounter, parseDocument } from './yaml.ts'
 
 /** What the service was told at its start. Paths are absolute. */
 export interface Config {

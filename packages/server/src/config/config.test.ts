@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { StartRefusal } from '../start-refusal.ts'
 import { type Config, InformationRequest, readConfig } from './config.ts'
-import { StartRefusal } from './start-refusal.ts'
 
 let cwd: string
 before(() => {
