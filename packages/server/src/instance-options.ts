@@ -7,14 +7,14 @@ import type { HashCost, Passwords } from './core/passwords.ts'
 import type { Restores } from './core/ports.ts'
 import type { RunnerOptions } from './core/tasks/runner.ts'
 import type { CallRecorder } from './core/trace.ts'
-import type { DataFolder } from './data-folder.ts'
+import type { Disk } from './data-folder/disk.ts'
+import type { DataFolder } from './data-folder/folder.ts'
 import type { LimitName } from './domains/limits.ts'
 import type { Drivers } from './drivers/drivers.ts'
 import type { SimulatedWorld } from './drivers/simulated/world.ts'
 import type { Shared } from './shared.ts'
 import type { QueryTime } from './store/sqlite/sqlite-store.ts'
 import type { Store } from './store/store.ts'
-import type { Disk } from './worlds/disk.ts'
 
 /** What only tests set. */
 export interface AppOptions {

@@ -1,8 +1,8 @@
 /** The store of an instance, opened with the keys that it was made with. */
 import { checkKey, makeKeyCheck, type Sealer, sealerOf, WrongMasterKey } from './core/secrets.ts'
-import { type BackupKey, type MasterKey, readBackupKey, readMasterKey, wrongMasterKey } from './data-folder.ts'
+import { type BackupKey, type MasterKey, readBackupKey, readMasterKey, wrongMasterKey } from './data-folder/folder.ts'
+import { storeFiles } from './data-folder/store-files.ts'
 import { limits } from './domains/limits.ts'
-import { storeFiles } from './exchange-stores.ts'
 import type { InstanceOptions } from './instance-options.ts'
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
 import { keptWord, type Store } from './store/store.ts'

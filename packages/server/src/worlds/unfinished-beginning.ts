@@ -4,8 +4,8 @@
  */
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { syncFolderOf } from '../data-folder.ts'
-import { storeFiles } from '../exchange-stores.ts'
+import { syncFolderOf } from '../data-folder/folder.ts'
+import { storeFiles } from '../data-folder/store-files.ts'
 import { StoreRefusal } from '../store/store.ts'
 
 export const fillingMark = (folder: string): string => join(folder, '.filling')

@@ -5,7 +5,7 @@ import { copyFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
-import type { Disk } from '../../../src/worlds/disk.ts'
+import type { Disk } from '../../../src/data-folder/disk.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aWorld, worlds } from '../../support/worlds.ts'
 

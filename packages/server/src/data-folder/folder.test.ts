@@ -5,8 +5,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { type DataFolder, openDataFolder, readBackupKey, readMasterKey, wrongMasterKey } from './data-folder.ts'
-import { StartRefusal } from './start-refusal.ts'
+import { StartRefusal } from '../start-refusal.ts'
+import { type DataFolder, openDataFolder, readBackupKey, readMasterKey, wrongMasterKey } from './folder.ts'
 
 let parent: string
 before(() => {
@@ -46,7 +46,7 @@ test('refuses a second instance until the first has closed', () => {
 })
 
 const holder = `
-  const { openDataFolder } = await import(${JSON.stringify(new URL('./data-folder.ts', import.meta.url).href)})
+  const { openDataFolder } = await import(${JSON.stringify(new URL('./folder.ts', import.meta.url).href)})
   // Whoever forgets the folder loses its lock.
   globalThis.held = openDataFolder(process.argv[1], 0)
   console.log('locked')

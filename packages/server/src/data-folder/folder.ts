@@ -13,8 +13,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { reasonOf, StartRefusal } from './start-refusal.ts'
-import { makeFilesPrivate, makePrivate, makePrivateDatabase } from './store/private-files.ts'
+import { reasonOf, StartRefusal } from '../start-refusal.ts'
+import { makeFilesPrivate, makePrivate, makePrivateDatabase } from '../store/private-files.ts'
 
 /** A data folder that this process alone may use until `close`. */
 export interface DataFolder {

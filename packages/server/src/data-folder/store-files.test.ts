@@ -4,8 +4,8 @@ import { copyFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
-import { exchangeStores, type StoreFiles, storeFiles, takeBack } from './exchange-stores.ts'
-import type { Disk } from './worlds/disk.ts'
+import type { Disk } from './disk.ts'
+import { exchangeStores, type StoreFiles, storeFiles, takeBack } from './store-files.ts'
 
 let folder: string
 let files: StoreFiles

@@ -4,7 +4,7 @@
  */
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Disk } from './worlds/disk.ts'
+import type { Disk } from './disk.ts'
 
 export interface StoreFiles {
   readonly first: string
