@@ -2,7 +2,7 @@
 import { ApiError } from '../core/api-error.ts'
 import type { Caller } from '../core/context.ts'
 import type { AccessControl, Authenticator } from '../core/ports.ts'
-import type { Instance } from '../instance.ts'
+import type { Instance } from '../instance/instance.ts'
 
 /** The world `default`, as it is when asked: a reset or a restore puts another instance in its place. */
 export type Home = () => Promise<Instance>

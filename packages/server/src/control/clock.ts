@@ -2,7 +2,7 @@
 import { clockOperations } from '@hyperplane/contract/control/clock'
 import { ApiError, invalid } from '../core/api-error.ts'
 import { type ClockEvent, formatTime, lastTime, type Passage, type WorldClock } from '../core/clock.ts'
-import type { Instance } from '../instance.ts'
+import type { Instance } from '../instance/instance.ts'
 import { implementWithinWorld, type WorldContext } from './context.ts'
 import { durationFault, millisecondsOf } from './duration.ts'
 

@@ -5,7 +5,7 @@
 import type { OperationSet } from '@hyperplane/contract'
 import type { ReadContext, RequestInput, WriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
-import type { Instance } from '../instance.ts'
+import type { Instance } from '../instance/instance.ts'
 import type { Table } from '../store/tables.ts'
 import type { HostedWorld } from '../worlds/world.ts'
 import type { Worlds } from '../worlds/worlds.ts'

@@ -3,7 +3,7 @@ import { FaultRule, faultOperations } from '@hyperplane/contract/control/fault'
 import { ApiError } from '../core/api-error.ts'
 import { standardList } from '../core/standard.ts'
 import { seedId } from '../domains/seed.ts'
-import type { Instance } from '../instance.ts'
+import type { Instance } from '../instance/instance.ts'
 import { implementWithinWorld } from './context.ts'
 import { faultsOfRule } from './faults/rules.ts'
 

@@ -4,7 +4,7 @@
  */
 import { constants } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
-import type { AppOptions } from '../instance-options.ts'
+import type { AppOptions } from '../instance/options.ts'
 
 export interface Disk {
   /** Of a file that nobody writes to meanwhile. Costs nothing where files can be cloned, else time, but not of this thread. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type App, createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config/config.ts'
 import type { ClientCertificate } from '../../src/core/ports.ts'
-import type { AppOptions } from '../../src/instance-options.ts'
+import type { AppOptions } from '../../src/instance/options.ts'
 import { begin, keepBeginning } from './beginnings.ts'
 import { callInProcess } from './in-process.ts'
 

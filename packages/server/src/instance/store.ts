@@ -1,11 +1,11 @@
 /** The store of an instance, opened with the keys that it was made with. */
-import { checkKey, makeKeyCheck, type Sealer, sealerOf, WrongMasterKey } from './core/secrets.ts'
-import { type BackupKey, type MasterKey, readBackupKey, readMasterKey, wrongMasterKey } from './data-folder/folder.ts'
-import { storeFiles } from './data-folder/store-files.ts'
-import { limits } from './domains/limits.ts'
-import type { InstanceOptions } from './instance-options.ts'
-import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
-import { keptWord, type Store } from './store/store.ts'
+import { checkKey, makeKeyCheck, type Sealer, sealerOf, WrongMasterKey } from '../core/secrets.ts'
+import { type BackupKey, type MasterKey, readBackupKey, readMasterKey, wrongMasterKey } from '../data-folder/folder.ts'
+import { storeFiles } from '../data-folder/store-files.ts'
+import { limits } from '../domains/limits.ts'
+import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
+import { keptWord, type Store } from '../store/store.ts'
+import type { InstanceOptions } from './options.ts'
 
 export interface InstanceStore {
   readonly store: Store

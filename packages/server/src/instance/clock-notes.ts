@@ -1,7 +1,7 @@
 /** How a world's clock was left, kept with its store: where time goes on after a restart. */
-import type { Config } from './config/config.ts'
-import type { ClockState, WorldClock } from './core/clock.ts'
-import type { Store } from './store/store.ts'
+import type { Config } from '../config/config.ts'
+import type { ClockState, WorldClock } from '../core/clock.ts'
+import type { Store } from '../store/store.ts'
 
 /** Also what it was told when the world was opened then: what it is told otherwise now counts. */
 interface KeptClock extends ClockState {

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import { configOf } from './config/config.ts'
-import { openDataFolder } from './data-folder/folder.ts'
-import { storeFiles } from './data-folder/store-files.ts'
+import { configOf } from '../config/config.ts'
+import { openDataFolder } from '../data-folder/folder.ts'
+import { storeFiles } from '../data-folder/store-files.ts'
 import { openInstance } from './instance.ts'
-import { createShared } from './shared.ts'
+import { createShared } from './process-wide.ts'
 
 /** Whether some connection still has the file open: its mode cannot be changed then. */
 function isOpen(file: string): boolean {

@@ -1,19 +1,19 @@
 /** What follows from the contract and the code alone: made once a process, however many worlds it holds. */
 import { contract } from '@hyperplane/contract'
-import packageJson from '../package.json' with { type: 'json' }
-import type { Config } from './config/config.ts'
-import { realClock } from './core/clock.ts'
-import { FailedSignIns } from './core/failed-sign-ins.ts'
-import { createKinds } from './core/kinds.ts'
-import { createPasswords, type Passwords } from './core/passwords.ts'
-import type { Kinds } from './core/ports.ts'
-import { type AnonymousLimit, createAnonymousLimit } from './core/rate-limit.ts'
-import { createRouter, type Router } from './core/router.ts'
-import { Slots } from './core/slots.ts'
-import { collectDomains } from './domains/collected.ts'
-import type { AppOptions } from './instance-options.ts'
-import type { Table } from './store/tables.ts'
-import { storeTables } from './store-tables.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import type { Config } from '../config/config.ts'
+import { realClock } from '../core/clock.ts'
+import { FailedSignIns } from '../core/failed-sign-ins.ts'
+import { createKinds } from '../core/kinds.ts'
+import { createPasswords, type Passwords } from '../core/passwords.ts'
+import type { Kinds } from '../core/ports.ts'
+import { type AnonymousLimit, createAnonymousLimit } from '../core/rate-limit.ts'
+import { createRouter, type Router } from '../core/router.ts'
+import { Slots } from '../core/slots.ts'
+import { collectDomains } from '../domains/collected.ts'
+import type { Table } from '../store/tables.ts'
+import { storeTables } from '../store-tables.ts'
+import type { AppOptions } from './options.ts'
 
 export interface Shared {
   readonly kinds: Kinds
