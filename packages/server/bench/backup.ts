@@ -10,8 +10,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { folderPlace } from '../src/offline-place.ts'
-import { restoreOffline } from '../src/restore-offline.ts'
+import { folderPlace } from '../src/commands/backup-location.ts'
+import { restoreOffline } from '../src/commands/restore.ts'
 import { Connection, requestBytes, type Target } from './load.ts'
 
 const vms = Number(process.argv[2] ?? 50_000)

@@ -22,13 +22,13 @@ else start().catch(refuse)
 
 /** Makes a data folder from a backup; nothing is started. */
 async function restore(argv: readonly string[]): Promise<void> {
-  const { readRestore, restoreOffline } = await import('./restore-offline.ts')
+  const { readRestore, restoreOffline } = await import('./commands/restore.ts')
   print([await restoreOffline(readRestore(argv, process.env, process.cwd()))])
 }
 
 /** Exits with 0 for a good restore point, 1 for a broken one, 2 when that could not be found out. */
 async function checkBackup(argv: readonly string[]): Promise<void> {
-  const { checkBackup, readCheck } = await import('./check-backup.ts')
+  const { checkBackup, readCheck } = await import('./commands/check-backup.ts')
   const { code, lines } = await checkBackup(readCheck(argv, process.env, process.cwd()))
   print(lines)
   process.exitCode = code
@@ -36,7 +36,7 @@ async function checkBackup(argv: readonly string[]): Promise<void> {
 
 /** Protects the secrets of a data folder with another master key; nothing is started. */
 async function rotateKey(argv: readonly string[]): Promise<void> {
-  const { rotateKey } = await import('./rotate-key.ts')
+  const { rotateKey } = await import('./commands/rotate-key.ts')
   print([await rotateKey(argv)])
 }
 

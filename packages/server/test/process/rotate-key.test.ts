@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { rotateMasterKey } from '../../src/rotate-key.ts'
+import { rotateMasterKey } from '../../src/commands/rotate-key.ts'
 import { startApp } from '../support/start-app.ts'
 
 const parent = mkdtempSync(join(tmpdir(), 'hyperplane-rotation-'))

@@ -1,7 +1,7 @@
 /** How places are named on the command line. Source: behaviour platform.md 9 (offline). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readPlace } from './offline-place.ts'
+import { readPlace } from './backup-location.ts'
 
 const keys = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE00000', AWS_SECRET_ACCESS_KEY: 'a-secret' }
 const placeOf = (text: string, env: object = {}): any => readPlace(text, { ...keys, ...env }, '/srv').place

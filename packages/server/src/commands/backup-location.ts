@@ -5,14 +5,14 @@
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { createAddressGuard } from './core/address-guard.ts'
-import { realClock } from './core/clock.ts'
-import { type BackupPlace, prefix as backups } from './domains/platform/backup/format.ts'
-import { bucketForm, regionForm } from './domains/platform/backup/location-rules.ts'
-import { createFolderStore } from './drivers/folder/object-store.ts'
-import type { BucketPlace, ObjectStore } from './drivers/object-store.ts'
-import { createS3ObjectStore } from './drivers/s3/object-store.ts'
-import { reasonOf, StartRefusal } from './start-refusal.ts'
+import { createAddressGuard } from '../core/address-guard.ts'
+import { realClock } from '../core/clock.ts'
+import { type BackupPlace, prefix as backups } from '../domains/platform/backup/format.ts'
+import { bucketForm, regionForm } from '../domains/platform/backup/location-rules.ts'
+import { createFolderStore } from '../drivers/folder/object-store.ts'
+import type { BucketPlace, ObjectStore } from '../drivers/object-store.ts'
+import { createS3ObjectStore } from '../drivers/s3/object-store.ts'
+import { reasonOf, StartRefusal } from '../start-refusal.ts'
 
 export interface OfflinePlace extends BackupPlace {
   /** For people. */

@@ -3,21 +3,28 @@
  * of the restore over the interface and without a service. Source: behaviour platform.md 9.
  */
 import { existsSync, rmSync } from 'node:fs'
-import packageJson from '../package.json' with { type: 'json' }
-import { startCommand } from './config/command-name.ts'
-import { formatTime, realClock } from './core/clock.ts'
-import { diskOf } from './data-folder/disk.ts'
-import { masterKeyPath, openDataFolder, readMasterKey } from './data-folder/folder.ts'
-import { exchangeStores, hasStore, removeStore, storeFiles } from './data-folder/store-files.ts'
-import type { Manifest } from './domains/platform/backup/format.ts'
-import { sealedParts } from './domains/platform/backup/read.ts'
-import { adjust } from './domains/platform/restore/adjust.ts'
-import { requireReadable } from './domains/platform/restore/faults.ts'
-import { givenBackupKey, inWords, listed, type OfflineOptions, pointIn, readOfflineOptions } from './offline-backup.ts'
-import type { OfflinePlace } from './offline-place.ts'
-import { createRestores } from './restores.ts'
-import { StartRefusal } from './start-refusal.ts'
-import { storeTables } from './store-tables.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import { startCommand } from '../config/command-name.ts'
+import { formatTime, realClock } from '../core/clock.ts'
+import { diskOf } from '../data-folder/disk.ts'
+import { masterKeyPath, openDataFolder, readMasterKey } from '../data-folder/folder.ts'
+import { exchangeStores, hasStore, removeStore, storeFiles } from '../data-folder/store-files.ts'
+import type { Manifest } from '../domains/platform/backup/format.ts'
+import { sealedParts } from '../domains/platform/backup/read.ts'
+import { adjust } from '../domains/platform/restore/adjust.ts'
+import { requireReadable } from '../domains/platform/restore/faults.ts'
+import { createRestores } from '../restores.ts'
+import { StartRefusal } from '../start-refusal.ts'
+import { storeTables } from '../store-tables.ts'
+import {
+  givenBackupKey,
+  inWords,
+  listed,
+  type OfflineOptions,
+  pointIn,
+  readOfflineOptions,
+} from './backup-arguments.ts'
+import type { OfflinePlace } from './backup-location.ts'
 
 export type OfflineRestore = OfflineOptions & { readonly point: string }
 

@@ -6,12 +6,18 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { rotateKeyCommand } from './config/command-name.ts'
-import { checkKey, createSealer, makeKeyCheck, WrongMasterKey } from './core/secrets.ts'
-import { type DataFolder, type MasterKey, openDataFolder, readMasterKey, wrongMasterKey } from './data-folder/folder.ts'
-import { hasStore } from './data-folder/store-files.ts'
-import { StartRefusal } from './start-refusal.ts'
-import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
+import { rotateKeyCommand } from '../config/command-name.ts'
+import { checkKey, createSealer, makeKeyCheck, WrongMasterKey } from '../core/secrets.ts'
+import {
+  type DataFolder,
+  type MasterKey,
+  openDataFolder,
+  readMasterKey,
+  wrongMasterKey,
+} from '../data-folder/folder.ts'
+import { hasStore } from '../data-folder/store-files.ts'
+import { StartRefusal } from '../start-refusal.ts'
+import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 
 export interface Rotation {
   readonly data: string
