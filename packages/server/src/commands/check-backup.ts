@@ -8,12 +8,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
+import { promises } from '../backups/integrity.ts'
 import { checkBackupCommand } from '../config/command-name.ts'
 import { keyIdOf } from '../domains/platform/backup/cipher.ts'
 import { BackupFault, type Manifest } from '../domains/platform/backup/format.ts'
 import type { FoundRestorePoints } from '../domains/platform/backup/reader.ts'
 import { StartRefusal } from '../start-refusal.ts'
-import { promises } from '../stored-faults.ts'
 import { givenBackupKey, listed, type OfflineOptions, pointIn, readOfflineOptions } from './backup-arguments.ts'
 import { restoreInto } from './restore.ts'
 

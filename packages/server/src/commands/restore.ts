@@ -4,6 +4,7 @@
  */
 import { existsSync, rmSync } from 'node:fs'
 import packageJson from '../../package.json' with { type: 'json' }
+import { createRestores } from '../backups/restores.ts'
 import { startCommand } from '../config/command-name.ts'
 import { formatTime, realClock } from '../core/clock.ts'
 import { diskOf } from '../data-folder/disk.ts'
@@ -13,7 +14,6 @@ import type { Manifest } from '../domains/platform/backup/format.ts'
 import { sealedParts } from '../domains/platform/backup/read.ts'
 import { adjust } from '../domains/platform/restore/adjust.ts'
 import { requireReadable } from '../domains/platform/restore/faults.ts'
-import { createRestores } from '../restores.ts'
 import { StartRefusal } from '../start-refusal.ts'
 import { storeTables } from '../store-tables.ts'
 import {

@@ -1,9 +1,9 @@
 /** Whether a loaded store holds together: references, counts, secrets, and what kinds promise of each other. */
-import type { Sealer } from './core/secrets.ts'
-import { brokenInvariants, invariants, maximumFaults } from './domains/invariants.ts'
-import { holdsSecrets, reseal } from './domains/platform/backup/reseal.ts'
-import type { SqliteLoader } from './store/sqlite/loader.ts'
-import type { Table } from './store/tables.ts'
+import type { Sealer } from '../core/secrets.ts'
+import { brokenInvariants, invariants, maximumFaults } from '../domains/invariants.ts'
+import { holdsSecrets, reseal } from '../domains/platform/backup/reseal.ts'
+import type { SqliteLoader } from '../store/sqlite/loader.ts'
+import type { Table } from '../store/tables.ts'
 
 /** What is looked at, as sentences. */
 export const promises: readonly string[] = [
