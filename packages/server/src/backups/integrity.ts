@@ -1,7 +1,8 @@
 /** Whether a loaded store holds together: references, counts, secrets, and what kinds promise of each other. */
+
+import { holdsSecrets, reseal } from '../archive/reseal.ts'
 import type { Sealer } from '../core/secrets.ts'
 import { brokenInvariants, invariants, maximumFaults } from '../domains/invariants.ts'
-import { holdsSecrets, reseal } from '../domains/platform/backup/reseal.ts'
 import type { SqliteLoader } from '../store/sqlite/loader.ts'
 import type { Table } from '../store/tables.ts'
 

@@ -1,12 +1,12 @@
 /** The second store of a restore: a file beside the first, which gets its name in the end. Source: behaviour platform.md 9. */
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { BackupFault, type Manifest } from '../archive/format.ts'
 import { ApiError } from '../core/api-error.ts'
 import type { Restores } from '../core/ports.ts'
 import { type Sealer, sealerOf } from '../core/secrets.ts'
 import { removeStore } from '../data-folder/store-files.ts'
 import { requireSuperAdmin } from '../domains/iam/super-admins.ts'
-import { BackupFault, type Manifest } from '../domains/platform/backup/format.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import type { Store } from '../store/store.ts'
 import type { Table } from '../store/tables.ts'

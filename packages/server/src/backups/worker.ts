@@ -1,8 +1,8 @@
 /** Whoever works on a backup, usually a thread of its own: one answer to each question, until its end. */
 import { on } from 'node:events'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { BackupFault } from '../archive/format.ts'
 import type { SnapshotPart } from '../core/ports.ts'
-import { BackupFault } from '../domains/platform/backup/format.ts'
 import { threadOptions, threadProgram } from '../store/thread-options.ts'
 
 /** Each is the answer to one message: a part; that there is no more, or that all is well; what went wrong. */

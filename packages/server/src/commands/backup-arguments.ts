@@ -1,13 +1,13 @@
 /** What the operator's commands on backups share: their options, the key, and the words for what goes wrong. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { refusalOf } from '../archive/faults.ts'
+import { BackupFault, type Manifest } from '../archive/format.ts'
+import { translatePlaceFault } from '../archive/places.ts'
+import { type FoundRestorePoints, findRestorePoints } from '../archive/reader.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { Refusal } from '../core/api-error.ts'
 import { type DataFolder, readBackupKey } from '../data-folder/folder.ts'
-import { BackupFault, type Manifest } from '../domains/platform/backup/format.ts'
-import { translatePlaceFault } from '../domains/platform/backup/places.ts'
-import { type FoundRestorePoints, findRestorePoints } from '../domains/platform/backup/reader.ts'
-import { refusalOf } from '../domains/platform/restore/faults.ts'
 import { StartRefusal } from '../start-refusal.ts'
 import { type OfflinePlace, readPlace } from './backup-location.ts'
 

@@ -5,10 +5,10 @@
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { type BackupPlace, prefix as backups } from '../archive/format.ts'
+import { bucketForm, regionForm } from '../archive/location-rules.ts'
 import { createAddressGuard } from '../core/address-guard.ts'
 import { realClock } from '../core/clock.ts'
-import { type BackupPlace, prefix as backups } from '../domains/platform/backup/format.ts'
-import { bucketForm, regionForm } from '../domains/platform/backup/location-rules.ts'
 import { createFolderStore } from '../drivers/folder/object-store.ts'
 import type { BucketPlace, ObjectStore } from '../drivers/object-store.ts'
 import { createS3ObjectStore } from '../drivers/s3/object-store.ts'

@@ -4,16 +4,16 @@
  */
 import { existsSync, rmSync } from 'node:fs'
 import packageJson from '../../package.json' with { type: 'json' }
+import { requireReadable } from '../archive/faults.ts'
+import type { Manifest } from '../archive/format.ts'
+import { sealedParts } from '../archive/read.ts'
 import { createRestores } from '../backups/restores.ts'
 import { startCommand } from '../config/command-name.ts'
 import { formatTime, realClock } from '../core/clock.ts'
 import { diskOf } from '../data-folder/disk.ts'
 import { masterKeyPath, openDataFolder, readMasterKey } from '../data-folder/folder.ts'
 import { exchangeStores, hasStore, removeStore, storeFiles } from '../data-folder/store-files.ts'
-import type { Manifest } from '../domains/platform/backup/format.ts'
-import { sealedParts } from '../domains/platform/backup/read.ts'
 import { adjust } from '../domains/platform/restore/adjust.ts'
-import { requireReadable } from '../domains/platform/restore/faults.ts'
 import { StartRefusal } from '../start-refusal.ts'
 import { storeTables } from '../store-tables.ts'
 import {

@@ -4,6 +4,7 @@
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { RestoreSource, restoreSourceOperations } from '@hyperplane/contract/platform/restore-source'
+import { type Location, locationFaults } from '../../archive/location-rules.ts'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { formatTime, parseTime } from '../../core/clock.ts'
 import type { Schedule } from '../../core/schedules.ts'
@@ -11,7 +12,6 @@ import { notFound } from '../../core/standard.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { TypedFilter } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { type Location, locationFaults } from './backup/location-rules.ts'
 
 type Source = EntityOf<typeof RestoreSource>
 

@@ -5,11 +5,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Category } from '@hyperplane/contract/platform/category'
+import type { BackupPlace } from '../../../src/archive/format.ts'
+import { placeOf } from '../../../src/archive/places.ts'
+import { readRestorePoint } from '../../../src/archive/read.ts'
+import { findRestorePoints } from '../../../src/archive/reader.ts'
 import { parseTime } from '../../../src/core/clock.ts'
-import type { BackupPlace } from '../../../src/domains/platform/backup/format.ts'
-import { placeOf } from '../../../src/domains/platform/backup/places.ts'
-import { readRestorePoint } from '../../../src/domains/platform/backup/read.ts'
-import { findRestorePoints } from '../../../src/domains/platform/backup/reader.ts'
 import {
   bucketTarget,
   credentials,

@@ -2,15 +2,22 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityOf } from '@hyperplane/contract'
 import type { DomainManager } from '@hyperplane/contract/platform/domain-manager'
+import { newDataKey } from '../../../archive/cipher.ts'
+import {
+  BackupFault,
+  type BackupPlace,
+  completeName,
+  folderOf,
+  type Manifest,
+  prefix,
+} from '../../../archive/format.ts'
+import { translateForTask } from '../../../archive/places.ts'
+import { sealedParts } from '../../../archive/read.ts'
+import { findRestorePoint } from '../../../archive/reader.ts'
+import { writeRestorePoint } from '../../../archive/writer.ts'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Services } from '../../../core/context.ts'
 import { ObjectStoreError } from '../../../drivers/object-store.ts'
-import { newDataKey } from './cipher.ts'
-import { BackupFault, type BackupPlace, completeName, folderOf, type Manifest, prefix } from './format.ts'
-import { translateForTask } from './places.ts'
-import { sealedParts } from './read.ts'
-import { findRestorePoint } from './reader.ts'
-import { writeRestorePoint } from './writer.ts'
 
 type Manager = EntityOf<typeof DomainManager>
 type Machinery = Pick<Services, 'snapshots' | 'version'>

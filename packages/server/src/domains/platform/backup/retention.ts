@@ -4,13 +4,21 @@
  * day ago, and once a day, of the older ones whose turn it is, what has gone bad since it was written.
  * Source: behaviour platform.md 7, 8 (verification).
  */
+
+import {
+  BackupFault,
+  type BackupPlace,
+  completeName,
+  folderOf,
+  type Manifest,
+  prefix,
+} from '../../../archive/format.ts'
+import { sealedParts } from '../../../archive/read.ts'
+import { findRestorePoints } from '../../../archive/reader.ts'
 import { parseTime } from '../../../core/clock.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { asSeen, removeCopy } from './copy.ts'
-import { BackupFault, type BackupPlace, completeName, folderOf, type Manifest, prefix } from './format.ts'
-import { sealedParts } from './read.ts'
-import { findRestorePoints } from './reader.ts'
 import { placeOfTarget } from './target-place.ts'
 import type { Target } from './target-rules.ts'
 

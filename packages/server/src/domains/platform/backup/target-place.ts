@@ -1,9 +1,9 @@
 /** The target that a task backs up to, and its place. */
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
+import type { BackupPlace } from '../../../archive/format.ts'
+import { placeOf } from '../../../archive/places.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import type { BackupPlace } from './format.ts'
-import { placeOf } from './places.ts'
 import type { Target } from './target-rules.ts'
 
 export interface RunInput {

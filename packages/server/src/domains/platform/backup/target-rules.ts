@@ -2,6 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
+import { type Location, locationFaults } from '../../../archive/location-rules.ts'
 import { ApiError, invalid, refuseAll } from '../../../core/api-error.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { notFound } from '../../../core/standard.ts'
@@ -10,7 +11,6 @@ import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { backupContainerOf, containerFree, poolUsage } from '../../capacity.ts'
 import { registrationOf } from '../../registrations.ts'
-import { type Location, locationFaults } from './location-rules.ts'
 
 export type Target = EntityOf<typeof BackupTarget>
 

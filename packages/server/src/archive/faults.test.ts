@@ -1,9 +1,9 @@
 /** What is refused before anything is loaded. Source: behaviour platform.md 9 (fetch and check). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Restores } from '../../../core/ports.ts'
-import type { Manifest } from '../backup/format.ts'
+import type { Restores } from '../core/ports.ts'
 import { requireReadable } from './faults.ts'
+import type { Manifest } from './format.ts'
 
 const manifest = (productVersion: string, parts = 1) =>
   ({ productVersion, parts: Array.from({ length: parts }, () => ({})) }) as unknown as Manifest

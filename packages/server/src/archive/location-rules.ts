@@ -1,7 +1,7 @@
 /** What a location must be, whoever names it. Source: behaviour platform.md 7, 9. */
 import type { ValueOf } from '@hyperplane/contract'
 import type { BackupLocation } from '@hyperplane/contract/platform/backup-location'
-import { type ApiError, invalid } from '../../../core/api-error.ts'
+import { type ApiError, invalid } from '../core/api-error.ts'
 
 export type Location = ValueOf<typeof BackupLocation>
 

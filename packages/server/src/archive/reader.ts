@@ -1,6 +1,6 @@
 /** Finds the complete restore points of a place. Needs no key: digests tell what is whole. Source: behaviour platform.md 8, 9. */
-import { parseTime } from '../../../core/clock.ts'
-import { ObjectStoreError } from '../../../drivers/object-store.ts'
+import { parseTime } from '../core/clock.ts'
+import { ObjectStoreError } from '../drivers/object-store.ts'
 import {
   BackupFault,
   type BackupPlace,

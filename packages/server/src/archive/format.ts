@@ -27,7 +27,7 @@
 import { createHash } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
 import type { DomainManager } from '@hyperplane/contract/platform/domain-manager'
-import type { ObjectStore, Place } from '../../../drivers/object-store.ts'
+import type { ObjectStore, Place } from '../drivers/object-store.ts'
 
 /** Newest format that this version writes and reads. */
 export const formatVersion = 1

@@ -1,5 +1,5 @@
 /** Reads one restore point from its place, part by part. Source: behaviour platform.md 8 (verification), 9 (restore). */
-import { ObjectStoreError } from '../../../drivers/object-store.ts'
+import { ObjectStoreError } from '../drivers/object-store.ts'
 import { unwrapDataKey } from './cipher.ts'
 import { type BackupPlace, folderOf, type Manifest, type Section } from './format.ts'
 import type { BackupRow } from './rows.ts'
