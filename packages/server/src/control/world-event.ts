@@ -5,11 +5,11 @@ import type { ApiError } from '../core/api-error.ts'
 import { invalid } from '../core/api-error.ts'
 import { parseTime } from '../core/clock.ts'
 import { notFound } from '../core/standard.ts'
+import { EventRecord, type EventRow } from '../drivers/simulated/events/record.ts'
 import type { Instance } from '../instance/instance.ts'
+import { sortOf } from '../simulation/world-events.ts'
 import { implementWithinWorld, type WorldReadContext } from './context.ts'
 import { durationFault, millisecondsOf } from './duration.ts'
-import { EventRecord, type EventRow } from './events/record.ts'
-import { sortOf } from './events/world-events.ts'
 
 type Plan = {
   readonly event: EventRow['event']

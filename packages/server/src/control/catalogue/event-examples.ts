@@ -18,10 +18,10 @@ import { type FactKind, kindsOfFacts } from '../../drivers/simulated/events/fact
 import { CannotHappen, type Naming } from '../../drivers/simulated/events/index.ts'
 import type { SimulatedWorld } from '../../drivers/simulated/world.ts'
 import type { Instance } from '../../instance/instance.ts'
-import { judged } from '../events/refusals.ts'
-import { surroundingsOf } from '../events/surroundings.ts'
-import { findTarget, namesOf } from '../events/targets.ts'
-import { sortOf } from '../events/world-events.ts'
+import { judged } from '../../simulation/refusals.ts'
+import { surroundingsOf } from '../../simulation/surroundings.ts'
+import { findTarget, namesOf } from '../../simulation/targets.ts'
+import { sortOf } from '../../simulation/world-events.ts'
 
 type Entries = ValueOf<typeof Catalogue>
 type World = Pick<Instance, 'store' | 'world' | 'clock' | 'drivers'>

@@ -1,11 +1,11 @@
 /** What events ask that is no fact of the world: the control plane's own rows say it. */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
-import type { Clock } from '../../core/clock.ts'
-import { containerFree, largestDisk, poolUsage } from '../../domains/capacity.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
-import type { Surroundings } from '../../drivers/simulated/events/index.ts'
-import type { Reader } from '../../store/store.ts'
+import type { Clock } from '../core/clock.ts'
+import { containerFree, largestDisk, poolUsage } from '../domains/capacity.ts'
+import type { Drivers } from '../drivers/drivers.ts'
+import type { Surroundings } from '../drivers/simulated/events/index.ts'
+import type { Reader } from '../store/store.ts'
 
 export const surroundingsOf = (ctx: {
   readonly store: Reader

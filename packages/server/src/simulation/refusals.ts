@@ -1,10 +1,10 @@
 /** What whoever asks for an event is told: drift is judged at once, also what is to come, and what cannot happen is refused. */
 import type { Happening } from '@hyperplane/contract/control/world-happening'
-import { ApiError, invalid } from '../../core/api-error.ts'
-import { digestOfSecret, plannedChange } from '../../drivers/simulated/events/drift.ts'
-import { CannotHappen, catalogue, type Target } from '../../drivers/simulated/events/index.ts'
-import type { SimulatedWorld } from '../../drivers/simulated/world.ts'
-import type { EventRow } from './record.ts'
+import { ApiError, invalid } from '../core/api-error.ts'
+import { digestOfSecret, plannedChange } from '../drivers/simulated/events/drift.ts'
+import { CannotHappen, catalogue, type Target } from '../drivers/simulated/events/index.ts'
+import type { EventRow } from '../drivers/simulated/events/record.ts'
+import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 
 /** The event without its secret, of which a digest stays. @throws CannotHappen for a change that the fact cannot take */
 export function judged(
