@@ -7,10 +7,10 @@ import { createApp } from './app.ts'
 import { trustingFetch } from './boot/trusting-fetch.ts'
 import { type Config, configOf } from './config/config.ts'
 import { generatedPassword } from './core/passwords.ts'
+import { StartRefusal } from './core/start-refusal.ts'
 import { storeFiles } from './data-folder/store-files.ts'
 import type { Hyperplane, HyperplaneOptions } from './embedding.ts'
 import { certificatePath } from './http/certificate.ts'
-import { StartRefusal } from './start-refusal.ts'
 
 const settingNames = [
   'port',

@@ -4,12 +4,12 @@
  */
 
 import { nodeFault } from './boot/node-requirement.js'
+import { StartRefusal } from './core/start-refusal.ts'
 import type { Hyperplane, HyperplaneOptions } from './embedding.ts'
-import { StartRefusal } from './start-refusal.ts'
 
 export { ApiRefusal, type Client, type ControlClient, TaskFailure } from '@hyperplane/client'
+export { StartRefusal } from './core/start-refusal.ts'
 export type { Credentials, Hyperplane, HyperplaneOptions } from './embedding.ts'
-export { StartRefusal } from './start-refusal.ts'
 
 /**
  * @throws StartRefusal for options that are not understood, seeds with faults, folders in use, and a Node that is too old;

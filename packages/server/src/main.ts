@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 // Everything else is imported after the check above: an older Node would stop at the first import that it does not know.
 await import('./boot/source-loader.ts')
 const { readConfig, InformationRequest } = await import('./config/config.ts')
-const { reasonOf, StartRefusal } = await import('./start-refusal.ts')
+const { reasonOf, StartRefusal } = await import('./core/start-refusal.ts')
 const { diskFault } = await import('./store/disk-fault.ts')
 
 /** Below the 10 s that a stop may take. */

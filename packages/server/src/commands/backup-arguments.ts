@@ -7,8 +7,8 @@ import { translatePlaceFault } from '../archive/places.ts'
 import { type FoundRestorePoints, findRestorePoints } from '../archive/reader.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { Refusal } from '../core/api-error.ts'
+import { StartRefusal } from '../core/start-refusal.ts'
 import { type DataFolder, readBackupKey } from '../data-folder/folder.ts'
-import { StartRefusal } from '../start-refusal.ts'
 import { type OfflinePlace, readPlace } from './backup-location.ts'
 
 export interface OfflineOptions {

@@ -9,10 +9,10 @@ import { type BackupPlace, prefix as backups } from '../archive/format.ts'
 import { bucketForm, regionForm } from '../archive/location-rules.ts'
 import { createAddressGuard } from '../core/address-guard.ts'
 import { realClock } from '../core/clock.ts'
+import { reasonOf, StartRefusal } from '../core/start-refusal.ts'
 import { createFolderStore } from '../drivers/folder/object-store.ts'
 import type { BucketPlace, ObjectStore } from '../drivers/object-store.ts'
 import { createS3ObjectStore } from '../drivers/s3/object-store.ts'
-import { reasonOf, StartRefusal } from '../start-refusal.ts'
 
 export interface OfflinePlace extends BackupPlace {
   /** For people. */

@@ -13,7 +13,7 @@ import { BackupFault, type Manifest } from '../archive/format.ts'
 import type { FoundRestorePoints } from '../archive/reader.ts'
 import { promises } from '../backups/integrity.ts'
 import { checkBackupCommand } from '../config/command-name.ts'
-import { StartRefusal } from '../start-refusal.ts'
+import { StartRefusal } from '../core/start-refusal.ts'
 import { givenBackupKey, listed, type OfflineOptions, pointIn, readOfflineOptions } from './backup-arguments.ts'
 import { restoreInto } from './restore.ts'
 

@@ -10,12 +10,12 @@ import { sealedParts } from '../archive/read.ts'
 import { createRestores } from '../backups/restores.ts'
 import { startCommand } from '../config/command-name.ts'
 import { formatTime, realClock } from '../core/clock.ts'
+import { StartRefusal } from '../core/start-refusal.ts'
 import { diskOf } from '../data-folder/disk.ts'
 import { masterKeyPath, openDataFolder, readMasterKey } from '../data-folder/folder.ts'
 import { exchangeStores, hasStore, removeStore, storeFiles } from '../data-folder/store-files.ts'
 import { adjust } from '../domains/platform/restore/adjust.ts'
-import { StartRefusal } from '../start-refusal.ts'
-import { storeTables } from '../store-tables.ts'
+import { storeTables } from '../domains/tables.ts'
 import {
   givenBackupKey,
   inWords,

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { rotateKeyCommand } from '../config/command-name.ts'
 import { checkKey, createSealer, makeKeyCheck, WrongMasterKey } from '../core/secrets.ts'
+import { StartRefusal } from '../core/start-refusal.ts'
 import {
   type DataFolder,
   type MasterKey,
@@ -16,7 +17,6 @@ import {
   wrongMasterKey,
 } from '../data-folder/folder.ts'
 import { hasStore } from '../data-folder/store-files.ts'
-import { StartRefusal } from '../start-refusal.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 
 export interface Rotation {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { StartRefusal } from '../start-refusal.ts'
+import { StartRefusal } from '../core/start-refusal.ts'
 import { type Config, InformationRequest, readConfig } from './config.ts'
 
 let cwd: string

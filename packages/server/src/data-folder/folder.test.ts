@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { StartRefusal } from '../start-refusal.ts'
+import { StartRefusal } from '../core/start-refusal.ts'
 import { type DataFolder, openDataFolder, readBackupKey, readMasterKey, wrongMasterKey } from './folder.ts'
 
 let parent: string

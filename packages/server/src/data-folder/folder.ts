@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { reasonOf, StartRefusal } from '../start-refusal.ts'
+import { reasonOf, StartRefusal } from '../core/start-refusal.ts'
 import { makeFilesPrivate, makePrivate, makePrivateDatabase } from '../store/private-files.ts'
 
 /** A data folder that this process alone may use until `close`. */

@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { reasonOf, StartRefusal } from '../start-refusal.ts'
+import { reasonOf, StartRefusal } from '../core/start-refusal.ts'
 import { loadAuthority } from './certificates/authority.ts'
 import { write, writePair } from './certificates/files.ts'
 import { loadKept } from './certificates/kept.ts'

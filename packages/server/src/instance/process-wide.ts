@@ -11,8 +11,8 @@ import { type AnonymousLimit, createAnonymousLimit } from '../core/rate-limit.ts
 import { createRouter, type Router } from '../core/router.ts'
 import { Slots } from '../core/slots.ts'
 import { collectDomains } from '../domains/collected.ts'
+import { storeTables } from '../domains/tables.ts'
 import type { Table } from '../store/tables.ts'
-import { storeTables } from '../store-tables.ts'
 import type { AppOptions } from './options.ts'
 
 export interface Shared {

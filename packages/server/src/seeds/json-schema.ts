@@ -1,6 +1,6 @@
 /** The format of seeds as a JSON Schema (2020-12), for editors and validators. Served at /docs/seed.schema.json. */
 import type { AnySchema } from '@hyperplane/contract'
-import { storeTables } from '../store-tables.ts'
+import { storeTables } from '../domains/tables.ts'
 import { SeedFile } from './format.ts'
 import { isLeftOutKind } from './left-out.ts'
 

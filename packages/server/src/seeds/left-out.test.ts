@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { storeTables } from '../domains/tables.ts'
 import { secretDigest } from '../drivers/hardware.ts'
 import { bmcDigest } from '../drivers/simulated/hardware.ts'
 import { digestOf } from '../drivers/simulated/place-doors.ts'
 import type { Table } from '../store/tables.ts'
-import { storeTables } from '../store-tables.ts'
 import { holdsLeftOut, LeftOut, leaveOutOfEntity, leaveOutOfFact, putBackInEntity, putBackInFact } from './left-out.ts'
 import { standInsOf } from './stand-ins.ts'
 

@@ -1,5 +1,5 @@
 /** A seed that cannot be taken, with every fault that was found and where it stands. */
-import { StartRefusal } from '../start-refusal.ts'
+import { StartRefusal } from '../core/start-refusal.ts'
 
 export interface SeedFault {
   /** From 1; absent: of the seed as a whole. */

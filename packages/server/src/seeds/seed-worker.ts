@@ -1,7 +1,7 @@
 /** The thread of `seed-reader.ts`. */
 import { flushCompileCache } from 'node:module'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { StartRefusal } from '../start-refusal.ts'
+import { StartRefusal } from '../core/start-refusal.ts'
 import { readHere, type SeedAnswer, type SeedOrder } from './seed-reader.ts'
 import { SeedRefusal } from './seed-refusal.ts'
 

@@ -4,7 +4,7 @@
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { reasonOf } from '../start-refusal.ts'
+import { reasonOf } from '../core/start-refusal.ts'
 
 const fileIn = (folder: string): string => join(folder, 'client-authorities.pem')
 const certificates = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g

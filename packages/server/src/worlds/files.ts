@@ -1,8 +1,8 @@
 /** What a world is on disk: its store, the files of its infrastructure, and what it began with, kept to begin again. */
 import { constants, copyFileSync, linkSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { reasonOf } from '../core/start-refusal.ts'
 import type { Disk } from '../data-folder/disk.ts'
-import { reasonOf } from '../start-refusal.ts'
 
 /** Below it, files of the simulated infrastructure: objects at the places of backups. */
 export const filesOf = (folder: string): string => join(folder, 'world')

@@ -6,8 +6,8 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, stat
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '../core/api-error.ts'
+import { reasonOf } from '../core/start-refusal.ts'
 import { syncFolderOf } from '../data-folder/folder.ts'
-import { reasonOf } from '../start-refusal.ts'
 
 /** How names are compared. */
 export const keyOf = (name: string): string => name.toLowerCase()

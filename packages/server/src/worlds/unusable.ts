@@ -1,5 +1,5 @@
 /** Why a world does not open, and what helps, in words for its clients: a refusal to start speaks of the options of a start. */
-import { StartRefusal } from '../start-refusal.ts'
+import { StartRefusal } from '../core/start-refusal.ts'
 import { diskFault } from '../store/disk-fault.ts'
 import { StoreRefusal } from '../store/store.ts'
 

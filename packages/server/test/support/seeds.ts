@@ -1,9 +1,9 @@
 /** Two worlds compared, row by row and fact by fact. */
 import { AuditRecord, RememberedAnswer } from '../../src/core/records.ts'
 import { ServiceKey, SignInLock } from '../../src/domains/iam/records.ts'
+import { storeTables } from '../../src/domains/tables.ts'
 import { Fact } from '../../src/drivers/simulated/world.ts'
 import { exportSeed } from '../../src/seeds/export-seed.ts'
-import { storeTables } from '../../src/store-tables.ts'
 import { factsById } from './facts.ts'
 import type { TestApp } from './start-app.ts'
 

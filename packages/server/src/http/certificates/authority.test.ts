@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { StartRefusal } from '../../start-refusal.ts'
+import { StartRefusal } from '../../core/start-refusal.ts'
 import { authorityPath, loadAuthority } from './authority.ts'
 import { dayMillis, issueCertificate, makeAuthority } from './make.ts'
 

@@ -6,7 +6,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { reasonOf, StartRefusal } from '../../start-refusal.ts'
+import { reasonOf, StartRefusal } from '../../core/start-refusal.ts'
 import { readKey, writePair } from './files.ts'
 import { type Authority, dayMillis, makeAuthority, serverDays } from './make.ts'
 

@@ -1,7 +1,7 @@
 /** Keys and certificates in the folder `tls` of the data folder. */
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { reasonOf, StartRefusal } from '../../start-refusal.ts'
+import { reasonOf, StartRefusal } from '../../core/start-refusal.ts'
 
 /** @throws the fault of the file system */
 export function readKey(path: string): string {

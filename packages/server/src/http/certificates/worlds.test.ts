@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { StartRefusal } from '../../start-refusal.ts'
+import { StartRefusal } from '../../core/start-refusal.ts'
 import { authorityPath, loadAuthority } from './authority.ts'
 import { dayMillis } from './make.ts'
 import { createWorldCertificates } from './worlds.ts'

@@ -1,12 +1,12 @@
 /** All that the store keeps, as tables: the kinds of the contract, and what the server notes for itself. */
 import { contract } from '@hyperplane/contract'
-import { coreRecords } from './core/records.ts'
-import { iamRecords } from './domains/iam/records.ts'
-import { platformRecords } from './domains/platform/registration-attempt.ts'
-import { vmmRecords } from './domains/vmm/records.ts'
-import { EventRecord } from './drivers/simulated/events/record.ts'
-import { Fact } from './drivers/simulated/world.ts'
-import { type Table, tablesOf } from './store/tables.ts'
+import { coreRecords } from '../core/records.ts'
+import { EventRecord } from '../drivers/simulated/events/record.ts'
+import { Fact } from '../drivers/simulated/world.ts'
+import { type Table, tablesOf } from '../store/tables.ts'
+import { iamRecords } from './iam/records.ts'
+import { platformRecords } from './platform/registration-attempt.ts'
+import { vmmRecords } from './vmm/records.ts'
 
 export function storeTables(): ReadonlyMap<string, Table> {
   const resources = [
