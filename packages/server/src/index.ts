@@ -5,11 +5,11 @@
 
 import { nodeFault } from './boot/node-requirement.js'
 import { StartRefusal } from './core/start-refusal.ts'
-import type { Hyperplane, HyperplaneOptions } from './embedding.ts'
+import type { Hyperplane, HyperplaneOptions } from './embedding/types.ts'
 
 export { ApiRefusal, type Client, type ControlClient, TaskFailure } from '@hyperplane/client'
 export { StartRefusal } from './core/start-refusal.ts'
-export type { Credentials, Hyperplane, HyperplaneOptions } from './embedding.ts'
+export type { Credentials, Hyperplane, HyperplaneOptions } from './embedding/types.ts'
 
 /**
  * @throws StartRefusal for options that are not understood, seeds with faults, folders in use, and a Node that is too old;
@@ -19,6 +19,6 @@ export async function startHyperplane(options: HyperplaneOptions = {}): Promise<
   const fault = nodeFault()
   if (fault !== undefined) throw new StartRefusal(fault)
   // Imported after the check: an older Node would stop at the first import that it does not know.
-  const { startEmbedded } = await import('./embedded.ts')
+  const { startEmbedded } = await import('./embedding/start.ts')
   return startEmbedded(options)
 }

@@ -52,7 +52,7 @@ async function start(): Promise<void> {
   makeFolder(`${config.data}/cache`)
   enableCompileCache(`${config.data}/cache`)
   const { createApp } = await import('./app.ts')
-  const { giveBackMemory } = await import('./give-back-memory.ts')
+  const { giveBackMemory } = await import('./worlds/give-back-memory.ts')
   const { certificatePath } = await import('./http/certificate.ts')
   const opening = createApp(config, { tell: (line) => print([line]), worldsGone: () => void giveBackMemory() })
   // From here on there is something to close; a signal during the start waits until it can be closed.
