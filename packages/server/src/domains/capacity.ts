@@ -7,6 +7,7 @@
  * copies, less what `data-reduction.ts` saves, and a reservation holds its copies whether written or not.
  * Source: behaviour clustermgmt.md 1.8, 1.9, 3 (Capacity).
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -18,12 +19,12 @@ import { Vm } from '@hyperplane/contract/vmm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import type { Clock } from '../core/clock.ts'
 import { parseTime } from '../core/clock.ts'
+import { seedId } from '../core/named-id.ts'
 import { pathOf } from '../core/standard.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { equals } from '../odata/index.ts'
 import type { Reader } from '../store/store.ts'
 import { type Data, physicalBytes } from './data-reduction.ts'
-import { seedId } from './seed.ts'
 
 /** Share of a drive that the pool can use, of a hundred. */
 const usablePercent = 95

@@ -2,23 +2,24 @@
  * The account by which a registered manager signs in here: a service account with one key and a role that holds two
  * operations. It comes and goes with the registration. Source: behaviour platform.md 4 (exchange trust); iam.md 2, 8, 9.
  */
+
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
 import { Key } from '@hyperplane/contract/iam/key'
 import { Role } from '@hyperplane/contract/iam/role'
 import { User } from '@hyperplane/contract/iam/user'
 import type { Clock } from '../core/clock.ts'
 import { systemCaller } from '../core/context.ts'
+import { catalogueId, derivedId } from '../core/named-id.ts'
 import { accountName } from '../drivers/remote-managers.ts'
 import type { Transaction } from '../store/store.ts'
-import { nameId as iamId, localProviderId } from './iam/catalogue/name-id.ts'
+import { localProviderId } from './iam/catalogue/release.ts'
 import { apiKeyDigest } from './iam/credentials/api-key.ts'
-import { nameId } from './platform/name-id.ts'
 
 /** See that it is there, and leave. */
 const permitted = ['View_Domain_Manager', 'Unregister_Domain_Manager']
 const everything = { '*': { '*': { eq: '*' } } }
 
-const idOf = (what: string, managerExtId: string): string => nameId('manager account', what, managerExtId)
+const idOf = (what: string, managerExtId: string): string => derivedId('manager account', what, managerExtId)
 export const accountIdOf = (managerExtId: string): string => idOf('user', managerExtId)
 
 interface Making {
@@ -63,7 +64,7 @@ export async function makeAccount(
     displayName,
     description,
     clientName: '',
-    operations: permitted.map((name) => iamId('operation', name)),
+    operations: permitted.map((name) => catalogueId('operation', name)),
     isSystemDefined: false,
     operationSchemaChangeImpact: 'NOT_IMPACTED',
     lastUpdatedTime: time,

@@ -2,16 +2,17 @@
  * Registrations of clusters, for whoever makes one or asks whether it answers: the row's id follows from the cluster's.
  * Source: behaviour platform.md 4, 6, 13.
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Registration } from '@hyperplane/contract/platform/registration'
+import { derivedId } from '../core/named-id.ts'
 import type { Reader } from '../store/store.ts'
-import { nameId } from './platform/name-id.ts'
 
 export type RegistrationRow = EntityOf<typeof Registration>
 
-export const registrationIdOf = (remoteExtId: string): string => nameId('registration', remoteExtId)
+export const registrationIdOf = (remoteExtId: string): string => derivedId('registration', remoteExtId)
 
 export const registrationOf = (store: Reader, remoteExtId: string): Promise<RegistrationRow | undefined> =>
   store.get(Registration, registrationIdOf(remoteExtId))

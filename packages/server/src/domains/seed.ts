@@ -1,5 +1,4 @@
 /** What a new world holds. Ids follow from names, so that each kind's seed can refer to any other's. */
-import { hash } from 'node:crypto'
 import type { AttendingClock } from '../core/clock.ts'
 import type { Ids, SecretReader, Services } from '../core/context.ts'
 import type { Kinds } from '../core/ports.ts'
@@ -53,11 +52,4 @@ export interface SeedBackup {
   readonly tables: ReadonlyMap<string, Table>
   /** Opens what the store sealed. */
   readonly open: (sealed: string, about: string) => string
-}
-
-/** The id of a seeded entity: `seedId('cluster/hp-native-01')`. Always the same, and well formed (version 5). */
-export function seedId(name: string): string {
-  const hex = hash('sha1', `hyperplane seed\0${name}`)
-  const variant = ((Number.parseInt(hex[16] as string, 16) & 3) | 8).toString(16)
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

@@ -1,9 +1,10 @@
 /** What follows from nothing else but chance: who a world is, and what its ids are drawn from. Kept with its store. */
+
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../config/config.ts'
 import { createEntityTags, type EntityTags } from '../core/etag.ts'
 import { createIds } from '../core/ids.ts'
-import { seedId } from '../domains/seed.ts'
+import { seedId } from '../core/named-id.ts'
 import type { SeedPlan } from '../seeds/read-seed.ts'
 import type { InstanceStore } from './store.ts'
 

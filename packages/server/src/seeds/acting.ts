@@ -3,11 +3,13 @@
  * transaction that makes the world, on the infrastructure as that transaction writes it. So what a seed describes has the rules,
  * the refusals and the effects of the request that would make it. No task is left behind: the world was always so.
  */
+
 import { contract, type Operation } from '@hyperplane/contract'
 import type { Caller, ReadContext, RequestInput, World, WriteContext } from '../core/context.ts'
+import { seedId } from '../core/named-id.ts'
 import type { RecordContext, StartTask, StepContext, TaskDefinition, TaskEnd } from '../core/tasks/define-task.ts'
 import { collectDomains } from '../domains/collected.ts'
-import { type SeedContext, seedId } from '../domains/seed.ts'
+import type { SeedContext } from '../domains/seed.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { createSimulatedDrivers } from '../drivers/simulated/index.ts'
 

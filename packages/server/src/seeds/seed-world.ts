@@ -1,7 +1,9 @@
 /** Fills a new world with what a plan asks for, in one transaction: whole or not at all. */
+
 import type { AttendingClock } from '../core/clock.ts'
 import { formatTime } from '../core/clock.ts'
 import { createIds } from '../core/ids.ts'
+import { seedId } from '../core/named-id.ts'
 import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from '../domains/clustermgmt/seed.ts'
 import { seedBase as seedIamBase, seedDemo as seedIamDemo } from '../domains/iam/seed.ts'
 import { seedDemo as seedNetworkingDemo } from '../domains/networking/seed.ts'
@@ -11,7 +13,7 @@ import {
   seedBase as seedPlatformBase,
   seedDemo as seedPlatformDemo,
 } from '../domains/platform/seed.ts'
-import { type SeedContext, seedId } from '../domains/seed.ts'
+import type { SeedContext } from '../domains/seed.ts'
 import { seedUnregistered } from '../domains/seed-unregistered.ts'
 import { seedDemo as seedVmmDemo } from '../domains/vmm/seed.ts'
 import { createSeedPlaces } from '../domains/vmm/seed-places.ts'

@@ -3,13 +3,14 @@
  * rules and whose body can name something; an operation without a case fails.
  * Source: behaviour conventions 1 (steps 13, 14).
  */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { type AnySchema, contract, type Operation } from '@hyperplane/contract'
+import { seedId } from '../../src/core/named-id.ts'
 import { systemRoleId } from '../../src/domains/iam/catalogue/system-roles.ts'
 import { domains } from '../../src/domains/index.ts'
-import { seedId } from '../../src/domains/seed.ts'
 import { issue, providerForm } from '../support/authorities.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 

@@ -2,14 +2,15 @@
  * What was sent as a secret is found nowhere afterwards: not in an answer, a task, the audit trail, the log or the files.
  * Source: behaviour conventions 13, 25.37.
  */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import fs, { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type AnySchema, contract } from '@hyperplane/contract'
+import { seedId } from '../../src/core/named-id.ts'
 import { lab } from '../../src/domains/platform/seed-registrations.ts'
-import { seedId } from '../../src/domains/seed.ts'
 import { digestOf } from '../../src/drivers/simulated/place-doors.ts'
 import { remotePasswordDigest, remoteSides } from '../../src/drivers/simulated/remote-managers.ts'
 import { bucketTarget, onCluster, targets } from '../support/backups.ts'

@@ -1,11 +1,12 @@
 /** Client certificates of worlds that rest: who asks for one is not known before it has been shown. Source: behaviour iam.md 5. */
+
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { seedId } from '../../src/domains/seed.ts'
+import { seedId } from '../../src/core/named-id.ts'
 import { type Issued, issue, providerForm } from '../support/authorities.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 import { inside, worlds } from '../support/worlds.ts'

@@ -1,8 +1,9 @@
 /** Client certificates over real connections: asked for only when somebody trusts them, judged with each request. Source: behaviour iam.md 5. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
-import { seedId } from '../../src/domains/seed.ts'
+import { seedId } from '../../src/core/named-id.ts'
 import type { AuthorityFact } from '../../src/drivers/simulated/authority.ts'
 import { type Issued, issue, providerForm, publish } from '../support/authorities.ts'
 import { adminPassword, startApp, type TestApp } from '../support/start-app.ts'

@@ -1,8 +1,9 @@
 /** Bytes on the wire: envelope, names and headers of both profiles. Source: behaviour conventions 1, 2, 25. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { contract } from '@hyperplane/contract'
-import { seedId } from '../../src/domains/seed.ts'
+import { seedId } from '../../src/core/named-id.ts'
 import { http, raw } from '../support/http.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 import { addressesOfTask, reserve } from '../support/subnets.ts'

@@ -1,4 +1,5 @@
 /** Which world a request is for, over real sockets: header, host, port; the control interface on the same port. */
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
@@ -7,7 +8,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { World } from '@hyperplane/contract/control/world'
-import { seedId } from '../../src/domains/seed.ts'
+import { seedId } from '../../src/core/named-id.ts'
 import { tablesOf } from '../../src/store/tables.ts'
 import { http } from '../support/http.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'

@@ -1,4 +1,5 @@
 /** The operator's command that restores a backup for trial. Source: behaviour platform.md 8 (verification). */
+
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -9,8 +10,8 @@ import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { AddressTally } from '@hyperplane/contract/networking/address-lease'
 import { Vm } from '@hyperplane/contract/vmm/vm'
+import { seedId } from '../../src/core/named-id.ts'
 import { demoBucket } from '../../src/domains/platform/seed-backups.ts'
-import { seedId } from '../../src/domains/seed.ts'
 import { inBucket, made, ownManager } from '../support/backups.ts'
 import { compiledSources } from '../support/compiled.ts'
 import { type Backup, backupOf } from '../support/restoring.ts'

@@ -1,10 +1,11 @@
 /** For each task definition the smallest story that reaches it: what is there before, and the request that starts it. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
+import { seedId } from '../../src/core/named-id.ts'
 import { lab } from '../../src/domains/platform/seed-registrations.ts'
-import { seedId } from '../../src/domains/seed.ts'
 import { bucketTarget, inBucket, made as madeTarget, targets } from '../support/backups.ts'
 import { advance, clustermgmt, hostId, ids } from '../support/clustermgmt.ts'
 import { create, creations, nativeCluster } from '../support/creations.ts'

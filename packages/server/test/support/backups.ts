@@ -1,10 +1,11 @@
 /** Backup targets, restore sources and what lies at the simulated places. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { seedId } from '../../src/core/named-id.ts'
 import { demoBucket } from '../../src/domains/platform/seed-backups.ts'
-import { seedId } from '../../src/domains/seed.ts'
 import type { Bucket, ClusterDoor, PlaceFault } from '../../src/drivers/simulated/place-doors.ts'
 import type { CallResult, TestApp } from './start-app.ts'
 

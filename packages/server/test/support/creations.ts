@@ -1,7 +1,8 @@
 /** The smallest body of every operation that makes an entity with a task. */
+
 import { randomUUID } from 'node:crypto'
 import { contract } from '@hyperplane/contract'
-import { seedId } from '../../src/domains/seed.ts'
+import { seedId } from '../../src/core/named-id.ts'
 import { inBucket, targets } from './backups.ts'
 import type { CallResult, TestApp } from './start-app.ts'
 

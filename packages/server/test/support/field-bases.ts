@@ -1,9 +1,9 @@
 /** Requests to which `field-outcomes.ts` adds fields, and values for fields whose rules the contract does not express. */
+
 import { randomUUID } from 'node:crypto'
 import type { Operation } from '@hyperplane/contract'
-import { nameId } from '../../src/domains/iam/catalogue/name-id.ts'
+import { catalogueId, seedId } from '../../src/core/named-id.ts'
 import { systemRoleId } from '../../src/domains/iam/catalogue/system-roles.ts'
-import { seedId } from '../../src/domains/seed.ts'
 import { issue, providerForm } from './authorities.ts'
 import { bucketTarget, inBucket, onCluster, targets } from './backups.ts'
 import { ids as clusterIds, clustermgmt, hostId } from './clustermgmt.ts'
@@ -32,7 +32,7 @@ const users = '/iam/v4.1.b2/authn/users'
 const vms = '/vmm/v4.2/ahv/config/vms'
 const older = '/storage/v4.0.a3/config'
 const password = 'Correct.Horse7'
-const operationId = (name: string): string => nameId('operation', name)
+const operationId = (name: string): string => catalogueId('operation', name)
 
 /** The path of an entity that this request makes. */
 async function made(app: TestApp, collection: string, body: object, clusterId?: string): Promise<string> {

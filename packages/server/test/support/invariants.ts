@@ -2,6 +2,7 @@
  * What is true of every world in which nothing runs, whatever happened to it before: for tests that kill, fail, cancel or
  * overload. Source: behaviour conventions 18, 23 (invariants).
  */
+
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -11,11 +12,10 @@ import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Task } from '@hyperplane/contract/platform/task'
 import { Image } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
+import { derivedId, seedId } from '../../src/core/named-id.ts'
 import { pathOf } from '../../src/core/standard.ts'
 import { unfinished } from '../../src/core/tasks/runner.ts'
 import { brokenInvariants } from '../../src/domains/invariants.ts'
-import { nameId } from '../../src/domains/platform/name-id.ts'
-import { seedId } from '../../src/domains/seed.ts'
 import { storeTables } from '../../src/domains/tables.ts'
 import { filesOf, firmwareFilesOf } from '../../src/domains/vmm/vm/entity.ts'
 import type { InventoryRow } from '../../src/drivers/remote-managers.ts'
@@ -177,7 +177,7 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
     virtualDisks: () =>
       new Set([
         ...vms.flatMap((vm) => [...filesOf(vm).flatMap(({ diskExtId }) => diskExtId ?? []), ...firmwareFilesOf(vm)]),
-        ...nodes.map((node) => nameId('manager disk', node)),
+        ...nodes.map((node) => derivedId('manager disk', node)),
       ]),
   }
   // Facts about the world outside that nobody asked for: what servers offer, and what is wrong.

@@ -1,7 +1,8 @@
 /** Requests of register and unregister, for the tests of platform. */
+
 import { randomUUID } from 'node:crypto'
+import { seedId } from '../../src/core/named-id.ts'
 import { demoRemoteLogin } from '../../src/domains/platform/seed-registrations.ts'
-import { seedId } from '../../src/domains/seed.ts'
 import type { CallResult, TestApp } from './start-app.ts'
 
 export const managers = '/platform/v4.3/management/domain-managers'

@@ -1,11 +1,12 @@
 /** Builders for subnets and their addresses. */
+
 import assert from 'node:assert/strict'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { seedId } from '../../src/core/named-id.ts'
 import { leaseAddress } from '../../src/domains/addresses.ts'
 import { brokenInvariants } from '../../src/domains/invariants.ts'
 import { addressesAreCounted } from '../../src/domains/invariants-of-addresses.ts'
 import { parseAddress } from '../../src/domains/ip-address.ts'
-import { seedId } from '../../src/domains/seed.ts'
 import type { CallResult, TestApp } from './start-app.ts'
 
 export const subnets = '/networking/v4.3/config/subnets'

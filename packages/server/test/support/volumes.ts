@@ -1,7 +1,8 @@
 /** Builders for tests of volume groups on the demo's native cluster. */
+
 import { randomUUID } from 'node:crypto'
+import { seedId } from '../../src/core/named-id.ts'
 import { poolUsage } from '../../src/domains/capacity.ts'
-import { seedId } from '../../src/domains/seed.ts'
 import type { CallOptions, CallResult, TestApp } from './start-app.ts'
 
 export const GiB = 1024 ** 3

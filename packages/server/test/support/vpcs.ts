@@ -1,14 +1,15 @@
 /** Builders for VPCs and what is a part of them, and what must be true of them. */
+
 import assert from 'node:assert/strict'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { seedId } from '../../src/core/named-id.ts'
 import { addressOf } from '../../src/domains/addresses.ts'
 import { formatAddress } from '../../src/domains/ip-address.ts'
 import { policyProgramOf } from '../../src/domains/networking/policy-program.ts'
 import { portOf, routerOf } from '../../src/domains/networking/vpc-tasks.ts'
-import { seedId } from '../../src/domains/seed.ts'
 import { policyFacts } from '../../src/drivers/simulated/routing-policies.ts'
 import { routingFacts } from '../../src/drivers/simulated/virtual-routing.ts'
 import type { CallResult, TestApp } from './start-app.ts'

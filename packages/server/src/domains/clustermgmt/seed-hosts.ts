@@ -1,9 +1,11 @@
 /** Hosts of a new world, with their BMCs. Source: behaviour clustermgmt.md 4. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { seedId } from '../../core/named-id.ts'
 import { type BmcFact, bmcDigest } from '../../drivers/simulated/hardware.ts'
-import { type SeedContext, seedId } from '../seed.ts'
+import type { SeedContext } from '../seed.ts'
 
 const GiB = 1024 ** 3
 const TB = 1_000_000_000_000

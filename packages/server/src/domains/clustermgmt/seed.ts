@@ -1,13 +1,15 @@
 /** Clusters of a new world. Source: behaviour clustermgmt.md 4. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { seedId } from '../../core/named-id.ts'
 import type { ClusterSettings } from '../../drivers/hardware.ts'
 import type { ClusterFact, ContainerFact } from '../../drivers/simulated/hardware.ts'
 import { storagePoolOf } from '../capacity.ts'
-import { type SeedContext, seedId } from '../seed.ts'
+import type { SeedContext } from '../seed.ts'
 import { hostClasses, ipv4, seedHosts } from './seed-hosts.ts'
 import { inClusterRow, sectionsOf } from './settings-sections.ts'
 

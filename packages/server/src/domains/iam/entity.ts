@@ -1,9 +1,11 @@
 /** Entities that policies name, derived from the contract. Source: behaviour iam.md 7, 9.3. */
+
 import { Entity, entityOperations } from '@hyperplane/contract/iam/entity'
+import { catalogueId } from '../../core/named-id.ts'
 import { listOf, notFound } from '../../core/standard.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { type IamEntity, iamEntities, isCollection } from './catalogue/entities.ts'
-import { nameId, releaseTime } from './catalogue/name-id.ts'
+import { releaseTime } from './catalogue/release.ts'
 import { visible } from './visible.ts'
 
 export const entity = implement(entityOperations, {
@@ -40,7 +42,7 @@ function attribute(one: IamEntity, name: string) {
   const operators = name === '*' ? single.slice(1, 2) : isCollection(one, name) ? [...single, 'ALLOF' as const] : single
   const values = name === '*' || name === 'uuid' ? ['*'] : name === 'owner_uuid' ? ['SELF_OWNED'] : undefined
   return {
-    extId: nameId('attribute', `${one.name}/${name}`),
+    extId: catalogueId('attribute', `${one.name}/${name}`),
     name,
     displayName: name === '*' ? 'All' : name.replaceAll('_', ' '),
     supportedOperators: operators,

@@ -1,11 +1,13 @@
 /** Login providers: what people can sign in with, as it is configured now. Source: behaviour iam.md 5. */
+
 import { CertAuthProvider } from '@hyperplane/contract/iam/cert-auth-provider'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { loginProviderOperations } from '@hyperplane/contract/iam/login-provider'
 import { SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
+import { catalogueId } from '../../core/named-id.ts'
 import { listOf } from '../../core/standard.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { localProviderId, nameId, releaseTime } from './catalogue/name-id.ts'
+import { localProviderId, releaseTime } from './catalogue/release.ts'
 
 export const loginProvider = implement(loginProviderOperations, {
   async listLoginProviders(ctx, request) {
@@ -39,7 +41,7 @@ async function providers({ store, tenantId }: ReadContext) {
   const certificates = (await store.find(CertAuthProvider)).filter((provider) => provider.isCertAuthEnabled)
   return [
     of('local', { extId: localProviderId, name: 'Local' }),
-    of('service_account', { extId: nameId('loginProvider', 'service_account'), name: 'Service Account' }),
+    of('service_account', { extId: catalogueId('loginProvider', 'service_account'), name: 'Service Account' }),
     ...(await store.find(DirectoryService)).map((directory) => of('ldap', directory)),
     ...(await store.find(SamlIdentityProvider)).map((provider) => of('saml', provider)),
     ...certificates.map((provider) => of('cert', provider)),

@@ -4,8 +4,8 @@ import { Operation, operationOperations } from '@hyperplane/contract/iam/operati
 import { listOf, notFound } from '../../core/standard.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { iamEntities } from './catalogue/entities.ts'
-import { releaseTime } from './catalogue/name-id.ts'
 import { type IamOperation, iamOperations } from './catalogue/operations.ts'
+import { releaseTime } from './catalogue/release.ts'
 import { entityNameOf, scopedKind } from './catalogue/scoped-kind.ts'
 import { visible } from './visible.ts'
 

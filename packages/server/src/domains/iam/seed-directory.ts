@@ -2,8 +2,10 @@
  * The directory of a new world: corp-ad with its people and groups, as facts of the world, and what the service knows of
  * it. Source: behaviour iam.md 12.
  */
+
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
+import { seedId } from '../../core/named-id.ts'
 import { baseOf } from '../../drivers/directory.ts'
 import {
   type DirectoryHost,
@@ -13,7 +15,7 @@ import {
   type SimulatedUser,
 } from '../../drivers/simulated/directory.ts'
 import { digestOf } from '../../drivers/simulated/place-doors.ts'
-import { type SeedContext, seedId } from '../seed.ts'
+import type { SeedContext } from '../seed.ts'
 import { normalForm } from './directory/distinguished-name.ts'
 
 const host = 'ad.simulated'

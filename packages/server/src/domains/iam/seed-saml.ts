@@ -2,8 +2,10 @@
  * The SAML provider of the demo. Its certificate is real; nobody has the key.
  * Source: behaviour iam.md 12.
  */
+
 import { SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
-import { type SeedContext, seedId } from '../seed.ts'
+import { seedId } from '../../core/named-id.ts'
+import type { SeedContext } from '../seed.ts'
 
 const day = 24 * 3600
 const certificate = `-----BEGIN CERTIFICATE-----

@@ -1,4 +1,5 @@
 /** Users, roles and policies of a new world. Source: behaviour iam.md 12. */
+
 import { createHash } from 'node:crypto'
 import type { EntityOf, RoleName } from '@hyperplane/contract'
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
@@ -6,9 +7,10 @@ import { Key } from '@hyperplane/contract/iam/key'
 import { Role } from '@hyperplane/contract/iam/role'
 import { User } from '@hyperplane/contract/iam/user'
 import { WelcomeBanner } from '@hyperplane/contract/iam/welcome-banner'
-import { type SeedContext, seedId } from '../seed.ts'
+import { catalogueId, seedId } from '../../core/named-id.ts'
+import type { SeedContext } from '../seed.ts'
 import { clientNameOf } from './catalogue/clients.ts'
-import { localProviderId, nameId } from './catalogue/name-id.ts'
+import { localProviderId } from './catalogue/release.ts'
 import { systemRoleId } from './catalogue/system-roles.ts'
 import { seedDirectory, seedDirectorySettings } from './seed-directory.ts'
 import { seedSaml } from './seed-saml.ts'
@@ -80,7 +82,7 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
       'View_Existing_Virtual_Machine',
       'View_Virtual_Machine_Recovery_Point',
       'Create_Virtual_Machine_Recovery_Point',
-    ].map((name) => nameId('operation', name)),
+    ].map((name) => catalogueId('operation', name)),
     isSystemDefined: false,
     operationSchemaChangeImpact: 'NOT_IMPACTED',
     createdBy: ctx.adminId,

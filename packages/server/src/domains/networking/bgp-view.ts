@@ -3,13 +3,13 @@
  * fabric and the rows of the moment, so that session, routes and VPC cannot disagree.
  * Source: behaviour networking.md 1.10.
  */
-import { createHash } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
 import type { BgpRoute } from '@hyperplane/contract/networking/bgp-route'
 import type { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { routeId } from '../../core/named-id.ts'
 import type { OfferedRoute } from '../../drivers/network-fabric.ts'
 import type { Reader } from '../../store/store.ts'
 import { families, planOf } from '../address-plan.ts'
@@ -149,7 +149,7 @@ function routeOf(
   const prefix = parsePrefix(text)
   const address = parseAddress(prefix.family, nexthop)
   return {
-    extId: idOf(`bgp-route/${sessionExtId}/${bgpRouteType}/${text}/${nexthop}`),
+    extId: routeId(`bgp-route/${sessionExtId}/${bgpRouteType}/${text}/${nexthop}`),
     name: text,
     bgpSessionReference: sessionExtId,
     bgpRouteType,
@@ -168,11 +168,4 @@ function parsePrefix(text: string): Prefix {
   const [address = '', length] = text.split('/')
   const family: Family = address.includes(':') ? 'IPV6' : 'IPV4'
   return prefixOf(parseAddress(family, address) ?? { family, value: 0n }, Number(length))
-}
-
-/** A UUID (version 5) that follows from a text: the same route has the same id through every flap. */
-function idOf(text: string): string {
-  const hex = createHash('sha1').update('hyperplane\0').update(text).digest('hex')
-  const variant = ((Number.parseInt(hex[16] as string, 16) & 3) | 8).toString(16)
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

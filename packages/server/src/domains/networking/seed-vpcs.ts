@@ -1,14 +1,16 @@
 /** The controller and the VPCs of the demo, as if they had been created. Source: behaviour networking.md 4. */
+
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { seedId } from '../../core/named-id.ts'
 import { policyFacts } from '../../drivers/simulated/routing-policies.ts'
 import { routingFacts } from '../../drivers/simulated/virtual-routing.ts'
 import type { SubnetEntity } from '../address-plan.ts'
 import { leaseAddress } from '../addresses.ts'
 import { type Prefix, parseAddress, prefixOf, writeAddress } from '../ip-address.ts'
-import { type SeedContext, seedId } from '../seed.ts'
+import type { SeedContext } from '../seed.ts'
 import { agentHosts, programOf } from './controller-tasks.ts'
 import { type Attachment, gatewayNodesFor, portsByHost, type VpcEntity } from './gateway-nodes.ts'
 import { writeSubnet } from './ip-subnet.ts'

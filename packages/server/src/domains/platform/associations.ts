@@ -2,11 +2,12 @@
  * Who carries a category. Derived from the references that entities and policies hold, never stored with the category.
  * Source: behaviour platform.md 1 (associations).
  */
+
 import type { EntityOf, Resource } from '@hyperplane/contract'
 import type { AssociationDetail, AssociationSummary, Category } from '@hyperplane/contract/platform/category'
+import { derivedId } from '../../core/named-id.ts'
 import type { TypedFilter } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
-import { nameId } from './name-id.ts'
 
 type CategoryEntity = EntityOf<typeof Category>
 type ResourceType = NonNullable<NonNullable<(typeof AssociationSummary)['is']>['resourceType']>
@@ -119,7 +120,7 @@ async function detailsOf(
     const room = maximumDetails - details.length
     if (room === 0) break
     for (const resourceId of await carriersOf(ctx, kind, categoryId, room)) {
-      const extId = nameId('association', categoryId, resourceId)
+      const extId = derivedId('association', categoryId, resourceId)
       details.push({
         extId,
         categoryId,

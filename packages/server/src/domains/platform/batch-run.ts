@@ -3,10 +3,12 @@
  * pipeline as any request. Its request id is fixed, so that a restart gets the answer of an element that ran already.
  * Source: behaviour conventions 20; platform.md 3.
  */
+
 import type { Operation } from '@hyperplane/contract'
 import { Task } from '@hyperplane/contract/platform/task'
 import { ApiError, type AppMessage, ShapeRefusal } from '../../core/api-error.ts'
 import type { Services } from '../../core/context.ts'
+import { derivedId } from '../../core/named-id.ts'
 import { RefusedRequest } from '../../core/pipeline/request.ts'
 import type { Reply } from '../../core/reply.ts'
 import { Slots } from '../../core/slots.ts'
@@ -15,7 +17,6 @@ import { defineTask } from '../context.ts'
 import { relOf } from './affected-entities.ts'
 import { complete, type Job, Journal, jobsOf, type Result, type Run } from './batch-journal.ts'
 import type { Element } from './batch-spec.ts'
-import { nameId } from './name-id.ts'
 
 export interface BatchInput {
   readonly method: string
@@ -152,7 +153,7 @@ async function cancelPart(ctx: Run, taskExtId: string): Promise<void> {
 /** One element through the pipeline. The result of an asynchronous one is its task, which still runs. */
 async function send(ctx: Run, input: BatchInput, job: Job, isStaged: boolean): Promise<Result> {
   const element = elementOf(ctx, job)
-  const requestId = element.requestId ?? nameId('batch', ctx.taskExtId, job.name as string)
+  const requestId = element.requestId ?? derivedId('batch', ctx.taskExtId, job.name as string)
   try {
     const { reply, operation, durable } = await ctx.services.dispatch({
       method: input.method,

@@ -1,8 +1,8 @@
 /** The two parts of a deployment, and how what they made is taken back. Source: behaviour platform.md 4. */
+import { derivedId } from '../../core/named-id.ts'
 import type { StepContext } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { defineTask } from '../context.ts'
-import { nameId } from './name-id.ts'
 
 /** A node as it will run. */
 export interface NodePlan {
@@ -21,7 +21,7 @@ interface Input {
 }
 type Asking = Pick<StepContext<Drivers>, 'drivers'>
 
-const diskOf = (node: NodePlan): string => nameId('manager disk', node.extId)
+const diskOf = (node: NodePlan): string => derivedId('manager disk', node.extId)
 
 /** A disk with the software for each node. */
 export const fetchSoftware = defineTask<Input>({

@@ -3,6 +3,7 @@
  * `dr-site` in a bucket. Real ones, written with the backup key of this instance: the inventory as it is seeded.
  * Source: behaviour platform.md 8, 13.
  */
+
 import { createHash } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
@@ -13,10 +14,10 @@ import { type Line, packParts } from '../../archive/pack.ts'
 import { backupSealer, reseal } from '../../archive/reseal.ts'
 import { entityLine, metaLine } from '../../archive/rows.ts'
 import { writeRestorePoint } from '../../archive/writer.ts'
+import { seedId } from '../../core/named-id.ts'
 import type { BucketPlace, Place } from '../../drivers/object-store.ts'
 import { Fact } from '../../drivers/simulated/world.ts'
 import type { SeedContext } from '../seed.ts'
-import { seedId } from '../seed.ts'
 import { sizeOf } from './backup/copy.ts'
 import { describeOwn, sizeOfTier } from './manager-size.ts'
 import { ownManager } from './own-manager.ts'

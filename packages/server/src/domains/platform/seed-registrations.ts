@@ -1,13 +1,15 @@
 /** Whom the demo's manager is registered with, and who else is in its world. Source: behaviour platform.md 13. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
+import { seedId } from '../../core/named-id.ts'
 import type { RemoteSide } from '../../drivers/remote-managers.ts'
 import { remoteCertificate, remotePasswordDigest, remoteSides } from '../../drivers/simulated/remote-managers.ts'
 import { hostsOf } from '../capacity.ts'
 import { detailsOf, newRegistration, type RegistrationRow } from '../registrations.ts'
-import { type SeedContext, seedId } from '../seed.ts'
+import type { SeedContext } from '../seed.ts'
 import { managerOfRemote } from './manager-of-remote.ts'
 import { asAddress } from './registration-rules.ts'
 

@@ -2,11 +2,13 @@
  * Tasks and batches that ended before a world began: the demo's, of several kinds and in every terminal state, and those that seeds
  * describe. Source: behaviour platform.md 13, conventions.md 24.
  */
+
 import { Batch } from '@hyperplane/contract/platform/batch'
 import { Task } from '@hyperplane/contract/platform/task'
 import { TaskJob } from '@hyperplane/contract/platform/task-job'
 import { ApiError, type AppMessage } from '../../core/api-error.ts'
-import { type SeedContext, seedId } from '../seed.ts'
+import { seedId } from '../../core/named-id.ts'
+import type { SeedContext } from '../seed.ts'
 
 /** What tasks of the past were about, and the `rel` of its kind. */
 export const relOfPast = {

@@ -1,12 +1,13 @@
 /** Categories and managers of a new world, and the demo's history and backups. Source: behaviour platform.md 13, conventions.md 24. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { ExternalStorage } from '@hyperplane/contract/platform/external-storage'
 import { Product } from '@hyperplane/contract/platform/product'
-import { type SeedContext, seedId } from '../seed.ts'
+import { derivedId, seedId } from '../../core/named-id.ts'
+import type { SeedContext } from '../seed.ts'
 import { newProducts, sizeOfTier } from './manager-size.ts'
-import { nameId } from './name-id.ts'
 import { ownManager } from './own-manager.ts'
 import { seedBackups } from './seed-backups.ts'
 import { seedRegistrations } from './seed-registrations.ts'
@@ -74,7 +75,7 @@ export async function seedBase(ctx: SeedContext): Promise<void> {
     isRegisteredWithHostingCluster: false,
   })
   const manager = { extId: ctx.managerExtId, tenantId: ctx.tenantId }
-  const idOf = (name: string): string => nameId('product', ctx.managerExtId, name)
+  const idOf = (name: string): string => derivedId('product', ctx.managerExtId, name)
   for (const row of newProducts(manager, ctx.version, ctx.ago(0), idOf)) await ctx.store.insert(Product, row)
 }
 

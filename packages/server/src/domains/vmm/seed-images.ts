@@ -2,9 +2,11 @@
  * The images of the demo, as if they had been fetched; two more lie on the cluster that this manager does not know.
  * Source: behaviour vmm.md 4.
  */
+
 import { Image } from '@hyperplane/contract/vmm/image'
+import { seedId } from '../../core/named-id.ts'
 import { type FileFact, fileKey, type UrlFact } from '../../drivers/simulated/content-source.ts'
-import { type SeedContext, seedId } from '../seed.ts'
+import type { SeedContext } from '../seed.ts'
 
 const GiB = 1024 ** 3
 const day = 24 * 3600

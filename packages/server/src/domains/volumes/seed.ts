@@ -2,15 +2,17 @@
  * Volume groups of the demo, as if they had been made through the interface: with disks, attachments, clients, targets.
  * Source: behaviour volumes-storage.md 4 (without recovery points, which nothing makes yet).
  */
+
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { seedId } from '../../core/named-id.ts'
 import { secretDigest } from '../../drivers/hardware.ts'
 import { blockDiskFacts, type TargetFact, targetFacts } from '../../drivers/simulated/block-storage.ts'
-import { type SeedContext, seedId } from '../seed.ts'
+import type { SeedContext } from '../seed.ts'
 import type { Attachment, ClientEntity, Group } from '../volume-attachments.ts'
 import { targetNameOf } from './group-rules.ts'
 

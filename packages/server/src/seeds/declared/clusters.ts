@@ -1,7 +1,9 @@
 /** Described clusters: with hosts, storage containers, a virtual switch, settings, and their registration. */
+
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { seedId } from '../../core/named-id.ts'
 import { seedCluster, seedContainer } from '../../domains/clustermgmt/seed.ts'
 import { hostClasses, type SeedHost, seedHosts } from '../../domains/clustermgmt/seed-hosts.ts'
 import { withSettingDefaults } from '../../domains/clustermgmt/settings-rules.ts'
@@ -10,7 +12,6 @@ import { formatAddress, parseAddress } from '../../domains/ip-address.ts'
 import { seedCloudSubnet, seedVirtualSwitch } from '../../domains/networking/seed.ts'
 import { seedHostingCluster } from '../../domains/platform/seed.ts'
 import { seedRegistrationOf } from '../../domains/platform/seed-registrations.ts'
-import { seedId } from '../../domains/seed.ts'
 import { type ClusterSettings, withDigests } from '../../drivers/hardware.ts'
 import type { DeclaredCluster } from '../format.ts'
 import { eachOf } from '../numbered.ts'

@@ -1,8 +1,9 @@
 /** Described storage containers: made as a client would make them, but for those that are the system's own. */
+
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { seedId } from '../../core/named-id.ts'
 import { hostsOf } from '../../domains/capacity.ts'
 import { seedContainer } from '../../domains/clustermgmt/seed.ts'
-import { seedId } from '../../domains/seed.ts'
 import type { DeclaredCluster } from '../format.ts'
 import { bodyOf } from '../readable.ts'
 import type { ClusterEntity, Filling } from './filling.ts'

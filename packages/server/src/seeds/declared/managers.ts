@@ -1,6 +1,8 @@
 /** Described managers beside this one, object stores, and where this one is backed up to. */
+
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { formatTime } from '../../core/clock.ts'
+import { seedId } from '../../core/named-id.ts'
 import { formatAddress } from '../../domains/ip-address.ts'
 import {
   checkTargetLocation,
@@ -12,7 +14,6 @@ import { ownManager } from '../../domains/platform/own-manager.ts'
 import { nameOwnManager } from '../../domains/platform/seed.ts'
 import { demoBucket, seedBucket, seedClusterLogin, seedOwnBackup } from '../../domains/platform/seed-backups.ts'
 import { seedRemoteManager } from '../../domains/platform/seed-registrations.ts'
-import { seedId } from '../../domains/seed.ts'
 import type { Declared } from '../format.ts'
 import { addressIn } from '../readable.ts'
 import type { Filling } from './filling.ts'

@@ -2,14 +2,15 @@
  * Described subnets and VPCs, made in an order in which each finds what it names: a VPC the subnets that it reaches the outside
  * by, an overlay subnet its VPC.
  */
+
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { seedId } from '../../core/named-id.ts'
 import { formatAddress, type Prefix } from '../../domains/ip-address.ts'
 import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
 import { seedController } from '../../domains/networking/seed-vpcs.ts'
-import { seedId } from '../../domains/seed.ts'
 import type { Declared, DeclaredOf, DeclaredSubnet } from '../format.ts'
 import { eachOf } from '../numbered.ts'
 import { addressIn, bodyOf, prefixIn } from '../readable.ts'

@@ -1,4 +1,5 @@
 /** Described categories, people, what they may do, and whoever knows them. */
+
 import { type RoleName, systemRoles } from '@hyperplane/contract'
 import { CertAuthProvider } from '@hyperplane/contract/iam/cert-auth-provider'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
@@ -6,14 +7,13 @@ import { Role } from '@hyperplane/contract/iam/role'
 import { SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
 import { WelcomeBanner } from '@hyperplane/contract/iam/welcome-banner'
+import { catalogueId, seedId } from '../../core/named-id.ts'
 import { didYouMean } from '../../core/nearest.ts'
-import { nameId } from '../../domains/iam/catalogue/name-id.ts'
 import { iamOperations } from '../../domains/iam/catalogue/operations.ts'
 import { systemRoleId, systemRoleRows } from '../../domains/iam/catalogue/system-roles.ts'
 import { everything, insertKey, insertPolicy, insertUser } from '../../domains/iam/seed.ts'
 import { seedSimulatedDirectory } from '../../domains/iam/seed-directory.ts'
 import { seedCategory } from '../../domains/platform/seed.ts'
-import { seedId } from '../../domains/seed.ts'
 import type { Declared } from '../format.ts'
 import { eachOf } from '../numbered.ts'
 import { bodyOf } from '../readable.ts'
@@ -71,7 +71,7 @@ const fillRoles = (filling: Filling, roles: Declared['roles']): Promise<void> =>
   filling.each('roles', roles, async ({ name, extId, description, operations }, path) => {
     const ids = await filling.all(
       operations.map((operation, index) => async () => {
-        if (iamOperations.has(operation)) return nameId('operation', operation)
+        if (iamOperations.has(operation)) return catalogueId('operation', operation)
         const nearest = didYouMean(operation, iamOperations.keys())
         return filling.refuse(`${path}.operations[${index}]`, `"${operation}" is no operation${nearest}`)
       }),

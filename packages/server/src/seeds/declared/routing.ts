@@ -1,14 +1,15 @@
 /** Described routing policies, BGP gateways and sessions. */
+
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { RoutingPolicyAction } from '@hyperplane/contract/networking/routing-policy'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { seedId } from '../../core/named-id.ts'
 import { leaseAddress, leaseExactly } from '../../domains/addresses.ts'
 import { formatAddress, parseAddress, writeAddress } from '../../domains/ip-address.ts'
 import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
 import { seedBgpSession, seedGateway } from '../../domains/networking/seed.ts'
-import { seedId } from '../../domains/seed.ts'
 import type { Declared, DeclaredOf } from '../format.ts'
 import { addressIn, bodyOf, prefixIn } from '../readable.ts'
 import type { Filling } from './filling.ts'

@@ -1,15 +1,16 @@
 /** Described cluster profiles with those that follow them, virtual switches, and storage arrays. */
+
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { ExternalStorage } from '@hyperplane/contract/platform/external-storage'
+import { seedId } from '../../core/named-id.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import { recordCompliance } from '../../domains/clustermgmt/compliance.ts'
 import { inClusterRow } from '../../domains/clustermgmt/settings-sections.ts'
 import { writeAddress } from '../../domains/ip-address.ts'
 import { seedVirtualSwitch } from '../../domains/networking/seed.ts'
-import { seedId } from '../../domains/seed.ts'
 import type { ClusterFact } from '../../drivers/simulated/hardware.ts'
 import type { Declared } from '../format.ts'
 import { addressIn, bodyOf } from '../readable.ts'

@@ -1,10 +1,11 @@
 /** Described volume groups, with their disks and whoever uses them: made and attached as a client would do it. */
+
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { seedId } from '../../domains/seed.ts'
+import { seedId } from '../../core/named-id.ts'
 import { seedIscsiClient } from '../../domains/volumes/seed.ts'
 import { blockDiskFacts } from '../../drivers/simulated/block-storage.ts'
 import type { Declared, DeclaredOf, DeclaredVolumeGroup } from '../format.ts'

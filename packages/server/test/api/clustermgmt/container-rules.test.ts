@@ -1,7 +1,8 @@
 /** What a storage container may be like: one row for each rule. Source: behaviour clustermgmt.md 1.9. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import type { DatastoreSpec } from '../../../src/drivers/hardware.ts'
 import { clustermgmt, hostId, ids, putFresh, requestId } from '../../support/clustermgmt.ts'
 import { aVm, GiB, type NativeCluster } from '../../support/native-cluster.ts'

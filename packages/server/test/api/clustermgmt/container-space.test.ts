@@ -1,8 +1,9 @@
 /** What storage containers save, hold and give up. Source: behaviour clustermgmt.md 1.9, 3, 5 (28 to 32). */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { clustermgmt, hostId, ids, putFresh, requestId, setFault } from '../../support/clustermgmt.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { aVm, changed, GiB, type NativeCluster, postVm } from '../../support/native-cluster.ts'

@@ -1,10 +1,11 @@
 /** What somebody changes behind the interface's back, and what the interface makes of it. Source: behaviour clustermgmt.md 1.10, 1.13; vmm.md 1.1, 1.7; networking.md 1.10; iam.md 4; DESIGN D. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { fabricFacts } from '../../../src/drivers/simulated/network-fabric.ts'
 import { advance, clustermgmt, hostId, ids } from '../../support/clustermgmt.ts'

@@ -1,8 +1,9 @@
 /** Links and services outside that fail and come back, as clients see it. Source: behaviour networking.md 1.10, 1.20; platform.md 6, 9; iam.md 4, 5, 11; vmm.md 3.6. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { inBucket } from '../../support/backups.ts'
 import { advance, requestId } from '../../support/clustermgmt.ts'
 import { faultsOf, happen, postEvent, startQuietDemo } from '../../support/events.ts'

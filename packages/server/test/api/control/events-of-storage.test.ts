@@ -1,7 +1,8 @@
 /** Disks that fail, containers that fill up or stall, as clients see it. Source: behaviour clustermgmt.md 1.8, 1.9, 3; vmm.md 1.1, 3.4. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { advance, clustermgmt, hostId, ids, requestId } from '../../support/clustermgmt.ts'
 import { happen, postEvent, startQuietDemo } from '../../support/events.ts'
 import { aNativeCluster, aVm, bootDisk, changed, emptyDisk, GiB, postVm, readVm } from '../../support/native-cluster.ts'

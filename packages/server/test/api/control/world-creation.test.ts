@@ -1,4 +1,5 @@
 /** Worlds are made apart: one that takes long holds up no other, and what is done to one and the same takes turns. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -6,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { User } from '@hyperplane/contract/iam/user'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { aUser } from '../../support/identities.ts'
 import { type CallOptions, type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aWorld, worlds } from '../../support/worlds.ts'

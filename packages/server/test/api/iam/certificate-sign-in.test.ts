@@ -1,8 +1,9 @@
 /** Sign-in by client certificates: who they are, and when they count no more. Source: behaviour iam.md 5, 11, 13. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { seedId } from '../../../src/core/named-id.ts'
 import type { ClientCertificate } from '../../../src/core/ports.ts'
-import { seedId } from '../../../src/domains/seed.ts'
 import type { AuthorityFact } from '../../../src/drivers/simulated/authority.ts'
 import { type Issued, type IssueOptions, issue, providerForm, publish, shown, x509 } from '../../support/authorities.ts'
 import { happen } from '../../support/events.ts'

@@ -1,11 +1,12 @@
 /** Sign-in by a directory, over the simulated one. Source: behaviour iam.md 1, 4, 13; conventions 14. */
+
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { User } from '@hyperplane/contract/iam/user'
 import { realClock } from '../../../src/core/clock.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { AuditRecord } from '../../../src/core/records.ts'
 import { systemRoleId } from '../../../src/domains/iam/catalogue/system-roles.ts'
-import { seedId } from '../../../src/domains/seed.ts'
 import { adminPassword, startApp, type TestApp } from '../../support/start-app.ts'
 import {
   aDirectory,

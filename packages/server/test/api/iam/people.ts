@@ -1,7 +1,8 @@
 /** Users, keys, roles and policies for the tests of iam. */
+
 import assert from 'node:assert/strict'
 import type { RoleName } from '@hyperplane/contract'
-import { nameId } from '../../../src/domains/iam/catalogue/name-id.ts'
+import { catalogueId } from '../../../src/core/named-id.ts'
 import { systemRoleId } from '../../../src/domains/iam/catalogue/system-roles.ts'
 import type { CallResult, TestApp } from '../../support/start-app.ts'
 
@@ -14,7 +15,7 @@ export const categories = '/platform/v4.3/config/categories'
 
 export const everything = { '*': { '*': { eq: '*' } } }
 export const goodPassword = 'Correct.Horse7'
-export const operationId = (name: string): string => nameId('operation', name)
+export const operationId = (name: string): string => catalogueId('operation', name)
 
 let count = 0
 /** A name that no other test uses. */

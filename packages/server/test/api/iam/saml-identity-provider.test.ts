@@ -1,9 +1,10 @@
 /** SAML identity providers and the metadata that both sides exchange. Source: behaviour iam.md 5, 11, 13. */
+
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { parseXml, XmlElement } from '@rgrove/parse-xml'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { type Issued, issue } from '../../support/authorities.ts'
 import { metadataOf, signed } from '../../support/saml.ts'
 import { beginning, type CallResult, startApp, type TestApp } from '../../support/start-app.ts'

@@ -1,7 +1,8 @@
 /** User groups: names of groups of directories and SAML providers. Source: behaviour iam.md 3, 13. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { aDirectory, behave, directories, groups } from './directories.ts'
 import { aRole, etagOf, everything, fresh, ok, policies, roles, verdict } from './people.ts'

@@ -1,9 +1,10 @@
 /** Subnets of the cloud. Source: behaviour networking.md 1.21, 5 (47). */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { AwsSubnet } from '@hyperplane/contract/networking/aws-subnet'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { http } from '../../support/http.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { aRobot, aRole, grant } from '../iam/people.ts'

@@ -1,10 +1,11 @@
 /** BGP sessions and routes. Source: behaviour networking.md 1.10, 4, 5 (28, the demo's session). */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { fabricFacts, setPeerSilent } from '../../../src/drivers/simulated/network-fabric.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 

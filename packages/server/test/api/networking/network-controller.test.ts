@@ -1,8 +1,9 @@
 /** The network controller. Source: behaviour networking.md 1.20, 4. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { HostAllocation } from '../../../src/domains/vmm/records.ts'
 import { fabricFacts } from '../../../src/drivers/simulated/network-fabric.ts'
 import { routingFacts } from '../../../src/drivers/simulated/virtual-routing.ts'

@@ -1,8 +1,9 @@
 /** Route tables. Source: behaviour networking.md 1.6, 5 (21, 22). */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { aVpc, changed, removed, routeTables } from '../../support/vpcs.ts'
 

@@ -1,7 +1,8 @@
 /** Routing policies. Source: behaviour networking.md 1.7, 4, 5 (18, 26). */
+
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { countersOf } from '../../../src/drivers/simulated/routing-policies.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'

@@ -1,8 +1,9 @@
 /** What a subnet's body may say: one row for each rule. Source: behaviour networking.md 1.1 (addresses), 1.2. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aSubnet, ipConfigOf, recount, reserve, subnets, usageOf } from '../../support/subnets.ts'
 

@@ -1,7 +1,8 @@
 /** Subnets and the NICs of real virtual machines. Source: behaviour networking.md 1.2, 1.3, 3.5, 5 (5, 10, 14 to 17). */
+
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { ids } from '../../support/clustermgmt.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { aVm, bootDisk, changed, type NativeCluster, nicOn, postVm, readVm } from '../../support/native-cluster.ts'

@@ -1,10 +1,11 @@
 /** Subnets. Source: behaviour networking.md 1.1, 1.2, 5 (15 to 20, 47 to 49). */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { fabricFacts } from '../../../src/drivers/simulated/network-fabric.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aSubnet, assign, demoSubnet, ipConfigOf, recount, reserve, subnets, usageOf } from '../../support/subnets.ts'

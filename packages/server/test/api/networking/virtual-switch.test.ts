@@ -1,7 +1,8 @@
 /** Virtual switches. Source: behaviour networking.md 1.18, 4. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
 const path = '/networking/v4.3/config/virtual-switches'

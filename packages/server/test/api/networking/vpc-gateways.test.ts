@@ -1,9 +1,10 @@
 /** Hosts that carry the routers of VPCs. Source: behaviour networking.md 1.5. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { routingFacts } from '../../../src/drivers/simulated/virtual-routing.ts'
 import { advance, hostId, setFault } from '../../support/clustermgmt.ts'
 import { checkInvariants } from '../../support/invariants.ts'

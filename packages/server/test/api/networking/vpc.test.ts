@@ -1,11 +1,12 @@
 /** VPCs. Source: behaviour networking.md 1.1, 1.5, 4, 5 (17, 18, 20, 21, 23). */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import { seedId } from '../../../src/core/named-id.ts'
 import { addressOf, release } from '../../../src/domains/addresses.ts'
 import { formatAddress } from '../../../src/domains/ip-address.ts'
-import { seedId } from '../../../src/domains/seed.ts'
 import { nameServersGiven, routingFacts } from '../../../src/drivers/simulated/virtual-routing.ts'
 import { hostId } from '../../support/clustermgmt.ts'
 import { checkInvariants } from '../../support/invariants.ts'

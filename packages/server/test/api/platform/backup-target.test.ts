@@ -1,4 +1,5 @@
 /** Backup targets: what is refused, what is copied, when, and what failures leave. Source: behaviour platform.md 7, 14. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -8,9 +9,9 @@ import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-poli
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { placeOf } from '../../../src/archive/places.ts'
 import { findRestorePoints } from '../../../src/archive/reader.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { poolUsage } from '../../../src/domains/capacity.ts'
 import { demoBucket } from '../../../src/domains/platform/seed-backups.ts'
-import { seedId } from '../../../src/domains/seed.ts'
 import {
   bucketFiles,
   bucketTarget,

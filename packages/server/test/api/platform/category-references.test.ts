@@ -1,9 +1,10 @@
 /** Internal categories are the system's to give: no body names one. Source: behaviour platform.md 1. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { Category } from '@hyperplane/contract/platform/category'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
 let app: TestApp

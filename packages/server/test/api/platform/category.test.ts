@@ -1,10 +1,11 @@
 /** Categories over the interface. Source: behaviour platform.md 14, statements 1 to 7. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Category } from '@hyperplane/contract/platform/category'
 import { Image } from '@hyperplane/contract/vmm/image'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { aUser } from '../../support/identities.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 

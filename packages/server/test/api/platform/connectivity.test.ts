@@ -1,8 +1,9 @@
 /** Clusters that do not answer. Source: behaviour platform.md 6, 14 (statement 22); clustermgmt.md 1.2. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { happen } from '../../support/events.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { register, registrations, unregister } from '../../support/registering.ts'

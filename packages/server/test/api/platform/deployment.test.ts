@@ -1,10 +1,11 @@
 /** Deployments of further managers. Source: behaviour platform.md 4, 14 (statement 18). */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { afterEach, test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import { seedId } from '../../../src/core/named-id.ts'
 import { DriverError } from '../../../src/core/tasks/define-task.ts'
-import { seedId } from '../../../src/domains/seed.ts'
 import { HostAllocation } from '../../../src/domains/vmm/records.ts'
 import { factsById } from '../../support/facts.ts'
 import { checkInvariants } from '../../support/invariants.ts'

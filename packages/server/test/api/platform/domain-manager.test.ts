@@ -1,7 +1,8 @@
 /** Domain managers over the interface. Source: behaviour platform.md 14, statement 17. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
 const managers = '/platform/v4.3/config/domain-managers'

@@ -1,8 +1,9 @@
 /** Storage arrays over the interface. Source: behaviour platform.md 10, 14 (statement 37). */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
 const TiB = 1024 ** 4

@@ -1,9 +1,10 @@
 /** Products, registrations, arrays and managers in both naming profiles. Source: behaviour conventions 2; platform.md 4, 5, 6, 10. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { seedId } from '../../../src/core/named-id.ts'
 import { demoRemoteLogin, lab } from '../../../src/domains/platform/seed-registrations.ts'
-import { seedId } from '../../../src/domains/seed.ts'
 import { creations } from '../../support/creations.ts'
 import { http } from '../../support/http.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'

@@ -2,12 +2,13 @@
  * Places outside the simulated world: `--allow-outbound` and `--allow-address` open them to registrations, `--offline` closes
  * them to everything. Source: behaviour platform.md 4; iam.md 4, 5.
  */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { Config } from '../../../src/config/config.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { lab } from '../../../src/domains/platform/seed-registrations.ts'
-import { seedId } from '../../../src/domains/seed.ts'
 import { targets } from '../../support/backups.ts'
 import { register } from '../../support/registering.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'

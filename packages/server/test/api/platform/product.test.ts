@@ -1,8 +1,9 @@
 /** Products over the interface. Source: behaviour platform.md 5, 14 (statement 23). */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { HostAllocation } from '../../../src/domains/vmm/records.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { ownPath } from '../../support/registering.ts'

@@ -1,10 +1,11 @@
 /** Registrations that fail after trust, of managers that do not listen when it is taken back. Source: behaviour platform.md 4. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { User } from '@hyperplane/contract/iam/user'
+import { seedId } from '../../../src/core/named-id.ts'
 import { DriverError } from '../../../src/core/tasks/define-task.ts'
 import { RegistrationAttempt } from '../../../src/domains/platform/registration-attempt.ts'
-import { seedId } from '../../../src/domains/seed.ts'
 import type { RemoteFaultFact } from '../../../src/drivers/simulated/remote-managers.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { register, registrations, unregister } from '../../support/registering.ts'

@@ -1,14 +1,15 @@
 /** Registrations, register and unregister. Source: behaviour platform.md 14, statements 19 to 22. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Task } from '@hyperplane/contract/platform/task'
+import { seedId } from '../../../src/core/named-id.ts'
 import { DriverError } from '../../../src/core/tasks/define-task.ts'
 import { RegistrationAttempt } from '../../../src/domains/platform/registration-attempt.ts'
 import { demoRemoteLogin, lab } from '../../../src/domains/platform/seed-registrations.ts'
-import { seedId } from '../../../src/domains/seed.ts'
 import { remoteSides } from '../../../src/drivers/simulated/remote-managers.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {

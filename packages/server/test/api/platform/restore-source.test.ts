@@ -1,12 +1,13 @@
 /** Restore sources and the backups that lie there, over the interface. Source: behaviour platform.md 14, statements 35 and 36; 9. */
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { RestoreSource } from '@hyperplane/contract/platform/restore-source'
+import { seedId } from '../../../src/core/named-id.ts'
 import { demoBucket, demoClusterLogin } from '../../../src/domains/platform/seed-backups.ts'
-import { seedId } from '../../../src/domains/seed.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
 const sources = '/platform/v4.3/management/restore-sources'

@@ -1,4 +1,5 @@
 /** Restores over the interface, in process. Source: behaviour platform.md 9; 14, statements 29 to 31 and 33. */
+
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -6,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { contract, type Operation } from '@hyperplane/contract'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import {
   bucketFiles,
   bucketTarget,

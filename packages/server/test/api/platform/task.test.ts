@@ -1,4 +1,5 @@
 /** Tasks over the interface. Source: behaviour platform.md 14, statements 8 to 11 and 16; conventions 25.28. */
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +8,7 @@ import { after, before, test } from 'node:test'
 import { Batch } from '@hyperplane/contract/platform/batch'
 import { Task } from '@hyperplane/contract/platform/task'
 import { TaskJob } from '@hyperplane/contract/platform/task-job'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { aUser } from '../../support/identities.ts'
 import { adminPassword, beginning, startApp, type TestApp } from '../../support/start-app.ts'
 

@@ -1,10 +1,11 @@
 /** A world from a seed file with each kind in it: what is described is there, is real, and behaves. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { HostAllocation, MacLease } from '../../../src/domains/vmm/records.ts'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { checkInvariants } from '../../support/invariants.ts'

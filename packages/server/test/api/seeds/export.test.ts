@@ -1,9 +1,10 @@
 /** A living world, exported as a seed, makes an equal one; and what it may not take along is not in it. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { parse } from 'yaml'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { readSeed } from '../../../src/seeds/read-seed.ts'
 import { issue, providerForm } from '../../support/authorities.ts'
 import { checkInvariants } from '../../support/invariants.ts'

@@ -2,9 +2,10 @@
  * The preset lab: of every kind that has behaviour it holds what the kind's page lists as its inventory, seen as a client sees it.
  * Source: behaviour, the inventories of all pages.
  */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 

@@ -1,10 +1,11 @@
 /** Worlds that come with the product. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { changed, GiB } from '../../support/native-cluster.ts'
 import { entitiesOf, factsOf } from '../../support/seeds.ts'

@@ -1,9 +1,10 @@
 /** Every section that a seed may have, as the how-to shows it: what is described is there, is real, and is exported whole. */
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { issue } from '../../support/authorities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { changed } from '../../support/native-cluster.ts'

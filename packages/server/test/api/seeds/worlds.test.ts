@@ -1,10 +1,11 @@
 /** Worlds made from a text, and taken along, over the control interface. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import type { Instance } from '../../../src/instance/instance.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { GiB } from '../../support/native-cluster.ts'

@@ -1,8 +1,9 @@
 /** What only the bytes show: headers and type names of the older namespace. Source: behaviour volumes-storage.md 1.8, 5. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { http } from '../../support/http.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { chap, clusterId, nameOf, secret } from '../../support/volumes.ts'

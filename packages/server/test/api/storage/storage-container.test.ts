@@ -1,7 +1,8 @@
 /** The older face of storage containers and datastores. Source: behaviour volumes-storage.md 1.8, 5. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { clusterId, externClusterId, GiB, nameOf, older, refusal, succeeded } from '../../support/volumes.ts'
 

@@ -1,9 +1,10 @@
 /** NICs of VMs through the API: those that a creation makes. Source: behaviour vmm.md 1.4, 5; networking.md 1.3. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { MacLease } from '../../../src/domains/vmm/records.ts'
 import {
   aNativeCluster,

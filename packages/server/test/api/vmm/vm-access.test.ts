@@ -1,8 +1,9 @@
 /** Who may do what with VMs. Source: behaviour vmm.md 2, 5; conventions.md 16. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { aUser } from '../../support/identities.ts'
 import {
   aNativeCluster,

@@ -1,4 +1,5 @@
 /** The virtual machines of the demo. Source: behaviour vmm.md 3.8 (invariants), 4. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -6,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
+import { seedId } from '../../../src/core/named-id.ts'
 import { type Address, holds, parseAddress, prefixOf } from '../../../src/domains/ip-address.ts'
-import { seedId } from '../../../src/domains/seed.ts'
 import { powerHistory } from '../../../src/domains/vmm/power-journal.ts'
 import { HostAllocation, MacLease } from '../../../src/domains/vmm/records.ts'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'

@@ -1,9 +1,10 @@
 /** iSCSI clients through the API. Source: behaviour volumes-storage.md 1.1, 1.5, 1.6, 5. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { removeUnused } from '../../../src/domains/volumes/iscsi-attachment.ts'
 import { targetFacts } from '../../../src/drivers/simulated/block-storage.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'

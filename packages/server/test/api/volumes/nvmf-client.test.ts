@@ -1,8 +1,9 @@
 /** NVMe-TCP clients through the API. Source: behaviour volumes-storage.md 1.1, 1.6. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { targetFacts } from '../../../src/drivers/simulated/block-storage.ts'
 import { aUser } from '../../support/identities.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'

@@ -1,10 +1,11 @@
 /** Disks of volume groups through the API. Source: behaviour volumes-storage.md 1.3, 5. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Task } from '@hyperplane/contract/platform/task'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { blockDiskFacts } from '../../../src/drivers/simulated/block-storage.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import {

@@ -1,11 +1,12 @@
 /** Volume groups through the API. Source: behaviour volumes-storage.md 1.1, 1.2, 5. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { blockDiskFacts, targetFacts } from '../../../src/drivers/simulated/block-storage.ts'
 import { http } from '../../support/http.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'

@@ -1,7 +1,8 @@
 /** Rules of faults, of every effect at every place where it can be; and events below the interface. */
+
 import fc from 'fast-check'
 import { names } from '../../../src/control/faults/names.ts'
-import { seedId } from '../../../src/domains/seed.ts'
+import { seedId } from '../../../src/core/named-id.ts'
 import { builders } from './requests.ts'
 
 const { tasks, driverCalls, operations } = names()

@@ -1,5 +1,5 @@
 /** Requests of many kinds, each from choices and from what is known: as sensible clients send them, and now and then not. */
-import { nameId } from '../../../src/domains/iam/catalogue/name-id.ts'
+import { catalogueId } from '../../../src/core/named-id.ts'
 import { onCluster } from '../../support/backups.ts'
 import { chap, GiB } from '../../support/volumes.ts'
 import { attachedTo } from '../../support/vpcs.ts'
@@ -25,7 +25,7 @@ import {
 const { categories, clusters, containers, groups, images, policies, profiles, roles } = collections
 const { routingPolicies, subnets, tasks, users, vms, vpcs, backupTargets, iscsiClients, nvmfClients } = collections
 
-const seeImages = nameId('operation', 'View_Image')
+const seeImages = catalogueId('operation', 'View_Image')
 /** Nothing of the service may hold this as it stands here. */
 export const walkersPassword = 'A.Walkers-Passw0rd'
 

@@ -1,5 +1,6 @@
 /** Services that own operations and entities, one a namespace. Source: behaviour iam.md 7. */
-import { nameId, releaseTime } from './name-id.ts'
+import { catalogueId } from '../../../core/named-id.ts'
+import { releaseTime } from './release.ts'
 
 const names: Readonly<Record<string, readonly [name: string, displayName: string, description: string]>> = {
   platform: ['Platform', 'Platform', 'Categories, tasks, batches and the domain manager itself.'],
@@ -14,7 +15,7 @@ const names: Readonly<Record<string, readonly [name: string, displayName: string
 export const clientNameOf = (namespace: string): string => names[namespace]?.[0] ?? namespace
 
 export const iamClients = Object.values(names).map(([name, displayName, description]) => ({
-  extId: nameId('client', name),
+  extId: catalogueId('client', name),
   name,
   displayName,
   description,

@@ -1,8 +1,9 @@
 /** Entities that policies can name, with the attributes that can narrow them. Source: behaviour iam.md 7, 9.3. */
+
 import { contract, type Resource } from '@hyperplane/contract'
+import { catalogueId } from '../../../core/named-id.ts'
 import { pathOf } from '../../../core/standard.ts'
 import { clientNameOf } from './clients.ts'
-import { nameId } from './name-id.ts'
 import { iamOperations } from './operations.ts'
 
 export interface IamEntity {
@@ -40,7 +41,7 @@ function derive(): ReadonlyMap<string, IamEntity> {
 }
 
 const described = (name: string, clientName: string) => ({
-  extId: nameId('entity', name),
+  extId: catalogueId('entity', name),
   name,
   displayName: name
     .split('_')

@@ -2,9 +2,10 @@
  * Every IAM operation: what a role can hold, which endpoints need it, and which system roles hold it. Derived from the
  * contract, so that each endpoint has exactly one. Source: behaviour iam.md 7, 8; conventions 22.
  */
+
 import { type AnySchema, contract, type Namespace, type Operation, type RoleName, walk } from '@hyperplane/contract'
+import { catalogueId } from '../../../core/named-id.ts'
 import { clientNameOf } from './clients.ts'
-import { nameId } from './name-id.ts'
 import { entityNameOf, scopedKindOf } from './scoped-kind.ts'
 import { unbuiltName } from './unbuilt-names.ts'
 
@@ -97,7 +98,7 @@ function derive(namespaces: readonly Namespace[]): ReadonlyMap<string, IamOperat
 
 const finished = (displayName: string, draft: Draft): IamOperation => ({
   ...draft,
-  extId: nameId('operation', displayName),
+  extId: catalogueId('operation', displayName),
   displayName,
   operationType: systemOnly.has(displayName) ? 'SYSTEM_DEFINED_ONLY' : 'EXTERNAL',
   endpoints: [...draft.endpoints.values()],

@@ -2,14 +2,16 @@
  * System roles: exactly the operations whose list of roles names them. Kept as rows beside the custom ones, so that lists,
  * references and names follow the ordinary rules; brought up to date at every start. Source: behaviour iam.md 8.
  */
+
 import { type EntityOf, type RoleName, systemRoles } from '@hyperplane/contract'
 import { Role } from '@hyperplane/contract/iam/role'
+import { catalogueId } from '../../../core/named-id.ts'
 import type { Store } from '../../../store/store.ts'
 import { clientNameOf } from './clients.ts'
-import { nameId, releaseTime } from './name-id.ts'
 import { iamOperations } from './operations.ts'
+import { releaseTime } from './release.ts'
 
-export const systemRoleId = (name: RoleName): string => nameId('role', name)
+export const systemRoleId = (name: RoleName): string => catalogueId('role', name)
 export const superAdminId = systemRoleId('Super Admin')
 
 type RoleRow = EntityOf<typeof Role>

@@ -5,7 +5,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { User } from '@hyperplane/contract/iam/user'
 import type { Store } from '../../../store/store.ts'
-import { localProviderId } from '../catalogue/name-id.ts'
+import { localProviderId } from '../catalogue/release.ts'
 import type { DirectoryAccount, DirectorySignIn, SignedIn } from '../directory/sign-in.ts'
 import type { Certificate } from './certificate.ts'
 import type { Trusted } from './trust.ts'

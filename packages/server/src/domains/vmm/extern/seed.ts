@@ -1,9 +1,11 @@
 /** The VMs of the demo's external cluster, as their management shows them, and their mirror. Source: behaviour vmm.md 4. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import { seedId } from '../../../core/named-id.ts'
 import type { OutsideVm } from '../../../drivers/external-hypervisor.ts'
 import { type OutsideVmFact, outsideVms } from '../../../drivers/simulated/external-hypervisor.ts'
-import { type SeedContext, seedId } from '../../seed.ts'
+import type { SeedContext } from '../../seed.ts'
 import { mirror } from './inventory.ts'
 
 const GiB = 1024 ** 3

@@ -3,10 +3,11 @@
  * hosts that are not below it. Of two models the one with the lower clock rate is the lower.
  * Source: behaviour vmm.md 1.1 (APC), 3.2.
  */
+
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
+import { seedId } from '../../../core/named-id.ts'
 import type { Reader } from '../../../store/store.ts'
-import { seedId } from '../../seed.ts'
 import type { VmBody, VmEntity } from './entity.ts'
 
 export interface CpuModel {

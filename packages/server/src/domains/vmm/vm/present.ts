@@ -2,10 +2,11 @@
  * What is shown of a VM and not stored with it: what its guest does now, and the local zone. A look changes nothing, so the
  * entity tag stays. Source: behaviour vmm.md 1.0, 1.1, 1.4, 3.3.
  */
+
 import { formatTime } from '../../../core/clock.ts'
+import { seedId } from '../../../core/named-id.ts'
 import type { GuestView } from '../../../drivers/hypervisor.ts'
 import type { ReadContext } from '../../context.ts'
-import { seedId } from '../../seed.ts'
 import { withVolumeGroups } from '../../volume-attachments.ts'
 import { isIsoEjected, withoutIso } from './customization.ts'
 import type { NicEntity, VmEntity } from './entity.ts'

@@ -2,10 +2,12 @@
  * Further virtual machines that a seed asks for by their number: powered off, without parts, as many on each native cluster.
  * What else tells one from the other is drawn from what the world is drawn from.
  */
+
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Category } from '@hyperplane/contract/platform/category'
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { type SeedContext, seedId } from '../../seed.ts'
+import { seedId } from '../../../core/named-id.ts'
+import type { SeedContext } from '../../seed.ts'
 import { isNative } from './clusters.ts'
 import { seedDefaults } from './seed-vm.ts'
 

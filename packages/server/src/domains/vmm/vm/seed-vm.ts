@@ -2,12 +2,14 @@
  * One virtual machine of a new world, as if it had been made through the interface, and switched on: with leases for its NICs,
  * files for its disks, a place on a host, a domain. Source: behaviour vmm.md 1.1 to 1.4.
  */
+
 import { Vm } from '@hyperplane/contract/vmm/vm'
+import { seedId } from '../../../core/named-id.ts'
 import { diskFacts, domainFacts } from '../../../drivers/simulated/hypervisor.ts'
 import type { SubnetEntity } from '../../address-plan.ts'
 import { isManaged, leaseAddress } from '../../addresses.ts'
 import { type Address, formatAddress } from '../../ip-address.ts'
-import { type SeedContext, seedId } from '../../seed.ts'
+import type { SeedContext } from '../../seed.ts'
 import { notePower } from '../power-journal.ts'
 import { MacLease } from '../records.ts'
 import { domainOf } from './domain.ts'

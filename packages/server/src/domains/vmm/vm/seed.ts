@@ -2,8 +2,10 @@
  * The virtual machines of the demo, as if they had been made through the interface: with leases, places, disks and domains.
  * Source: behaviour vmm.md 4; platform.md 13 (the manager's own node).
  */
+
 import { Subnet } from '@hyperplane/contract/networking/subnet'
-import { type SeedContext, seedId } from '../../seed.ts'
+import { seedId } from '../../../core/named-id.ts'
+import type { SeedContext } from '../../seed.ts'
 import { HostAllocation } from '../records.ts'
 import { osOf, seedVm, workingTools } from './seed-vm.ts'
 
