@@ -6,7 +6,7 @@ import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import type { Reader } from '../store/store.ts'
 import { families } from './address-plan.ts'
 import { addressOf, type Lease, tallyOf } from './addresses.ts'
-import { type Broken, type Invariant, rowsOf } from './invariants.ts'
+import { type Broken, type Invariant, rowsOf } from './invariants/rule.ts'
 import { formatAddress, fromSortable, toSortable } from './ip-address.ts'
 import { MacLease } from './vmm/records.ts'
 

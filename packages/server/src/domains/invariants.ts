@@ -4,31 +4,16 @@
  * about to change is passed over: half way, its rows need not agree.
  * Source: behaviour platform.md 8 (verification), 9 (check); conventions 18.2, 18.3, 23 (invariants).
  */
-import type { EntityOf, Resource } from '@hyperplane/contract'
 import { Task } from '@hyperplane/contract/platform/task'
 import { pathOf } from '../core/standard.ts'
 import { unfinished } from '../core/tasks/runner.ts'
 import { anyOf } from '../odata/index.ts'
-import type { Reader, Scalar } from '../store/store.ts'
+import type { Reader } from '../store/store.ts'
+import type { Invariant } from './invariants/rule.ts'
 import { addressRules } from './invariants-of-addresses.ts'
 import { taskRules } from './invariants-of-tasks.ts'
 import { vmRules } from './invariants-of-vms.ts'
 import { volumeRules } from './invariants-of-volumes.ts'
-
-/** Something that does not hold. */
-export interface Broken {
-  /** Ids of what it is about: while a task holds one of them, it is no fault. */
-  readonly about: readonly (string | undefined)[]
-  /** A sentence without its full stop. */
-  readonly fault: string
-}
-
-export interface Invariant {
-  /** What holds, as a sentence. */
-  readonly promise: string
-  /** @param held what running tasks hold */
-  readonly look: (store: Reader, held: ReadonlySet<string>) => AsyncIterable<Broken>
-}
 
 export const invariants: readonly Invariant[] = [...addressRules, ...vmRules, ...volumeRules, ...taskRules]
 
@@ -61,23 +46,4 @@ async function heldByTasks(store: Reader): Promise<ReadonlySet<string>> {
 interface TaskLocks {
   readonly locks?: readonly string[]
   readonly inherited?: readonly string[]
-}
-
-const rowsAtOnce = 200
-
-/** All published rows in the order of one column, unique among those with the values of `where`. */
-export async function* rowsOf<R extends Resource<any, any>>(
-  store: Reader,
-  kind: R,
-  where: Readonly<Record<string, Scalar>> = {},
-  by = 'extId',
-): AsyncGenerator<EntityOf<R>> {
-  let last: Scalar | undefined
-  for (;;) {
-    const from = last === undefined ? {} : { from: last }
-    const rows = await store.walk(kind, { where, by, limit: rowsAtOnce, ...from })
-    for (const row of rows) if ((row as Record<string, Scalar>)[by] !== last) yield row
-    if (rows.length < rowsAtOnce) return
-    last = (rows.at(-1) as Record<string, Scalar>)[by]
-  }
 }
