@@ -9,9 +9,9 @@ import type { Caller, ReadContext, RequestInput, World, WriteContext } from '../
 import { seedId } from '../core/named-id.ts'
 import type { RecordContext, StartTask, StepContext, TaskDefinition, TaskEnd } from '../core/tasks/define-task.ts'
 import { collectDomains } from '../domains/collected.ts'
-import type { SeedContext } from '../domains/seed.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { createSimulatedDrivers } from '../drivers/simulated/index.ts'
+import type { SeedContext } from './context.ts'
 
 export interface Asked {
   /** What the entity that it makes is called: its id, and those of its parts, follow from it. */

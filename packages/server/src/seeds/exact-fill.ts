@@ -1,7 +1,8 @@
 /** Writes the rows and facts of a seed as they stand there, with stand-ins for what an export leaves out. */
-import type { SeedContext } from '../domains/seed.ts'
+
 import { UniqueViolation } from '../store/store.ts'
 import type { Table } from '../store/tables.ts'
+import type { SeedContext } from './context.ts'
 import { isLeftOutCollection, putBackInEntity, putBackInFact } from './left-out.ts'
 import type { SeedPlan } from './read-seed.ts'
 import { maximumFaults, type SeedFault } from './seed-refusal.ts'

@@ -4,25 +4,11 @@ import type { AttendingClock } from '../core/clock.ts'
 import { formatTime } from '../core/clock.ts'
 import { createIds } from '../core/ids.ts'
 import { seedId } from '../core/named-id.ts'
-import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from '../domains/clustermgmt/seed.ts'
-import { seedBase as seedIamBase, seedDemo as seedIamDemo } from '../domains/iam/seed.ts'
-import { seedDemo as seedNetworkingDemo } from '../domains/networking/seed.ts'
-import {
-  moveSystemCategories,
-  seedCategories,
-  seedBase as seedPlatformBase,
-  seedDemo as seedPlatformDemo,
-} from '../domains/platform/seed.ts'
-import type { SeedContext } from '../domains/seed.ts'
-import { seedUnregistered } from '../domains/seed-unregistered.ts'
-import { seedDemo as seedVmmDemo } from '../domains/vmm/seed.ts'
-import { createSeedPlaces } from '../domains/vmm/seed-places.ts'
-import { seedManyVms } from '../domains/vmm/vm/seed-many.ts'
-import { seedDemo as seedVolumesDemo } from '../domains/volumes/seed.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { drawsFrom, factsIn, type SimulatedWorld } from '../drivers/simulated/world.ts'
 import { paced } from '../store/paced.ts'
 import type { Store } from '../store/store.ts'
+import type { SeedContext } from './context.ts'
 import { fillClusters, fillUnregistered } from './declared/clusters.ts'
 import { Filling } from './declared/filling.ts'
 import { fillHistory } from './declared/history.ts'
@@ -34,6 +20,20 @@ import { fillCategories, fillPeople, fillPolicies } from './declared/people.ts'
 import { fillRouting } from './declared/routing.ts'
 import { fillExternalStorages, fillProfiles, fillSwitches } from './declared/settings.ts'
 import { fillClients, fillVolumeGroups } from './declared/volumes.ts'
+import { seedBase as seedClustermgmtBase, seedDemo as seedClustermgmtDemo } from './demo/clusters.ts'
+import { seedDemo as seedVmmDemo } from './demo/machines.ts'
+import { seedManyVms } from './demo/many-vms.ts'
+import { seedDemo as seedNetworkingDemo } from './demo/networks.ts'
+import { seedBase as seedIamBase, seedDemo as seedIamDemo } from './demo/people.ts'
+import { createSeedPlaces } from './demo/places.ts'
+import {
+  moveSystemCategories,
+  seedCategories,
+  seedBase as seedPlatformBase,
+  seedDemo as seedPlatformDemo,
+} from './demo/platform.ts'
+import { seedUnregistered } from './demo/unregistered.ts'
+import { seedDemo as seedVolumesDemo } from './demo/volumes.ts'
 import { fillExactly } from './exact-fill.ts'
 import type { Layer, SeedPlan } from './read-seed.ts'
 import { SeedRefusal } from './seed-refusal.ts'

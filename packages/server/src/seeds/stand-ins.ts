@@ -4,12 +4,12 @@
  * import that nobody keeps, so that they fit each other. What a client knows by heart is told in `instead`.
  */
 import { createHmac } from 'node:crypto'
-import { demoBucket, demoClusterLogin } from '../domains/platform/seed-backups.ts'
-import { demoRemoteLogin } from '../domains/platform/seed-registrations.ts'
 import { secretDigest } from '../drivers/hardware.ts'
 import { bmcDigest } from '../drivers/simulated/hardware.ts'
 import { digestOf } from '../drivers/simulated/place-doors.ts'
 import { remotePasswordDigest } from '../drivers/simulated/remote-managers.ts'
+import { demoBucket, demoClusterLogin } from './demo/backups.ts'
+import { demoRemoteLogin } from './demo/registrations.ts'
 
 /** What takes the place of what was left out. */
 export interface StandIns {

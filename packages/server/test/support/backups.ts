@@ -5,8 +5,8 @@ import { randomUUID } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { seedId } from '../../src/core/named-id.ts'
-import { demoBucket } from '../../src/domains/platform/seed-backups.ts'
 import type { Bucket, ClusterDoor, PlaceFault } from '../../src/drivers/simulated/place-doors.ts'
+import { demoBucket } from '../../src/seeds/demo/backups.ts'
 import type { CallResult, TestApp } from './start-app.ts'
 
 export const ownManager = seedId('manager')

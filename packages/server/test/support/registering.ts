@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { seedId } from '../../src/core/named-id.ts'
-import { demoRemoteLogin } from '../../src/domains/platform/seed-registrations.ts'
+import { demoRemoteLogin } from '../../src/seeds/demo/registrations.ts'
 import type { CallResult, TestApp } from './start-app.ts'
 
 export const managers = '/platform/v4.3/management/domain-managers'

@@ -3,7 +3,7 @@
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { seedId } from '../../core/named-id.ts'
 import { hostsOf } from '../../domains/capacity.ts'
-import { seedContainer } from '../../domains/clustermgmt/seed.ts'
+import { seedContainer } from '../demo/clusters.ts'
 import type { DeclaredCluster } from '../format.ts'
 import { bodyOf } from '../readable.ts'
 import type { ClusterEntity, Filling } from './filling.ts'

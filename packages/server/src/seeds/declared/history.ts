@@ -1,6 +1,6 @@
 /** Described tasks and batches that ended before the world began. */
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { relOfPast, seedPastBatch, seedPastTask } from '../../domains/platform/seed-tasks.ts'
+import { relOfPast, seedPastBatch, seedPastTask } from '../demo/tasks.ts'
 import type { Declared, DeclaredOf } from '../format.ts'
 import type { Filling } from './filling.ts'
 

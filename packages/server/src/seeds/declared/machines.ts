@@ -5,17 +5,10 @@ import type { SubnetEntity } from '../../domains/address-plan.ts'
 import { hostCapacity, hostsOf, largestDisk } from '../../domains/capacity.ts'
 import { type Address, parseAddress } from '../../domains/ip-address.ts'
 import { MacLease } from '../../domains/vmm/records.ts'
-import { seedImage } from '../../domains/vmm/seed-images.ts'
 import type { VmEntity } from '../../domains/vmm/vm/entity.ts'
-import { turnsOf } from '../../domains/vmm/vm/seed-many.ts'
-import {
-  osOf,
-  type SeedCdRom,
-  type SeedDisk,
-  type SeedNic,
-  seedVm,
-  workingTools,
-} from '../../domains/vmm/vm/seed-vm.ts'
+import { seedImage } from '../demo/images.ts'
+import { turnsOf } from '../demo/many-vms.ts'
+import { osOf, type SeedCdRom, type SeedDisk, type SeedNic, seedVm, workingTools } from '../demo/vm.ts'
 import { plainVmFields } from '../format/machines.ts'
 import type { Declared, DeclaredVm } from '../format.ts'
 import type { ClusterEntity, Filling } from './filling.ts'

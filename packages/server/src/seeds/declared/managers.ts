@@ -11,9 +11,9 @@ import {
   requireEligible,
 } from '../../domains/platform/backup/target-rules.ts'
 import { ownManager } from '../../domains/platform/own-manager.ts'
-import { nameOwnManager } from '../../domains/platform/seed.ts'
-import { demoBucket, seedBucket, seedClusterLogin, seedOwnBackup } from '../../domains/platform/seed-backups.ts'
-import { seedRemoteManager } from '../../domains/platform/seed-registrations.ts'
+import { demoBucket, seedBucket, seedClusterLogin, seedOwnBackup } from '../demo/backups.ts'
+import { nameOwnManager } from '../demo/platform.ts'
+import { seedRemoteManager } from '../demo/registrations.ts'
 import type { Declared } from '../format.ts'
 import { addressIn } from '../readable.ts'
 import type { Filling } from './filling.ts'

@@ -1,7 +1,7 @@
 /** Described VMs of external clusters: on their management, and mirrored here. */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
-import { seedExternVm } from '../../domains/vmm/extern/seed.ts'
+import { seedExternVm } from '../demo/outside-machines.ts'
 import type { Declared, DeclaredOf } from '../format.ts'
 import { addressIn } from '../readable.ts'
 import type { ClusterEntity, Filling } from './filling.ts'

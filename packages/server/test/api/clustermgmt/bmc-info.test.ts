@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { demoBmc } from '../../../src/domains/clustermgmt/seed-hosts.ts'
+import { demoBmc } from '../../../src/seeds/demo/hosts.ts'
 import { advance, clustermgmt, hostId, ids, putFresh, requestId, setFault } from '../../support/clustermgmt.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 

@@ -11,7 +11,7 @@ import { placeOf } from '../../../src/archive/places.ts'
 import { findRestorePoints } from '../../../src/archive/reader.ts'
 import { seedId } from '../../../src/core/named-id.ts'
 import { poolUsage } from '../../../src/domains/capacity.ts'
-import { demoBucket } from '../../../src/domains/platform/seed-backups.ts'
+import { demoBucket } from '../../../src/seeds/demo/backups.ts'
 import {
   bucketFiles,
   bucketTarget,

@@ -9,8 +9,8 @@ import { Task } from '@hyperplane/contract/platform/task'
 import { seedId } from '../../../src/core/named-id.ts'
 import { DriverError } from '../../../src/core/tasks/define-task.ts'
 import { RegistrationAttempt } from '../../../src/domains/platform/registration-attempt.ts'
-import { demoRemoteLogin, lab } from '../../../src/domains/platform/seed-registrations.ts'
 import { remoteSides } from '../../../src/drivers/simulated/remote-managers.ts'
+import { demoRemoteLogin, lab } from '../../../src/seeds/demo/registrations.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {
   managers,

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { RestoreSource } from '@hyperplane/contract/platform/restore-source'
 import { seedId } from '../../../src/core/named-id.ts'
-import { demoBucket, demoClusterLogin } from '../../../src/domains/platform/seed-backups.ts'
+import { demoBucket, demoClusterLogin } from '../../../src/seeds/demo/backups.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
 const sources = '/platform/v4.3/management/restore-sources'

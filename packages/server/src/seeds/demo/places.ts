@@ -3,12 +3,13 @@
  * once a cluster, and what they hold is kept as sums. Where each goes is decided as for any other VM.
  * Source: behaviour vmm.md 3.2.
  */
+
+import { type Allocation, chooseHost, type HostCandidate } from '../../domains/vmm/placement.ts'
+import { HostAllocation } from '../../domains/vmm/records.ts'
+import { candidatesOf, chosenFor, demandOf } from '../../domains/vmm/scheduler.ts'
+import type { VmEntity } from '../../domains/vmm/vm/entity.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Transaction } from '../../store/store.ts'
-import { type Allocation, chooseHost, type HostCandidate } from './placement.ts'
-import { HostAllocation } from './records.ts'
-import { candidatesOf, chosenFor, demandOf } from './scheduler.ts'
-import type { VmEntity } from './vm/entity.ts'
 
 interface ClusterLoad {
   readonly hosts: readonly HostCandidate[]

@@ -4,18 +4,18 @@
  */
 
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { seedId } from '../../../core/named-id.ts'
-import { diskFacts, domainFacts } from '../../../drivers/simulated/hypervisor.ts'
-import type { SubnetEntity } from '../../address-plan.ts'
-import { isManaged, leaseAddress } from '../../addresses.ts'
-import { type Address, formatAddress } from '../../ip-address.ts'
-import type { SeedContext } from '../../seed.ts'
-import { notePower } from '../power-journal.ts'
-import { MacLease } from '../records.ts'
-import { domainOf } from './domain.ts'
-import type { CdRomEntity, DiskEntity, NicEntity, VmEntity } from './entity.ts'
-import { nicOf } from './nics.ts'
-import type { Bus, Slot } from './slots.ts'
+import { seedId } from '../../core/named-id.ts'
+import type { SubnetEntity } from '../../domains/address-plan.ts'
+import { isManaged, leaseAddress } from '../../domains/addresses.ts'
+import { type Address, formatAddress } from '../../domains/ip-address.ts'
+import { notePower } from '../../domains/vmm/power-journal.ts'
+import { MacLease } from '../../domains/vmm/records.ts'
+import { domainOf } from '../../domains/vmm/vm/domain.ts'
+import type { CdRomEntity, DiskEntity, NicEntity, VmEntity } from '../../domains/vmm/vm/entity.ts'
+import { nicOf } from '../../domains/vmm/vm/nics.ts'
+import type { Bus, Slot } from '../../domains/vmm/vm/slots.ts'
+import { diskFacts, domainFacts } from '../../drivers/simulated/hypervisor.ts'
+import type { SeedContext } from '../context.ts'
 
 const GiB = 1024 ** 3
 const nvramBytes = 540_672

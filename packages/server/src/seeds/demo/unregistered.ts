@@ -2,15 +2,15 @@
  * The demo's cluster that nobody has registered yet: one host, two VMs. It is made like any other, and then leaves the way
  * a cluster leaves when it is unregistered. Source: behaviour platform.md 13.
  */
-import { seedId } from '../core/named-id.ts'
-import { remoteInventories } from '../drivers/simulated/remote-managers.ts'
-import { takeOut } from './cluster-inventory.ts'
-import { seedCluster, seedContainer } from './clustermgmt/seed.ts'
-import { hostClasses, seedHosts } from './clustermgmt/seed-hosts.ts'
-import { seedSubnet, seedVirtualSwitch } from './networking/seed.ts'
-import { lab } from './platform/seed-registrations.ts'
-import type { SeedContext } from './seed.ts'
-import { seedVm } from './vmm/vm/seed-vm.ts'
+import { seedId } from '../../core/named-id.ts'
+import { takeOut } from '../../domains/cluster-inventory.ts'
+import { remoteInventories } from '../../drivers/simulated/remote-managers.ts'
+import type { SeedContext } from '../context.ts'
+import { seedCluster, seedContainer } from './clusters.ts'
+import { hostClasses, seedHosts } from './hosts.ts'
+import { seedSubnet, seedVirtualSwitch } from './networks.ts'
+import { lab } from './registrations.ts'
+import { seedVm } from './vm.ts'
 
 const GiB = 1024 ** 3
 const secondsOn = 5 * 24 * 3600

@@ -6,7 +6,7 @@
 import { Image } from '@hyperplane/contract/vmm/image'
 import { seedId } from '../../core/named-id.ts'
 import { type FileFact, fileKey, type UrlFact } from '../../drivers/simulated/content-source.ts'
-import type { SeedContext } from '../seed.ts'
+import type { SeedContext } from '../context.ts'
 
 const GiB = 1024 ** 3
 const day = 24 * 3600

@@ -6,10 +6,10 @@
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Category } from '@hyperplane/contract/platform/category'
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { seedId } from '../../../core/named-id.ts'
-import type { SeedContext } from '../../seed.ts'
-import { isNative } from './clusters.ts'
-import { seedDefaults } from './seed-vm.ts'
+import { seedId } from '../../core/named-id.ts'
+import { isNative } from '../../domains/vmm/vm/clusters.ts'
+import type { SeedContext } from '../context.ts'
+import { seedDefaults } from './vm.ts'
 
 const GiB = 1024 ** 3
 const memoryGiB = [1, 2, 4, 8]

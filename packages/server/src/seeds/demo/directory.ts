@@ -6,6 +6,7 @@
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
 import { seedId } from '../../core/named-id.ts'
+import { normalForm } from '../../domains/iam/directory/distinguished-name.ts'
 import { baseOf } from '../../drivers/directory.ts'
 import {
   type DirectoryHost,
@@ -15,8 +16,7 @@ import {
   type SimulatedUser,
 } from '../../drivers/simulated/directory.ts'
 import { digestOf } from '../../drivers/simulated/place-doors.ts'
-import type { SeedContext } from '../seed.ts'
-import { normalForm } from './directory/distinguished-name.ts'
+import type { SeedContext } from '../context.ts'
 
 const host = 'ad.simulated'
 const day = 24 * 3600

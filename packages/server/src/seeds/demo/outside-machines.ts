@@ -2,11 +2,11 @@
 
 import type { EntityOf } from '@hyperplane/contract'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
-import { seedId } from '../../../core/named-id.ts'
-import type { OutsideVm } from '../../../drivers/external-hypervisor.ts'
-import { type OutsideVmFact, outsideVms } from '../../../drivers/simulated/external-hypervisor.ts'
-import type { SeedContext } from '../../seed.ts'
-import { mirror } from './inventory.ts'
+import { seedId } from '../../core/named-id.ts'
+import { mirror } from '../../domains/vmm/extern/inventory.ts'
+import type { OutsideVm } from '../../drivers/external-hypervisor.ts'
+import { type OutsideVmFact, outsideVms } from '../../drivers/simulated/external-hypervisor.ts'
+import type { SeedContext } from '../context.ts'
 
 const GiB = 1024 ** 3
 const millisOfDay = 24 * 3600 * 1000

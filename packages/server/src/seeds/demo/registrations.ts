@@ -5,13 +5,13 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
 import { seedId } from '../../core/named-id.ts'
+import { hostsOf } from '../../domains/capacity.ts'
+import { managerOfRemote } from '../../domains/platform/manager-of-remote.ts'
+import { asAddress } from '../../domains/platform/registration-rules.ts'
+import { detailsOf, newRegistration, type RegistrationRow } from '../../domains/registrations.ts'
 import type { RemoteSide } from '../../drivers/remote-managers.ts'
 import { remoteCertificate, remotePasswordDigest, remoteSides } from '../../drivers/simulated/remote-managers.ts'
-import { hostsOf } from '../capacity.ts'
-import { detailsOf, newRegistration, type RegistrationRow } from '../registrations.ts'
-import type { SeedContext } from '../seed.ts'
-import { managerOfRemote } from './manager-of-remote.ts'
-import { asAddress } from './registration-rules.ts'
+import type { SeedContext } from '../context.ts'
 
 /** What every cluster and manager of the demo's world accepts. */
 export const demoRemoteLogin = { username: 'admin', password: 'Simulated.Cluster.1' } as const

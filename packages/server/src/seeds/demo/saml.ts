@@ -5,7 +5,7 @@
 
 import { SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
 import { seedId } from '../../core/named-id.ts'
-import type { SeedContext } from '../seed.ts'
+import type { SeedContext } from '../context.ts'
 
 const day = 24 * 3600
 const certificate = `-----BEGIN CERTIFICATE-----

@@ -6,12 +6,12 @@ import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { seedId } from '../../core/named-id.ts'
+import { storagePoolOf } from '../../domains/capacity.ts'
+import { inClusterRow, sectionsOf } from '../../domains/clustermgmt/settings-sections.ts'
 import type { ClusterSettings } from '../../drivers/hardware.ts'
 import type { ClusterFact, ContainerFact } from '../../drivers/simulated/hardware.ts'
-import { storagePoolOf } from '../capacity.ts'
-import type { SeedContext } from '../seed.ts'
-import { hostClasses, ipv4, seedHosts } from './seed-hosts.ts'
-import { inClusterRow, sectionsOf } from './settings-sections.ts'
+import type { SeedContext } from '../context.ts'
+import { hostClasses, ipv4, seedHosts } from './hosts.ts'
 
 const TiB = 1024 ** 4
 const fqdn = (value: string) => ({ fqdn: { value } })

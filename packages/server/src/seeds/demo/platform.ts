@@ -6,12 +6,12 @@ import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { ExternalStorage } from '@hyperplane/contract/platform/external-storage'
 import { Product } from '@hyperplane/contract/platform/product'
 import { derivedId, seedId } from '../../core/named-id.ts'
-import type { SeedContext } from '../seed.ts'
-import { newProducts, sizeOfTier } from './manager-size.ts'
-import { ownManager } from './own-manager.ts'
-import { seedBackups } from './seed-backups.ts'
-import { seedRegistrations } from './seed-registrations.ts'
-import { seedTasks } from './seed-tasks.ts'
+import { newProducts, sizeOfTier } from '../../domains/platform/manager-size.ts'
+import { ownManager } from '../../domains/platform/own-manager.ts'
+import type { SeedContext } from '../context.ts'
+import { seedBackups } from './backups.ts'
+import { seedRegistrations } from './registrations.ts'
+import { seedTasks } from './tasks.ts'
 
 /** In the order of lists. The first has a description and a key of its own. */
 const demoCategories = [

@@ -5,7 +5,7 @@ import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { seedId } from '../../core/named-id.ts'
 import { type BmcFact, bmcDigest } from '../../drivers/simulated/hardware.ts'
-import type { SeedContext } from '../seed.ts'
+import type { SeedContext } from '../context.ts'
 
 const GiB = 1024 ** 3
 const TB = 1_000_000_000_000

@@ -15,13 +15,13 @@ import { backupSealer, reseal } from '../../archive/reseal.ts'
 import { entityLine, metaLine } from '../../archive/rows.ts'
 import { writeRestorePoint } from '../../archive/writer.ts'
 import { seedId } from '../../core/named-id.ts'
+import { sizeOf } from '../../domains/platform/backup/copy.ts'
+import { describeOwn, sizeOfTier } from '../../domains/platform/manager-size.ts'
+import { ownManager } from '../../domains/platform/own-manager.ts'
 import type { BucketPlace, Place } from '../../drivers/object-store.ts'
 import { Fact } from '../../drivers/simulated/world.ts'
-import type { SeedContext } from '../seed.ts'
-import { sizeOf } from './backup/copy.ts'
-import { describeOwn, sizeOfTier } from './manager-size.ts'
-import { ownManager } from './own-manager.ts'
-import { demoRemoteLogin } from './seed-registrations.ts'
+import type { SeedContext } from '../context.ts'
+import { demoRemoteLogin } from './registrations.ts'
 
 /** What the world's description tells about its object store. */
 export const demoBucket = {

@@ -1,8 +1,8 @@
 /** What the demo holds of vmm: images before the VMs that were made from them. Source: behaviour vmm.md 4. */
-import type { SeedContext } from '../seed.ts'
-import { seedExternVms } from './extern/seed.ts'
-import { seedImages } from './seed-images.ts'
-import { seedDemoVms } from './vm/seed.ts'
+import type { SeedContext } from '../context.ts'
+import { seedImages } from './images.ts'
+import { seedExternVms } from './outside-machines.ts'
+import { seedDemoVms } from './vms.ts'
 
 export async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedImages(ctx)

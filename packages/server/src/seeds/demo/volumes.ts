@@ -10,11 +10,11 @@ import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { seedId } from '../../core/named-id.ts'
+import type { Attachment, ClientEntity, Group } from '../../domains/volume-attachments.ts'
+import { targetNameOf } from '../../domains/volumes/group-rules.ts'
 import { secretDigest } from '../../drivers/hardware.ts'
 import { blockDiskFacts, type TargetFact, targetFacts } from '../../drivers/simulated/block-storage.ts'
-import type { SeedContext } from '../seed.ts'
-import type { Attachment, ClientEntity, Group } from '../volume-attachments.ts'
-import { targetNameOf } from './group-rules.ts'
+import type { SeedContext } from '../context.ts'
 
 const GiB = 1024 ** 3
 const clusterReference = seedId('cluster/hp-native-01')

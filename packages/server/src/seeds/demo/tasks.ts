@@ -8,7 +8,7 @@ import { Task } from '@hyperplane/contract/platform/task'
 import { TaskJob } from '@hyperplane/contract/platform/task-job'
 import { ApiError, type AppMessage } from '../../core/api-error.ts'
 import { seedId } from '../../core/named-id.ts'
-import type { SeedContext } from '../seed.ts'
+import type { SeedContext } from '../context.ts'
 
 /** What tasks of the past were about, and the `rel` of its kind. */
 export const relOfPast = {

@@ -4,10 +4,10 @@
  */
 
 import { Subnet } from '@hyperplane/contract/networking/subnet'
-import { seedId } from '../../../core/named-id.ts'
-import type { SeedContext } from '../../seed.ts'
-import { HostAllocation } from '../records.ts'
-import { osOf, seedVm, workingTools } from './seed-vm.ts'
+import { seedId } from '../../core/named-id.ts'
+import { HostAllocation } from '../../domains/vmm/records.ts'
+import type { SeedContext } from '../context.ts'
+import { osOf, seedVm, workingTools } from './vm.ts'
 
 const GiB = 1024 ** 3
 const day = 24 * 3600

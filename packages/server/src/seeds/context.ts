@@ -6,7 +6,7 @@ import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 import type { Transaction } from '../store/store.ts'
 import type { Table } from '../store/tables.ts'
-import type { SeedPlaces } from './vmm/seed-places.ts'
+import type { SeedPlaces } from './demo/places.ts'
 
 export interface SeedContext {
   readonly store: Transaction

@@ -5,17 +5,22 @@ import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { seedId } from '../../core/named-id.ts'
+import type { SubnetEntity } from '../../domains/address-plan.ts'
+import { leaseAddress } from '../../domains/addresses.ts'
+import { type Prefix, parseAddress, prefixOf, writeAddress } from '../../domains/ip-address.ts'
+import { agentHosts, programOf } from '../../domains/networking/controller-tasks.ts'
+import {
+  type Attachment,
+  gatewayNodesFor,
+  portsByHost,
+  type VpcEntity,
+} from '../../domains/networking/gateway-nodes.ts'
+import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
+import { defaultPolicyOf, type PolicyEntity, policyProgramOf } from '../../domains/networking/policy-program.ts'
+import { portOf, routerOf } from '../../domains/networking/vpc-tasks.ts'
 import { policyFacts } from '../../drivers/simulated/routing-policies.ts'
 import { routingFacts } from '../../drivers/simulated/virtual-routing.ts'
-import type { SubnetEntity } from '../address-plan.ts'
-import { leaseAddress } from '../addresses.ts'
-import { type Prefix, parseAddress, prefixOf, writeAddress } from '../ip-address.ts'
-import type { SeedContext } from '../seed.ts'
-import { agentHosts, programOf } from './controller-tasks.ts'
-import { type Attachment, gatewayNodesFor, portsByHost, type VpcEntity } from './gateway-nodes.ts'
-import { writeSubnet } from './ip-subnet.ts'
-import { defaultPolicyOf, type PolicyEntity, policyProgramOf } from './policy-program.ts'
-import { portOf, routerOf } from './vpc-tasks.ts'
+import type { SeedContext } from '../context.ts'
 
 const owned = (ctx: SeedContext) => ({
   tenantId: ctx.tenantId,
