@@ -2,7 +2,7 @@
 
 import { holdsSecrets, reseal } from '../archive/reseal.ts'
 import type { Sealer } from '../core/secrets.ts'
-import { brokenInvariants, invariants, maximumFaults } from '../domains/invariants.ts'
+import { brokenInvariants, invariants, maximumFaults } from '../domains/invariants/invariants.ts'
 import type { SqliteLoader } from '../store/sqlite/loader.ts'
 import type { Table } from '../store/tables.ts'
 

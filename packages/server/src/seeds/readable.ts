@@ -5,7 +5,7 @@
  * rules of its operation then judge.
  */
 import { type AnySchema, type Fields, type ObjectSchema, type Schema, text } from '@hyperplane/contract'
-import { type Address, bitsOf, parseAddress, prefixOf, writeAddress } from '../domains/ip-address.ts'
+import { type Address, bitsOf, parseAddress, prefixOf, writeAddress } from '../domains/addressing/ip-address.ts'
 import { writeSubnet } from '../domains/networking/ip-subnet.ts'
 
 /** What a person writes of these fields; what becomes of it is `bodyOf`'s to say. */

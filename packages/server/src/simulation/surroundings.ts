@@ -2,7 +2,7 @@
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import type { Clock } from '../core/clock.ts'
-import { containerFree, largestDisk, poolUsage } from '../domains/capacity.ts'
+import { containerFree, largestDisk, poolUsage } from '../domains/storage-space/capacity.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { Surroundings } from '../drivers/simulated/events/index.ts'
 import type { Reader } from '../store/store.ts'

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { seedId } from '../../src/core/named-id.ts'
-import { poolUsage } from '../../src/domains/capacity.ts'
+import { poolUsage } from '../../src/domains/storage-space/capacity.ts'
 import type { CallOptions, CallResult, TestApp } from './start-app.ts'
 
 export const GiB = 1024 ** 3

@@ -13,7 +13,7 @@ import {
   WorldHappening,
 } from '@hyperplane/contract/control/world-happening'
 import { ApiError } from '../../core/api-error.ts'
-import { isManager } from '../../domains/storage-containers.ts'
+import { isManager } from '../../domains/containers/storage-containers.ts'
 import { type FactKind, kindsOfFacts } from '../../drivers/simulated/events/facts.ts'
 import { CannotHappen, type Naming } from '../../drivers/simulated/events/index.ts'
 import type { SimulatedWorld } from '../../drivers/simulated/world.ts'

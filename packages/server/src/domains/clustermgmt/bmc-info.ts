@@ -12,7 +12,7 @@ import type { Drivers } from '../../drivers/drivers.ts'
 import type { BmcStatus } from '../../drivers/hardware.ts'
 import type { Reader } from '../../store/store.ts'
 import { defineTask, implement } from '../context.ts'
-import { requireReachable } from '../reachability.ts'
+import { requireReachable } from '../registrations/reachability.ts'
 import { usersOfAddresses } from './cluster-addresses.ts'
 
 type Bmc = EntityOf<typeof BmcInfo>

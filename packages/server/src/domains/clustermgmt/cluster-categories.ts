@@ -8,7 +8,7 @@ import { Category } from '@hyperplane/contract/platform/category'
 import { ApiError } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
 import { defineTask, type WriteContext } from '../context.ts'
-import { requireReachable } from '../reachability.ts'
+import { requireReachable } from '../registrations/reachability.ts'
 
 interface Association {
   readonly clusterExtId: string

@@ -8,10 +8,10 @@ import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { pathOf } from '../../core/standard.ts'
 import { equals } from '../../odata/index.ts'
-import { faultTolerantCapacity, hostCapacity, hostsOf, reservedBytes } from '../capacity.ts'
+import { isManager } from '../containers/storage-containers.ts'
 import type { ReadContext } from '../context.ts'
-import { currentFaultTolerance } from '../fault-tolerance.ts'
-import { isManager } from '../storage-containers.ts'
+import { faultTolerantCapacity, hostCapacity, hostsOf, reservedBytes } from '../storage-space/capacity.ts'
+import { currentFaultTolerance } from '../storage-space/fault-tolerance.ts'
 import { defaultAwareness, defaultCopies, toleranceWord } from './cluster-rules.ts'
 
 type ClusterRow = EntityOf<typeof Cluster>

@@ -8,9 +8,9 @@ import { ClusterProfile, type ClusterReferenceListSpec } from '@hyperplane/contr
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
 import type { Reader } from '../../store/store.ts'
+import { isManager } from '../containers/storage-containers.ts'
 import type { WriteContext } from '../context.ts'
-import { requireReachable } from '../reachability.ts'
-import { isManager } from '../storage-containers.ts'
+import { requireReachable } from '../registrations/reachability.ts'
 
 type ClusterRow = EntityOf<typeof Cluster>
 type References = ValueOf<typeof ClusterReferenceListSpec>['clusters']

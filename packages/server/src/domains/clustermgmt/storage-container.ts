@@ -4,12 +4,16 @@
  */
 import { StorageContainer, storageContainerOperations } from '@hyperplane/contract/clustermgmt/storage-container'
 import { replaced } from '../../core/updates.ts'
-import { containerFaults, creationFaults } from '../container-rules.ts'
-import { createContainer, deleteContainer, updateContainer } from '../container-tasks.ts'
-import { withCapacity } from '../container-views.ts'
+import { mountContainer, startMount, startUnmount, unmountContainer } from '../containers/datastores.ts'
+import { containerFaults, creationFaults } from '../containers/rules.ts'
+import {
+  startContainerCreation,
+  startContainerRemoval,
+  startContainerUpdate,
+} from '../containers/storage-containers.ts'
+import { createContainer, deleteContainer, updateContainer } from '../containers/tasks.ts'
+import { withCapacity } from '../containers/views.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { mountContainer, startMount, startUnmount, unmountContainer } from '../datastores.ts'
-import { startContainerCreation, startContainerRemoval, startContainerUpdate } from '../storage-containers.ts'
 
 export const storageContainer = implement(
   storageContainerOperations,

@@ -12,8 +12,7 @@ import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { routeId } from '../../core/named-id.ts'
 import type { OfferedRoute } from '../../drivers/network-fabric.ts'
 import type { Reader } from '../../store/store.ts'
-import { families, planOf } from '../address-plan.ts'
-import type { ReadContext } from '../context.ts'
+import { families, planOf } from '../addressing/address-plan.ts'
 import {
   bitsOf,
   type Family,
@@ -25,7 +24,8 @@ import {
   parseAddress,
   prefixOf,
   writeAddress,
-} from '../ip-address.ts'
+} from '../addressing/ip-address.ts'
+import type { ReadContext } from '../context.ts'
 import { prefixOfSubnet, writeSubnet } from './ip-subnet.ts'
 
 export type SessionEntity = EntityOf<typeof BgpSession>

@@ -5,9 +5,9 @@ import { NetworkController } from '@hyperplane/contract/networking/network-contr
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ControllerProgram } from '../../drivers/virtual-routing.ts'
 import type { Reader } from '../../store/store.ts'
+import type { ControllerEntity } from '../admission/network-controllers.ts'
 import { defineTask } from '../context.ts'
-import { growNodes, type NodeSize } from '../manager-nodes.ts'
-import type { ControllerEntity } from '../network-controllers.ts'
+import { growNodes, type NodeSize } from '../scheduling/manager-nodes.ts'
 
 interface Creation {
   readonly entity: ControllerEntity

@@ -7,8 +7,8 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
-import type { SubnetEntity } from '../address-plan.ts'
-import { closedBecause } from '../host-state.ts'
+import type { SubnetEntity } from '../addressing/address-plan.ts'
+import { closedBecause } from '../scheduling/host-state.ts'
 import { hostsOfSubnet } from './subnet-tasks.ts'
 
 export type VpcEntity = EntityOf<typeof Vpc>

@@ -4,7 +4,7 @@
  */
 
 import { ApiError } from '../../core/api-error.ts'
-import { hostsOf, type SubnetEntity } from '../address-plan.ts'
+import { hostsOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import {
   type Address,
   type AddressRange,
@@ -21,7 +21,7 @@ import {
   readAddress,
   type WireAddress,
   writeAsGiven,
-} from '../ip-address.ts'
+} from '../addressing/ip-address.ts'
 
 export type IpConfig = NonNullable<SubnetEntity['ipConfig']>[number]
 type FamilyConfig = NonNullable<IpConfig['ipv4']>

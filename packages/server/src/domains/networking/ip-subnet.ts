@@ -9,7 +9,7 @@ import {
   type WirePrefix,
   writeAddress,
   writeAsGiven,
-} from '../ip-address.ts'
+} from '../addressing/ip-address.ts'
 import { fault } from './ip-config.ts'
 
 export interface WireSubnet {

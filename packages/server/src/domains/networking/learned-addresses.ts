@@ -7,9 +7,9 @@ import type { Nic } from '@hyperplane/contract/vmm/nic'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
-import { hostsOf, planOf, type SubnetEntity } from '../address-plan.ts'
-import { holdersOf, type LeasingContext, leaseAddress } from '../addresses.ts'
-import { formatAddress, holds, parseAddress } from '../ip-address.ts'
+import { hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
+import { formatAddress, holds, parseAddress } from '../addressing/ip-address.ts'
+import { holdersOf, type LeasingContext, leaseAddress } from '../addressing/leases.ts'
 import { nicsOn } from './subnet-nics.ts'
 
 export interface Learned {

@@ -6,7 +6,8 @@ import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { both, listOf, pathOf } from '../../core/standard.ts'
 import { and, equals, evaluateFilter, type TypedFilter, type TypedOrderby } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
-import type { SubnetEntity } from '../address-plan.ts'
+import type { SubnetEntity } from '../addressing/address-plan.ts'
+import { formatAddress } from '../addressing/ip-address.ts'
 import {
   addressOf,
   holdersOf,
@@ -18,11 +19,10 @@ import {
   requireAttachable,
   stateOf,
   tallyOf,
-} from '../addresses.ts'
+} from '../addressing/leases.ts'
 import { defineTask, implement, type WriteContext } from '../context.ts'
-import { formatAddress } from '../ip-address.ts'
 import { limitOf } from '../limits.ts'
-import { requireClusterReachable } from '../reachability.ts'
+import { requireClusterReachable } from '../registrations/reachability.ts'
 import { fault } from './ip-config.ts'
 import { type Wanted, wantedBy } from './reserve-rules.ts'
 

@@ -8,9 +8,9 @@ import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import type { ApiError } from '../../core/api-error.ts'
 import type { Reader } from '../../store/store.ts'
-import type { SubnetEntity } from '../address-plan.ts'
-import { writeAsGiven } from '../ip-address.ts'
-import { controllerOf } from '../network-controllers.ts'
+import type { SubnetEntity } from '../addressing/address-plan.ts'
+import { writeAsGiven } from '../addressing/ip-address.ts'
+import { controllerOf } from '../admission/network-controllers.ts'
 import {
   canonicalDhcpOptions,
   canonicalIpConfig,

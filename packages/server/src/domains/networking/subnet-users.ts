@@ -1,6 +1,6 @@
 /** Who keeps a subnet from being deleted or changed. Source: behaviour networking.md 1.2 (delete). */
-import type { SubnetEntity } from '../address-plan.ts'
-import { usageOf } from '../addresses.ts'
+import type { SubnetEntity } from '../addressing/address-plan.ts'
+import { usageOf } from '../addressing/leases.ts'
 import { type Asking, inUse, namesOf } from './in-use.ts'
 
 /** @throws ApiError 409 that names up to five users: whatever refers to the subnet, or holds an address of it */

@@ -2,11 +2,11 @@
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import type { Reader } from '../../store/store.ts'
-import type { SubnetEntity } from '../address-plan.ts'
-import { planOf } from '../address-plan.ts'
-import { addressOf, isManaged, leasesOfKind, usageOf } from '../addresses.ts'
+import type { SubnetEntity } from '../addressing/address-plan.ts'
+import { planOf } from '../addressing/address-plan.ts'
+import { formatPrefix, writeAddress } from '../addressing/ip-address.ts'
+import { addressOf, isManaged, leasesOfKind, usageOf } from '../addressing/leases.ts'
 import type { ReadContext } from '../context.ts'
-import { formatPrefix, writeAddress } from '../ip-address.ts'
 import { nicsOn } from './subnet-nics.ts'
 
 /** Of a list that has no paging of its own. */

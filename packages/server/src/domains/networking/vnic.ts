@@ -5,9 +5,9 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { type Vnic, vnicOperations } from '@hyperplane/contract/networking/vnic'
 import { listOf } from '../../core/standard.ts'
-import { addressOf, type Lease, type LeaseKind, leasesOfKind } from '../addresses.ts'
+import { parseAddress, type WireAddress, writeAddress } from '../addressing/ip-address.ts'
+import { addressOf, type Lease, type LeaseKind, leasesOfKind } from '../addressing/leases.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { parseAddress, type WireAddress, writeAddress } from '../ip-address.ts'
 import { nicsOn } from './subnet-nics.ts'
 
 type VnicEntity = EntityOf<typeof Vnic>

@@ -6,7 +6,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import type { Reader } from '../../store/store.ts'
-import { formatPrefix, overlap, type Prefix } from '../ip-address.ts'
+import { formatPrefix, overlap, type Prefix } from '../addressing/ip-address.ts'
 import { prefixOfSubnet } from './ip-subnet.ts'
 
 type VpcEntity = EntityOf<typeof Vpc>

@@ -4,8 +4,7 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { type ApiError, invalid } from '../../core/api-error.ts'
 import type { Reader } from '../../store/store.ts'
-import { hostsOf, planOf, type SubnetEntity } from '../address-plan.ts'
-import { holdersOf, isManaged } from '../addresses.ts'
+import { hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import {
   type Address,
   type AddressRange,
@@ -15,7 +14,8 @@ import {
   type Prefix,
   parseAddress,
   prefixOf,
-} from '../ip-address.ts'
+} from '../addressing/ip-address.ts'
+import { holdersOf, isManaged } from '../addressing/leases.ts'
 import type { Manager } from './own-manager.ts'
 
 type Network = Manager['network']

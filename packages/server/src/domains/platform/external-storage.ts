@@ -4,8 +4,8 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { ExternalStorage, externalStorageOperations } from '@hyperplane/contract/platform/external-storage'
 import { pathOf } from '../../core/standard.ts'
 import { equals } from '../../odata/index.ts'
-import { poolUsage } from '../capacity.ts'
 import { implement, type ReadContext } from '../context.ts'
+import { poolUsage } from '../storage-space/capacity.ts'
 
 type Storage = EntityOf<typeof ExternalStorage>
 

@@ -3,9 +3,9 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Product, type ProductName } from '@hyperplane/contract/platform/product'
 import type { Tier } from '../../core/rate-limit.ts'
 import type { Reader } from '../../store/store.ts'
-import type { NodeSize } from '../manager-nodes.ts'
-import { takenByController } from '../network-controllers.ts'
-import { products } from '../products.ts'
+import { takenByController } from '../admission/network-controllers.ts'
+import { products } from '../admission/products.ts'
+import type { NodeSize } from '../scheduling/manager-nodes.ts'
 import type { Manager } from './own-manager.ts'
 
 export type Size = Manager['config']['size']

@@ -9,9 +9,9 @@ import { ApiError } from '../../core/api-error.ts'
 import type { Plan } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
+import { products, usersOf } from '../admission/products.ts'
 import { defineTask, implement } from '../context.ts'
-import { growNodes, growthShortfall, type NodeSize } from '../manager-nodes.ts'
-import { products, usersOf } from '../products.ts'
+import { growNodes, growthShortfall, type NodeSize } from '../scheduling/manager-nodes.ts'
 import { type Manager, requireOwn } from './own-manager.ts'
 
 type ProductRow = EntityOf<typeof Product>

@@ -20,10 +20,10 @@ import {
   type RemoteSide,
   type RemoteType,
 } from '../../drivers/remote-managers.ts'
-import { bringIn } from '../cluster-inventory.ts'
 import { defineTask } from '../context.ts'
-import { makeAccount, removeAccount } from '../manager-accounts.ts'
-import { newRegistration, registrationIdOf } from '../registrations.ts'
+import { bringIn } from '../registrations/cluster-inventory.ts'
+import { makeAccount, removeAccount } from '../registrations/manager-accounts.ts'
+import { newRegistration, registrationIdOf } from '../registrations/registrations.ts'
 import { managerOfRemote } from './manager-of-remote.ts'
 import { ownManager } from './own-manager.ts'
 import { RegistrationAttempt } from './registration-attempt.ts'

@@ -17,7 +17,7 @@ import {
   registeringInReturn,
 } from '../../drivers/remote-managers.ts'
 import type { WriteContext } from '../context.ts'
-import { registrationOf } from '../registrations.ts'
+import { registrationOf } from '../registrations/registrations.ts'
 import { type Manager, requireOwn } from './own-manager.ts'
 import { registerRemote } from './register-task.ts'
 import { RegistrationAttempt } from './registration-attempt.ts'

@@ -10,7 +10,7 @@ import type { Services } from '../../core/context.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import { RemoteFault, type RemoteSide, type RemoteType } from '../../drivers/remote-managers.ts'
 import type { Reader } from '../../store/store.ts'
-import { registrationIdOf } from '../registrations.ts'
+import { registrationIdOf } from '../registrations/registrations.ts'
 import { ownManager } from './own-manager.ts'
 
 const largestSkewMillis = 30_000

@@ -8,7 +8,7 @@ import { Slots } from '../../core/slots.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { RemoteFault } from '../../drivers/remote-managers.ts'
 import { implement } from '../context.ts'
-import { metadataOf, type RegistrationRow } from '../registrations.ts'
+import { metadataOf, type RegistrationRow } from '../registrations/registrations.ts'
 import { ownManager } from './own-manager.ts'
 
 const probeSeconds = 30

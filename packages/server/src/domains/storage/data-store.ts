@@ -5,9 +5,9 @@ import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-
 import { dataStoreOperations } from '@hyperplane/contract/storage/data-store'
 import { refuseAll } from '../../core/api-error.ts'
 import { listOf, notFound } from '../../core/standard.ts'
-import { withSpace } from '../container-views.ts'
+import { startMount, startUnmount } from '../containers/datastores.ts'
+import { withSpace } from '../containers/views.ts'
 import { implement, type WriteContext } from '../context.ts'
-import { startMount, startUnmount } from '../datastores.ts'
 import { containerNumber, hostNumber, hostWithNumber } from './older-numbers.ts'
 
 type Container = EntityOf<typeof StorageContainer>

@@ -3,9 +3,9 @@ import type { ValueOf } from '@hyperplane/contract'
 import { iscsiClientOperations, type IscsiClient as OlderClient } from '@hyperplane/contract/storage/iscsi-client'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { invalid, refuseAll } from '../../core/api-error.ts'
+import { attachmentsWith, type ClientEntity, type Group } from '../block-volumes/attachments.ts'
+import { newIdentityFaults, siteFaults, startClientUpdate, withTargets } from '../block-volumes/iscsi-clients.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { newIdentityFaults, siteFaults, startClientUpdate, withTargets } from '../iscsi-clients.ts'
-import { attachmentsWith, type ClientEntity, type Group } from '../volume-attachments.ts'
 import { clampedList } from './paging.ts'
 
 type Older = ValueOf<typeof OlderClient>

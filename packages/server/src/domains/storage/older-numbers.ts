@@ -7,7 +7,7 @@
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import type { Reader } from '../../store/store.ts'
-import { hostsOf } from '../capacity.ts'
+import { hostsOf } from '../storage-space/capacity.ts'
 
 export async function containerNumber(store: Reader, containerExtId: string): Promise<string | undefined> {
   const row = await store.row(StorageContainer, containerExtId)

@@ -4,10 +4,14 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { storageContainerOperations } from '@hyperplane/contract/storage/storage-container'
 import { ApiError } from '../../core/api-error.ts'
 import { replaced } from '../../core/updates.ts'
-import { containerFaults, creationFaults } from '../container-rules.ts'
-import { withCapacity } from '../container-views.ts'
+import { containerFaults, creationFaults } from '../containers/rules.ts'
+import {
+  startContainerCreation,
+  startContainerRemoval,
+  startContainerUpdate,
+} from '../containers/storage-containers.ts'
+import { withCapacity } from '../containers/views.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { startContainerCreation, startContainerRemoval, startContainerUpdate } from '../storage-containers.ts'
 import { newerBody, type Older, olderContainer } from './container-names.ts'
 import { containerNumber } from './older-numbers.ts'
 import { clampedList } from './paging.ts'

@@ -1,7 +1,7 @@
 /** Volume disks under their older operations. Source: behaviour volumes-storage.md 1.3, 1.8. */
 import { volumeDiskOperations } from '@hyperplane/contract/storage/volume-disk'
+import { type DiskChanges, sizeFaults, startDiskRemoval, startDiskUpdate } from '../block-volumes/disks.ts'
 import { implement } from '../context.ts'
-import { type DiskChanges, sizeFaults, startDiskRemoval, startDiskUpdate } from '../volume-disks.ts'
 
 export const volumeDisk = implement(
   volumeDiskOperations,

@@ -1,8 +1,8 @@
 /** Volume groups as the older namespace shows them. Source: behaviour volumes-storage.md 1.8. */
 import { volumeGroupOperations } from '@hyperplane/contract/storage/volume-group'
+import type { Group } from '../block-volumes/attachments.ts'
+import { presentVolumeGroups } from '../block-volumes/groups.ts'
 import { implement } from '../context.ts'
-import type { Group } from '../volume-attachments.ts'
-import { presentVolumeGroups } from '../volume-groups.ts'
 
 export const volumeGroup = implement(volumeGroupOperations, {
   async getVolumeGroupById(ctx) {

@@ -1,8 +1,8 @@
 /** Reads of a VM's disks. Source: behaviour vmm.md 1.2. */
 import { Disk, diskOperations } from '@hyperplane/contract/vmm/disk'
 import { listOf, notFound } from '../../core/standard.ts'
+import { withVolumeGroups } from '../block-volumes/attachments.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { withVolumeGroups } from '../volume-attachments.ts'
 import type { DiskEntity } from './vm/entity.ts'
 
 /** Its own and the volume groups that are attached to it. */

@@ -6,7 +6,7 @@ import { ApiError } from '../../core/api-error.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
-import { containerFree, imageContainerName, poolUsage } from '../capacity.ts'
+import { containerFree, imageContainerName, poolUsage } from '../storage-space/capacity.ts'
 import { isNative } from './vm/clusters.ts'
 
 interface Asking {

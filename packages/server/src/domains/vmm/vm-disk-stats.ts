@@ -3,9 +3,9 @@ import { Disk } from '@hyperplane/contract/vmm/disk'
 import { VmDiskStatsTuple, vmDiskStatsOperations } from '@hyperplane/contract/vmm/vm-disk-stats'
 import { notFound } from '../../core/standard.ts'
 import { implement } from '../context.ts'
-import { diskStatistics } from './statistics/answers.ts'
-import { nativeSubjects } from './statistics/native.ts'
-import type { Subject } from './statistics/series.ts'
+import { diskStatistics } from '../statistics/answers.ts'
+import { nativeSubjects } from '../statistics/native.ts'
+import type { Subject } from '../statistics/series.ts'
 
 export const vmDiskStats = implement(vmDiskStatsOperations, {
   async getDiskStatsById(ctx, request) {

@@ -3,9 +3,9 @@ import { Nic } from '@hyperplane/contract/vmm/nic'
 import { VmNicStatsTuple, vmNicStatsOperations } from '@hyperplane/contract/vmm/vm-nic-stats'
 import { notFound } from '../../core/standard.ts'
 import { implement } from '../context.ts'
-import { nicStatistics } from './statistics/answers.ts'
-import { nativeSubjects } from './statistics/native.ts'
-import type { Subject } from './statistics/series.ts'
+import { nicStatistics } from '../statistics/answers.ts'
+import { nativeSubjects } from '../statistics/native.ts'
+import type { Subject } from '../statistics/series.ts'
 import type { VmEntity } from './vm/entity.ts'
 
 export const vmNicStats = implement(vmNicStatsOperations, {

@@ -2,8 +2,8 @@
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { VmStatsTuple, vmStatsOperations } from '@hyperplane/contract/vmm/vm-stats'
 import { implement } from '../context.ts'
-import { listStatistics, vmStatistics } from './statistics/answers.ts'
-import { nativeSubjects } from './statistics/native.ts'
+import { listStatistics, vmStatistics } from '../statistics/answers.ts'
+import { nativeSubjects } from '../statistics/native.ts'
 
 const measured = { kind: Vm, tuple: VmStatsTuple, subjectsOf: nativeSubjects }
 

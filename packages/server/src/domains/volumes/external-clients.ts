@@ -7,7 +7,7 @@ import type { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import type { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
 import { ApiError } from '../../core/api-error.ts'
 import { type Reader, type Transaction, UniqueViolation } from '../../store/store.ts'
-import type { Group } from '../volume-attachments.ts'
+import type { Group } from '../block-volumes/attachments.ts'
 
 type ClientKind = typeof IscsiClient | typeof NvmfClient
 

@@ -8,9 +8,9 @@ import type { RequestInput } from '../../core/context.ts'
 import type { ListResult, TaskStarted } from '../../core/handlers.ts'
 import { shows } from '../../core/scope.ts'
 import { listOf, notFound } from '../../core/standard.ts'
+import type { Group } from '../block-volumes/attachments.ts'
+import { affected, requireUsable } from '../block-volumes/groups.ts'
 import { defineTask, type ReadContext, type WriteContext } from '../context.ts'
-import type { Group } from '../volume-attachments.ts'
-import { affected, requireUsable } from '../volume-groups.ts'
 
 const maximumCategories = 20
 

@@ -4,10 +4,10 @@ import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import type { Reader } from '../../store/store.ts'
+import { claimsOn, type Group, nameOfConsumer } from '../block-volumes/attachments.ts'
+import { requireUncopied } from '../block-volumes/disks.ts'
+import { affected, requireUsable } from '../block-volumes/groups.ts'
 import { defineTask, type WriteContext } from '../context.ts'
-import { claimsOn, type Group, nameOfConsumer } from '../volume-attachments.ts'
-import { requireUncopied } from '../volume-disks.ts'
-import { affected, requireUsable } from '../volume-groups.ts'
 
 const namedUsers = 5
 

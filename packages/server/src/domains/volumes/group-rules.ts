@@ -6,7 +6,7 @@
 import type { BodyOf } from '@hyperplane/contract'
 import type { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type ApiError, invalid } from '../../core/api-error.ts'
-import { authenticationOf, type Group } from '../volume-attachments.ts'
+import { authenticationOf, type Group } from '../block-volumes/attachments.ts'
 
 export type GroupBody = Partial<BodyOf<typeof VolumeGroup>>
 type Authentication = Group['enabledAuthentications']

@@ -2,8 +2,8 @@
 import type { SecretReader } from '../../core/context.ts'
 import type { Target } from '../../drivers/block-storage.ts'
 import type { Reader } from '../../store/store.ts'
-import { targetSecretOf, usesChap } from '../iscsi-clients.ts'
-import type { Group } from '../volume-attachments.ts'
+import type { Group } from '../block-volumes/attachments.ts'
+import { targetSecretOf, usesChap } from '../block-volumes/iscsi-clients.ts'
 
 /** `secret`: the plain one of a group that is about to change; else the stored one. */
 export function targetOf(

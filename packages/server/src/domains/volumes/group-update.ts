@@ -8,8 +8,6 @@ import type { TaskStarted } from '../../core/handlers.ts'
 import { notFound } from '../../core/standard.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, type WriteContext } from '../context.ts'
-import { clientSecretOf, targetSecretOf, usesChap } from '../iscsi-clients.ts'
 import {
   type Attachment,
   claimsOn,
@@ -17,8 +15,10 @@ import {
   type Group,
   isExternal,
   requireRoomToBalance,
-} from '../volume-attachments.ts'
-import { affected, requireUsable } from '../volume-groups.ts'
+} from '../block-volumes/attachments.ts'
+import { affected, requireUsable } from '../block-volumes/groups.ts'
+import { clientSecretOf, targetSecretOf, usesChap } from '../block-volumes/iscsi-clients.ts'
+import { defineTask, type WriteContext } from '../context.ts'
 import { type Access, accessAfter, type GroupBody, namingAfter } from './group-rules.ts'
 import { targetOf } from './group-target.ts'
 

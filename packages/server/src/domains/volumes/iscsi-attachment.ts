@@ -9,17 +9,7 @@ import { formatTime } from '../../core/clock.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import type { ScheduleContext } from '../../core/schedules.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
-import { defineTask, type WriteContext } from '../context.ts'
-import { formatAddress, parseAddress } from '../ip-address.ts'
-import {
-  affectedClient,
-  type ClientChap,
-  chapOf,
-  clientSecretOf,
-  initiatorOf,
-  mutualFaults,
-  secretFaults,
-} from '../iscsi-clients.ts'
+import { formatAddress, parseAddress } from '../addressing/ip-address.ts'
 import {
   type Attachment,
   abandon,
@@ -34,8 +24,18 @@ import {
   requireClaim,
   requireMade,
   touchEnds,
-} from '../volume-attachments.ts'
-import { affected, requireUsable } from '../volume-groups.ts'
+} from '../block-volumes/attachments.ts'
+import { affected, requireUsable } from '../block-volumes/groups.ts'
+import {
+  affectedClient,
+  type ClientChap,
+  chapOf,
+  clientSecretOf,
+  initiatorOf,
+  mutualFaults,
+  secretFaults,
+} from '../block-volumes/iscsi-clients.ts'
+import { defineTask, type WriteContext } from '../context.ts'
 import { heldClient, requireOneCluster, toldOf } from './external-clients.ts'
 
 const usualTargets = 32

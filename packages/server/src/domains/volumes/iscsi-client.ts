@@ -2,7 +2,8 @@
 import { IscsiClient, iscsiClientOperations } from '@hyperplane/contract/volumes/iscsi-client'
 import { refuseAll } from '../../core/api-error.ts'
 import { listOf } from '../../core/standard.ts'
-import { implement, type ReadContext } from '../context.ts'
+import { attachmentsWith, type ClientEntity, type Group } from '../block-volumes/attachments.ts'
+import { clusterProjections } from '../block-volumes/groups.ts'
 import {
   chapOf,
   newIdentityFaults,
@@ -11,9 +12,8 @@ import {
   straySecretFaults,
   updateIscsiClient,
   withTargets,
-} from '../iscsi-clients.ts'
-import { attachmentsWith, type ClientEntity, type Group } from '../volume-attachments.ts'
-import { clusterProjections } from '../volume-groups.ts'
+} from '../block-volumes/iscsi-clients.ts'
+import { implement, type ReadContext } from '../context.ts'
 import { attachClient, detachClient, identityFaults, iscsiAttachmentTasks, removeUnused } from './iscsi-attachment.ts'
 
 export const iscsiClient = implement(

@@ -16,8 +16,8 @@ import type { BlockSource } from '../../drivers/block-storage.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
+import { type DiskEntity, requireDiskRoom, sizeFaults } from '../block-volumes/disks.ts'
 import type { WriteContext } from '../context.ts'
-import { type DiskEntity, requireDiskRoom, sizeFaults } from '../volume-disks.ts'
 
 export type DiskBody = BodyOf<typeof VolumeDisk>
 

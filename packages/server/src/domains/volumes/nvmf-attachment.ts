@@ -7,7 +7,6 @@ import { invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, type WriteContext } from '../context.ts'
 import {
   type Attachment,
   abandon,
@@ -21,8 +20,9 @@ import {
   requireClaim,
   requireMade,
   touchEnds,
-} from '../volume-attachments.ts'
-import { affected, requireUsable } from '../volume-groups.ts'
+} from '../block-volumes/attachments.ts'
+import { affected, requireUsable } from '../block-volumes/groups.ts'
+import { defineTask, type WriteContext } from '../context.ts'
 import { heldClient, requireOneCluster, toldOf } from './external-clients.ts'
 
 interface OfAttachment {

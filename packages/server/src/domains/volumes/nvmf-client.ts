@@ -1,9 +1,9 @@
 /** NVMe-TCP clients, and the targets that each sees. Source: behaviour volumes-storage.md 1.6. */
 import { NvmfClient, nvmfClientOperations } from '@hyperplane/contract/volumes/nvmf-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { attachmentsWith, type NvmfEntity } from '../block-volumes/attachments.ts'
+import { clusterProjections } from '../block-volumes/groups.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { attachmentsWith, type NvmfEntity } from '../volume-attachments.ts'
-import { clusterProjections } from '../volume-groups.ts'
 import { attachNvmf, detachNvmf, nvmfAttachmentTasks } from './nvmf-attachment.ts'
 
 export const nvmfClient = implement(

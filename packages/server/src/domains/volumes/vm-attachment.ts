@@ -6,7 +6,6 @@ import { invalid } from '../../core/api-error.ts'
 import { listOf, notFound } from '../../core/standard.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, implement } from '../context.ts'
 import {
   type Attachment,
   attachmentsWith,
@@ -18,8 +17,9 @@ import {
   requireClaim,
   requireMade,
   touchEnds,
-} from '../volume-attachments.ts'
-import { affected, requireUsable } from '../volume-groups.ts'
+} from '../block-volumes/attachments.ts'
+import { affected, requireUsable } from '../block-volumes/groups.ts'
+import { defineTask, implement } from '../context.ts'
 
 type VmEntity = EntityOf<typeof Vm>
 

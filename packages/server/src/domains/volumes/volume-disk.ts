@@ -1,8 +1,7 @@
 /** Disks of volume groups. Source: behaviour volumes-storage.md 1.3. */
 import { VolumeDisk, volumeDiskOperations } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { defineTask, implement, type ReadContext } from '../context.ts'
-import type { Group } from '../volume-attachments.ts'
+import type { Group } from '../block-volumes/attachments.ts'
 import {
   affectedDisk,
   type DiskEntity,
@@ -12,8 +11,9 @@ import {
   startDiskUpdate,
   updateDisk,
   withEffectiveFlash,
-} from '../volume-disks.ts'
-import { affected, requireUsable } from '../volume-groups.ts'
+} from '../block-volumes/disks.ts'
+import { affected, requireUsable } from '../block-volumes/groups.ts'
+import { defineTask, implement, type ReadContext } from '../context.ts'
 import { allocateDisk, checkDisk, type DiskInput, diskFaults, inputOf, planDisks } from './new-disks.ts'
 
 interface Creation extends DiskInput {

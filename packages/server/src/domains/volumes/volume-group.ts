@@ -1,7 +1,7 @@
 /** Volume groups: one file for each group of actions. Source: behaviour volumes-storage.md 1.2. */
 import { VolumeGroup, volumeGroupOperations } from '@hyperplane/contract/volumes/volume-group'
+import { presentVolumeGroups } from '../block-volumes/groups.ts'
 import { implement } from '../context.ts'
-import { presentVolumeGroups } from '../volume-groups.ts'
 import {
   associateCategories,
   categoryDetailsOf,

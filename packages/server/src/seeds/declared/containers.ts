@@ -2,7 +2,7 @@
 
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { seedId } from '../../core/named-id.ts'
-import { hostsOf } from '../../domains/capacity.ts'
+import { hostsOf } from '../../domains/storage-space/capacity.ts'
 import { seedContainer } from '../demo/clusters.ts'
 import type { DeclaredCluster } from '../format.ts'
 import { bodyOf } from '../readable.ts'

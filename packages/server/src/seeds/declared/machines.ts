@@ -1,9 +1,9 @@
 /** Described images and virtual machines. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Image } from '@hyperplane/contract/vmm/image'
-import type { SubnetEntity } from '../../domains/address-plan.ts'
-import { hostCapacity, hostsOf, largestDisk } from '../../domains/capacity.ts'
-import { type Address, parseAddress } from '../../domains/ip-address.ts'
+import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
+import { type Address, parseAddress } from '../../domains/addressing/ip-address.ts'
+import { hostCapacity, hostsOf, largestDisk } from '../../domains/storage-space/capacity.ts'
 import { MacLease } from '../../domains/vmm/records.ts'
 import type { VmEntity } from '../../domains/vmm/vm/entity.ts'
 import { seedImage } from '../demo/images.ts'

@@ -3,7 +3,7 @@
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { formatTime } from '../../core/clock.ts'
 import { seedId } from '../../core/named-id.ts'
-import { formatAddress } from '../../domains/ip-address.ts'
+import { formatAddress } from '../../domains/addressing/ip-address.ts'
 import {
   checkTargetLocation,
   minutesBetween,

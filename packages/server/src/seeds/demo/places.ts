@@ -4,9 +4,9 @@
  * Source: behaviour vmm.md 3.2.
  */
 
-import { type Allocation, chooseHost, type HostCandidate } from '../../domains/vmm/placement.ts'
+import { type Allocation, chooseHost, type HostCandidate } from '../../domains/scheduling/placement.ts'
+import { candidatesOf, chosenFor, demandOf } from '../../domains/scheduling/scheduler.ts'
 import { HostAllocation } from '../../domains/vmm/records.ts'
-import { candidatesOf, chosenFor, demandOf } from '../../domains/vmm/scheduler.ts'
 import type { VmEntity } from '../../domains/vmm/vm/entity.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Transaction } from '../../store/store.ts'

@@ -5,9 +5,9 @@
 
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { seedId } from '../../core/named-id.ts'
-import type { SubnetEntity } from '../../domains/address-plan.ts'
-import { isManaged, leaseAddress } from '../../domains/addresses.ts'
-import { type Address, formatAddress } from '../../domains/ip-address.ts'
+import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
+import { type Address, formatAddress } from '../../domains/addressing/ip-address.ts'
+import { isManaged, leaseAddress } from '../../domains/addressing/leases.ts'
 import { notePower } from '../../domains/vmm/power-journal.ts'
 import { MacLease } from '../../domains/vmm/records.ts'
 import { domainOf } from '../../domains/vmm/vm/domain.ts'

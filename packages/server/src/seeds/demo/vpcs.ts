@@ -5,9 +5,9 @@ import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { seedId } from '../../core/named-id.ts'
-import type { SubnetEntity } from '../../domains/address-plan.ts'
-import { leaseAddress } from '../../domains/addresses.ts'
-import { type Prefix, parseAddress, prefixOf, writeAddress } from '../../domains/ip-address.ts'
+import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
+import { type Prefix, parseAddress, prefixOf, writeAddress } from '../../domains/addressing/ip-address.ts'
+import { leaseAddress } from '../../domains/addressing/leases.ts'
 import { agentHosts, programOf } from '../../domains/networking/controller-tasks.ts'
 import {
   type Attachment,

@@ -9,7 +9,7 @@ import {
   leasesOf,
   release,
   releaseHolder,
-} from '../../../src/domains/addresses.ts'
+} from '../../../src/domains/addressing/leases.ts'
 import { drawsFrom } from '../../../src/drivers/simulated/world.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { aSubnet, recount, usageOf } from '../../support/subnets.ts'

@@ -9,8 +9,8 @@ import { notFound } from '../../../core/standard.ts'
 import type { AffectedEntity } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
-import { backupContainerOf, containerFree, poolUsage } from '../../capacity.ts'
-import { registrationOf } from '../../registrations.ts'
+import { registrationOf } from '../../registrations/registrations.ts'
+import { backupContainerOf, containerFree, poolUsage } from '../../storage-space/capacity.ts'
 
 export type Target = EntityOf<typeof BackupTarget>
 

@@ -3,8 +3,8 @@ import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ExternVmDiskStatsTuple, externVmDiskStatsOperations } from '@hyperplane/contract/vmm/extern/vm-disk-stats'
 import { notFound } from '../../../core/standard.ts'
 import { implement } from '../../context.ts'
-import { diskStatistics } from '../statistics/answers.ts'
-import type { Subject } from '../statistics/series.ts'
+import { diskStatistics } from '../../statistics/answers.ts'
+import type { Subject } from '../../statistics/series.ts'
 import { externSubjects } from './subjects.ts'
 
 export const externVmDiskStats = implement(externVmDiskStatsOperations, {

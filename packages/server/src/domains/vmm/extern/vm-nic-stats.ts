@@ -4,8 +4,8 @@ import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ExternVmNicStatsTuple, externVmNicStatsOperations } from '@hyperplane/contract/vmm/extern/vm-nic-stats'
 import { notFound } from '../../../core/standard.ts'
 import { implement } from '../../context.ts'
-import { nicStatistics } from '../statistics/answers.ts'
-import type { Subject } from '../statistics/series.ts'
+import { nicStatistics } from '../../statistics/answers.ts'
+import type { Subject } from '../../statistics/series.ts'
 import { externSubjects } from './subjects.ts'
 
 export const externVmNicStats = implement(externVmNicStatsOperations, {

@@ -2,7 +2,7 @@
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ExternVmStatsTuple, externVmStatsOperations } from '@hyperplane/contract/vmm/extern/vm-stats'
 import { implement } from '../../context.ts'
-import { listStatistics, vmStatistics } from '../statistics/answers.ts'
+import { listStatistics, vmStatistics } from '../../statistics/answers.ts'
 import { externSubjects } from './subjects.ts'
 
 const measured = { kind: ExternVm, tuple: ExternVmStatsTuple, subjectsOf: externSubjects }

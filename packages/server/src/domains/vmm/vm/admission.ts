@@ -9,7 +9,7 @@ import type { AffectedEntity, RecordContext } from '../../../core/tasks/define-t
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import type { WriteContext } from '../../context.ts'
-import { requireClusterReachable } from '../../reachability.ts'
+import { requireClusterReachable } from '../../registrations/reachability.ts'
 import type { VmEntity } from './entity.ts'
 import { requireState, type StateBound } from './states.ts'
 

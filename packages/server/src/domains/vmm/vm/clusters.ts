@@ -5,7 +5,7 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { ApiError } from '../../../core/api-error.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
-import { freeMemoryBytes } from '../scheduler.ts'
+import { freeMemoryBytes } from '../../scheduling/scheduler.ts'
 import { fault } from './rules.ts'
 
 type ClusterEntity = EntityOf<typeof Cluster>

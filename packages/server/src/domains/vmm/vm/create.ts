@@ -12,9 +12,17 @@ import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { VirtualDisk } from '../../../drivers/hypervisor.ts'
 import type { Reader, Transaction } from '../../../store/store.ts'
-import { roomForDisk } from '../../capacity.ts'
+import {
+  claimForVm,
+  claimsOn,
+  confirm,
+  drop,
+  type Group,
+  plugGroups,
+  unplugGroups,
+} from '../../block-volumes/attachments.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
-import { claimForVm, claimsOn, confirm, drop, type Group, plugGroups, unplugGroups } from '../../volume-attachments.ts'
+import { roomForDisk } from '../../storage-space/capacity.ts'
 import { requireImageRoom } from '../image-space.ts'
 import { type OfVm, taskOf } from './admission.ts'
 import { nameOfSource, resolveSource } from './disk-sources.ts'

@@ -1,10 +1,10 @@
 /** deleteVmById. After its first step it only goes forward. Source: behaviour vmm.md 1.1 (Delete). */
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import type { TaskStarted } from '../../../core/handlers.ts'
+import { unplugGroups } from '../../block-volumes/attachments.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
-import { unplugGroups } from '../../volume-attachments.ts'
+import { giveBack } from '../../scheduling/scheduler.ts'
 import { forgetPower } from '../power-journal.ts'
-import { giveBack } from '../scheduler.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
 import { detachGroups, removeDisks } from './create.ts'
 import { releaseNics } from './nics.ts'

@@ -2,7 +2,7 @@
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { Domain, DomainNic } from '../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../store/store.ts'
-import { isManaged } from '../../addresses.ts'
+import { isManaged } from '../../addressing/leases.ts'
 import { vcpusOf } from '../power-journal.ts'
 import type { NicEntity, VmEntity } from './entity.ts'
 

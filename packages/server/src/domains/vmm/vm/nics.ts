@@ -10,8 +10,15 @@ import type { Ids, Services } from '../../../core/context.ts'
 import { pathOf } from '../../../core/standard.ts'
 import { equals } from '../../../odata/index.ts'
 import type { Reader, Transaction } from '../../../store/store.ts'
-import { addressOf, isManaged, type LeasingContext, leaseAddress, leasesOf, releaseHolder } from '../../addresses.ts'
-import { type Address, formatAddress, parseAddress } from '../../ip-address.ts'
+import { type Address, formatAddress, parseAddress } from '../../addressing/ip-address.ts'
+import {
+  addressOf,
+  isManaged,
+  type LeasingContext,
+  leaseAddress,
+  leasesOf,
+  releaseHolder,
+} from '../../addressing/leases.ts'
 import { limitOf } from '../../limits.ts'
 import { MacLease } from '../records.ts'
 import type { NicEntity } from './entity.ts'

@@ -6,8 +6,8 @@
 import { formatTime } from '../../../core/clock.ts'
 import { seedId } from '../../../core/named-id.ts'
 import type { GuestView } from '../../../drivers/hypervisor.ts'
+import { withVolumeGroups } from '../../block-volumes/attachments.ts'
 import type { ReadContext } from '../../context.ts'
-import { withVolumeGroups } from '../../volume-attachments.ts'
 import { isIsoEjected, withoutIso } from './customization.ts'
 import type { NicEntity, VmEntity } from './entity.ts'
 

@@ -9,7 +9,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import type { ScheduleContext } from '../../../core/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import { containerFree, poolUsage } from '../../capacity.ts'
+import { containerFree, poolUsage } from '../../storage-space/capacity.ts'
 
 /** What takes up room, or gives it back. */
 const users = [BackupTarget, Image, StorageContainer, Vm, VolumeDisk]

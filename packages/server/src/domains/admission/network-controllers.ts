@@ -1,0 +1,65 @@
+/**
+ * The network controller of the deployment, as other kinds ask for it.
+ * Source: behaviour networking.md 1.1 (CAPABILITY_NOT_SUPPORTED), 1.20.
+ */
+import type { EntityOf, Operation } from '@hyperplane/contract'
+import { NetworkController } from '@hyperplane/contract/networking/network-controller'
+import { ApiError } from '../../core/api-error.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { Reader } from '../../store/store.ts'
+import type { NodeSize } from '../scheduling/manager-nodes.ts'
+import { isOverlaySubnet } from './overlay.ts'
+
+export type ControllerEntity = EntityOf<typeof NetworkController>
+
+/** Kinds that live in a VPC: the controller carries out what changes them. Subnets do when they are overlay networks. */
+const kindsOfVpcs: ReadonlySet<string> = new Set([
+  'BgpSession',
+  'FloatingIp',
+  'Gateway',
+  'LoadBalancerSession',
+  'Route',
+  'RoutingPolicy',
+  'Vpc',
+  'VpnConnection',
+])
+
+const retryAfterSeconds = 5
+
+/** It counts from the end of its creation to the beginning of its deletion. */
+export async function controllerOf(store: Reader): Promise<ControllerEntity | undefined> {
+  const [controller] = await store.find(NetworkController, { limit: 1 })
+  const { verb } = controller?.change ?? {}
+  return verb === 'create' || verb === 'delete' ? undefined : controller
+}
+
+/** @throws ApiError 409: nothing carries out what is asked for */
+export async function requireController(store: Reader, capability: string): Promise<ControllerEntity> {
+  const controller = await controllerOf(store)
+  if (controller === undefined) throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability })
+  return controller
+}
+
+/**
+ * Of every mutation of what lives in a VPC; `subjects`: its body, and its target.
+ * @throws ApiError 503 with Retry-After while the controller does not answer
+ */
+export async function requireControllerUp(
+  ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'networkFabric'> },
+  { resource }: Operation,
+  ...subjects: readonly unknown[]
+): Promise<void> {
+  if (!kindsOfVpcs.has(resource?.kind ?? '') && !isOverlaySubnet(resource, ...subjects)) return
+  const controller = await controllerOf(ctx.store)
+  if (controller === undefined) return
+  if ((await ctx.drivers.networkFabric.controllerState(controller.extId)) !== 'DOWN') return
+  const error = new ApiError('NETWORK_CONTROLLER_DOWN')
+  error.headers['Retry-After'] = String(retryAfterSeconds)
+  throw error
+}
+
+/** What each node of the manager gives the controller beyond its own size. */
+export async function takenByController(store: Reader): Promise<NodeSize> {
+  const [controller] = await store.find(NetworkController, { limit: 1 })
+  return controller?.growth ?? { vcpus: 0, memoryBytes: 0 }
+}

@@ -1,0 +1,201 @@
+/**
+ * Changing and removing volume disks, whichever namespace asks (volumes, storage v4.0.a3).
+ * Source: behaviour volumes-storage.md 1.3, 1.8.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { ApiError, invalid } from '../../core/api-error.ts'
+import type { TaskStarted } from '../../core/handlers.ts'
+import { notFound } from '../../core/standard.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { Reader, Transaction } from '../../store/store.ts'
+import { defineTask, type WriteContext } from '../context.ts'
+import { roomForDisk } from '../storage-space/capacity.ts'
+import type { Group } from './attachments.ts'
+import { affected, requireUsable } from './groups.ts'
+
+export type DiskEntity = EntityOf<typeof VolumeDisk>
+
+const sectorBytes = 512
+
+export const diskRel = 'volumes:config:volume-group:disk'
+export const affectedDisk = ({ extId }: { readonly extId: string }) => ({ extId, rel: diskRel })
+
+/** 400 for a size that is no whole number of sectors. */
+export const sizeFaults = (path: string, sizeBytes: number | undefined): ApiError[] =>
+  sizeBytes === undefined || sizeBytes % sectorBytes === 0
+    ? []
+    : [invalid(path, `expected a multiple of ${sectorBytes}, found ${sizeBytes}`)]
+
+/** @throws ApiError VOLUME_INSUFFICIENT_STORAGE when the container is full, or can never hold a disk of this size */
+export async function requireDiskRoom(
+  ctx: { readonly store: Reader; readonly drivers: Drivers },
+  containerExtId: string,
+  sizeBytes: number,
+  attributePath: string,
+): Promise<void> {
+  const container = await ctx.store.get(StorageContainer, containerExtId)
+  if (container?.clusterExtId === undefined)
+    throw notFound(StorageContainer, 'StorageContainer', containerExtId, attributePath)
+  const available = await roomForDisk(ctx, container)
+  if (sizeBytes > available) {
+    throw new ApiError('VOLUME_INSUFFICIENT_STORAGE', { attributePath, requested: sizeBytes, available })
+  }
+}
+
+/** Fields of a disk that may change: absent keeps, null clears. */
+export interface DiskChanges {
+  readonly diskSizeBytes?: number
+  readonly description?: string | null
+  readonly diskStorageFeatures?: DiskEntity['diskStorageFeatures'] | null
+}
+
+interface Change {
+  readonly groupExtId: string
+  readonly diskExtId: string
+  readonly changes: DiskChanges
+}
+
+export async function startDiskUpdate(
+  ctx: WriteContext,
+  group: Group,
+  disk: DiskEntity,
+  changes: DiskChanges,
+): Promise<TaskStarted> {
+  requireGrowth(disk, changes)
+  await requireUsable(ctx, group)
+  await requireRoomFor(ctx, disk, changes)
+  await touchBoth(ctx.store, group.extId, disk.extId)
+  const input = { groupExtId: group.extId, diskExtId: disk.extId, changes }
+  return ctx.startTask(updateDisk, input, {
+    operation: 'VolumeGroupDiskUpdate',
+    description: 'Update Volume Disk',
+    affected: [affectedDisk(disk), affected(group)],
+    clusterExtIds: [group.clusterReference],
+  })
+}
+
+export const updateDisk = defineTask<Change>({
+  name: 'volumes.update-volume-disk',
+  steps: [
+    {
+      name: 'check',
+      progress: 10,
+      run: async (ctx, { diskExtId, changes }) => {
+        const disk = await presentDisk(ctx.store, diskExtId)
+        requireGrowth(disk, changes)
+        await requireRoomFor(ctx, disk, changes)
+        return { sizeBytes: disk.diskSizeBytes }
+      },
+      // Nothing was changed.
+    },
+    {
+      name: 'grow',
+      progress: 90,
+      seconds: [0.5, 1],
+      run: async (ctx, { diskExtId, changes }) => {
+        if (changes.diskSizeBytes === undefined) return
+        await ctx.drivers.blockStorage.resizeDisk(diskExtId, changes.diskSizeBytes)
+      },
+      undo: async (ctx, { diskExtId, changes }) => {
+        if (changes.diskSizeBytes === undefined) return
+        await ctx.drivers.blockStorage.resizeDisk(diskExtId, ctx.outputs['check'].sizeBytes)
+      },
+    },
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { groupExtId, diskExtId, changes }) => {
+        requireGrowth(await presentDisk(ctx.store, diskExtId), changes)
+        const cleared = Object.entries(changes).map(([name, value]) => [name, value ?? undefined])
+        await ctx.store.update(VolumeDisk, diskExtId, Object.fromEntries(cleared))
+        await ctx.store.touch(VolumeGroup, groupExtId)
+      },
+    },
+  ],
+})
+
+/** Allowed while attached: its consumers see it vanish. */
+export async function startDiskRemoval(ctx: WriteContext, group: Group, disk: DiskEntity): Promise<TaskStarted> {
+  await requireUsable(ctx, group)
+  await requireUncopied(ctx.store, group, disk.extId)
+  await touchBoth(ctx.store, group.extId, disk.extId)
+  const input = { groupExtId: group.extId, diskExtId: disk.extId }
+  return ctx.startTask(deleteDisk, input, {
+    operation: 'VolumeGroupDiskDelete',
+    description: 'Delete Volume Disk',
+    affected: [affectedDisk(disk), affected(group)],
+    clusterExtIds: [group.clusterReference],
+  })
+}
+
+export const deleteDisk = defineTask<Omit<Change, 'changes'>>({
+  name: 'volumes.delete-volume-disk',
+  pointOfNoReturn: 'delete',
+  steps: [
+    {
+      name: 'check',
+      progress: 10,
+      record: async (ctx, { groupExtId, diskExtId }) => {
+        await presentDisk(ctx.store, diskExtId)
+        const group = (await ctx.store.get(VolumeGroup, groupExtId)) as Group
+        await requireUncopied(ctx.store, group, diskExtId)
+      },
+      // Nothing was changed.
+    },
+    {
+      name: 'delete',
+      progress: 90,
+      seconds: [0.5, 2],
+      run: (ctx, { diskExtId }) => ctx.drivers.blockStorage.deleteDisk(diskExtId),
+    },
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { groupExtId, diskExtId }) => {
+        await ctx.store.remove(VolumeDisk, diskExtId)
+        await ctx.store.touch(VolumeGroup, groupExtId)
+      },
+    },
+  ],
+})
+
+/** @throws ApiError VOLUME_GROUP_BUSY while a copy reads the disk */
+export async function requireUncopied(store: Reader, group: Group, diskExtId: string): Promise<void> {
+  if ((await store.referrerCounts('VolumeDisk', diskExtId)).size > 0) {
+    throw new ApiError('VOLUME_GROUP_BUSY', { name: group.name, state: `being read: its disk ${diskExtId} is copied` })
+  }
+}
+
+async function presentDisk(store: Reader, diskExtId: string): Promise<DiskEntity> {
+  const disk = await store.get(VolumeDisk, diskExtId)
+  if (disk === undefined) throw notFound(VolumeDisk, VolumeDisk.kind, diskExtId, 'extId')
+  return disk
+}
+
+function requireGrowth(disk: DiskEntity, { diskSizeBytes: requested }: DiskChanges): void {
+  const current = disk.diskSizeBytes ?? 0
+  if (requested !== undefined && requested < current) throw new ApiError('DISK_CANNOT_SHRINK', { current, requested })
+}
+
+async function requireRoomFor(
+  ctx: { readonly store: Reader; readonly drivers: Drivers },
+  disk: DiskEntity,
+  { diskSizeBytes }: DiskChanges,
+): Promise<void> {
+  if (diskSizeBytes === undefined || diskSizeBytes === disk.diskSizeBytes) return
+  await requireDiskRoom(ctx, disk.storageContainerId as string, diskSizeBytes, 'diskSizeBytes')
+}
+
+async function touchBoth(store: Transaction, groupExtId: string, diskExtId: string): Promise<void> {
+  await store.touch(VolumeDisk, diskExtId)
+  await store.touch(VolumeGroup, groupExtId)
+}
+
+/** A disk without its own setting shows the group's. */
+export const withEffectiveFlash = (group: Group | undefined, disk: DiskEntity): DiskEntity => {
+  const flashMode = disk.diskStorageFeatures?.flashMode ?? group?.storageFeatures?.flashMode
+  return flashMode === undefined ? disk : { ...disk, diskStorageFeatures: { ...disk.diskStorageFeatures, flashMode } }
+}

@@ -1,0 +1,124 @@
+/**
+ * Volume groups as they are shown, and when they may be changed, whichever namespace asks (volumes, storage v4.0.a3).
+ * Source: behaviour volumes-storage.md 1.1, 1.2, 1.8.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import type { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { ApiError } from '../../core/api-error.ts'
+import { shows } from '../../core/scope.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { Reader } from '../../store/store.ts'
+import type { ReadContext } from '../context.ts'
+import { requireReachable } from '../registrations/reachability.ts'
+import {
+  type Attachment,
+  attachmentsWith,
+  consumerIdOf,
+  consumerOf,
+  type Group,
+  isExternal,
+  requireStaying,
+} from './attachments.ts'
+
+export const groupRel = 'volumes:config:volume-group'
+
+/** The group as one of the entities that a task changes. */
+export const affected = (group: Group) => ({ extId: group.extId, name: group.name, rel: groupRel })
+
+/** @throws ApiError 409 while it is being deleted or its cluster is read-only, 503 while that does not answer */
+export async function requireUsable(
+  ctx: { readonly store: Reader; readonly drivers: Drivers },
+  group: Group,
+): Promise<EntityOf<typeof Cluster>> {
+  const cluster = await requireWritable(ctx, group.clusterReference)
+  requireStaying(group)
+  return cluster
+}
+
+export async function requireWritable(
+  ctx: { readonly store: Reader; readonly drivers: Drivers },
+  clusterExtId: string,
+): Promise<EntityOf<typeof Cluster>> {
+  const cluster = (await ctx.store.get(Cluster, clusterExtId)) as EntityOf<typeof Cluster>
+  requireReachable(ctx, cluster)
+  if (cluster.config?.operationMode === 'READ_ONLY') {
+    const fault = `The cluster "${cluster.name}" is in the operation mode READ_ONLY: nothing can be written to it.`
+    throw new ApiError('CONFLICT', { fault })
+  }
+  return cluster
+}
+
+type Shown = NonNullable<Group['attachments']>[number]
+
+/** Adds what follows from the attachments, and what was asked to be expanded. */
+export async function presentVolumeGroups(
+  ctx: ReadContext,
+  groups: readonly Group[],
+  { expand }: { readonly expand: ReadonlySet<string> },
+): Promise<readonly Group[]> {
+  const attachments = await attachmentsWith(
+    ctx.store,
+    'volumeGroupExtId',
+    groups.map(({ extId }) => extId),
+  )
+  const clusters = expand.has('cluster')
+    ? await clusterProjections(
+        ctx,
+        groups.map((group) => group.clusterReference),
+      )
+    : undefined
+  const shown: Group[] = []
+  for (const group of groups) {
+    const own = attachments.get(group.extId) ?? []
+    shown.push({
+      ...group,
+      ...(own.length === 0 ? {} : consumed(own)),
+      ...(own.length === 0 ? {} : { attachments: own.map((attachment) => shownAttachment(group, attachment)) }),
+      ...clusters?.get(group.clusterReference),
+      ...(expand.has('metadata') ? { volumeGroupMetadataProjection: metadataProjection(group) } : {}),
+    })
+  }
+  return shown
+}
+
+function consumed(attachments: readonly Attachment[]): Pick<Group, 'attachmentType' | 'protocol'> {
+  const external = attachments.find(isExternal)
+  if (external === undefined) return { attachmentType: 'DIRECT', protocol: 'NOT_ASSIGNED' }
+  return { attachmentType: 'EXTERNAL', protocol: consumerOf(external) === 'iscsiClient' ? 'ISCSI' : 'NVMF' }
+}
+
+function shownAttachment({ clusterReference }: Group, attachment: Attachment): Shown {
+  const extId = consumerIdOf(attachment)
+  switch (consumerOf(attachment)) {
+    case 'vm':
+      return { attachment: { $objectType: 'volumes.v4.config.VmAttachment', extId, index: attachment.scsiIndex! } }
+    case 'iscsiClient':
+      return { attachment: { $objectType: 'volumes.v4.config.IscsiClientAttachment', extId, clusterReference } }
+    case 'nvmfClient':
+      return { attachment: { $objectType: 'volumes.v4.config.NvmfClientAttachment', extId, clusterReference } }
+  }
+}
+
+const metadataProjection = ({ categoryIds, ownerReferenceId }: EntityOf<typeof VolumeGroup>) => ({
+  ...((categoryIds ?? []).length === 0 ? {} : { categoryIds }),
+  ...(ownerReferenceId === undefined ? {} : { ownerReference: ownerReferenceId }),
+})
+
+/** By cluster, the property that `$expand=cluster` fills; what the caller may not see is left out. */
+export async function clusterProjections(
+  ctx: ReadContext,
+  clusterExtIds: readonly (string | undefined)[],
+): Promise<ReadonlyMap<string, object>> {
+  const wanted = new Set(clusterExtIds.filter((extId) => extId !== undefined))
+  const scope = await ctx.scopeOf(Cluster.kind)
+  const projections = new Map<string, object>()
+  if (scope === 'none') return projections
+  for (const cluster of await ctx.store.getMany(Cluster, [...wanted])) {
+    if (!shows(scope, cluster)) continue
+    projections.set(cluster.extId, {
+      clusterProjection: { clusterExtId: cluster.extId, clusterName: cluster.name },
+    })
+  }
+  return projections
+}

@@ -1,0 +1,233 @@
+/**
+ * iSCSI clients as they are shown and changed, whichever namespace asks (volumes, storage v4.0.a3), and what CHAP demands
+ * of a client and its volume groups.
+ * Source: behaviour volumes-storage.md 1.5, 1.8.
+ */
+import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import type { SecretReader } from '../../core/context.ts'
+import type { TaskStarted } from '../../core/handlers.ts'
+import { shows } from '../../core/scope.ts'
+import { notFound } from '../../core/standard.ts'
+import type { Initiator } from '../../drivers/block-storage.ts'
+import type { Reader } from '../../store/store.ts'
+import { defineTask, type ReadContext, type WriteContext } from '../context.ts'
+import { attachmentsWith, authenticationOf, type ClientEntity, claimsOn, type Group } from './attachments.ts'
+import { requireWritable } from './groups.ts'
+
+const rel = 'volumes:config:iscsi-client'
+
+export const affectedClient = (client: ClientEntity) => ({
+  extId: client.extId,
+  ...(client.iscsiInitiatorName === undefined ? {} : { name: client.iscsiInitiatorName }),
+  rel,
+})
+
+interface Reading {
+  readonly store: Reader
+  readonly secrets: SecretReader
+}
+
+/** Adds the targets that each client sees, in the order of attach; those of volume groups out of the caller's sight are left out. */
+export async function withTargets(
+  ctx: ReadContext,
+  clients: readonly ClientEntity[],
+): Promise<readonly ClientEntity[]> {
+  const ids = clients.map(({ extId }) => extId)
+  const attachments = await attachmentsWith(ctx.store, 'iscsiClientExtId', ids)
+  const scope = await ctx.scopeOf(VolumeGroup.kind)
+  const shown: ClientEntity[] = []
+  for (const client of clients) {
+    const groupIds = (attachments.get(client.extId) ?? []).map(({ volumeGroupExtId }) => volumeGroupExtId as string)
+    const groups = (await ctx.store.getMany(VolumeGroup, groupIds)).filter((group) => shows(scope, group))
+    const attachedTargets = groups.map(({ targetName }) => ({
+      ...(targetName === undefined ? {} : { iscsiTargetName: targetName }),
+      ...(client.numVirtualTargets === undefined ? {} : { numVirtualTargets: client.numVirtualTargets }),
+    }))
+    shown.push(attachedTargets.length === 0 ? client : { ...client, attachedTargets })
+  }
+  return shown
+}
+
+/** Authentication of a client as it shall be; the secret is plain. Absent acts as NONE and is not shown. */
+export interface ClientChap {
+  readonly authentication?: 'CHAP' | 'NONE'
+  readonly secret?: string
+}
+
+/** Authentication as a whole body states it. */
+export const chapOf = ({ enabledAuthentications, clientSecret }: Partial<ClientEntity>): ClientChap => ({
+  ...(enabledAuthentications === undefined ? {} : { authentication: enabledAuthentications }),
+  ...(clientSecret === undefined ? {} : { secret: clientSecret }),
+})
+
+export function targetSecretOf(ctx: Reading, group: Group): string | undefined {
+  return ctx.secrets.open(
+    VolumeGroup.kind,
+    group.extId,
+    'iscsiFeatures/targetSecret',
+    group.iscsiFeatures?.targetSecret,
+  )
+}
+
+export function clientSecretOf(ctx: Reading, client: ClientEntity): string | undefined {
+  return ctx.secrets.open(IscsiClient.kind, client.extId, 'clientSecret', client.clientSecret)
+}
+
+export const usesChap = (group: Pick<Group, 'enabledAuthentications' | 'iscsiFeatures'>): boolean =>
+  authenticationOf(group) === 'CHAP'
+
+/** Fault of the client by itself. */
+export function secretFaults(chap: ClientChap): ApiError[] {
+  const isMissing = chap.authentication === 'CHAP' && chap.secret === undefined
+  return isMissing ? [invalid('clientSecret', 'is required with CHAP')] : straySecretFaults(chap)
+}
+
+/** The part of it that no stored secret changes. */
+export const straySecretFaults = ({ authentication, secret }: ClientChap): ApiError[] =>
+  authentication !== 'CHAP' && secret !== undefined
+    ? [invalid('clientSecret', 'expected only with enabledAuthentications CHAP')]
+    : []
+
+/** There is no synchronous replication, so there are no sites. */
+export const siteFaults = ({ attachmentSite }: { readonly attachmentSite?: unknown }): ApiError[] =>
+  attachmentSite === undefined
+    ? []
+    : [invalid('attachmentSite', 'expected nothing: it needs synchronous replication, which is not configured')]
+
+/** One of the two was given at the first attach; the other cannot be added. */
+export const newIdentityFaults = (client: ClientEntity, body: Partial<ClientEntity>): ApiError[] =>
+  (['iscsiInitiatorName', 'iscsiInitiatorNetworkId'] as const)
+    .filter((field) => client[field] === undefined && body[field] !== undefined)
+    .map((field) => invalid(field, 'cannot be added: the client is known by its other identity'))
+
+/** Faults of the client together with a volume group: login is mutual, and the two secrets differ. */
+export function mutualFaults(ctx: Reading, { authentication, secret }: ClientChap, group: Group): ApiError[] {
+  if (authentication !== 'CHAP') return []
+  if (!usesChap(group)) {
+    const fault = `CHAP of a client needs CHAP on each of its volume groups; "${group.name}" has none`
+    return [invalid('enabledAuthentications', fault)]
+  }
+  if (secret !== targetSecretOf(ctx, group)) return []
+  return [invalid('clientSecret', `expected another secret than that of the volume group "${group.name}"`)]
+}
+
+/** The client as its backend is told of it. */
+export function initiatorOf(ctx: Reading, client: ClientEntity, chap?: ClientChap): Initiator {
+  const { ipv4, ipv6, fqdn } = client.iscsiInitiatorNetworkId ?? {}
+  const address = (ipv4 ?? ipv6 ?? fqdn)?.value
+  const chapSecret = chap === undefined ? clientSecretOf(ctx, client) : chap.secret
+  return {
+    clientExtId: client.extId,
+    paths: client.numVirtualTargets ?? 32,
+    ...(client.iscsiInitiatorName === undefined ? {} : { name: client.iscsiInitiatorName }),
+    ...(address === undefined ? {} : { address }),
+    ...(chapSecret === undefined ? {} : { chapSecret }),
+  }
+}
+
+interface Change {
+  readonly clientExtId: string
+  readonly chap: ClientChap
+}
+
+/**
+ * `given.secret`: absent keeps the stored one, with CHAP. Answers also the client as it will be.
+ * @throws ApiError 400
+ */
+export async function startClientUpdate(
+  ctx: WriteContext,
+  client: ClientEntity,
+  given: ClientChap,
+): Promise<TaskStarted & { readonly client: ClientEntity }> {
+  const chap = completed(ctx, client, given)
+  refuseAll(secretFaults(chap))
+  await requireMutual(ctx, client, chap)
+  await requireWritable(ctx, client.clusterReference as string)
+  await ctx.store.touch(IscsiClient, client.extId)
+  const task = await ctx.startTask(
+    updateIscsiClient,
+    { clientExtId: client.extId, chap },
+    {
+      operation: 'IscsiClientUpdate',
+      description: 'Update iSCSI Client',
+      affected: [affectedClient(client)],
+      clusterExtIds: [client.clusterReference as string],
+    },
+  )
+  const { clientSecret: _, ...shown } = client
+  return { ...task, client: { ...shown, ...chosen(chap) } }
+}
+
+const chosen = ({ authentication }: ClientChap): Partial<ClientEntity> =>
+  authentication === undefined ? {} : { enabledAuthentications: authentication }
+
+const completed = (ctx: Reading, client: ClientEntity, given: ClientChap): ClientChap => {
+  const secret = given.secret ?? (given.authentication === 'CHAP' ? clientSecretOf(ctx, client) : undefined)
+  // A client that had an authentication before goes on showing one: a PUT without the field makes it the default.
+  const authentication = given.authentication ?? (client.enabledAuthentications && 'NONE')
+  return { ...(authentication && { authentication }), ...(secret === undefined ? {} : { secret }) }
+}
+
+/** Claims count: what is being attached must fit, too. */
+async function requireMutual(ctx: Reading, client: ClientEntity, chap: ClientChap): Promise<void> {
+  const claims = await claimsOn(ctx.store, 'IscsiClient', client.extId)
+  const groups = await ctx.store.getMany(
+    VolumeGroup,
+    claims.map(({ volumeGroupExtId }) => volumeGroupExtId as string),
+  )
+  refuseAll(groups.flatMap((group) => mutualFaults(ctx, chap, group)))
+}
+
+export const updateIscsiClient = defineTask<Change>({
+  name: 'volumes.update-iscsi-client',
+  steps: [
+    {
+      name: 'check',
+      progress: 10,
+      run: async (ctx, { clientExtId, chap }) => requireMutual(ctx, await presentClient(ctx.store, clientExtId), chap),
+      // Nothing was changed.
+    },
+    {
+      name: 'change access lists',
+      progress: 90,
+      seconds: [1, 3],
+      run: async (ctx, { clientExtId, chap }) => {
+        const client = await presentClient(ctx.store, clientExtId)
+        for (const groupExtId of await groupsOf(ctx.store, clientExtId)) {
+          await ctx.drivers.blockStorage.allow(groupExtId, initiatorOf(ctx, client, chap))
+        }
+      },
+      undo: async (ctx, { clientExtId }) => {
+        const client = await presentClient(ctx.store, clientExtId)
+        for (const groupExtId of await groupsOf(ctx.store, clientExtId)) {
+          await ctx.drivers.blockStorage.allow(groupExtId, initiatorOf(ctx, client))
+        }
+      },
+    },
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { clientExtId, chap }) => {
+        await requireMutual(ctx, await presentClient(ctx.store, clientExtId), chap)
+        const secret = chap.secret as ClientEntity['clientSecret']
+        await ctx.store.update(IscsiClient, clientExtId, {
+          ...chosen(chap),
+          clientSecret: secret,
+        } as Partial<ClientEntity>)
+      },
+    },
+  ],
+})
+
+export async function presentClient(store: Reader, extId: string): Promise<ClientEntity> {
+  const client = await store.get(IscsiClient, extId)
+  if (client === undefined) throw notFound(IscsiClient, IscsiClient.kind, extId, 'extId')
+  return client
+}
+
+async function groupsOf(store: Reader, clientExtId: string): Promise<string[]> {
+  const attachments = (await attachmentsWith(store, 'iscsiClientExtId', [clientExtId])).get(clientExtId) ?? []
+  return attachments.map(({ volumeGroupExtId }) => volumeGroupExtId as string)
+}

@@ -1,0 +1,199 @@
+/**
+ * Mounting storage containers as datastores of ESX hosts: all of the hosts, or none.
+ * Source: behaviour clustermgmt.md 1.9.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
+import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { notFound, pathOf } from '../../core/standard.ts'
+import { equals } from '../../odata/index.ts'
+import type { Reader } from '../../store/store.ts'
+import { defineTask, type WriteContext } from '../context.ts'
+import { checkCluster } from '../registrations/reachability.ts'
+import { hostsOf } from '../storage-space/capacity.ts'
+import { clusterFor, markedForRemoval } from './storage-containers.ts'
+
+type Container = EntityOf<typeof StorageContainer>
+type Mounted = EntityOf<typeof DataStore>
+
+const rel = 'clustermgmt:config:storage-containers'
+
+interface Mounting {
+  readonly clusterExtId: string
+  readonly datastores: readonly Mounted[]
+}
+
+const specOf = (mounted: Mounted) => ({
+  clusterExtId: mounted.clusterExtId as string,
+  hostExtId: mounted.hostExtId as string,
+  containerExtId: mounted.containerExtId as string,
+  datastoreName: mounted.datastoreName as string,
+  isReadOnly: mounted.isReadOnly === true,
+  ...(mounted.targetPath === undefined ? {} : { targetPath: mounted.targetPath }),
+})
+
+export const mountContainer = defineTask<Mounting>({
+  name: 'clustermgmt.mount-storage-container',
+  steps: [
+    checkCluster(({ clusterExtId }) => clusterExtId),
+    {
+      name: 'mount on the hosts',
+      progress: 90,
+      seconds: [3, 6],
+      run: async (ctx, { datastores }) => {
+        for (const datastore of datastores) await ctx.drivers.hardware.mountDatastore(specOf(datastore))
+      },
+      undo: async (ctx, { clusterExtId, datastores }) => {
+        for (const { hostExtId, datastoreName } of datastores) {
+          await ctx.drivers.hardware.unmountDatastore(clusterExtId, hostExtId as string, datastoreName as string)
+        }
+      },
+    },
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { datastores }) => {
+        for (const { extId } of datastores) await ctx.store.publish(DataStore, extId)
+      },
+    },
+  ],
+  onUndone: async (ctx, { datastores }) => {
+    for (const { extId } of datastores) await ctx.store.remove(DataStore, extId)
+  },
+})
+
+export const unmountContainer = defineTask<Mounting>({
+  name: 'clustermgmt.unmount-storage-container',
+  steps: [
+    checkCluster(({ clusterExtId }) => clusterExtId),
+    {
+      name: 'unmount from the hosts',
+      progress: 90,
+      seconds: [3, 6],
+      run: async (ctx, { clusterExtId, datastores }) => {
+        for (const { hostExtId, datastoreName } of datastores) {
+          await ctx.drivers.hardware.unmountDatastore(clusterExtId, hostExtId as string, datastoreName as string)
+        }
+      },
+      undo: async (ctx, { datastores }) => {
+        for (const datastore of datastores) await ctx.drivers.hardware.mountDatastore(specOf(datastore))
+      },
+    },
+    {
+      name: 'record',
+      progress: 100,
+      record: async (ctx, { datastores }) => {
+        for (const { extId } of datastores) await ctx.store.remove(DataStore, extId)
+      },
+    },
+  ],
+})
+
+export interface MountRequest {
+  readonly containerName: string
+  readonly datastoreName?: string
+  readonly nodeExtIds?: readonly string[]
+  readonly isReadOnly?: boolean
+  readonly targetPath?: string
+}
+
+export async function startMount(
+  ctx: WriteContext,
+  container: Container,
+  request: MountRequest,
+): Promise<{ extId: string }> {
+  const clusterExtId = await esxCluster(ctx, container, 'mounting a datastore')
+  if (container.isMarkedForRemoval === true) throw markedForRemoval(container)
+  if (request.containerName !== container.name) {
+    throw invalid(
+      'containerName',
+      `expected "${container.name}", the name of this container; found "${request.containerName}"`,
+    )
+  }
+  const datastores: Mounted[] = []
+  for (const host of await nodesOf(ctx.store, clusterExtId, request.nodeExtIds)) {
+    const datastore: Mounted = {
+      extId: ctx.ids.uuid(),
+      tenantId: ctx.tenantId,
+      clusterExtId,
+      datastoreName: request.datastoreName ?? container.name,
+      containerName: container.name,
+      containerExtId: container.extId,
+      hostExtId: host.extId,
+      hostIpAddress: host.hypervisor?.externalAddress?.ipv4?.value ?? '',
+      isReadOnly: request.isReadOnly === true,
+      ...(request.targetPath === undefined ? {} : { targetPath: request.targetPath }),
+    }
+    // Claims the name on the host.
+    await ctx.store.insert(DataStore, datastore, { pending: true })
+    datastores.push(datastore)
+  }
+  return ctx.startTask(
+    mountContainer,
+    { clusterExtId, datastores },
+    {
+      operation: 'Mount Storage Container',
+      affected: [{ extId: container.extId, name: container.name, rel }],
+      clusterExtIds: [clusterExtId],
+    },
+  )
+}
+
+export async function startUnmount(
+  ctx: WriteContext,
+  container: Container,
+  request: { readonly datastoreName: string; readonly nodeExtIds?: readonly string[] },
+): Promise<{ extId: string }> {
+  const clusterExtId = await esxCluster(ctx, container, 'unmounting a datastore')
+  const hosts = await nodesOf(ctx.store, clusterExtId, request.nodeExtIds)
+  const ids = new Set(hosts.map(({ extId }) => extId))
+  const datastores = (await ctx.store.findWhere(DataStore, { containerExtId: container.extId })).filter(
+    (mounted) => mounted.datastoreName === request.datastoreName && ids.has(mounted.hostExtId as string),
+  )
+  if (datastores.length === 0) throw notFound(DataStore, 'DataStore', request.datastoreName, 'datastoreName')
+  const running = (await vmsIn(ctx.store, clusterExtId, container.extId)).filter(
+    (vm) => vm.powerState === 'ON' && datastores.some(({ hostExtId }) => hostExtId === vm.host?.extId),
+  )
+  if (running.length > 0) {
+    const users = running.map((vm) => `"${vm.name ?? vm.extId}"`).join(', ')
+    throw new ApiError('DATASTORE_IN_USE', { name: request.datastoreName, users })
+  }
+  return ctx.startTask(
+    unmountContainer,
+    { clusterExtId, datastores },
+    {
+      operation: 'Unmount Storage Container',
+      affected: [{ extId: container.extId, name: container.name, rel }],
+      clusterExtIds: [clusterExtId],
+    },
+  )
+}
+
+/** External VMs with files in this container. */
+export async function vmsIn(
+  store: Reader,
+  clusterExtId: string,
+  containerExtId: string,
+): Promise<EntityOf<typeof ExternVm>[]> {
+  const vms = await store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })
+  return vms.filter((vm) => vm.disks?.some((disk) => disk.backingInfo?.storageContainer?.extId === containerExtId))
+}
+
+async function esxCluster(ctx: WriteContext, container: Container, action: string): Promise<string> {
+  const cluster = await clusterFor(ctx, container.clusterExtId as string, 'clusterExtId', action)
+  if (cluster.config?.hypervisorTypes?.includes('ESX') !== true) {
+    throw new ApiError('NOT_AN_ESX_CLUSTER', { name: cluster.name, action })
+  }
+  return cluster.extId
+}
+
+/** The hosts named, or all; @throws ApiError 404 for each that is not of the cluster */
+async function nodesOf(store: Reader, clusterExtId: string, nodeExtIds: readonly string[] | undefined) {
+  const hosts = await hostsOf(store, clusterExtId)
+  if (nodeExtIds === undefined || nodeExtIds.length === 0) return hosts
+  const strangers = nodeExtIds.filter((extId) => !hosts.some((host) => host.extId === extId))
+  refuseAll(strangers.map((extId) => notFound(undefined, 'host of this cluster', extId, 'nodeExtIds')))
+  return hosts.filter(({ extId }) => nodeExtIds.includes(extId))
+}

@@ -1,0 +1,140 @@
+/**
+ * What a storage container may be like on its cluster.
+ * Source: behaviour clustermgmt.md 1.9.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { ApiError, invalid } from '../../core/api-error.ts'
+import { notFound } from '../../core/standard.ts'
+import { type CapacityContext, copiesOf, hostsOf, poolCapacity, poolUsage } from '../storage-space/capacity.ts'
+
+type Container = EntityOf<typeof StorageContainer>
+
+export interface ContainerRules {
+  readonly cluster: EntityOf<typeof Cluster>
+  /** As it shall be, defaults filled in. */
+  readonly container: Container
+  /** As it is; absent: it is being created. */
+  readonly stored?: Container
+}
+
+type Asking = CapacityContext
+
+/** Hosts that erasure coding needs, by replication factor. */
+const hostsForErasureCoding: Readonly<Record<number, number>> = { 2: 4, 3: 6 }
+
+/**
+ * What the fields of a container demand of each other. Asked of the body by itself, and again of the container with the
+ * defaults that its cluster fills in.
+ */
+export function containerFaults(container: Partial<Container>): ApiError[] {
+  const { replicationFactor: copies, affinityHostExtId, nfsWhitelistAddress: addresses = [] } = container
+  const advertised = container.logicalAdvertisedCapacityBytes
+  const reserved = container.logicalExplicitReservedCapacityBytes ?? 0
+  const faults: ApiError[] = []
+  const fault = (attribute: string, text: string): void => void faults.push(invalid(attribute, text))
+  if (copies !== undefined && copies > 1 && affinityHostExtId !== undefined) {
+    fault('affinityHostExtId', `expected only with replication factor 1, found replication factor ${copies}`)
+  }
+  if (advertised !== undefined && advertised < reserved) {
+    fault(
+      'logicalAdvertisedCapacityBytes',
+      `expected at least the explicit reservation, ${reserved}; found ${advertised}`,
+    )
+  }
+  if (container.erasureCode === 'ON' && copies === 1) {
+    fault('erasureCode', 'expected OFF with replication factor 1: there is no second copy to save')
+  }
+  if (container.isNfsWhitelistInherited === true && addresses.length > 0) {
+    fault(
+      'isNfsWhitelistInherited',
+      `expected false beside nfsWhitelistAddress, found true and ${addresses.length} addresses`,
+    )
+  }
+  addresses.forEach((address, index) => {
+    if (address.ipv4 === undefined && address.ipv6 === undefined && address.fqdn === undefined) {
+      fault(`nfsWhitelistAddress[${index}]`, 'expected ipv4, ipv6 or fqdn, found none')
+    }
+  })
+  return faults
+}
+
+/** A new container is on the cluster of the header, and never the system's own. */
+export function creationFaults(body: Partial<Container>, clusterExtId: string): ApiError[] {
+  const { clusterExtId: named = clusterExtId } = body
+  const elsewhere = `expected the cluster of the header X-Cluster-Id, ${clusterExtId}; found ${named}`
+  return [
+    ...(named === clusterExtId ? [] : [invalid('clusterExtId', elsewhere)]),
+    ...(body.isInternal === true
+      ? [invalid('isInternal', 'expected false: internal containers are made by the system alone')]
+      : []),
+    ...containerFaults(body),
+  ]
+}
+
+/** Every fault; those of the fields (400) before those of the state (404, 409). */
+export async function containerRefusals(ctx: Asking, rules: ContainerRules): Promise<ApiError[]> {
+  const { cluster, container, stored } = rules
+  const hosts = await hostsOf(ctx.store, cluster.extId)
+  const copies = copiesOf(container)
+  const clusterCopies = cluster.config?.redundancyFactor ?? 2
+  const pool = await poolCapacity(ctx, cluster.extId)
+  const advertised = container.logicalAdvertisedCapacityBytes
+  const host = hosts.find(({ extId }) => extId === container.affinityHostExtId)
+  const faults = containerFaults({ ...container, replicationFactor: copies })
+  const fault = (attribute: string, text: string): void => void faults.push(invalid(attribute, text))
+
+  if (copies > clusterCopies) {
+    fault('replicationFactor', `expected 1 to ${clusterCopies}, the redundancy factor of the cluster; found ${copies}`)
+  }
+  if (stored !== undefined && copies === 1 && hosts.length > 1 && container.affinityHostExtId === undefined) {
+    fault('affinityHostExtId', 'is required with replication factor 1: the host that holds the only copy')
+  }
+  if (advertised !== undefined && advertised > Math.floor(pool / copies)) {
+    fault(
+      'logicalAdvertisedCapacityBytes',
+      `expected at most ${Math.floor(pool / copies)}, what the pool holds; found ${advertised}`,
+    )
+  }
+  if (advertised !== undefined && stored !== undefined) {
+    const used = (await poolUsage(ctx, cluster.extId)).containers.get(container.extId)?.logicalBytes ?? 0
+    if (advertised < used) {
+      fault('logicalAdvertisedCapacityBytes', `expected at least ${used}, what is used now; found ${advertised}`)
+    }
+  }
+  if (stored?.isSoftwareEncryptionEnabled === true && container.isSoftwareEncryptionEnabled !== true) {
+    fault('isSoftwareEncryptionEnabled', 'Encryption cannot be disabled once enabled.')
+  }
+  if (stored !== undefined && (container.isInternal ?? false) !== (stored.isInternal ?? false)) {
+    fault('isInternal', 'is set by the system alone')
+  }
+  if (container.affinityHostExtId !== undefined && host === undefined) {
+    faults.push(notFound(undefined, 'host of this cluster', container.affinityHostExtId, 'affinityHostExtId'))
+  }
+  const needed = hostsForErasureCoding[copies]
+  if (container.erasureCode === 'ON' && needed !== undefined && hosts.length < needed) {
+    faults.push(
+      new ApiError('TOO_FEW_NODES_FOR_ERASURE_CODING', { replicationFactor: copies, needed, found: hosts.length }),
+    )
+  }
+  return faults
+}
+
+/** @throws ApiError 409 when the pool does not have what the container reserves */
+export async function requireContainerRoom(ctx: Asking, container: Container): Promise<void> {
+  const reserved = container.logicalExplicitReservedCapacityBytes ?? 0
+  if (reserved === 0) return
+  const pool = await poolUsage(ctx, container.clusterExtId as string)
+  const own = pool.containers.get(container.extId)
+  // What it uses or reserves now is its own to promise again.
+  const available = pool.freeBytes + Math.max(own?.physicalBytes ?? 0, own?.reservedBytes ?? 0)
+  const requested = reserved * copiesOf(container)
+  if (requested > available) {
+    throw new ApiError('INSUFFICIENT_STORAGE', {
+      attributePath: 'logicalExplicitReservedCapacityBytes',
+      requested,
+      available,
+    })
+  }
+}

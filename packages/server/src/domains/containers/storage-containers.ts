@@ -1,0 +1,212 @@
+/**
+ * Making, changing and removing storage containers, whichever namespace asks (clustermgmt, storage v4.0.a3).
+ * Source: behaviour clustermgmt.md 1.9; volumes-storage.md 1.8.
+ */
+import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { Image } from '@hyperplane/contract/vmm/image'
+import { ApiError, refuseAll } from '../../core/api-error.ts'
+import { notFound, pathOf } from '../../core/standard.ts'
+import { equals } from '../../odata/index.ts'
+import type { Reader } from '../../store/store.ts'
+import type { WriteContext } from '../context.ts'
+import { refuseReadOnly, requireReachable } from '../registrations/reachability.ts'
+import { copiesOf, hostsOf, imageContainerName, storagePoolOf } from '../storage-space/capacity.ts'
+import { reductionsSince } from '../storage-space/data-reduction.ts'
+import { type ContainerRules, containerRefusals, requireContainerRoom } from './rules.ts'
+import { createContainer, deleteContainer, updateContainer } from './tasks.ts'
+
+type Container = EntityOf<typeof StorageContainer>
+type Body = BodyOf<typeof StorageContainer>
+
+const rel = 'clustermgmt:config:storage-containers'
+export function isManager(cluster: EntityOf<typeof Cluster>): boolean {
+  return cluster.config?.clusterFunction?.includes('PRISM_CENTRAL') === true
+}
+
+/** @throws ApiError 404 unknown, 400 the manager, 503 unreachable */
+export async function clusterFor(
+  ctx: WriteContext,
+  clusterExtId: string,
+  attribute: string,
+  action: string,
+): Promise<EntityOf<typeof Cluster>> {
+  const cluster = await ctx.store.get(Cluster, clusterExtId)
+  if (cluster === undefined) throw notFound(Cluster, 'Cluster', clusterExtId, attribute)
+  if (isManager(cluster)) throw new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: cluster.name, action })
+  requireReachable(ctx, cluster)
+  return cluster
+}
+
+export async function startContainerCreation(
+  ctx: WriteContext,
+  clusterExtId: string,
+  body: Body,
+): Promise<{ extId: string }> {
+  const cluster = await clusterFor(ctx, clusterExtId, 'X-Cluster-Id', 'creating a storage container')
+  refuseReadOnly(cluster, 'storage containers')
+  const extId = ctx.ids.uuid()
+  const container = {
+    ...withContainerDefaults(body, cluster),
+    extId,
+    tenantId: ctx.tenantId,
+    containerExtId: extId,
+    clusterExtId,
+    clusterName: cluster.name,
+    storagePoolExtId: storagePoolOf(clusterExtId),
+    ownerExtId: body.ownerExtId ?? ctx.caller.extId,
+    isMarkedForRemoval: false,
+    reductionsSince: reductionsSince(body, undefined, ctx.clock.iso()),
+  } as Container
+  const host = await hostOfOnlyCopy(ctx.store, container)
+  if (host !== undefined) container.affinityHostExtId = host
+  const rules: ContainerRules = { cluster, container }
+  refuseAll(await containerRefusals(ctx, rules))
+  await requireContainerRoom(ctx, container)
+  await ctx.store.insert(StorageContainer, container, { pending: true })
+  return ctx.startTask(
+    createContainer,
+    { extId, clusterExtId },
+    {
+      operation: 'Create Storage Container',
+      affected: [{ extId, name: container.name, rel }],
+      clusterExtIds: [clusterExtId],
+    },
+  )
+}
+
+/** The host with the fewest such containers, where the body names none. Undefined where every host holds the data. */
+async function hostOfOnlyCopy(store: Reader, container: Container): Promise<string | undefined> {
+  const { clusterExtId = '', affinityHostExtId } = container
+  if (copiesOf(container) !== 1 || affinityHostExtId !== undefined) return undefined
+  const hosts = await hostsOf(store, clusterExtId)
+  if (hosts.length < 2) return undefined
+  const load = new Map(hosts.map(({ extId }) => [extId, 0]))
+  for (const { affinityHostExtId: host = '' } of await store.findWhere(StorageContainer, { clusterExtId }))
+    if (load.has(host)) load.set(host, load.get(host)! + 1)
+  const least = Math.min(...load.values())
+  return hosts.find(({ extId }) => load.get(extId) === least)?.extId
+}
+
+/** `next`: the container as it shall be. */
+export async function startContainerUpdate(
+  ctx: WriteContext,
+  stored: Container,
+  next: Container,
+): Promise<{ extId: string }> {
+  const cluster = await clusterFor(ctx, stored.clusterExtId as string, 'clusterExtId', 'updating a storage container')
+  // Whoever owns it goes on owning it, unless the body names another.
+  const container = {
+    ...withContainerDefaults(next, cluster),
+    ownerExtId: next.ownerExtId ?? stored.ownerExtId,
+    reductionsSince: reductionsSince(next, stored, ctx.clock.iso()),
+  } as Container
+  refuseAll(await containerRefusals(ctx, { cluster, container, stored }))
+  if (container.name !== stored.name) await requireFreeName(ctx.store, container)
+  if (
+    container.name !== stored.name &&
+    (await ctx.store.findOne(DataStore, { containerExtId: stored.extId })) !== undefined
+  ) {
+    throw new ApiError('CONFLICT', {
+      fault: `The storage container "${stored.name}" is mounted as a datastore and cannot be renamed. Unmount it first.`,
+    })
+  }
+  if (stored.isMarkedForRemoval === true) throw markedForRemoval(stored)
+  await requireContainerRoom(ctx, container)
+  await ctx.store.touch(StorageContainer, stored.extId)
+  return ctx.startTask(
+    updateContainer,
+    { container },
+    {
+      operation: 'Update Storage Container',
+      affected: [{ extId: stored.extId, name: container.name, rel }],
+      clusterExtIds: [cluster.extId],
+    },
+  )
+}
+
+export async function startContainerRemoval(
+  ctx: WriteContext,
+  stored: Container,
+  ignoreSmallFiles: boolean,
+): Promise<{ extId: string }> {
+  const cluster = await clusterFor(ctx, stored.clusterExtId as string, 'clusterExtId', 'deleting a storage container')
+  if (stored.isInternal === true) {
+    throw new ApiError('CONFLICT', {
+      fault: `The storage container "${stored.name}" belongs to the system and cannot be deleted.`,
+    })
+  }
+  if (stored.isMarkedForRemoval === true) throw markedForRemoval(stored)
+  const mounted = (await ctx.store.findWhere(DataStore, { containerExtId: stored.extId })).length
+  if (mounted > 0) {
+    throw new ApiError('ENTITY_IN_USE', {
+      kind: 'storage container',
+      name: stored.name,
+      users: `${mounted} datastores`,
+    })
+  }
+  const users = await usersOf(ctx.store, stored)
+  if (users.size > 0) {
+    const text = [...users].map(([kind, count]) => `${count} ${kind}`).join(', ')
+    throw new ApiError(
+      'STORAGE_CONTAINER_NOT_EMPTY',
+      { name: stored.name, users: text },
+      { extra: Object.fromEntries(users) },
+    )
+  }
+  await ctx.store.update(StorageContainer, stored.extId, { isMarkedForRemoval: true })
+  return ctx.startTask(
+    deleteContainer,
+    { extId: stored.extId, clusterExtId: cluster.extId, ignoreSmallFiles },
+    {
+      operation: 'Delete Storage Container',
+      affected: [{ extId: stored.extId, name: stored.name, rel }],
+      clusterExtIds: [cluster.extId],
+    },
+  )
+}
+
+export const markedForRemoval = (container: Container): ApiError =>
+  new ApiError('CONFLICT', { fault: `The storage container "${container.name}" is being removed.` })
+
+/** @throws ApiError 409: nothing new is put into a container that is being removed */
+export async function requireStaying(store: Reader, containerExtIds: readonly string[]): Promise<void> {
+  const leaving = (await store.getMany(StorageContainer, [...new Set(containerExtIds)])).filter(
+    ({ isMarkedForRemoval }) => isMarkedForRemoval === true,
+  )
+  refuseAll(leaving.map(markedForRemoval))
+}
+
+/** What lies in the container, by kind; rows that a running task has only claimed count too. */
+async function usersOf(store: Reader, container: Container): Promise<ReadonlyMap<string, number>> {
+  const users = new Map(await store.referrerCounts('StorageContainer', container.extId))
+  if (container.name === imageContainerName) {
+    const images = await store.count(Image, {
+      filter: equals(pathOf(Image, 'clusterLocationExtIds'), container.clusterExtId as string),
+    })
+    if (images > 0) users.set('Image', images)
+  }
+  return users
+}
+
+/** The name is claimed when the task records it; two that meet there cannot both win. */
+async function requireFreeName(store: Reader, container: Container): Promise<void> {
+  const name = container.name.toLowerCase()
+  const others = await store.findWhere(StorageContainer, { clusterExtId: container.clusterExtId as string })
+  if (others.some((other) => other.extId !== container.extId && other.name.toLowerCase() === name)) {
+    throw new ApiError('STORAGE_CONTAINER_NAME_EXISTS', { fields: 'name' })
+  }
+}
+
+function withContainerDefaults(body: Body | Container, cluster: EntityOf<typeof Cluster>): Body {
+  const hasAddresses = (body.nfsWhitelistAddress?.length ?? 0) > 0
+  return {
+    ...body,
+    replicationFactor: body.replicationFactor ?? cluster.config?.redundancyFactor ?? 2,
+    isNfsWhitelistInherited: body.isNfsWhitelistInherited ?? !hasAddresses,
+    isEncrypted: body.isSoftwareEncryptionEnabled === true,
+    ...(body.erasureCode === 'ON' && body.erasureCodeDelaySecs === undefined ? { erasureCodeDelaySecs: 604_800 } : {}),
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * What is shown of storage containers and datastores beside what is stored: capacities and who uses them, whichever
+ * namespace asks (clustermgmt, storage v4.0.a3). Source: behaviour clustermgmt.md 1.9.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import type { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import { shows } from '../../core/scope.ts'
+import type { ReadContext } from '../context.ts'
+import { containerFree, largestDisk, type PoolUsage, poolCapacity, poolUsage } from '../storage-space/capacity.ts'
+import { vmsIn } from './datastores.ts'
+
+type Container = EntityOf<typeof StorageContainer>
+type Mounted = EntityOf<typeof DataStore>
+
+/** Every container of a cluster may grow as large as the pool. Thick disks do not exist here, so nothing is implied. */
+export async function withCapacity(ctx: ReadContext, containers: readonly Container[]): Promise<readonly Container[]> {
+  const pools = new Map<string | undefined, number>()
+  for (const { clusterExtId } of containers) {
+    if (!pools.has(clusterExtId)) pools.set(clusterExtId, await poolCapacity(ctx, clusterExtId as string))
+  }
+  return containers.map((container) => ({
+    ...container,
+    maxCapacityBytes: pools.get(container.clusterExtId) as number,
+    logicalImplicitReservedCapacityBytes: 0,
+  }))
+}
+
+export async function withSpace(ctx: ReadContext, datastores: readonly Mounted[]): Promise<readonly Mounted[]> {
+  const pools = new Map<string, PoolUsage>()
+  const shown = new Map<string, Partial<Mounted>>()
+  const scope = await ctx.scopeOf(ExternVm.kind)
+  for (const { clusterExtId = '', containerExtId = '' } of datastores) {
+    if (shown.has(containerExtId)) continue
+    const container = await ctx.store.get(StorageContainer, containerExtId)
+    if (container === undefined) continue
+    const pool = pools.get(clusterExtId) ?? (await poolUsage(ctx, clusterExtId))
+    pools.set(clusterExtId, pool)
+    const vms = await vmsIn(ctx.store, clusterExtId, containerExtId)
+    shown.set(containerExtId, {
+      capacityBytes: largestDisk(pool.capacityBytes, container),
+      freeSpaceBytes: containerFree(pool, container),
+      vmNames: vms.filter((vm) => shows(scope, vm)).flatMap(({ name }) => name ?? []),
+    })
+  }
+  return datastores.map((datastore) => ({ ...datastore, ...shown.get(datastore.containerExtId as string) }))
+}

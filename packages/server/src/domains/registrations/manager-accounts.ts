@@ -1,0 +1,108 @@
+/**
+ * The account by which a registered manager signs in here: a service account with one key and a role that holds two
+ * operations. It comes and goes with the registration. Source: behaviour platform.md 4 (exchange trust); iam.md 2, 8, 9.
+ */
+
+import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
+import { Key } from '@hyperplane/contract/iam/key'
+import { Role } from '@hyperplane/contract/iam/role'
+import { User } from '@hyperplane/contract/iam/user'
+import type { Clock } from '../../core/clock.ts'
+import { systemCaller } from '../../core/context.ts'
+import { catalogueId, derivedId } from '../../core/named-id.ts'
+import { accountName } from '../../drivers/remote-managers.ts'
+import type { Transaction } from '../../store/store.ts'
+import { localProviderId } from '../iam/catalogue/release.ts'
+import { apiKeyDigest } from '../iam/credentials/api-key.ts'
+
+/** See that it is there, and leave. */
+const permitted = ['View_Domain_Manager', 'Unregister_Domain_Manager']
+const everything = { '*': { '*': { eq: '*' } } }
+
+const idOf = (what: string, managerExtId: string): string => derivedId('manager account', what, managerExtId)
+export const accountIdOf = (managerExtId: string): string => idOf('user', managerExtId)
+
+interface Making {
+  readonly store: Transaction
+  readonly clock: Pick<Clock, 'iso'>
+  readonly tenantId: string
+}
+
+/**
+ * Makes the account; without a key nobody can sign in with it yet. It works once `access.changed()` was called.
+ * @param manager whose account it is
+ */
+export async function makeAccount(
+  ctx: Making,
+  manager: { readonly extId: string; readonly name: string },
+  apiKey: string | undefined,
+): Promise<void> {
+  const { store, tenantId } = ctx
+  const time = ctx.clock.iso()
+  const { extId: system } = systemCaller(tenantId)
+  const displayName = accountName(manager.extId)
+  const description = `The registered manager ${manager.name}. Removed with its registration.`
+  const made = { tenantId, createdBy: system, createdTime: time }
+  const user = accountIdOf(manager.extId)
+  await store.insert(User, {
+    ...made,
+    extId: user,
+    userType: 'SERVICE_ACCOUNT',
+    username: displayName,
+    idpId: localProviderId,
+    description,
+    status: 'ACTIVE',
+    isForceResetPasswordEnabled: false,
+    creationType: 'SERVICEDEFINED',
+    lastLoginTime: time,
+    lastUpdatedBy: system,
+    lastUpdatedTime: time,
+  })
+  await store.insert(Role, {
+    ...made,
+    extId: idOf('role', manager.extId),
+    displayName,
+    description,
+    clientName: '',
+    operations: permitted.map((name) => catalogueId('operation', name)),
+    isSystemDefined: false,
+    operationSchemaChangeImpact: 'NOT_IMPACTED',
+    lastUpdatedTime: time,
+  })
+  await store.insert(AuthorizationPolicy, {
+    ...made,
+    extId: idOf('policy', manager.extId),
+    displayName,
+    description,
+    clientName: '',
+    role: idOf('role', manager.extId),
+    identities: [{ identityFilter: { user: { uuid: { anyof: [user] } } } }],
+    entities: [{ entityFilter: everything }],
+    authorizationPolicyType: 'SERVICE_DEFINED',
+    isSystemDefined: true,
+    lastUpdatedTime: time,
+  })
+  if (apiKey === undefined) return
+  await store.insert(Key, {
+    ...made,
+    extId: idOf('key', manager.extId),
+    userExtId: user,
+    name: 'registration',
+    keyType: 'API_KEY',
+    status: 'VALID',
+    creationType: 'SERVICEDEFINED',
+    apiKeyDigest: apiKeyDigest(apiKey),
+    lastUpdatedBy: system,
+    lastUpdatedTime: time,
+  })
+}
+
+/** Removes the account with all its keys. One that is not there is no fault. */
+export async function removeAccount(store: Transaction, managerExtId: string): Promise<void> {
+  const user = accountIdOf(managerExtId)
+  if ((await store.get(User, user)) === undefined) return
+  for (const key of await store.findWhere(Key, { userExtId: user })) await store.remove(Key, key.extId)
+  await store.remove(AuthorizationPolicy, idOf('policy', managerExtId))
+  await store.remove(Role, idOf('role', managerExtId))
+  await store.remove(User, user)
+}

@@ -1,0 +1,63 @@
+/**
+ * A cluster that does not answer: mutations of it, and of everything on it in every namespace, are refused until it does;
+ * reads show the last known state. Source: behaviour clustermgmt.md 1.2 (isAvailable), 1.18.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { ApiError } from '../../core/api-error.ts'
+import { notFound } from '../../core/standard.ts'
+import { DriverError, type Step } from '../../core/tasks/define-task.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { Reader } from '../../store/store.ts'
+
+interface Asking {
+  readonly drivers: Drivers
+  readonly store: Reader
+}
+
+const retryAfterSeconds = 5
+
+export function unreachable(name: string): ApiError {
+  const error = new ApiError('CLUSTER_UNREACHABLE', { name })
+  error.headers['Retry-After'] = String(retryAfterSeconds)
+  return error
+}
+
+/** @throws ApiError 503 with Retry-After */
+export function requireReachable(
+  ctx: Pick<Asking, 'drivers'>,
+  cluster: { readonly extId: string; readonly name: string },
+): void {
+  if (!ctx.drivers.hardware.isReachable(cluster.extId)) throw unreachable(cluster.name)
+}
+
+/** The same, where only the id is known; an id that names nothing passes. */
+export async function requireClusterReachable(ctx: Asking, clusterExtId: string | undefined): Promise<void> {
+  if (clusterExtId === undefined || ctx.drivers.hardware.isReachable(clusterExtId)) return
+  const cluster = await ctx.store.get(Cluster, clusterExtId)
+  throw unreachable(cluster?.name ?? clusterExtId)
+}
+
+/** @throws ApiError 409: a cluster in the operation mode READ_ONLY takes nothing new */
+export function refuseReadOnly(cluster: EntityOf<typeof Cluster>, what: string): void {
+  if (cluster.config?.operationMode !== 'READ_ONLY') return
+  throw new ApiError('CONFLICT', {
+    fault: `The cluster "${cluster.name}" is in the operation mode READ_ONLY, which takes no new ${what}.`,
+  })
+}
+
+/** First step of a task on a cluster: it is still there, and it answers. What was checked at acceptance may have changed. */
+export const checkCluster = <I>(clusterOf: (input: I) => string | undefined): Step<Drivers, I> => ({
+  name: 'check',
+  progress: 5,
+  run: async (ctx, input) => {
+    const extId = clusterOf(input)
+    if (extId === undefined) return
+    const cluster = await ctx.store.get(Cluster, extId)
+    if (cluster === undefined) throw notFound(Cluster, 'Cluster', extId, 'clusterExtId')
+    if (!ctx.drivers.hardware.isReachable(extId)) {
+      throw new DriverError(`the cluster "${cluster.name}" does not answer`, { retryable: true })
+    }
+  },
+  // Nothing to undo: it only looked.
+})

@@ -1,0 +1,57 @@
+/**
+ * The CPU that a VM is bound to (APC): one of the models of its cluster's hosts, so that it runs, and moves, only among
+ * hosts that are not below it. Of two models the one with the lower clock rate is the lower.
+ * Source: behaviour vmm.md 1.1 (APC), 3.2.
+ */
+
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { ApiError } from '../../core/api-error.ts'
+import { seedId } from '../../core/named-id.ts'
+import type { Reader } from '../../store/store.ts'
+import type { VmBody, VmEntity } from '../vmm/vm/entity.ts'
+
+export interface CpuModel {
+  readonly extId: string
+  readonly name: string
+  readonly hertz: number
+}
+
+/** From the lowest. */
+export async function cpuModelsOf(store: Reader, clusterExtId: string): Promise<readonly CpuModel[]> {
+  const models = new Map<string, CpuModel>()
+  for (const { cpuModel: name, cpuFrequencyHz: hertz = 0 } of await store.findWhere(Host, {
+    'cluster/uuid': clusterExtId,
+  })) {
+    if (name === undefined || (models.get(name)?.hertz ?? hertz + 1) <= hertz) continue
+    models.set(name, { extId: seedId(`cpu-model/${name}`), name, hertz })
+  }
+  return [...models.values()].sort((a, b) => a.hertz - b.hertz || (a.name < b.name ? -1 : 1))
+}
+
+/**
+ * With the model that the body names, by id or by name; without one, that of the lowest host.
+ * @throws ApiError 404 when no host of the cluster has it
+ */
+export async function apcConfigOf(
+  store: Reader,
+  { apcConfig }: VmBody,
+  clusterExtId: string,
+): Promise<NonNullable<VmEntity['apcConfig']>> {
+  if (apcConfig?.isApcEnabled !== true) return { isApcEnabled: false }
+  const { extId, name } = apcConfig.cpuModel ?? {}
+  const found = (await cpuModelsOf(store, clusterExtId)).find(
+    (model) => (extId === undefined || model.extId === extId) && (name === undefined || model.name === name),
+  )
+  if (found === undefined) {
+    const id = extId ?? name ?? 'of the lowest host'
+    throw new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'CPU model', id, attribute: 'apcConfig/cpuModel' })
+  }
+  return { isApcEnabled: true, cpuModel: { extId: found.extId, name: found.name } }
+}
+
+/** The model below which no host may be that runs the VM. */
+export async function baselineOf(store: Reader, { apcConfig, cluster }: VmEntity): Promise<CpuModel | undefined> {
+  const name = apcConfig?.isApcEnabled === true ? apcConfig.cpuModel?.name : undefined
+  if (name === undefined) return undefined
+  return (await cpuModelsOf(store, cluster?.extId as string)).find((model) => model.name === name)
+}

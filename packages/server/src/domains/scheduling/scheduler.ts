@@ -1,0 +1,212 @@
+/**
+ * Places VMs on hosts. What is free is counted, and what is taken is written, in one transaction: two placements can never
+ * hold the same memory. Source: behaviour vmm.md 3.2.
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
+import type { Vm } from '@hyperplane/contract/vmm/vm'
+import { ApiError } from '../../core/api-error.ts'
+import { pathOf } from '../../core/standard.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { equals } from '../../odata/index.ts'
+import type { Reader, Transaction } from '../../store/store.ts'
+import { vcpusOf } from '../vmm/power-journal.ts'
+import { HostAllocation } from '../vmm/records.ts'
+import { baselineOf } from './cpu-models.ts'
+import { closedBecause } from './host-state.ts'
+import {
+  type Allocation,
+  type Choice,
+  chooseHost,
+  type Demand,
+  type HostCandidate,
+  heldMemoryBytes,
+  usableMemoryBytes,
+} from './placement.ts'
+
+type VmEntity = EntityOf<typeof Vm>
+type HeldAllocation = EntityOf<typeof HostAllocation>
+
+interface Scheduling {
+  readonly store: Transaction
+  readonly drivers: Pick<Drivers, 'hardware'>
+}
+
+/** What the VM holds now. */
+export const allocationsOf = (store: Reader, vmExtId: string): Promise<HeldAllocation[]> =>
+  store.findWhere(HostAllocation, { vmExtId })
+
+/**
+ * Holds memory and CPUs on the best host; one that the VM holds already stays.
+ * @returns the host
+ * @throws ApiError NO_HOST_FOR_VM with one reason for each host
+ */
+export async function place(ctx: Scheduling, vm: VmEntity): Promise<string> {
+  const [held] = await allocationsOf(ctx.store, vm.extId)
+  if (held !== undefined) return held.hostExtId
+  const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
+  return hold(ctx.store, vm, hosts, await demandOf(ctx.store, vm))
+}
+
+/**
+ * Holds memory and CPUs for a VM on another host than the one that it was on; what it holds there already stays. Hosts of
+ * `tried` are not asked again, and their reasons are told with those of the others.
+ */
+export async function placeElsewhere(
+  ctx: Scheduling,
+  vm: VmEntity,
+  tried: ReadonlyMap<string, string> = new Map(),
+): Promise<Choice> {
+  const held = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId !== vm.host?.extId)
+  if (held !== undefined) return { hostExtId: held.hostExtId }
+  const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => !tried.has(extId))
+  const demand = await demandOf(ctx.store, vm)
+  const choice = chooseHost(hosts, await inCluster(ctx.store, vm), demand)
+  if ('reasons' in choice) return { reasons: [...tried.values(), ...choice.reasons] }
+  await ctx.store.insert(HostAllocation, chosenFor(vm, choice, demand))
+  return choice
+}
+
+/**
+ * Makes room for a running VM that grows: on its host, else on another one, where it then holds its new size as well.
+ * @returns the host on which it will fit
+ * @throws ApiError NO_HOST_FOR_VM
+ */
+export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): Promise<string> {
+  const here = vm.host?.extId as string
+  const own = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId === here)
+  const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
+  const others = (await inCluster(ctx.store, vm)).filter(({ vmExtId }) => vmExtId !== vm.extId)
+  const demand = await demandOf(ctx.store, grown)
+  // A host that takes no new VM may still let its own grow.
+  const stay = hosts.filter(({ extId }) => extId === here).map(({ closed: _, ...open }) => open)
+  const inPlace = chooseHost(stay, others, demand)
+  if ('hostExtId' in inPlace && own !== undefined) {
+    await ctx.store.update(HostAllocation, own.extId, { memoryBytes: demand.memoryBytes, vcpus: demand.vcpus })
+    return here
+  }
+  const isMovable = vm.isLiveMigrateCapable === true
+  const elsewhere = hosts.filter(({ extId }) => isMovable && extId !== here)
+  const refused = 'reasons' in inPlace ? inPlace.reasons : []
+  return hold(ctx.store, grown, elsewhere, demand, refused)
+}
+
+/** Gives back what the VM holds: everywhere, or on this host only. */
+export async function giveBack(store: Transaction, vmExtId: string, hostExtId?: string): Promise<void> {
+  for (const held of await allocationsOf(store, vmExtId)) {
+    if (hostExtId === undefined || held.hostExtId === hostExtId) await store.remove(HostAllocation, held.extId)
+  }
+}
+
+/** Gives back what the VM holds anywhere but on its host. */
+export async function giveBackElsewhere(store: Transaction, vm: VmEntity): Promise<void> {
+  for (const { hostExtId } of await allocationsOf(store, vm.extId))
+    if (hostExtId !== vm.host?.extId) await giveBack(store, vm.extId, hostExtId)
+}
+
+/** Sets what the VM holds on its host back to what its row says. */
+export async function shrinkBack(store: Transaction, vm: VmEntity): Promise<void> {
+  for (const held of await allocationsOf(store, vm.extId)) {
+    if (held.hostExtId !== vm.host?.extId) await store.remove(HostAllocation, held.extId)
+    else await store.update(HostAllocation, held.extId, { memoryBytes: heldMemoryBytes(vm), vcpus: vcpusOf(vm) })
+  }
+}
+
+/** Bytes that the open hosts of a cluster could still give to VMs. */
+export async function freeMemoryBytes(
+  ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware'> },
+  clusterExtId: string,
+): Promise<number> {
+  const hosts = await candidatesOf(ctx, clusterExtId)
+  const held = await ctx.store.findWhere(HostAllocation, { clusterExtId })
+  const usable = hosts
+    .filter(({ closed }) => closed === undefined)
+    .reduce((sum, host) => sum + usableMemoryBytes(host), 0)
+  return usable - held.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0)
+}
+
+async function hold(
+  store: Transaction,
+  vm: VmEntity,
+  hosts: readonly HostCandidate[],
+  demand: Demand,
+  refused: readonly string[] = [],
+): Promise<string> {
+  const held = chosenFor(vm, chooseHost(hosts, await inCluster(store, vm), demand), demand, refused)
+  await store.insert(HostAllocation, held)
+  return held.hostExtId
+}
+
+/** What a VM holds on the host that was chosen for it. @throws ApiError NO_HOST_FOR_VM */
+export function chosenFor(
+  vm: VmEntity,
+  choice: Choice,
+  demand: Demand,
+  refused: readonly string[] = [],
+): HeldAllocation & Allocation {
+  if ('reasons' in choice) {
+    const reasons = [...refused, ...choice.reasons]
+    throw new ApiError('NO_HOST_FOR_VM', { name: vm.name, reasons: reasons.join('; ') || 'the cluster has no host' })
+  }
+  return {
+    // A VM holds once on a host, so the pair names the row.
+    extId: `${vm.extId}/${choice.hostExtId}`,
+    vmExtId: vm.extId,
+    hostExtId: choice.hostExtId,
+    clusterExtId: vm.cluster?.extId as string,
+    memoryBytes: demand.memoryBytes,
+    vcpus: demand.vcpus,
+    isPinned: demand.isPinned,
+  }
+}
+
+const inCluster = (store: Reader, vm: VmEntity): Promise<HeldAllocation[]> =>
+  store.findWhere(HostAllocation, { clusterExtId: vm.cluster?.extId as string })
+
+export async function candidatesOf(
+  ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware'> },
+  clusterExtId: string,
+): Promise<HostCandidate[]> {
+  const hosts = await ctx.store.findWhere(Host, { 'cluster/uuid': clusterExtId })
+  const switches = await ctx.store.find(VirtualSwitch, {
+    filter: equals(pathOf(VirtualSwitch, 'clusters/extId'), clusterExtId),
+  })
+  return hosts.map((host) => {
+    const closed = closedBecause(host, ctx.drivers.hardware.isHostUp(host.extId))
+    const onHost = switches.filter((each) =>
+      each.clusters.some((of) => of.hosts.some(({ extId }) => extId === host.extId)),
+    )
+    return {
+      extId: host.extId,
+      name: host.hostName,
+      memorySizeBytes: host.memorySizeBytes ?? 0,
+      threads: host.numberOfCpuThreads ?? 0,
+      switchExtIds: new Set(onHost.map(({ extId }) => extId)),
+      ...(host.cpuFrequencyHz === undefined ? {} : { cpuHertz: host.cpuFrequencyHz }),
+      ...(closed === undefined ? {} : { closed }),
+    }
+  })
+}
+
+export async function demandOf(store: Reader, vm: VmEntity): Promise<Demand> {
+  const switchExtIds = new Set<string>()
+  for (const nic of vm.nics ?? []) {
+    const subnet = await subnetOf(store, nic.networkInfo?.subnet?.extId)
+    if (subnet?.subnetType === 'VLAN' && subnet.virtualSwitchReference) switchExtIds.add(subnet.virtualSwitchReference)
+  }
+  const baseline = await baselineOf(store, vm)
+  return {
+    memoryBytes: heldMemoryBytes(vm),
+    vcpus: vcpusOf(vm),
+    isPinned: vm.isVcpuHardPinningEnabled === true,
+    switchExtIds: [...switchExtIds],
+    ...(baseline === undefined ? {} : { baseline }),
+    ...(vm.pinnedHostExtId === undefined ? {} : { onlyHostExtId: vm.pinnedHostExtId }),
+    ...(vm.lastHostExtId === undefined ? {} : { lastHostExtId: vm.lastHostExtId }),
+  }
+}
+
+const subnetOf = async (store: Reader, extId: string | undefined): Promise<EntityOf<typeof Subnet> | undefined> =>
+  extId === undefined ? undefined : store.get(Subnet, extId)

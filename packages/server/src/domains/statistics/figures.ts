@@ -1,0 +1,169 @@
+/**
+ * The values of a point by name: of a VM, of a disk. Each figure is written down once; external tuples use a part of them.
+ * Source: specification 2.7; behaviour vmm.md 1.15, 3.8.
+ */
+import { type Run, readingSeconds } from '../../drivers/telemetry.ts'
+import { type Io, ioFigures } from './io.ts'
+
+/** What is true of a VM, or of one disk of it, at a time: a reading, or the mean of several. */
+export interface Moment {
+  /** Seconds since 1970. */
+  readonly at: number
+  readonly storage: StorageUse
+  readonly io: Io
+  /** Absent while it does not run, and for disks. */
+  readonly running?: Running
+}
+
+export interface StorageUse {
+  readonly capacityBytes: number
+  readonly usedBytes: number
+}
+
+export interface Running {
+  readonly run: Run
+  readonly hypervisorType: string
+  readonly cpuPpm: number
+  readonly cpuReadyPpm: number
+  readonly guestMemoryPpm: number
+  readonly hypervisorMemoryPpm: number
+  readonly allocatedMemoryPpm: number
+  readonly receivedBytes: number
+  readonly transmittedBytes: number
+  readonly gpuPpm: number
+  /** The disks' I/O as the hypervisor counts it. */
+  readonly hypervisorIo: Io
+}
+
+export type Figure = (moment: Moment) => number | string | undefined
+
+/** Goes on while the VM is off. */
+const storageFigures: Readonly<Record<string, Figure>> = {
+  controllerUserBytes: ({ storage }) => storage.usedBytes,
+  controllerStorageTierSsdUsageBytes: ({ storage }) => Math.floor(storage.usedBytes * 0.3),
+  controllerTotalTransformedUsageBytes: ({ storage }) => Math.floor(storage.usedBytes * 0.8),
+  controllerSharedUsageBytes: () => 0,
+  controllerSnapshotUsageBytes: () => 0,
+  diskCapacityBytes: ({ storage }) => storage.capacityBytes,
+  diskUsagePpm: ({ storage }) =>
+    storage.capacityBytes === 0 ? 0 : Math.round((1e6 * storage.usedBytes) / storage.capacityBytes),
+}
+
+export const isStorageFigure = (name: string): boolean => Object.hasOwn(storageFigures, name)
+
+/** Absent of a VM without a GPU. */
+export const isGpuFigure = (name: string): boolean => name === 'gpuUsagePpm' || name === 'frameBufferUsagePpm'
+
+const named = (
+  prefix: string,
+  figures: Readonly<Record<string, (io: Io) => number>>,
+  of: (moment: Moment) => Io | undefined,
+): Record<string, Figure> =>
+  Object.fromEntries(
+    Object.entries(figures).map(([name, figure]) => [
+      `${prefix}${name}`,
+      (moment: Moment) => {
+        const io = of(moment)
+        return io === undefined ? undefined : figure(io)
+      },
+    ]),
+  )
+
+const KiB = 1024
+const readBytes = ({ io }: Moment): number => io.readKbps * readingSeconds * KiB
+const writtenBytes = ({ io }: Moment): number => io.writeKbps * readingSeconds * KiB
+/** `b` takes what `a` leaves, so that parts always make the whole. */
+const part = (whole: number, share: number): number => Math.floor(whole * share)
+const remote = 0.05
+const onDisk = 0.1
+const fromLog = 0.1
+
+/** Working sets in MiB: what was touched, up to a tenth of what is there. */
+const workingSet = (bytesPerReading: number, seconds: number, { storage }: Moment): number =>
+  Math.min(
+    Math.ceil((bytesPerReading * Math.min(seconds, 900)) / readingSeconds / KiB / KiB),
+    Math.ceil(storage.usedBytes / 10 / KiB / KiB),
+  )
+const union = (moment: Moment, seconds: number): number => {
+  const [read, write] = [
+    workingSet(readBytes(moment), seconds, moment),
+    workingSet(writtenBytes(moment), seconds, moment),
+  ]
+  return Math.max(read, write) + Math.floor(Math.min(read, write) / 2)
+}
+
+const ofRunning =
+  (figure: (running: Running, moment: Moment) => number | string | undefined): Figure =>
+  (moment) =>
+    moment.running === undefined ? undefined : figure(moment.running, moment)
+
+const memoryBytes = (running: Running): number => running.run.memoryBytes
+
+const sources: Readonly<Record<string, Figure>> = {
+  controllerReadSourceOplogBytes: (moment) => part(readBytes(moment), fromLog),
+  controllerReadSourceEstoreHddLocalBytes: (moment) => part(readBytes(moment), onDisk),
+  controllerReadSourceEstoreHddRemoteBytes: (moment) => part(readBytes(moment), onDisk * remote),
+  controllerReadSourceEstoreSsdRemoteBytes: (moment) => part(readBytes(moment), remote),
+  controllerReadSourceEstoreSsdLocalBytes: (moment) => {
+    const bytes = readBytes(moment)
+    return bytes - part(bytes, fromLog) - part(bytes, onDisk) - part(bytes, onDisk * remote) - part(bytes, remote)
+  },
+  controllerWriteDestEstoreHddBytes: (moment) => part(writtenBytes(moment), onDisk),
+  controllerWriteDestEstoreSsdBytes: (moment) => writtenBytes(moment) - part(writtenBytes(moment), onDisk),
+  controllerOplogDrainDestHddBytes: (moment) => part(writtenBytes(moment), onDisk / 2),
+  controllerOplogDrainDestSsdBytes: (moment) => part(writtenBytes(moment), 0.5),
+  controllerWss120SecondReadMb: (moment) => workingSet(readBytes(moment), 120, moment),
+  controllerWss120SecondWriteMb: (moment) => workingSet(writtenBytes(moment), 120, moment),
+  controllerWss120SecondUnionMb: (moment) => union(moment, 120),
+  controllerWss3600SecondReadMb: (moment) => workingSet(readBytes(moment), 3600, moment),
+  controllerWss3600SecondWriteMb: (moment) => workingSet(writtenBytes(moment), 3600, moment),
+  controllerWss3600SecondUnionMb: (moment) => union(moment, 3600),
+}
+
+/** Every figure that some tuple of a VM names. */
+export const vmFigures: Readonly<Record<string, Figure>> = {
+  ...storageFigures,
+  ...Object.fromEntries(
+    Object.entries(sources).map(([name, figure]) => [name, ofRunning((_, moment) => figure(moment))]),
+  ),
+  ...named('controller', ioFigures, (moment) => (moment.running === undefined ? undefined : moment.io)),
+  ...named('hypervisor', ioFigures, (moment) => moment.running?.hypervisorIo),
+  cluster: ofRunning(({ run }) => run.clusterExtId),
+  hypervisorType: ofRunning(({ hypervisorType }) => hypervisorType),
+  checkScore: ofRunning(() => 100),
+  hypervisorCpuUsagePpm: ofRunning(({ cpuPpm }) => cpuPpm),
+  numVcpusUsedPpm: ofRunning(({ cpuPpm }) => cpuPpm),
+  hypervisorCpuReadyTimePpm: ofRunning(({ cpuReadyPpm }) => cpuReadyPpm),
+  guestMemoryUsagePpm: ofRunning(({ guestMemoryPpm }) => guestMemoryPpm),
+  memoryUsagePpm: ofRunning(({ guestMemoryPpm }) => guestMemoryPpm),
+  memoryUsageBytes: ofRunning((running) => Math.floor((running.guestMemoryPpm * memoryBytes(running)) / 1e6)),
+  hypervisorMemoryUsagePpm: ofRunning(({ hypervisorMemoryPpm }) => hypervisorMemoryPpm),
+  memoryReservedBytes: ofRunning(memoryBytes),
+  physicalMemoryAllocatedBytes: ofRunning((running) =>
+    Math.floor((running.allocatedMemoryPpm * memoryBytes(running)) / 1e6),
+  ),
+  // No host of the simulated world is ever so full that memory is taken from guests.
+  hypervisorMemoryBalloonReclaimTargetBytes: ofRunning(() => 0),
+  hypervisorMemoryBalloonReclaimedBytes: ofRunning(() => 0),
+  hypervisorSwapInRateKbps: ofRunning(() => 0),
+  hypervisorSwapOutRateKbps: ofRunning(() => 0),
+  hypervisorNumReceivedBytes: ofRunning(({ receivedBytes }) => receivedBytes),
+  hypervisorNumTransmittedBytes: ofRunning(({ transmittedBytes }) => transmittedBytes),
+  hypervisorNumReceivePacketsDropped: ofRunning(() => 0),
+  hypervisorNumTransmitPacketsDropped: ofRunning(() => 0),
+  gpuUsagePpm: ofRunning(({ gpuPpm }) => gpuPpm),
+  frameBufferUsagePpm: ofRunning(({ gpuPpm }) => Math.floor(gpuPpm / 2)),
+  hypervisorVmRunningTimeUsecs: ofRunning(({ run }, { at }) =>
+    Math.max(0, Math.round(at * 1e6 - run.startedAt * 1000)),
+  ),
+}
+
+export const diskFigures: Readonly<Record<string, Figure>> = {
+  controllerUserBytes: storageFigures['controllerUserBytes'] as Figure,
+  ...named('controller', ioFigures, (moment) => (moment.running === undefined ? undefined : moment.io)),
+}
+
+export const nicFigures: Readonly<Record<string, Figure>> = {
+  networkDroppedReceivedPackets: ofRunning(() => 0),
+  networkDroppedTransmittedPackets: ofRunning(() => 0),
+}

@@ -1,0 +1,91 @@
+/**
+ * At which times statistics have points, and which readings make each one.
+ * Source: specification 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17.
+ */
+import { formatTime, parseTime } from '../../core/clock.ts'
+import { readingSeconds } from '../../drivers/telemetry.ts'
+import { fault } from '../vmm/vm/rules.ts'
+
+export const statTypes = ['SUM', 'MIN', 'MAX', 'AVG', 'COUNT', 'LAST'] as const
+export type StatType = (typeof statTypes)[number]
+
+/** Points lie in (from, to], at multiples of the interval. Seconds since 1970. */
+export interface Grid {
+  readonly from: number
+  readonly to: number
+  readonly intervalSeconds: number
+  /** As asked, when a wider one was needed. */
+  readonly widenedFrom?: number
+}
+
+export interface Bucket {
+  /** Its end, seconds since 1970. */
+  readonly at: number
+  /** The same as text. */
+  readonly timestamp: string
+  /** Times of readings, seconds since 1970. */
+  readonly times: readonly number[]
+  /** How many readings each of them stands for. */
+  readonly weight: number
+}
+
+const retentionSeconds = 90 * 24 * 3600
+export const maximumPoints = 3000
+/** Readings that are looked at for one point. What lies between them is left out, evenly. */
+const readingsOfPoint = 10
+const readingsOfSpan = 240
+
+type Parameters = Readonly<Record<string, any>>
+
+/** @throws ApiError 400 for a span that is turned round or empty */
+export function spanOf(parameters: Parameters, now: number): { readonly from: number; readonly to: number } {
+  const [start, end] = [parameters['$startTime'], parameters['$endTime']] as [string, string]
+  const [from, to] = [parseTime(start) ?? 0, parseTime(end) ?? 0]
+  if (from >= to) throw fault('$startTime', `a time before $endTime (${end})`, start)
+  // A reading is there once its 30 s are over.
+  return { from: Math.max(from / 1000, now / 1000 - retentionSeconds), to: Math.min(to, now) / 1000 }
+}
+
+/** @param most points of one series */
+export function gridOf(
+  span: { readonly from: number; readonly to: number },
+  askedSeconds: number,
+  most = maximumPoints,
+): Grid {
+  const { from, to } = span
+  const asked = Math.max(readingSeconds, askedSeconds)
+  const pointsAt = (interval: number): number => Math.max(0, Math.floor(to / interval) - Math.floor(from / interval))
+  if (pointsAt(asked) <= most) return { from, to, intervalSeconds: asked }
+  let interval = Math.ceil((to - from) / most / readingSeconds) * readingSeconds
+  while (pointsAt(interval) > most) interval += readingSeconds
+  return { from, to, intervalSeconds: interval, widenedFrom: asked }
+}
+
+export function bucketsOf(grid: Grid): Bucket[] {
+  const { from, to, intervalSeconds } = grid
+  const buckets: Bucket[] = []
+  for (let step = Math.floor(from / intervalSeconds) + 1; step * intervalSeconds <= to; step++) {
+    const at = step * intervalSeconds
+    buckets.push({ at, timestamp: formatTime(at * 1000), ...readingsIn(at - intervalSeconds, at, readingsOfPoint) })
+  }
+  return buckets
+}
+
+/** The whole span as one. */
+export const wholeOf = ({ from, to }: { readonly from: number; readonly to: number }): Bucket => ({
+  at: to,
+  timestamp: formatTime(to * 1000),
+  ...readingsIn(from, to, readingsOfSpan),
+})
+
+function readingsIn(from: number, to: number, most: number): Pick<Bucket, 'times' | 'weight'> {
+  const first = Math.floor(from / readingSeconds) + 1
+  const count = Math.max(0, Math.floor(to / readingSeconds) - first + 1)
+  const taken = Math.min(count, most)
+  const times = Array.from(
+    { length: taken },
+    // The last one is always among them.
+    (_, index) => (first - 1 + Math.round(((index + 1) * count) / taken)) * readingSeconds,
+  )
+  return { times, weight: taken === 0 ? 0 : count / taken }
+}

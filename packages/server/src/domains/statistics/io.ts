@@ -1,0 +1,132 @@
+/** Figures of disk I/O that follow from a reading, and how those of several disks become one. Source: behaviour vmm.md 3.8. */
+import { type DiskReading, readingSeconds } from '../../drivers/telemetry.ts'
+
+/** Of one disk, or of all disks of a VM. All else follows from these. */
+export interface Io {
+  readonly readIops: number
+  readonly writeIops: number
+  readonly readKbps: number
+  readonly writeKbps: number
+  /** Sums of operations a second times their latency. */
+  readonly readWait: number
+  readonly writeWait: number
+  /** Random operations in the time of a reading. */
+  readonly randomIo: number
+  readonly randomReadIo: number
+}
+
+export const noIo: Io = {
+  readIops: 0,
+  writeIops: 0,
+  readKbps: 0,
+  writeKbps: 0,
+  readWait: 0,
+  writeWait: 0,
+  randomIo: 0,
+  randomReadIo: 0,
+}
+
+export function ioOf(disk: DiskReading): Io {
+  const { readIops, writeIops, readSizeKb, writeSizeKb, readMicros, writeMicros, randomPpm } = disk
+  const share = randomPpm / 1e6
+  return {
+    readIops,
+    writeIops,
+    readKbps: readIops * readSizeKb,
+    writeKbps: writeIops * writeSizeKb,
+    readWait: readIops * readMicros,
+    writeWait: writeIops * writeMicros,
+    randomIo: Math.round((readIops + writeIops) * readingSeconds * share),
+    randomReadIo: Math.round(readIops * readingSeconds * share),
+  }
+}
+
+export const sumOf = (parts: readonly Io[]): Io =>
+  parts.length === 1
+    ? (parts[0] as Io)
+    : parts.reduce(
+        (sum, part) => ({
+          readIops: sum.readIops + part.readIops,
+          writeIops: sum.writeIops + part.writeIops,
+          readKbps: sum.readKbps + part.readKbps,
+          writeKbps: sum.writeKbps + part.writeKbps,
+          readWait: sum.readWait + part.readWait,
+          writeWait: sum.writeWait + part.writeWait,
+          randomIo: sum.randomIo + part.randomIo,
+          randomReadIo: sum.randomReadIo + part.randomReadIo,
+        }),
+        noIo,
+      )
+
+/** Whole numbers again; of nothing: nothing. */
+export function meanOf(parts: readonly Io[]): Io {
+  if (parts.length === 1) return parts[0] as Io
+  const sum = sumOf(parts)
+  const mean = (value: number): number => Math.round(value / Math.max(1, parts.length))
+  return {
+    readIops: mean(sum.readIops),
+    writeIops: mean(sum.writeIops),
+    readKbps: mean(sum.readKbps),
+    writeKbps: mean(sum.writeKbps),
+    readWait: mean(sum.readWait),
+    writeWait: mean(sum.writeWait),
+    randomIo: mean(sum.randomIo),
+    randomReadIo: mean(sum.randomReadIo),
+  }
+}
+
+const per = (value: number, operations: number): number => (operations === 0 ? 0 : Math.round(value / operations))
+
+/** Names without `controller`: what VMs and disks call alike. */
+export const ioFigures: Readonly<Record<string, (io: Io) => number>> = {
+  NumReadIops: (io) => io.readIops,
+  NumWriteIops: (io) => io.writeIops,
+  NumIops: (io) => io.readIops + io.writeIops,
+  NumReadIo: (io) => io.readIops * readingSeconds,
+  NumWriteIo: (io) => io.writeIops * readingSeconds,
+  NumIo: numIo,
+  ReadIoPpm: readPpm,
+  WriteIoPpm: (io) => (numIo(io) === 0 ? 0 : 1e6 - readPpm(io)),
+  NumRandomIo: numRandomIo,
+  NumSeqIo: (io) => numIo(io) - numRandomIo(io),
+  RandomIoPpm: randomPpm,
+  SeqIoPpm: (io) => (numIo(io) === 0 ? 0 : 1e6 - randomPpm(io)),
+  AvgReadIoSizeKb: (io) => per(io.readKbps, io.readIops),
+  AvgWriteIoSizeKb: (io) => per(io.writeKbps, io.writeIops),
+  ReadIoBandwidthKbps: (io) => io.readKbps,
+  WriteIoBandwidthKbps: (io) => io.writeKbps,
+  IoBandwidthKbps: (io) => io.readKbps + io.writeKbps,
+  TotalReadIoSizeKb: (io) => io.readKbps * readingSeconds,
+  TotalIoSizeKb: (io) => (io.readKbps + io.writeKbps) * readingSeconds,
+  AvgReadIoLatencyMicros: readMicros,
+  AvgWriteIoLatencyMicros: (io) => per(io.writeWait, io.writeIops),
+  AvgIoLatencyMicros: ioMicros,
+  TotalReadIoTimeMicros: (io) => io.readIops * readingSeconds * readMicros(io),
+  TotalIoTimeMicros: (io) => numIo(io) * ioMicros(io),
+  TimespanMicros: () => readingSeconds * 1e6,
+  // What only native disks show.
+  FrontendReadOps: (io) => io.readIops * readingSeconds,
+  FrontendWriteOps: (io) => io.writeIops * readingSeconds,
+  RandomReadOps: (io) => Math.min(io.randomReadIo, numRandomIo(io)),
+  RandomWriteOps: (io) => numRandomIo(io) - Math.min(io.randomReadIo, numRandomIo(io)),
+  VdiskCpuTimeMicros: (io) => numIo(io) * 25,
+}
+
+function numIo(io: Io): number {
+  return (io.readIops + io.writeIops) * readingSeconds
+}
+function numRandomIo(io: Io): number {
+  return Math.min(io.randomIo, numIo(io))
+}
+function readPpm(io: Io): number {
+  return per(1e6 * io.readIops, io.readIops + io.writeIops)
+}
+function randomPpm(io: Io): number {
+  return per(1e6 * numRandomIo(io), numIo(io))
+}
+function readMicros(io: Io): number {
+  return per(io.readWait, io.readIops)
+}
+function ioMicros(io: Io): number {
+  return per(io.readWait + io.writeWait, io.readIops + io.writeIops)
+}

@@ -1,0 +1,82 @@
+/** Native VMs as statistics see them: when they ran, and what their disks hold. Source: behaviour vmm.md 3.8. */
+import type { EntityOf } from '@hyperplane/contract'
+import { type Clock, parseTime } from '../../core/clock.ts'
+import type { Run } from '../../drivers/telemetry.ts'
+import type { Reader } from '../../store/store.ts'
+import { filled } from '../storage-space/capacity.ts'
+import { PowerEvent, powerHistory } from '../vmm/power-journal.ts'
+import { type DiskEntity, fileOf, type VmEntity } from '../vmm/vm/entity.ts'
+import type { Subject, SubjectDisk } from './series.ts'
+
+type Event = EntityOf<typeof PowerEvent>
+
+/** More VMs than this: their journals are read together. */
+const readAlone = 100
+
+export async function nativeSubjects(
+  ctx: { readonly store: Reader; readonly clock: Pick<Clock, 'now'> },
+  vms: readonly VmEntity[],
+): Promise<Subject[]> {
+  const journals = new Map<string, Event[]>()
+  if (vms.length > readAlone) {
+    for (const event of await ctx.store.find(PowerEvent)) {
+      const known = journals.get(event.vmExtId)
+      if (known === undefined) journals.set(event.vmExtId, [event])
+      else known.push(event)
+    }
+  } else {
+    for (const { extId } of vms) journals.set(extId, await powerHistory(ctx.store, extId))
+  }
+  return vms.map((vm) => subjectOf(vm, runsOf(journals.get(vm.extId) ?? [], ctx.clock.now())))
+}
+
+function subjectOf(vm: VmEntity, runs: readonly Run[]): Subject {
+  const createdAt = parseTime(vm.createTime ?? '') ?? 0
+  const disks: readonly DiskEntity[] = vm.disks ?? []
+  const throttledIops = vm.storageConfig?.qosConfig?.throttledIops
+  const isFlash = vm.storageConfig?.isFlashModeEnabled === true
+  return {
+    createdAt: createdAt / 1000,
+    hypervisorType: 'AHV',
+    disks: disks.map((disk) => subjectDisk(fileOf(disk)?.diskSizeBytes ?? 0, createdAt)),
+    vm: {
+      extId: vm.extId,
+      name: vm.name,
+      runs,
+      disks: disks.map((disk) => ({
+        extId: disk.extId as string,
+        isFlash: fileOf(disk)?.storageConfig?.isFlashModeEnabled ?? isFlash,
+      })),
+      connectedNics: (vm.nics ?? []).filter(({ backingInfo }) => backingInfo?.isConnected !== false).length,
+      hasGpu: (vm.gpus ?? []).length > 0,
+      isOvercommitted: vm.isMemoryOvercommitEnabled === true,
+      ...(throttledIops === undefined ? {} : { throttledIops }),
+    },
+  }
+}
+
+const subjectDisk = (capacityBytes: number, createdAt: number): SubjectDisk => ({
+  capacityBytes,
+  usedBytesAt: (at) => filled(capacityBytes, Math.max(0, at * 1000 - createdAt)),
+})
+
+/** The journal says what a VM was from each event on. */
+function runsOf(journal: readonly Event[], now: number): Run[] {
+  const events = journal.map((event) => ({ ...event, at: parseTime(event.time) ?? 0 })).sort((a, b) => a.at - b.at)
+  const runs: Run[] = []
+  let startedAt = 0
+  for (const [index, event] of events.entries()) {
+    if (event.powerState !== 'ON') continue
+    if (event.change === 'ON' || event.change === 'RESET' || startedAt === 0) startedAt = event.at
+    runs.push({
+      from: event.at,
+      to: events[index + 1]?.at ?? Math.max(now, event.at),
+      startedAt,
+      hostExtId: event.hostExtId ?? '',
+      clusterExtId: event.clusterExtId ?? '',
+      memoryBytes: event.memorySizeBytes,
+      vcpus: event.vcpus,
+    })
+  }
+  return runs
+}

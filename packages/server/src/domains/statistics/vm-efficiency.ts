@@ -1,0 +1,48 @@
+/**
+ * Virtual machines that take more than they use, by what was measured in the last 24 hours: idle ones, and ones that never
+ * came near what they have. The page gives no figures; these are chosen.
+ * Source: behaviour clustermgmt.md 1.2 (inefficientVmCount).
+ */
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import type { Clock } from '../../core/clock.ts'
+import { pathOf } from '../../core/standard.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { readingSeconds, type VmReading } from '../../drivers/telemetry.ts'
+import { and, equals } from '../../odata/index.ts'
+import type { Reader } from '../../store/store.ts'
+import { nativeSubjects } from './native.ts'
+
+const million = 1_000_000
+/** Mean share of the vCPUs that is busy. */
+const idleBelow = 0.05 * million
+/** Highest shares of vCPUs and memory. */
+const oversizedBelow = { cpu: 0.25 * million, memory: 0.5 * million }
+/** One reading an hour says enough of a day. */
+const hours = 24
+/** A VM that ran for less is not judged. */
+const fewestReadings = 12
+
+export async function inefficientVms(
+  ctx: { readonly store: Reader; readonly clock: Clock; readonly drivers: Pick<Drivers, 'telemetry'> },
+  clusterExtId: string,
+): Promise<number> {
+  const filter = and(equals(pathOf(Vm, 'cluster/extId'), clusterExtId), equals(pathOf(Vm, 'powerState'), 'ON'))
+  const grid = readingSeconds * 1000
+  const newest = Math.floor(ctx.clock.now() / grid) * grid
+  const times = Array.from({ length: hours }, (_, index) => newest - (hours - 1 - index) * 60 * 60 * 1000)
+  let count = 0
+  for (const { vm } of await nativeSubjects(ctx, await ctx.store.find(Vm, { filter }))) {
+    const readings = (await ctx.drivers.telemetry.read(vm, times)).filter((reading) => reading !== undefined)
+    if (isInefficient(readings)) count++
+  }
+  return count
+}
+
+export function isInefficient(readings: readonly Pick<VmReading, 'cpuPpm' | 'guestMemoryPpm'>[]): boolean {
+  if (readings.length < fewestReadings) return false
+  const cpu = readings.map(({ cpuPpm }) => cpuPpm)
+  const mean = cpu.reduce((sum, ppm) => sum + ppm, 0) / cpu.length
+  if (mean < idleBelow) return true
+  const memory = Math.max(...readings.map(({ guestMemoryPpm }) => guestMemoryPpm))
+  return Math.max(...cpu) < oversizedBelow.cpu && memory < oversizedBelow.memory
+}

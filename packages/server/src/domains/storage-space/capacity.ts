@@ -1,0 +1,249 @@
+/**
+ * Storage of a cluster in bytes: what there is, what is promised, what is used. Everything is computed from rows, nothing
+ * is kept; whoever shows or needs a number asks here.
+ *
+ * The model: each drive that works, in a host that is up, gives the pool 95 % of its size. Guests fill their disks towards 65 % of the size with a time
+ * constant of 20 days; images lie there whole. Each written byte takes as many physical ones as the container keeps
+ * copies, less what `data-reduction.ts` saves, and a reservation holds its copies whether written or not.
+ * Source: behaviour clustermgmt.md 1.8, 1.9, 3 (Capacity).
+ */
+
+import type { EntityOf } from '@hyperplane/contract'
+import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
+import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
+import { Image } from '@hyperplane/contract/vmm/image'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
+import type { Clock } from '../../core/clock.ts'
+import { parseTime } from '../../core/clock.ts'
+import { seedId } from '../../core/named-id.ts'
+import { pathOf } from '../../core/standard.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { equals } from '../../odata/index.ts'
+import type { Reader } from '../../store/store.ts'
+import { type Data, physicalBytes } from './data-reduction.ts'
+
+/** Share of a drive that the pool can use, of a hundred. */
+const usablePercent = 95
+/** Level that guests fill their disks to, of a hundred. */
+const fullPercent = 65
+const fillingDays = 20
+const millisPerDay = 24 * 60 * 60 * 1000
+
+/** The container that holds the images of a cluster. */
+export const imageContainerName = 'SelfServiceContainer'
+
+export interface CapacityContext {
+  readonly store: Reader
+  readonly clock: Clock
+  readonly drivers: Pick<Drivers, 'blockStorage' | 'hardware'>
+}
+
+/** What only counts drives does without a clock. */
+type Counting = Pick<CapacityContext, 'store'> & { readonly drivers: Pick<Drivers, 'hardware'> }
+
+type Container = EntityOf<typeof StorageContainer>
+
+export interface ContainerUsage {
+  /** Bytes that its users wrote; what copies share with their source counts for each. */
+  readonly logicalBytes: number
+  /** The same on drives, with all copies. */
+  readonly physicalBytes: number
+  /** What its reservation holds on drives, written or not. */
+  readonly reservedBytes: number
+}
+
+export interface PoolUsage {
+  readonly clusterExtId: string
+  /** All that the drives give. */
+  readonly capacityBytes: number
+  readonly freeBytes: number
+  readonly containers: ReadonlyMap<string, ContainerUsage>
+}
+
+/** A cluster has one storage pool; its id follows from the cluster's. */
+export const storagePoolOf = (clusterExtId: string): string => seedId(`storage-pool/${clusterExtId}`)
+
+export const copiesOf = (container: { replicationFactor?: number }): number => container.replicationFactor ?? 2
+
+/** Physical bytes that the drives of a host give to the pool; without `hardware`, those of all that it has. */
+export function hostCapacity(
+  host: EntityOf<typeof Host>,
+  hardware?: Pick<Drivers['hardware'], 'failedDrives' | 'isHostUp'>,
+): number {
+  if (hardware?.isHostUp(host.extId) === false) return 0
+  const failed = hardware?.failedDrives()
+  const online = (host.disk ?? []).filter(({ uuid }) => failed?.has(uuid ?? '') !== true)
+  return online.reduce((sum, disk) => sum + Math.floor(((disk.sizeInBytes ?? 0) * usablePercent) / 100), 0)
+}
+
+export async function hostsOf(store: Reader, clusterExtId: string): Promise<EntityOf<typeof Host>[]> {
+  return store.findWhere(Host, { 'cluster/uuid': clusterExtId })
+}
+
+export async function poolCapacity({ store, drivers }: Counting, clusterExtId: string): Promise<number> {
+  return (await hostsOf(store, clusterExtId)).reduce((sum, host) => sum + hostCapacity(host, drivers.hardware), 0)
+}
+
+/** Physical bytes that the containers of a cluster reserve. */
+export async function reservedBytes(store: Reader, clusterExtId: string): Promise<number> {
+  const containers = await store.findWhere(StorageContainer, { clusterExtId })
+  return containers.reduce((sum, one) => sum + (one.logicalExplicitReservedCapacityBytes ?? 0) * copiesOf(one), 0)
+}
+
+/** The whole pool with each container. Reads every disk of the cluster: not for lists. */
+export async function poolUsage(ctx: CapacityContext, clusterExtId: string): Promise<PoolUsage> {
+  const { store } = ctx
+  const containers = await store.findWhere(StorageContainer, { clusterExtId })
+  const hosts = await hostsOf(store, clusterExtId)
+  const written = await writtenBytes(ctx, clusterExtId, containers, hosts.length)
+  const usage = new Map<string, ContainerUsage>()
+  let taken = 0
+  for (const container of containers) {
+    const { logicalBytes, physicalBytes } = written.get(container.extId) ?? { logicalBytes: 0, physicalBytes: 0 }
+    const one: ContainerUsage = {
+      logicalBytes,
+      physicalBytes,
+      reservedBytes: (container.logicalExplicitReservedCapacityBytes ?? 0) * copiesOf(container),
+    }
+    usage.set(container.extId, one)
+    taken += Math.max(one.physicalBytes, one.reservedBytes)
+  }
+  const capacityBytes = hosts.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
+  return { clusterExtId, capacityBytes, freeBytes: Math.max(0, capacityBytes - taken), containers: usage }
+}
+
+/** Logical bytes that can still be written to the container. */
+export function containerFree(pool: PoolUsage, container: Container): number {
+  const { physicalBytes, reservedBytes } = pool.containers.get(container.extId) ?? {
+    physicalBytes: 0,
+    reservedBytes: 0,
+  }
+  const copies = copiesOf(container)
+  const ownReserve = Math.max(0, reservedBytes - physicalBytes)
+  const advertised = container.logicalAdvertisedCapacityBytes
+  const untilAdvertised = advertised === undefined ? Number.POSITIVE_INFINITY : advertised * copies - physicalBytes
+  return Math.max(0, Math.floor(Math.min(pool.freeBytes + ownReserve, untilAdvertised) / copies))
+}
+
+/** The container in which a cluster keeps backups of managers: its default one. */
+export async function backupContainerOf(store: Reader, clusterExtId: string): Promise<Container | undefined> {
+  return backupContainerAmong(await store.findWhere(StorageContainer, { clusterExtId }))
+}
+
+function backupContainerAmong(containers: readonly Container[]): Container | undefined {
+  const usable = containers.filter((one) => one.isInternal !== true && one.isMarkedForRemoval !== true)
+  return usable.find(({ name }) => name.startsWith('default-container')) ?? usable[0]
+}
+
+/** Largest size that a thin disk may have there: nothing is taken until it is written. */
+export function largestDisk(capacityBytes: number, container: Container): number {
+  const whole = Math.floor(capacityBytes / copiesOf(container))
+  return Math.min(whole, container.logicalAdvertisedCapacityBytes ?? whole)
+}
+
+/** Largest thin disk that may be made in the container now: none where no byte can be written. */
+export async function roomForDisk(
+  ctx: Counting & { readonly drivers: Pick<Drivers, 'hypervisor'> },
+  container: Container,
+): Promise<number> {
+  if (container.clusterExtId === undefined || ctx.drivers.hypervisor.fullContainers().includes(container.extId))
+    return 0
+  return largestDisk(await poolCapacity(ctx, container.clusterExtId), container)
+}
+
+/** So many bytes can be written to the container at once: full copies, images. */
+export async function hasRoom(ctx: CapacityContext, containerExtId: string, bytes: number): Promise<boolean> {
+  const container = await ctx.store.get(StorageContainer, containerExtId)
+  if (container?.clusterExtId === undefined) return false
+  return bytes <= containerFree(await poolUsage(ctx, container.clusterExtId), container)
+}
+
+/** Logical capacity that stays when as many of the largest hosts fail as the cluster is made to survive. */
+export function faultTolerantCapacity(
+  cluster: EntityOf<typeof Cluster>,
+  hosts: readonly EntityOf<typeof Host>[],
+  hardware?: Drivers['hardware'],
+): number {
+  const factor = cluster.config?.redundancyFactor ?? 2
+  const remaining = hosts.map((host) => hostCapacity(host, hardware)).sort((a, b) => a - b)
+  const kept = hosts.length > factor - 1 ? remaining.slice(0, remaining.length - (factor - 1)) : remaining
+  return Math.floor(kept.reduce((sum, bytes) => sum + bytes, 0) / factor)
+}
+
+type Written = Pick<ContainerUsage, 'logicalBytes' | 'physicalBytes'>
+
+/** Bytes that users wrote, by container of the cluster. */
+async function writtenBytes(
+  ctx: CapacityContext,
+  clusterExtId: string,
+  containers: readonly Container[],
+  hosts: number,
+): Promise<ReadonlyMap<string, Written>> {
+  const { store } = ctx
+  const now = ctx.clock.now()
+  const byId = new Map(containers.map((container) => [container.extId, container]))
+  const written = new Map<string, Written>()
+  /** What copies share counts once on the drives. */
+  const add = (containerExtId: string | undefined, bytes: number, data: Omit<Data, 'uniqueBytes'>, unique = bytes) => {
+    const container = byId.get(containerExtId ?? '')
+    if (container === undefined) return
+    const sum = written.get(container.extId) ?? { logicalBytes: 0, physicalBytes: 0 }
+    written.set(container.extId, {
+      logicalBytes: sum.logicalBytes + bytes,
+      physicalBytes: sum.physicalBytes + physicalBytes(container, { hosts, now }, { ...data, uniqueBytes: unique }),
+    })
+  }
+  for (const vm of await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })) {
+    const ageMillis = ageOf(vm.createTime, now)
+    for (const disk of (vm.disks ?? []) as readonly { readonly extId?: string; readonly backingInfo?: unknown }[]) {
+      const backing = disk.backingInfo as { diskSizeBytes?: number; storageContainer?: { extId?: string } } | undefined
+      const data = { extId: disk.extId ?? vm.extId, ...(ageMillis === undefined ? {} : { ageMillis }) }
+      add(backing?.storageContainer?.extId, filled(backing?.diskSizeBytes ?? 0, ageMillis), data)
+    }
+  }
+  for (const vm of await store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })) {
+    for (const disk of vm.disks ?? []) {
+      const bytes = filled(disk.backingInfo?.diskSizeBytes ?? 0)
+      add(disk.backingInfo?.storageContainer?.extId, bytes, { extId: disk.extId ?? vm.extId })
+    }
+  }
+  for (const container of containers) {
+    const filter = equals(pathOf(VolumeDisk, 'storageContainerId'), container.extId)
+    const disks = await store.find(VolumeDisk, { filter })
+    const usage = await ctx.drivers.blockStorage.usageOf(disks.map(({ extId }) => extId))
+    for (const [extId, { writtenBytes, uniqueBytes }] of usage)
+      add(container.extId, writtenBytes, { extId }, uniqueBytes)
+  }
+  // What others put there lies as it came.
+  for (const { extId } of containers)
+    add(extId, ctx.drivers.hardware.foreignBytes(extId), { extId, isIncompressible: true })
+  const backups = await store.get(BackupTarget, clusterExtId)
+  if (backups !== undefined) {
+    const bytes = backups.lastSizeBytes ?? 0
+    add(backupContainerAmong(containers)?.extId, bytes, { extId: backups.extId, isIncompressible: true })
+  }
+  const imageContainer = containers.find(({ name }) => name === imageContainerName)
+  if (imageContainer !== undefined) {
+    for (const image of await store.find(Image, {
+      filter: equals(pathOf(Image, 'clusterLocationExtIds'), clusterExtId),
+    })) {
+      add(imageContainer.extId, image.sizeBytes ?? 0, { extId: image.extId, isIncompressible: true })
+    }
+  }
+  return written
+}
+
+const ageOf = (time: string | undefined, now: number): number | undefined => {
+  const since = time === undefined ? undefined : parseTime(time)
+  return since === undefined ? undefined : Math.max(0, now - since)
+}
+
+/** Whole bytes of a disk that its user has written; without an age, as much as ever. */
+export function filled(sizeBytes: number, ageMillis = Number.POSITIVE_INFINITY): number {
+  const share = (1 - Math.exp(-ageMillis / (fillingDays * millisPerDay))) * 10_000
+  return Math.floor((Math.floor((sizeBytes * fullPercent) / 100) / 10_000) * Math.round(share))
+}

@@ -1,0 +1,107 @@
+/**
+ * How much smaller data lies on the drives than its users wrote it: compression, deduplication, erasure coding. Each works
+ * in the background, so what it saves grows from the moment at which the container was told to, or the data came into
+ * being, whichever was later.
+ * Source: behaviour clustermgmt.md 1.9, 3 (Capacity).
+ */
+import type { EntityOf } from '@hyperplane/contract'
+import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { parseTime } from '../../core/clock.ts'
+import { drawsFrom } from '../../drivers/simulated/world.ts'
+
+type Container = EntityOf<typeof StorageContainer>
+type Since = NonNullable<Container['reductionsSince']>
+
+/** Part of something that lies in a container. */
+export interface Data {
+  /** What the ratios are drawn from. */
+  readonly extId: string
+  readonly uniqueBytes: number
+  /** Milliseconds since it came into being; absent: long ago. */
+  readonly ageMillis?: number
+  /** Images are compressed already. */
+  readonly isIncompressible?: boolean
+}
+
+const million = 1_000_000
+const hour = 60 * 60 * 1000
+const compressionRatio = { least: 1.2, most: 2.4, hours: 6 }
+const dedupRatio = { least: 1, most: 1.5, hours: 12 }
+const erasure = { mostCold: 0.8, hours: 6 }
+const defaultErasureDelaySeconds = 604_800
+
+/** Physical bytes of one logical byte under erasure coding, by copies and hosts; undefined: too few hosts. */
+function strip(copies: number, hosts: number): number | undefined {
+  if (copies === 2) return hosts >= 6 ? 1.25 : hosts === 5 ? 1.33 : hosts === 4 ? 1.5 : undefined
+  if (copies === 3) return hosts >= 7 ? 1.5 : hosts === 6 ? 1.67 : undefined
+  return undefined
+}
+
+/** Bytes on drives, with all copies. */
+export function physicalBytes(
+  container: Container,
+  around: { readonly hosts: number; readonly now: number },
+  data: Data,
+): number {
+  const { now } = around
+  const copies = container.replicationFactor ?? 2
+  const since = container.reductionsSince
+  const delay = (seconds: number): number => seconds * 1000
+  const compression =
+    container.isCompressionEnabled === true && data.isIncompressible !== true
+      ? ratio(
+          compressionRatio,
+          `compression ${data.extId}`,
+          workedFor(since?.compression, delay(container.compressionDelaySecs ?? 0)),
+        )
+      : 1
+  const dedup =
+    container.onDiskDedup === 'POST_PROCESS'
+      ? ratio(dedupRatio, `dedup ${data.extId}`, workedFor(since?.deduplication, 0))
+      : 1
+  const overhead = container.erasureCode === 'ON' ? strip(copies, around.hosts) : undefined
+  const coded =
+    overhead === undefined
+      ? 0
+      : erasure.mostCold *
+        grown(
+          workedFor(since?.erasureCoding, delay(container.erasureCodeDelaySecs ?? defaultErasureDelaySeconds)),
+          erasure.hours,
+        )
+  const perByte = (copies * (1 - coded) + (overhead ?? 0) * coded) / (compression * dedup)
+  // Bytes are counted in whole numbers; only the factor is drawn.
+  return Number((BigInt(data.uniqueBytes) * BigInt(Math.round(perByte * million))) / BigInt(million))
+
+  function workedFor(time: string | undefined, delayMillis: number): number {
+    const told = time === undefined ? Number.POSITIVE_INFINITY : now - (parseTime(time) ?? now)
+    return Math.max(0, Math.min(told, data.ageMillis ?? Number.POSITIVE_INFINITY) - delayMillis)
+  }
+}
+
+/** Share of its end that a background job has reached. */
+const grown = (millis: number, hours: number): number => 1 - Math.exp(-millis / (hours * hour))
+
+const ratio = (range: { least: number; most: number; hours: number }, seed: string, millis: number): number =>
+  1 + (range.least + (range.most - range.least) * drawsFrom(seed)() - 1) * grown(millis, range.hours)
+
+/** When each reduction that the container asks for was switched on: now, unless it was on before. */
+export function reductionsSince(
+  container: Pick<Container, 'isCompressionEnabled' | 'onDiskDedup' | 'erasureCode'>,
+  stored: Container | undefined,
+  now: string,
+): Since {
+  const before = stored === undefined ? {} : reductionsOf(stored)
+  const entries = Object.keys(reductionsOf(container)).map((name) => {
+    const isOld = name in before
+    return [name, isOld ? stored?.reductionsSince?.[name as keyof Since] : now]
+  })
+  return Object.fromEntries(entries.filter(([, time]) => time !== undefined))
+}
+
+const reductionsOf = (
+  container: Pick<Container, 'isCompressionEnabled' | 'onDiskDedup' | 'erasureCode'>,
+): { [N in keyof Since]?: true } => ({
+  ...(container.isCompressionEnabled === true ? { compression: true } : {}),
+  ...(container.onDiskDedup === 'POST_PROCESS' ? { deduplication: true } : {}),
+  ...(container.erasureCode === 'ON' ? { erasureCoding: true } : {}),
+})
