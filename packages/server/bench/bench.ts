@@ -2,6 +2,7 @@
  * The budget table, measured. Every figure that depends on the machine is a ratio to something measured in the same run:
  * a bare node:https server, the store's own commits. Prints Markdown; `docs/benchmarks.md` holds a run.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir, totalmem } from 'node:os'
@@ -9,7 +10,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { contract } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
-import { drawsFrom } from '../src/drivers/simulated/world.ts'
+import { drawsFrom } from '../src/core/draws.ts'
 import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { tablesOf } from '../src/store/tables.ts'
 import { hostileRequests } from '../test/support/hostile.ts'

@@ -4,11 +4,11 @@ import { dirname, resolve } from 'node:path'
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { isNetwork } from '../core/address-guard.ts'
+import { startCommand } from '../core/command-name.ts'
 import { reasonOf, StartRefusal } from '../core/start-refusal.ts'
 import { isMap, isScalar, isSeq, lineCounter, parseDocument } from '../core/yaml.ts'
 import { presets } from '../seeds/presets.ts'
 import type { SeedSource } from '../seeds/read-seed.ts'
-import { startCommand } from './command-name.ts'
 
 /** What the service was told at its start. Paths are absolute. */
 export interface Config {

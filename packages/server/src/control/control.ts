@@ -19,6 +19,7 @@ import type { AppOptions } from '../instance/options.ts'
 import type { Shared } from '../instance/process-wide.ts'
 import { spoolPrefix } from '../worlds/folders.ts'
 import type { HostedWorld } from '../worlds/world.ts'
+import type { WorldHooks } from '../worlds/world-hooks.ts'
 import { defaultWorld, type Worlds } from '../worlds/worlds.ts'
 import { createControlAccess, createControlAuthenticator } from './access.ts'
 import type { WorldsDriver } from './context.ts'
@@ -35,7 +36,7 @@ import {
 } from './pipeline.ts'
 import { createSpool } from './spool.ts'
 import { usable } from './usable.ts'
-import { createWorldControl, type WorldControl } from './world-control.ts'
+import { createWorldControl } from './world-control.ts'
 import { settingsOf } from './world-settings.ts'
 
 export interface ControlOptions {
@@ -51,7 +52,7 @@ export interface ControlOptions {
 export interface Control {
   readonly site: Omit<Site, 'opening' | 'makeRequestId'>
   /** What is kept for, and done within, one world. */
-  ofWorld(world: HostedWorld): WorldControl
+  ofWorld(world: HostedWorld): WorldHooks
   /** The worlds of an earlier process are there again. */
   begin(worlds: Worlds): Promise<void>
   /** What waits for calls ends, so that connections can close. */
@@ -77,7 +78,7 @@ export function createControl(options: ControlOptions): Control {
   }
   const tablesOfWorld = controlTables(worldKinds)
   /** Each is closed, and forgotten, with its world. */
-  const within = new WeakMap<HostedWorld, WorldControl>()
+  const within = new WeakMap<HostedWorld, WorldHooks>()
   let worlds: Worlds
   let origin: URL | undefined
   const ports = new OwnPorts((world) => {
@@ -123,7 +124,7 @@ export function createControl(options: ControlOptions): Control {
     return world === undefined ? undefined : ofWorld(world).dispatch
   }
 
-  function ofWorld(world: HostedWorld): WorldControl {
+  function ofWorld(world: HostedWorld): WorldHooks {
     let control = within.get(world)
     if (control === undefined)
       within.set(

@@ -5,14 +5,13 @@
 import { existsSync } from 'node:fs'
 import { FaultRule } from '@hyperplane/contract/control/fault'
 import { Refusal } from '../core/api-error.ts'
-import type { Faults } from '../core/faults.ts'
-import { type Dispatch, RefusedRequest } from '../core/pipeline/request.ts'
-import type { CallRecorder } from '../core/trace.ts'
+import { RefusedRequest } from '../core/pipeline/request.ts'
 import { removeStore } from '../data-folder/store-files.ts'
 import type { Table } from '../store/tables.ts'
 import type { HostedWorld } from '../worlds/world.ts'
+import type { WorldHooks } from '../worlds/world-hooks.ts'
 import type { WorldDriver } from './context.ts'
-import { type FaultsOfWorld, type FaultyWorld, faultsOfWorld } from './faults/faults-of-world.ts'
+import { type FaultsOfWorld, faultsOfWorld } from './faults/faults-of-world.ts'
 import { RuleBook } from './faults/rule-book.ts'
 import { worldDomains, worldKinds } from './index.ts'
 import type { Journal } from './journal/journals.ts'
@@ -20,26 +19,6 @@ import { createRecorder } from './journal/recorder.ts'
 import { keptJournalSettings } from './journal.ts'
 import { type ControlPipeline, type ControlShared, controlStoreFile, openControlPipeline } from './pipeline.ts'
 import { unsettled, usable } from './usable.ts'
-
-export interface WorldControl {
-  /** Something is kept for it; whoever is not known to be allowed to does not begin that. */
-  readonly isKept: boolean
-  /** Operations below `/worlds/{worldName}/`. */
-  readonly dispatch: Dispatch
-  /** Of the calls of the world's own interface. */
-  readonly recorder: CallRecorder
-  /** An instance is about to be opened for the world: what is kept for it holds from its first moment on. */
-  opening(): Promise<void>
-  /** What goes wrong on purpose in that instance. */
-  faultsOf(world: FaultyWorld): Faults
-  /** Requests wait no longer because of a fault: the instance is about to be closed. */
-  release(): void
-  /** It is not closed after all. */
-  resume(): void
-  /** All that was kept for it goes. */
-  clear(): Promise<void>
-  close(): Promise<void>
-}
 
 export interface WorldControlOptions {
   readonly shared: ControlShared
@@ -51,7 +30,7 @@ export interface WorldControlOptions {
   readonly version: string
 }
 
-export function createWorldControl(options: WorldControlOptions): WorldControl {
+export function createWorldControl(options: WorldControlOptions): WorldHooks {
   const { shared, world, tables, version } = options
   const folder = world.config.data
   const file = controlStoreFile(folder)

@@ -5,7 +5,15 @@
  */
 import type { Operation } from '@hyperplane/contract'
 import { Refusal } from './api-error.ts'
+import type { AttendingClock } from './clock.ts'
 import type { Caller } from './context.ts'
+
+/** The world that faults strike in. */
+export interface FaultyWorld {
+  /** Seed of every random choice of its faults. */
+  readonly seed: string
+  readonly clock: AttendingClock
+}
 
 export interface Faults {
   /** What may befall this request; undefined: nothing can, which a look into maps tells. */

@@ -4,7 +4,6 @@
  */
 import { constants } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
-import type { AppOptions } from '../instance/options.ts'
 
 export interface Disk {
   /** Of a file that nobody writes to meanwhile. Costs nothing where files can be cloned, else time, but not of this thread. */
@@ -28,7 +27,9 @@ const realDisk: Disk = {
 /** Waits for no disk. */
 const hastyDisk: Disk = { copy, flush: async () => undefined, flushFolder: async () => undefined }
 
-export const diskOf = ({ disk, durable }: AppOptions): Disk => disk ?? (durable === false ? hastyDisk : realDisk)
+/** @param durable false: a power failure may take everything, so nothing is flushed */
+export const diskOf = ({ disk, durable }: { readonly disk?: Disk; readonly durable?: boolean }): Disk =>
+  disk ?? (durable === false ? hastyDisk : realDisk)
 
 async function sync(path: string, flags: string): Promise<void> {
   const handle = await open(path, flags)

@@ -6,7 +6,9 @@ import { Fact } from '../drivers/simulated/world.ts'
 import { type Table, tablesOf } from '../store/tables.ts'
 import { iamRecords } from './iam/records.ts'
 import { platformRecords } from './platform/registration-attempt.ts'
-import { vmmRecords } from './vmm/records.ts'
+import { HostAllocation } from './scheduling/host-allocation.ts'
+import { MacLease } from './virtual-machines/mac-lease.ts'
+import { PowerEvent } from './virtual-machines/power-journal.ts'
 
 export function storeTables(): ReadonlyMap<string, Table> {
   const resources = [
@@ -14,7 +16,9 @@ export function storeTables(): ReadonlyMap<string, Table> {
     ...coreRecords,
     ...iamRecords,
     ...platformRecords,
-    ...vmmRecords,
+    HostAllocation,
+    MacLease,
+    PowerEvent,
     Fact,
     EventRecord,
   ]

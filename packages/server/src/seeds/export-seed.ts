@@ -10,7 +10,7 @@
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Task } from '@hyperplane/contract/platform/task'
-import { startCommand } from '../config/command-name.ts'
+import { startCommand } from '../core/command-name.ts'
 import { unfinished } from '../core/tasks/runner.ts'
 import { Fact } from '../drivers/simulated/world.ts'
 import { SqliteSnapshot } from '../store/sqlite/snapshot.ts'

@@ -2,10 +2,11 @@
 
 import type { AttendingClock } from '../core/clock.ts'
 import { formatTime } from '../core/clock.ts'
+import { drawsFrom } from '../core/draws.ts'
 import { createIds } from '../core/ids.ts'
 import { seedId } from '../core/named-id.ts'
 import type { Drivers } from '../drivers/drivers.ts'
-import { drawsFrom, factsIn, type SimulatedWorld } from '../drivers/simulated/world.ts'
+import { factsIn, type SimulatedWorld } from '../drivers/simulated/world.ts'
 import { paced } from '../store/paced.ts'
 import type { Store } from '../store/store.ts'
 import type { SeedContext } from './context.ts'

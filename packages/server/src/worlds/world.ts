@@ -2,10 +2,10 @@
  * One world: its folder, the instance that answers for it, and the gate before that. The instance may be closed and opened
  * again behind the gate: to rest, to begin anew from the seed, to go on from a backup.
  */
+
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import type { Config } from '../config/config.ts'
-import type { WorldControl } from '../control/world-control.ts'
 import { ApiError } from '../core/api-error.ts'
 import { type ClockState, realClock } from '../core/clock.ts'
 import { createGate } from '../core/gate.ts'
@@ -22,6 +22,7 @@ import { StoreRefusal } from '../store/store.ts'
 import { beginningOf, filesOf, flushLinks, type Links, shareFiles } from './files.ts'
 import { isBeingFilled, lostStore, markBeingFilled, markFilled } from './unfinished-beginning.ts'
 import { unusableBecause } from './unusable.ts'
+import type { WorldHooks } from './world-hooks.ts'
 
 export interface WorldOptions
   extends Pick<InstanceOptions, 'config' | 'options' | 'folder' | 'shared' | 'log' | 'adminPasswordHash'> {
@@ -35,7 +36,7 @@ export interface WorldOptions
   /** Its folder was never in use: its seed fills it when it is opened. */
   readonly isNew?: boolean
   /** What the control interface does within it; undefined: there is none. */
-  readonly controlOf: (world: HostedWorld) => WorldControl | undefined
+  readonly controlOf: (world: HostedWorld) => WorldHooks | undefined
   /** The world `default`, which judges credentials that this one cannot; undefined: this one is `default`. */
   readonly home?: Dispatch
 }

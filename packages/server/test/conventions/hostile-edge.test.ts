@@ -1,9 +1,10 @@
 /** Malformed requests over sockets end in the envelope or in a closed connection, and the service lives. Source: conventions 25.38. */
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { test } from 'node:test'
-import { drawsFrom } from '../../src/drivers/simulated/world.ts'
+import { drawsFrom } from '../../src/core/draws.ts'
 import { startApp } from '../support/start-app.ts'
 import { answersIn, basic, connectTo, exchange, isRefusal, type WireAnswer } from '../support/wire.ts'
 

@@ -1,8 +1,9 @@
 /** Hostile input ends in a refusal, whatever it is. Source: behaviour conventions 25.38. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { drawsFrom } from '../../src/drivers/simulated/world.ts'
+import { drawsFrom } from '../../src/core/draws.ts'
 import { hostileRequests } from '../support/hostile.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 

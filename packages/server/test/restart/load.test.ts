@@ -2,13 +2,14 @@
  * Killed at random moments while many clients create and delete: nothing acknowledged is lost, nothing is done twice, and
  * whoever repeats a request with its id gets the same entity. Source: behaviour conventions 6, 18.3, 25.11.
  */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { drawsFrom } from '../../src/drivers/simulated/world.ts'
+import { drawsFrom } from '../../src/core/draws.ts'
 import { creations } from '../support/creations.ts'
 import { type HttpResult, http } from '../support/http.ts'
 import { checkInvariants } from '../support/invariants.ts'

@@ -1,11 +1,11 @@
 /** What the machinery of a world asks when something may go wrong on purpose, answered from the rules of that world. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ApiError } from '../../core/api-error.ts'
-import type { AttendingClock } from '../../core/clock.ts'
 import type {
   Fault,
   Faults,
   FaultyTask,
+  FaultyWorld,
   PossibleFault,
   RequestFault,
   RequestSite,
@@ -24,12 +24,6 @@ interface Context {
   readonly told: () => Promise<Told>
   /** See `Strike.ended`. */
   readonly ended: AbortSignal
-}
-
-export interface FaultyWorld {
-  /** Of all draws. */
-  readonly seed: string
-  readonly clock: AttendingClock
 }
 
 export interface FaultsOfWorld extends Faults {

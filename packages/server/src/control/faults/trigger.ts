@@ -1,5 +1,5 @@
+import { drawsFrom } from '../../core/draws.ts'
 /** At which of the calls that it meets a rule strikes. */
-import { drawsFrom } from '../../drivers/simulated/world.ts'
 
 export type Trigger =
   | { readonly nth: number }

@@ -1,11 +1,12 @@
 /** Leases of addresses, and what is counted of them. Source: behaviour networking.md 1.3. */
+
 import { contract } from '@hyperplane/contract'
 import { AddressLease, AddressRun, AddressTally } from '@hyperplane/contract/networking/address-lease'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import type { Reader } from '../../store/store.ts'
 import { type Broken, type Invariant, rowsOf } from '../invariants/rule.ts'
-import { MacLease } from '../vmm/records.ts'
+import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { families } from './address-plan.ts'
 import { formatAddress, fromSortable, toSortable } from './ip-address.ts'
 import { addressOf, type Lease, tallyOf } from './leases.ts'

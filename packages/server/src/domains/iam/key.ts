@@ -1,4 +1,5 @@
 /** Keys: credentials of one user. They cannot change, only end. Source: behaviour iam.md 2. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { apiKeyPrefix, Key, keyOperations } from '@hyperplane/contract/iam/key'
@@ -7,9 +8,9 @@ import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { parseTime } from '../../core/clock.ts'
 import { shows } from '../../core/scope.ts'
 import { listOf } from '../../core/standard.ts'
+import { apiKeyDigest } from '../accounts/api-key-digest.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { type GroupReport, reportedGroups, requireAccountCovered } from './account-protection.ts'
-import { apiKeyDigest } from './credentials/api-key.ts'
 
 type KeyRow = EntityOf<typeof Key>
 

@@ -6,8 +6,9 @@ import { loginProviderOperations } from '@hyperplane/contract/iam/login-provider
 import { SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
 import { catalogueId } from '../../core/named-id.ts'
 import { listOf } from '../../core/standard.ts'
+import { localProviderId } from '../accounts/local-provider.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { localProviderId, releaseTime } from './catalogue/release.ts'
+import { releaseTime } from './catalogue/release.ts'
 
 export const loginProvider = implement(loginProviderOperations, {
   async listLoginProviders(ctx, request) {

@@ -1,4 +1,5 @@
 /** Users: persons and services that can be authenticated. Source: behaviour iam.md 1. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { Key } from '@hyperplane/contract/iam/key'
@@ -6,10 +7,10 @@ import { User, userOperations } from '@hyperplane/contract/iam/user'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { pathOf } from '../../core/standard.ts'
 import { and, anyOf, equals } from '../../odata/index.ts'
+import { localProviderId } from '../accounts/local-provider.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limitOf } from '../limits.ts'
 import { type GroupReport, reportedGroups, requireAccountCovered } from './account-protection.ts'
-import { localProviderId } from './catalogue/release.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
 import { bareName, shownName } from './directory/sign-in.ts'
 import { shownKey } from './key.ts'

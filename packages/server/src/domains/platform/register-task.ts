@@ -20,9 +20,9 @@ import {
   type RemoteSide,
   type RemoteType,
 } from '../../drivers/remote-managers.ts'
+import { makeAccount, removeAccount } from '../accounts/manager-accounts.ts'
 import { defineTask } from '../context.ts'
 import { bringIn } from '../registrations/cluster-inventory.ts'
-import { makeAccount, removeAccount } from '../registrations/manager-accounts.ts'
 import { newRegistration, registrationIdOf } from '../registrations/registrations.ts'
 import { managerOfRemote } from './manager-of-remote.ts'
 import { ownManager } from './own-manager.ts'

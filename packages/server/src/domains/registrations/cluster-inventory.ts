@@ -3,6 +3,7 @@
  * what belongs to this manager (categories, owners, profile). One line a kind.
  * Source: behaviour platform.md 4 (register, unregister).
  */
+
 import type { EntityOf, Resource } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -25,8 +26,9 @@ import { pathOf } from '../../core/standard.ts'
 import type { InventoryRow } from '../../drivers/remote-managers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
-import { PowerEvent } from '../vmm/power-journal.ts'
-import { HostAllocation, MacLease } from '../vmm/records.ts'
+import { HostAllocation } from '../scheduling/host-allocation.ts'
+import { MacLease } from '../virtual-machines/mac-lease.ts'
+import { PowerEvent } from '../virtual-machines/power-journal.ts'
 
 type AnyResource = Resource<any, any>
 

@@ -2,11 +2,12 @@
  * The nodes of managers: system VMs in no list, which their hosts carry all the same.
  * Source: behaviour platform.md 4, 5, 13.
  */
+
 import { ApiError } from '../../core/api-error.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
-import { HostAllocation } from '../vmm/records.ts'
-import { defaultContainer } from '../vmm/vm/clusters.ts'
+import { defaultContainer } from '../containers/default-container.ts'
+import { HostAllocation } from './host-allocation.ts'
 import { chooseHost, type Demand, type HostCandidate } from './placement.ts'
 import { candidatesOf } from './scheduler.ts'
 

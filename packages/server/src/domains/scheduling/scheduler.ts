@@ -2,6 +2,7 @@
  * Places VMs on hosts. What is free is counted, and what is taken is written, in one transaction: two placements can never
  * hold the same memory. Source: behaviour vmm.md 3.2.
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
@@ -12,9 +13,9 @@ import { pathOf } from '../../core/standard.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
-import { vcpusOf } from '../vmm/power-journal.ts'
-import { HostAllocation } from '../vmm/records.ts'
+import { vcpusOf } from '../virtual-machines/entity.ts'
 import { baselineOf } from './cpu-models.ts'
+import { HostAllocation } from './host-allocation.ts'
 import { closedBecause } from './host-state.ts'
 import {
   type Allocation,

@@ -2,9 +2,10 @@
  * At which times statistics have points, and which readings make each one.
  * Source: specification 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17.
  */
+
 import { formatTime, parseTime } from '../../core/clock.ts'
 import { readingSeconds } from '../../drivers/telemetry.ts'
-import { fault } from '../vmm/vm/rules.ts'
+import { fault } from '../virtual-machines/fault.ts'
 
 export const statTypes = ['SUM', 'MIN', 'MAX', 'AVG', 'COUNT', 'LAST'] as const
 export type StatType = (typeof statTypes)[number]

@@ -4,8 +4,8 @@ import { type Clock, parseTime } from '../../core/clock.ts'
 import type { Run } from '../../drivers/telemetry.ts'
 import type { Reader } from '../../store/store.ts'
 import { filled } from '../storage-space/capacity.ts'
-import { PowerEvent, powerHistory } from '../vmm/power-journal.ts'
-import { type DiskEntity, fileOf, type VmEntity } from '../vmm/vm/entity.ts'
+import { type DiskEntity, fileOf, type VmEntity } from '../virtual-machines/entity.ts'
+import { PowerEvent, powerHistory } from '../virtual-machines/power-journal.ts'
 import type { Subject, SubjectDisk } from './series.ts'
 
 type Event = EntityOf<typeof PowerEvent>

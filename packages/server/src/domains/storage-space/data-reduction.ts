@@ -4,10 +4,11 @@
  * being, whichever was later.
  * Source: behaviour clustermgmt.md 1.9, 3 (Capacity).
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { parseTime } from '../../core/clock.ts'
-import { drawsFrom } from '../../drivers/simulated/world.ts'
+import { drawsFrom } from '../../core/draws.ts'
 
 type Container = EntityOf<typeof StorageContainer>
 type Since = NonNullable<Container['reductionsSince']>

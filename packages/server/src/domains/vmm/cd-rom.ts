@@ -2,7 +2,7 @@
 import { CdRom, cdRomOperations } from '@hyperplane/contract/vmm/cd-rom'
 import { listOf, notFound } from '../../core/standard.ts'
 import { implement, type ReadContext } from '../context.ts'
-import type { CdRomEntity } from './vm/entity.ts'
+import type { CdRomEntity } from '../virtual-machines/entity.ts'
 import { presentVms } from './vm/present.ts'
 
 /** Those that are there at this moment: the one of a customisation comes and goes. */

@@ -3,7 +3,7 @@ import { Disk, diskOperations } from '@hyperplane/contract/vmm/disk'
 import { listOf, notFound } from '../../core/standard.ts'
 import { withVolumeGroups } from '../block-volumes/attachments.ts'
 import { implement, type ReadContext } from '../context.ts'
-import type { DiskEntity } from './vm/entity.ts'
+import type { DiskEntity } from '../virtual-machines/entity.ts'
 
 /** Its own and the volume groups that are attached to it. */
 async function disksOf(ctx: ReadContext): Promise<readonly DiskEntity[]> {

@@ -8,9 +8,9 @@ import type { ContentOrigin, Digest, ImageFile } from '../../drivers/content-sou
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import { defineTask } from '../context.ts'
+import { fileOf } from '../virtual-machines/entity.ts'
 import { requireImageRoom } from './image-space.ts'
 import { findDisk } from './vm/disk-sources.ts'
-import { fileOf } from './vm/entity.ts'
 
 type ImageEntity = EntityOf<typeof Image>
 type Running = StepContext<Drivers>

@@ -2,6 +2,7 @@
  * Images: what may be asked of them, and the bytes themselves. Their tasks are in `image-tasks.ts`.
  * Source: behaviour vmm.md 1.8, 3.6, 3.9.
  */
+
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Image, imageOperations } from '@hyperplane/contract/vmm/image'
@@ -12,12 +13,13 @@ import { replaced } from '../../core/updates.ts'
 import { implement, type WriteContext } from '../context.ts'
 import { limitOf } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
+import { fileOf } from '../virtual-machines/entity.ts'
+import { fault } from '../virtual-machines/fault.ts'
 import { roomiestCluster } from './image-space.ts'
 import { createImage, deleteImage, diskNotFound, requireUnread, updateImage } from './image-tasks.ts'
 import { isNative } from './vm/clusters.ts'
 import { findDisk } from './vm/disk-sources.ts'
-import { fileOf } from './vm/entity.ts'
-import { fault, nameFaults } from './vm/rules.ts'
+import { nameFaults } from './vm/rules.ts'
 
 type ImageEntity = EntityOf<typeof Image>
 type Body = BodyOf<typeof Image>

@@ -1,4 +1,5 @@
 /** What virtual machines hold of hosts, networks and storage. Source: behaviour vmm.md 1.4, 3.1, 3.2; networking.md 1.3. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
@@ -7,10 +8,10 @@ import { Vm } from '@hyperplane/contract/vmm/vm'
 import type { Reader } from '../../store/store.ts'
 import { parseAddress, toSortable } from '../addressing/ip-address.ts'
 import { type Broken, type Invariant, rowsOf } from '../invariants/rule.ts'
+import { HostAllocation } from '../scheduling/host-allocation.ts'
 import { heldMemoryBytes } from '../scheduling/placement.ts'
-import { vcpusOf } from './power-journal.ts'
-import { HostAllocation, MacLease } from './records.ts'
-import { filesOf, type NicEntity, type VmEntity } from './vm/entity.ts'
+import { filesOf, type NicEntity, type VmEntity, vcpusOf } from '../virtual-machines/entity.ts'
+import { MacLease } from '../virtual-machines/mac-lease.ts'
 
 export const vmRules: readonly Invariant[] = [
   { promise: 'Every address and every MAC address that a NIC shows is leased to it', look: nicsHoldTheirAddresses },

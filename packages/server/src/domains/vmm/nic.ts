@@ -2,7 +2,7 @@
 import { Nic, nicOperations } from '@hyperplane/contract/vmm/nic'
 import { listOf, notFound } from '../../core/standard.ts'
 import { implement, type ReadContext } from '../context.ts'
-import type { NicEntity } from './vm/entity.ts'
+import type { NicEntity } from '../virtual-machines/entity.ts'
 import { presentVms } from './vm/present.ts'
 
 /** With what their guest shows now. */

@@ -6,7 +6,7 @@ import { implement } from '../context.ts'
 import { nicStatistics } from '../statistics/answers.ts'
 import { nativeSubjects } from '../statistics/native.ts'
 import type { Subject } from '../statistics/series.ts'
-import type { VmEntity } from './vm/entity.ts'
+import type { VmEntity } from '../virtual-machines/entity.ts'
 
 export const vmNicStats = implement(vmNicStatsOperations, {
   async getNicStatsById(ctx, request) {

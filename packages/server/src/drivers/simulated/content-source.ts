@@ -3,10 +3,11 @@
  * collection: `content.urls` what is known of each URL, `content.files` (`<image>/<cluster>`) what each cluster holds,
  * `content.faults` (by host name) what is wrong with a server now. Source: behaviour vmm.md 3.6.
  */
+import { drawsFrom } from '../../core/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ContentOrigin, ContentSource, Digest, Digests, ImageFile } from '../content-source.ts'
 import { bytesOf, type Content, digestsOf, knownSizes } from './content/bytes.ts'
-import { drawsFrom, type SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 export interface UrlFact {
   readonly content: Content

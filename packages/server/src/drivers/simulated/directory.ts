@@ -3,6 +3,7 @@
  * the password of people who are made up, `directory.hosts` how a server behaves, `directory.users` (`<host>/<name>`) and
  * `directory.groups` (`<host>/<distinguished name>`) who is there, keys in lower case. Source: behaviour iam.md 11.
  */
+import { drawsFrom } from '../../core/draws.ts'
 import { verifyPassword } from '../../core/passwords.ts'
 import {
   accountAttribute,
@@ -18,7 +19,7 @@ import {
   tryMilliseconds,
 } from '../directory.ts'
 import { digestOf } from './place-doors.ts'
-import { drawsFrom, type SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** The world's own, under `world`. */
 export interface DirectorySettings {

@@ -2,14 +2,16 @@
  * A simulated network: what was programmed is a fact of the world; what others do in it follows from their addresses.
  * Source: behaviour networking.md 1.10 (the peer's behaviour), 3.1, 3.2.
  */
+
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { drawsFrom } from '../../core/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { BgpPeer, BgpState, DhcpService, NetworkFabric, OfferedRoute, SubnetProgram } from '../network-fabric.ts'
 import { offeredRoutes } from './bgp-router.ts'
 import type { HardwareFault } from './hardware.ts'
 import { createVirtualRouting } from './virtual-routing.ts'
-import { type Collection, drawsFrom, type SimulatedWorld } from './world.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
 
 /** A peer, and the world's time in milliseconds since which the gateway holds it. */
 export type BgpPeerFact = BgpPeer & { readonly since: number }

@@ -2,9 +2,11 @@
  * Rules of simulated routers, with their counters. What passes a rule in a second is drawn for it, not measured: the numbers
  * follow from the policy and from the time since it began to count. Source: behaviour networking.md 1.7.
  */
+
 import { isDeepStrictEqual } from 'node:util'
+import { drawsFrom } from '../../core/draws.ts'
 import type { PolicyProgram } from '../virtual-routing.ts'
-import { type Collection, drawsFrom, type SimulatedWorld } from './world.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
 
 /** Rules, and the world's time in milliseconds since which they count. */
 export type PolicyFact = PolicyProgram & { readonly countedSince: number }

@@ -2,9 +2,10 @@
  * Simulated measurements: a pure function of the world's seed, the VM and the time. Each VM has the load of its profile, over
  * a curve of the day, with slow and fast noise. Source: behaviour vmm.md 3.8.
  */
+import { drawsFrom } from '../../core/draws.ts'
 import type { DiskReading, MeasuredDisk, MeasuredVm, Run, Telemetry, VmReading } from '../telemetry.ts'
 import { slownessFacts } from './hardware.ts'
-import { drawsFrom, type SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 interface Profile {
   /** Share of the vCPUs that is busy at no and at full load. */

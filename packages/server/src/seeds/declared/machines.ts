@@ -1,11 +1,12 @@
 /** Described images and virtual machines. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import type { Image } from '@hyperplane/contract/vmm/image'
 import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
 import { type Address, parseAddress } from '../../domains/addressing/ip-address.ts'
 import { hostCapacity, hostsOf, largestDisk } from '../../domains/storage-space/capacity.ts'
-import { MacLease } from '../../domains/vmm/records.ts'
-import type { VmEntity } from '../../domains/vmm/vm/entity.ts'
+import type { VmEntity } from '../../domains/virtual-machines/entity.ts'
+import { MacLease } from '../../domains/virtual-machines/mac-lease.ts'
 import { seedImage } from '../demo/images.ts'
 import { turnsOf } from '../demo/many-vms.ts'
 import { osOf, type SeedCdRom, type SeedDisk, type SeedNic, seedVm, workingTools } from '../demo/vm.ts'

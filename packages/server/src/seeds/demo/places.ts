@@ -4,10 +4,10 @@
  * Source: behaviour vmm.md 3.2.
  */
 
+import { HostAllocation } from '../../domains/scheduling/host-allocation.ts'
 import { type Allocation, chooseHost, type HostCandidate } from '../../domains/scheduling/placement.ts'
 import { candidatesOf, chosenFor, demandOf } from '../../domains/scheduling/scheduler.ts'
-import { HostAllocation } from '../../domains/vmm/records.ts'
-import type { VmEntity } from '../../domains/vmm/vm/entity.ts'
+import type { VmEntity } from '../../domains/virtual-machines/entity.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Transaction } from '../../store/store.ts'
 

@@ -1,4 +1,5 @@
 /** Counts of referrers are what a recount finds, whatever was written. Source: behaviour platform.md 1 (associations, limits). */
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { arrayOf, object, optional, type Resource, referenceTo, resource, text } from '@hyperplane/contract'
-import { drawsFrom } from '../../drivers/simulated/world.ts'
+import { drawsFrom } from '../../core/draws.ts'
 import type { TypedFilter } from '../../odata/index.ts'
 import { type Store, TooManyReferrers, type Transaction } from '../store.ts'
 import { tablesOf } from '../tables.ts'

@@ -1,7 +1,7 @@
 /** Guests that crash, hang and halt, as clients see it. Source: behaviour vmm.md 1.1, 3.3, 3.8. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { powerHistory } from '../../../src/domains/vmm/power-journal.ts'
+import { powerHistory } from '../../../src/domains/virtual-machines/power-journal.ts'
 import { advance } from '../../support/clustermgmt.ts'
 import { happen, postEvent } from '../../support/events.ts'
 import {

@@ -1,8 +1,9 @@
 /** Hosts and clusters that fail, slow down, are cut off and come back, as clients see it. Source: behaviour clustermgmt.md 1.2, 1.4, 1.13, 3; vmm.md 1.1, 3.8; networking.md 3.4. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { powerHistory } from '../../../src/domains/vmm/power-journal.ts'
-import { HostAllocation } from '../../../src/domains/vmm/records.ts'
+import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
+import { powerHistory } from '../../../src/domains/virtual-machines/power-journal.ts'
 import { advance, clustermgmt, hostId, ids, putFresh, requestId } from '../../support/clustermgmt.ts'
 import { faultsOf, happen, postEvent, startQuietDemo } from '../../support/events.ts'
 import {

@@ -1,7 +1,8 @@
 /** Login providers: what is configured, as ways to sign in. Source: behaviour iam.md 5. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { localProviderId } from '../../../src/domains/iam/catalogue/release.ts'
+import { localProviderId } from '../../../src/domains/accounts/local-provider.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { aDirectory, directories } from './directories.ts'
 import { aUser, etagOf, ok } from './people.ts'

@@ -1,7 +1,9 @@
 /** The address manager under any mix of takes and releases. Source: behaviour networking.md 1.3, 3.5 (invariants 1 to 3). */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { drawsFrom } from '../../../src/core/draws.ts'
 import {
   addressOf,
   leaseAddress,
@@ -10,7 +12,6 @@ import {
   release,
   releaseHolder,
 } from '../../../src/domains/addressing/leases.ts'
-import { drawsFrom } from '../../../src/drivers/simulated/world.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { aSubnet, recount, usageOf } from '../../support/subnets.ts'
 

@@ -1,10 +1,11 @@
 /** VMs of hosts that are lost run elsewhere, or say why not. Source: behaviour vmm.md 1.1 (states), 3.2 (HA). */
+
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { DriverError } from '../../../src/core/tasks/define-task.ts'
-import { powerHistory } from '../../../src/domains/vmm/power-journal.ts'
-import { HostAllocation } from '../../../src/domains/vmm/records.ts'
+import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
+import { powerHistory } from '../../../src/domains/virtual-machines/power-journal.ts'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { advance, clustermgmt, setFault } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { seedId } from '../../../src/core/named-id.ts'
-import { MacLease } from '../../../src/domains/vmm/records.ts'
+import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
 import {
   aNativeCluster,
   aSubnet,

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { vmStatsOperations } from '@hyperplane/contract/vmm/vm-stats'
 import { seedId } from '../../../src/core/named-id.ts'
-import { notePower } from '../../../src/domains/vmm/power-journal.ts'
+import { notePower } from '../../../src/domains/virtual-machines/power-journal.ts'
 import { beginning, startApp, type TestApp } from '../../support/start-app.ts'
 
 const path = '/vmm/v4.2/ahv/stats/vms'

@@ -2,6 +2,7 @@
  * The process dies at each step of a VM's tasks; after a restart the task is done or undone. A copy of the data folder, taken
  * while the step stands, is what a killed process leaves behind. Source: behaviour vmm.md 1.0 (Crash), 5; conventions.md 18.3.
  */
+
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +12,8 @@ import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { Category } from '@hyperplane/contract/platform/category'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { ApiError } from '../../../src/core/api-error.ts'
-import { HostAllocation, MacLease } from '../../../src/domains/vmm/records.ts'
+import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
+import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
 import { makeVm } from '../../../src/domains/vmm/vm/create.ts'
 import { removeVm } from '../../../src/domains/vmm/vm/delete.ts'
 import { powerTasks } from '../../../src/domains/vmm/vm/power.ts'

@@ -1,4 +1,5 @@
 /** createVm through the API. Source: behaviour vmm.md 1.0, 1.1, 5. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -6,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Category } from '@hyperplane/contract/platform/category'
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { MacLease } from '../../../src/domains/vmm/records.ts'
+import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
 import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { happen } from '../../support/events.ts'
 import {

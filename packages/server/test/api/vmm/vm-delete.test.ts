@@ -1,10 +1,12 @@
 /** deleteVmById through the API. Source: behaviour vmm.md 1.1 (Delete), 5. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
-import { PowerEvent } from '../../../src/domains/vmm/power-journal.ts'
-import { HostAllocation, MacLease } from '../../../src/domains/vmm/records.ts'
+import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
+import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
+import { PowerEvent } from '../../../src/domains/virtual-machines/power-journal.ts'
 import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import {
   aNativeCluster,

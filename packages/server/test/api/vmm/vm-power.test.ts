@@ -1,12 +1,13 @@
 /** Power of VMs through the API: placement, states, guests. Source: behaviour vmm.md 1.0, 1.1, 3.2, 3.3, 5. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import fc from 'fast-check'
-import { powerHistory } from '../../../src/domains/vmm/power-journal.ts'
-import { HostAllocation } from '../../../src/domains/vmm/records.ts'
+import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
+import { powerHistory } from '../../../src/domains/virtual-machines/power-journal.ts'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { happen } from '../../support/events.ts'
 import {

@@ -1,8 +1,9 @@
 /** What the world does to VMs unasked, and what operations make of it. Source: behaviour vmm.md 1.1 (states, transitions by the world). */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { powerHistory } from '../../../src/domains/vmm/power-journal.ts'
-import { HostAllocation } from '../../../src/domains/vmm/records.ts'
+import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
+import { powerHistory } from '../../../src/domains/virtual-machines/power-journal.ts'
 import { domainFacts, haltGuest, stallFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { advance, setFault } from '../../support/clustermgmt.ts'
 import {

@@ -1,8 +1,9 @@
 /** updateVmById through the API. Source: behaviour vmm.md 1.0, 1.1 (Update), 5. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { powerHistory } from '../../../src/domains/vmm/power-journal.ts'
-import { HostAllocation } from '../../../src/domains/vmm/records.ts'
+import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
+import { powerHistory } from '../../../src/domains/virtual-machines/power-journal.ts'
 import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import {
   aNativeCluster,

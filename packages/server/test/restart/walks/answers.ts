@@ -1,13 +1,14 @@
 /** What the interface counts, and what can be counted beside it. Source: behaviour clustermgmt.md 3, vmm.md 3.8, volumes-storage.md 3, platform.md 12. */
+
 import assert from 'node:assert/strict'
 import { contract } from '@hyperplane/contract'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { formatAddress } from '../../../src/domains/addressing/ip-address.ts'
 import { addressOf } from '../../../src/domains/addressing/leases.ts'
 import { userTypeOf } from '../../../src/domains/platform/associations.ts'
+import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { usableMemoryBytes } from '../../../src/domains/scheduling/placement.ts'
 import { storeTables } from '../../../src/domains/tables.ts'
-import { HostAllocation } from '../../../src/domains/vmm/records.ts'
 import { differences } from '../../support/invariants.ts'
 import type { TestApp } from '../../support/start-app.ts'
 import { collections } from './model.ts'

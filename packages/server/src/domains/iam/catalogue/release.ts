@@ -1,7 +1,2 @@
-import { catalogueId } from '../../../core/named-id.ts'
-
-/** The provider of LOCAL users and service accounts. */
-export const localProviderId = catalogueId('loginProvider', 'local')
-
 /** Creation time of the roles, operations and entities that this release defines. */
 export const releaseTime = '2026-01-15T00:00:00.000000Z'

@@ -2,10 +2,11 @@
  * Who a trusted certificate is: its user principal name, else its e-mail address, else its common name, looked up in the
  * directory of its provider, else among users. Source: behaviour iam.md 5.
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { User } from '@hyperplane/contract/iam/user'
 import type { Store } from '../../../store/store.ts'
-import { localProviderId } from '../catalogue/release.ts'
+import { localProviderId } from '../../accounts/local-provider.ts'
 import type { DirectoryAccount, DirectorySignIn, SignedIn } from '../directory/sign-in.ts'
 import type { Certificate } from './certificate.ts'
 import type { Trusted } from './trust.ts'

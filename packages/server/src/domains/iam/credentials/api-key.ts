@@ -1,15 +1,13 @@
 /** Who is it, by an API key. Source: behaviour conventions 14; iam.md 1. */
-import { createHash } from 'node:crypto'
+
 import { Key } from '@hyperplane/contract/iam/key'
 import { User } from '@hyperplane/contract/iam/user'
 import { ApiError } from '../../../core/api-error.ts'
 import { parseTime } from '../../../core/clock.ts'
 import type { Caller } from '../../../core/context.ts'
+import { apiKeyDigest } from '../../accounts/api-key-digest.ts'
 import type { KnownCredential } from '../credential-cache.ts'
 import { callerFrom, type Desk, timeOf } from './desk.ts'
-
-/** What of an API key is kept: enough to know it again, and no more. */
-export const apiKeyDigest = (apiKey: string): string => createHash('sha256').update(apiKey).digest('hex')
 
 /** @param header `<key>` or `<prefix> <key>`. @throws ApiError 401, 429 */
 export async function callerByKey(

@@ -2,11 +2,12 @@
  * Who is it, by a name and a password: a local user, else one of a directory. Whatever is wrong, the answer is the same, after
  * the same work. Source: behaviour conventions 14; iam.md 1, 2.
  */
+
 import { User } from '@hyperplane/contract/iam/user'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Caller } from '../../../core/context.ts'
 import { DirectoryError } from '../../../drivers/directory.ts'
-import { localProviderId } from '../catalogue/release.ts'
+import { localProviderId } from '../../accounts/local-provider.ts'
 import type { KnownCredential } from '../credential-cache.ts'
 import type { DirectoryAccount } from '../directory/sign-in.ts'
 import { callerFrom, type Desk, type Outcome, timeOf } from './desk.ts'

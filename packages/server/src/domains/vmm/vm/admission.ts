@@ -10,7 +10,7 @@ import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import type { WriteContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
-import type { VmEntity } from './entity.ts'
+import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { requireState, type StateBound } from './states.ts'
 
 /** Mutations of one VM that may wait or run. */

@@ -1,12 +1,12 @@
-/** On which cluster a new VM is made, and where its disks lie by default. Source: behaviour vmm.md 1.1, 1.2. */
+/** The cluster that a new VM is made on. Source: behaviour vmm.md 1.1, 1.2. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
-import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { freeMemoryBytes } from '../../scheduling/scheduler.ts'
-import { fault } from './rules.ts'
+import { fault } from '../../virtual-machines/fault.ts'
 
 type ClusterEntity = EntityOf<typeof Cluster>
 
@@ -53,16 +53,4 @@ export async function chooseCluster(
   }
   if (best !== undefined) return best.cluster
   throw fault('cluster/extId', 'a cluster: no native one has all that the body names', undefined)
-}
-
-/** Where new disks go when nothing else says so. */
-export async function defaultContainer(
-  store: Reader,
-  clusterExtId: string,
-): Promise<EntityOf<typeof StorageContainer>> {
-  const own = await store.findWhere(StorageContainer, { clusterExtId })
-  const usable = own.filter((container) => container.isInternal !== true && container.isMarkedForRemoval !== true)
-  const found = usable.find(({ name }) => name.startsWith('default-container')) ?? usable[0]
-  if (found === undefined) throw new ApiError('CONFLICT', { fault: 'The cluster has no storage container for disks.' })
-  return found
 }

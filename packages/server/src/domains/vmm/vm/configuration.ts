@@ -4,7 +4,7 @@
  */
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { canonicalJson } from '../../../core/idempotency.ts'
-import type { VmBody, VmEntity } from './entity.ts'
+import type { VmBody, VmEntity } from '../../virtual-machines/entity.ts'
 
 /** Clients send back what they read; these have their own operations, and an update ignores them. */
 const ownOperations = new Set<string>([

@@ -23,11 +23,18 @@ import {
 } from '../../block-volumes/attachments.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { roomForDisk } from '../../storage-space/capacity.ts'
+import {
+  type DiskEntity,
+  type FileBacking,
+  filesOf,
+  firmwareFilesOf,
+  type VmBody,
+  type VmEntity,
+} from '../../virtual-machines/entity.ts'
 import { requireImageRoom } from '../image-space.ts'
 import { type OfVm, taskOf } from './admission.ts'
 import { nameOfSource, resolveSource } from './disk-sources.ts'
 import { domainOf } from './domain.ts'
-import { type DiskEntity, type FileBacking, filesOf, firmwareFilesOf, type VmBody, type VmEntity } from './entity.ts'
 import { releaseNics, takeAskedAddresses, takeFreeAddress, takeMac } from './nics.ts'
 import { type PlannedVm, planVm } from './plan.ts'
 import { bootDeviceFaults } from './rules.ts'

@@ -7,7 +7,7 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { ScheduleContext } from '../../../core/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { GuestView } from '../../../drivers/hypervisor.ts'
-import type { CdRomEntity, FileBacking, VmEntity } from './entity.ts'
+import type { CdRomEntity, FileBacking, VmEntity } from '../../virtual-machines/entity.ts'
 import { assignSlots, type Slot, slotsTaken } from './slots.ts'
 
 const isoBytes = 1024 ** 2

@@ -8,7 +8,7 @@ import { pathOf } from '../../../core/standard.ts'
 import type { DiskSource } from '../../../drivers/hypervisor.ts'
 import { equals } from '../../../odata/index.ts'
 import type { Reader } from '../../../store/store.ts'
-import { type DiskEntity, fileOf, type SourceReference, type VmEntity } from './entity.ts'
+import { type DiskEntity, fileOf, type SourceReference, type VmEntity } from '../../virtual-machines/entity.ts'
 
 export interface ResolvedSource {
   readonly source: DiskSource

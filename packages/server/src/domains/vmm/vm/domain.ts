@@ -1,10 +1,11 @@
 /** A VM as the hypervisor is told of it. */
+
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { Domain, DomainNic } from '../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../store/store.ts'
 import { isManaged } from '../../addressing/leases.ts'
-import { vcpusOf } from '../power-journal.ts'
-import type { NicEntity, VmEntity } from './entity.ts'
+import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
+import { vcpusOf } from '../../virtual-machines/entity.ts'
 
 export async function domainOf(store: Reader, vm: VmEntity): Promise<Domain> {
   return {

@@ -1,5 +1,5 @@
 /** Machine type and the files that firmware needs. Source: behaviour vmm.md 1.1. */
-import { isUefi, type VmBody, type VmEntity } from './entity.ts'
+import { isUefi, type VmBody, type VmEntity } from '../../virtual-machines/entity.ts'
 
 const nvramBytes = 540_672
 

@@ -3,13 +3,14 @@
  * another host of their cluster answers. Startup policies are not built: larger VMs come first, which are harder to place.
  * Source: behaviour vmm.md 3.2 (HA).
  */
+
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { parseTime } from '../../../core/clock.ts'
 import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import { HostAllocation } from '../records.ts'
-import type { VmEntity } from './entity.ts'
+import { HostAllocation } from '../../scheduling/host-allocation.ts'
+import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { isEmulated } from './nics.ts'
 import { restartElsewhere } from './restart-elsewhere.ts'
 

@@ -2,6 +2,7 @@
  * NICs of a VM: two pairs of fields that say the same, MAC addresses that are unique in the deployment, addresses that are
  * leases of a subnet. Source: behaviour vmm.md 1.4; networking.md 1.3.
  */
+
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { EmulatedNic, NicNetworkInfo } from '@hyperplane/contract/vmm/nic'
@@ -20,9 +21,9 @@ import {
   releaseHolder,
 } from '../../addressing/leases.ts'
 import { limitOf } from '../../limits.ts'
-import { MacLease } from '../records.ts'
-import type { NicEntity } from './entity.ts'
-import { fault } from './rules.ts'
+import type { NicEntity } from '../../virtual-machines/entity.ts'
+import { fault } from '../../virtual-machines/fault.ts'
+import { MacLease } from '../../virtual-machines/mac-lease.ts'
 
 type SubnetEntity = EntityOf<typeof Subnet>
 type Backing = NonNullable<ValueOf<typeof EmulatedNic>>

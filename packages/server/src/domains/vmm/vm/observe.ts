@@ -10,9 +10,9 @@ import { pathOf } from '../../../core/standard.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { UnaskedState } from '../../../drivers/hypervisor.ts'
 import { equals, not } from '../../../odata/index.ts'
-import { notePower } from '../power-journal.ts'
+import type { VmEntity } from '../../virtual-machines/entity.ts'
+import { notePower } from '../../virtual-machines/power-journal.ts'
 import { deleteIso } from './customization.ts'
-import type { VmEntity } from './entity.ts'
 import { becomeOff, type Recording, setPower } from './power-state.ts'
 
 type Observing = ScheduleContext<Drivers>

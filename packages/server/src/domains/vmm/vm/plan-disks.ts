@@ -4,9 +4,16 @@ import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import { reaches } from '../../../core/scope.ts'
 import type { WriteContext } from '../../context.ts'
+import {
+  type CdRomEntity,
+  type DiskEntity,
+  type FileBacking,
+  fileOf,
+  type VmBody,
+  volumeGroupOf,
+} from '../../virtual-machines/entity.ts'
 import type { Constraint } from './clusters.ts'
 import { nameOfSource, type ResolvedSource, resolveSource } from './disk-sources.ts'
-import { type CdRomEntity, type DiskEntity, type FileBacking, fileOf, type VmBody, volumeGroupOf } from './entity.ts'
 import { type Slot, type SlotWish, wishOf } from './slots.ts'
 
 /** The parts of a body that are files, with where they stand. */

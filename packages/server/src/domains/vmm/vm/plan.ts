@@ -3,24 +3,27 @@
  * demands of what it names (400), what it names (404), what is taken (409).
  * Source: behaviour vmm.md 1.1 to 1.4, 3.9.
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
+import { defaultContainer } from '../../containers/default-container.ts'
 import { requireStaying } from '../../containers/storage-containers.ts'
 import type { WriteContext } from '../../context.ts'
 import { limitOf } from '../../limits.ts'
 import { refuseReadOnly, requireClusterReachable } from '../../registrations/reachability.ts'
 import { apcConfigOf } from '../../scheduling/cpu-models.ts'
-import { vcpusOf } from '../power-journal.ts'
-import { type Constraint, chooseCluster, defaultContainer } from './clusters.ts'
-import type { NicEntity, VmBody, VmEntity } from './entity.ts'
+import type { NicEntity, VmBody, VmEntity } from '../../virtual-machines/entity.ts'
+import { vcpusOf } from '../../virtual-machines/entity.ts'
+import { fault } from '../../virtual-machines/fault.ts'
+import { type Constraint, chooseCluster } from './clusters.ts'
 import { withFirmware, withMachineType } from './firmware.ts'
 import { nicFaults, readNic, subnetFaults } from './nics.ts'
 import { fileConstraints, filesIn, groupConstraints, partsOf, placed, slotWishes } from './plan-disks.ts'
-import { configurationFaults, fault, serialPortsOf } from './rules.ts'
+import { configurationFaults, serialPortsOf } from './rules.ts'
 import { assignSlots, misplaced } from './slots.ts'
 import { refuseUnbuilt } from './unbuilt.ts'
 

@@ -7,9 +7,9 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Ids } from '../../../core/context.ts'
 import type { Transaction } from '../../../store/store.ts'
 import { giveBack } from '../../scheduling/scheduler.ts'
-import { notePower, type PowerChange } from '../power-journal.ts'
+import type { VmEntity } from '../../virtual-machines/entity.ts'
+import { notePower, type PowerChange } from '../../virtual-machines/power-journal.ts'
 import { customizationOver, withoutIso } from './customization.ts'
-import type { VmEntity } from './entity.ts'
 
 export interface Recording {
   readonly store: Transaction

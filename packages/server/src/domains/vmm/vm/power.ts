@@ -1,17 +1,18 @@
 /** powerOnVm, powerOffVm, resetVm, shutdownVm. Source: behaviour vmm.md 1.1 (Power), 1.16, 3.2. */
+
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import type { RecordContext, StepContext, TaskDefinition } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
+import { defaultContainer } from '../../containers/default-container.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { allocationsOf, giveBack, place } from '../../scheduling/scheduler.ts'
+import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
-import { defaultContainer } from './clusters.ts'
 import { diskOf } from './create.ts'
 import { deleteIso, isoOf, withIso, withoutIso } from './customization.ts'
 import { domainOf } from './domain.ts'
-import type { VmEntity } from './entity.ts'
 import { becomeOff, becomeOn, setPower } from './power-state.ts'
 import type { StateBound } from './states.ts'
 

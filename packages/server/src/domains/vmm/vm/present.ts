@@ -8,8 +8,8 @@ import { seedId } from '../../../core/named-id.ts'
 import type { GuestView } from '../../../drivers/hypervisor.ts'
 import { withVolumeGroups } from '../../block-volumes/attachments.ts'
 import type { ReadContext } from '../../context.ts'
+import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
 import { isIsoEjected, withoutIso } from './customization.ts'
-import type { NicEntity, VmEntity } from './entity.ts'
 
 /** There is one zone: this deployment. */
 const localZone = { extId: seedId('availability-zone/local') }

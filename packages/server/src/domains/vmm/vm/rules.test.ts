@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { VmBody } from './entity.ts'
+import type { VmBody } from '../../virtual-machines/entity.ts'
 import { bootDeviceFaults, configurationFaults } from './rules.ts'
 
 const MiB = 1024 ** 2

@@ -2,9 +2,10 @@
  * What the fields of a VM demand of each other. All faults of a body are found together; none needs the store.
  * Source: behaviour vmm.md 1.1 (cross-field), 1.2 to 1.5, 3.9.
  */
+
 import { ApiError } from '../../../core/api-error.ts'
-import { vcpusOf } from '../power-journal.ts'
-import { type CdRomEntity, type DiskEntity, isUefi, type VmBody } from './entity.ts'
+import { type CdRomEntity, type DiskEntity, isUefi, type VmBody, vcpusOf } from '../../virtual-machines/entity.ts'
+import { fault } from '../../virtual-machines/fault.ts'
 
 const MiB = 1024 ** 2
 const TiB = 1024 ** 4
@@ -13,15 +14,6 @@ const maximumMemoryBytes = 16 * TiB
 /** 1 is reserved. */
 const serialIndexes = [0, 2, 3]
 const maximumCustomAttributes = 64
-
-export const fault = (attributePath: string, expected: string, found: unknown): ApiError =>
-  new ApiError('VMM_INVALID_ARGUMENT', { attributePath, expected, found: shown(found) })
-
-const shown = (found: unknown): string => {
-  if (found === undefined) return 'nothing'
-  const text = typeof found === 'string' ? `"${found}"` : JSON.stringify(found)
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text
-}
 
 /** A name is stored as it is sent; one that climbs out of a folder, where somebody takes it for a path, is refused. */
 export const nameFaults = ({ name }: { readonly name?: string }): ApiError[] =>

@@ -1,6 +1,6 @@
 /** Which operation a VM takes in which power state. Source: behaviour vmm.md 1.1 (table). */
 import { ApiError } from '../../../core/api-error.ts'
-import type { VmEntity } from './entity.ts'
+import type { VmEntity } from '../../virtual-machines/entity.ts'
 
 type PowerState = NonNullable<VmEntity['powerState']>
 

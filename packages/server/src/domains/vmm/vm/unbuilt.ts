@@ -1,6 +1,6 @@
 /** Parts of a VM's body that are known and not built yet: refused, never accepted and left undone. */
 import { ApiError } from '../../../core/api-error.ts'
-import type { VmBody } from './entity.ts'
+import type { VmBody } from '../../virtual-machines/entity.ts'
 import { isEmulated } from './nics.ts'
 
 const unbuiltSources: Readonly<Record<string, string>> = {

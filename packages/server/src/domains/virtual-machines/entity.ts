@@ -41,3 +41,6 @@ export function filesOf(vm: VmEntity): FileBacking[] {
 
 export const isUefi = (vm: Pick<VmEntity, 'bootConfig'>): boolean =>
   vm.bootConfig?.$objectType === 'vmm.v4.ahv.config.UefiBoot'
+
+export const vcpusOf = (vm: Pick<VmEntity, 'numSockets' | 'numCoresPerSocket' | 'numThreadsPerCore'>): number =>
+  (vm.numSockets ?? 1) * (vm.numCoresPerSocket ?? 1) * (vm.numThreadsPerCore ?? 1)

@@ -3,13 +3,11 @@
  * the state from then on; the rows go with the VM. Source: behaviour vmm.md 3.8 (journals of power, host and size changes).
  */
 import { type EntityOf, enumeration, integer, optional, resource, timestamp, uuid } from '@hyperplane/contract'
-import type { Vm } from '@hyperplane/contract/vmm/vm'
 import type { Ids } from '../../core/context.ts'
 import { pathOf } from '../../core/standard.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
-
-type VmEntity = EntityOf<typeof Vm>
+import { type VmEntity, vcpusOf } from './entity.ts'
 
 export const PowerEvent = resource(
   'internal.v1.vmm.PowerEvent',
@@ -28,9 +26,6 @@ export const PowerEvent = resource(
 )
 
 export type PowerChange = EntityOf<typeof PowerEvent>['change']
-
-export const vcpusOf = (vm: Pick<VmEntity, 'numSockets' | 'numCoresPerSocket' | 'numThreadsPerCore'>): number =>
-  (vm.numSockets ?? 1) * (vm.numCoresPerSocket ?? 1) * (vm.numThreadsPerCore ?? 1)
 
 /** Notes what the VM is from `time` on. Call in the transaction that changes it, with the VM as it is then. */
 export async function notePower(

@@ -12,8 +12,8 @@ import { systemCaller } from '../../core/context.ts'
 import { catalogueId, derivedId } from '../../core/named-id.ts'
 import { accountName } from '../../drivers/remote-managers.ts'
 import type { Transaction } from '../../store/store.ts'
-import { localProviderId } from '../iam/catalogue/release.ts'
-import { apiKeyDigest } from '../iam/credentials/api-key.ts'
+import { apiKeyDigest } from './api-key-digest.ts'
+import { localProviderId } from './local-provider.ts'
 
 /** See that it is there, and leave. */
 const permitted = ['View_Domain_Manager', 'Unregister_Domain_Manager']

@@ -1,0 +1,16 @@
+import type { EntityOf } from '@hyperplane/contract'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { ApiError } from '../../core/api-error.ts'
+import type { Reader } from '../../store/store.ts'
+
+/** The storage container of new disks whose request names none. @throws ApiError 409 when the cluster has none */
+export async function defaultContainer(
+  store: Reader,
+  clusterExtId: string,
+): Promise<EntityOf<typeof StorageContainer>> {
+  const own = await store.findWhere(StorageContainer, { clusterExtId })
+  const usable = own.filter((container) => container.isInternal !== true && container.isMarkedForRemoval !== true)
+  const found = usable.find(({ name }) => name.startsWith('default-container')) ?? usable[0]
+  if (found === undefined) throw new ApiError('CONFLICT', { fault: 'The cluster has no storage container for disks.' })
+  return found
+}

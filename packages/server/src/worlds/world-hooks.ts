@@ -1,0 +1,24 @@
+/** What the control interface does at the turning points of a world; declared here, so that a world need not know it. */
+import type { Faults, FaultyWorld } from '../core/faults.ts'
+import type { Dispatch } from '../core/pipeline/request.ts'
+import type { CallRecorder } from '../core/trace.ts'
+
+export interface WorldHooks {
+  /** True while something is stored for the world. Only a caller who is known to be allowed to may begin that. */
+  readonly isKept: boolean
+  /** Answers the operations below `/worlds/{worldName}/`. */
+  readonly dispatch: Dispatch
+  /** Records the calls of the world's own interface. */
+  readonly recorder: CallRecorder
+  /** Called before an instance is opened: fault rules and journal settings hold from its first moment on. */
+  opening(): Promise<void>
+  /** The faults that strike in that instance. */
+  faultsOf(world: FaultyWorld): Faults
+  /** Called before the instance is closed: refuses the requests that a fault keeps waiting. */
+  release(): void
+  /** Called when the instance stays open after all. */
+  resume(): void
+  /** Removes all that was stored for the world. */
+  clear(): Promise<void>
+  close(): Promise<void>
+}
