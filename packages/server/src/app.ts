@@ -1,4 +1,5 @@
 /** The process: the lock of the data folder, the sockets, and the worlds that answer. Tests start the same thing. */
+
 import { randomUUID } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
 import { contract } from '@hyperplane/contract'
@@ -15,8 +16,8 @@ import { createEnvelopeWriter } from './http/envelope.ts'
 import type { Site } from './http/exchange.ts'
 import { createPages } from './http/pages.ts'
 import { createApiServer } from './http/server.ts'
+import type { AppOptions } from './instance/app-options.ts'
 import type { Instance } from './instance/instance.ts'
-import type { AppOptions } from './instance/options.ts'
 import { createShared } from './instance/process-wide.ts'
 import { seedJsonSchema } from './seeds/json-schema.ts'
 import { diskFault } from './store/disk-fault.ts'

@@ -1,6 +1,7 @@
 /** Why a backup is not restored, in the words of the interface. Source: behaviour platform.md 0 (DM-30031 to -33), 9. */
+
 import { ApiError } from '../core/api-error.ts'
-import type { Services } from '../core/context.ts'
+import type { Services } from '../core/world.ts'
 import { BackupFault, type Manifest, plainPartBytes } from './format.ts'
 
 /** Bytes of a store for each plain byte of a backup: documents, columns, indexes, and the log while they are written. */

@@ -1,9 +1,10 @@
 /** From a location, as clients write it, to its place; and what a place's refusal is called. Source: behaviour platform.md 0, 7, 9. */
+
 import type { ValueOf } from '@hyperplane/contract'
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
 import { ApiError } from '../core/api-error.ts'
-import type { SecretReader } from '../core/context.ts'
 import { DriverError } from '../core/tasks/define-task.ts'
+import type { SecretReader } from '../core/world.ts'
 import { ObjectStoreError, type ObjectStoreFault, type Place } from '../drivers/object-store.ts'
 import type { Location } from './location-rules.ts'
 

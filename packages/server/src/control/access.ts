@@ -1,6 +1,7 @@
 /** Who may use the control interface: whoever is Super Admin in the world `default`, on everything. */
+
 import { ApiError } from '../core/api-error.ts'
-import type { Caller } from '../core/context.ts'
+import type { Caller } from '../core/caller.ts'
 import type { AccessControl, Authenticator } from '../core/ports.ts'
 import type { Instance } from '../instance/instance.ts'
 

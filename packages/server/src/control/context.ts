@@ -2,9 +2,11 @@
  * What handlers of the control interface receive: core's contexts, in which the "drivers of the outside world" are what this
  * interface acts upon. Of the worlds: all of them; below one world: that one.
  */
+
 import type { OperationSet } from '@hyperplane/contract'
-import type { ReadContext, RequestInput, WriteContext } from '../core/context.ts'
+import type { ReadContext, WriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
+import type { RequestInput } from '../core/request-input.ts'
 import type { Instance } from '../instance/instance.ts'
 import type { Table } from '../store/tables.ts'
 import type { HostedWorld } from '../worlds/world.ts'

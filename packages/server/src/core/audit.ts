@@ -1,9 +1,10 @@
 /** Who changed what, when, and with which outcome. Append-only; the records form a chain of hashes. Source: conventions 21. */
+
 import { hash } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
 import type { Store, Transaction } from '../store/store.ts'
+import type { Caller, Ids } from './caller.ts'
 import type { Clock } from './clock.ts'
-import type { Caller, Ids } from './context.ts'
 import { AuditRecord } from './records.ts'
 
 export interface AuditEntry {

@@ -3,10 +3,11 @@
  * does. What goes wrong, and when, is not known here. Absent where nobody may ask for that: then nothing is asked.
  * Source: DESIGN D; behaviour conventions 23.
  */
+
 import type { Operation } from '@hyperplane/contract'
 import { Refusal } from './api-error.ts'
+import type { Caller } from './caller.ts'
 import type { AttendingClock } from './clock.ts'
-import type { Caller } from './context.ts'
 
 /** The world that faults strike in. */
 export interface FaultyWorld {

@@ -1,8 +1,11 @@
 /** How a domain says what its operations do. Reads come for free; every mutation is written down. */
+
 import type { Declared, OperationSet, Resource } from '@hyperplane/contract'
 import type { Apart } from './apart.ts'
 import type { ApiError } from './api-error.ts'
-import type { ReadContext, RequestInput, WriteContext } from './context.ts'
+import type { ReadContext, WriteContext } from './context.ts'
+import type { RawAnswer } from './reply.ts'
+import type { RequestInput } from './request-input.ts'
 import type { Schedule } from './schedules.ts'
 import type { TaskDefinition } from './tasks/define-task.ts'
 
@@ -27,14 +30,6 @@ type Body<O> = O extends Declared<infer B, any, any> ? B : never
 type Answer<O> = O extends Declared<any, infer A, any> ? A : never
 type Verb<O> = O extends Declared<any, any, infer V> ? V : never
 type Request<O> = Omit<RequestInput, 'body'> & { readonly body: Body<O> }
-
-/** Raw answers: files and texts. */
-export interface RawAnswer {
-  readonly contentType: string
-  readonly fileName?: string
-  readonly content: AsyncIterable<Uint8Array> | Uint8Array | string
-  readonly contentLength?: number
-}
 
 type HandlerResult<O> =
   Verb<O> extends 'list'

@@ -2,8 +2,9 @@
  * Ids and chance that follow from what a world is drawn from, and from what they are for: the n-th call, a step of a task, a
  * run of a schedule. So the same calls make the same ids, whatever goes on beside them. Secrets are never drawn from it.
  */
+
 import { hash, randomBytes } from 'node:crypto'
-import type { Ids } from './context.ts'
+import type { Ids } from './caller.ts'
 
 /** @param seed equal seeds, equal ids; one that nobody can guess makes ids that nobody can guess */
 export function createIds(seed: string): Ids {

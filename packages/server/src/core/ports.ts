@@ -1,9 +1,10 @@
 /** What the machinery needs of the domains, as interfaces: core knows no identity system and no kind. `instance.ts` joins them. */
+
 import type { Operation, Resource } from '@hyperplane/contract'
 import type { RoleName } from '@hyperplane/contract/roles'
 import type { TypedFilter } from '../odata/index.ts'
-import type { Store } from '../store/store.ts'
-import type { Caller } from './context.ts'
+import type { Store, Transaction } from '../store/store.ts'
+import type { Caller } from './caller.ts'
 
 export interface Credentials {
   /** Value of the Authorization header. */
@@ -157,4 +158,19 @@ export interface Restores {
    * caller belongs to the present store, and its end is told by `stopping`.
    */
   exchange(taskExtIds: readonly string[], stopping: AbortSignal, last: () => Promise<void>): Promise<never>
+}
+
+/** The task runner, as operations see it. */
+export interface Tasks {
+  /** How many tasks run or wait. */
+  size(): number
+  /** How many tasks wait for or hold this entity. */
+  queueLength(entityExtId: string): number
+  /** How many of those have yet to write what they do: a transaction sees what the others did. */
+  queueAhead(entityExtId: string): number
+  /**
+   * Asks a task to cancel: it notices at its next step, or at once when it has not begun. Call inside the transaction that
+   * checked that it may be cancelled.
+   */
+  requestCancel(transaction: Transaction, extId: string, afterCommit: (work: () => void) => void): Promise<void>
 }

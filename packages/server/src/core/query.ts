@@ -1,4 +1,5 @@
 /** Query options: text -> what the operation declares; faults of shape first, then those of the query language. */
+
 import type { ObjectSchema, Operation } from '@hyperplane/contract'
 import {
   and,
@@ -16,8 +17,8 @@ import {
   parseSelect,
 } from '../odata/index.ts'
 import { ApiError, type ShapeFault } from './api-error.ts'
-import type { ExpandOption, QueryOptions } from './context.ts'
 import type { Kinds } from './ports.ts'
+import type { ExpandOption, QueryOptions } from './request-input.ts'
 import { validateText } from './validate.ts'
 
 export interface QueryConventions {

@@ -19,3 +19,11 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>
   readonly replayed?: boolean
 }
+
+/** An answer that is a file or a text, not JSON. */
+export interface RawAnswer {
+  readonly contentType: string
+  readonly fileName?: string
+  readonly content: AsyncIterable<Uint8Array> | Uint8Array | string
+  readonly contentLength?: number
+}

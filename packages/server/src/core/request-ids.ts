@@ -1,5 +1,5 @@
+import type { Ids } from './caller.ts'
 /** Ids for requests that bring none. */
-import type { Ids } from './context.ts'
 
 /**
  * A version 4 UUID for each call, from one draw and a counter: equal worlds name equal calls equally, and a request costs no

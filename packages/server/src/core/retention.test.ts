@@ -1,4 +1,5 @@
 /** What the machinery stores goes when its time is over, and what stays holds together. Source: conventions 6, 21. */
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,8 +8,8 @@ import { after, test } from 'node:test'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import { tablesOf } from '../store/tables.ts'
 import { createAudit } from './audit.ts'
+import type { Ids } from './caller.ts'
 import { formatTime } from './clock.ts'
-import type { Ids } from './context.ts'
 import { AuditRecord, coreRecords, RememberedAnswer } from './records.ts'
 import { removeOldRecords } from './retention.ts'
 

@@ -1,14 +1,15 @@
 /** Work that the service starts itself, on the world's clock: monitors, retention, expiry. */
 
 import type { Store, Transaction } from '../store/store.ts'
+import { systemCaller } from './caller.ts'
 import type { WorldClock } from './clock.ts'
-import { systemCaller, type World } from './context.ts'
-import type { StartTask } from './tasks/define-task.ts'
-import type { TaskRunner } from './tasks/runner.ts'
+import type { Tasks } from './ports.ts'
+import type { StartTask, TaskStarter } from './tasks/define-task.ts'
+import type { World } from './world.ts'
 
 export interface ScheduleContext<D> extends World<D> {
   readonly store: Store
-  readonly runner: TaskRunner<D>
+  readonly runner: TaskStarter & Pick<Tasks, 'queueLength'>
   /** Up to this world time nothing happens that others must see between them, see `WorldClock`. */
   readonly quietUntil: () => number
 }

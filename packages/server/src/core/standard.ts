@@ -1,4 +1,5 @@
 /** What reads do unless a domain says otherwise: list, get, expansion, selection. */
+
 import type { Operation, Resource } from '@hyperplane/contract'
 import {
   and,
@@ -13,9 +14,10 @@ import {
   type TypedOrderby,
 } from '../odata/index.ts'
 import { ApiError } from './api-error.ts'
-import type { ExpandOption, ReadContext, RequestInput } from './context.ts'
+import type { ReadContext } from './context.ts'
 import type { ListResult, Presenter } from './handlers.ts'
 import type { Scope } from './ports.ts'
+import type { ExpandOption, RequestInput } from './request-input.ts'
 import { shows } from './scope.ts'
 import { comparesUnseenNames, expandedWithoutUnseenNames, withoutUnseenNames } from './unseen-names.ts'
 

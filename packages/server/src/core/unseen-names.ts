@@ -1,7 +1,9 @@
 /** Fields that repeat the name of another entity are left out where the caller may not see it. Source: behaviour iam.md 9.4. */
+
 import type { AnySchema, Operation } from '@hyperplane/contract'
 import type { TypedFilter, Value } from '../odata/index.ts'
-import type { QueryOptions, ReadContext } from './context.ts'
+import type { ReadContext } from './context.ts'
+import type { QueryOptions } from './request-input.ts'
 import { shows } from './scope.ts'
 
 interface Repeated {

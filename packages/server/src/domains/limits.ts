@@ -1,9 +1,9 @@
+import type { Services } from '../core/world.ts'
 /**
  * The most that there may be of a thing. What is beyond is refused with 422, which names the limit and what was found.
  * They are read through the context, so that a test can lower one instead of making ten thousand rows.
  * Source: behaviour iam.md 3, 8; networking.md 3.5; platform.md 1; vmm.md 3.9; volumes-storage.md 1.1.
  */
-import type { Services } from '../core/context.ts'
 
 export const limits = {
   associationsOfCategory: 100_000,

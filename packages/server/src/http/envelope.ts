@@ -7,6 +7,7 @@ import { STATUS_CODES } from '../core/node-http.ts'
 import type { RefusedRequest } from '../core/pipeline/request.ts'
 import type { Reply } from '../core/reply.ts'
 import { answerShape } from './answer-shape.ts'
+import type { Asked } from './asked.ts'
 import { hrefOf, type Linked, linksOf, selectsLinks, selfLinks } from './links.ts'
 import { type MetadataParts, metadataWriter } from './metadata.ts'
 import { type Profile, pathIn, typeIn } from './profiles/names.ts'
@@ -21,20 +22,6 @@ export interface Answer {
 
 export interface EnvelopeSettings {
   readonly namespaces: ReadonlyMap<string, Namespace>
-}
-
-/** What of the request its answer shows. */
-export interface Asked {
-  readonly profile: Profile
-  /** `https://host:port` */
-  readonly origin: string
-  /** What stands before all paths: `/api`, or nothing. */
-  readonly base: string
-  /** Canonical path below it, and the text of the query. */
-  readonly path: string
-  readonly query: string
-  /** Time there, as text. */
-  readonly now: () => string
 }
 
 export interface EnvelopeWriter {

@@ -2,14 +2,16 @@
  * One request of the interface, from its parsed form to its answer: recording, dispatch, envelope. Sockets and callers in the
  * same process share it, so that both are answered, and recorded, alike.
  */
+
 import type { Namespace } from '@hyperplane/contract'
 import type { ApiError } from '../core/api-error.ts'
 import type { Cut } from '../core/faults.ts'
 import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from '../core/pipeline/request.ts'
+import type { CallRecorder } from '../core/recording.ts'
 import { formatTime } from '../core/time.ts'
-import type { CallRecorder } from '../core/trace.ts'
+import type { Asked } from './asked.ts'
 import { reaching } from './cut.ts'
-import type { Answer, Asked, EnvelopeWriter } from './envelope.ts'
+import type { Answer, EnvelopeWriter } from './envelope.ts'
 import type { Profile } from './profiles/names.ts'
 
 /** Answers requests: a world, or the control interface. */

@@ -1,13 +1,9 @@
 /** Links: pages of a list, the task of an asynchronous operation, the entity itself. Source: conventions 2.3. */
+
 import type { Namespace, Operation } from '@hyperplane/contract'
 import type { Reply } from '../core/reply.ts'
-import type { Asked } from './envelope.ts'
+import type { Asked, Link } from './asked.ts'
 import { pathIn } from './profiles/names.ts'
-
-export interface Link {
-  readonly href: string
-  readonly rel: string
-}
 
 type Namespaces = ReadonlyMap<string, Namespace>
 

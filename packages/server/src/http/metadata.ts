@@ -1,7 +1,8 @@
 /** The `metadata` of an answer as text. Source: conventions 2.3. */
+
 import { ApiResponseMetadata } from '@hyperplane/contract/envelope'
 import type { Reply } from '../core/reply.ts'
-import type { Link } from './links.ts'
+import type { Link } from './asked.ts'
 import { type RenderSettings, rendererOf } from './profiles/render.ts'
 
 export interface MetadataParts {

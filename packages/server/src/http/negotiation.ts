@@ -1,7 +1,9 @@
 /** `OPTIONS /api/<namespace>/unversioned/info`: the newest version, without credentials. Source: conventions 15. */
+
 import { ApiError } from '../core/api-error.ts'
 import { namespacesInWords } from '../core/pipeline/routes.ts'
-import type { Answer, Asked } from './envelope.ts'
+import type { Asked } from './asked.ts'
+import type { Answer } from './envelope.ts'
 import type { Site } from './exchange.ts'
 
 /**

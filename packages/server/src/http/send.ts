@@ -1,7 +1,8 @@
 /** Answers to the socket: the head at once, then the body. Source: conventions 1, 2.2 (reason phrases). */
+
 import type { ServerResponse } from 'node:http'
-import type { RawAnswer } from '../core/handlers.ts'
 import { STATUS_CODES } from '../core/node-http.ts'
+import type { RawAnswer } from '../core/reply.ts'
 import type { Answer } from './envelope.ts'
 import type { Profile } from './profiles/names.ts'
 import type { Lingering } from './wire/linger.ts'

@@ -1,4 +1,5 @@
 /** What follows from the contract and the code alone: made once a process, however many worlds it holds. */
+
 import { contract } from '@hyperplane/contract'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Config } from '../config/config.ts'
@@ -13,7 +14,7 @@ import { Slots } from '../core/slots.ts'
 import { collectDomains } from '../domains/collected.ts'
 import { storeTables } from '../domains/tables.ts'
 import type { Table } from '../store/tables.ts'
-import type { AppOptions } from './options.ts'
+import type { AppOptions } from './app-options.ts'
 
 export interface Shared {
   readonly kinds: Kinds

@@ -5,9 +5,12 @@
  */
 
 import { contract, type Operation } from '@hyperplane/contract'
-import type { Caller, ReadContext, RequestInput, World, WriteContext } from '../core/context.ts'
+import type { Caller } from '../core/caller.ts'
+import type { ReadContext, WriteContext } from '../core/context.ts'
 import { seedId } from '../core/named-id.ts'
+import type { RequestInput } from '../core/request-input.ts'
 import type { RecordContext, StartTask, StepContext, TaskDefinition, TaskEnd } from '../core/tasks/define-task.ts'
+import type { World } from '../core/world.ts'
 import { collectDomains } from '../domains/collected.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { createSimulatedDrivers } from '../drivers/simulated/index.ts'

@@ -2,14 +2,15 @@
  * What a new world is asked to hold: a preset, a file, or a text. Reading finds everything that is wrong with the writing;
  * what names nothing, or fits nowhere, is found while the world is filled.
  */
+
 import { join } from 'node:path'
 import { Slots } from '../core/slots.ts'
 import { StartRefusal } from '../core/start-refusal.ts'
 import { type ExactRow, rowsInFile, rowsInText, type Section } from './exact-rows.ts'
 import type { Declared, SeedContent } from './format.ts'
 import type { SeedPreset } from './presets.ts'
-import type { SeedReading } from './read-text.ts'
 import { readSource, type SeedText } from './seed-reader.ts'
+import type { SeedReading } from './seed-reading.ts'
 import { type Place, placeIn } from './yaml-values.ts'
 
 export type SeedSource = SeedPreset | SeedText

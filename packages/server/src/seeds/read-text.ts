@@ -3,29 +3,13 @@
  * must not wait for is read in a thread (`seed-reader.ts`).
  */
 import { hash } from 'node:crypto'
-import { type RowHead, type Section, type Span, splitExactRows } from './exact-rows.ts'
-import { type Declared, type SeedContent, SeedFile } from './format.ts'
+import { splitExactRows } from './exact-rows.ts'
+import { type SeedContent, SeedFile } from './format.ts'
 import { countsIn } from './numbered.ts'
 import { faultsOfRows } from './row-faults.ts'
+import type { HandwrittenRow, SeedReading } from './seed-reading.ts'
 import { maximumFaults, type SeedFault, SeedRefusal } from './seed-refusal.ts'
-import { type Place, placeIn, readYaml } from './yaml-values.ts'
-
-export interface SeedReading extends Pick<SeedContent, 'extends' | 'random' | 'world'> {
-  /** Equal texts have equal ones. */
-  readonly digest: string
-  readonly names: Readonly<Record<string, string>>
-  readonly declared: Declared
-  /** Where what is declared stands. */
-  readonly places: ReadonlyMap<string, Place>
-  /** Where rows stand one a line. */
-  readonly spans: readonly Span[]
-  /** Those that stand otherwise. */
-  readonly handwritten: Readonly<Record<Section, readonly HandwrittenRow[]>>
-}
-
-export interface HandwrittenRow extends RowHead {
-  readonly value: unknown
-}
+import { placeIn, readYaml } from './yaml-values.ts'
 
 /** Of what is not written one row a line. */
 const largestHandwritten = 512 * 1024

@@ -1,12 +1,13 @@
 /** What is wrong with the rows of a seed, each fault where it stands. Every row is read here, so that a seed that is taken can be written. */
+
 import { didYouMean } from '../core/nearest.ts'
 import { reasonOf } from '../core/start-refusal.ts'
 import { storeTables } from '../domains/tables.ts'
 import { type RowHead, type RowLine, rowsInText, type Section } from './exact-rows.ts'
 import { offsetIn } from './json-places.ts'
 import { isLeftOutKind } from './left-out.ts'
-import type { SeedReading } from './read-text.ts'
 import { type RowFault, rowFaults } from './row-shape.ts'
+import type { SeedReading } from './seed-reading.ts'
 import type { SeedFault } from './seed-refusal.ts'
 import { type Place, placeIn } from './yaml-values.ts'
 

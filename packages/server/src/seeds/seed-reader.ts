@@ -1,11 +1,13 @@
 /** Reads seeds where nobody has to wait for it: small ones here, others in a thread that takes one and ends. */
+
 import { readFileSync, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { Slots } from '../core/slots.ts'
 import { reasonOf, StartRefusal } from '../core/start-refusal.ts'
 import { threadOptions, threadProgram } from '../store/thread-options.ts'
 import { spansInBytes } from './exact-rows.ts'
-import { readText, type SeedReading } from './read-text.ts'
+import { readText } from './read-text.ts'
+import type { SeedReading } from './seed-reading.ts'
 import { type SeedFault, SeedRefusal } from './seed-refusal.ts'
 
 export type SeedText = { readonly file: string } | { readonly text: string }

@@ -2,11 +2,12 @@
  * The events of one world: what is to happen, what lasts, what has happened. An event and the facts that it changes are written
  * in one transaction of the world's store, so that a crash leaves both or neither. Those to come wait on the world's clock.
  */
+
 import type { Happening, HappeningType } from '@hyperplane/contract/control/world-happening'
 import type { pino } from 'pino'
 import { ApiError } from '../core/api-error.ts'
+import type { Ids } from '../core/caller.ts'
 import { formatTime, parseTime, type WorldClock } from '../core/clock.ts'
-import type { Ids } from '../core/context.ts'
 import { pathOf } from '../core/standard.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { catalogue, type EventSort, type Target } from '../drivers/simulated/events/index.ts'

@@ -1,7 +1,8 @@
 /** What the control interface does at the turning points of a world; declared here, so that a world need not know it. */
+
 import type { Faults, FaultyWorld } from '../core/faults.ts'
 import type { Dispatch } from '../core/pipeline/request.ts'
-import type { CallRecorder } from '../core/trace.ts'
+import type { CallRecorder } from '../core/recording.ts'
 
 export interface WorldHooks {
   /** True while something is stored for the world. Only a caller who is known to be allowed to may begin that. */

@@ -1,9 +1,10 @@
 /** The worlds of a process, by name. `default` lies in the data folder itself, the others below it. */
+
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { diskOf } from '../data-folder/disk.ts'
-import type { AppOptions } from '../instance/options.ts'
+import type { AppOptions } from '../instance/app-options.ts'
 import { makeFilesPrivate } from '../store/private-files.ts'
 import { createWorldFolders, keyOf } from './folders.ts'
 import { wasUsed } from './unfinished-beginning.ts'

@@ -1,11 +1,12 @@
 /** The real service for a test: in process, real store, simulated world, a clock that stands until it is moved. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type App, createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config/config.ts'
 import type { ClientCertificate } from '../../src/core/ports.ts'
-import type { AppOptions } from '../../src/instance/options.ts'
+import type { AppOptions } from '../../src/instance/app-options.ts'
 import { begin, keepBeginning } from './beginnings.ts'
 import { callInProcess } from './in-process.ts'
 

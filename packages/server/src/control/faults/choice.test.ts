@@ -1,10 +1,11 @@
 /** Which rules are met is found by maps and indexes: here, that it is what a walk over all of them finds. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Operation } from '@hyperplane/contract'
 import fc from 'fast-check'
+import type { Caller } from '../../core/caller.ts'
 import { createWorldClock, realClock } from '../../core/clock.ts'
-import type { Caller } from '../../core/context.ts'
 import type { Faults, FaultyTask } from '../../core/faults.ts'
 import { faultsOfWorld } from './faults-of-world.ts'
 import { names } from './names.ts'

@@ -1,4 +1,5 @@
 /** What the machinery of a world asks when something may go wrong on purpose, answered from the rules of that world. */
+
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ApiError } from '../../core/api-error.ts'
 import type {
@@ -12,10 +13,11 @@ import type {
   StepSite,
 } from '../../core/faults.ts'
 import type { Candidates } from './candidates.ts'
+import { carryOut, cutBy } from './carry-out.ts'
 import { names } from './names.ts'
 import type { Rule, Subject } from './rule.ts'
 import type { Met, RuleBook } from './rule-book.ts'
-import { carryOut, cutBy, type Strike, type Told } from './strike.ts'
+import type { Strike, Told } from './strike.ts'
 
 /** What a driver is called in. */
 interface Context {

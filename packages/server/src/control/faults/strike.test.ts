@@ -1,8 +1,10 @@
 /** What nobody sees from outside, where drivers do a repeated call once. Source: reference faults.md (answerTwice). */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { carryOut } from './carry-out.ts'
 import type { Rule } from './rule.ts'
-import { carryOut, type Strike } from './strike.ts'
+import type { Strike } from './strike.ts'
 
 test('a call that is answered twice reaches the driver twice, and the second answer counts', async () => {
   const rules = [{ effect: { answerTwice: true } } as Rule]

@@ -1,9 +1,10 @@
 /** Bodies as the journal keeps them: without secrets, up to a length, forms and files by their size alone. */
+
 import type { Operation } from '@hyperplane/contract'
 import { BatchSpec } from '@hyperplane/contract/platform/batch'
-import type { RawAnswer } from '../../core/handlers.ts'
 import type { ApiRequest } from '../../core/pipeline/request.ts'
 import type { CanonicalNames } from '../../core/ports.ts'
+import type { RawAnswer } from '../../core/reply.ts'
 import type { Router } from '../../core/router.ts'
 import type { Trace } from '../../core/trace.ts'
 import { concealed, holdsSecrets, unknownMark } from './concealed.ts'

@@ -2,11 +2,13 @@
  * All of a call but its bodies, as JSON. Every call of a world pays for this while somebody waits for the next answer, so it is
  * written member by member: to make an object first, and to have it read again, takes several times as long.
  */
+
 import type { Operation } from '@hyperplane/contract'
 import { ApiError, Refusal } from '../../core/api-error.ts'
-import type { Caller } from '../../core/context.ts'
+import type { Caller } from '../../core/caller.ts'
 import type { RefusedRequest } from '../../core/pipeline/request.ts'
-import type { EndedCall, Search, Trace } from '../../core/trace.ts'
+import type { EndedCall } from '../../core/recording.ts'
+import type { Search, Trace } from '../../core/trace.ts'
 import { unreadFields } from '../../core/watched-body.ts'
 
 /** Longer texts are cut. */

@@ -2,13 +2,14 @@
  * Every operation, from every origin, passes the same steps in the same order; the first that fails answers, with all
  * faults that it found. Source: behaviour conventions 1.
  */
+
 import type { Namespace, Operation } from '@hyperplane/contract'
 import { ApiError } from '../api-error.ts'
-import type { Caller, Ids } from '../context.ts'
+import type { Caller, Ids } from '../caller.ts'
 import type { RequestFault } from '../faults.ts'
 import type { RateHeaders } from '../rate-limit.ts'
 import type { SpooledParts } from '../spooled-form.ts'
-import type { Call } from './call.ts'
+import type { Call, Targets } from './call.ts'
 import { FaultSite, namesOf } from './fault-site.ts'
 import { readInput } from './input.ts'
 import type { Machinery } from './machinery.ts'
@@ -17,7 +18,7 @@ import { read } from './read.ts'
 import { auditRefusal, denied, inWordsOfClients } from './refusals.ts'
 import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from './request.ts'
 import { replacedOperation, requireOperation } from './routes.ts'
-import { type Targets, targetsSeen } from './targets.ts'
+import { targetsSeen } from './targets.ts'
 import { noteDecision, noteScope } from './traced.ts'
 
 export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch } {

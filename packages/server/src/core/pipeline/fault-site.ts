@@ -1,9 +1,10 @@
 /** What a fault that strikes a request may do with it. Source: behaviour conventions 23. */
+
 import type { RequestSite } from '../faults.ts'
 import { limitAt } from '../rate-limit.ts'
-import type { Call } from './call.ts'
+import type { Call, Targets } from './call.ts'
 import type { Machinery } from './machinery.ts'
-import { type Targets, targetsSeen } from './targets.ts'
+import { targetsSeen } from './targets.ts'
 
 export class FaultSite<D> implements RequestSite {
   readonly #machinery: Machinery<D>

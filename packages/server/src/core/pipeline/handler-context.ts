@@ -1,10 +1,10 @@
 /** What a handler is handed, reading or writing. */
+
 import type { Reader } from '../../store/store.ts'
 import type { ReadContext } from '../context.ts'
 import { both, filterOf } from '../standard.ts'
-import type { Call } from './call.ts'
+import type { Call, Targets } from './call.ts'
 import type { Machinery } from './machinery.ts'
-import type { Targets } from './targets.ts'
 
 export function readContext<D>(
   { world, store, kinds, access, log }: Machinery<D>,

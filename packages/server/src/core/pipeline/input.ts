@@ -1,12 +1,13 @@
 /** Steps 7 and 8: media types, body, and everything that has a declared shape. Source: conventions 1, 2.4, 3, 6, 11. */
+
 import type { Operation } from '@hyperplane/contract'
 import { ApiError, type ShapeFault, ShapeRefusal } from '../api-error.ts'
-import type { RequestInput } from '../context.ts'
 import { frozen } from '../frozen.ts'
 import { parseJson } from '../json.ts'
 import { readForm } from '../multipart.ts'
 import type { CanonicalNames } from '../ports.ts'
 import { type QueryConventions, readQuery } from '../query.ts'
+import type { RequestInput } from '../request-input.ts'
 import { readSpooledForm, type SpooledParts } from '../spooled-form.ts'
 import { noteRewrite, notingNames } from '../trace.ts'
 import { validateBody, validateText } from '../validate.ts'

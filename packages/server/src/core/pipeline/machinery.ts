@@ -1,17 +1,20 @@
 /** What the steps of the pipeline work with. `instance.ts` joins it, once a store. */
+
 import type { Operation } from '@hyperplane/contract'
 import type { Store } from '../../store/store.ts'
 import type { Audit } from '../audit.ts'
-import type { RequestInput, World, WriteContext } from '../context.ts'
+import type { WriteContext } from '../context.ts'
 import type { EntityTags } from '../etag.ts'
 import type { Faults } from '../faults.ts'
 import type { Handler, Prepare, Presenter, Rule } from '../handlers.ts'
 import type { Idempotency } from '../idempotency.ts'
 import type { AccessControl, Authenticator, CanonicalNames, Kinds } from '../ports.ts'
 import type { RateLimiter } from '../rate-limit.ts'
+import type { RequestInput } from '../request-input.ts'
 import type { Router } from '../router.ts'
 import type { Spool } from '../spooled-form.ts'
 import type { TaskRunner } from '../tasks/runner.ts'
+import type { World } from '../world.ts'
 import type { ApiRequest, Dispatch } from './request.ts'
 
 export interface Machinery<D> {

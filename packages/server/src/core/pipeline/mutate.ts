@@ -2,6 +2,7 @@
  * Steps 9 to 16, in one transaction: nothing that was checked can change before its effect is written. Where that takes long
  * (`Apart`), in two. Source: conventions 1, 6.
  */
+
 import type { Operation } from '@hyperplane/contract'
 import type { Transaction } from '../../store/store.ts'
 import { Apart } from '../apart.ts'
@@ -10,8 +11,9 @@ import type { WriteContext } from '../context.ts'
 import type { TaskStarted } from '../handlers.ts'
 import type { Reply } from '../reply.ts'
 import { reaches } from '../scope.ts'
-import type { Begin } from '../tasks/runner.ts'
+import type { Begin } from '../tasks/define-task.ts'
 import { watchedInput } from '../trace.ts'
+import type { Targets } from './call.ts'
 import { type Call, rowScope } from './call.ts'
 import { readOnlyView } from './dry-run.ts'
 import { readContext } from './handler-context.ts'
@@ -20,7 +22,7 @@ import { checkRules, checkTag, completedInput } from './preconditions.ts'
 import { checkReferences } from './references.ts'
 import { auditedId, auditedTarget, credentialOf, denied } from './refusals.ts'
 import type { Outcome } from './request.ts'
-import { findTargets, noTargets, type Targets } from './targets.ts'
+import { findTargets, noTargets } from './targets.ts'
 import { noteCreated } from './traced.ts'
 
 export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Outcome> {

@@ -1,4 +1,5 @@
 /** Steps 12 and 13: the entity tag, the fields that never change, and the rules of the kind. Source: conventions 1, 2.4, 5. */
+
 import type { ObjectSchema } from '@hyperplane/contract'
 import { ApiError, refuseAll } from '../api-error.ts'
 import type { EntityTags } from '../etag.ts'
@@ -6,9 +7,9 @@ import { frozen } from '../frozen.ts'
 import { canonicalJson } from '../idempotency.ts'
 import { watchedInput } from '../trace.ts'
 import { immutableFields } from '../validate.ts'
+import type { Targets } from './call.ts'
 import { type Call, valueAt } from './call.ts'
 import type { Machinery } from './machinery.ts'
-import type { Targets } from './targets.ts'
 import { noteTag } from './traced.ts'
 
 /** @throws ApiError 428, 412 */

@@ -1,16 +1,18 @@
 /** Reads: what is stored and what presenters add to it, or what the handler answers. Source: conventions 4, 5, 9. */
+
 import { ApiError } from '../api-error.ts'
-import type { ListResult, RawAnswer } from '../handlers.ts'
+import type { ListResult } from '../handlers.ts'
 import { canonicalJson } from '../idempotency.ts'
-import type { Reply } from '../reply.ts'
+import type { RawAnswer, Reply } from '../reply.ts'
 import { present, standardList } from '../standard.ts'
 import { withoutUnseenNames } from '../unseen-names.ts'
+import type { Targets } from './call.ts'
 import { type Call, rowScope } from './call.ts'
 import { readContext } from './handler-context.ts'
 import type { Machinery } from './machinery.ts'
 import { checkRules, checkTag } from './preconditions.ts'
 import type { Outcome } from './request.ts'
-import { findTargets, type Targets, tagOf } from './targets.ts'
+import { findTargets, tagOf } from './targets.ts'
 import { explaining } from './traced.ts'
 
 /** @param found what the path names, where it was looked up a moment ago */

@@ -1,9 +1,10 @@
 /** How a request ends early: faults of the store in the words of clients, and the audit of what had no effect. Source: conventions 11, 21. */
+
 import type { Namespace, Operation } from '@hyperplane/contract'
 import { diskFault } from '../../store/disk-fault.ts'
 import { QueryStopped, RowMissing, TooManyReferrers, UniqueViolation } from '../../store/store.ts'
 import { ApiError, inWordsOf, Refusal, tooManyReferrers } from '../api-error.ts'
-import type { Caller } from '../context.ts'
+import type { Caller } from '../caller.ts'
 import { DriverError } from '../tasks/define-task.ts'
 import type { Machinery } from './machinery.ts'
 import type { ApiRequest } from './request.ts'

@@ -1,12 +1,12 @@
 /** What goes into the pipeline, and what comes out of it. HTTP, batches and tests speak of requests in these words. */
+
 import type { Operation } from '@hyperplane/contract'
 import type { Refusal } from '../api-error.ts'
-import type { Caller } from '../context.ts'
+import type { Caller } from '../caller.ts'
 import type { Cut } from '../faults.ts'
-import type { RawAnswer } from '../handlers.ts'
 import type { ClientCertificate } from '../ports.ts'
 import type { RateHeaders } from '../rate-limit.ts'
-import type { Reply } from '../reply.ts'
+import type { RawAnswer, Reply } from '../reply.ts'
 import type { Trace } from '../trace.ts'
 
 /** A request in canonical names. */

@@ -1,26 +1,15 @@
 /** Steps 10 and 11: the entities that the path names exist, are visible, and may be used so. Source: conventions 1, 16. */
 import type { Resource } from '@hyperplane/contract'
 import { and, equals } from '../../odata/index.ts'
-import type { Reader, Row } from '../../store/store.ts'
+import type { Reader } from '../../store/store.ts'
 import type { ApiError } from '../api-error.ts'
 import type { EntityTags } from '../etag.ts'
 import { reaches } from '../scope.ts'
 import { pathOf as fieldPathOf, notFound } from '../standard.ts'
-import { type Call, valueAt } from './call.ts'
+import { type Call, type Targets, valueAt } from './call.ts'
 import type { Machinery } from './machinery.ts'
 import { denied } from './refusals.ts'
 import { noteTarget } from './traced.ts'
-
-export interface Targets {
-  /** The entity that the operation is about. */
-  readonly row: Row<any> | undefined
-  /** The entities that it stands under, by path parameter. */
-  readonly parents: Readonly<Record<string, any>>
-  /** The innermost entity that the path names and whose tag is its own: what If-Match speaks of. */
-  readonly named: { readonly kind: Resource; readonly entity: any; readonly version: number } | undefined
-  /** The entity that the permission was asked about: the target, or what the target is a part of. */
-  readonly judged: unknown
-}
 
 export const noTargets: Targets = { row: undefined, parents: {}, named: undefined, judged: undefined }
 

@@ -1,11 +1,11 @@
 /** What the steps of the pipeline note in the trace of a request, where it carries one. */
+
 import type { Operation, Resource } from '@hyperplane/contract'
 import type { Reader } from '../../store/store.ts'
 import type { EntityTags } from '../etag.ts'
 import type { AccessControl, Scope } from '../ports.ts'
 import { searched, type Trace } from '../trace.ts'
-import type { Call } from './call.ts'
-import type { Targets } from './targets.ts'
+import type { Call, Targets } from './call.ts'
 
 /** What allowed the operation, or was missing, where no step has said so in its own words. Mostly known at once. */
 export function noteDecision(access: AccessControl, trace: Trace): Promise<void> | undefined {

@@ -1,8 +1,9 @@
 /** How a task is accepted: the row that it begins with, which holds all that is needed to run it. Source: conventions 18.3. */
+
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Transaction } from '../../store/store.ts'
+import type { Caller, Ids } from '../caller.ts'
 import type { Clock } from '../clock.ts'
-import type { Caller, Ids } from '../context.ts'
 import type { TaskDefinition, TaskOptions } from './define-task.ts'
 import { tellOfPart, type Whole } from './parts.ts'
 import { sealedInput, type TaskSeals } from './sealed.ts'

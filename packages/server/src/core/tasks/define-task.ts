@@ -1,7 +1,9 @@
 /** How a domain describes slow work: named steps, each with its undo beside it. Source: conventions 18; STYLE. */
+
 import type { Reader, Transaction } from '../../store/store.ts'
 import type { AppMessage } from '../api-error.ts'
-import type { Caller, World } from '../context.ts'
+import type { Caller, Ids } from '../caller.ts'
+import type { World } from '../world.ts'
 
 export interface StepContext<D> extends World<D> {
   readonly store: Reader
@@ -150,6 +152,21 @@ export type StartTask = <I>(
   input: I,
   options: TaskOptions,
 ) => Promise<{ readonly extId: string }>
+
+/** Takes up a task. `accepted`: the commit of its acceptance, where that is still to come; it acts after that. */
+export type Begin = (accepted?: Promise<void>) => void
+
+/** Where tasks of a transaction are started from. */
+export interface TaskStarter {
+  /** The `startTask` of a transaction; `afterwards` lets each task begin when its acceptance is written. */
+  starter(
+    transaction: Transaction,
+    owner: Caller,
+    afterwards: (begin: Begin) => void,
+    dryRun?: boolean,
+    ids?: Ids,
+  ): StartTask
+}
 
 /** A step gave up because a cancel was asked for: the task is undone and ends CANCELED. */
 export class CancelAccepted extends Error {}

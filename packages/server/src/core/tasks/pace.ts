@@ -1,7 +1,8 @@
 /** How long a task takes: what its steps usually need, and the pauses before something is tried again. */
+
 import { setTimeout } from 'node:timers/promises'
+import type { Ids } from '../caller.ts'
 import type { AttendingClock } from '../clock.ts'
-import type { Ids } from '../context.ts'
 
 export type Durations = 'instant' | 'natural'
 

@@ -1,7 +1,8 @@
 /** What the runner of tasks is given. */
+
 import type { Store } from '../../store/store.ts'
-import type { World } from '../context.ts'
 import type { Faults } from '../faults.ts'
+import type { World } from '../world.ts'
 import type { TaskDefinition } from './define-task.ts'
 import type { Durations } from './pace.ts'
 import type { TaskSeals } from './sealed.ts'

@@ -1,4 +1,5 @@
 /** How tasks run, fail, are cancelled, and go on after a crash at any border. Source: conventions 18; 25.26 to 25.30. */
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,9 +11,10 @@ import { openSqliteStore } from '../../store/sqlite/sqlite-store.ts'
 import type { Store } from '../../store/store.ts'
 import { tablesOf } from '../../store/tables.ts'
 import { ApiError } from '../api-error.ts'
+import { systemCaller } from '../caller.ts'
 import { type AttendingClock, createWorldClock, realClock } from '../clock.ts'
-import { systemCaller } from '../context.ts'
 import { createIds } from '../ids.ts'
+import type { Begin } from './define-task.ts'
 import {
   CancelAccepted,
   DriverError,
@@ -20,7 +22,7 @@ import {
   type TaskDefinition,
   type TaskOptions,
 } from './define-task.ts'
-import { type Begin, type RunnerOptions, TaskRunner } from './runner.ts'
+import { type RunnerOptions, TaskRunner } from './runner.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'hyperplane-runner-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

@@ -3,14 +3,16 @@
  * Everything it needs to go on is in the task's row. Here stands which tasks are accepted, taken up, cancelled and stopped;
  * how each goes on from there is in `way-forward.ts` and `way-back.ts`. Source: conventions 18.3.
  */
+
 import { Task } from '@hyperplane/contract/platform/task'
 import { anyOf } from '../../odata/index.ts'
 import { diskFault } from '../../store/disk-fault.ts'
 import type { Transaction } from '../../store/store.ts'
-import { type Caller, type Ids, systemCaller } from '../context.ts'
+import { type Caller, type Ids, systemCaller } from '../caller.ts'
+import type { Tasks } from '../ports.ts'
 import { pathOf } from '../standard.ts'
 import { acceptTask } from './accept.ts'
-import type { StartTask, TaskEnd } from './define-task.ts'
+import type { Begin, StartTask, TaskEnd, TaskStarter } from './define-task.ts'
 import { dryRunTask } from './dry-run.ts'
 import { Ends } from './ends.ts'
 import { LockTable } from './locks.ts'
@@ -34,16 +36,13 @@ export { failureOf, unfinished } from './task-row.ts'
 
 const concurrentTasks = 64
 
-/** Takes up a task. `accepted`: the commit of its acceptance, where that is still to come; it acts after that. */
-export type Begin = (accepted?: Promise<void>) => void
-
 interface Fresh {
   readonly task: TaskEntity
   readonly input: unknown
   readonly accepted: Promise<void>
 }
 
-export class TaskRunner<D> {
+export class TaskRunner<D> implements Tasks, TaskStarter {
   readonly #options: RunnerOptions<D>
   readonly #locks = new LockTable()
   /** Of those that wait or run, by id. */

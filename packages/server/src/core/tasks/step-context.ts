@@ -1,8 +1,10 @@
 /** What a step is handed: to act by, and, within a transaction, to write by. */
+
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Store, Transaction } from '../../store/store.ts'
 import type { AppMessage } from '../api-error.ts'
-import type { Caller, Ids, World } from '../context.ts'
+import type { Caller, Ids } from '../caller.ts'
+import type { World } from '../world.ts'
 import { Commits } from './commits.ts'
 import type { AffectedEntity, CompletionDetail, RecordContext, StartTask, StepContext } from './define-task.ts'
 import type { Ends } from './ends.ts'

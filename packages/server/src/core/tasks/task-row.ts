@@ -1,10 +1,11 @@
 /** What stands in a task's row, and how it is written. Source: conventions 18.3. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Store, Transaction } from '../../store/store.ts'
 import type { AppMessage } from '../api-error.ts'
+import type { Caller } from '../caller.ts'
 import type { Clock } from '../clock.ts'
-import type { Caller } from '../context.ts'
 import type { FaultyTask } from '../faults.ts'
 import type { AffectedEntity } from './define-task.ts'
 

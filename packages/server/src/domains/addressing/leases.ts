@@ -4,11 +4,12 @@
  *
  * Source: behaviour networking.md 1.3.
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { AddressLease, AddressRun, AddressTally } from '@hyperplane/contract/networking/address-lease'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
+import type { Ids } from '../../core/caller.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { Ids } from '../../core/context.ts'
 import { pathOf } from '../../core/standard.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'

@@ -3,8 +3,9 @@
  * or the cluster that it changes is registered and does not answer. Asked of every mutation, so that no kind can forget it.
  * Source: behaviour platform.md 5, 6; networking.md 1.20.
  */
-import type { RequestInput } from '../../core/context.ts'
+
 import { valueAt } from '../../core/pipeline/call.ts'
+import type { RequestInput } from '../../core/request-input.ts'
 import type { WriteContext } from '../context.ts'
 import { unreachable } from '../registrations/reachability.ts'
 import { registrationOf } from '../registrations/registrations.ts'

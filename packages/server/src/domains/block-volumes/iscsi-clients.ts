@@ -3,13 +3,14 @@
  * of a client and its volume groups.
  * Source: behaviour volumes-storage.md 1.5, 1.8.
  */
+
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
-import type { SecretReader } from '../../core/context.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { shows } from '../../core/scope.ts'
 import { notFound } from '../../core/standard.ts'
+import type { SecretReader } from '../../core/world.ts'
 import type { Initiator } from '../../drivers/block-storage.ts'
 import type { Reader } from '../../store/store.ts'
 import { defineTask, type ReadContext, type WriteContext } from '../context.ts'

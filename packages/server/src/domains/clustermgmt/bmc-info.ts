@@ -2,12 +2,13 @@
  * How the baseboard management controller (BMC) of a host is reached, and whether that works.
  * Source: specification 4.5; behaviour clustermgmt.md 1.13.
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo, bmcInfoOperations } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError, invalid } from '../../core/api-error.ts'
-import type { SecretReader } from '../../core/context.ts'
 import type { ScheduleContext } from '../../core/schedules.ts'
+import type { SecretReader } from '../../core/world.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { BmcStatus } from '../../drivers/hardware.ts'
 import type { Reader } from '../../store/store.ts'

@@ -2,12 +2,13 @@
  * Changing a cluster: what is told to it, what is recorded, and what goes on in the background.
  * Source: behaviour clustermgmt.md 1.1 (task shape), 1.2.
  */
+
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
-import type { SecretReader } from '../../core/context.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
+import type { SecretReader } from '../../core/world.ts'
 import type { ClusterSettings, SettingsChange } from '../../drivers/hardware.ts'
 import type { Transaction } from '../../store/store.ts'
 import { defineTask } from '../context.ts'

@@ -3,12 +3,13 @@
  * counts are derived from it. Drift is reported, never corrected.
  * Source: behaviour clustermgmt.md 1.10.
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import type { Clock } from '../../core/clock.ts'
-import type { SecretReader } from '../../core/context.ts'
 import type { ScheduleContext } from '../../core/schedules.ts'
+import type { SecretReader } from '../../core/world.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { type ClusterSettings, type SettingsSection, withDigests } from '../../drivers/hardware.ts'
 import type { Reader, Transaction } from '../../store/store.ts'

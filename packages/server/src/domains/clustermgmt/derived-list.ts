@@ -2,9 +2,10 @@
  * Lists of kinds whose filters and orders name values that are derived, not stored: clusters and their profiles. There
  * are few of them, so the values are worked out for all that the caller may see.
  */
+
 import type { EntityOf, Resource } from '@hyperplane/contract'
-import type { RequestInput } from '../../core/context.ts'
 import type { ListResult } from '../../core/handlers.ts'
+import type { RequestInput } from '../../core/request-input.ts'
 import { listOf } from '../../core/standard.ts'
 import { evaluateFilter, groupDocuments } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'

@@ -2,7 +2,7 @@
  * Settings by section: what a profile prescribes, what a cluster holds, and where the two differ.
  * Source: behaviour clustermgmt.md 1.10.
  */
-import type { SecretReader } from '../../core/context.ts'
+import type { SecretReader } from '../../core/world.ts'
 import { type ClusterSettings, type SettingsChange, type SettingsSection, withDigests } from '../../drivers/hardware.ts'
 import type { Settings } from './settings-rules.ts'
 

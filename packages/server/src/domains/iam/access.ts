@@ -3,10 +3,11 @@
  * what their entity filters reach; there is nothing that takes away.
  * Source: behaviour conventions 16; iam.md 8, 9.
  */
+
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
 import { ApiError } from '../../core/api-error.ts'
-import type { Caller } from '../../core/context.ts'
+import type { Caller } from '../../core/caller.ts'
 import { createLru } from '../../core/lru.ts'
 import type { AccessControl, Decided, Scope } from '../../core/ports.ts'
 import { reaches } from '../../core/scope.ts'

@@ -2,8 +2,9 @@
  * Credentials that were verified a moment ago, so that not every request hashes a password: by keyed digest, for a minute
  * of the world's time at most, and only until something about them changes. Source: behaviour conventions 14.
  */
+
 import { hash, randomBytes } from 'node:crypto'
-import type { Caller } from '../../core/context.ts'
+import type { Caller } from '../../core/caller.ts'
 import { createLru } from '../../core/lru.ts'
 
 export interface KnownCredential {

@@ -2,11 +2,12 @@
  * Policies as decisions need them: read once, with their filters understood and their roles' operations by name.
  * Source: behaviour iam.md 8, 9; conventions 16.
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
 import { Role } from '@hyperplane/contract/iam/role'
 import { User } from '@hyperplane/contract/iam/user'
-import type { Caller } from '../../core/context.ts'
+import type { Caller } from '../../core/caller.ts'
 import type { Reader } from '../../store/store.ts'
 import { iamOperationById } from './catalogue/operations.ts'
 import { coversEverything, type EntityFilter, readEntityFilter } from './filters/entity-filter.ts'

@@ -1,10 +1,11 @@
 /** SAML identity providers, and what this service says of itself to them. Source: behaviour iam.md 5. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { SamlIdentityProvider, samlIdentityProviderOperations } from '@hyperplane/contract/iam/saml-identity-provider'
 import { type ApiError, invalid } from '../../core/api-error.ts'
 import { parseTime } from '../../core/clock.ts'
-import type { RawAnswer } from '../../core/handlers.ts'
 import { canonicalJson } from '../../core/idempotency.ts'
+import type { RawAnswer } from '../../core/reply.ts'
 import type { Schedule, ScheduleContext } from '../../core/schedules.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'

@@ -1,7 +1,8 @@
 /** Owner and categories as they are stored with every kind of networking. Source: behaviour networking.md 1.1 (common fields). */
+
 import type { ValueOf } from '@hyperplane/contract'
 import type { EntityMetadata } from '@hyperplane/contract/networking/shapes'
-import type { Caller } from '../../core/context.ts'
+import type { Caller } from '../../core/caller.ts'
 
 type Metadata = ValueOf<typeof EntityMetadata>
 

@@ -1,4 +1,5 @@
 /** What stands in the way of a registration, and how the remote side's words become a task's. Source: behaviour platform.md 0, 4. */
+
 import { isIPv4, isIPv6 } from 'node:net'
 import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -6,8 +7,8 @@ import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
 import { ApiError } from '../../core/api-error.ts'
-import type { Services } from '../../core/context.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
+import type { Services } from '../../core/world.ts'
 import { RemoteFault, type RemoteSide, type RemoteType } from '../../drivers/remote-managers.ts'
 import type { Reader } from '../../store/store.ts'
 import { registrationIdOf } from '../registrations/registrations.ts'

@@ -2,9 +2,10 @@
  * Answers of the operations that show statistics, of native and of external VMs alike.
  * Source: specification 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17.
  */
+
 import type { EntityOf, Fields, ObjectSchema, Resource } from '@hyperplane/contract'
-import type { RequestInput } from '../../core/context.ts'
 import type { ListResult } from '../../core/handlers.ts'
+import type { RequestInput } from '../../core/request-input.ts'
 import { listOf } from '../../core/standard.ts'
 import { applySelection, type SelectedFields, type Selection } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'

@@ -2,8 +2,9 @@
  * Lists of this namespace: a page above the last one is the last one, and no items may be asked for.
  * Source: specification 4.1 ($page, $limit); behaviour volumes-storage.md 1.8.
  */
-import type { RequestInput } from '../../core/context.ts'
+
 import type { ListResult } from '../../core/handlers.ts'
+import type { RequestInput } from '../../core/request-input.ts'
 import { listOf } from '../../core/standard.ts'
 import { applySelection } from '../../odata/index.ts'
 

@@ -2,8 +2,9 @@
  * When which VM ran where, and how large it was: what statistics are bounded by. One row each time that this changes, with
  * the state from then on; the rows go with the VM. Source: behaviour vmm.md 3.8 (journals of power, host and size changes).
  */
+
 import { type EntityOf, enumeration, integer, optional, resource, timestamp, uuid } from '@hyperplane/contract'
-import type { Ids } from '../../core/context.ts'
+import type { Ids } from '../../core/caller.ts'
 import { pathOf } from '../../core/standard.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'

@@ -1,11 +1,12 @@
 /** Categories and metadata of a volume group. Source: behaviour volumes-storage.md 1.2. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { User } from '@hyperplane/contract/iam/user'
 import { Category } from '@hyperplane/contract/platform/category'
 import { type CategoryDetails, VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, invalid } from '../../core/api-error.ts'
-import type { RequestInput } from '../../core/context.ts'
 import type { ListResult, TaskStarted } from '../../core/handlers.ts'
+import type { RequestInput } from '../../core/request-input.ts'
 import { shows } from '../../core/scope.ts'
 import { listOf, notFound } from '../../core/standard.ts'
 import type { Group } from '../block-volumes/attachments.ts'

@@ -1,5 +1,5 @@
 /** A volume group as its cluster's block storage is told of it. */
-import type { SecretReader } from '../../core/context.ts'
+import type { SecretReader } from '../../core/world.ts'
 import type { Target } from '../../drivers/block-storage.ts'
 import type { Reader } from '../../store/store.ts'
 import type { Group } from '../block-volumes/attachments.ts'

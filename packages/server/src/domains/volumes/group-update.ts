@@ -3,10 +3,10 @@
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
-import type { SecretReader } from '../../core/context.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { notFound } from '../../core/standard.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
+import type { SecretReader } from '../../core/world.ts'
 import type { Reader } from '../../store/store.ts'
 import {
   type Attachment,

@@ -2,6 +2,7 @@
  * What everyone who makes described things needs: the transaction, names that lead to entities, and a place for faults. A fault ends
  * the thing that it was found in, not the filling: all of them are told together, and then nothing was made.
  */
+
 import type { EntityOf, Resource } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -17,7 +18,7 @@ import { ExternalStorage } from '@hyperplane/contract/platform/external-storage'
 import { Image } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { ApiError, Refusal } from '../../core/api-error.ts'
-import { systemCaller } from '../../core/context.ts'
+import { systemCaller } from '../../core/caller.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import { validateBody } from '../../core/validate.ts'
 import { isManager } from '../../domains/containers/storage-containers.ts'

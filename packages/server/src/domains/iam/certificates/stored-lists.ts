@@ -4,12 +4,13 @@
  * and every minute while there is none to go by.
  * Source: behaviour iam.md 5.
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { CertAuthProvider } from '@hyperplane/contract/iam/cert-auth-provider'
 import { parseTime } from '../../../core/clock.ts'
-import type { World } from '../../../core/context.ts'
 import type { ScheduleContext } from '../../../core/schedules.ts'
 import { pathOf } from '../../../core/standard.ts'
+import type { World } from '../../../core/world.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { equals } from '../../../odata/index.ts'
 import type { Reader, Transaction } from '../../../store/store.ts'

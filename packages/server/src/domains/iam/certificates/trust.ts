@@ -3,10 +3,11 @@
  * Judged for every request; what takes long is remembered by certificate until a provider or a list changes.
  * Source: behaviour iam.md 5.
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { CertAuthProvider } from '@hyperplane/contract/iam/cert-auth-provider'
+import type { Ids } from '../../../core/caller.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { Ids } from '../../../core/context.ts'
 import { createLru } from '../../../core/lru.ts'
 import type { ClientCertificate, ClientCertificates } from '../../../core/ports.ts'
 import { type Web, WebError } from '../../../drivers/web.ts'

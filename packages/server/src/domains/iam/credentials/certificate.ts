@@ -2,9 +2,10 @@
  * Who is it, by a client certificate. The certificate is judged for each request: what is remembered is only who it is.
  * Source: behaviour iam.md 5.
  */
+
 import { User } from '@hyperplane/contract/iam/user'
 import { ApiError } from '../../../core/api-error.ts'
-import type { Caller } from '../../../core/context.ts'
+import type { Caller } from '../../../core/caller.ts'
 import type { ClientCertificate } from '../../../core/ports.ts'
 import { DirectoryError } from '../../../drivers/directory.ts'
 import { userOf } from '../certificates/sign-in.ts'

@@ -1,10 +1,12 @@
 /** What every kind of credential needs to become a caller, and to be remembered as one. Source: behaviour conventions 14; iam.md 1, 2. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import type { User } from '@hyperplane/contract/iam/user'
 import type { Audit } from '../../../core/audit.ts'
+import type { Caller } from '../../../core/caller.ts'
 import { type Clock, parseTime } from '../../../core/clock.ts'
-import type { Caller, World } from '../../../core/context.ts'
 import type { FailedSignIns } from '../../../core/failed-sign-ins.ts'
+import type { World } from '../../../core/world.ts'
 import type { Directory } from '../../../drivers/directory.ts'
 import type { Store, Transaction } from '../../../store/store.ts'
 import type { CertificateTrust } from '../certificates/trust.ts'

@@ -5,7 +5,7 @@
 
 import { User } from '@hyperplane/contract/iam/user'
 import { ApiError } from '../../../core/api-error.ts'
-import type { Caller } from '../../../core/context.ts'
+import type { Caller } from '../../../core/caller.ts'
 import { DirectoryError } from '../../../drivers/directory.ts'
 import { localProviderId } from '../../accounts/local-provider.ts'
 import type { KnownCredential } from '../credential-cache.ts'

@@ -1,8 +1,9 @@
 /** A directory service as its driver sees it. Source: behaviour iam.md 4. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { ApiError } from '../../../core/api-error.ts'
-import type { SecretReader } from '../../../core/context.ts'
+import type { SecretReader } from '../../../core/world.ts'
 import { type Directory, DirectoryError, type DirectoryServer } from '../../../drivers/directory.ts'
 
 export type DirectoryRow = EntityOf<typeof DirectoryService>

@@ -1,10 +1,11 @@
 /** Sign-in by a directory: which account a name means, what the directory says of it, and the user that it becomes. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { User } from '@hyperplane/contract/iam/user'
 import type { Clock } from '../../../core/clock.ts'
-import type { World } from '../../../core/context.ts'
 import { pathOf } from '../../../core/standard.ts'
+import type { World } from '../../../core/world.ts'
 import { type Directory, DirectoryError, type DirectoryServer, type DirectoryUser } from '../../../drivers/directory.ts'
 import { and, equals, type TypedFilter } from '../../../odata/index.ts'
 import { type Store, UniqueViolation } from '../../../store/store.ts'

@@ -1,4 +1,5 @@
 /** One backup at a place: written, read back, removed. Source: behaviour platform.md 7, 8. */
+
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityOf } from '@hyperplane/contract'
 import type { DomainManager } from '@hyperplane/contract/platform/domain-manager'
@@ -16,7 +17,7 @@ import { sealedParts } from '../../../archive/read.ts'
 import { findRestorePoint } from '../../../archive/reader.ts'
 import { writeRestorePoint } from '../../../archive/writer.ts'
 import { ApiError } from '../../../core/api-error.ts'
-import type { Services } from '../../../core/context.ts'
+import type { Services } from '../../../core/world.ts'
 import { ObjectStoreError } from '../../../drivers/object-store.ts'
 
 type Manager = EntityOf<typeof DomainManager>

@@ -1,11 +1,12 @@
 /** What lies at the place of a restore source, read when it is asked for. Source: behaviour platform.md 9. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { RestoreSource } from '@hyperplane/contract/platform/restore-source'
 import type { Manifest } from '../../../archive/format.ts'
 import { placeOf, translatePlaceFault } from '../../../archive/places.ts'
 import { type FoundRestorePoints, findRestorePoints } from '../../../archive/reader.ts'
-import type { Services } from '../../../core/context.ts'
 import { notFound } from '../../../core/standard.ts'
+import type { Services } from '../../../core/world.ts'
 import type { ReadContext } from '../../context.ts'
 import { isExpired, refuseApiKey } from '../restore-source.ts'
 

@@ -2,9 +2,10 @@
  * What a change of power writes: the row, what it holds of its host, the journal. Shared by the operations, and by the
  * world, which changes it as well. Source: behaviour vmm.md 1.1 (states), 3.8.
  */
+
 import { Vm } from '@hyperplane/contract/vmm/vm'
+import type { Ids } from '../../../core/caller.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { Ids } from '../../../core/context.ts'
 import type { Transaction } from '../../../store/store.ts'
 import { giveBack } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'

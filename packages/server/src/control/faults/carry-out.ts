@@ -1,0 +1,75 @@
+/** What rules do where they strike, one after another; the last of them may decide how it ends. */
+import { ConnectionDropped, type Cut, WorkerCrash } from '../../core/faults.ts'
+import { draw } from './delay.ts'
+import { errorOf } from './errors.ts'
+import type { Effect, Rule, Subject } from './rule.ts'
+import type { Strike } from './strike.ts'
+
+type Moment = 'BEFORE' | 'AFTER'
+
+/** @throws what is to be answered in place of what `work` answers */
+export async function carryOut<T>(strike: Strike, work: () => Promise<T>): Promise<T> {
+  const { rules } = strike
+  for (const rule of rules) await happen(strike, rule, 'BEFORE')
+  if (rules.some(({ effect }) => 'answerTwice' in effect)) await work()
+  const answer = await work()
+  for (const rule of rules) await happen(strike, rule, 'AFTER')
+  return answer
+}
+
+/** How the answer of a request is cut, if it is. */
+export function cutBy(rules: readonly Rule[]): Cut | undefined {
+  const effect = rules.at(-1)?.effect
+  if (effect === undefined) return undefined
+  if ('dropConnection' in effect) return 'dropped'
+  return 'truncateAfterBytes' in effect ? { afterBytes: effect.truncateAfterBytes } : undefined
+}
+
+async function happen(strike: Strike, rule: Rule, moment: Moment): Promise<void> {
+  const { effect } = rule
+  if (momentOf(effect, strike.subject) !== moment) return
+  if ('delay' in effect) await wait(strike, rule, draw(effect.delay, rule.delaySeed(strike.seed)))
+  else if ('competingWrite' in effect) await strike.request?.writeTarget()
+  else if ('hangAtPercentage' in effect) await hang(strike, rule, effect.hangAtPercentage)
+  else if ('crashWorker' in effect) throw new WorkerCrash()
+  else if ('dropConnection' in effect) throw new ConnectionDropped()
+  else if ('error' in effect || 'driverFault' in effect) throw await errorOf(effect, strike)
+}
+
+/** Undefined: it is carried out in another way. */
+function momentOf(effect: Effect, { operation }: Subject): Moment | undefined {
+  // An answer that is lost after the commit is one that is cut.
+  if ('dropConnection' in effect) return effect.dropConnection === 'BEFORE_COMMIT' ? 'BEFORE' : undefined
+  // Between a read and the change that follows: before the change is judged, or when the read has been answered.
+  if ('competingWrite' in effect) return operation?.mutates === true ? 'BEFORE' : 'AFTER'
+  if ('hangAtPercentage' in effect) return 'BEFORE'
+  const isMomentary = 'error' in effect || 'driverFault' in effect || 'delay' in effect || 'crashWorker' in effect
+  return isMomentary ? (effect.moment ?? 'BEFORE') : undefined
+}
+
+/** Until so much time has passed by the world's clock, or the rule has gone. */
+async function wait({ clock, ended }: Strike, { gone }: Rule, milliseconds: number): Promise<void> {
+  if (milliseconds <= 0) return
+  try {
+    await clock.sleep(milliseconds, AbortSignal.any([gone, ended]), 'fault')
+  } catch (error) {
+    ended.throwIfAborted()
+    if (!gone.aborted) throw error
+  }
+}
+
+/** Until the rule has gone, over restarts. */
+async function hang({ step, subject, book, ended }: Strike, rule: Rule, percentage: number): Promise<void> {
+  await step?.reach(percentage)
+  await book.written()
+  await step?.rest(() => untilAborted(AbortSignal.any([rule.gone, ended])))
+  ended.throwIfAborted()
+  rule.heldTasks.delete(subject.task?.extId ?? '')
+  book.note(rule)
+}
+
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })

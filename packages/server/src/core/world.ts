@@ -1,0 +1,64 @@
+/** What all operations of one world share: its clock, ids, drivers, and the services of the machinery. */
+import type { AddressGuard } from './address-guard.ts'
+import type { Ids } from './caller.ts'
+import type { AttendingClock } from './clock.ts'
+import type { EntityTags } from './etag.ts'
+import type { Passwords } from './passwords.ts'
+import type { Dispatch } from './pipeline/request.ts'
+import type {
+  AccessControl,
+  Authenticator,
+  CanonicalNames,
+  ClientCertificates,
+  Restores,
+  ServiceIdentity,
+  Snapshots,
+  Tasks,
+} from './ports.ts'
+import type { Tier } from './rate-limit.ts'
+import type { Router } from './router.ts'
+
+/** What every operation of one world shares. `D`: the drivers of the outside world, fixed in `domains/context.ts`. */
+export interface World<D> {
+  readonly tenantId: string
+  readonly clock: AttendingClock
+  readonly ids: Ids
+  readonly drivers: D
+  readonly secrets: SecretReader
+  readonly services: Services
+}
+
+/** The machinery itself, for the few kinds that are part of it (tasks, batches, domain managers). */
+export interface Services {
+  readonly dispatch: Dispatch
+  readonly router: Router
+  readonly names: CanonicalNames
+  readonly runner: Tasks
+  readonly tags: EntityTags
+  readonly access: AccessControl
+  readonly authenticator: Authenticator
+  readonly clientCertificates: ClientCertificates
+  readonly passwords: Passwords
+  readonly identity: ServiceIdentity
+  /** Origin under which clients reach this service, as far as it is known: configured, else that of the port. */
+  publicUrl(): string
+  /** Judges every host that a client names before it is called. */
+  readonly addressGuard: AddressGuard
+  /** Of hosts that are registered. */
+  readonly registrationGuard: AddressGuard
+  readonly snapshots: Snapshots
+  readonly restores: Restores
+  /** Size of this manager: the tier of the rate limits. */
+  readonly tier: Tier
+  readonly version: string
+  /** Folder for files of the world (backup places, image content). */
+  readonly dataFolder: string
+  /** Limits that this app was started with, by name; see `domains/limits.ts` for what holds otherwise. */
+  readonly limits: Readonly<Record<string, number>>
+}
+
+/** Opens what the store sealed. */
+export interface SecretReader {
+  /** `value` as it stands in the document; undefined when there is none. */
+  open(kind: string, extId: string, path: string, value: unknown): string | undefined
+}
