@@ -1,148 +1,199 @@
-/** Who may import whom. The rule is the table; `(roots)` means the files directly in a folder, not its subfolders. */
-import { readdirSync, readFileSync } from 'node:fs'
+/**
+ * Checks who imports whom. `rooms` lists the rooms of the source tree from the lowest floor to the highest, each with the rooms
+ * that it may import; no file may import itself through others. Imports of types count as well: a reader follows them too.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '..')
 
-export const mayImport: Readonly<Record<string, readonly string[]>> = {
+const drivers = ['drivers', 'drivers/folder', 'drivers/http', 'drivers/ldap', 'drivers/remote', 'drivers/s3']
+const underDomains = ['contract', 'odata', 'store', 'core', 'drivers', 'archive', 'domains/base']
+
+/** What several namespaces share. A theme imports no namespace; a theme may import those above it in this list. */
+const themes = [
+  'domains/invariants',
+  'domains/accounts',
+  'domains/virtual-machines',
+  'domains/addressing',
+  'domains/registrations',
+  'domains/storage-space',
+  'domains/containers',
+  'domains/scheduling',
+  'domains/block-volumes',
+  'domains/statistics',
+  'domains/admission',
+]
+/** Namespaces do not import each other. */
+const namespaces = [
+  'domains/clustermgmt',
+  'domains/iam',
+  'domains/networking',
+  'domains/platform',
+  'domains/storage',
+  'domains/vmm',
+  'domains/volumes',
+]
+const everyDomain = ['domains/base', ...themes, ...namespaces, 'domains/registry']
+
+const server: Readonly<Record<string, readonly string[]>> = {
+  boot: ['client'],
+  odata: ['contract'],
+  store: ['contract', 'odata'],
+  'store/sqlite': ['contract', 'odata', 'store'],
+  core: ['contract', 'odata', 'store'],
+  'data-folder': ['core', 'store'],
+  http: ['contract', 'core'],
+  drivers: ['contract', 'core', 'store'],
+  'drivers/folder': ['core', 'drivers'],
+  'drivers/http': ['core', 'drivers'],
+  'drivers/ldap': ['core', 'drivers'],
+  'drivers/remote': ['contract', 'client', 'core', 'drivers'],
+  'drivers/s3': ['core', 'drivers'],
+  'drivers/simulated': ['contract', 'core', 'store', 'drivers'],
+  archive: ['contract', 'core', 'drivers'],
+  'domains/base': ['contract', 'core', 'drivers'],
+  ...Object.fromEntries(themes.map((theme, index) => [theme, [...underDomains, ...themes.slice(0, index)]])),
+  ...Object.fromEntries(namespaces.map((namespace) => [namespace, [...underDomains, ...themes]])),
+  'domains/registry': [...underDomains, 'drivers/simulated', ...themes, ...namespaces],
+  seeds: ['contract', 'core', 'store', 'store/sqlite', 'archive', 'drivers', 'drivers/simulated', ...everyDomain],
+  simulation: ['contract', 'odata', 'store', 'core', 'drivers', 'drivers/simulated', ...themes],
+  config: ['core', 'seeds'],
+  backups: ['archive', 'core', 'data-folder', 'store', 'store/sqlite', 'drivers/simulated', ...everyDomain],
+  instance: [
+    ...['contract', 'core', 'store', 'store/sqlite', 'data-folder', 'http', ...drivers, 'drivers/simulated'],
+    ...[...everyDomain, 'backups', 'simulation', 'seeds', 'config'],
+  ],
+  commands: [
+    ...['archive', 'backups', 'config', 'core', 'data-folder', ...drivers, 'store', 'store/sqlite'],
+    ...everyDomain,
+  ],
+  worlds: ['config', 'core', 'data-folder', 'http', 'instance', 'store'],
+  control: [
+    ...['contract', 'odata', 'store', 'store/sqlite', 'core', 'data-folder', 'http', 'drivers', 'drivers/simulated'],
+    ...[...everyDomain, 'seeds', 'simulation', 'config', 'instance', 'worlds'],
+  ],
+  app: ['contract', 'core', 'store', 'data-folder', 'http', 'seeds', 'config', 'instance', 'worlds', 'control'],
+  embedding: ['client', 'boot', 'core', 'data-folder', 'http', 'config', 'app'],
+  index: ['client', 'boot', 'core', 'embedding'],
+  main: ['boot', 'core', 'store', 'http', 'config', 'commands', 'worlds', 'app'],
+}
+
+export const rooms: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   client: ['contract'],
-  'server/odata': ['contract'],
-  'server/store (roots)': ['contract', 'server/odata'],
-  'server/store/*': ['contract', 'server/store (roots)', 'server/odata'],
-  // Two words of core are the world's own: its clock, and how a driver says no. The store is met as a type only.
-  'server/drivers (roots)': ['contract', 'server/core'],
-  'server/drivers/*': ['contract', 'client', 'server/drivers (roots)', 'server/core', 'server/store (roots)'],
-  'server/core': ['contract', 'server/odata', 'server/store (roots)'],
-  'server/domains (roots)': [
-    'contract',
-    'server/core',
-    'server/odata',
-    'server/store (roots)',
-    'server/drivers (roots)',
-    'server/drivers/*',
-    'server/domains/*',
-    'server (roots)',
-  ],
-  'server/domains/*': [
-    'contract',
-    'server/core',
-    'server/odata',
-    'server/store (roots)',
-    'server/drivers (roots)',
-    'server/domains (roots)',
-    'server/drivers/simulated',
-  ],
-  // Knows every part of a world that may be described.
-  'server/seeds (roots)': [
-    'contract',
-    'server/core',
-    'server/store/*',
-    'server/store (roots)',
-    'server/domains (roots)',
-    'server/domains/*',
-    'server/drivers (roots)',
-    'server/drivers/simulated',
-    'server/seeds/*',
-    'server (roots)',
-  ],
-  'server/seeds/*': [
-    'contract',
-    'server/core',
-    'server/store (roots)',
-    'server/domains (roots)',
-    'server/domains/*',
-    'server/drivers (roots)',
-    'server/drivers/simulated',
-    'server/seeds/*',
-    'server/seeds (roots)',
-  ],
-  // One store, its instance, the gate before it: all parts meet in a world, and in what is done to worlds.
-  'server/worlds': [
-    'contract',
-    'server/core',
-    'server/store (roots)',
-    'server/control',
-    'server/http',
-    'server (roots)',
-  ],
-  'server/control': [
-    'contract',
-    'server/core',
-    'server/odata',
-    'server/store (roots)',
-    'server/store/*',
-    'server/drivers (roots)',
-    'server/drivers/simulated',
-    'server/domains (roots)',
-    'server/domains/*',
-    'server/seeds (roots)',
-    'server/worlds',
-    'server/http',
-    'server (roots)',
-  ],
-  'server/http': ['contract', 'server/core', 'server (roots)'],
-  'server (roots)': ['*'],
+  ...server,
 }
 
-/** Folders of the server that are one part, subfolders and all. */
-const wholes = new Set(['odata', 'core', 'http', 'worlds', 'control'])
+/** Files directly in `domains` (and the list of invariants) name every kind; two of them are what every kind builds on. */
+const registry = new Set(['index.ts', 'collected.ts', 'tables.ts', 'invariants/invariants.ts'])
 
-/** The part of the tree that a file belongs to. */
-export function partOf(file: string): string | undefined {
-  const path = relative(join(root, 'packages'), file).split('/')
-  if (path[1] !== 'src') return undefined
-  if (path[0] !== 'server') return path[0]
-  const [, , first, second, third] = path
-  if (second === undefined) return 'server (roots)'
-  if (first !== undefined && wholes.has(first)) return `server/${first}`
-  if (third === undefined) return `server/${first} (roots)`
-  return `server/${first}/${second}`
+/** The room that a source file belongs to: its package, or its folder in the server. Subfolders belong to their room. */
+export function roomOf(file: string): string | undefined {
+  const [, name, folder, ...path] = relative(root, file).split('/')
+  if (folder !== 'src') return undefined
+  if (name !== 'server') return name
+  const [first = '', second = '', third] = path
+  if (path.length === 1) return first.replace(/\.[jt]s$/, '')
+  if (first === 'domains') {
+    if (registry.has(path.slice(1).join('/'))) return 'domains/registry'
+    return third === undefined ? 'domains/base' : `domains/${second}`
+  }
+  const hasRooms = first === 'drivers' || first === 'store'
+  return hasRooms && third !== undefined ? `${first}/${second}` : first
 }
 
-const allowed = (from: string, to: string): boolean => {
-  if (from === to) return true
-  const generic = from.replace(/\/[^/]+$/, '/*')
-  const rule = mayImport[from] ?? mayImport[generic] ?? []
-  return (
-    rule.includes('*') ||
-    rule.includes(to) ||
-    rule.some((entry) => entry.endsWith('/*') && to.startsWith(entry.slice(0, -1)))
-  )
+/** What one file imports: files by path, and packages of the workspace by their folder. */
+interface Imports {
+  readonly files: readonly string[]
+  readonly packages: readonly string[]
+}
+
+function importsOf(file: string): Imports {
+  const files: string[] = []
+  const packages: string[] = []
+  for (const [, specifier = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import\(|^import)\s*'([^']+)'/gm)) {
+    if (specifier.startsWith('@hyperplane/')) packages.push(specifier.split('/')[1] as string)
+    const target = resolve(dirname(file), specifier)
+    if (specifier.startsWith('.') && existsSync(target)) files.push(target)
+  }
+  return { files, packages }
+}
+
+function sources(): ReadonlyMap<string, Imports> {
+  const found = readdirSync(join(root, 'packages'), { recursive: true, withFileTypes: true })
+    .filter(({ name, parentPath }) => /(?<!\.test)\.[jt]s$/.test(name) && !parentPath.includes('node_modules'))
+    .map(({ name, parentPath }) => join(parentPath, name))
+    .filter((file) => roomOf(file) !== undefined)
+  return new Map(found.map((file) => [file, importsOf(file)]))
 }
 
 /** One line for each import that the table forbids. */
-export function forbiddenImports(): string[] {
-  const found: string[] = []
-  const files = readdirSync(join(root, 'packages'), { recursive: true, withFileTypes: true })
-    .filter(
-      (entry) =>
-        entry.isFile() &&
-        entry.name.endsWith('.ts') &&
-        !entry.name.endsWith('.test.ts') &&
-        !entry.parentPath.includes('node_modules'),
-    )
-    .map((entry) => join(entry.parentPath, entry.name))
-  for (const file of files) {
-    const from = partOf(file)
-    if (from === undefined) continue
-    for (const match of readFileSync(file, 'utf8').matchAll(/(?:from|import\()\s*'([^']+)'/g)) {
-      const target = match[1] as string
-      const to = target.startsWith('@hyperplane/')
-        ? target.split('/')[1]
-        : target.startsWith('.')
-          ? partOf(resolve(dirname(file), target))
-          : undefined
-      if (to !== undefined && !allowed(from, to))
-        found.push(`${relative(root, file)} (${from}) imports ${target} (${to})`)
+function forbiddenImports(graph: ReadonlyMap<string, Imports>): string[] {
+  const lines: string[] = []
+  for (const [file, { files, packages }] of graph) {
+    const from = roomOf(file) as string
+    const refuse = (target: string, to: string): void => {
+      if (to === from || rooms[from]?.includes(to) === true) return
+      lines.push(`${relative(root, file)} imports ${target}: ${from} may not import ${to}`)
+    }
+    for (const name of packages) refuse(`@hyperplane/${name}`, name)
+    for (const target of files) {
+      const to = roomOf(target)
+      if (to !== undefined) refuse(relative(root, target), to)
     }
   }
-  return found.sort()
+  return lines.sort()
+}
+
+/** One line for each group of files of which each imports itself through the others (Tarjan's algorithm). */
+function circles(graph: ReadonlyMap<string, Imports>): string[] {
+  const order = new Map<string, number>()
+  const open: string[] = []
+  const lines: string[] = []
+  const visit = (file: string): number => {
+    order.set(file, order.size)
+    let low = order.size - 1
+    open.push(file)
+    for (const target of graph.get(file)?.files ?? []) {
+      if (!graph.has(target)) continue
+      if (!order.has(target)) low = Math.min(low, visit(target))
+      else if (open.includes(target)) low = Math.min(low, order.get(target) as number)
+    }
+    if (low === order.get(file)) {
+      const circle = open.splice(open.indexOf(file))
+      if (circle.length > 1) lines.push(`a circle of imports: ${circle.map((each) => relative(root, each)).join(', ')}`)
+    }
+    return low
+  }
+  for (const file of graph.keys()) if (!order.has(file)) visit(file)
+  return lines.sort()
+}
+
+/** One line for each row of the table that names a room at or above its own floor. */
+function upwardRows(): string[] {
+  const floors = Object.keys(rooms)
+  return floors.flatMap((room, floor) =>
+    (rooms[room] ?? [])
+      .filter((to) => !floors.slice(0, floor).includes(to))
+      .map((to) => `the row ${room} names ${to}, which does not stand above it in the table`),
+  )
+}
+
+export function importFaults(): string[] {
+  const graph = sources()
+  const strangers = [...graph.keys()].filter((file) => !((roomOf(file) as string) in rooms))
+  return [
+    ...upwardRows(),
+    ...strangers.map((file) => `${relative(root, file)} stands in the room ${roomOf(file)}, which has no row`),
+    ...forbiddenImports(graph),
+    ...circles(graph),
+  ]
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const found = forbiddenImports()
-  for (const line of found) console.error(line)
-  if (found.length > 0) process.exit(1)
-  console.log('import directions: all as the table says')
+  const faults = importFaults()
+  for (const line of faults) console.error(line)
+  if (faults.length > 0) process.exit(1)
+  console.log('imports: as the table says, without a circle')
 }

@@ -10,7 +10,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm'
 import { pathOf } from '../../core/standard.ts'
 import { and, anyOf, equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
-import { rowsOf } from '../registrations/cluster-inventory.ts'
+import { rowsOf } from './cluster-inventory.ts'
 
 const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
 /** A refusal names so many. */

@@ -3,7 +3,7 @@
  * a cluster leaves when it is unregistered. Source: behaviour platform.md 13.
  */
 import { seedId } from '../../core/named-id.ts'
-import { takeOut } from '../../domains/registrations/cluster-inventory.ts'
+import { takeOut } from '../../domains/platform/cluster-inventory.ts'
 import { remoteInventories } from '../../drivers/simulated/remote-managers.ts'
 import type { SeedContext } from '../context.ts'
 import { seedCluster, seedContainer } from './clusters.ts'
