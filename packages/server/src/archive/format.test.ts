@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { sealerWith } from '../core/secrets.ts'
+import { sealerWith } from '../core/access/secrets.ts'
 import { type ObjectStore, ObjectStoreError, type Place } from '../drivers/object-store.ts'
 import { newDataKey, unwrapDataKey } from './cipher.ts'
 import { BackupFault, completeName, folderOf, type Manifest, manifestName, plainPartBytes, sha256 } from './format.ts'

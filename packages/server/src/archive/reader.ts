@@ -1,5 +1,5 @@
 /** Finds the complete restore points of a place. Needs no key: digests tell what is whole. Source: behaviour platform.md 8, 9. */
-import { parseTime } from '../core/clock.ts'
+import { parseTime } from '../core/time/clock.ts'
 import { ObjectStoreError } from '../drivers/object-store.ts'
 import {
   BackupFault,

@@ -2,7 +2,7 @@
  * Secrets on their way into a backup and out of it: each is opened with the key that it stands under and sealed with the
  * other one, for the same place in the same entity. Source: behaviour platform.md 8 (encryption).
  */
-import { type Sealer, sealerWith } from '../core/secrets.ts'
+import { type Sealer, sealerWith } from '../core/access/secrets.ts'
 import { aboutTask, sealedInTask } from '../core/tasks/sealed.ts'
 import { secretsKeyOf } from './cipher.ts'
 

@@ -1,7 +1,7 @@
 /** Whether a loaded store holds together: references, counts, secrets, and what kinds promise of each other. */
 
 import { holdsSecrets, reseal } from '../archive/reseal.ts'
-import type { Sealer } from '../core/secrets.ts'
+import type { Sealer } from '../core/access/secrets.ts'
 import { brokenInvariants, invariants, maximumFaults } from '../domains/invariants/invariants.ts'
 import type { SqliteLoader } from '../store/sqlite/loader.ts'
 import type { Table } from '../store/tables.ts'

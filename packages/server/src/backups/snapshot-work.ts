@@ -11,7 +11,7 @@ import { type Line, packParts } from '../archive/pack.ts'
 import { backupSealer, holdsSecrets, reseal, type SecretsOfKind } from '../archive/reseal.ts'
 import { entityLine, metaLine } from '../archive/rows.ts'
 import { Unpacker } from '../archive/unpack.ts'
-import { createSealer } from '../core/secrets.ts'
+import { createSealer } from '../core/access/secrets.ts'
 import { SqliteSnapshot } from '../store/sqlite/snapshot.ts'
 import type { ThreadAnswer } from './worker.ts'
 

@@ -6,8 +6,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { checkKey, createSealer, makeKeyCheck, WrongMasterKey } from '../core/access/secrets.ts'
 import { rotateKeyCommand } from '../core/command-name.ts'
-import { checkKey, createSealer, makeKeyCheck, WrongMasterKey } from '../core/secrets.ts'
 import { StartRefusal } from '../core/start-refusal.ts'
 import {
   type DataFolder,

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
-import { isNetwork } from '../core/address-guard.ts'
+import { isNetwork } from '../core/access/address-guard.ts'
 import { startCommand } from '../core/command-name.ts'
 import { reasonOf, StartRefusal } from '../core/start-refusal.ts'
 import { isMap, isScalar, isSeq, lineCounter, parseDocument } from '../core/yaml.ts'

@@ -1,7 +1,7 @@
 /** The clock of a world: read, freeze, move, scale. What hangs on it is the world's own business. */
 import { clockOperations } from '@hyperplane/contract/control/clock'
 import { ApiError, invalid } from '../core/api-error.ts'
-import { type ClockEvent, formatTime, lastTime, type Passage, type WorldClock } from '../core/clock.ts'
+import { type ClockEvent, formatTime, lastTime, type Passage, type WorldClock } from '../core/time/clock.ts'
 import type { Instance } from '../instance/instance.ts'
 import { implementWithinWorld, type WorldContext } from './context.ts'
 import { durationFault, millisecondsOf } from './duration.ts'

@@ -6,7 +6,7 @@
 import type { OperationSet } from '@hyperplane/contract'
 import type { ReadContext, WriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
-import type { RequestInput } from '../core/request-input.ts'
+import type { RequestInput } from '../core/input/request-input.ts'
 import type { Instance } from '../instance/instance.ts'
 import type { Table } from '../store/tables.ts'
 import type { HostedWorld } from '../worlds/world.ts'

@@ -2,7 +2,7 @@
 
 import { FaultRule, faultOperations } from '@hyperplane/contract/control/fault'
 import { ApiError } from '../core/api-error.ts'
-import { seedId } from '../core/named-id.ts'
+import { seedId } from '../core/ids/named-id.ts'
 import { standardList } from '../core/standard.ts'
 import type { Instance } from '../instance/instance.ts'
 import { implementWithinWorld } from './context.ts'

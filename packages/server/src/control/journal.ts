@@ -1,8 +1,8 @@
 /** The journal of a world as a whole: its bounds, assertions about it, exports and streams of it. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Journal, journalOperations } from '@hyperplane/contract/control/journal'
-import { Apart } from '../core/apart.ts'
 import { ApiError, invalid } from '../core/api-error.ts'
+import { Apart } from '../core/two-phase-effect.ts'
 import type { Store } from '../store/store.ts'
 import { implementWithinWorld, type WorldReadContext } from './context.ts'
 import { millisecondsOf } from './duration.ts'

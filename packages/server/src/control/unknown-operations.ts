@@ -1,5 +1,5 @@
 /** Operations that a filter of calls names and nobody has. Of their calls there are none, which looks like an answer. */
-import { nearest } from '../core/nearest.ts'
+import { nearest } from '../core/input/nearest.ts'
 import type { TypedFilter, Value } from '../odata/index.ts'
 import { meant, names } from './faults/names.ts'
 

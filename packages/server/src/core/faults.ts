@@ -7,7 +7,7 @@
 import type { Operation } from '@hyperplane/contract'
 import { Refusal } from './api-error.ts'
 import type { Caller } from './caller.ts'
-import type { AttendingClock } from './clock.ts'
+import type { AttendingClock } from './time/clock.ts'
 
 /** The world that faults strike in. */
 export interface FaultyWorld {

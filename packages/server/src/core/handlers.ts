@@ -1,13 +1,13 @@
 /** How a domain says what its operations do. Reads come for free; every mutation is written down. */
 
 import type { Declared, OperationSet, Resource } from '@hyperplane/contract'
-import type { Apart } from './apart.ts'
 import type { ApiError } from './api-error.ts'
 import type { ReadContext, WriteContext } from './context.ts'
+import type { RequestInput } from './input/request-input.ts'
 import type { RawAnswer } from './reply.ts'
-import type { RequestInput } from './request-input.ts'
-import type { Schedule } from './schedules.ts'
 import type { TaskDefinition } from './tasks/define-task.ts'
+import type { Schedule } from './time/schedules.ts'
+import type { Apart } from './two-phase-effect.ts'
 
 /** A page of a list. */
 export interface ListResult<T> {

@@ -2,9 +2,9 @@
 import { createHmac, hash } from 'node:crypto'
 import type { Transaction } from '../store/store.ts'
 import { ApiError } from './api-error.ts'
-import { type Clock, formatTime } from './clock.ts'
 import { RememberedAnswer } from './records.ts'
 import type { Reply } from './reply.ts'
+import { type Clock, formatTime } from './time/clock.ts'
 
 const retentionMilliseconds = 24 * 3600 * 1000
 

@@ -13,13 +13,13 @@ import {
   type TypedFilter,
   type TypedOrderby,
 } from '../odata/index.ts'
+import { shows } from './access/scope.ts'
+import { comparesUnseenNames, expandedWithoutUnseenNames, withoutUnseenNames } from './access/unseen-names.ts'
 import { ApiError } from './api-error.ts'
 import type { ReadContext } from './context.ts'
 import type { ListResult, Presenter } from './handlers.ts'
+import type { ExpandOption, RequestInput } from './input/request-input.ts'
 import type { Scope } from './ports.ts'
-import type { ExpandOption, RequestInput } from './request-input.ts'
-import { shows } from './scope.ts'
-import { comparesUnseenNames, expandedWithoutUnseenNames, withoutUnseenNames } from './unseen-names.ts'
 
 type Plain = { readonly [name: string]: unknown }
 

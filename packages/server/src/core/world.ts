@@ -1,9 +1,9 @@
 /** What all operations of one world share: its clock, ids, drivers, and the services of the machinery. */
-import type { AddressGuard } from './address-guard.ts'
+import type { AddressGuard } from './access/address-guard.ts'
+import type { Passwords } from './access/passwords.ts'
+import type { Tier } from './access/rate-limit.ts'
 import type { Ids } from './caller.ts'
-import type { AttendingClock } from './clock.ts'
-import type { EntityTags } from './etag.ts'
-import type { Passwords } from './passwords.ts'
+import type { EntityTags } from './ids/etag.ts'
 import type { Dispatch } from './pipeline/request.ts'
 import type {
   AccessControl,
@@ -15,8 +15,8 @@ import type {
   Snapshots,
   Tasks,
 } from './ports.ts'
-import type { Tier } from './rate-limit.ts'
 import type { Router } from './router.ts'
+import type { AttendingClock } from './time/clock.ts'
 
 /** What every operation of one world shares. `D`: the drivers of the outside world, fixed in `domains/context.ts`. */
 export interface World<D> {

@@ -1,7 +1,7 @@
 /** Everything that the domains declare, by the keys of the contract. */
 import type { Handler, Prepare, Presenter, Rule } from '../core/handlers.ts'
-import type { Schedule } from '../core/schedules.ts'
 import type { TaskDefinition } from '../core/tasks/define-task.ts'
+import type { Schedule } from '../core/time/schedules.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { domains } from './index.ts'
 

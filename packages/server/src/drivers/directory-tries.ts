@@ -3,8 +3,9 @@
  * questions are under way at once, of which one directory that does not answer can hold half. What else the service does
  * never waits here. Source: behaviour iam.md 4.
  */
-import type { Clock } from '../core/clock.ts'
-import { Slots } from '../core/slots.ts'
+
+import { Slots } from '../core/concurrency/semaphore.ts'
+import type { Clock } from '../core/time/clock.ts'
 import { type Directory, DirectoryError, type DirectoryServer } from './directory.ts'
 
 const questionsAtOnce = 32

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../core/api-error.ts'
 import type { ApiRequest } from '../core/pipeline/request.ts'
-import type { Trace } from '../core/trace.ts'
+import type { Trace } from '../core/recording/trace.ts'
 import { apiKeyHeader, canonicalPath, type Profile, profileOf, requestIdHeader } from './profiles/names.ts'
 import { clientCertificateOf } from './tls.ts'
 import { hasBody, openBody, readBody } from './wire/body.ts'

@@ -1,6 +1,6 @@
-import type { Clock } from '../core/clock.ts'
-import type { HashCost, Passwords } from '../core/passwords.ts'
+import type { HashCost, Passwords } from '../core/access/passwords.ts'
 import type { RunnerOptions } from '../core/tasks/runner.ts'
+import type { Clock } from '../core/time/clock.ts'
 import type { Disk } from '../data-folder/disk.ts'
 import type { LimitName } from '../domains/limits.ts'
 import type { Drivers } from '../drivers/drivers.ts'

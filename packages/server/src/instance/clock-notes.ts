@@ -1,6 +1,6 @@
 /** How a world's clock was left, kept with its store: where time goes on after a restart. */
 import type { Config } from '../config/config.ts'
-import type { ClockState, WorldClock } from '../core/clock.ts'
+import type { ClockState, WorldClock } from '../core/time/clock.ts'
 import type { Store } from '../store/store.ts'
 
 /** Also what it was told when the world was opened then: what it is told otherwise now counts. */

@@ -1,8 +1,8 @@
 /** Which driver serves what: hosts of the simulated world are simulated, all others are reached over the network. */
 import type { Config } from '../config/config.ts'
-import type { AddressGuard } from '../core/address-guard.ts'
-import type { Clock } from '../core/clock.ts'
+import type { AddressGuard } from '../core/access/address-guard.ts'
 import type { Faults } from '../core/faults.ts'
+import type { Clock } from '../core/time/clock.ts'
 import { amidFaults } from '../drivers/amid-faults.ts'
 import { createDirectoryTries } from '../drivers/directory-tries.ts'
 import type { Drivers } from '../drivers/drivers.ts'

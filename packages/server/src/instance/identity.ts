@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../config/config.ts'
-import { createEntityTags, type EntityTags } from '../core/etag.ts'
-import { createIds } from '../core/ids.ts'
-import { seedId } from '../core/named-id.ts'
+import { createEntityTags, type EntityTags } from '../core/ids/etag.ts'
+import { createIds } from '../core/ids/ids.ts'
+import { seedId } from '../core/ids/named-id.ts'
 import type { SeedPlan } from '../seeds/read-seed.ts'
 import type { InstanceStore } from './store.ts'
 

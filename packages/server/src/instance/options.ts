@@ -2,10 +2,10 @@
 
 import type { pino } from 'pino'
 import type { Config } from '../config/config.ts'
-import type { ClockState, WorldClock } from '../core/clock.ts'
 import type { Faults } from '../core/faults.ts'
 import type { Restores } from '../core/ports.ts'
-import type { CallRecorder } from '../core/recording.ts'
+import type { CallRecorder } from '../core/recording/recording.ts'
+import type { ClockState, WorldClock } from '../core/time/clock.ts'
 import type { DataFolder } from '../data-folder/folder.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 import type { Store } from '../store/store.ts'

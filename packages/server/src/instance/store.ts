@@ -1,5 +1,5 @@
 /** The store of an instance, opened with the keys that it was made with. */
-import { checkKey, makeKeyCheck, type Sealer, sealerOf, WrongMasterKey } from '../core/secrets.ts'
+import { checkKey, makeKeyCheck, type Sealer, sealerOf, WrongMasterKey } from '../core/access/secrets.ts'
 import { type BackupKey, type MasterKey, readBackupKey, readMasterKey, wrongMasterKey } from '../data-folder/folder.ts'
 import { storeFiles } from '../data-folder/store-files.ts'
 import { limits } from '../domains/limits.ts'

@@ -1,8 +1,8 @@
 /** What a new world holds. Ids follow from names, so that each kind's seed can refer to any other's. */
 
 import type { Ids } from '../core/caller.ts'
-import type { AttendingClock } from '../core/clock.ts'
 import type { Kinds } from '../core/ports.ts'
+import type { AttendingClock } from '../core/time/clock.ts'
 import type { SecretReader, Services } from '../core/world.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'

@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path'
-import { Slots } from '../core/slots.ts'
+import { Slots } from '../core/concurrency/semaphore.ts'
 import { StartRefusal } from '../core/start-refusal.ts'
 import { type ExactRow, rowsInFile, rowsInText, type Section } from './exact-rows.ts'
 import type { Declared, SeedContent } from './format.ts'

@@ -1,6 +1,6 @@
 /** What is wrong with the rows of a seed, each fault where it stands. Every row is read here, so that a seed that is taken can be written. */
 
-import { didYouMean } from '../core/nearest.ts'
+import { didYouMean } from '../core/input/nearest.ts'
 import { reasonOf } from '../core/start-refusal.ts'
 import { storeTables } from '../domains/tables.ts'
 import { type RowHead, type RowLine, rowsInText, type Section } from './exact-rows.ts'

@@ -3,8 +3,8 @@
  * brought there. What the contract asks for may be missing: of a row, much is derived.
  */
 import { type AnySchema, contract, type Resource, text, uuid } from '@hyperplane/contract'
-import { canonicalTime } from '../core/clock.ts'
-import { didYouMean } from '../core/nearest.ts'
+import { didYouMean } from '../core/input/nearest.ts'
+import { canonicalTime } from '../core/time/clock.ts'
 import type { JsonPath } from './json-places.ts'
 
 export interface RowFault {

@@ -2,7 +2,7 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import type { Slots } from '../core/slots.ts'
+import type { Slots } from '../core/concurrency/semaphore.ts'
 import { reasonOf, StartRefusal } from '../core/start-refusal.ts'
 import { threadOptions, threadProgram } from '../store/thread-options.ts'
 import { spansInBytes } from './exact-rows.ts'

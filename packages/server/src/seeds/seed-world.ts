@@ -1,10 +1,10 @@
 /** Fills a new world with what a plan asks for, in one transaction: whole or not at all. */
 
-import type { AttendingClock } from '../core/clock.ts'
-import { formatTime } from '../core/clock.ts'
-import { drawsFrom } from '../core/draws.ts'
-import { createIds } from '../core/ids.ts'
-import { seedId } from '../core/named-id.ts'
+import { drawsFrom } from '../core/ids/draws.ts'
+import { createIds } from '../core/ids/ids.ts'
+import { seedId } from '../core/ids/named-id.ts'
+import type { AttendingClock } from '../core/time/clock.ts'
+import { formatTime } from '../core/time/clock.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { factsIn, type SimulatedWorld } from '../drivers/simulated/world.ts'
 import { paced } from '../store/paced.ts'

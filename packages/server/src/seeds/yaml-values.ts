@@ -4,7 +4,7 @@
  */
 import type { AnySchema } from '@hyperplane/contract'
 import type { Document, Node } from 'yaml'
-import { didYouMean } from '../core/nearest.ts'
+import { didYouMean } from '../core/input/nearest.ts'
 import { isAlias, isMap, isScalar, isSeq, lineCounter, parseDocument } from '../core/yaml.ts'
 import { maximumFaults, type SeedFault } from './seed-refusal.ts'
 

@@ -1,7 +1,7 @@
 /** What events ask that is no fact of the world: the control plane's own rows say it. */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
-import type { Clock } from '../core/clock.ts'
+import type { Clock } from '../core/time/clock.ts'
 import { containerFree, largestDisk, poolUsage } from '../domains/storage-space/capacity.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { Surroundings } from '../drivers/simulated/events/index.ts'

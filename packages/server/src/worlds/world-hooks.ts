@@ -2,7 +2,7 @@
 
 import type { Faults, FaultyWorld } from '../core/faults.ts'
 import type { Dispatch } from '../core/pipeline/request.ts'
-import type { CallRecorder } from '../core/recording.ts'
+import type { CallRecorder } from '../core/recording/recording.ts'
 
 export interface WorldHooks {
   /** True while something is stored for the world. Only a caller who is known to be allowed to may begin that. */

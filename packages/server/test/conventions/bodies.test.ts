@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AnySchema, contract, type Operation, secretMask } from '@hyperplane/contract'
-import { validateBody } from '../../src/core/validate.ts'
+import { validateBody } from '../../src/core/input/validate.ts'
 
 interface Leaf {
   readonly path: string

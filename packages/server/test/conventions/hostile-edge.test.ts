@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { test } from 'node:test'
-import { drawsFrom } from '../../src/core/draws.ts'
+import { drawsFrom } from '../../src/core/ids/draws.ts'
 import { startApp } from '../support/start-app.ts'
 import { answersIn, basic, connectTo, exchange, isRefusal, type WireAnswer } from '../support/wire.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { drawsFrom } from '../../src/core/draws.ts'
+import { drawsFrom } from '../../src/core/ids/draws.ts'
 import { hostileRequests } from '../support/hostile.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 

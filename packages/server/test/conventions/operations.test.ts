@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { contract, type Operation } from '@hyperplane/contract'
-import { limitAt } from '../../src/core/rate-limit.ts'
+import { limitAt } from '../../src/core/access/rate-limit.ts'
 import {
   type Asking,
   facts,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
-import { seedId } from '../../src/core/named-id.ts'
+import { seedId } from '../../src/core/ids/named-id.ts'
 import type { AuthorityFact } from '../../src/drivers/simulated/authority.ts'
 import { type Issued, issue, providerForm, publish } from '../support/authorities.ts'
 import { adminPassword, startApp, type TestApp } from '../support/start-app.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { contract } from '@hyperplane/contract'
-import { seedId } from '../../src/core/named-id.ts'
+import { seedId } from '../../src/core/ids/named-id.ts'
 import { http, raw } from '../support/http.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 import { addressesOfTask, reserve } from '../support/subnets.ts'

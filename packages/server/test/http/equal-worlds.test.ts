@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract } from '@hyperplane/contract'
-import { formatTime, realClock } from '../../src/core/clock.ts'
+import { formatTime, realClock } from '../../src/core/time/clock.ts'
 import { beginning, startApp } from '../support/start-app.ts'
 import { basic, exchange } from '../support/wire.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:https'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../src/core/named-id.ts'
+import { seedId } from '../../src/core/ids/named-id.ts'
 import { providerForm } from '../support/authorities.ts'
 import { type CallResult, startApp, type TestApp } from '../support/start-app.ts'
 import { freePort, type KeyPair, OpensslAuthority } from './openssl-authority.ts'

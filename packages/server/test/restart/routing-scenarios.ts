@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
-import { seedId } from '../../src/core/named-id.ts'
+import { seedId } from '../../src/core/ids/named-id.ts'
 import { routingFacts } from '../../src/drivers/simulated/virtual-routing.ts'
 import { forgetVpcs } from '../support/forget-vpcs.ts'
 import type { TestApp } from '../support/start-app.ts'

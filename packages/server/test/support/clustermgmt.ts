@@ -1,7 +1,7 @@
 /** Ids of the demo's clusters, and how tests reach below the interface of clustermgmt. */
 
 import { randomUUID } from 'node:crypto'
-import { seedId } from '../../src/core/named-id.ts'
+import { seedId } from '../../src/core/ids/named-id.ts'
 import type { HardwareFault } from '../../src/drivers/simulated/hardware.ts'
 import type { CallResult, TestApp } from './start-app.ts'
 

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { contract } from '@hyperplane/contract'
-import { seedId } from '../../src/core/named-id.ts'
+import { seedId } from '../../src/core/ids/named-id.ts'
 import { inBucket, targets } from './backups.ts'
 import type { CallResult, TestApp } from './start-app.ts'
 

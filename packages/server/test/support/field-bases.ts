@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Operation } from '@hyperplane/contract'
-import { catalogueId, seedId } from '../../src/core/named-id.ts'
+import { catalogueId, seedId } from '../../src/core/ids/named-id.ts'
 import { systemRoleId } from '../../src/domains/iam/catalogue/system-roles.ts'
 import { issue, providerForm } from './authorities.ts'
 import { bucketTarget, inBucket, onCluster, targets } from './backups.ts'

@@ -1,7 +1,7 @@
 /** Requests of register and unregister, for the tests of platform. */
 
 import { randomUUID } from 'node:crypto'
-import { seedId } from '../../src/core/named-id.ts'
+import { seedId } from '../../src/core/ids/named-id.ts'
 import { demoRemoteLogin } from '../../src/seeds/demo/registrations.ts'
 import type { CallResult, TestApp } from './start-app.ts'
 

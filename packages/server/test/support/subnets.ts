@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
-import { seedId } from '../../src/core/named-id.ts'
+import { seedId } from '../../src/core/ids/named-id.ts'
 import { addressesAreCounted } from '../../src/domains/addressing/invariants.ts'
 import { parseAddress } from '../../src/domains/addressing/ip-address.ts'
 import { leaseAddress } from '../../src/domains/addressing/leases.ts'

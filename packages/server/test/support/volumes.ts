@@ -1,7 +1,7 @@
 /** Builders for tests of volume groups on the demo's native cluster. */
 
 import { randomUUID } from 'node:crypto'
-import { seedId } from '../../src/core/named-id.ts'
+import { seedId } from '../../src/core/ids/named-id.ts'
 import { poolUsage } from '../../src/domains/storage-space/capacity.ts'
 import type { CallOptions, CallResult, TestApp } from './start-app.ts'
 

@@ -1,5 +1,5 @@
 /** How long a delay lasts: drawn from its distribution, the same each time from the same seed. */
-import { drawsFrom } from '../../core/draws.ts'
+import { drawsFrom } from '../../core/ids/draws.ts'
 import { millisecondsOf } from '../duration.ts'
 
 export type Delay =

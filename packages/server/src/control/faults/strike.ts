@@ -1,5 +1,5 @@
-import type { AttendingClock } from '../../core/clock.ts'
 import type { RequestSite, StepSite } from '../../core/faults.ts'
+import type { AttendingClock } from '../../core/time/clock.ts'
 import type { Place, Rule, Subject } from './rule.ts'
 import type { RuleBook } from './rule-book.ts'
 

@@ -1,4 +1,4 @@
-import { drawsFrom } from '../../core/draws.ts'
+import { drawsFrom } from '../../core/ids/draws.ts'
 /** At which of the calls that it meets a rule strikes. */
 
 export type Trigger =

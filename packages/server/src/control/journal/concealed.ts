@@ -3,7 +3,7 @@
  * kept but what the contract names.
  */
 import { type AnySchema, walk } from '@hyperplane/contract'
-import { chooseAlternative } from '../../core/validate.ts'
+import { chooseAlternative } from '../../core/input/validate.ts'
 
 /** Stands where a secret stood. */
 const secretMark = '[secret]'

@@ -3,7 +3,7 @@
  * journal: it reads on as fast as its reader takes, and holds one piece at most. Who is so slow that calls go before they were
  * read is told how many.
  */
-import type { Clock } from '../../core/clock.ts'
+import type { Clock } from '../../core/time/clock.ts'
 import type { TypedFilter } from '../../odata/index.ts'
 import type { Journal } from './journals.ts'
 

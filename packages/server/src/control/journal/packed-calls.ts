@@ -5,7 +5,7 @@
  * A call is a header, then its texts in UTF-8: what it shares with other calls, unless one before it in the same part has brought
  * that; its own members; the answer.
  */
-import { formatTime, lastTime } from '../../core/time.ts'
+import { formatTime, lastTime } from '../../core/time/time.ts'
 import type { CallText } from './protocol.ts'
 
 /** Named anew with each change of what follows. */

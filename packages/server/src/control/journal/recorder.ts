@@ -1,8 +1,8 @@
 /** Calls on their way into the journal: what a request, its trace and its answer together say. */
 
 import { type Dispatch, type Outcome, RefusedRequest } from '../../core/pipeline/request.ts'
-import type { CallRecorder, EndedCall } from '../../core/recording.ts'
-import { noteRewrite, Trace } from '../../core/trace.ts'
+import type { CallRecorder, EndedCall } from '../../core/recording/recording.ts'
+import { noteRewrite, Trace } from '../../core/recording/trace.ts'
 import { answerText, type BodyText, type Naming, rawText, requestText } from './body-texts.ts'
 import { longestText, member, operationOf, ownText, sharedText } from './call-head.ts'
 import type { Journal } from './journals.ts'

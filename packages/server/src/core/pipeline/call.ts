@@ -3,8 +3,8 @@
 import type { Operation, Resource } from '@hyperplane/contract'
 import type { Row } from '../../store/store.ts'
 import type { Caller, Ids } from '../caller.ts'
+import type { RequestInput } from '../input/request-input.ts'
 import type { AccessControl, Scope } from '../ports.ts'
-import type { RequestInput } from '../request-input.ts'
 import type { ApiRequest } from './request.ts'
 
 export interface Call {

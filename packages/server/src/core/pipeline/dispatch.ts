@@ -4,11 +4,11 @@
  */
 
 import type { Namespace, Operation } from '@hyperplane/contract'
+import type { RateHeaders } from '../access/rate-limit.ts'
 import { ApiError } from '../api-error.ts'
 import type { Caller, Ids } from '../caller.ts'
 import type { RequestFault } from '../faults.ts'
-import type { RateHeaders } from '../rate-limit.ts'
-import type { SpooledParts } from '../spooled-form.ts'
+import type { SpooledParts } from '../input/spooled-form.ts'
 import type { Call, Targets } from './call.ts'
 import { FaultSite, namesOf } from './fault-site.ts'
 import { readInput } from './input.ts'

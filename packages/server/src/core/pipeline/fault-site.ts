@@ -1,7 +1,7 @@
 /** What a fault that strikes a request may do with it. Source: behaviour conventions 23. */
 
+import { limitAt } from '../access/rate-limit.ts'
 import type { RequestSite } from '../faults.ts'
-import { limitAt } from '../rate-limit.ts'
 import type { Call, Targets } from './call.ts'
 import type { Machinery } from './machinery.ts'
 import { targetsSeen } from './targets.ts'

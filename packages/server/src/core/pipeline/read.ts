@@ -1,11 +1,11 @@
 /** Reads: what is stored and what presenters add to it, or what the handler answers. Source: conventions 4, 5, 9. */
 
+import { withoutUnseenNames } from '../access/unseen-names.ts'
 import { ApiError } from '../api-error.ts'
 import type { ListResult } from '../handlers.ts'
 import { canonicalJson } from '../idempotency.ts'
 import type { RawAnswer, Reply } from '../reply.ts'
 import { present, standardList } from '../standard.ts'
-import { withoutUnseenNames } from '../unseen-names.ts'
 import type { Targets } from './call.ts'
 import { type Call, rowScope } from './call.ts'
 import { readContext } from './handler-context.ts'

@@ -2,10 +2,10 @@
 import type { Operation, Resource } from '@hyperplane/contract'
 import { errorCatalogue } from '@hyperplane/contract/error-catalogue'
 import type { Reader } from '../../store/store.ts'
+import { reaches } from '../access/scope.ts'
 import { ApiError, refuseAll } from '../api-error.ts'
-import { reaches } from '../scope.ts'
+import { referencesIn } from '../input/validate.ts'
 import { notFound } from '../standard.ts'
-import { referencesIn } from '../validate.ts'
 import type { Call } from './call.ts'
 import type { Machinery } from './machinery.ts'
 

@@ -1,13 +1,13 @@
 /** What goes into the pipeline, and what comes out of it. HTTP, batches and tests speak of requests in these words. */
 
 import type { Operation } from '@hyperplane/contract'
+import type { RateHeaders } from '../access/rate-limit.ts'
 import type { Refusal } from '../api-error.ts'
 import type { Caller } from '../caller.ts'
 import type { Cut } from '../faults.ts'
 import type { ClientCertificate } from '../ports.ts'
-import type { RateHeaders } from '../rate-limit.ts'
+import type { Trace } from '../recording/trace.ts'
 import type { RawAnswer, Reply } from '../reply.ts'
-import type { Trace } from '../trace.ts'
 
 /** A request in canonical names. */
 export interface ApiRequest {

@@ -2,9 +2,9 @@
 
 import type { Operation, Resource } from '@hyperplane/contract'
 import type { Reader } from '../../store/store.ts'
-import type { EntityTags } from '../etag.ts'
+import type { EntityTags } from '../ids/etag.ts'
 import type { AccessControl, Scope } from '../ports.ts'
-import { searched, type Trace } from '../trace.ts'
+import { searched, type Trace } from '../recording/trace.ts'
 import type { Call, Targets } from './call.ts'
 
 /** What allowed the operation, or was missing, where no step has said so in its own words. Mostly known at once. */

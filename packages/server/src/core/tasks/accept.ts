@@ -3,10 +3,10 @@
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Transaction } from '../../store/store.ts'
 import type { Caller, Ids } from '../caller.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../time/clock.ts'
 import type { TaskDefinition, TaskOptions } from './define-task.ts'
-import { tellOfPart, type Whole } from './parts.ts'
 import { sealedInput, type TaskSeals } from './sealed.ts'
+import { tellOfPart, type Whole } from './subtasks.ts'
 import { affecting, type Runner, type TaskEntity } from './task-row.ts'
 
 /** A task that was asked for. */

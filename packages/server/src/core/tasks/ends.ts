@@ -2,7 +2,7 @@
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Store } from '../../store/store.ts'
 import type { AppMessage } from '../api-error.ts'
-import type { AttendingClock } from '../clock.ts'
+import type { AttendingClock } from '../time/clock.ts'
 import type { TaskEnd, Written } from './define-task.ts'
 import { isCanceled } from './messages.ts'
 import { affectedBy, isUnfinished, type TaskEntity, withoutWork } from './task-row.ts'

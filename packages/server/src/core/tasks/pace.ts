@@ -2,7 +2,7 @@
 
 import { setTimeout } from 'node:timers/promises'
 import type { Ids } from '../caller.ts'
-import type { AttendingClock } from '../clock.ts'
+import type { AttendingClock } from '../time/clock.ts'
 
 export type Durations = 'instant' | 'natural'
 

@@ -12,8 +12,8 @@ import type { Store } from '../../store/store.ts'
 import { tablesOf } from '../../store/tables.ts'
 import { ApiError } from '../api-error.ts'
 import { systemCaller } from '../caller.ts'
-import { type AttendingClock, createWorldClock, realClock } from '../clock.ts'
-import { createIds } from '../ids.ts'
+import { createIds } from '../ids/ids.ts'
+import { type AttendingClock, createWorldClock, realClock } from '../time/clock.ts'
 import type { Begin } from './define-task.ts'
 import {
   CancelAccepted,

@@ -7,8 +7,8 @@ import type { RunnerOptions } from './runner-options.ts'
 import { sealedOutputs } from './sealed.ts'
 import type { Recording, StepContexts } from './step-context.ts'
 import { requireEffects } from './step-run.ts'
+import { mayCancel } from './task-rollback.ts'
 import { type TaskEntity, withoutWork } from './task-row.ts'
-import { mayCancel } from './way-back.ts'
 
 /** A step that is done, and has yet to be recorded. */
 export interface Done<D> {

@@ -5,8 +5,8 @@ import { Task } from '@hyperplane/contract/platform/task'
 import type { Store, Transaction } from '../../store/store.ts'
 import type { AppMessage } from '../api-error.ts'
 import type { Caller } from '../caller.ts'
-import type { Clock } from '../clock.ts'
 import type { FaultyTask } from '../faults.ts'
+import type { Clock } from '../time/clock.ts'
 import type { AffectedEntity } from './define-task.ts'
 
 /** What the runner keeps in a task's row, beside what clients see. */

@@ -4,8 +4,8 @@
  * Source: behaviour platform.md 5, 6; networking.md 1.20.
  */
 
+import type { RequestInput } from '../../core/input/request-input.ts'
 import { valueAt } from '../../core/pipeline/call.ts'
-import type { RequestInput } from '../../core/request-input.ts'
 import type { WriteContext } from '../context.ts'
 import { unreachable } from '../registrations/reachability.ts'
 import { registrationOf } from '../registrations/registrations.ts'

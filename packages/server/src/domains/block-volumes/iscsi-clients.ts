@@ -6,9 +6,9 @@
 
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { shows } from '../../core/access/scope.ts'
 import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import { shows } from '../../core/scope.ts'
 import { notFound } from '../../core/standard.ts'
 import type { SecretReader } from '../../core/world.ts'
 import type { Initiator } from '../../drivers/block-storage.ts'

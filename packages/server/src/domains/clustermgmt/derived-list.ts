@@ -5,7 +5,7 @@
 
 import type { EntityOf, Resource } from '@hyperplane/contract'
 import type { ListResult } from '../../core/handlers.ts'
-import type { RequestInput } from '../../core/request-input.ts'
+import type { RequestInput } from '../../core/input/request-input.ts'
 import { listOf } from '../../core/standard.ts'
 import { evaluateFilter, groupDocuments } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'

@@ -5,7 +5,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { canonicalJson } from '../../core/idempotency.ts'
-import type { ScheduleContext } from '../../core/schedules.ts'
+import type { ScheduleContext } from '../../core/time/schedules.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { HostCondition } from '../../drivers/hardware.ts'
 

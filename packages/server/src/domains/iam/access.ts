@@ -6,11 +6,11 @@
 
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
+import { reaches } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
 import type { Caller } from '../../core/caller.ts'
 import { createLru } from '../../core/lru.ts'
 import type { AccessControl, Decided, Scope } from '../../core/ports.ts'
-import { reaches } from '../../core/scope.ts'
 import { pathOf } from '../../core/standard.ts'
 import { and, equals, not, or, type TypedFilter } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'

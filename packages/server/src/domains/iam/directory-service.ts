@@ -1,7 +1,7 @@
 /** Directory services: the LDAP servers that sign users in. Source: behaviour iam.md 4. */
 import { isIP } from 'node:net'
 import { DirectoryService, directoryServiceOperations } from '@hyperplane/contract/iam/directory-service'
-import { AddressRefusal } from '../../core/address-guard.ts'
+import { AddressRefusal } from '../../core/access/address-guard.ts'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { accountAttribute, type DirectoryServer, secretAttributes } from '../../drivers/directory.ts'
 import { isSimulatedHost } from '../../drivers/web.ts'

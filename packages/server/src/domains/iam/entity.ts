@@ -1,7 +1,7 @@
 /** Entities that policies name, derived from the contract. Source: behaviour iam.md 7, 9.3. */
 
 import { Entity, entityOperations } from '@hyperplane/contract/iam/entity'
-import { catalogueId } from '../../core/named-id.ts'
+import { catalogueId } from '../../core/ids/named-id.ts'
 import { listOf, notFound } from '../../core/standard.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { type IamEntity, iamEntities, isCollection } from './catalogue/entities.ts'

@@ -4,8 +4,8 @@
  */
 import type { EntityOf } from '@hyperplane/contract'
 import type { User } from '@hyperplane/contract/iam/user'
+import type { Passwords } from '../../core/access/passwords.ts'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import type { Passwords } from '../../core/passwords.ts'
 import { brokenRules, rememberedPasswords, reusedRule } from './password-policy.ts'
 
 type UserRow = EntityOf<typeof User>

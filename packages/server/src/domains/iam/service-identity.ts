@@ -4,8 +4,8 @@
  */
 import { generateKeyPair, webcrypto } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { Clock } from '../../core/clock.ts'
 import type { ServiceIdentity } from '../../core/ports.ts'
+import type { Clock } from '../../core/time/clock.ts'
 import type { Store } from '../../store/store.ts'
 import { loadX509 } from './certificates/certificate.ts'
 import { ServiceKey } from './records.ts'

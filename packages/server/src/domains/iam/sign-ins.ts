@@ -4,10 +4,10 @@
  * not. `FailedSignIns` bounds each address over all worlds. Source: behaviour conventions 14.
  */
 import { createHash } from 'node:crypto'
-import { type Clock, formatTime, parseTime } from '../../core/clock.ts'
-import type { FailedSignIns } from '../../core/failed-sign-ins.ts'
+import type { FailedSignIns } from '../../core/access/failed-sign-ins.ts'
 import { createLru } from '../../core/lru.ts'
 import { pathOf } from '../../core/standard.ts'
+import { type Clock, formatTime, parseTime } from '../../core/time/clock.ts'
 import type { TypedFilter } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
 import { SignInLock } from './records.ts'

@@ -1,5 +1,5 @@
 /** Rows that are computed rather than stored, as far as the caller may see them. */
-import { shows } from '../../core/scope.ts'
+import { shows } from '../../core/access/scope.ts'
 import type { ReadContext } from '../context.ts'
 
 export async function visible<T>(ctx: ReadContext, kind: string, rows: readonly T[]): Promise<readonly T[]> {

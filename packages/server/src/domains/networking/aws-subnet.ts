@@ -1,8 +1,8 @@
 /** Subnets of the cloud accounts that host clusters. Source: specification 4.7; behaviour networking.md 1.21. */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { AwsSubnet, awsSubnetOperations } from '@hyperplane/contract/networking/aws-subnet'
+import { reaches } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
-import { reaches } from '../../core/scope.ts'
 import { both, pathOf, standardList } from '../../core/standard.ts'
 import { equals } from '../../odata/index.ts'
 import { implement } from '../context.ts'

@@ -1,8 +1,8 @@
 /** Routing policies. Source: behaviour networking.md 1.1, 1.7. */
 import { RoutingPolicy, routingPolicyOperations } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
+import { reaches } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
-import { reaches } from '../../core/scope.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limitOf } from '../limits.ts'
 import { refuseUnlessStanding, refuseWhileChanging } from './busy.ts'

@@ -3,7 +3,7 @@
  * Source: behaviour platform.md 2.
  */
 import { contract, type Resource } from '@hyperplane/contract'
-import { shows } from '../../core/scope.ts'
+import { shows } from '../../core/access/scope.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import type { ReadContext } from '../context.ts'
 

@@ -5,7 +5,7 @@
 
 import type { EntityOf, Resource } from '@hyperplane/contract'
 import type { AssociationDetail, AssociationSummary, Category } from '@hyperplane/contract/platform/category'
-import { derivedId } from '../../core/named-id.ts'
+import { derivedId } from '../../core/ids/named-id.ts'
 import type { TypedFilter } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
 

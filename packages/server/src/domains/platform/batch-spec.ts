@@ -6,8 +6,8 @@
 import type { Operation } from '@hyperplane/contract'
 import type { BatchSpec } from '@hyperplane/contract/platform/batch'
 import { ApiError, invalid, type ShapeFault } from '../../core/api-error.ts'
+import { parseQueryText, readOptions } from '../../core/input/query.ts'
 import type { CanonicalNames } from '../../core/ports.ts'
-import { parseQueryText, readOptions } from '../../core/query.ts'
 import type { Router } from '../../core/router.ts'
 
 type Spec = NonNullable<(typeof BatchSpec)['is']>

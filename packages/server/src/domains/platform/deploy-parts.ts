@@ -1,5 +1,5 @@
 /** The two parts of a deployment, and how what they made is taken back. Source: behaviour platform.md 4. */
-import { derivedId } from '../../core/named-id.ts'
+import { derivedId } from '../../core/ids/named-id.ts'
 import type { StepContext } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { defineTask } from '../context.ts'

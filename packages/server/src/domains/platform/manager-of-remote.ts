@@ -1,5 +1,5 @@
 /** A registered manager among the managers: what it told of itself. Source: behaviour platform.md 4. */
-import type { Clock } from '../../core/clock.ts'
+import type { Clock } from '../../core/time/clock.ts'
 import type { RemoteSide } from '../../drivers/remote-managers.ts'
 import type { Manager } from './own-manager.ts'
 import { asAddress } from './registration-rules.ts'

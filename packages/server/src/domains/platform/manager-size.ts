@@ -1,7 +1,7 @@
 /** What managers take: by size, by number of nodes, and by the products that are switched on. Source: behaviour platform.md 4, 5. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Product, type ProductName } from '@hyperplane/contract/platform/product'
-import type { Tier } from '../../core/rate-limit.ts'
+import type { Tier } from '../../core/access/rate-limit.ts'
 import type { Reader } from '../../store/store.ts'
 import { takenByController } from '../admission/network-controllers.ts'
 import { products } from '../admission/products.ts'

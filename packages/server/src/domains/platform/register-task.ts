@@ -7,8 +7,8 @@ import { DomainManager, registeredRel } from '@hyperplane/contract/platform/doma
 import { Registration } from '@hyperplane/contract/platform/registration'
 import { Task } from '@hyperplane/contract/platform/task'
 import type { AppMessage } from '../../core/api-error.ts'
-import { parseTime } from '../../core/clock.ts'
 import type { Plan, StepContext } from '../../core/tasks/define-task.ts'
+import { parseTime } from '../../core/time/clock.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import {
   accountName,

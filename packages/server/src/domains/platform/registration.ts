@@ -3,8 +3,8 @@
  * one answer makes it CONNECTED again. Source: behaviour platform.md 6.
  */
 import { Registration, registrationOperations } from '@hyperplane/contract/platform/registration'
-import type { ScheduleContext } from '../../core/schedules.ts'
-import { Slots } from '../../core/slots.ts'
+import { Slots } from '../../core/concurrency/semaphore.ts'
+import type { ScheduleContext } from '../../core/time/schedules.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { RemoteFault } from '../../drivers/remote-managers.ts'
 import { implement } from '../context.ts'

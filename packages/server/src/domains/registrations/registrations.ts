@@ -7,7 +7,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Registration } from '@hyperplane/contract/platform/registration'
-import { derivedId } from '../../core/named-id.ts'
+import { derivedId } from '../../core/ids/named-id.ts'
 import type { Reader } from '../../store/store.ts'
 
 export type RegistrationRow = EntityOf<typeof Registration>

@@ -6,7 +6,7 @@
 
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../core/api-error.ts'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import type { Reader } from '../../store/store.ts'
 import type { VmBody, VmEntity } from '../virtual-machines/entity.ts'
 

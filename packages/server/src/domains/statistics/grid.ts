@@ -3,7 +3,7 @@
  * Source: specification 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17.
  */
 
-import { formatTime, parseTime } from '../../core/clock.ts'
+import { formatTime, parseTime } from '../../core/time/clock.ts'
 import { readingSeconds } from '../../drivers/telemetry.ts'
 import { fault } from '../virtual-machines/fault.ts'
 

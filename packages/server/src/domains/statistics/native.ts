@@ -1,6 +1,6 @@
 /** Native VMs as statistics see them: when they ran, and what their disks hold. Source: behaviour vmm.md 3.8. */
 import type { EntityOf } from '@hyperplane/contract'
-import { type Clock, parseTime } from '../../core/clock.ts'
+import { type Clock, parseTime } from '../../core/time/clock.ts'
 import type { Run } from '../../drivers/telemetry.ts'
 import type { Reader } from '../../store/store.ts'
 import { filled } from '../storage-space/capacity.ts'

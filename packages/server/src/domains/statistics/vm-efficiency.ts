@@ -4,8 +4,8 @@
  * Source: behaviour clustermgmt.md 1.2 (inefficientVmCount).
  */
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import type { Clock } from '../../core/clock.ts'
 import { pathOf } from '../../core/standard.ts'
+import type { Clock } from '../../core/time/clock.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { readingSeconds, type VmReading } from '../../drivers/telemetry.ts'
 import { and, equals } from '../../odata/index.ts'

@@ -7,8 +7,8 @@
 
 import type { EntityOf } from '@hyperplane/contract'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
-import { parseTime } from '../../core/clock.ts'
-import { drawsFrom } from '../../core/draws.ts'
+import { drawsFrom } from '../../core/ids/draws.ts'
+import { parseTime } from '../../core/time/clock.ts'
 
 type Container = EntityOf<typeof StorageContainer>
 type Since = NonNullable<Container['reductionsSince']>

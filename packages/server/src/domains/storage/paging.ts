@@ -4,7 +4,7 @@
  */
 
 import type { ListResult } from '../../core/handlers.ts'
-import type { RequestInput } from '../../core/request-input.ts'
+import type { RequestInput } from '../../core/input/request-input.ts'
 import { listOf } from '../../core/standard.ts'
 import { applySelection } from '../../odata/index.ts'
 

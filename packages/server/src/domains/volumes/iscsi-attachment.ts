@@ -5,9 +5,9 @@
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
-import { formatTime } from '../../core/clock.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import type { ScheduleContext } from '../../core/schedules.ts'
+import { formatTime } from '../../core/time/clock.ts'
+import type { ScheduleContext } from '../../core/time/schedules.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { formatAddress, parseAddress } from '../addressing/ip-address.ts'
 import {

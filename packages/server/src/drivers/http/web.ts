@@ -1,9 +1,9 @@
 /** Real web servers. A name is resolved once, judged, and what was judged is what is called. Source: behaviour iam.md 4, 5. */
 import type { IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { type AddressGuard, AddressRefusal, lookupOf } from '../../core/address-guard.ts'
-import type { Clock } from '../../core/clock.ts'
+import { type AddressGuard, AddressRefusal, lookupOf } from '../../core/access/address-guard.ts'
 import { request as requestHttp } from '../../core/node-http.ts'
+import type { Clock } from '../../core/time/clock.ts'
 import { isTlsFault } from '../tls-fault.ts'
 import { type Web, WebError, type WebRequest } from '../web.ts'
 

@@ -1,6 +1,6 @@
 /** Directories over LDAP, each call one conversation. Filters are built of parts, never of text. Source: behaviour iam.md 4. */
 import type { Client, Entry, Filter } from 'ldapts'
-import type { AddressGuard } from '../../core/address-guard.ts'
+import type { AddressGuard } from '../../core/access/address-guard.ts'
 import {
   accountAttribute,
   baseOf,

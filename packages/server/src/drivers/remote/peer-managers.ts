@@ -7,8 +7,8 @@
 import { createHash } from 'node:crypto'
 import { isIP, isIPv4 } from 'node:net'
 import type { Client } from '@hyperplane/client'
-import type { AddressGuard } from '../../core/address-guard.ts'
-import type { Clock } from '../../core/clock.ts'
+import type { AddressGuard } from '../../core/access/address-guard.ts'
+import type { Clock } from '../../core/time/clock.ts'
 import {
   accountName,
   type Credentials,

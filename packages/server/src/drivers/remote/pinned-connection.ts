@@ -6,9 +6,9 @@ import type { X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
-import { type AddressGuard, AddressRefusal } from '../../core/address-guard.ts'
-import type { Clock } from '../../core/clock.ts'
+import { type AddressGuard, AddressRefusal } from '../../core/access/address-guard.ts'
 import { request } from '../../core/node-http.ts'
+import type { Clock } from '../../core/time/clock.ts'
 import { RemoteFault } from '../remote-managers.ts'
 
 /** For a whole connection: who sends a byte now and then must not hold a task, or the probes of all others. */

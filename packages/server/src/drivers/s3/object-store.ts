@@ -3,7 +3,7 @@
  * a backup is said here. Source: behaviour platform.md 7, 8; decision s3-client.
  */
 import { createHash } from 'node:crypto'
-import { AddressRefusal } from '../../core/address-guard.ts'
+import { AddressRefusal } from '../../core/access/address-guard.ts'
 import {
   type BucketPlace,
   type ObjectStore,

@@ -5,8 +5,8 @@
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { rootCertificates } from 'node:tls'
-import { type AddressGuard, lookupOf } from '../../core/address-guard.ts'
-import type { Clock } from '../../core/clock.ts'
+import { type AddressGuard, lookupOf } from '../../core/access/address-guard.ts'
+import type { Clock } from '../../core/time/clock.ts'
 import type { BucketPlace } from '../object-store.ts'
 
 export interface TransportOptions {

@@ -2,7 +2,7 @@
  * A simulated router: what it offers follows from its address and AS number alone, so that it is the same router for
  * every session and after every restart. Source: behaviour networking.md 1.10.
  */
-import { drawsFrom } from '../../core/draws.ts'
+import { drawsFrom } from '../../core/ids/draws.ts'
 import type { BgpPeer, OfferedRoute } from '../network-fabric.ts'
 
 /** About this part of the routes must be ignored by whoever gets them. */

@@ -3,7 +3,7 @@
  * collection: `content.urls` what is known of each URL, `content.files` (`<image>/<cluster>`) what each cluster holds,
  * `content.faults` (by host name) what is wrong with a server now. Source: behaviour vmm.md 3.6.
  */
-import { drawsFrom } from '../../core/draws.ts'
+import { drawsFrom } from '../../core/ids/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ContentOrigin, ContentSource, Digest, Digests, ImageFile } from '../content-source.ts'
 import { bytesOf, type Content, digestsOf, knownSizes } from './content/bytes.ts'

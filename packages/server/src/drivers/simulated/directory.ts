@@ -3,8 +3,9 @@
  * the password of people who are made up, `directory.hosts` how a server behaves, `directory.users` (`<host>/<name>`) and
  * `directory.groups` (`<host>/<distinguished name>`) who is there, keys in lower case. Source: behaviour iam.md 11.
  */
-import { drawsFrom } from '../../core/draws.ts'
-import { verifyPassword } from '../../core/passwords.ts'
+
+import { verifyPassword } from '../../core/access/passwords.ts'
+import { drawsFrom } from '../../core/ids/draws.ts'
 import {
   accountAttribute,
   baseOf,

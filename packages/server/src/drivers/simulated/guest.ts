@@ -2,7 +2,7 @@
  * The life of a simulated guest after power-on, as a function of the world's time: nothing happens between two looks at it
  * that a look could miss. Source: behaviour vmm.md 3.3, 3.7.
  */
-import { drawsFrom } from '../../core/draws.ts'
+import { drawsFrom } from '../../core/ids/draws.ts'
 import type { BootPhase } from '../hypervisor.ts'
 
 export type GuestOs = 'linux' | 'windows' | 'installer'

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { drawsFrom } from '../../core/draws.ts'
+import { drawsFrom } from '../../core/ids/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { BgpPeer, BgpState, DhcpService, NetworkFabric, OfferedRoute, SubnetProgram } from '../network-fabric.ts'
 import { offeredRoutes } from './bgp-router.ts'

@@ -4,7 +4,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util'
-import { drawsFrom } from '../../core/draws.ts'
+import { drawsFrom } from '../../core/ids/draws.ts'
 import type { PolicyProgram } from '../virtual-routing.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 

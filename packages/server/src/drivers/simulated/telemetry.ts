@@ -2,7 +2,7 @@
  * Simulated measurements: a pure function of the world's seed, the VM and the time. Each VM has the load of its profile, over
  * a curve of the day, with slow and fast noise. Source: behaviour vmm.md 3.8.
  */
-import { drawsFrom } from '../../core/draws.ts'
+import { drawsFrom } from '../../core/ids/draws.ts'
 import type { DiskReading, MeasuredDisk, MeasuredVm, Run, Telemetry, VmReading } from '../telemetry.ts'
 import { slownessFacts } from './hardware.ts'
 import type { SimulatedWorld } from './world.ts'

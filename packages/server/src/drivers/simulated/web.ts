@@ -3,7 +3,7 @@
  * `web.authorities` which authority publishes under a host name (its list at any `.crl`, answers to what is posted),
  * `web.faults` what is wrong with a host now. Source: behaviour iam.md 11.
  */
-import { drawsFrom } from '../../core/draws.ts'
+import { drawsFrom } from '../../core/ids/draws.ts'
 import { type Web, WebError, type WebRequest } from '../web.ts'
 import { type AuthorityFact, ocspAnswerOf, revocationListOf } from './authority.ts'
 import type { SimulatedWorld } from './world.ts'

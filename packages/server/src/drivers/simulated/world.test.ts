@@ -1,7 +1,7 @@
 /** Facts that are staged: there at once, as they were before where their commit fails. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { realClock } from '../../core/clock.ts'
+import { realClock } from '../../core/time/clock.ts'
 import { type FactStore, openSimulatedWorld } from './world.ts'
 
 const aWorld = (stage: FactStore['stage']) => {

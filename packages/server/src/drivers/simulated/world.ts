@@ -5,7 +5,7 @@
  * done.
  */
 import { anything, type EntityOf, resource, text } from '@hyperplane/contract'
-import type { Clock } from '../../core/clock.ts'
+import type { Clock } from '../../core/time/clock.ts'
 import type { Staged, Transaction } from '../../store/store.ts'
 
 /** How a fact is stored; the table of the world. */

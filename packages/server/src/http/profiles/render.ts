@@ -4,7 +4,7 @@
  * profile and version; what remains for an answer is to look up values and to join texts. Source: conventions 2.3.
  */
 import { type AnySchema, type ObjectSchema, secretMask } from '@hyperplane/contract'
-import { chooseAlternative } from '../../core/validate.ts'
+import { chooseAlternative } from '../../core/input/validate.ts'
 import { type Profile, pathIn, relIn, systemNameIn, taskIdIn, typeIn } from './names.ts'
 
 export interface RenderSettings {

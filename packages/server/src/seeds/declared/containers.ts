@@ -1,7 +1,7 @@
 /** Described storage containers: made as a client would make them, but for those that are the system's own. */
 
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import { hostsOf } from '../../domains/storage-space/capacity.ts'
 import { seedContainer } from '../demo/clusters.ts'
 import type { DeclaredCluster } from '../format.ts'

@@ -1,8 +1,8 @@
 /** Described managers beside this one, object stores, and where this one is backed up to. */
 
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
-import { formatTime } from '../../core/clock.ts'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
+import { formatTime } from '../../core/time/clock.ts'
 import { formatAddress } from '../../domains/addressing/ip-address.ts'
 import {
   checkTargetLocation,

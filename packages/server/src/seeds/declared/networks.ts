@@ -7,7 +7,7 @@ import { NetworkController } from '@hyperplane/contract/networking/network-contr
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import { formatAddress, type Prefix } from '../../domains/addressing/ip-address.ts'
 import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
 import { seedController } from '../demo/vpcs.ts'

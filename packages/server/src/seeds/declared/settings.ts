@@ -5,7 +5,7 @@ import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { ExternalStorage } from '@hyperplane/contract/platform/external-storage'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import { writeAddress } from '../../domains/addressing/ip-address.ts'
 import { recordCompliance } from '../../domains/clustermgmt/compliance.ts'

@@ -5,7 +5,7 @@
 
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import { normalForm } from '../../domains/iam/directory/distinguished-name.ts'
 import { baseOf } from '../../drivers/directory.ts'
 import {

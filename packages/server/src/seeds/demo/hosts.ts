@@ -3,7 +3,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import { type BmcFact, bmcDigest } from '../../drivers/simulated/hardware.ts'
 import type { SeedContext } from '../context.ts'
 

@@ -4,7 +4,7 @@
  */
 
 import { Image } from '@hyperplane/contract/vmm/image'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import { type FileFact, fileKey, type UrlFact } from '../../drivers/simulated/content-source.ts'
 import type { SeedContext } from '../context.ts'
 

@@ -6,7 +6,7 @@
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Category } from '@hyperplane/contract/platform/category'
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import { isNative } from '../../domains/vmm/vm/clusters.ts'
 import type { SeedContext } from '../context.ts'
 import { seedDefaults } from './vm.ts'

@@ -2,7 +2,7 @@
 
 import type { EntityOf } from '@hyperplane/contract'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import { mirror } from '../../domains/vmm/extern/inventory.ts'
 import type { OutsideVm } from '../../drivers/external-hypervisor.ts'
 import { type OutsideVmFact, outsideVms } from '../../drivers/simulated/external-hypervisor.ts'

@@ -4,7 +4,7 @@
  */
 
 import { SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import type { SeedContext } from '../context.ts'
 
 const day = 24 * 3600

@@ -2,7 +2,7 @@
  * The demo's cluster that nobody has registered yet: one host, two VMs. It is made like any other, and then leaves the way
  * a cluster leaves when it is unregistered. Source: behaviour platform.md 13.
  */
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import { takeOut } from '../../domains/platform/cluster-inventory.ts'
 import { remoteInventories } from '../../drivers/simulated/remote-managers.ts'
 import type { SeedContext } from '../context.ts'

@@ -4,7 +4,7 @@
  */
 
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
 import { type Address, formatAddress } from '../../domains/addressing/ip-address.ts'
 import { isManaged, leaseAddress } from '../../domains/addressing/leases.ts'

@@ -4,7 +4,7 @@
  */
 
 import { Subnet } from '@hyperplane/contract/networking/subnet'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import { HostAllocation } from '../../domains/scheduling/host-allocation.ts'
 import type { SeedContext } from '../context.ts'
 import { osOf, seedVm, workingTools } from './vm.ts'

@@ -4,7 +4,7 @@ import { NetworkController } from '@hyperplane/contract/networking/network-contr
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
-import { seedId } from '../../core/named-id.ts'
+import { seedId } from '../../core/ids/named-id.ts'
 import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
 import { type Prefix, parseAddress, prefixOf, writeAddress } from '../../domains/addressing/ip-address.ts'
 import { leaseAddress } from '../../domains/addressing/leases.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import type { ClusterFact } from '../../../src/drivers/simulated/hardware.ts'
 import { clustermgmt, hostId, ids, putFresh, requestId, setFault } from '../../support/clustermgmt.ts'
 import { aVm, changed, type NativeCluster, postVm, readVm } from '../../support/native-cluster.ts'

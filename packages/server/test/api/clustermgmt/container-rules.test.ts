@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import type { DatastoreSpec } from '../../../src/drivers/hardware.ts'
 import { clustermgmt, hostId, ids, putFresh, requestId } from '../../support/clustermgmt.ts'
 import { aVm, GiB, type NativeCluster } from '../../support/native-cluster.ts'

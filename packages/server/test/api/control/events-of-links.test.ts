@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { inBucket } from '../../support/backups.ts'
 import { advance, requestId } from '../../support/clustermgmt.ts'
 import { faultsOf, happen, postEvent, startQuietDemo } from '../../support/events.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { advance, clustermgmt, hostId, ids, requestId } from '../../support/clustermgmt.ts'
 import { happen, postEvent, startQuietDemo } from '../../support/events.ts'
 import { aNativeCluster, aVm, bootDisk, changed, emptyDisk, GiB, postVm, readVm } from '../../support/native-cluster.ts'

@@ -1,8 +1,8 @@
 /** Guessing is bounded over all worlds of the process. Source: behaviour conventions 14. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { realClock } from '../../../src/core/clock.ts'
-import { createPasswords } from '../../../src/core/passwords.ts'
+import { createPasswords } from '../../../src/core/access/passwords.ts'
+import { realClock } from '../../../src/core/time/clock.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aWorld, worlds } from '../../support/worlds.ts'
 

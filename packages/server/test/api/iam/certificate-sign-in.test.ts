@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import type { ClientCertificate } from '../../../src/core/ports.ts'
 import type { AuthorityFact } from '../../../src/drivers/simulated/authority.ts'
 import { type Issued, type IssueOptions, issue, providerForm, publish, shown, x509 } from '../../support/authorities.ts'

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { User } from '@hyperplane/contract/iam/user'
-import { realClock } from '../../../src/core/clock.ts'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { AuditRecord } from '../../../src/core/records.ts'
+import { realClock } from '../../../src/core/time/clock.ts'
 import { systemRoleId } from '../../../src/domains/iam/catalogue/system-roles.ts'
 import { adminPassword, startApp, type TestApp } from '../../support/start-app.ts'
 import {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { RoleName } from '@hyperplane/contract'
-import { catalogueId } from '../../../src/core/named-id.ts'
+import { catalogueId } from '../../../src/core/ids/named-id.ts'
 import { systemRoleId } from '../../../src/domains/iam/catalogue/system-roles.ts'
 import type { CallResult, TestApp } from '../../support/start-app.ts'
 

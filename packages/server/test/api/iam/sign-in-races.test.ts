@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { User } from '@hyperplane/contract/iam/user'
-import { createPasswords } from '../../../src/core/passwords.ts'
+import { createPasswords } from '../../../src/core/access/passwords.ts'
 import { systemRoleId } from '../../../src/domains/iam/catalogue/system-roles.ts'
 import { issue, providerForm, publish, shown } from '../../support/authorities.ts'
 import { adminPassword, type CallResult, startApp, type TestApp } from '../../support/start-app.ts'

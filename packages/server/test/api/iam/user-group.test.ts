@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { aDirectory, behave, directories, groups } from './directories.ts'
 import { aRole, etagOf, everything, fresh, ok, policies, roles, verdict } from './people.ts'

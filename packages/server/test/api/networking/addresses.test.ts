@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
-import { drawsFrom } from '../../../src/core/draws.ts'
+import { drawsFrom } from '../../../src/core/ids/draws.ts'
 import {
   addressOf,
   leaseAddress,

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { fabricFacts, setPeerSilent } from '../../../src/drivers/simulated/network-fabric.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 

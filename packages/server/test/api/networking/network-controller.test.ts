@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { fabricFacts } from '../../../src/drivers/simulated/network-fabric.ts'
 import { routingFacts } from '../../../src/drivers/simulated/virtual-routing.ts'

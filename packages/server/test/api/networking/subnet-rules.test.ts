@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aSubnet, ipConfigOf, recount, reserve, subnets, usageOf } from '../../support/subnets.ts'
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
 const path = '/networking/v4.3/config/virtual-switches'

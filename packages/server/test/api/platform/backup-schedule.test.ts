@@ -9,7 +9,7 @@ import type { BackupPlace } from '../../../src/archive/format.ts'
 import { placeOf } from '../../../src/archive/places.ts'
 import { readRestorePoint } from '../../../src/archive/read.ts'
 import { findRestorePoints } from '../../../src/archive/reader.ts'
-import { parseTime } from '../../../src/core/clock.ts'
+import { parseTime } from '../../../src/core/time/clock.ts'
 import {
   bucketTarget,
   credentials,

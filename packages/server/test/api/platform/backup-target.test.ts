@@ -9,7 +9,7 @@ import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-poli
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { placeOf } from '../../../src/archive/places.ts'
 import { findRestorePoints } from '../../../src/archive/reader.ts'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { poolUsage } from '../../../src/domains/storage-space/capacity.ts'
 import { demoBucket } from '../../../src/seeds/demo/backups.ts'
 import {

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { Category } from '@hyperplane/contract/platform/category'
 import { Image } from '@hyperplane/contract/vmm/image'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { aUser } from '../../support/identities.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, test } from 'node:test'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { happen } from '../../support/events.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { register, registrations, unregister } from '../../support/registering.ts'

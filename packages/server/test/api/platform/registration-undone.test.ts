@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { User } from '@hyperplane/contract/iam/user'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { DriverError } from '../../../src/core/tasks/define-task.ts'
 import { RegistrationAttempt } from '../../../src/domains/platform/registration-attempt.ts'
 import type { RemoteFaultFact } from '../../../src/drivers/simulated/remote-managers.ts'

@@ -6,7 +6,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { RestoreSource } from '@hyperplane/contract/platform/restore-source'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { demoBucket, demoClusterLogin } from '../../../src/seeds/demo/backups.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { contract, type Operation } from '@hyperplane/contract'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import {
   bucketFiles,
   bucketTarget,

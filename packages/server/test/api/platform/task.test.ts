@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 import { Batch } from '@hyperplane/contract/platform/batch'
 import { Task } from '@hyperplane/contract/platform/task'
 import { TaskJob } from '@hyperplane/contract/platform/task-job'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { aUser } from '../../support/identities.ts'
 import { adminPassword, beginning, startApp, type TestApp } from '../../support/start-app.ts'
 

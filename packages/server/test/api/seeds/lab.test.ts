@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { http } from '../../support/http.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { chap, clusterId, nameOf, secret } from '../../support/volumes.ts'

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { vmStatsOperations } from '@hyperplane/contract/vmm/vm-stats'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { notePower } from '../../../src/domains/virtual-machines/power-journal.ts'
 import { beginning, startApp, type TestApp } from '../../support/start-app.ts'
 

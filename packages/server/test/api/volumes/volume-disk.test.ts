@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Task } from '@hyperplane/contract/platform/task'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { blockDiskFacts } from '../../../src/drivers/simulated/block-storage.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import {

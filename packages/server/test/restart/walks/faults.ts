@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { names } from '../../../src/control/faults/names.ts'
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { builders } from './requests.ts'
 
 const { tasks, driverCalls, operations } = names()

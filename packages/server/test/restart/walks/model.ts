@@ -1,5 +1,5 @@
 /** What whoever walks knows: what they asked for, what they were told, and what there is to name in the next request. */
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { beginning } from '../../support/start-app.ts'
 import type { Asked } from '../asked.ts'
 import type { Draw } from './draw.ts'

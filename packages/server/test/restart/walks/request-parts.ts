@@ -1,5 +1,5 @@
 /** What requests of several kinds are made of. */
-import { seedId } from '../../../src/core/named-id.ts'
+import { seedId } from '../../../src/core/ids/named-id.ts'
 import { ipConfigOf } from '../../support/subnets.ts'
 import { GiB } from '../../support/volumes.ts'
 import type { Asked } from '../asked.ts'

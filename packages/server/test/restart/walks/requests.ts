@@ -1,5 +1,5 @@
 /** Requests of many kinds, each from choices and from what is known: as sensible clients send them, and now and then not. */
-import { catalogueId } from '../../../src/core/named-id.ts'
+import { catalogueId } from '../../../src/core/ids/named-id.ts'
 import { onCluster } from '../../support/backups.ts'
 import { chap, GiB } from '../../support/volumes.ts'
 import { attachedTo } from '../../support/vpcs.ts'

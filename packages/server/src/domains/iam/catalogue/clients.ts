@@ -1,5 +1,5 @@
 /** Services that own operations and entities, one a namespace. Source: behaviour iam.md 7. */
-import { catalogueId } from '../../../core/named-id.ts'
+import { catalogueId } from '../../../core/ids/named-id.ts'
 import { releaseTime } from './release.ts'
 
 const names: Readonly<Record<string, readonly [name: string, displayName: string, description: string]>> = {

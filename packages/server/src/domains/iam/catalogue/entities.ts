@@ -1,7 +1,7 @@
 /** Entities that policies can name, with the attributes that can narrow them. Source: behaviour iam.md 7, 9.3. */
 
 import { contract, type Resource } from '@hyperplane/contract'
-import { catalogueId } from '../../../core/named-id.ts'
+import { catalogueId } from '../../../core/ids/named-id.ts'
 import { pathOf } from '../../../core/standard.ts'
 import { clientNameOf } from './clients.ts'
 import { iamOperations } from './operations.ts'

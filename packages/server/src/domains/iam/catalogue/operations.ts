@@ -4,7 +4,7 @@
  */
 
 import { type AnySchema, contract, type Namespace, type Operation, type RoleName, walk } from '@hyperplane/contract'
-import { catalogueId } from '../../../core/named-id.ts'
+import { catalogueId } from '../../../core/ids/named-id.ts'
 import { clientNameOf } from './clients.ts'
 import { entityNameOf, scopedKindOf } from './scoped-kind.ts'
 import { unbuiltName } from './unbuilt-names.ts'

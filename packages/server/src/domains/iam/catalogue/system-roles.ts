@@ -5,7 +5,7 @@
 
 import { type EntityOf, type RoleName, systemRoles } from '@hyperplane/contract'
 import { Role } from '@hyperplane/contract/iam/role'
-import { catalogueId } from '../../../core/named-id.ts'
+import { catalogueId } from '../../../core/ids/named-id.ts'
 import type { Store } from '../../../store/store.ts'
 import { clientNameOf } from './clients.ts'
 import { iamOperations } from './operations.ts'

@@ -3,7 +3,7 @@
  * issued it, the root last. Every fault names the certificate. Source: behaviour iam.md 5.
  */
 import { ApiError } from '../../../core/api-error.ts'
-import { formatTime } from '../../../core/clock.ts'
+import { formatTime } from '../../../core/time/clock.ts'
 import { type Certificate, isForClients, readCertificate } from './certificate.ts'
 import { isAcceptedAlgorithm } from './signatures.ts'
 

@@ -3,7 +3,7 @@
  * the provider's authorities that has not run out. Source: behaviour iam.md 5.
  */
 import type { ApiError } from '../../../core/api-error.ts'
-import { formatTime } from '../../../core/clock.ts'
+import { formatTime } from '../../../core/time/clock.ts'
 import { type Web, WebError } from '../../../drivers/web.ts'
 import { trustFault } from './ca-chain.ts'
 import type { Certificate } from './certificate.ts'

@@ -7,9 +7,9 @@
 
 import type { EntityOf } from '@hyperplane/contract'
 import { CertAuthProvider } from '@hyperplane/contract/iam/cert-auth-provider'
-import { parseTime } from '../../../core/clock.ts'
-import type { ScheduleContext } from '../../../core/schedules.ts'
 import { pathOf } from '../../../core/standard.ts'
+import { parseTime } from '../../../core/time/clock.ts'
+import type { ScheduleContext } from '../../../core/time/schedules.ts'
 import type { World } from '../../../core/world.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { equals } from '../../../odata/index.ts'

@@ -2,10 +2,10 @@
 
 import type { EntityOf } from '@hyperplane/contract'
 import type { User } from '@hyperplane/contract/iam/user'
-import type { Audit } from '../../../core/audit.ts'
+import type { Audit } from '../../../core/access/audit.ts'
+import type { FailedSignIns } from '../../../core/access/failed-sign-ins.ts'
 import type { Caller } from '../../../core/caller.ts'
-import { type Clock, parseTime } from '../../../core/clock.ts'
-import type { FailedSignIns } from '../../../core/failed-sign-ins.ts'
+import { type Clock, parseTime } from '../../../core/time/clock.ts'
 import type { World } from '../../../core/world.ts'
 import type { Directory } from '../../../drivers/directory.ts'
 import type { Store, Transaction } from '../../../store/store.ts'

@@ -4,7 +4,7 @@
  */
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../../../core/clock.ts'
+import type { Clock } from '../../../core/time/clock.ts'
 import type { Directory, DirectoryServer, DirectoryUser } from '../../../drivers/directory.ts'
 import type { Reader } from '../../../store/store.ts'
 import { normalForm } from './distinguished-name.ts'

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
 import { maximumMetadataBytes, type SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
-import { parseTime } from '../../../core/clock.ts'
+import { parseTime } from '../../../core/time/clock.ts'
 import { readSigned, signatureNamespace } from './metadata-signature.ts'
 import { childrenOf, elementsIn, readXml, type XmlElement, XmlFault } from './xml.ts'
 

@@ -1,7 +1,7 @@
 /** Where the fields of an identity provider come from: a body's fields, a document in the body, or one at a URL. Source: behaviour iam.md 5. */
 import { maximumMetadataBytes } from '@hyperplane/contract/iam/saml-identity-provider'
 import { ApiError } from '../../../core/api-error.ts'
-import { formatTime } from '../../../core/clock.ts'
+import { formatTime } from '../../../core/time/clock.ts'
 import { type Web, WebError } from '../../../drivers/web.ts'
 import { type IdpMetadata, readCertificate, readIdpMetadata } from './idp-metadata.ts'
 import { XmlFault } from './xml.ts'

@@ -1,5 +1,5 @@
 /** What a run leaves behind on its target. Source: behaviour platform.md 7 (schedule). */
-import { formatTime } from '../../../core/clock.ts'
+import { formatTime } from '../../../core/time/clock.ts'
 import type { Target } from './target-rules.ts'
 
 const failuresUntilPause = 3

@@ -4,8 +4,8 @@
  * backups-while-time-is-moved.
  */
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
-import { parseTime } from '../../../core/clock.ts'
-import { type Schedule, startingTasks } from '../../../core/schedules.ts'
+import { parseTime } from '../../../core/time/clock.ts'
+import { type Schedule, startingTasks } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { isDue, startIfDue } from './run-task.ts'
 import { minutesBetween, type Target } from './target-rules.ts'

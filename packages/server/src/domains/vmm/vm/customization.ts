@@ -4,7 +4,7 @@
  */
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { ApiError } from '../../../core/api-error.ts'
-import type { ScheduleContext } from '../../../core/schedules.ts'
+import type { ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { GuestView } from '../../../drivers/hypervisor.ts'
 import type { CdRomEntity, FileBacking, VmEntity } from '../../virtual-machines/entity.ts'

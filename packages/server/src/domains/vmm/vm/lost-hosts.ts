@@ -6,8 +6,8 @@
 
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { parseTime } from '../../../core/clock.ts'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/schedules.ts'
+import { parseTime } from '../../../core/time/clock.ts'
+import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'

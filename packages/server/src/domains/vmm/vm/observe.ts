@@ -4,9 +4,9 @@
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { parseTime } from '../../../core/clock.ts'
-import type { ScheduleContext } from '../../../core/schedules.ts'
 import { pathOf } from '../../../core/standard.ts'
+import { parseTime } from '../../../core/time/clock.ts'
+import type { ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { UnaskedState } from '../../../drivers/hypervisor.ts'
 import { equals, not } from '../../../odata/index.ts'

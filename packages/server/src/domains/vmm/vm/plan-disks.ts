@@ -1,8 +1,8 @@
 /** Disks and CD-ROM drives of a body: what they are made from, where they lie, where they stand. Source: behaviour vmm.md 1.2, 1.3. */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { reaches } from '../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
-import { reaches } from '../../../core/scope.ts'
 import type { WriteContext } from '../../context.ts'
 import {
   type CdRomEntity,

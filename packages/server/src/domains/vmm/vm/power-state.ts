@@ -5,7 +5,7 @@
 
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import type { Ids } from '../../../core/caller.ts'
-import type { Clock } from '../../../core/clock.ts'
+import type { Clock } from '../../../core/time/clock.ts'
 import type { Transaction } from '../../../store/store.ts'
 import { giveBack } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'

@@ -3,8 +3,8 @@
  * entity tag stays. Source: behaviour vmm.md 1.0, 1.1, 1.4, 3.3.
  */
 
-import { formatTime } from '../../../core/clock.ts'
-import { seedId } from '../../../core/named-id.ts'
+import { seedId } from '../../../core/ids/named-id.ts'
+import { formatTime } from '../../../core/time/clock.ts'
 import type { GuestView } from '../../../drivers/hypervisor.ts'
 import { withVolumeGroups } from '../../block-volumes/attachments.ts'
 import type { ReadContext } from '../../context.ts'

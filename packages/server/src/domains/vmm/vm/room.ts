@@ -7,7 +7,7 @@ import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { Image } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
-import type { ScheduleContext } from '../../../core/schedules.ts'
+import type { ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { containerFree, poolUsage } from '../../storage-space/capacity.ts'
 

@@ -4,8 +4,8 @@
  */
 import type { AnySchema } from '@hyperplane/contract'
 import { canonicalJson } from '../../../core/idempotency.ts'
-import { didYouMean } from '../../../core/nearest.ts'
-import { validateBody } from '../../../core/validate.ts'
+import { didYouMean } from '../../../core/input/nearest.ts'
+import { validateBody } from '../../../core/input/validate.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen } from './event.ts'
 import { type FactKind, kindsOfFacts, stepInto } from './facts.ts'

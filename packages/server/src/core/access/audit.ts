@@ -1,0 +1,72 @@
+/** Who changed what, when, and with which outcome. Append-only; the records form a chain of hashes. Source: conventions 21. */
+
+import { hash } from 'node:crypto'
+import type { EntityOf } from '@hyperplane/contract'
+import type { Store, Transaction } from '../../store/store.ts'
+import type { Caller, Ids } from '../caller.ts'
+import { AuditRecord } from '../records.ts'
+import type { Clock } from '../time/clock.ts'
+
+export interface AuditEntry {
+  readonly caller?: Caller
+  readonly credential: string
+  readonly address: string
+  readonly operation: string
+  readonly requestId?: string
+  readonly target?: string
+  readonly status: number
+  readonly code?: string
+  readonly task?: string
+  /** Names of fields, never values. */
+  readonly changed?: readonly string[]
+  readonly dryRun?: boolean
+  /** What allowed or denied it, as access control explains it. */
+  readonly decision?: string
+}
+
+export interface Audit {
+  /** Writes in the transaction of the effect. */
+  write(store: Transaction, entry: AuditEntry): Promise<void>
+  /** Writes what had no effect: refusals and failed sign-ins. */
+  writeAlone(entry: AuditEntry): Promise<void>
+}
+
+export function createAudit(store: Store, clock: Clock, ids: Ids): Audit {
+  /** The record that was written last. */
+  let last: { readonly extId: string; readonly hash: string } | undefined
+
+  /** A transaction that was rolled back took its record with it; one that is still there is the newest. */
+  async function newestHash(transaction: Transaction): Promise<string> {
+    if (last !== undefined && (await transaction.get(AuditRecord, last.extId)) !== undefined) return last.hash
+    const [newest] = await transaction.find(AuditRecord, { newestFirst: true, limit: 1 })
+    return newest?.hash ?? ''
+  }
+
+  const write = async (transaction: Transaction, entry: AuditEntry): Promise<void> => {
+    const extId = ids.uuid()
+    const record: Record<string, unknown> = {
+      extId,
+      time: clock.iso(),
+      credential: entry.credential,
+      address: entry.address,
+      operation: entry.operation,
+      status: entry.status,
+      previous: await newestHash(transaction),
+      ...(entry.requestId === undefined ? {} : { requestId: entry.requestId }),
+      ...(entry.caller === undefined ? {} : { identity: entry.caller.extId, identityName: entry.caller.name }),
+      ...(entry.target === undefined ? {} : { target: entry.target }),
+      ...(entry.code === undefined ? {} : { code: entry.code }),
+      ...(entry.task === undefined ? {} : { task: entry.task }),
+      ...(entry.changed === undefined ? {} : { changed: entry.changed }),
+      ...(entry.dryRun === true ? { dryRun: 'true' } : {}),
+      ...(entry.decision === undefined ? {} : { decision: entry.decision }),
+    }
+    const own = hash('sha256', JSON.stringify(record), 'base64url')
+    await transaction.insert(AuditRecord, { ...record, hash: own } as EntityOf<typeof AuditRecord>)
+    last = { extId, hash: own }
+  }
+  return {
+    write,
+    writeAlone: (entry) => store.transaction((transaction) => write(transaction, entry)),
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Failed sign-ins of each source address, over all worlds of the process and the control interface: more than 60 within a
+ * minute of real time refuse the address before anything is hashed. A reset of a world clears nothing of it.
+ * Source: behaviour conventions 14; decision guessing-is-bounded-over-all-worlds.
+ */
+import { ApiError } from '../api-error.ts'
+import { createLru } from '../lru.ts'
+import type { Clock } from '../time/clock.ts'
+
+export const failuresPerMinute = 60
+const minute = 60_000
+/** Addresses that are counted; the one that failed longest ago makes room. */
+const maximumAddresses = 20_000
+
+export interface FailedSignInsOptions {
+  readonly real: Pick<Clock, 'now'>
+  readonly enabled: boolean
+}
+
+export class FailedSignIns {
+  readonly #options: FailedSignInsOptions
+  /** Times of the failures of each address, oldest first. */
+  readonly #failures = createLru<readonly number[]>(maximumAddresses)
+  readonly #underWay = new Map<string, number>()
+  /** Attempts that begin when one under way from their address has ended. */
+  readonly #waiting = new Map<string, (() => void)[]>()
+
+  constructor(options: FailedSignInsOptions) {
+    this.#options = options
+  }
+
+  /** Notes a failure. */
+  count(address: string): void {
+    if (!this.#options.enabled) return
+    this.#failures.set(address, [...this.#recent(address), this.#options.real.now()].slice(-failuresPerMinute))
+  }
+
+  /** @throws ApiError 429 while too many sign-ins from the address failed */
+  admit(address: string): void {
+    if (!this.#options.enabled) return
+    const recent = this.#recent(address)
+    if (recent.length < failuresPerMinute) return
+    const seconds = Math.max(1, Math.ceil(((recent[0] as number) + minute - this.#options.real.now()) / 1000))
+    const error = new ApiError('TOO_MANY_FAILED_SIGN_INS', { seconds })
+    error.headers['Retry-After'] = String(seconds)
+    throw error
+  }
+
+  /**
+   * Runs an attempt that counts its own failure before it ends. It waits while those under way could use up what the
+   * address has left, so that many attempts at once cannot pass together.
+   * @throws ApiError 429 as `admit`
+   */
+  async attempt<T>(address: string, work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      this.admit(address)
+      const underWay = this.#underWay.get(address) ?? 0
+      if (this.#recent(address).length + underWay < failuresPerMinute) break
+      await new Promise<void>((resolve) => {
+        this.#waiting.set(address, [...(this.#waiting.get(address) ?? []), resolve])
+      })
+    }
+    this.#underWay.set(address, (this.#underWay.get(address) ?? 0) + 1)
+    try {
+      return await work()
+    } finally {
+      this.#leave(address)
+    }
+  }
+
+  #leave(address: string): void {
+    const left = (this.#underWay.get(address) ?? 1) - 1
+    if (left === 0) this.#underWay.delete(address)
+    else this.#underWay.set(address, left)
+    const waiting = this.#waiting.get(address) ?? []
+    this.#waiting.delete(address)
+    for (const resume of waiting) resume()
+  }
+
+  #recent(address: string): readonly number[] {
+    const after = this.#options.real.now() - minute
+    return this.#failures.get(address)?.filter((time) => time > after) ?? []
+  }
+}

@@ -1,0 +1,125 @@
+/** Fields that repeat the name of another entity are left out where the caller may not see it. Source: behaviour iam.md 9.4. */
+
+import type { AnySchema, Operation } from '@hyperplane/contract'
+import type { TypedFilter, Value } from '../../odata/index.ts'
+import type { ReadContext } from '../context.ts'
+import type { QueryOptions } from '../input/request-input.ts'
+import { shows } from './scope.ts'
+
+interface Repeated {
+  /** Where the field is. */
+  readonly path: readonly string[]
+  readonly kind: string
+  /** Where the id of the other entity is. */
+  readonly by: readonly string[]
+}
+
+const bySchema = new WeakMap<AnySchema, readonly Repeated[]>()
+
+/** Fields of an object, at any depth outside collections, that are declared `visibleWith` another entity. */
+function repeatedIn(schema: AnySchema): readonly Repeated[] {
+  let found = bySchema.get(schema)
+  if (found === undefined) {
+    const fields: Repeated[] = []
+    const visit = (at: AnySchema, path: readonly string[]): void => {
+      if (at.visibleWith !== undefined)
+        fields.push({ path, kind: at.visibleWith.kind, by: at.visibleWith.by.split('/') })
+      else if (at.type === 'object')
+        for (const [name, field] of Object.entries(at.fields)) visit(field, [...path, name])
+    }
+    visit(schema, [])
+    bySchema.set(schema, (found = fields))
+  }
+  return found
+}
+
+const byOperation = new WeakMap<Operation, readonly Repeated[]>()
+
+/** Those of the operation's items, with what its expansions add. */
+function repeatedBy(operation: Operation): readonly Repeated[] {
+  let found = byOperation.get(operation)
+  if (found === undefined) {
+    const item = operation.answer?.type === 'list' ? operation.answer.items : operation.answer
+    const expanded = Object.entries(operation.expand ?? {}).flatMap(([name, { into = name, shape }]) =>
+      shape?.visibleWith === undefined
+        ? []
+        : [{ path: [into], kind: shape.visibleWith.kind, by: shape.visibleWith.by.split('/') }],
+    )
+    // Entities that are expanded as a whole are judged by themselves.
+    const wholes = Object.entries(operation.expand ?? {}).flatMap(([name, { kind, into = name }]) =>
+      kind ? [into] : [],
+    )
+    const own = item === undefined ? [] : repeatedIn(item).filter(({ path: [first = ''] }) => !wholes.includes(first))
+    byOperation.set(operation, (found = [...own, ...expanded]))
+  }
+  return found
+}
+
+/** The operation's items without the names of entities that the caller may not see. */
+export const withoutUnseenNames = (ctx: ReadContext, items: readonly any[]): Promise<readonly any[]> =>
+  without(ctx, repeatedBy(ctx.operation), items)
+
+/** The same of entities of another kind, which were expanded. */
+export const expandedWithoutUnseenNames = (
+  ctx: ReadContext,
+  schema: AnySchema,
+  items: readonly any[],
+): Promise<readonly any[]> => without(ctx, repeatedIn(schema), items)
+
+async function without(ctx: ReadContext, fields: readonly Repeated[], items: readonly any[]): Promise<readonly any[]> {
+  let shown = items
+  for (const { path, kind, by } of fields) {
+    const scope = await ctx.scopeOf(kind)
+    if (scope === undefined) continue
+    const ids = [...new Set(items.map((item) => valueAt(item, by)).filter((id) => typeof id === 'string'))]
+    const resource = ctx.kinds.resource(kind)
+    const related = scope === 'none' || resource === undefined ? [] : await ctx.store.getMany(resource, ids)
+    const visible = new Set(related.filter((entity) => shows(scope, entity)).map((entity) => entity.extId))
+    shown = shown.map((item) => (visible.has(valueAt(item, by) as string) ? item : leftOut(item, path)))
+  }
+  return shown
+}
+
+const valueAt = (value: any, path: readonly string[]): unknown => path.reduce((at, name) => at?.[name], value)
+
+function leftOut(value: any, [name = '', ...rest]: readonly string[]): any {
+  if (value?.[name] === undefined) return value
+  if (rest.length > 0) return { ...value, [name]: leftOut(value[name], rest) }
+  const { [name]: _, ...others } = value
+  return others
+}
+
+/**
+ * A filter, order or grouping names a field that is hidden in some rows: compared as it is stored, it would give away by the
+ * rows that match what their answers leave out.
+ */
+export async function comparesUnseenNames(
+  ctx: ReadContext,
+  { filter, orderby = [], groupby = [] }: QueryOptions,
+): Promise<boolean> {
+  const named = new Set([...orderby.map(({ field }) => field), ...groupby].map(({ names }) => names.join('/')))
+  if (filter !== undefined) addNames(filter, named)
+  for (const { path, kind } of repeatedBy(ctx.operation)) {
+    const isNamed = [...named].some((name) => `${name}/`.startsWith(`${path.join('/')}/`))
+    if (isNamed && (await ctx.scopeOf(kind)) !== undefined) return true
+  }
+  return false
+}
+
+/** Adds the paths of the fields that a filter compares. */
+function addNames(filter: TypedFilter, names: Set<string>): void {
+  const add = (value: Value): void => {
+    if (value.kind === 'field') names.add(value.names.join('/'))
+    else if (value.kind === 'call') add(value.argument)
+  }
+  if (filter.kind === 'and' || filter.kind === 'or') for (const term of filter.terms) addNames(term, names)
+  else if (filter.kind === 'not') addNames(filter.term, names)
+  else if (filter.kind === 'compare') for (const side of [filter.left, filter.right]) add(side)
+  else if (filter.kind === 'in') add(filter.value)
+  else if (filter.kind === 'match') for (const side of [filter.text, filter.pattern]) add(side)
+  else if (filter.kind === 'truth') add(filter.field)
+  else if (filter.kind === 'quantified') {
+    names.add(filter.names.join('/'))
+    if (filter.body !== undefined) addNames(filter.body, names)
+  }
+}

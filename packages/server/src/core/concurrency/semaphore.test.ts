@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Slots } from './semaphore.ts'
+
+test('those for whom there is no room come in their order, one for each that ends', async () => {
+  const slots = new Slots(1)
+  const began: string[] = []
+  const first = Promise.withResolvers<void>()
+  const all = [
+    slots.use(() => first.promise),
+    slots.use(async () => void began.push('second')),
+    slots.use(async () => void began.push('third')),
+  ]
+  assert.deepEqual(began, [])
+  first.resolve()
+  await Promise.all(all)
+  assert.deepEqual(began, ['second', 'third'])
+})
+
+test('whoever has no patience left, or had none from the beginning, is not waited for', async () => {
+  const slots = new Slots(1)
+  const first = Promise.withResolvers<void>()
+  const running = slots.use(() => first.promise)
+  const patience = new AbortController()
+  const waiting = slots.use(async () => assert.fail('began'), patience.signal)
+  patience.abort(new Error('too late'))
+  await assert.rejects(waiting, /too late/)
+  await assert.rejects(
+    slots.use(async () => assert.fail('began'), patience.signal),
+    /too late/,
+  )
+  first.resolve()
+  await running
+  assert.equal(await slots.use(async () => 'room again'), 'room again')
+})

@@ -1,0 +1,35 @@
+/** Entity tags: strong, opaque, the same in every profile and version of the interface. Source: conventions 5. */
+import { hash } from 'node:crypto'
+import { ApiError } from '../api-error.ts'
+
+export interface EntityTags {
+  of(kind: string, extId: string, version: number): string
+  /** @throws ApiError 412 unless `ifMatch` names this version. `error`: the kind's own code for it. */
+  require(ifMatch: string, tag: string, title: string, error?: string): void
+}
+
+/** Tags that are kept instead of being computed again. */
+const maximumKnown = 2000
+
+export function createEntityTags(salt: string): EntityTags {
+  const known = new Map<string, string>()
+  return {
+    of(kind, extId, version) {
+      const about = `${kind}\0${extId}\0${version}`
+      let tag = known.get(about)
+      if (tag === undefined) {
+        tag = `"${hash('sha256', `${salt}\0${about}`, 'base64url').slice(0, 27)}"`
+        if (known.size >= maximumKnown) known.clear()
+        known.set(about, tag)
+      }
+      return tag
+    },
+    require(ifMatch, tag, title, error) {
+      const given = ifMatch.split(',').map((text) => text.trim())
+      const plain = tag.slice(1, -1)
+      if (!given.some((candidate) => candidate === tag || candidate === plain)) {
+        throw new ApiError((error ?? 'INVALID_ETAG_HEADER') as 'INVALID_ETAG_HEADER', { kind: title })
+      }
+    },
+  }
+}

@@ -1,0 +1,40 @@
+/** The input of a request after validation. */
+import type { Field, Selection, TypedFilter, TypedOrderby } from '../../odata/index.ts'
+
+export interface RequestInput {
+  readonly path: Readonly<Record<string, string>>
+  readonly query: QueryOptions
+  readonly body: any
+  readonly headers: {
+    readonly ifMatch?: string
+    readonly requestId?: string
+    readonly clusterId?: string
+    readonly lastEventId?: string
+  }
+  /** Where parts of its form lie that are kept in files, by name. Whoever moves one away has it. */
+  readonly files?: Readonly<Record<string, string>>
+  /** What the operation's `prepare` answered. */
+  readonly prepared?: unknown
+}
+
+/** Query options after validation, parsed. */
+export interface QueryOptions {
+  readonly page: number
+  readonly limit: number
+  readonly filter?: TypedFilter
+  readonly orderby?: readonly TypedOrderby[]
+  readonly select?: Selection
+  readonly expand: readonly ExpandOption[]
+  /** `$apply=groupby(…)`: the fields whose distinct combinations are answered. */
+  readonly groupby?: readonly Field[]
+  readonly dryRun: boolean
+  /** Further parameters that the operation declares. */
+  readonly parameters: Readonly<Record<string, any>>
+}
+
+export interface ExpandOption {
+  readonly name: string
+  readonly filter?: TypedFilter
+  readonly orderby?: readonly TypedOrderby[]
+  readonly select?: Selection
+}

@@ -1,0 +1,489 @@
+/** Values against the contract: all faults at once, and the clean value that handlers receive. Source: conventions 2.4, 3. */
+import { type AnySchema, type ObjectSchema, secretMask, walk } from '@hyperplane/contract'
+import type { ShapeFault } from '../api-error.ts'
+import { canonicalTime } from '../time/clock.ts'
+import { didYouMean } from './nearest.ts'
+
+export interface ValidationOptions {
+  /** Unknown fields: a fault, or a warning and ignored. */
+  readonly unknown: 'refuse' | 'ignore'
+  /** Version of the interface that the request speaks. */
+  readonly version: string
+  /** Fields may all be absent (sparse PUT, PATCH). */
+  readonly sparse: boolean
+  /** Absent fields get their declared defaults. */
+  readonly defaults: boolean
+  /** The body replaces an entity: what cannot change has the stored value, not the default, when it is absent. */
+  readonly replaces?: boolean
+}
+
+export interface ValidationResult {
+  readonly value: unknown
+  readonly faults: readonly ShapeFault[]
+  readonly warnings: readonly string[]
+}
+
+const uuidForm = /^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{12}$/
+const controlCharacters = /[\u0000-\u001f]/
+/** A line may end as Windows ends it. */
+const controlCharactersInText = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]|\r(?!\n)/
+const decoration = /^\$(?:objectType|reserved|unknownFields|\w+Discriminator)$/
+const maximumFaults = 100
+
+export function validateBody(schema: AnySchema, value: unknown, options: ValidationOptions): ValidationResult {
+  const run = new Validation(options)
+  const clean = run.check(schema, value, '')
+  return { value: clean, faults: run.faults, warnings: run.warnings }
+}
+
+/** Text of a path or query parameter against its schema. */
+export function validateText(
+  schema: AnySchema,
+  text: string,
+  path: string,
+  location: ShapeFault['location'],
+): { value?: unknown; fault?: ShapeFault } {
+  const fault = (message: string): { fault: ShapeFault } => ({ fault: { location, attributePath: path, message } })
+  switch (schema.type) {
+    case 'uuid':
+      return uuidForm.test(text)
+        ? { value: text.toLowerCase() }
+        : fault(
+            `expected a UUID, found "${clip(text)}", which does not match the regular expression ${uuidForm.source}`,
+          )
+    case 'integer':
+    case 'number': {
+      if (!/^-?\d{1,15}$/.test(text)) return fault(`expected ${rangeOf(schema)}, found "${clip(text)}"`)
+      const value = Number(text)
+      if (value < (schema.minimum ?? -Infinity) || value > (schema.maximum ?? Infinity)) {
+        return fault(`expected ${rangeOf(schema)}, found ${text}`)
+      }
+      return { value }
+    }
+    case 'boolean':
+      return text === 'true' || text === 'false'
+        ? { value: text === 'true' }
+        : fault(`expected true or false, found "${clip(text)}"`)
+    default: {
+      const run = new Validation({ unknown: 'refuse', version: '', sparse: false, defaults: false })
+      const value = run.check(schema, text, path)
+      const first = run.faults[0]
+      return first === undefined ? { value } : fault(first.message)
+    }
+  }
+}
+
+const clip = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text)
+
+const describe = (value: unknown): string => {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  if (typeof value === 'object') return 'an object'
+  if (typeof value === 'string') return `"${clip(value)}"`
+  return String(value)
+}
+
+const rangeOf = (schema: { minimum?: number; maximum?: number }): string => {
+  if (schema.minimum !== undefined && schema.maximum !== undefined)
+    return `an integer from ${schema.minimum} to ${schema.maximum}`
+  if (schema.minimum !== undefined) return `an integer of at least ${schema.minimum}`
+  return schema.maximum !== undefined ? `an integer of at most ${schema.maximum}` : 'an integer'
+}
+
+const patterns = new Map<string, RegExp>()
+const patternOf = (source: string): RegExp => {
+  let pattern = patterns.get(source)
+  if (pattern === undefined) patterns.set(source, (pattern = new RegExp(source, 'u')))
+  return pattern
+}
+
+/** A name in any profile -> the canonical one. */
+export const canonicalType = (name: string): string =>
+  name
+    .replace(/^prism\./, 'platform.')
+    .replace(/^(vmm\.v\d+\.)esxi\./, '$1extern.')
+    .replace(/^(networking\.v\d+\.)aws\./, '$1cloud.')
+
+class Validation {
+  readonly faults: ShapeFault[] = []
+  readonly warnings: string[] = []
+  readonly options: ValidationOptions
+  constructor(options: ValidationOptions) {
+    this.options = options
+  }
+
+  #fault(path: string, message: string): undefined {
+    if (this.faults.length < maximumFaults) {
+      this.faults.push({ location: 'body', attributePath: path === '' ? '$' : path, message })
+    }
+    return undefined
+  }
+
+  check(schema: AnySchema, value: unknown, path: string): unknown {
+    switch (schema.type) {
+      case 'text':
+        return this.#text(schema, value, path)
+      case 'uuid':
+        if (typeof value !== 'string' || !uuidForm.test(value)) {
+          return this.#fault(
+            path,
+            `expected a UUID, found ${describe(value)}, which does not match the regular expression ${uuidForm.source}`,
+          )
+        }
+        return value.toLowerCase()
+      case 'taskId': {
+        const plain = typeof value === 'string' ? value.replace(/^(?:ZXJnb24=|legacy):/, '') : ''
+        return uuidForm.test(plain)
+          ? plain.toLowerCase()
+          : this.#fault(path, `expected the id of a task, found ${describe(value)}`)
+      }
+      case 'integer':
+        if (typeof value !== 'number' || !Number.isSafeInteger(value)) {
+          return this.#fault(path, `expected ${rangeOf(schema)} within ±2^53-1, found ${describe(value)}`)
+        }
+        return this.#inRange(schema, value, path)
+      case 'number':
+        if (typeof value !== 'number') return this.#fault(path, `expected a number, found ${describe(value)}`)
+        return this.#inRange(schema, value, path)
+      case 'boolean':
+        return typeof value === 'boolean'
+          ? value
+          : this.#fault(path, `expected true or false, found ${describe(value)}`)
+      case 'timestamp': {
+        const time = typeof value === 'string' ? canonicalTime(value) : undefined
+        if (time === undefined)
+          return this.#fault(
+            path,
+            `expected a date-time with an offset (RFC 3339, years 1970 to 9999), found ${describe(value)}`,
+          )
+        return time
+      }
+      case 'enumeration': {
+        const newer = schema.valuesSince?.[value as string]
+        const known = typeof value === 'string' && schema.values.includes(value)
+        if (!known || (newer !== undefined && this.options.version < newer)) {
+          return this.#fault(
+            path,
+            `expected one of ${schema.values.filter((name) => !this.#isNewer(schema.valuesSince?.[name])).join(', ')}; found ${describe(value)}`,
+          )
+        }
+        return value
+      }
+      case 'list':
+        return this.#list(schema, value, path)
+      case 'map': {
+        if (typeof value !== 'object' || value === null || Array.isArray(value))
+          return this.#fault(path, `expected an object, found ${describe(value)}`)
+        const clean: Record<string, unknown> = {}
+        for (const [name, item] of Object.entries(value)) {
+          if (!decoration.test(name)) clean[name] = this.check(schema.values, item, `${path}/${name}`)
+        }
+        return clean
+      }
+      case 'anything':
+        return value
+      case 'oneOf':
+        return this.#oneOf(schema.alternatives, value, path)
+      case 'object':
+        return this.#object(schema, value, path)
+    }
+  }
+
+  /** An update that sends a secret empty, or its mask, leaves the stored one as it is. */
+  #keepsSecret(field: AnySchema, value: unknown): boolean {
+    if (field.type !== 'text' || field.secret !== true) return false
+    const isKept = this.options.replaces === true && (value === '' || value === secretMask)
+    return isKept || (field.maskedInPublic === true && value === secretMask)
+  }
+
+  #isNewer(version: string | undefined): boolean {
+    return version !== undefined && this.options.version < version
+  }
+
+  #inRange(schema: { minimum?: number; maximum?: number }, value: number, path: string): unknown {
+    if (value < (schema.minimum ?? -Infinity) || value > (schema.maximum ?? Infinity)) {
+      return this.#fault(path, `expected ${rangeOf(schema)}, found ${value}`)
+    }
+    return value
+  }
+
+  #text(schema: Extract<AnySchema, { type: 'text' }>, value: unknown, path: string): unknown {
+    const shown = schema.secret === true ? 'a secret that does not fit' : describe(value)
+    if (typeof value !== 'string') return this.#fault(path, `expected a text, found ${shown}`)
+    const text = value.normalize('NFC')
+    if ((schema.multiline === true ? controlCharactersInText : controlCharacters).test(text)) {
+      return this.#fault(path, 'expected no control characters')
+    }
+    // A code point takes one or two UTF-16 units: counting is needed only near the limit.
+    const maximum = schema.maxLength ?? Infinity
+    const length = text.length > maximum || schema.minLength !== undefined ? lengthWithin(text, maximum) : 0
+    if (length > maximum)
+      return this.#fault(
+        path,
+        `expected at most ${maximum} characters, found ${text.length > 2 * maximum ? 'far more' : length}`,
+      )
+    if (length < (schema.minLength ?? 0))
+      return this.#fault(path, `expected at least ${schema.minLength} characters, found ${length}`)
+    if (schema.secret === true && text === '')
+      return this.#fault(path, 'expected a secret, found an empty text; leave the field out to keep the stored one')
+    if (schema.pattern !== undefined && !patternOf(schema.pattern).test(text)) {
+      return this.#fault(path, `expected a text that matches the regular expression ${schema.pattern}, found ${shown}`)
+    }
+    if (text !== '' && text.trim() === '' && (schema.isName === true || nameField.test(path)))
+      return this.#fault(path, 'expected a name, found only blanks')
+    return text
+  }
+
+  #list(schema: Extract<AnySchema, { type: 'list' }>, value: unknown, path: string): unknown {
+    if (!Array.isArray(value)) return this.#fault(path, `expected an array, found ${describe(value)}`)
+    if (value.length > (schema.maxItems ?? Infinity))
+      return this.#fault(path, `expected at most ${schema.maxItems} items, found ${value.length}`)
+    if (value.length < (schema.minItems ?? 0))
+      return this.#fault(path, `expected at least ${schema.minItems} items, found ${value.length}`)
+    const clean: unknown[] = []
+    for (let index = 0; index < value.length && this.faults.length < maximumFaults; index++) {
+      clean.push(this.check(schema.items, value[index], `${path}[${index}]`))
+    }
+    if (schema.uniqueItems === true && new Set(clean.map((item) => JSON.stringify(item))).size < clean.length) {
+      return this.#fault(path, 'expected distinct items, found the same one twice')
+    }
+    return clean
+  }
+
+  #oneOf(alternatives: readonly AnySchema[], value: unknown, path: string): unknown {
+    const fitting = chooseAlternative(alternatives, value)
+    const tag = fitting.length === 0 ? tagOf(alternatives) : undefined
+    if (tag !== undefined && isPlainObject(value) && value['$objectType'] === undefined) {
+      const values = alternatives.flatMap((alternative) => tagValue(alternative, tag) ?? [])
+      const found = value[tag]
+      const meant = typeof found === 'string' ? didYouMean(found, values) : ''
+      if (found === undefined) return this.#fault(join(path, tag), `is required: one of ${values.join(', ')}`)
+      return this.#fault(join(path, tag), `expected one of ${values.join(', ')}; found ${describe(found)}${meant}`)
+    }
+    if (fitting.length === 0 && isPlainObject(value) && value['$objectType'] === undefined) {
+      const apart = exclusive(alternatives, Object.keys(value))
+      if (apart.length > 1) {
+        const groups = apart.map((names) => names.join(' with ')).join(' or ')
+        return this.#fault(path, `expected either ${groups}, found ${apart.length === 2 ? 'both' : 'all of them'}`)
+      }
+    }
+    if (fitting.length !== 1) {
+      const names = alternatives
+        .map((alternative) => (alternative.type === 'object' ? alternative.objectType : alternative.type))
+        .join(', ')
+      return this.#fault(path, `expected exactly one of ${names}; say which by $objectType. Found ${describe(value)}`)
+    }
+    const alternative = fitting[0] as AnySchema
+    const clean = this.check(alternative, value, path)
+    // The stored value keeps its type name: it tells which alternative it is.
+    if (
+      alternative.type === 'object' &&
+      alternative.objectType !== undefined &&
+      typeof clean === 'object' &&
+      clean !== null
+    ) {
+      return { $objectType: alternative.objectType, ...clean }
+    }
+    return clean
+  }
+
+  /** Brings the other spellings of free content (under `$reserved`, or as own properties) into the field that is stored. */
+  #folded(schema: ObjectSchema, given: Record<string, unknown>, path: string): Record<string, unknown> {
+    const field = schema.foldsInto
+    if (field === undefined) return given
+    const isOwn = (name: string): boolean => !Object.hasOwn(schema.fields, name) && !decoration.test(name)
+    const parts = (from: unknown, keep: (name: string) => boolean): object | undefined => {
+      const kept = typeof from === 'object' && from !== null ? Object.entries(from).filter(([name]) => keep(name)) : []
+      return kept.length === 0 ? undefined : Object.fromEntries(kept)
+    }
+    const spellings = [
+      given[field] ?? undefined,
+      parts(given['$reserved'], (name) => !reservedMarks.has(name)),
+      parts(given, isOwn),
+    ]
+    const found = spellings.filter((spelling) => spelling !== undefined)
+    // A client that sends back what it read sends the same twice.
+    if (new Set(found.map((spelling) => JSON.stringify(spelling))).size > 1) {
+      this.#fault(
+        join(path, field),
+        `expected one filter, found ${found.length} different ones: in ${field}, in $reserved or beside them`,
+      )
+    }
+    const kept = Object.fromEntries(Object.entries(given).filter(([name]) => !isOwn(name)))
+    return found.length === 0 ? kept : { ...kept, [field]: found[0] }
+  }
+
+  #object(schema: ObjectSchema, value: unknown, path: string): unknown {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return this.#fault(path, `expected an object, found ${describe(value)}`)
+    }
+    const given = this.#folded(schema, value as Record<string, unknown>, path)
+    const type = given['$objectType']
+    if (
+      type !== undefined &&
+      schema.objectType !== undefined &&
+      (typeof type !== 'string' || canonicalType(type) !== schema.objectType)
+    ) {
+      this.#fault(join(path, '$objectType'), `expected ${schema.objectType}, found ${describe(type)}`)
+    }
+    const clean: Record<string, unknown> = {}
+    for (const [name, field] of Object.entries(schema.fields)) {
+      // What is never set and never changes is compared with what is stored.
+      const isCompared = field.immutable === true && this.options.replaces === true && path === ''
+      if (field.readOnly === true && !isCompared) continue
+      // A field that this version does not know is dropped; the stored value stays.
+      if (this.#isNewer(field.since)) continue
+      const item = Object.hasOwn(given, name) && !this.#keepsSecret(field, given[name]) ? given[name] : undefined
+      if (item === undefined || item === null) {
+        // A sparse body is merged into what is stored, one level deep; what it replaces must be whole.
+        const isMerged = this.options.sparse && !/[/[]/.test(path)
+        const keepsStored = this.options.replaces === true && field.immutable === true
+        if (
+          field.defaultsTo !== undefined &&
+          !keepsStored &&
+          (this.options.defaults || (this.options.sparse && !isMerged))
+        )
+          clean[name] = structuredClone(field.defaultsTo)
+        else if (field.optional !== true && !(this.options.sparse && path === ''))
+          this.#fault(join(path, name), 'is required')
+        continue
+      }
+      const checked = this.check(field, item, join(path, name))
+      if (checked !== undefined) clean[name] = checked
+    }
+    for (const name of Object.keys(given)) {
+      if (Object.hasOwn(schema.fields, name) || decoration.test(name)) continue
+      if (this.options.unknown === 'refuse') this.#fault(join(path, clip(name)), 'is not a field of this object')
+      else if (this.warnings.length < maximumFaults)
+        this.warnings.push(`${join(path, clip(name))} is not a field of this object and was ignored`)
+    }
+    return clean
+  }
+}
+
+/** `name`, `displayName`, `username`, and the items of `vstoreNameList`. */
+const nameField = /(?:^|\/|[a-z])[nN]ame(?:s?(?:List)?\[\d+\])?$/
+
+/** What `$reserved` holds beside a client's own content. */
+const reservedMarks = new Set(['$fv', '$fqObjectType', 'ETag'])
+
+const isPlainObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The one value that an alternative allows in this field, if it is one. */
+function tagValue(schema: AnySchema, name: string): string | undefined {
+  const field = schema.type === 'object' && Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined
+  return field?.type === 'enumeration' && field.values.length === 1 ? field.values[0] : undefined
+}
+
+/** The field whose value tells these alternatives apart: each allows one value of it (`type`). */
+function tagOf(alternatives: readonly AnySchema[]): string | undefined {
+  const [first] = alternatives
+  if (first?.type !== 'object') return undefined
+  return Object.keys(first.fields).find((name) =>
+    alternatives.every((alternative) => tagValue(alternative, name) !== undefined),
+  )
+}
+
+/** The alternatives of a oneOf that a value can be: by `$objectType`, by a tag, else by JSON type and required fields. */
+export function chooseAlternative(alternatives: readonly AnySchema[], value: unknown): readonly AnySchema[] {
+  const kindOf = (schema: AnySchema): string => {
+    if (schema.type === 'object' || schema.type === 'map') return 'object'
+    if (schema.type === 'list') return 'array'
+    if (schema.type === 'integer' || schema.type === 'number') return 'number'
+    return schema.type === 'boolean' ? 'boolean' : 'string'
+  }
+  const actual = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value
+  const sameForm = alternatives.filter((alternative) => kindOf(alternative) === actual)
+  if (sameForm.length <= 1) return sameForm
+  if (actual === 'array') {
+    const first = (value as unknown[])[0]
+    if (first === undefined) return sameForm.slice(0, 1)
+    return sameForm
+      .filter((list) => list.type === 'list' && chooseAlternative([list.items], first).length === 1)
+      .slice(0, 1)
+  }
+  if (actual !== 'object') return sameForm.slice(0, 1)
+  const given = value as Record<string, unknown>
+  const type = given['$objectType']
+  if (typeof type === 'string') {
+    const named = canonicalType(type)
+    return sameForm.filter((schema) => schema.type === 'object' && schema.objectType === named)
+  }
+  const tag = tagOf(alternatives)
+  if (tag !== undefined) return sameForm.filter((schema) => tagValue(schema, tag) === given[tag])
+  const names = Object.keys(given).filter((name) => !decoration.test(name))
+  return sameForm.filter((schema) => {
+    if (schema.type !== 'object') return false
+    const required = Object.entries(schema.fields).filter(([, field]) => field.optional !== true)
+    return (
+      names.every((name) => Object.hasOwn(schema.fields, name)) &&
+      required.every(([name]) => Object.hasOwn(given, name))
+    )
+  })
+}
+
+/** Those of the names that exclude each other, since no alternative has both; together where one has them all. */
+function exclusive(alternatives: readonly AnySchema[], names: readonly string[]): readonly (readonly string[])[] {
+  const having = (wanted: readonly string[]): boolean =>
+    alternatives.some(
+      (schema) => schema.type === 'object' && wanted.every((name) => Object.hasOwn(schema.fields, name)),
+    )
+  const known = names.filter((name) => having([name]))
+  const groups: string[][] = []
+  for (const name of known) {
+    if (known.every((other) => having([name, other]))) continue
+    const group = groups.find((others) => having([...others, name]))
+    if (group === undefined) groups.push([name])
+    else group.push(name)
+  }
+  return groups
+}
+
+/** Length in code points, counted no further than needed. */
+function lengthWithin(text: string, maximum: number): number {
+  if (text.length > 2 * maximum) return maximum + 1
+  let length = 0
+  for (const _ of text) length++
+  return length
+}
+
+const join = (path: string, name: string): string => (path === '' ? name : `${path}/${name}`)
+
+/** Paths of fields, also within objects, that may be sent again only with the stored value. */
+export function immutableFields(schema: ObjectSchema): string[] {
+  return Object.entries(schema.fields).flatMap(([name, field]) => {
+    if (field.immutable === true) return [name]
+    return field.type === 'object' && field.readOnly !== true
+      ? immutableFields(field).map((inner) => `${name}/${inner}`)
+      : []
+  })
+}
+
+/** Every id in a body that must name an entity: kind, id, path. Read-only fields are not looked at. */
+export function referencesIn(schema: AnySchema, value: unknown): { kind: string; extId: string; path: string }[] {
+  const found: { kind: string; extId: string; path: string }[] = []
+  const visit = (at: AnySchema, item: unknown, path: string): void => {
+    if (item === undefined || item === null || at.readOnly === true) return
+    if (at.type === 'uuid' && at.refersTo !== undefined && typeof item === 'string')
+      found.push({ kind: at.refersTo, extId: item, path })
+    else if (at.type === 'object')
+      for (const [name, field] of Object.entries(at.fields)) visit(field, (item as any)[name], join(path, name))
+    else if (at.type === 'list' && Array.isArray(item))
+      for (const [index, one] of item.entries()) visit(at.items, one, `${path}[${index}]`)
+    else if (at.type === 'oneOf')
+      for (const alternative of chooseAlternative(at.alternatives, item)) visit(alternative, item, path)
+  }
+  if (hasReferences(schema)) visit(schema, value, '')
+  return found
+}
+
+const referring = new WeakMap<AnySchema, boolean>()
+function hasReferences(schema: AnySchema): boolean {
+  let known = referring.get(schema)
+  if (known === undefined) {
+    known = [...walk(schema)].some((entry) => entry.schema.type === 'uuid' && entry.schema.refersTo !== undefined)
+    referring.set(schema, known)
+  }
+  return known
+}

@@ -1,0 +1,149 @@
+/** The way of a task forward: step by step from where its row says to its end, or to where it turns back. Source: conventions 18.3. */
+
+import { diskFault } from '../../store/disk-fault.ts'
+import { EarlierCommitFailed } from '../../store/store.ts'
+import { type AppMessage, Refusal } from '../api-error.ts'
+import { WorkerCrash } from '../faults.ts'
+import { Commits } from './commits.ts'
+import { DriverError, type TaskDefinition } from './define-task.ts'
+import { canceled, messagesOf } from './messages.ts'
+import type { RunnerOptions } from './runner-options.ts'
+import { type Requests, Stopping } from './step-context.ts'
+import { type Done, StepRecords } from './step-records.ts'
+import { acts, type StepAt } from './step-run.ts'
+import { isPastReturn, type Means, mayCancel, WayBack } from './task-rollback.ts'
+import { mark, marking, type TaskEntity } from './task-row.ts'
+
+/** A driver that tells of a full disk tells of one outside. */
+const isFaultOfDisk = (error: unknown): boolean =>
+  error instanceof EarlierCommitFailed || (!(error instanceof DriverError) && diskFault(error) !== undefined)
+
+export class WayForward<D> {
+  readonly #options: RunnerOptions<D>
+  readonly #means: Means<D>
+  readonly #requests: Requests
+  readonly #records: StepRecords<D>
+  readonly #wayBack: WayBack<D>
+
+  constructor(options: RunnerOptions<D>, means: Means<D>, requests: Requests) {
+    this.#options = options
+    this.#means = means
+    this.#requests = requests
+    this.#records = new StepRecords(options, means.contexts)
+    this.#wayBack = new WayBack(options, means)
+  }
+
+  /**
+   * Resolves when the task has ended, or when everything stops. `accepted`: the commit of its acceptance, where that is still to
+   * come. @throws what breaks between steps
+   */
+  async go(
+    taken: TaskEntity,
+    definition: TaskDefinition<D, any>,
+    input: unknown,
+    accepted: Promise<void> | undefined,
+  ): Promise<void> {
+    const { store, world, log, lostEffects, beforeStep } = this.#options
+    const { stepRuns, pace, ends } = this.#means
+    const { cancelAsked, stopping } = this.#requests
+    const { extId } = taken
+    const commits = new Commits()
+    let task = taken
+    let tries = 0
+    while (!stopping.aborted) {
+      if (task.runner.undoing === true) return this.#wayBack.go(task, definition, input)
+      const { cursor } = task.runner
+      const at = this.#at(task, definition, cursor, input)
+      if (at === undefined) return
+      if (cancelAsked.has(extId) && mayCancel(definition, cursor)) {
+        await commits.done()
+        task = await this.#turnBack(task, [canceled()])
+        continue
+      }
+      const lost = lostEffects?.()
+      const record = async (done: readonly Done<D>[]): Promise<void> => {
+        task = await this.#records.write({ task, definition, input, done, lost }, commits)
+      }
+      let isDoneForGood = false
+      try {
+        const done: Done<D>[] = []
+        const { step, context } = at
+        const isActing = await acts(at)
+        if (isActing || !stepRuns.passes(at)) {
+          if (task.startedTime === undefined) {
+            const changes = { status: 'RUNNING', startedTime: world.clock.iso() }
+            task = await commits.stage(store, marking(task, changes, world.clock))
+          }
+          // What acts outside only follows from what no crash can take back; that the task runs is no cause of anything.
+          if (isActing) await (cursor > 0 ? commits.done() : accepted)
+          done.push({ step, context, output: await stepRuns.run(at, isActing) })
+          isDoneForGood = step.isIrreversible === true
+          await beforeStep?.(definition.name, step.name, 'record')
+        }
+        stopping.throwIfAborted()
+        done.push(...(await this.#idleFrom(task, definition, cursor + done.length, input)))
+        await record(done).catch(async (error) => {
+          if (done.length === 1) throw error
+          // One of them failed: those before it are done all the same.
+          for (const each of done) await record([each])
+        })
+        tries = 0
+      } catch (error) {
+        // What breaks because everything ends is no failure of the task: the next start takes it up again.
+        if (error instanceof Stopping || (stopping.aborted && !(error instanceof Refusal))) return
+        if (error instanceof WorkerCrash) {
+          await commits.done()
+          throw error
+        }
+        // Once there is room, the step runs again: the request was accepted, and a full disk is no fault of it.
+        if (isFaultOfDisk(error)) {
+          await commits.done()
+          throw error
+        }
+        if (isDoneForGood || isPastReturn(definition, task.runner.cursor)) {
+          log.warn(
+            { err: error, task: extId, step: definition.steps[task.runner.cursor]?.name },
+            'a step that cannot be undone failed; it is tried again',
+          )
+          await pace.pause(1000, tries++)
+          continue
+        }
+        await commits.done()
+        task = await this.#turnBack(task, messagesOf(error, extId, log))
+        continue
+      }
+      const isLast = task.runner.cursor === definition.steps.length
+      if (!isLast && !commits.isAwaited) continue
+      const durable = commits.done()
+      if (isLast) ends.tellWritten(task, durable)
+      await durable
+      if (isLast) ends.tell(task)
+    }
+  }
+
+  /** Undefined: it has no such step. */
+  #at(task: TaskEntity, definition: TaskDefinition<D, any>, cursor: number, input: unknown): StepAt<D> | undefined {
+    const step = definition.steps[cursor]
+    return step && { task, definition, step, input, context: this.#means.contexts.of(task, step.name) }
+  }
+
+  /**
+   * Steps that are recorded together with the one before them: those from here to the first that has something to do, or at
+   * which something keeps the task.
+   */
+  async #idleFrom(
+    task: TaskEntity,
+    definition: TaskDefinition<D, any>,
+    cursor: number,
+    input: unknown,
+  ): Promise<readonly Done<D>[]> {
+    const at = this.#at(task, definition, cursor, input)
+    if (at === undefined || !this.#means.stepRuns.passes(at) || (await acts(at))) return []
+    return [{ step: at.step }, ...(await this.#idleFrom(task, definition, cursor + 1, input))]
+  }
+
+  #turnBack(task: TaskEntity, failure: readonly AppMessage[]): Promise<TaskEntity> {
+    const { store, world } = this.#options
+    return mark(store, task, { runner: { ...task.runner, undoing: true, failure } }, world.clock)
+  }
+}

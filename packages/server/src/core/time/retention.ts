@@ -1,0 +1,45 @@
+/** How long what the machinery stores is kept. Source: conventions 6 (answers), 21 (audit). */
+import type { TypedFilter } from '../../odata/index.ts'
+import type { Store } from '../../store/store.ts'
+import { AuditRecord, RememberedAnswer } from '../records.ts'
+import { formatTime } from './clock.ts'
+import type { Schedule } from './schedules.ts'
+
+const auditKeptMilliseconds = 400 * 24 * 3600 * 1000
+/** Rows that one transaction removes: others write in between. */
+const removedAtOnce = 200
+
+export const recordRetention: Schedule<any> = {
+  name: 'core.record-retention',
+  everySeconds: 3600,
+  onlyLastCounts: true,
+  run: (ctx) => removeOldRecords(ctx.store, ctx.clock.now()),
+}
+
+/** @param now world milliseconds */
+export async function removeOldRecords(store: Store, now: number): Promise<void> {
+  await removeUpTo(store, RememberedAnswer, 'expires', formatTime(now))
+  // From the oldest on: what is left of the chain of hashes still holds together.
+  await removeUpTo(store, AuditRecord, 'time', formatTime(now - auditKeptMilliseconds))
+}
+
+async function removeUpTo(
+  store: Store,
+  kind: typeof RememberedAnswer | typeof AuditRecord,
+  field: string,
+  time: string,
+): Promise<void> {
+  for (;;) {
+    const old = await store.walk(kind, { where: {}, by: field, to: time, limit: removedAtOnce })
+    const last = old.at(-1) as { readonly [name: string]: unknown } | undefined
+    if (last === undefined) return
+    await store.transaction((transaction) => transaction.removeWhere(kind, isUpTo(field, last[field] as string)))
+  }
+}
+
+const isUpTo = (field: string, time: string): TypedFilter => ({
+  kind: 'compare',
+  operator: 'le',
+  left: { kind: 'field', from: 0, names: [field], type: 'timestamp' },
+  right: { kind: 'literal', value: time },
+})
