@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { contract } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { reaches } from '../src/core/access/scope.ts'
+import { isInScope } from '../src/core/access/scope.ts'
 import { createAccessControl } from '../src/domains/iam/access.ts'
 import { systemRoleId } from '../src/domains/iam/catalogue/system-roles.ts'
 import { type CallResult, startApp } from '../test/support/start-app.ts'
@@ -65,7 +65,7 @@ export async function measureDecisions(folder: string): Promise<Decisions> {
     credential: 'apiKey',
   } as const
   const decide = async (vm: unknown): Promise<boolean> =>
-    reaches(await access.viewScope(caller, Vm), vm) && reaches(await access.scope(caller, update), vm)
+    isInScope(await access.viewScope(caller, Vm), vm) && isInScope(await access.scope(caller, update), vm)
   const timed = async (work: () => Promise<unknown>): Promise<number> => {
     const began = performance.now()
     await work()

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
 import type { Manifest } from '../archive/format.ts'
-import { Slots } from '../core/concurrency/semaphore.ts'
+import { Semaphore } from '../core/concurrency/semaphore.ts'
 import type { SnapshotPart, Snapshots } from '../core/ports.ts'
 import { RememberedAnswer } from '../core/records.ts'
 import { removeStore } from '../data-folder/store-files.ts'
@@ -54,7 +54,7 @@ export function createSnapshots({
   }
   // What a crash left.
   removeStore(trialFile)
-  const trials = new Slots(1)
+  const trials = new Semaphore(1)
   const wanted: SnapshotTable[] = [...tables.values()]
     .filter(({ resource }) => !leftOut.has(resource.kind))
     .map(({ resource, name, secrets }) => ({

@@ -13,7 +13,7 @@ import { StartRefusal } from '../core/start-refusal.ts'
 import { formatTime, realClock } from '../core/time/clock.ts'
 import { diskOf } from '../data-folder/disk.ts'
 import { masterKeyPath, openDataFolder, readMasterKey } from '../data-folder/folder.ts'
-import { exchangeStores, hasStore, removeStore, storeFiles } from '../data-folder/store-files.ts'
+import { hasStore, removeStore, storeFiles, swapStoreFiles } from '../data-folder/store-files.ts'
 import { adjust } from '../domains/platform/restore/adjust.ts'
 import { storeTables } from '../domains/tables.ts'
 import {
@@ -63,7 +63,7 @@ export async function restoreOffline(
       await restoreInto(files.second, restoring, () => {
         // A write-ahead log whose file is lost would be read into the restored store.
         removeStore(files.first)
-        return exchangeStores(files, diskOf({}))
+        return swapStoreFiles(files, diskOf({}))
       })
     } catch (error) {
       // A start would take a key without its store for a loss.

@@ -2,7 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Journal, journalOperations } from '@hyperplane/contract/control/journal'
 import { ApiError, invalid } from '../core/api-error.ts'
-import { Apart } from '../core/two-phase-effect.ts'
+import { TwoPhaseEffect } from '../core/two-phase-effect.ts'
 import type { Store } from '../store/store.ts'
 import { implementWithinWorld, type WorldReadContext } from './context.ts'
 import { millisecondsOf } from './duration.ts'
@@ -24,7 +24,7 @@ export const journal = implementWithinWorld(
       const settings = { ...usualSettings, ...settingsIn(body) }
       let counts = {}
       // They hold before they are kept: what is answered, and remembered, counts what lower bounds leave.
-      return new Apart({
+      return new TwoPhaseEffect({
         async make() {
           journal.configure(settings)
           counts = await countsOf(journal)

@@ -10,7 +10,7 @@ import { createAudit } from '../core/access/audit.ts'
 import type { Passwords } from '../core/access/passwords.ts'
 import { type AnonymousLimit, createRateLimiter } from '../core/access/rate-limit.ts'
 import { type Sealer, sealerOf } from '../core/access/secrets.ts'
-import { Turns } from '../core/concurrency/keyed-mutex.ts'
+import { KeyedMutex } from '../core/concurrency/keyed-mutex.ts'
 import type { Presenter } from '../core/handlers.ts'
 import { createIdempotency } from '../core/idempotency.ts'
 import { createEntityTags } from '../core/ids/etag.ts'
@@ -32,7 +32,7 @@ import type { DataFolder } from '../data-folder/folder.ts'
 import { readMasterKey } from '../data-folder/folder.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
-import { keptWord, type Store } from '../store/store.ts'
+import { metaOrCreate, type Store } from '../store/store.ts'
 import { type Table, tablesOf } from '../store/tables.ts'
 import type { HostedWorld } from '../worlds/world.ts'
 import type { ControlDomain } from './context.ts'
@@ -84,7 +84,7 @@ export interface ControlPipelineOptions<D> {
   /** For forms with parts of any length. */
   readonly spool?: Spool
   /** See `Machinery`. */
-  readonly elsewhere?: Machinery<D>['elsewhere']
+  readonly elsewhere?: Machinery<D>['forward']
 }
 
 /** The two differ: the world `default` lies where the list of all worlds does. */
@@ -103,7 +103,7 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
   })
   sealer = sealerOf(readMasterKey(shared.folder, config.masterKeyFile, false).key, store)
   const chance = (): string => randomBytes(24).toString('base64url')
-  const salt = (name: string, make = chance): string => keptWord(store, name, make)
+  const salt = (name: string, make = chance): string => metaOrCreate(store, name, make)
   // Worlds are made and changed in real time, whatever their own is.
   const clock = createWorldClock(real, 'real')
   const ids = createIds(randomUUID())
@@ -136,7 +136,7 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
     )
   const audit = createAudit(store, clock, ids)
   let isEnding = false
-  const turns = new Turns()
+  const turns = new KeyedMutex()
   const turnsOf = byKey((domain) => domain.turns)
   const known = new Set(options.kinds.map(({ kind }) => kind))
   const kinds = createKinds([control])
@@ -165,14 +165,14 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
     admit: async () => undefined,
     presenters,
     // A repeat of a request waits for the first one, whatever else it says.
-    async inTurn(operation, input, key, work) {
+    async serialised(operation, input, key, work) {
       const names = turnsOf.get(operation.key)?.(input)
       if (names === undefined) return work()
       const taken = [...names.map((name) => `of ${name}`), ...(key === undefined ? [] : [`request ${key}`])]
-      return turns.take(taken, work)
+      return turns.runExclusive(taken, work)
     },
     ...(options.spool === undefined ? {} : { spool: options.spool }),
-    ...(options.elsewhere === undefined ? {} : { elsewhere: options.elsewhere }),
+    ...(options.elsewhere === undefined ? {} : { forward: options.elsewhere }),
     log,
   })
   const schedules = [recordRetention, ...domains.flatMap((domain) => domain.schedules)]

@@ -7,7 +7,7 @@ import type { Passwords } from '../core/access/passwords.ts'
 import { ApiError, invalid, refuseAll } from '../core/api-error.ts'
 import { StartRefusal } from '../core/start-refusal.ts'
 import { type ClockMode, formatTime } from '../core/time/clock.ts'
-import { Apart } from '../core/two-phase-effect.ts'
+import { TwoPhaseEffect } from '../core/two-phase-effect.ts'
 import { replaced } from '../core/updates.ts'
 import { storeFiles } from '../data-folder/store-files.ts'
 import { brokenRules } from '../domains/iam/password-policy.ts'
@@ -45,7 +45,7 @@ export const world = implementForWorlds(
         return shown(ctx, after)
       }
       let opened: OpenedPort | undefined
-      return new Apart({
+      return new TwoPhaseEffect({
         async make() {
           opened = await openPort(ctx, before.name, after.port)
         },
@@ -61,7 +61,7 @@ export const world = implementForWorlds(
       const { extId, name }: WorldRow = ctx.target
       if (keyOf(name) === defaultWorld) throw new ApiError('WORLD_PERMANENT')
       const { worlds, ports } = ctx.drivers
-      return new Apart({
+      return new TwoPhaseEffect({
         make: () => worlds.retire(name),
         async conclude({ store, afterCommit }) {
           await store.remove(World, extId)
@@ -84,7 +84,7 @@ export const world = implementForWorlds(
     },
     async resetWorld(ctx) {
       const row: WorldRow = ctx.target
-      return new Apart({
+      return new TwoPhaseEffect({
         make: () => usable(row.name, () => hostedOf(ctx, row).reset()),
         async conclude({ store }) {
           await store.touch(World, row.extId)
@@ -183,7 +183,7 @@ function faultsOf(body: NewWorld): ApiError[] {
 }
 
 /** From a seed. */
-function filled(ctx: WorldsContext, body: NewWorld, prepared: Prepared, seed?: NewSeed): Apart<WorldRow> {
+function filled(ctx: WorldsContext, body: NewWorld, prepared: Prepared, seed?: NewSeed): TwoPhaseEffect<WorldRow> {
   return made(ctx, body, async (draft, row) => {
     const hash = prepared.adminPasswordHash ?? (await hashOfDefault(ctx))
     try {
@@ -213,7 +213,7 @@ function made(ctx: WorldsContext, body: NewWorld, build: (draft: Draft, row: Wor
   const row = rowOf(body, formatTime(ctx.clock.now()))
   let draft: Draft | undefined
   let opened: OpenedPort | undefined
-  return new Apart<WorldRow>({
+  return new TwoPhaseEffect<WorldRow>({
     async make() {
       draft = draftOf(ctx.drivers.worlds, body.name)
       await build(draft, row)

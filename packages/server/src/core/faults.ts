@@ -7,13 +7,13 @@
 import type { Operation } from '@hyperplane/contract'
 import { Refusal } from './api-error.ts'
 import type { Caller } from './caller.ts'
-import type { AttendingClock } from './time/clock.ts'
+import type { TrackingClock } from './time/clock.ts'
 
 /** The world that faults strike in. */
 export interface FaultyWorld {
   /** Seed of every random choice of its faults. */
   readonly seed: string
-  readonly clock: AttendingClock
+  readonly clock: TrackingClock
 }
 
 export interface Faults {

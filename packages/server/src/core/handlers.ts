@@ -7,7 +7,7 @@ import type { RequestInput } from './input/request-input.ts'
 import type { RawAnswer } from './reply.ts'
 import type { TaskDefinition } from './tasks/define-task.ts'
 import type { Schedule } from './time/schedules.ts'
-import type { Apart } from './two-phase-effect.ts'
+import type { TwoPhaseEffect } from './two-phase-effect.ts'
 
 /** A page of a list. */
 export interface ListResult<T> {
@@ -45,7 +45,7 @@ type Reads = 'list' | 'get' | 'read'
 export type Handler<D, O> = (
   ctx: Verb<O> extends Reads ? ReadContext<D> : WriteContext<D>,
   request: Request<O>,
-) => Promise<HandlerResult<O> | (Verb<O> extends Reads ? never : Apart<HandlerResult<O>>)>
+) => Promise<HandlerResult<O> | (Verb<O> extends Reads ? never : TwoPhaseEffect<HandlerResult<O>>)>
 
 /**
  * What takes long and needs no lock, such as hashing a password: runs before the transaction, of which it knows nothing yet.

@@ -13,7 +13,7 @@ import {
   type TypedFilter,
   type TypedOrderby,
 } from '../odata/index.ts'
-import { shows } from './access/scope.ts'
+import { matchesScope } from './access/scope.ts'
 import { comparesUnseenNames, expandedWithoutUnseenNames, withoutUnseenNames } from './access/unseen-names.ts'
 import { ApiError } from './api-error.ts'
 import type { ReadContext } from './context.ts'
@@ -183,7 +183,7 @@ async function expandOne(
   const resource = ctx.kinds.resource(declared.kind)
   if (scope === 'none' || resource === undefined) return entities
   const found = new Map<string, any>()
-  const visible = (await ctx.store.getMany(resource, wanted)).filter((related) => shows(scope, related))
+  const visible = (await ctx.store.getMany(resource, wanted)).filter((related) => matchesScope(scope, related))
   for (const related of await expandedWithoutUnseenNames(ctx, resource.schema, visible)) {
     found.set(related.extId, related)
   }

@@ -5,10 +5,10 @@
  */
 import type { WriteContext } from './context.ts'
 
-export class Apart<T = unknown> {
+export class TwoPhaseEffect<T = unknown> {
   readonly make: () => Promise<unknown>
   readonly conclude: (ctx: WriteContext<any>) => Promise<T>
-  readonly giveUp: () => Promise<unknown>
+  readonly revert: () => Promise<unknown>
 
   /**
    * @param parts.make makes the effect
@@ -22,6 +22,6 @@ export class Apart<T = unknown> {
   }) {
     this.make = parts.make
     this.conclude = parts.conclude
-    this.giveUp = parts.giveUp ?? (async () => undefined)
+    this.revert = parts.giveUp ?? (async () => undefined)
   }
 }

@@ -16,12 +16,12 @@ import type {
   Tasks,
 } from './ports.ts'
 import type { Router } from './router.ts'
-import type { AttendingClock } from './time/clock.ts'
+import type { TrackingClock } from './time/clock.ts'
 
 /** What every operation of one world shares. `D`: the drivers of the outside world, fixed in `domains/context.ts`. */
 export interface World<D> {
   readonly tenantId: string
-  readonly clock: AttendingClock
+  readonly clock: TrackingClock
   readonly ids: Ids
   readonly drivers: D
   readonly secrets: SecretReader

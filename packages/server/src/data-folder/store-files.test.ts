@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import type { Disk } from './disk.ts'
-import { exchangeStores, type StoreFiles, storeFiles, takeBack } from './store-files.ts'
+import { restorePrevious, type StoreFiles, storeFiles, swapStoreFiles } from './store-files.ts'
 
 let folder: string
 let files: StoreFiles
@@ -33,7 +33,7 @@ function watchedDisk(): { readonly disk: Disk; readonly asked: readonly unknown[
 
 test('the first store is kept on the disk, with its name, before the second takes its place', async () => {
   const { disk, asked } = watchedDisk()
-  await exchangeStores(files, disk)
+  await swapStoreFiles(files, disk)
   assert.deepEqual(asked, [
     ['flush', 'replaced.sqlite', 'old', 'restored', 'old'],
     ['names', 'old', 'restored', 'old'],
@@ -44,20 +44,20 @@ test('the first store is kept on the disk, with its name, before the second take
 test('where it cannot be kept nothing takes its place', async () => {
   const { disk } = watchedDisk()
   const full = { ...disk, flush: () => Promise.reject(new Error('full')) }
-  await assert.rejects(exchangeStores(files, full), /full/)
+  await assert.rejects(swapStoreFiles(files, full), /full/)
   assert.deepEqual(stores().slice(0, 2), ['old', 'restored'])
 })
 
 test('in an empty folder there is nothing to keep', async () => {
   rmSync(files.first)
   const { disk, asked } = watchedDisk()
-  await exchangeStores(files, disk)
+  await swapStoreFiles(files, disk)
   assert.deepEqual(asked, [['names', 'restored', undefined, undefined]])
 })
 
 test('what was kept is the first store again when its name is on the disk', async () => {
   const { disk, asked } = watchedDisk()
-  await exchangeStores(files, disk)
-  await takeBack(files, disk)
+  await swapStoreFiles(files, disk)
+  await restorePrevious(files, disk)
   assert.deepEqual(asked.at(-1), ['names', 'old', undefined, undefined])
 })

@@ -31,7 +31,7 @@ export function removeStore(file: string): void {
  * The second is on the disk already.
  * @throws Error, and everything is as before, when a file is still in use, or the first cannot be kept
  */
-export async function exchangeStores({ first, second, kept }: StoreFiles, disk: Disk): Promise<void> {
+export async function swapStoreFiles({ first, second, kept }: StoreFiles, disk: Disk): Promise<void> {
   for (const file of [first, second]) requireClosed(file)
   if (existsSync(first)) {
     await disk.copy(first, kept)
@@ -43,7 +43,7 @@ export async function exchangeStores({ first, second, kept }: StoreFiles, disk: 
 }
 
 /** The first store is what it was before. */
-export async function takeBack({ first, kept }: StoreFiles, disk: Disk): Promise<void> {
+export async function restorePrevious({ first, kept }: StoreFiles, disk: Disk): Promise<void> {
   // What the second wrote beside itself; its file gives way in one step.
   for (const suffix of ['-wal', '-shm']) rmSync(`${first}${suffix}`, { force: true })
   renameSync(kept, first)

@@ -4,7 +4,7 @@
  * never waits here. Source: behaviour iam.md 4.
  */
 
-import { Slots } from '../core/concurrency/semaphore.ts'
+import { Semaphore } from '../core/concurrency/semaphore.ts'
 import type { Clock } from '../core/time/clock.ts'
 import { type Directory, DirectoryError, type DirectoryServer } from './directory.ts'
 
@@ -20,9 +20,9 @@ export interface DirectoryTriesOptions {
 }
 
 export function createDirectoryTries({ driverOf, real }: DirectoryTriesOptions): Directory {
-  const slots = new Slots(questionsAtOnce)
+  const slots = new Semaphore(questionsAtOnce)
   /** By domain, as long as somebody asks there. */
-  const shares = new Map<string, { readonly slots: Slots; askers: number }>()
+  const shares = new Map<string, { readonly slots: Semaphore; askers: number }>()
 
   async function inTurn<T>(domainName: string, work: () => Promise<T>): Promise<T> {
     const patience = new AbortController()
@@ -33,7 +33,7 @@ export function createDirectoryTries({ driverOf, real }: DirectoryTriesOptions):
       stop()
       return work()
     }
-    const share = shares.get(domainName) ?? { slots: new Slots(questionsOfOneDirectory), askers: 0 }
+    const share = shares.get(domainName) ?? { slots: new Semaphore(questionsOfOneDirectory), askers: 0 }
     shares.set(domainName, share)
     share.askers++
     try {

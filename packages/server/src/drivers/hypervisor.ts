@@ -69,12 +69,12 @@ export interface UnaskedState {
   /** RESTARTED: it runs, and its guest began anew by itself. */
   readonly state: 'OFF' | 'PAUSED' | 'RESTARTED'
   /** No customisation was left for this guest to run. */
-  readonly isCustomized: boolean
+  readonly isCustomizationDone: boolean
 }
 
 export interface FencedGuest {
   /** No customisation was left for this guest to run. */
-  readonly isCustomized: boolean
+  readonly isCustomizationDone: boolean
 }
 
 export interface VirtualDisk {
@@ -105,7 +105,7 @@ export interface Domain {
   readonly nics: readonly DomainNic[]
   readonly hasGuestTools: boolean
   /** Its next boot runs a customisation. */
-  readonly isCustomized: boolean
+  readonly hasPendingCustomization: boolean
 }
 
 export interface DomainNic {
@@ -127,7 +127,7 @@ export interface GuestView {
   readonly learnedAddresses: ReadonlyMap<string, readonly string[]>
   readonly areToolsReachable: boolean
   /** No customisation is left for this guest to run. */
-  readonly isCustomized: boolean
+  readonly isCustomizationDone: boolean
   /** Milliseconds since 1970; when the boot was over. */
   readonly upSince: number | undefined
   /** Milliseconds since 1970; when the guest's kernel began. */

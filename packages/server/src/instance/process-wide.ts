@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import { FailedSignIns } from '../core/access/failed-sign-ins.ts'
 import { createPasswords, type Passwords } from '../core/access/passwords.ts'
 import { type AnonymousLimit, createAnonymousLimit } from '../core/access/rate-limit.ts'
-import { Slots } from '../core/concurrency/semaphore.ts'
+import { Semaphore } from '../core/concurrency/semaphore.ts'
 import { createKinds } from '../core/kinds.ts'
 import type { Kinds } from '../core/ports.ts'
 import { createRouter, type Router } from '../core/router.ts'
@@ -26,7 +26,7 @@ export interface Shared {
   /** Counts over all worlds: an address that guesses in one is refused in each. */
   readonly failedSignIns: FailedSignIns
   /** For the threads that read seeds: each takes memory and a core, however many worlds are being made. */
-  readonly seedThreads: Slots
+  readonly seedThreads: Semaphore
   /** Version of the service. */
   readonly version: string
 }
@@ -49,6 +49,6 @@ export const createShared = (
   passwords,
   anonymous: createAnonymousLimit({ mode: config.rateLimits, now: () => real.now() }),
   failedSignIns: new FailedSignIns({ real, enabled: config.lockout === 'on' }),
-  seedThreads: new Slots(2),
+  seedThreads: new Semaphore(2),
   version,
 })

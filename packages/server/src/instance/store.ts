@@ -4,7 +4,7 @@ import { type BackupKey, type MasterKey, readBackupKey, readMasterKey, wrongMast
 import { storeFiles } from '../data-folder/store-files.ts'
 import { limits } from '../domains/limits.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
-import { keptWord, type Store } from '../store/store.ts'
+import { metaOrCreate, type Store } from '../store/store.ts'
 import type { InstanceOptions } from './options.ts'
 
 export interface InstanceStore {
@@ -49,5 +49,5 @@ export function openInstanceStore(opening: InstanceStoreOptions): InstanceStore 
     void store.close()
     throw error instanceof WrongMasterKey ? wrongMasterKey(folder, masterKey) : error
   }
-  return { store, sealer, masterKey, backupKey, meta: (name, make) => keptWord(store, name, make) }
+  return { store, sealer, masterKey, backupKey, meta: (name, make) => metaOrCreate(store, name, make) }
 }

@@ -2,7 +2,7 @@
 
 import type { Ids } from '../core/caller.ts'
 import type { Kinds } from '../core/ports.ts'
-import type { AttendingClock } from '../core/time/clock.ts'
+import type { TrackingClock } from '../core/time/clock.ts'
 import type { SecretReader, Services } from '../core/world.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
@@ -17,7 +17,7 @@ export interface SeedContext {
   readonly drivers: Drivers
   /** Folder for the world's files. */
   readonly folder: string
-  readonly clock: AttendingClock
+  readonly clock: TrackingClock
   readonly ids: Ids
   readonly tenantId: string
   /** Id of this manager: see `managerIdOf` in drawn-from.ts. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { Slots } from '../core/concurrency/semaphore.ts'
+import { Semaphore } from '../core/concurrency/semaphore.ts'
 import { presets } from './presets.ts'
 import { readSeed, type SeedSource } from './read-seed.ts'
 import { readText } from './read-text.ts'
@@ -290,7 +290,7 @@ describe('a long seed is read by a thread', () => {
   })
 
   test('when there is room for another thread, which short ones need not', async () => {
-    const threads = new Slots(1)
+    const threads = new Semaphore(1)
     const before = Promise.withResolvers<void>()
     const ended: string[] = []
     const note = (what: string) => () => ended.push(what)

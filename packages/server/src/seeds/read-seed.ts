@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path'
-import { Slots } from '../core/concurrency/semaphore.ts'
+import { Semaphore } from '../core/concurrency/semaphore.ts'
 import { StartRefusal } from '../core/start-refusal.ts'
 import { type ExactRow, rowsInFile, rowsInText, type Section } from './exact-rows.ts'
 import type { Declared, SeedContent } from './format.ts'
@@ -49,12 +49,12 @@ export interface SeedPlan {
  * @param threads room for those that read long ones
  * @throws SeedRefusal with every fault, its line and its column; StartRefusal for a file that cannot be read
  */
-export async function readSeed(source: SeedSource, threads = new Slots(1)): Promise<SeedPlan> {
+export async function readSeed(source: SeedSource, threads = new Semaphore(1)): Promise<SeedPlan> {
   if (typeof source === 'string') return presetPlan(source, threads)
   return planOf('text' in source ? 'The seed' : `The seed ${source.file}`, source, threads)
 }
 
-async function presetPlan(preset: SeedPreset, threads: Slots): Promise<SeedPlan> {
+async function presetPlan(preset: SeedPreset, threads: Semaphore): Promise<SeedPlan> {
   const none = { digest: preset, names: {}, rows: { entities: nothing, facts: nothing }, layers: [] }
   if (preset === 'empty') return { ...none, name: 'The preset empty', base: 'empty' }
   if (preset === 'demo') return { ...none, name: 'The preset demo', base: 'demo', random: 'demo' }
@@ -62,7 +62,7 @@ async function presetPlan(preset: SeedPreset, threads: Slots): Promise<SeedPlan>
   return { ...(await planOf(`The preset ${preset}`, { file }, threads)), random: preset }
 }
 
-async function planOf(name: string, source: SeedText, threads: Slots): Promise<SeedPlan> {
+async function planOf(name: string, source: SeedText, threads: Semaphore): Promise<SeedPlan> {
   const reading = await readSource({ name, source }, threads)
   const { extends: extended = 'empty', random, digest, names, world, declared, places } = reading
   const base = extended === 'nothing' ? undefined : await presetPlan(extended, threads)

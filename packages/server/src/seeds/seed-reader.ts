@@ -2,7 +2,7 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import type { Slots } from '../core/concurrency/semaphore.ts'
+import type { Semaphore } from '../core/concurrency/semaphore.ts'
 import { reasonOf, StartRefusal } from '../core/start-refusal.ts'
 import { threadOptions, threadProgram } from '../store/thread-options.ts'
 import { spansInBytes } from './exact-rows.ts'
@@ -34,7 +34,7 @@ const largestFileBytes = 400 * 1024 ** 2
  * @param threads room for them
  * @throws SeedRefusal, StartRefusal
  */
-export async function readSource({ name, source }: SeedOrder, threads: Slots): Promise<SeedReading> {
+export async function readSource({ name, source }: SeedOrder, threads: Semaphore): Promise<SeedReading> {
   const length = 'text' in source ? source.text.length : sizeOf(source.file)
   return length <= quicklyRead ? readHere({ name, source }) : threads.use(() => readInThread({ name, source }))
 }

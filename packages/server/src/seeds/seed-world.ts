@@ -3,7 +3,7 @@
 import { drawsFrom } from '../core/ids/draws.ts'
 import { createIds } from '../core/ids/ids.ts'
 import { seedId } from '../core/ids/named-id.ts'
-import type { AttendingClock } from '../core/time/clock.ts'
+import type { TrackingClock } from '../core/time/clock.ts'
 import { formatTime } from '../core/time/clock.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { factsIn, type SimulatedWorld } from '../drivers/simulated/world.ts'
@@ -46,7 +46,7 @@ export interface SeedOptions {
   readonly store: Store
   readonly world: SimulatedWorld
   readonly drivers: Drivers
-  readonly clock: AttendingClock
+  readonly clock: TrackingClock
   readonly tenantId: string
   /** Id of this manager. */
   readonly managerExtId: string
@@ -61,7 +61,7 @@ export interface SeedOptions {
 /** @throws SeedRefusal with everything that names nothing, or fits nowhere */
 export async function seedWorld(options: SeedOptions): Promise<void> {
   const { plan, store } = options
-  await store.fill(async (transaction) => {
+  await store.bulkLoad(async (transaction) => {
     // Nobody reads or writes there yet; other worlds are served meanwhile.
     const ctx = contextOf(options, paced(transaction))
     if (plan.base !== 'nothing') {

@@ -86,7 +86,7 @@ export function startWorldEvents({ store, world, clock, drivers, ids, log }: Opt
     if (next === undefined || isClosed) return
     const type = next.what === 'begins' ? next.row.event.type : (sortOf(next.row.event.type).until as HappeningType)
     const about = `event ${type}`
-    cancel = clock.setTimer(next.at - clock.now(), () => void clock.attend(() => inTurn(catchUp)), undefined, about)
+    cancel = clock.setTimer(next.at - clock.now(), () => void clock.track(() => inTurn(catchUp)), undefined, about)
   }
 
   async function catchUp(): Promise<void> {
@@ -211,10 +211,10 @@ export function startWorldEvents({ store, world, clock, drivers, ids, log }: Opt
     return transaction.insert(EventRecord, isNow ? await begin(transaction, row, target) : row)
   }
 
-  void clock.attend(() => inTurn(catchUp))
+  void clock.track(() => inTurn(catchUp))
   return {
     add: (planned) =>
-      clock.attend(() =>
+      clock.track(() =>
         inTurn(async () => {
           try {
             return await store.transaction((transaction) => addTo(transaction, ids.uuid(), planned))

@@ -130,7 +130,7 @@ export interface Staged<T> {
 }
 
 /** A word that the store keeps, made where it is not there yet. */
-export function keptWord(store: Pick<Store, 'meta' | 'setMeta'>, name: string, make: () => string): string {
+export function metaOrCreate(store: Pick<Store, 'meta' | 'setMeta'>, name: string, make: () => string): string {
   const known = store.meta(name)
   if (known !== undefined) return known
   const made = make()
@@ -145,7 +145,7 @@ export interface Store extends Reader {
    */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /** The same of very much, in a store that nobody else writes to: as little of it as can be is done at once. */
-  fill<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  bulkLoad<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /**
    * The same for one who does many things one after another and waits for the disk at the end: what is asked for between
    * `applied` and `durable` may share the commit, as long as nobody else waits for it.
@@ -167,7 +167,7 @@ export interface Store extends Reader {
   /** The same, found out by a write where a write has failed. */
   findFault(): Promise<string | undefined>
   /** Gives up what is only kept to answer sooner. */
-  relax(): void
+  releaseMemory(): void
   /** Bounded queries that still run are stopped. Without any, everything is closed when this returns. */
   close(): Promise<void>
 }

@@ -8,7 +8,7 @@ import type { Disk } from '../data-folder/disk.ts'
 export const filesOf = (folder: string): string => join(folder, 'world')
 
 /** What a world begins with, kept to begin again. */
-export const beginningOf = (folder: string) => ({
+export const baselineOf = (folder: string) => ({
   store: join(folder, 'seed.sqlite'),
   files: join(folder, 'seed-files'),
 })

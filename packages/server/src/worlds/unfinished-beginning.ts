@@ -10,15 +10,15 @@ import { StoreRefusal } from '../store/store.ts'
 
 export const fillingMark = (folder: string): string => join(folder, '.filling')
 
-export const isBeingFilled = (folder: string): boolean => existsSync(fillingMark(folder))
+export const isBeingSeeded = (folder: string): boolean => existsSync(fillingMark(folder))
 
 /** The mark is on the disk when this returns. */
-export function markBeingFilled(folder: string): void {
+export function markBeingSeeded(folder: string): void {
   writeFileSync(fillingMark(folder), '', { mode: 0o600, flush: true })
   syncFolderOf(fillingMark(folder))
 }
 
-export const markFilled = (folder: string): void => rmSync(fillingMark(folder), { force: true })
+export const markSeeded = (folder: string): void => rmSync(fillingMark(folder), { force: true })
 
 /** Files beside the store of the world `default`. Found without that store, they show that it was lost. */
 const leftByService = ['master.key', 'worlds.sqlite', 'control.sqlite', 'seed.sqlite', 'restoring.sqlite', 'world']

@@ -12,15 +12,15 @@ import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from '..
 import { StartRefusal } from '../core/start-refusal.ts'
 import { type ClockState, realClock } from '../core/time/clock.ts'
 import { diskOf } from '../data-folder/disk.ts'
-import { exchangeStores, hasStore, removeStore, storeFiles, takeBack } from '../data-folder/store-files.ts'
+import { hasStore, removeStore, restorePrevious, storeFiles, swapStoreFiles } from '../data-folder/store-files.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
 import { type Instance, openInstance } from '../instance/instance.ts'
 import type { InstanceOptions } from '../instance/options.ts'
 import { diskFault } from '../store/disk-fault.ts'
 import { makeFoldersPrivate } from '../store/private-files.ts'
 import { StoreRefusal } from '../store/store.ts'
-import { beginningOf, filesOf, flushLinks, type Links, shareFiles } from './files.ts'
-import { isBeingFilled, lostStore, markBeingFilled, markFilled } from './unfinished-beginning.ts'
+import { baselineOf, filesOf, flushLinks, type Links, shareFiles } from './files.ts'
+import { isBeingSeeded, lostStore, markBeingSeeded, markSeeded } from './unfinished-beginning.ts'
 import { unusableBecause } from './unusable.ts'
 import type { WorldHooks } from './world-hooks.ts'
 
@@ -73,7 +73,7 @@ export function createWorld(options: WorldOptions): HostedWorld {
   const { name, config, log } = options
   const folder = config.data
   const files = storeFiles(folder)
-  const beginning = beginningOf(folder)
+  const beginning = baselineOf(folder)
   const disk = diskOf(options.options)
   /** The store that a reset begins with, and the one that is kept to begin with, until they have their names. */
   const next = `${files.first}.new`
@@ -130,8 +130,8 @@ export function createWorld(options: WorldOptions): HostedWorld {
   async function open(): Promise<Instance> {
     const control = options.controlOf(world)
     if (!hasStore(files.first)) {
-      if (isNew) markBeingFilled(folder)
-      else if (!isBeingFilled(folder)) throw lostStore(folder, name === 'default')
+      if (isNew) markBeingSeeded(folder)
+      else if (!isBeingSeeded(folder)) throw lostStore(folder, name === 'default')
       // A first start or a reset was cut short, or the world is new: what is kept for it belongs to no state.
       await control?.clear()
       removeStore(files.first)
@@ -162,7 +162,7 @@ export function createWorld(options: WorldOptions): HostedWorld {
       },
     })
     try {
-      markFilled(folder)
+      markSeeded(folder)
       isNew = false
       wasOpen = true
       used = 'since'
@@ -233,11 +233,11 @@ export function createWorld(options: WorldOptions): HostedWorld {
   async function putInPlace(): Promise<void> {
     await shut()
     try {
-      await exchangeStores(files, disk)
+      await swapStoreFiles(files, disk)
       try {
         await open()
       } catch (error) {
-        await takeBack(files, disk)
+        await restorePrevious(files, disk)
         throw error
       }
     } catch (error) {
@@ -260,7 +260,7 @@ export function createWorld(options: WorldOptions): HostedWorld {
     try {
       await copied
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      markBeingFilled(folder)
+      markBeingSeeded(folder)
       await leaveState()
       await options.controlOf(world)?.clear()
       clockState = beginningOfTime()
@@ -342,7 +342,7 @@ export function createWorld(options: WorldOptions): HostedWorld {
       inTurn(async () => {
         const { store } = await begin()
         mkdirSync(target, { recursive: true, mode: 0o700 })
-        const begun = beginningOf(target)
+        const begun = baselineOf(target)
         const { first } = storeFiles(target)
         const links: Links[] = []
         await store.copyTo(begun.store, () => {
@@ -357,7 +357,7 @@ export function createWorld(options: WorldOptions): HostedWorld {
       if (used === 'since') used = 'before'
       else if (used === 'before') {
         used = 'never'
-        instance?.store.relax()
+        instance?.store.releaseMemory()
       }
     },
     rest: () => inTurn(shut),

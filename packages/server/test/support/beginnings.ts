@@ -5,7 +5,7 @@
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { beginningOf } from '../../src/worlds/files.ts'
+import { baselineOf } from '../../src/worlds/files.ts'
 import { fillingMark } from '../../src/worlds/unfinished-beginning.ts'
 
 /** Folders with a beginning each, by what it follows from. */
@@ -22,7 +22,7 @@ export function begin(like: string, folder: string): void {
 }
 
 export function keepBeginning(like: string, folder: string): void {
-  if (kept.has(like) || !existsSync(beginningOf(folder).store)) return
+  if (kept.has(like) || !existsSync(baselineOf(folder).store)) return
   parent ??= temporary()
   const to = join(parent, String(kept.size))
   mkdirSync(to)
@@ -32,11 +32,11 @@ export function keepBeginning(like: string, folder: string): void {
 
 /** With the keys that its secrets are sealed with. Copied: a test may damage its own. */
 function copyBeginning(from: string, to: string): void {
-  const { store, files } = beginningOf(from)
+  const { store, files } = baselineOf(from)
   for (const file of [store, join(from, 'master.key'), join(from, 'backup.key')])
     copyFileSync(file, join(to, basename(file)))
   // The times of the files are those of the world.
-  if (existsSync(files)) cpSync(files, beginningOf(to).files, { recursive: true, preserveTimestamps: true })
+  if (existsSync(files)) cpSync(files, baselineOf(to).files, { recursive: true, preserveTimestamps: true })
 }
 
 function temporary(): string {

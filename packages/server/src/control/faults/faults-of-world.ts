@@ -90,7 +90,7 @@ export function faultsOfWorld(book: RuleBook, { seed, clock }: FaultyWorld): Fau
       const carried = (): Promise<T> => carryOut(strike, () => inContext(met, context, work))
       // What waits for a time belongs to that time. An element of a batch is part of a task, which does already.
       const isPutOff = subject.batchElement === undefined && rules.some(({ effect }) => 'delay' in effect)
-      return isPutOff ? clock.attend(carried) : carried()
+      return isPutOff ? clock.track(carried) : carried()
     },
   })
 

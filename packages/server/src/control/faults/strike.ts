@@ -1,5 +1,5 @@
 import type { RequestSite, StepSite } from '../../core/faults.ts'
-import type { AttendingClock } from '../../core/time/clock.ts'
+import type { TrackingClock } from '../../core/time/clock.ts'
 import type { Place, Rule, Subject } from './rule.ts'
 import type { RuleBook } from './rule-book.ts'
 
@@ -10,7 +10,7 @@ export type Told = Readonly<Record<string, string>>
 export interface Strike {
   /** Of the world's draws. */
   readonly seed: string
-  readonly clock: AttendingClock
+  readonly clock: TrackingClock
   readonly book: Pick<RuleBook, 'note' | 'written'>
   /** Aborted when there is no more time to wait: its reason is thrown. */
   readonly ended: AbortSignal

@@ -4,7 +4,7 @@ import type { AnySchema, Operation } from '@hyperplane/contract'
 import type { TypedFilter, Value } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
 import type { QueryOptions } from '../input/request-input.ts'
-import { shows } from './scope.ts'
+import { matchesScope } from './scope.ts'
 
 interface Repeated {
   /** Where the field is. */
@@ -74,7 +74,7 @@ async function without(ctx: ReadContext, fields: readonly Repeated[], items: rea
     const ids = [...new Set(items.map((item) => valueAt(item, by)).filter((id) => typeof id === 'string'))]
     const resource = ctx.kinds.resource(kind)
     const related = scope === 'none' || resource === undefined ? [] : await ctx.store.getMany(resource, ids)
-    const visible = new Set(related.filter((entity) => shows(scope, entity)).map((entity) => entity.extId))
+    const visible = new Set(related.filter((entity) => matchesScope(scope, entity)).map((entity) => entity.extId))
     shown = shown.map((item) => (visible.has(valueAt(item, by) as string) ? item : leftOut(item, path)))
   }
   return shown

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Turns } from './keyed-mutex.ts'
+import { KeyedMutex } from './keyed-mutex.ts'
 
 /** Work that ends when it is told to, and notes what happens. */
-function aWork(turns: Turns, told: string[], name: string, ...names: string[]) {
+function aWork(turns: KeyedMutex, told: string[], name: string, ...names: string[]) {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const done = turns.take(names, async () => {
+  const done = turns.runExclusive(names, async () => {
     told.push(`${name} begins`)
     await promise
     told.push(`${name} ends`)
@@ -16,7 +16,7 @@ function aWork(turns: Turns, told: string[], name: string, ...names: string[]) {
 const turn = (): Promise<void> => new Promise(setImmediate)
 
 test('those that ask for one name follow one another in the order of asking; others do not wait', async () => {
-  const turns = new Turns()
+  const turns = new KeyedMutex()
   const told: string[] = []
   const first = aWork(turns, told, 'first', 'a')
   const second = aWork(turns, told, 'second', 'a')
@@ -31,7 +31,7 @@ test('those that ask for one name follow one another in the order of asking; oth
 })
 
 test('two that need the same names in another order both come to their turn', async () => {
-  const turns = new Turns()
+  const turns = new KeyedMutex()
   const told: string[] = []
   const works = [aWork(turns, told, 'one', 'a', 'b'), aWork(turns, told, 'two', 'b', 'a')]
   for (const { end } of works) end()
@@ -40,7 +40,7 @@ test('two that need the same names in another order both come to their turn', as
 })
 
 test('one that fails does not hold up those behind it', async () => {
-  const turns = new Turns()
+  const turns = new KeyedMutex()
   const told: string[] = []
   const first = aWork(turns, told, 'first', 'a')
   const second = aWork(turns, told, 'second', 'a')

@@ -1,10 +1,10 @@
 /** One at a time for each name, in the order of asking; whoever needs several names waits for all of them at once. */
-export class Turns {
+export class KeyedMutex {
   /** The end of the last one that asked. */
   readonly #last = new Map<string, Promise<void>>()
 
   /** Waits for those that asked before for any of these names. */
-  async take<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
+  async runExclusive<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
     const before = names.map((name) => this.#last.get(name))
     const { promise: end, resolve } = Promise.withResolvers<void>()
     // In the same turn for all names: of two that share some, one comes first everywhere.

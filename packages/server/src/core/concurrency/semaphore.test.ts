@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Slots } from './semaphore.ts'
+import { Semaphore } from './semaphore.ts'
 
 test('those for whom there is no room come in their order, one for each that ends', async () => {
-  const slots = new Slots(1)
+  const slots = new Semaphore(1)
   const began: string[] = []
   const first = Promise.withResolvers<void>()
   const all = [
@@ -18,7 +18,7 @@ test('those for whom there is no room come in their order, one for each that end
 })
 
 test('whoever has no patience left, or had none from the beginning, is not waited for', async () => {
-  const slots = new Slots(1)
+  const slots = new Semaphore(1)
   const first = Promise.withResolvers<void>()
   const running = slots.use(() => first.promise)
   const patience = new AbortController()

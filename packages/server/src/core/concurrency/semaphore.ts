@@ -1,5 +1,5 @@
 /** Room for so many at once; the others wait in the order in which they came. */
-export class Slots {
+export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
 

@@ -53,7 +53,7 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
       const scope = await access.scope(caller, operation)
       if (scope === undefined) throw denied(operation)
       if (trace !== undefined) noteScope(trace, operation, scope)
-      const elsewhere = machinery.elsewhere?.(operation, request)
+      const elsewhere = machinery.forward?.(operation, request)
       if (elsewhere !== undefined) return await elsewhere(request)
       const warnings: string[] = []
       if (route.askedVersion !== route.version)

@@ -40,7 +40,7 @@ export interface Machinery<D> {
    * Lets a mutation begin when others of what it changes have ended: where handlers answer `Apart`, transactions alone keep
    * them from each other no longer. `key` names its request id. Absent: none waits.
    */
-  readonly inTurn?: <T>(
+  readonly serialised?: <T>(
     operation: Operation,
     input: RequestInput,
     key: string | undefined,
@@ -49,7 +49,7 @@ export interface Machinery<D> {
   /** Absent: no operation takes forms that are longer than memory is wide. */
   readonly spool?: Spool
   /** Another pipeline that answers for the operation, asked once the caller may use it. Absent: this one answers all. */
-  readonly elsewhere?: (operation: Operation, request: ApiRequest) => Dispatch | undefined
+  readonly forward?: (operation: Operation, request: ApiRequest) => Dispatch | undefined
   /** Absent: nothing goes wrong on purpose. */
   readonly faults?: Faults
   readonly log: { error(details: object, message: string): void }

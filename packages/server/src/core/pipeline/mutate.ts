@@ -5,14 +5,14 @@
 
 import type { Operation } from '@hyperplane/contract'
 import type { Transaction } from '../../store/store.ts'
-import { reaches } from '../access/scope.ts'
+import { isInScope } from '../access/scope.ts'
 import { ApiError } from '../api-error.ts'
 import type { WriteContext } from '../context.ts'
 import type { TaskStarted } from '../handlers.ts'
 import { watchedInput } from '../recording/trace.ts'
 import type { Reply } from '../reply.ts'
 import type { Begin } from '../tasks/define-task.ts'
-import { Apart } from '../two-phase-effect.ts'
+import { TwoPhaseEffect } from '../two-phase-effect.ts'
 import type { Targets } from './call.ts'
 import { type Call, rowScope } from './call.ts'
 import { readOnlyView } from './dry-run.ts'
@@ -68,7 +68,7 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
     afterCommit: (work) => void after.push(work),
   })
   let targets: Targets = noTargets
-  const work = async (transaction: Transaction): Promise<Reply | Apart> => {
+  const work = async (transaction: Transaction): Promise<Reply | TwoPhaseEffect> => {
     if (key !== undefined) {
       const remembered = await idempotency.recall(transaction, key, fingerprint, requestId as string)
       if (remembered !== undefined) return remembered
@@ -87,7 +87,7 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
       ctx as never,
       (prepare === undefined ? handled : { ...handled, prepared }) as never,
     )
-    return result instanceof Apart ? result : conclude(transaction, ctx, result)
+    return result instanceof TwoPhaseEffect ? result : conclude(transaction, ctx, result)
   }
   const conclude = async (transaction: Transaction, ctx: WriteContext<D>, result: any): Promise<Reply> => {
     if (result?.extId !== undefined) created.push(result.extId)
@@ -122,12 +122,12 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
   /** In one transaction, or in two with what takes long between them. */
   const whole = async (): Promise<Reply> => {
     const first = await store.transaction(work)
-    const reply = first instanceof Apart ? await apart(first) : first
+    const reply = first instanceof TwoPhaseEffect ? await apart(first) : first
     begin(reply)
     committed(reply)
     return reply
   }
-  const apart = async (effect: Apart): Promise<Reply> => {
+  const apart = async (effect: TwoPhaseEffect): Promise<Reply> => {
     try {
       await effect.make()
       return await store.transaction(async (transaction) => {
@@ -135,20 +135,23 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
         return conclude(transaction, ctx, await effect.conclude(ctx))
       })
     } catch (error) {
-      await effect.giveUp().catch((fault) => {
+      await effect.revert().catch((fault) => {
         machinery.log.error({ err: fault, operation: operation.key }, 'what was made apart could not be taken back')
       })
       throw error
     }
   }
   if (request.onBehalfOf?.isStaged !== true) {
-    return { reply: await (machinery.inTurn === undefined ? whole() : machinery.inTurn(operation, input, key, whole)) }
+    return {
+      reply: await (machinery.serialised === undefined ? whole() : machinery.serialised(operation, input, key, whole)),
+    }
   }
   const { applied, durable } = store.stage(work)
   // Where the work was refused nobody asks for the commit.
   durable.catch(() => undefined)
   const reply = await applied
-  if (reply instanceof Apart) throw new Error(`${operation.key} takes two transactions: no element of a batch can`)
+  if (reply instanceof TwoPhaseEffect)
+    throw new Error(`${operation.key} takes two transactions: no element of a batch can`)
   begin(reply, durable)
   return { reply, durable: durable.then(() => committed(reply)) }
 }
@@ -211,7 +214,7 @@ async function createdInScope(
   let judged: unknown
   for (const extId of created) {
     const entity = await transaction.pending(resource, extId)
-    if (entity !== undefined && !reaches(scope, entity)) throw denied(operation, ' on such an entity')
+    if (entity !== undefined && !isInScope(scope, entity)) throw denied(operation, ' on such an entity')
     judged ??= entity
   }
   return judged

@@ -2,7 +2,7 @@
 import type { Operation, Resource } from '@hyperplane/contract'
 import { errorCatalogue } from '@hyperplane/contract/error-catalogue'
 import type { Reader } from '../../store/store.ts'
-import { reaches } from '../access/scope.ts'
+import { isInScope } from '../access/scope.ts'
 import { ApiError, refuseAll } from '../api-error.ts'
 import { referencesIn } from '../input/validate.ts'
 import { notFound } from '../standard.ts'
@@ -22,7 +22,7 @@ export async function checkReferences(
     if (resource === undefined || resource.derived === true) continue
     const entity = await reader.get(resource, reference.extId)
     const scope = entity === undefined ? undefined : await access.referScope(caller, operation, resource)
-    if (entity === undefined || !reaches(scope, entity)) {
+    if (entity === undefined || !isInScope(scope, entity)) {
       faults.push(referenceNotFound(operation, resource, reference, input.body))
     }
   }

@@ -2,7 +2,7 @@
 import type { Resource } from '@hyperplane/contract'
 import { and, equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
-import { reaches } from '../access/scope.ts'
+import { isInScope } from '../access/scope.ts'
 import type { ApiError } from '../api-error.ts'
 import type { EntityTags } from '../ids/etag.ts'
 import { pathOf as fieldPathOf, notFound } from '../standard.ts'
@@ -35,7 +35,7 @@ export async function findTargets(machinery: Machinery<any>, reader: Reader, cal
     if (parentId !== undefined && valueAt(found.entity, kind.parent?.field as string) !== parentId) throw missing()
     // The scope speaks of the target, or of the entity that the target is a part of. Every other entity that the path names must be visible.
     const isJudged = kind.kind === access.scopedKind(operation)
-    const isReached = !isJudged || reaches(scope, found.entity)
+    const isReached = !isJudged || isInScope(scope, found.entity)
     const isOpen = operation.roles === 'everyone' || (isJudged && access.isView(operation, kind))
     if (!isOpen && !(await isSeen(machinery, reader, call, { kind, entity: found.entity, isJudged, isTarget }))) {
       if (request.trace !== undefined) request.trace.decision = 'there is one, which this identity may not see'
@@ -74,9 +74,9 @@ async function isSeen(
   { kind, entity, isJudged, isTarget }: Named,
 ): Promise<boolean> {
   const view = await access.viewScope(caller, kind)
-  if (view !== undefined) return reaches(view, entity)
+  if (view !== undefined) return isInScope(view, entity)
   const reach = await access.reachOfUnseen(caller, operation, kind)
-  if (isJudged) return reach === 'by role' && reaches(scope, entity)
+  if (isJudged) return reach === 'by role' && isInScope(scope, entity)
   if (isTarget || reach === undefined) return reach === 'by role'
   if (reach === 'by role' && scope === 'all') return true
   // A policy for the hosts of one cluster shows these below their cluster, although it does not show the cluster.

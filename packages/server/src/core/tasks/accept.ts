@@ -6,7 +6,7 @@ import type { Caller, Ids } from '../caller.ts'
 import type { Clock } from '../time/clock.ts'
 import type { TaskDefinition, TaskOptions } from './define-task.ts'
 import { sealedInput, type TaskSeals } from './sealed.ts'
-import { tellOfPart, type Whole } from './subtasks.ts'
+import { addSubtask, type ParentTask } from './subtasks.ts'
 import { affecting, type Runner, type TaskEntity } from './task-row.ts'
 
 /** A task that was asked for. */
@@ -17,7 +17,7 @@ export interface Asked {
   readonly owner: Caller
   readonly isDryRun: boolean
   /** The task that it is part of, while that waits or runs. */
-  readonly whole: Whole | undefined
+  readonly whole: ParentTask | undefined
 }
 
 /** Stores the task as QUEUED. */
@@ -68,6 +68,6 @@ export async function acceptTask(
   } as unknown as TaskEntity
   for (const name of Object.keys(task)) if ((task as any)[name] === undefined) delete (task as any)[name]
   await transaction.insert(Task, task as never)
-  if (whole?.tellsOfParts === false) await tellOfPart(transaction, whole.extId, extId, clock)
+  if (whole?.recordsSubtasks === false) await addSubtask(transaction, whole.extId, extId, clock)
   return task
 }

@@ -106,7 +106,7 @@ export interface TaskDefinition<D, I> {
   /** After this step has begun the task only goes forward: it is retried until done. */
   readonly pointOfNoReturn?: string
   /** It has so many parts that its row is not written for each: its steps say which it has, by `partsOf`. */
-  readonly tellsOfParts?: true
+  readonly recordsSubtasks?: true
   /** What it works on ends with the process: a start that finds it unfinished turns it back. */
   readonly endsWithProcess?: true
   /** What a dry run reports. Reads only. */

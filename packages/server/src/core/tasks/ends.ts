@@ -2,7 +2,7 @@
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Store } from '../../store/store.ts'
 import type { AppMessage } from '../api-error.ts'
-import type { AttendingClock } from '../time/clock.ts'
+import type { TrackingClock } from '../time/clock.ts'
 import type { TaskEnd, Written } from './define-task.ts'
 import { isCanceled } from './messages.ts'
 import { affectedBy, isUnfinished, type TaskEntity, withoutWork } from './task-row.ts'
@@ -10,12 +10,12 @@ import { affectedBy, isUnfinished, type TaskEntity, withoutWork } from './task-r
 /** Those who wait for the end of a task. */
 export class Ends {
   readonly #store: Store
-  readonly #clock: AttendingClock
+  readonly #clock: TrackingClock
   readonly #waiting = new Map<string, Waiting[]>()
   /** Tasks whose last record is written, and not durable yet. */
   readonly #written = new Set<string>()
 
-  constructor(store: Store, clock: AttendingClock) {
+  constructor(store: Store, clock: TrackingClock) {
     this.#store = store
     this.#clock = clock
   }
@@ -29,7 +29,7 @@ export class Ends {
     const task = (await this.#store.get(Task, extId)) as TaskEntity | undefined
     if (task === undefined) this.tell({ extId, status: 'CANCELED' } as TaskEntity)
     else if (!isUnfinished(task)) this.tell(task)
-    return this.#clock.rest(() => promise)
+    return this.#clock.idle(() => promise)
   }
 
   /** It has ended. */

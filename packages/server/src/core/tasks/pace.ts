@@ -2,17 +2,17 @@
 
 import { setTimeout } from 'node:timers/promises'
 import type { Ids } from '../caller.ts'
-import type { AttendingClock } from '../time/clock.ts'
+import type { TrackingClock } from '../time/clock.ts'
 
 export type Durations = 'instant' | 'natural'
 
 export class Pace {
-  readonly #clock: AttendingClock
+  readonly #clock: TrackingClock
   readonly #durations: Durations
   readonly #stopping: AbortSignal
 
   /** @param stopping nothing is waited for any more: the clock of a world may stand for ever */
-  constructor(clock: AttendingClock, durations: Durations, stopping: AbortSignal) {
+  constructor(clock: TrackingClock, durations: Durations, stopping: AbortSignal) {
     this.#clock = clock
     this.#durations = durations
     this.#stopping = stopping
@@ -27,7 +27,7 @@ export class Pace {
     const wait =
       this.#durations === 'natural'
         ? this.#clock.sleep(milliseconds, signal)
-        : this.#clock.rest(() => setTimeout(Math.min(2 ** tries, 1000), undefined, { signal }))
+        : this.#clock.idle(() => setTimeout(Math.min(2 ** tries, 1000), undefined, { signal }))
     await wait.catch((error: unknown) => {
       if (!signal.aborted) throw error
     })

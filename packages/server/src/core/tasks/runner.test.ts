@@ -13,7 +13,7 @@ import { tablesOf } from '../../store/tables.ts'
 import { ApiError } from '../api-error.ts'
 import { systemCaller } from '../caller.ts'
 import { createIds } from '../ids/ids.ts'
-import { type AttendingClock, createWorldClock, realClock } from '../time/clock.ts'
+import { createWorldClock, realClock, type TrackingClock } from '../time/clock.ts'
 import type { Begin } from './define-task.ts'
 import {
   CancelAccepted,
@@ -89,7 +89,7 @@ function open(
   file: string,
   definitions: readonly TaskDefinition<object, any>[],
   options: Partial<RunnerOptions<object>> = {},
-  clock: AttendingClock = realClock,
+  clock: TrackingClock = realClock,
 ): Service {
   const store = openSqliteStore({ file, tables: tablesOf([Task, Mark], []), seal: (plain) => plain, durable: false })
   const ids = createIds(crypto.randomUUID())

@@ -21,17 +21,17 @@ import type { RunnerOptions } from './runner-options.ts'
 import { inputOf } from './sealed.ts'
 import { StepContexts, Stopping } from './step-context.ts'
 import { StepRuns } from './step-run.ts'
-import { type Whole, wholeOf } from './subtasks.ts'
-import { WayForward } from './task-execution.ts'
+import { type ParentTask, parentTaskOf } from './subtasks.ts'
+import { TaskExecution } from './task-execution.ts'
 import { turnOfInterrupted } from './task-rollback.ts'
 import { faultyTask, isUnfinished, mark, type TaskEntity, unfinished } from './task-row.ts'
-import { Places } from './task-slots.ts'
+import { TaskSlots } from './task-slots.ts'
 
 // What the rest of the service knows tasks by.
 export { interruptedTask, succeededTask } from './ends.ts'
 export type { Durations } from './pace.ts'
 export type { RunnerOptions, StepPhase } from './runner-options.ts'
-export { partsOf } from './subtasks.ts'
+export { subtasksOf } from './subtasks.ts'
 export { failureOf, unfinished } from './task-row.ts'
 
 const concurrentTasks = 64
@@ -46,12 +46,12 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
   readonly #options: RunnerOptions<D>
   readonly #locks = new LockTable()
   /** Of those that wait or run, by id. */
-  readonly #wholes = new Map<string, Whole>()
+  readonly #wholes = new Map<string, ParentTask>()
   /** Accepted and not begun. */
   readonly #waiting = new Set<string>()
   /** Those whose acceptance is not durable yet. */
   readonly #fresh = new Map<string, Fresh>()
-  readonly #places = new Places(concurrentTasks)
+  readonly #places = new TaskSlots(concurrentTasks)
   readonly #running = new Set<string>()
   readonly #cancelAsked = new Set<string>()
   /** Running tasks that only wait for their sub-tasks. */
@@ -60,7 +60,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
   readonly #pace: Pace
   readonly #ends: Ends
   readonly #contexts: StepContexts<D>
-  readonly #wayForward: WayForward<D>
+  readonly #wayForward: TaskExecution<D>
 
   constructor(options: RunnerOptions<D>) {
     const { store, world, durations } = options
@@ -82,7 +82,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     this.#pace = pace
     this.#ends = ends
     this.#contexts = contexts
-    this.#wayForward = new WayForward(options, { contexts, stepRuns, pace, ends }, requests)
+    this.#wayForward = new TaskExecution(options, { contexts, stepRuns, pace, ends }, requests)
   }
 
   /** Takes up every task that an earlier process left unfinished, in acceptance order. */
@@ -137,8 +137,8 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
 
   #enqueue(task: TaskEntity): void {
     const { extId, runner } = task
-    const tellsOfParts = this.#options.definitions.get(runner.definition)?.tellsOfParts === true
-    this.#wholes.set(extId, wholeOf(task, tellsOfParts))
+    const tellsOfParts = this.#options.definitions.get(runner.definition)?.recordsSubtasks === true
+    this.#wholes.set(extId, parentTaskOf(task, tellsOfParts))
     this.#locks.enqueue(extId, runner.locks)
     this.#places.wait(extId, runner.owner.extId)
     this.#waiting.add(extId)
@@ -149,7 +149,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     // A cancelled task that has not begun only needs to be ended: nothing stands in its way.
     for (const extId of this.#cancelAsked) {
       if (!this.#waiting.has(extId)) continue
-      this.#places.skip(extId)
+      this.#places.bypass(extId)
       this.#begin(extId)
     }
     for (let next = this.#next(); next !== undefined; next = this.#next()) this.#begin(next)
@@ -163,7 +163,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     this.#waiting.delete(extId)
     this.#running.add(extId)
     void this.#options.world.clock
-      .attend(() => this.#run(extId))
+      .track(() => this.#run(extId))
       .finally(() => {
         this.#running.delete(extId)
         this.#wholes.delete(extId)
@@ -206,7 +206,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
 
   #park(extId: string): void {
     this.#parked.add(extId)
-    this.#places.giveUp(extId)
+    this.#places.release(extId)
     this.#pump()
   }
 

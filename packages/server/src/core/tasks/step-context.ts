@@ -24,7 +24,7 @@ export interface Requests {
 export class Stopping extends Error {}
 
 /** A task that only waits needs no place. */
-export interface Parking {
+export interface SlotRelease {
   park(extId: string): void
   resume(extId: string): void
 }
@@ -34,7 +34,7 @@ export interface ContextSources<D> extends Requests {
   readonly world: World<D>
   readonly seals: TaskSeals
   readonly ends: Ends
-  readonly parking: Parking
+  readonly parking: SlotRelease
   /** The `startTask` of a transaction. */
   readonly starter: (
     transaction: Transaction,

@@ -3,7 +3,7 @@ import type { Fault, FaultyStep, StepSite } from '../faults.ts'
 import { DriverError, type Step, type StepContext, type TaskDefinition } from './define-task.ts'
 import type { Pace } from './pace.ts'
 import type { RunnerOptions } from './runner-options.ts'
-import type { Parking } from './step-context.ts'
+import type { SlotRelease } from './step-context.ts'
 import { faultyTask, type TaskEntity } from './task-row.ts'
 
 const retryDelays = [1000, 2000, 4000]
@@ -36,9 +36,9 @@ export function requireEffects(
 export class StepRuns<D> {
   readonly #options: Pick<RunnerOptions<D>, 'world' | 'beforeStep' | 'faults'>
   readonly #pace: Pace
-  readonly #parking: Parking
+  readonly #parking: SlotRelease
 
-  constructor(options: Pick<RunnerOptions<D>, 'world' | 'beforeStep' | 'faults'>, pace: Pace, parking: Parking) {
+  constructor(options: Pick<RunnerOptions<D>, 'world' | 'beforeStep' | 'faults'>, pace: Pace, parking: SlotRelease) {
     this.#options = options
     this.#pace = pace
     this.#parking = parking
@@ -92,7 +92,7 @@ export class StepRuns<D> {
   async #rest<T>(extId: string, wait: () => Promise<T>): Promise<T> {
     this.#parking.park(extId)
     try {
-      return await this.#options.world.clock.rest(wait)
+      return await this.#options.world.clock.idle(wait)
     } finally {
       this.#parking.resume(extId)
     }

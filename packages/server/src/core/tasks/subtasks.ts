@@ -6,35 +6,37 @@ import type { TaskChanges } from './define-task.ts'
 import type { TaskEntity } from './task-row.ts'
 
 /** What the parts of a task must know of it. */
-export interface Whole {
+export interface ParentTask {
   readonly extId: string
   /** What they name as their root. */
   readonly rootTask: TaskEntity['rootTask']
   /** Held for them. */
   readonly locks: readonly string[]
   readonly startedBy: string | undefined
-  readonly tellsOfParts: boolean
+  readonly recordsSubtasks: boolean
 }
 
-export const wholeOf = ({ extId, rootTask, runner }: TaskEntity, tellsOfParts: boolean): Whole => ({
+export const parentTaskOf = ({ extId, rootTask, runner }: TaskEntity, tellsOfParts: boolean): ParentTask => ({
   extId,
   rootTask: rootTask ?? { extId, rel: 'subtask' },
   locks: [...(runner.inherited ?? []), ...runner.locks],
   startedBy: runner.startedBy,
-  tellsOfParts,
+  recordsSubtasks: tellsOfParts,
 })
 
 /** How the row of a task names its parts: their number, and the first hundred of them. */
-export const partsOf = (extIds: readonly string[]): Required<Pick<TaskChanges, 'subTasks' | 'numberOfSubtasks'>> => ({
+export const subtasksOf = (
+  extIds: readonly string[],
+): Required<Pick<TaskChanges, 'subTasks' | 'numberOfSubtasks'>> => ({
   subTasks: extIds.slice(0, 100).map((extId) => ({ extId, rel: 'subtask' })),
   numberOfSubtasks: extIds.length,
 })
 
 /** Writes one part more into the row of its whole. */
-export async function tellOfPart(transaction: Transaction, whole: string, part: string, clock: Clock): Promise<void> {
+export async function addSubtask(transaction: Transaction, whole: string, part: string, clock: Clock): Promise<void> {
   const { subTasks = [], numberOfSubtasks = 0 } = (await transaction.get(Task, whole)) as TaskEntity
   await transaction.observe(Task, whole, {
-    ...partsOf([...subTasks.map((each) => each.extId as string), part]),
+    ...subtasksOf([...subTasks.map((each) => each.extId as string), part]),
     numberOfSubtasks: numberOfSubtasks + 1,
     lastUpdatedTime: clock.iso(),
   } as never)

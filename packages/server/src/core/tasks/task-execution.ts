@@ -11,26 +11,26 @@ import type { RunnerOptions } from './runner-options.ts'
 import { type Requests, Stopping } from './step-context.ts'
 import { type Done, StepRecords } from './step-records.ts'
 import { acts, type StepAt } from './step-run.ts'
-import { isPastReturn, type Means, mayCancel, WayBack } from './task-rollback.ts'
+import { type Dependencies, isPastReturn, mayCancel, TaskRollback } from './task-rollback.ts'
 import { mark, marking, type TaskEntity } from './task-row.ts'
 
 /** A driver that tells of a full disk tells of one outside. */
 const isFaultOfDisk = (error: unknown): boolean =>
   error instanceof EarlierCommitFailed || (!(error instanceof DriverError) && diskFault(error) !== undefined)
 
-export class WayForward<D> {
+export class TaskExecution<D> {
   readonly #options: RunnerOptions<D>
-  readonly #means: Means<D>
+  readonly #dependencies: Dependencies<D>
   readonly #requests: Requests
   readonly #records: StepRecords<D>
-  readonly #wayBack: WayBack<D>
+  readonly #wayBack: TaskRollback<D>
 
-  constructor(options: RunnerOptions<D>, means: Means<D>, requests: Requests) {
+  constructor(options: RunnerOptions<D>, means: Dependencies<D>, requests: Requests) {
     this.#options = options
-    this.#means = means
+    this.#dependencies = means
     this.#requests = requests
     this.#records = new StepRecords(options, means.contexts)
-    this.#wayBack = new WayBack(options, means)
+    this.#wayBack = new TaskRollback(options, means)
   }
 
   /**
@@ -44,7 +44,7 @@ export class WayForward<D> {
     accepted: Promise<void> | undefined,
   ): Promise<void> {
     const { store, world, log, lostEffects, beforeStep } = this.#options
-    const { stepRuns, pace, ends } = this.#means
+    const { stepRuns, pace, ends } = this.#dependencies
     const { cancelAsked, stopping } = this.#requests
     const { extId } = taken
     const commits = new Commits()
@@ -124,7 +124,7 @@ export class WayForward<D> {
   /** Undefined: it has no such step. */
   #at(task: TaskEntity, definition: TaskDefinition<D, any>, cursor: number, input: unknown): StepAt<D> | undefined {
     const step = definition.steps[cursor]
-    return step && { task, definition, step, input, context: this.#means.contexts.of(task, step.name) }
+    return step && { task, definition, step, input, context: this.#dependencies.contexts.of(task, step.name) }
   }
 
   /**
@@ -138,7 +138,7 @@ export class WayForward<D> {
     input: unknown,
   ): Promise<readonly Done<D>[]> {
     const at = this.#at(task, definition, cursor, input)
-    if (at === undefined || !this.#means.stepRuns.passes(at) || (await acts(at))) return []
+    if (at === undefined || !this.#dependencies.stepRuns.passes(at) || (await acts(at))) return []
     return [{ step: at.step }, ...(await this.#idleFrom(task, definition, cursor + 1, input))]
   }
 

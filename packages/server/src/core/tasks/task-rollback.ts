@@ -34,23 +34,23 @@ export function turnOfInterrupted(
 }
 
 /** What a task is taken along by, forward and back. */
-export interface Means<D> {
+export interface Dependencies<D> {
   readonly contexts: StepContexts<D>
   readonly stepRuns: StepRuns<D>
   readonly pace: Pace
   readonly ends: Ends
 }
 
-export class WayBack<D> {
+export class TaskRollback<D> {
   readonly #options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep' | 'lostEffects' | 'whyLost'>
-  readonly #means: Means<D>
+  readonly #dependencies: Dependencies<D>
 
   constructor(
     options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep' | 'lostEffects' | 'whyLost'>,
-    means: Means<D>,
+    means: Dependencies<D>,
   ) {
     this.#options = options
-    this.#means = means
+    this.#dependencies = means
   }
 
   /** Undoes the step under way and those before it; what fails is tried again until done. */
@@ -58,11 +58,11 @@ export class WayBack<D> {
     let current = task
     for (let index = Math.min(task.runner.cursor, definition.steps.length - 1); index >= 0; index--) {
       const step = definition.steps[index] as Step<D, any>
-      const at = { task: current, definition, step, input, context: this.#means.contexts.of(current, step.name) }
+      const at = { task: current, definition, step, input, context: this.#dependencies.contexts.of(current, step.name) }
       const lost = this.#options.lostEffects?.()
       if (!(await this.#undo(at))) return
       current = await this.#unrecord(at, index, lost)
-      if (index === 0) this.#means.ends.tell(current)
+      if (index === 0) this.#dependencies.ends.tell(current)
     }
   }
 
@@ -71,13 +71,13 @@ export class WayBack<D> {
     const { task, definition, step, context } = at
     for (let tries = 0; !context.stopping.aborted; tries++) {
       try {
-        await this.#means.stepRuns.undo(at)
+        await this.#dependencies.stepRuns.undo(at)
         await this.#options.beforeStep?.(definition.name, step.name, 'unrecord')
         return true
       } catch (error) {
         if (error instanceof WorkerCrash) throw error
         this.#options.log.warn({ err: error, task: task.extId, step: step.name }, 'an undo failed; it is tried again')
-        await this.#means.pace.pause(1000, tries)
+        await this.#dependencies.pace.pause(1000, tries)
       }
     }
     return false
@@ -96,7 +96,7 @@ export class WayBack<D> {
     const after: (() => void)[] = []
     const written = await store.transaction(async (transaction) => {
       requireEffects(this.#options, lost)
-      const record = this.#means.contexts.recording(context, transaction, after)
+      const record = this.#dependencies.contexts.recording(context, transaction, after)
       if (wasRecorded) await step.unrecord?.(record.context, input)
       if (last) await definition.onUndone?.(record.context, input)
       const stored = (await transaction.get(Task, task.extId)) as TaskEntity

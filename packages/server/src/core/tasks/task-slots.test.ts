@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Places } from './task-slots.ts'
+import { TaskSlots } from './task-slots.ts'
 
 const always = (_task: string): boolean => true
 
 /** Fills lines from texts like `a1 a2 b1`: identity and number, in the order of acceptance. */
-function waiting(count: number, tasks: string): Places {
-  const places = new Places(count)
+function waiting(count: number, tasks: string): TaskSlots {
+  const places = new TaskSlots(count)
   for (const task of tasks.split(' ')) places.wait(task, task[0] as string)
   return places
 }
 
 /** Takes as many as there is room for. */
-function begin(places: Places, mayRun = always): string {
+function begin(places: TaskSlots, mayRun = always): string {
   const begun: string[] = []
   for (let next = places.take(mayRun); next !== undefined; next = places.take(mayRun)) begun.push(next)
   return begun.join(' ')
 }
 
 /** The order in which all of them run, one after the other. */
-function wholeOrder(places: Places): string {
+function wholeOrder(places: TaskSlots): string {
   const order: string[] = []
   for (let next = places.take(always); next !== undefined; next = places.take(always)) {
     order.push(next)
@@ -33,7 +33,7 @@ test('identities take turns, and each has its tasks in the order of acceptance',
 })
 
 test('one task is not held up by a thousand of another identity', () => {
-  const places = new Places(1)
+  const places = new TaskSlots(1)
   for (let n = 0; n < 1000; n++) places.wait(`a${n}`, 'a')
   assert.equal(begin(places), 'a0')
   places.wait('b0', 'b')
@@ -66,7 +66,7 @@ test('a task that may not run yet lets later ones pass, of its own identity firs
 test('what waits for its parts needs no place, and has one again when it goes on', () => {
   const places = waiting(1, 'a1 a2 a3')
   assert.equal(begin(places), 'a1')
-  places.giveUp('a1')
+  places.release('a1')
   assert.equal(begin(places), 'a2')
   places.hold('a1')
   places.forget('a2')
@@ -77,7 +77,7 @@ test('what waits for its parts needs no place, and has one again when it goes on
 
 test('what runs out of turn holds no place', () => {
   const places = waiting(1, 'a1 a2')
-  places.skip('a1')
+  places.bypass('a1')
   assert.equal(begin(places), 'a2')
   places.forget('a1')
   assert.equal(begin(places), '', 'a2 still runs')

@@ -3,7 +3,7 @@
  * equals to the one whose turn was the longest ago, and of its tasks to the one that was accepted first.
  * Source: conventions 18.3 (at most 64 at once, fair between identities).
  */
-export class Places {
+export class TaskSlots {
   readonly #count: number
   /** Waiting tasks by identity, each line in the order of acceptance. */
   readonly #lines = new Map<string, Set<string>>()
@@ -46,7 +46,7 @@ export class Places {
   }
 
   /** Out of turn: it runs without a place. */
-  skip(task: string): void {
+  bypass(task: string): void {
     const owner = this.#ownerOf.get(task)
     if (owner !== undefined) this.#leaveLine(task, owner)
   }
@@ -61,7 +61,7 @@ export class Places {
   }
 
   /** While it only waits for its parts, it needs none. */
-  giveUp(task: string): void {
+  release(task: string): void {
     const owner = this.#ownerOf.get(task)
     const held = owner === undefined ? undefined : this.#holders.get(owner)
     if (held?.delete(task) !== true) return
@@ -71,7 +71,7 @@ export class Places {
 
   /** It has ended. */
   forget(task: string): void {
-    this.giveUp(task)
+    this.release(task)
     const owner = this.#ownerOf.get(task)
     this.#ownerOf.delete(task)
     if (owner !== undefined && !this.#lines.has(owner) && !this.#holders.has(owner)) this.#turns.delete(owner)

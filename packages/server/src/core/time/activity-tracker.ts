@@ -18,7 +18,7 @@ interface Work {
 /** Without anything to give up, it is looked again after this time: the process stays while somebody waits. */
 const longestWaitMillis = 1000
 
-export class Attendance {
+export class ActivityTracker {
   readonly #patienceMillis: number
   readonly #current = new AsyncLocalStorage<Work>()
   readonly #under = new Set<Work>()
@@ -31,7 +31,7 @@ export class Attendance {
   }
 
   /** Runs work that time waits for. */
-  attend<T>(run: () => Promise<T>): Promise<T> {
+  track<T>(run: () => Promise<T>): Promise<T> {
     const work: Work = { resting: 0, lasting: 0, lastedUntil: 0, isHeldUp: false }
     this.#under.add(work)
     return this.#current.run(work, async () => {
@@ -45,7 +45,7 @@ export class Attendance {
   }
 
   /** Meanwhile time does not wait for the work that this is a part of. */
-  async rest<T>(wait: () => Promise<T>): Promise<T> {
+  async idle<T>(wait: () => Promise<T>): Promise<T> {
     const work = this.#current.getStore()
     if (work === undefined) return wait()
     work.resting++
@@ -59,7 +59,7 @@ export class Attendance {
   }
 
   /** Time waits for the work that this is a part of, however long that takes. It ends by itself. */
-  async last<T>(work: () => Promise<T>): Promise<T> {
+  async lengthy<T>(work: () => Promise<T>): Promise<T> {
     const current = this.#current.getStore()
     if (current === undefined) return work()
     current.lasting++

@@ -1,4 +1,4 @@
-import { Attendance } from './activity-tracker.ts'
+import { ActivityTracker } from './activity-tracker.ts'
 import { formatTime, lastTime } from './time.ts'
 
 export { canonicalTime, formatTime, lastTime, parseTime } from './time.ts'
@@ -16,13 +16,13 @@ export interface Clock {
 }
 
 /** A clock that knows what happens at the present moment. */
-export interface AttendingClock extends Clock {
+export interface TrackingClock extends Clock {
   /** Runs work that belongs to the present moment: where time is moved by hand, it waits until the work ends or rests. */
-  attend<T>(work: () => Promise<T>): Promise<T>
+  track<T>(work: () => Promise<T>): Promise<T>
   /** Attended work that only waits, for other work or for something that takes no time of this clock. `sleep` rests too. */
-  rest<T>(wait: () => Promise<T>): Promise<T>
+  idle<T>(wait: () => Promise<T>): Promise<T>
   /** Attended work that may take long without anything being wrong, and that ends by itself: it is waited for all the same. */
-  last<T>(work: () => Promise<T>): Promise<T>
+  lengthy<T>(work: () => Promise<T>): Promise<T>
 }
 
 export type ClockMode = 'real' | 'frozen' | number
@@ -51,7 +51,7 @@ export interface Passage {
 }
 
 /** The clock of a world: follows the real one, at a speed, or stands until it is moved. */
-export interface WorldClock extends AttendingClock {
+export interface WorldClock extends TrackingClock {
   readonly mode: ClockMode
   /** To go on from after a restart, see `timeOf`. */
   state(): ClockState
@@ -86,13 +86,13 @@ export interface WorldClock extends AttendingClock {
 /** Longer delays overflow in setTimeout, and would run at once. */
 const longestTimeout = 2 ** 31 - 1
 
-export const realClock: AttendingClock = createRealClock()
+export const realClock: TrackingClock = createRealClock()
 
 /**
  * The machine's clock, made monotonic: it moves with the processor's counter and follows the machine's time when that has gone
  * ahead (sleep, correction). Set back, the machine's time is not followed before the next start.
  */
-export function createRealClock(wall = () => Date.now(), monotonic = () => performance.now()): AttendingClock {
+export function createRealClock(wall = () => Date.now(), monotonic = () => performance.now()): TrackingClock {
   const followBeyondMillis = 50
   // Each request reads the clock several times, and each of the two readings costs as much as the rest of it.
   const followEveryMillis = 1
@@ -136,7 +136,7 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
   let moving = Promise.resolve()
   /** The time that is moved to. */
   let target: number | undefined
-  const attendance = new Attendance()
+  const attendance = new ActivityTracker()
 
   // Times end with the year 9999; there it stands, however it goes.
   const now = () => Math.min(lastTime, inMicros(worldAnchor + (real.now() - realAnchor) * speedOf(mode)))
@@ -220,10 +220,10 @@ export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = 
       if (target === undefined) return now()
       return Math.min(target, timers.find(({ isDerived }) => !isDerived)?.at ?? target)
     },
-    sleep: (ms, signal, about) => attendance.rest(() => clock.sleep(ms, signal, about)),
-    attend: (work) => attendance.attend(work),
-    rest: (wait) => attendance.rest(wait),
-    last: (work) => attendance.last(work),
+    sleep: (ms, signal, about) => attendance.idle(() => clock.sleep(ms, signal, about)),
+    track: (work) => attendance.track(work),
+    idle: (wait) => attendance.idle(wait),
+    lengthy: (work) => attendance.lengthy(work),
     get mode() {
       return mode
     },
@@ -264,14 +264,14 @@ export function timeOf({ mode, world, real }: ClockState, now: number): number {
 function clockOf(
   now: Clock['now'],
   setTimer: (...timer: Parameters<WorldClock['setTimer']>) => () => void,
-): AttendingClock {
+): TrackingClock {
   return {
     now,
     iso: () => formatTime(now()),
     setTimer,
-    attend: (work) => work(),
-    rest: (wait) => wait(),
-    last: (work) => work(),
+    track: (work) => work(),
+    idle: (wait) => wait(),
+    lengthy: (work) => work(),
     sleep: (ms, signal, about) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) {

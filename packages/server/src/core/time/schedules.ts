@@ -93,7 +93,7 @@ function start<D>(schedule: Schedule<D>, ctx: ScheduleContext<D>, clock: WorldCl
     planned = Number.POSITIVE_INFINITY
     const last = from + period * periodsUntil(clock.quietUntil())
     if (schedule.onlyLastCounts === true && last > clock.now()) plan(last)
-    else void clock.attend(run)
+    else void clock.track(run)
   }
 
   const run = async (): Promise<void> => {

@@ -5,7 +5,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { shows } from '../../core/access/scope.ts'
+import { matchesScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
@@ -115,7 +115,7 @@ export async function clusterProjections(
   const projections = new Map<string, object>()
   if (scope === 'none') return projections
   for (const cluster of await ctx.store.getMany(Cluster, [...wanted])) {
-    if (!shows(scope, cluster)) continue
+    if (!matchesScope(scope, cluster)) continue
     projections.set(cluster.extId, {
       clusterProjection: { clusterExtId: cluster.extId, clusterName: cluster.name },
     })

@@ -6,7 +6,7 @@
 
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { shows } from '../../core/access/scope.ts'
+import { matchesScope } from '../../core/access/scope.ts'
 import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { notFound } from '../../core/standard.ts'
@@ -41,7 +41,7 @@ export async function withTargets(
   const shown: ClientEntity[] = []
   for (const client of clients) {
     const groupIds = (attachments.get(client.extId) ?? []).map(({ volumeGroupExtId }) => volumeGroupExtId as string)
-    const groups = (await ctx.store.getMany(VolumeGroup, groupIds)).filter((group) => shows(scope, group))
+    const groups = (await ctx.store.getMany(VolumeGroup, groupIds)).filter((group) => matchesScope(scope, group))
     const attachedTargets = groups.map(({ targetName }) => ({
       ...(targetName === undefined ? {} : { iscsiTargetName: targetName }),
       ...(client.numVirtualTargets === undefined ? {} : { numVirtualTargets: client.numVirtualTargets }),

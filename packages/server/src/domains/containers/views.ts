@@ -6,7 +6,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import type { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
-import { shows } from '../../core/access/scope.ts'
+import { matchesScope } from '../../core/access/scope.ts'
 import type { ReadContext } from '../context.ts'
 import { containerFree, largestDisk, type PoolUsage, poolCapacity, poolUsage } from '../storage-space/capacity.ts'
 import { vmsIn } from './datastores.ts'
@@ -41,7 +41,7 @@ export async function withSpace(ctx: ReadContext, datastores: readonly Mounted[]
     shown.set(containerExtId, {
       capacityBytes: largestDisk(pool.capacityBytes, container),
       freeSpaceBytes: containerFree(pool, container),
-      vmNames: vms.filter((vm) => shows(scope, vm)).flatMap(({ name }) => name ?? []),
+      vmNames: vms.filter((vm) => matchesScope(scope, vm)).flatMap(({ name }) => name ?? []),
     })
   }
   return datastores.map((datastore) => ({ ...datastore, ...shown.get(datastore.containerExtId as string) }))

@@ -6,7 +6,7 @@
 
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
-import { reaches } from '../../core/access/scope.ts'
+import { isInScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
 import type { Caller } from '../../core/caller.ts'
 import { createLru } from '../../core/lru.ts'
@@ -71,7 +71,7 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
     const holding = holdersOf(identity, iamOperations)
     if (holding.length === 0) return undefined
     if (resource === undefined || holding.some((grant) => grant.isUnlimited)) return 'all'
-    return simplest(
+    return simplify(
       scopeOf(
         holding.flatMap((grant) => grant.entities),
         resource,
@@ -102,12 +102,12 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
     if (resource !== undefined && entity !== undefined) {
       for (const grant of holding) {
         const scope = await remembered(caller, `policy ${grant.policyExtId} ${resource.kind}`, () =>
-          simplest(scopeOf(grant.entities, resource, caller.extId)),
+          simplify(scopeOf(grant.entities, resource, caller.extId)),
         )
-        if (reaches(scope, entity)) return because(grant)
+        if (isInScope(scope, entity)) return because(grant)
       }
       const own = ownRows(operation, resource, caller)
-      if (own !== undefined && reaches(own, entity)) return 'an entity of its own'
+      if (own !== undefined && isInScope(own, entity)) return 'an entity of its own'
     }
     return holding.length === 0
       ? `no policy grants ${operation.iamOperation}`
@@ -120,7 +120,7 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
     // Rows of a sub-resource are judged by their parent.
     if (judged.kind !== resource.kind) return scope === undefined ? undefined : 'all'
     const own = ownPaths.get(resource.kind)
-    return united(scope, own === undefined ? undefined : equals(pathOf(resource, own), caller.extId))
+    return union(scope, own === undefined ? undefined : equals(pathOf(resource, own), caller.extId))
   }
 
   return {
@@ -131,7 +131,7 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
       return remembered(caller, operation.key, (identity) => {
         const resource = scopedKindOf(operation)
         const own = resource === undefined ? undefined : ownRows(operation, resource, caller)
-        return united(granted(identity, [operation.iamOperation], resource, caller), own)
+        return union(granted(identity, [operation.iamOperation], resource, caller), own)
       })
     },
 
@@ -226,12 +226,12 @@ function ownRows(operation: Operation, resource: Resource, caller: Caller): Type
   return own === undefined ? undefined : equals(pathOf(resource, own), caller.extId)
 }
 
-const simplest = (filter: TypedFilter): Scope | undefined => {
+const simplify = (filter: TypedFilter): Scope | undefined => {
   if (filter.kind !== 'constant') return filter
   return filter.value ? 'all' : undefined
 }
 
-function united(a: Scope | undefined, b: Scope | undefined): Scope | undefined {
+function union(a: Scope | undefined, b: Scope | undefined): Scope | undefined {
   if (a === undefined || b === undefined) return a ?? b
   return a === 'all' || b === 'all' ? 'all' : or(a, b)
 }

@@ -4,7 +4,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { apiKeyPrefix, Key, keyOperations } from '@hyperplane/contract/iam/key'
 import { User } from '@hyperplane/contract/iam/user'
-import { shows } from '../../core/access/scope.ts'
+import { matchesScope } from '../../core/access/scope.ts'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { listOf } from '../../core/standard.ts'
 import { parseTime } from '../../core/time/clock.ts'
@@ -25,7 +25,7 @@ export const key = implement(
     async listUserKeys(ctx, request) {
       const scope = await ctx.scopeOf('Key')
       const keys = await ctx.store.findWhere(Key, { userExtId: request.path['userExtId'] as string })
-      const visible = keys.filter((one) => shows(scope, one))
+      const visible = keys.filter((one) => matchesScope(scope, one))
       return listOf(
         visible.map((one) => shownKey(ctx, one)),
         request,

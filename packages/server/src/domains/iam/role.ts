@@ -2,7 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { Role, roleOperations } from '@hyperplane/contract/iam/role'
-import { shows } from '../../core/access/scope.ts'
+import { matchesScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { limitOf } from '../limits.ts'
@@ -22,7 +22,7 @@ export const role = implement(
     /** Everyone may know the roles that they hold; any other needs the permission. */
     async getRoleById(ctx) {
       const scope = await ctx.scopeOf('Role')
-      if (shows(scope, ctx.target)) return ctx.target
+      if (matchesScope(scope, ctx.target)) return ctx.target
       const held = grantsTo(await loadGrants(ctx.store), await factsOf(ctx.store, ctx.caller))
       if (held.some((grant) => grant.roleExtId === ctx.target.extId)) return ctx.target
       if (scope === 'none') throw new ApiError('ACCESS_DENIED', { operation: ctx.operation.iamOperation, reason: '' })

@@ -1,8 +1,8 @@
 /** Rows that are computed rather than stored, as far as the caller may see them. */
-import { shows } from '../../core/access/scope.ts'
+import { matchesScope } from '../../core/access/scope.ts'
 import type { ReadContext } from '../context.ts'
 
 export async function visible<T>(ctx: ReadContext, kind: string, rows: readonly T[]): Promise<readonly T[]> {
   const scope = await ctx.scopeOf(kind)
-  return rows.filter((row) => shows(scope, row))
+  return rows.filter((row) => matchesScope(scope, row))
 }

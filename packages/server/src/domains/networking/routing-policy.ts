@@ -1,7 +1,7 @@
 /** Routing policies. Source: behaviour networking.md 1.1, 1.7. */
 import { RoutingPolicy, routingPolicyOperations } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
-import { reaches } from '../../core/access/scope.ts'
+import { isInScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limitOf } from '../limits.ts'
@@ -62,7 +62,7 @@ export const routingPolicy = implement(
       const vpc = await vpcOf(ctx, body.vpcExtId)
       const scope = await ctx.services.access.scope(ctx.caller, ctx.operation)
       const all = await ctx.store.findWhere(RoutingPolicy, { vpcExtId: vpc.extId })
-      const policies = all.filter((policy) => reaches(scope, policy))
+      const policies = all.filter((policy) => isInScope(scope, policy))
       const { routingPolicyExtId } = body
       const wanted = policies.filter(({ extId }) => routingPolicyExtId === undefined || extId === routingPolicyExtId)
       if (wanted.length === 0) throw fault('routingPolicyExtId', `expected a policy of the VPC ${vpc.name}`)

@@ -3,7 +3,7 @@
  * Source: behaviour platform.md 2.
  */
 import { contract, type Resource } from '@hyperplane/contract'
-import { shows } from '../../core/access/scope.ts'
+import { matchesScope } from '../../core/access/scope.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import type { ReadContext } from '../context.ts'
 
@@ -62,5 +62,5 @@ async function visibleOf(
   if (scope === undefined) return 'all'
   if (scope === 'none' || resource.derived === true) return new Set()
   const found = await ctx.store.getMany(resource, extIds)
-  return new Set(found.filter((entity) => shows(scope, entity)).map((entity) => entity.extId))
+  return new Set(found.filter((entity) => matchesScope(scope, entity)).map((entity) => entity.extId))
 }

@@ -8,7 +8,7 @@ import { Task } from '@hyperplane/contract/platform/task'
 import { TaskJob } from '@hyperplane/contract/platform/task-job'
 import { ApiError, type AppMessage } from '../../core/api-error.ts'
 import type { AffectedEntity, RecordContext, StepContext, TaskChanges } from '../../core/tasks/define-task.ts'
-import { partsOf } from '../../core/tasks/runner.ts'
+import { subtasksOf } from '../../core/tasks/runner.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 
@@ -194,7 +194,7 @@ async function summarize(
   await record.store.observe(Batch, record.taskExtId, { successCount, failedCount })
   return {
     batchSummary: { numberOfJobs: size, numberOfJobsSuccessful: successCount, numberOfJobsFailed: failedCount },
-    ...(parts.length === 0 ? {} : partsOf(parts)),
+    ...(parts.length === 0 ? {} : subtasksOf(parts)),
   }
 }
 

@@ -7,7 +7,7 @@
 import type { Operation } from '@hyperplane/contract'
 import { Task } from '@hyperplane/contract/platform/task'
 import { ApiError, type AppMessage, ShapeRefusal } from '../../core/api-error.ts'
-import { Slots } from '../../core/concurrency/semaphore.ts'
+import { Semaphore } from '../../core/concurrency/semaphore.ts'
 import { derivedId } from '../../core/ids/named-id.ts'
 import { RefusedRequest } from '../../core/pipeline/request.ts'
 import type { Reply } from '../../core/reply.ts'
@@ -29,12 +29,12 @@ export interface BatchInput {
 
 /** Elements that a server runs at once, whatever batch they belong to: other requests must get their turn. */
 const elementsAtOnce = 32
-const slotsOf = new WeakMap<Services, Slots>()
+const slotsOf = new WeakMap<Services, Semaphore>()
 
 export const runBatch = defineTask<BatchInput>({
   name: 'platform.run-batch',
   cancelableUntil: 'run elements',
-  tellsOfParts: true,
+  recordsSubtasks: true,
   steps: [
     {
       name: 'run elements',
@@ -101,7 +101,7 @@ async function runJob(
   ending: Promise<void>[],
 ): Promise<void> {
   let slots = slotsOf.get(ctx.services)
-  if (slots === undefined) slotsOf.set(ctx.services, (slots = new Slots(elementsAtOnce)))
+  if (slots === undefined) slotsOf.set(ctx.services, (slots = new Semaphore(elementsAtOnce)))
   let taskExtId = job.elementTaskExtId
   if (taskExtId === undefined) {
     const result = await slots.use(async () => {

@@ -64,7 +64,7 @@ export const createNodes = defineTask<Input>({
             isoExtIds: [],
             nics: [],
             hasGuestTools: false,
-            isCustomized: false,
+            hasPendingCustomization: false,
           })
           await hypervisor.startVm(node.extId, node.hostExtId)
         }

@@ -3,7 +3,7 @@
  * one answer makes it CONNECTED again. Source: behaviour platform.md 6.
  */
 import { Registration, registrationOperations } from '@hyperplane/contract/platform/registration'
-import { Slots } from '../../core/concurrency/semaphore.ts'
+import { Semaphore } from '../../core/concurrency/semaphore.ts'
 import type { ScheduleContext } from '../../core/time/schedules.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { RemoteFault } from '../../drivers/remote-managers.ts'
@@ -29,7 +29,7 @@ const probeRegistrations = {
     if (registrations.length === 0) return
     const mustAsk = registrations.some(({ address }) => !ctx.drivers.remoteManagers.knows(address as string))
     const manager = await ownManager(ctx.store)
-    const slots = new Slots(probesAtOnce)
+    const slots = new Semaphore(probesAtOnce)
     const seen = await Promise.all(
       registrations.map((row) => slots.use(async () => [row, await faultOf(ctx, row, manager)] as const)),
     )

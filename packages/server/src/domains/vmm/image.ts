@@ -7,7 +7,7 @@ import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Image, imageOperations } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { reaches } from '../../core/access/scope.ts'
+import { isInScope } from '../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { replaced } from '../../core/updates.ts'
 import { implement, type WriteContext } from '../context.ts'
@@ -153,7 +153,7 @@ function sourceFaults({ source, checksum }: Body): ApiError[] {
 async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clusterExtId: string | undefined }> {
   const found = await findDisk(ctx.store, diskExtId)
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, Vm)
-  const isVisible = reaches(scope, found?.vm)
+  const isVisible = isInScope(scope, found?.vm)
   if (found === undefined || !isVisible) throw diskNotFound(diskExtId)
   if (fileOf(found.disk) === undefined) throw fault('source/extId', 'a disk of its own, not a volume group', diskExtId)
   return { clusterExtId: found.vm.cluster?.extId }

@@ -4,7 +4,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { User } from '@hyperplane/contract/iam/user'
 import { Category } from '@hyperplane/contract/platform/category'
 import { type CategoryDetails, VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { shows } from '../../core/access/scope.ts'
+import { matchesScope } from '../../core/access/scope.ts'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import type { ListResult, TaskStarted } from '../../core/handlers.ts'
 import type { RequestInput } from '../../core/input/request-input.ts'
@@ -121,7 +121,9 @@ export async function categoryDetailsOf(
   request: Pick<RequestInput, 'query'>,
 ): Promise<ListResult<EntityOf<typeof CategoryDetails>>> {
   const scope = await ctx.scopeOf(Category.kind)
-  const categories = (await ctx.store.getMany(Category, group.categoryIds ?? [])).filter((one) => shows(scope, one))
+  const categories = (await ctx.store.getMany(Category, group.categoryIds ?? [])).filter((one) =>
+    matchesScope(scope, one),
+  )
   const details = categories.map(({ extId, key, value }) => ({
     extId,
     name: `${key}/${value}`,

@@ -8,7 +8,7 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { reaches } from '../../core/access/scope.ts'
+import { isInScope } from '../../core/access/scope.ts'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { notFound, pathOf } from '../../core/standard.ts'
 import type { StepContext } from '../../core/tasks/define-task.ts'
@@ -170,7 +170,7 @@ interface VmDiskBacking {
 
 async function mayRefer(ctx: WriteContext, kind: Resource<any, any>, entity: { extId: string }): Promise<boolean> {
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, kind)
-  return reaches(scope, entity)
+  return isInScope(scope, entity)
 }
 
 async function usable(store: Reader, containerExtId: string, place: Place, path: string): Promise<Origin['container']> {

@@ -6,21 +6,21 @@ const boot = (more: Partial<Boot> = {}): Boot => ({
   seed: 'world/vm/0',
   startedAt: 1_000_000,
   os: 'linux',
-  isCustomized: false,
+  hasPendingCustomization: false,
   isInstant: false,
   ...more,
 })
 
 test('an instant guest is up, with its tools, within a second', () => {
   for (const os of ['linux', 'windows', 'installer'] as const) {
-    const times = bootTimes(boot({ os, isInstant: true, isCustomized: true }))
+    const times = bootTimes(boot({ os, isInstant: true, hasPendingCustomization: true }))
     assert.ok(times.toolsAt <= 1_000_000 + 1000)
     assert.equal(phaseAt(times, 1_001_000), 'running')
   }
 })
 
 test('a natural guest passes every phase in order, within its bounds', () => {
-  const times = bootTimes(boot({ isCustomized: true }))
+  const times = bootTimes(boot({ hasPendingCustomization: true }))
   const { firmware, loader, kernel, network, customization } = times.ends
   const seconds = [
     firmware - 1_000_000,

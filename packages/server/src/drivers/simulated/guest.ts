@@ -14,7 +14,7 @@ export interface Boot {
   readonly startedAt: number
   /** What the boot order found; undefined: nothing bootable. */
   readonly os: GuestOs | undefined
-  readonly isCustomized: boolean
+  readonly hasPendingCustomization: boolean
   readonly isInstant: boolean
 }
 
@@ -25,7 +25,8 @@ const seconds: Readonly<Record<Exclude<BootPhase, 'running'>, (boot: Boot) => re
   kernel: ({ os }) => (os === 'windows' ? [15, 40] : os === 'installer' ? [8, 8] : [5, 15]),
   network: () => [1, 4],
   // Windows boots once more.
-  customization: ({ isCustomized, os }) => (!isCustomized ? [0, 0] : os === 'windows' ? [22, 66] : [5, 20]),
+  customization: ({ hasPendingCustomization, os }) =>
+    !hasPendingCustomization ? [0, 0] : os === 'windows' ? [22, 66] : [5, 20],
 }
 const toolsSeconds = [3, 10] as const
 /** `instant`: every phase a tenth of a second, so that a guest is up, tools and all, within one. */

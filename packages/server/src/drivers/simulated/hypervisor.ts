@@ -104,19 +104,25 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
   function bootOf(fact: DomainFact): BootTimes {
     const { domain, startedAt = 0 } = settled(fact)
     const seed = `${world.seed}/${domain.extId}/${startedAt}`
-    return bootTimes({ seed, startedAt, os: guestOf(domain, disks), isCustomized: domain.isCustomized, isInstant })
+    return bootTimes({
+      seed,
+      startedAt,
+      os: guestOf(domain, disks),
+      hasPendingCustomization: domain.hasPendingCustomization,
+      isInstant,
+    })
   }
 
   /** A guest that began anew by itself, as after any other start. What one boot ran, the next does not run again. */
   function settled(fact: DomainFact): DomainFact {
     const { restartedAt, ...before } = fact
     if (restartedAt === undefined) return fact
-    const domain = { ...fact.domain, isCustomized: !isCustomized(before, restartedAt) }
+    const domain = { ...fact.domain, hasPendingCustomization: !isCustomizationDone(before, restartedAt) }
     return { ...before, domain, startedAt: restartedAt }
   }
 
-  const isCustomized = (fact: DomainFact, at = world.clock.now()): boolean =>
-    !settled(fact).domain.isCustomized || at >= bootOf(fact).ends.customization
+  const isCustomizationDone = (fact: DomainFact, at = world.clock.now()): boolean =>
+    !settled(fact).domain.hasPendingCustomization || at >= bootOf(fact).ends.customization
 
   async function learned(domain: Domain): Promise<ReadonlyMap<string, readonly string[]>> {
     const addresses = new Map<string, readonly string[]>()
@@ -139,7 +145,7 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
       phase: phaseAt(times, now),
       learnedAddresses: isNetworkUp ? await learned(fact.domain) : new Map(),
       areToolsReachable: fact.domain.hasGuestTools && fact.hungSince === undefined && now >= times.toolsAt,
-      isCustomized: isCustomized(fact),
+      isCustomizationDone: isCustomizationDone(fact),
       upSince: now >= times.ends.customization ? times.ends.customization : undefined,
       bootedAt: now >= times.ends.loader ? times.ends.loader : undefined,
     }
@@ -203,7 +209,7 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
       ask('resetVm', placesOf(fact))
       if (fact.lastReset === callKey || fact.state === 'OFF') return
       const { restartedAt, hungSince, ...running } = fact
-      const domain = { ...fact.domain, isCustomized: !isCustomized(fact) }
+      const domain = { ...fact.domain, hasPendingCustomization: !isCustomizationDone(fact) }
       await domains.put(vmExtId, { ...running, domain, lastReset: callKey, startedAt: world.clock.now() })
     },
     async requestShutdown(vmExtId) {
@@ -221,16 +227,16 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
     async fenceVm(vmExtId, hostExtId) {
       const fact = known(vmExtId)
       ask('fenceVm', [fact.domain.clusterExtId])
-      if (fact.fencedFrom === hostExtId) return { isCustomized: !fact.domain.isCustomized }
+      if (fact.fencedFrom === hostExtId) return { isCustomizationDone: !fact.domain.hasPendingCustomization }
       const { isDown, hasLostPower, since } = faults.get(hostExtId) ?? {}
       if (isDown !== true) return undefined
       // One whose guest halted before, unseen, was on this host as well.
       const endedAt = fact.haltedAt ?? (hasLostPower === true ? since : undefined)
       const hasRun = fact.state === 'ON' || fact.haltedAt !== undefined
-      const wasCustomized = hasRun ? isCustomized(fact, endedAt) : !fact.domain.isCustomized
-      const domain = { ...fact.domain, isCustomized: !wasCustomized }
+      const wasDone = hasRun ? isCustomizationDone(fact, endedAt) : !fact.domain.hasPendingCustomization
+      const domain = { ...fact.domain, hasPendingCustomization: !wasDone }
       await domains.put(vmExtId, { ...stopped(fact), domain, fencedFrom: hostExtId })
-      return { isCustomized: wasCustomized }
+      return { isCustomizationDone: wasDone }
     },
     async migrateVm(vmExtId, toHostExtId) {
       const fact = known(vmExtId)
@@ -242,7 +248,7 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
       const fact = domains.get(vmExtId)
       if (fact !== undefined) {
         const isoExtIds = fact.domain.isoExtIds.filter((extId) => extId !== isoDiskExtId)
-        await domains.put(vmExtId, { ...fact, domain: { ...fact.domain, isoExtIds, isCustomized: false } })
+        await domains.put(vmExtId, { ...fact, domain: { ...fact.domain, isoExtIds, hasPendingCustomization: false } })
       }
       await disks.remove(isoDiskExtId)
     },
@@ -250,7 +256,8 @@ export function createHypervisor(world: SimulatedWorld, settings: HypervisorSett
       const states = new Map<string, UnaskedState>()
       for (const [extId, fact] of domains.all()) {
         const state = unaskedState(fact, isPaused(fact))
-        if (state !== undefined) states.set(extId, { state, isCustomized: isCustomized(fact, fact.haltedAt) })
+        if (state !== undefined)
+          states.set(extId, { state, isCustomizationDone: isCustomizationDone(fact, fact.haltedAt) })
       }
       return states
     },

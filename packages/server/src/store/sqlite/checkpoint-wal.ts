@@ -13,7 +13,7 @@ const logOf = (file: string): string => `${file}-wal`
  * @param mode PASSIVE: as much as can be while others write. TRUNCATE: all of it, and the log is short again; who writes
  * meanwhile waits
  */
-export async function moveLog(file: string, mode: 'PASSIVE' | 'TRUNCATE'): Promise<void> {
+export async function checkpointWal(file: string, mode: 'PASSIVE' | 'TRUNCATE'): Promise<void> {
   const { size = 0 } = statSync(logOf(file), { throwIfNoEntry: false }) ?? {}
   if (size <= shortLog) return
   const thread = new Worker(new URL('checkpoint-thread.js', import.meta.url), {
@@ -26,7 +26,7 @@ export async function moveLog(file: string, mode: 'PASSIVE' | 'TRUNCATE'): Promi
 }
 
 /** What is in the log so far is on the disk. */
-export async function flushLog(file: string): Promise<void> {
+export async function fsyncWal(file: string): Promise<void> {
   const handle = await open(logOf(file), 'r+')
   try {
     await handle.sync()

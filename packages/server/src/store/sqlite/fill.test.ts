@@ -24,7 +24,7 @@ const long = 'x'.repeat(8000)
 
 test('much is written in one transaction, and is in the file itself afterwards', async () => {
   const { store, file } = aStore(true)
-  await store.fill(async (transaction) => {
+  await store.bulkLoad(async (transaction) => {
     for (let index = 0; index < 2000; index++)
       await transaction.insert(Thing, { extId: crypto.randomUUID(), name: `${index} ${long}` })
   })
@@ -36,7 +36,7 @@ test('much is written in one transaction, and is in the file itself afterwards',
 
 test('what fails leaves nothing, and what comes after it is written as ever', async () => {
   const { store, reopened } = aStore(true)
-  const filled = store.fill(async (transaction) => {
+  const filled = store.bulkLoad(async (transaction) => {
     await transaction.insert(Thing, { extId: crypto.randomUUID(), name: 'first' })
     throw new Error('enough')
   })

@@ -4,7 +4,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { diskFault } from '../disk-fault.ts'
 import type { Page, Query, Staged, Store, Transaction } from '../store.ts'
 import type { Table } from '../tables.ts'
-import { flushLog, moveLog } from './checkpoint-wal.ts'
+import { checkpointWal, fsyncWal } from './checkpoint-wal.ts'
 import { copyDatabase } from './copy.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
 import { type AnyResource, type FoundRow, SqliteReader } from './reader.ts'
@@ -183,14 +183,14 @@ class SqliteStore extends SqliteReader implements Store {
     return { applied: applied.promise, durable }
   }
 
-  async fill<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async bulkLoad<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const database = this.#writerDatabase
     // The commit neither waits for the disk nor moves what it wrote.
     database.exec(`PRAGMA wal_autocheckpoint = 0; ${synchronous(false)}`)
     try {
       const result = await this.transaction(work)
-      if (this.#isDurable) await flushLog(this.#file)
-      await moveLog(this.#file, 'TRUNCATE')
+      if (this.#isDurable) await fsyncWal(this.#file)
+      await checkpointWal(this.#file, 'TRUNCATE')
       return result
     } finally {
       database.exec(`PRAGMA wal_autocheckpoint = ${loggedPages}; ${synchronous(this.#isDurable)}`)
@@ -198,7 +198,7 @@ class SqliteStore extends SqliteReader implements Store {
   }
 
   async copyTo(file: string, beside?: () => void): Promise<void> {
-    await moveLog(this.#file, 'PASSIVE')
+    await checkpointWal(this.#file, 'PASSIVE')
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#between.push(async () => {
       try {
@@ -340,7 +340,7 @@ class SqliteStore extends SqliteReader implements Store {
     this.#writerDatabase.prepare(`INSERT OR REPLACE INTO meta VALUES ${places}`).run(...rows.flat())
   }
 
-  relax(): void {
+  releaseMemory(): void {
     this.#rows.clear()
     this.#counts.clear()
     this.database.exec('PRAGMA shrink_memory')

@@ -114,7 +114,7 @@ test('what happens between two runs on a cluster is found as it was before it', 
     const began = app.clock.now()
     let seen: unknown
     app.clock.setTimer(5 * hour + 40 * minute, () => {
-      void app.clock.attend(async () => {
+      void app.clock.track(async () => {
         seen = (await listTargets(app))[0].lastSyncTime
       })
     })

@@ -272,7 +272,7 @@ test('a host that returns when its VM was taken from it does not get it back', a
     },
   }
   await advance(app, 2)
-  assert.deepEqual(again, { isCustomized: true })
+  assert.deepEqual(again, { isCustomizationDone: true })
   const moved = await readVm(app, vm.extId)
   assert.equal(moved.powerState, 'ON')
   assert.notDeepEqual(moved.host, vm.host)
@@ -402,7 +402,7 @@ test('a customisation that has run is over after the restart; one that had not r
     assert.equal(restarted.powerState, 'ON')
     assert.equal(restarted.vmGuestCustomizationStatus, undefined)
     const { domain } = domainFacts(app.world).get(vm.extId)!
-    assert.deepEqual([domain.isCustomized, domain.isoExtIds.length], hasRun ? [false, 0] : [true, 1])
+    assert.deepEqual([domain.hasPendingCustomization, domain.isoExtIds.length], hasRun ? [false, 0] : [true, 1])
     await advance(app, 2)
     assert.equal((await readVm(app, vm.extId)).cdRoms, undefined)
   }

@@ -45,13 +45,13 @@ export async function write(ctx: Context, input: RunInput, upTo: number): Promis
     written: told,
   }
   // Files, threads and networks take no time of the world: it waits for them, as for everything that happens at one moment.
-  return ctx.clock.last(() => writeCopy(ctx.services, copying))
+  return ctx.clock.lengthy(() => writeCopy(ctx.services, copying))
 }
 
 export async function verify(ctx: Context, input: RunInput, expected?: Manifest): Promise<void> {
   const at = placeOfTarget(ctx, await targetOf(ctx, input))
   const { extId } = await ownManager(ctx.store)
-  await ctx.clock.last(() => verifyCopy(ctx.services, at, extId, input.restorePointExtId, ctx.stopping, expected))
+  await ctx.clock.lengthy(() => verifyCopy(ctx.services, at, extId, input.restorePointExtId, ctx.stopping, expected))
 }
 
 /** Nobody waits for a place that does not answer: what stays there has no COMPLETE, or goes with the next run. */
@@ -87,7 +87,7 @@ export const runBackup = defineTask<RunInput>({
         const isRehearsed = isCheckDue(target, ctx.clock.now())
         if (isRehearsed) {
           const at = placeOfTarget(ctx, target)
-          await ctx.clock.last(() => rehearseRestore(ctx.services, at, ctx.outputs['write'], ctx.stopping))
+          await ctx.clock.lengthy(() => rehearseRestore(ctx.services, at, ctx.outputs['write'], ctx.stopping))
         }
         return { isRehearsed }
       },
@@ -100,7 +100,7 @@ export const runBackup = defineTask<RunInput>({
       run: async (ctx, input) => {
         const target = await targetOf(ctx, input)
         const { write, verify } = ctx.outputs
-        return ctx.clock.last(() => retire(ctx, target, write, verify.isRehearsed))
+        return ctx.clock.lengthy(() => retire(ctx, target, write, verify.isRehearsed))
       },
       record: async (ctx, input, { removed, foreign }) => {
         await recordSuccess(ctx, input, ctx.outputs['write'])

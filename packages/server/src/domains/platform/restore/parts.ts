@@ -68,7 +68,7 @@ export const check = defineTask<RestoreInput>({
       progress: 100,
       seconds: [20, 600],
       run: (ctx, { given }) =>
-        ctx.clock.rest(async () => {
+        ctx.clock.idle(async () => {
           const { restores } = ctx.services
           const warnings = await restores.within(async (second) => {
             const found = warningsAbout(await ownManager(second), given)
@@ -152,7 +152,7 @@ async function reading(
   const at = { store: ctx.drivers.objectStore, place: placeOf('RestoreSource', source, ctx.secrets) }
   try {
     // Networks, files and threads take no time of the world.
-    await ctx.clock.rest(() =>
+    await ctx.clock.idle(() =>
       asSeen(at, async () => work(at, await findRestorePoint(at, managerExtId, restorePointExtId))),
     )
   } catch (error) {

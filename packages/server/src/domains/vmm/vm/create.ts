@@ -5,7 +5,7 @@ import { Image } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { volumes } from '@hyperplane/contract/volumes'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { reaches } from '../../../core/access/scope.ts'
+import { isInScope } from '../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import type { StepContext } from '../../../core/tasks/define-task.ts'
@@ -177,7 +177,7 @@ async function requireMayAttach(ctx: WriteContext, groups: PlannedVm['groups']):
   const scope = groups.length === 0 ? 'all' : await ctx.services.access.scope(ctx.caller, attach)
   for (const { volumeGroupExtId } of groups) {
     const group = await ctx.store.get(VolumeGroup, volumeGroupExtId)
-    if (reaches(scope, group)) continue
+    if (isInScope(scope, group)) continue
     throw new ApiError('ACCESS_DENIED', { operation: attach.iamOperation, reason: ' on this volume group' })
   }
 }

@@ -80,7 +80,7 @@ export const customizationOver = (vm: VmEntity): Partial<VmEntity> =>
 
 /** The guest has been up for long enough. */
 export const isIsoEjected = (view: GuestView, now: number): boolean =>
-  view.isCustomized && view.upSince !== undefined && now >= view.upSince + keptAfterBootMillis
+  view.isCustomizationDone && view.upSince !== undefined && now >= view.upSince + keptAfterBootMillis
 
 /** What a look at a VM shows already is written down, and the file goes. */
 export const ejectIsos = {

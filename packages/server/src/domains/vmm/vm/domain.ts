@@ -19,7 +19,7 @@ export async function domainOf(store: Reader, vm: VmEntity): Promise<Domain> {
     isoExtIds: (vm.cdRoms ?? []).flatMap(({ backingInfo }) => backingInfo?.diskExtId ?? []),
     nics: await Promise.all((vm.nics ?? []).map((nic) => nicOf(store, nic))),
     hasGuestTools: vm.guestTools?.isInstalled === true && vm.guestTools.isEnabled !== false,
-    isCustomized: vm.vmGuestCustomizationStatus === 'PENDING',
+    hasPendingCustomization: vm.vmGuestCustomizationStatus === 'PENDING',
   }
 }
 

@@ -78,7 +78,7 @@ async function follow(
   if (unasked?.state === 'RESTARTED') return beginsAnew(ctx, vm)
   const state = unasked?.state ?? 'ON'
   if (state === vm.powerState) return 'settled'
-  if (state === 'OFF') await becomeOff(ctx, vm, unasked?.isCustomized === true)
+  if (state === 'OFF') await becomeOff(ctx, vm, unasked?.isCustomizationDone === true)
   else await setPower(ctx, vm, state === 'PAUSED' ? 'PAUSED' : 'RESUMED', { powerState: state })
   return 'settled'
 }

@@ -1,7 +1,7 @@
 /** Disks and CD-ROM drives of a body: what they are made from, where they lie, where they stand. Source: behaviour vmm.md 1.2, 1.3. */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { reaches } from '../../../core/access/scope.ts'
+import { isInScope } from '../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { WriteContext } from '../../context.ts'
 import {
@@ -59,7 +59,7 @@ export async function filesIn(ctx: WriteContext, body: VmBody): Promise<FilePart
 
 async function mayRefer(ctx: WriteContext, { owner }: ResolvedSource): Promise<boolean> {
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, owner.kind)
-  return reaches(scope, owner.entity)
+  return isInScope(scope, owner.entity)
 }
 
 /** Clusters that hold what the files are made from, and lie in. */

@@ -44,8 +44,8 @@ export async function becomeOn(ctx: Recording, vm: VmEntity, hostExtId: string):
   })
 }
 
-/** It holds nothing of a host any more. `isCustomized`: the last boot used the staged customisation up. */
-export async function becomeOff(ctx: Recording, vm: VmEntity, isCustomized: boolean): Promise<void> {
+/** It holds nothing of a host any more. `isCustomizationDone`: the last boot used the staged customisation up. */
+export async function becomeOff(ctx: Recording, vm: VmEntity, isCustomizationDone: boolean): Promise<void> {
   await giveBack(ctx.store, vm.extId)
   await setPower(ctx, vm, 'OFF', {
     powerState: 'OFF',
@@ -53,6 +53,6 @@ export async function becomeOff(ctx: Recording, vm: VmEntity, isCustomized: bool
     hostSilentSince: undefined,
     isLiveMigrateCapable: undefined,
     // One that was not used up gets its ISO anew at the next start.
-    ...(isCustomized ? customizationOver(vm) : withoutIso(vm)),
+    ...(isCustomizationDone ? customizationOver(vm) : withoutIso(vm)),
   })
 }

@@ -183,7 +183,7 @@ async function recordOff(ctx: RecordContext<Drivers>, { vmExtId }: OfVm, step: s
 }
 
 async function isCustomizationConsumed(ctx: StepContext<Drivers>, vmExtId: string): Promise<boolean> {
-  return (await ctx.drivers.hypervisor.observeGuests([vmExtId])).get(vmExtId)?.isCustomized === true
+  return (await ctx.drivers.hypervisor.observeGuests([vmExtId])).get(vmExtId)?.isCustomizationDone === true
 }
 
 async function heldHost(ctx: Pick<StepContext<Drivers>, 'store'>, vmExtId: string): Promise<string> {

@@ -30,7 +30,9 @@ function shown(stored: VmEntity, view: GuestView | undefined, now: number): VmEn
     availabilityZone: localZone,
     ...(nics === undefined ? {} : { nics: nics.map((nic) => withLearned(nic, view)) }),
     ...(guestTools === undefined ? {} : { guestTools: toolsOf(guestTools, view) }),
-    ...(vmGuestCustomizationStatus === undefined || view?.isCustomized === true ? {} : { vmGuestCustomizationStatus }),
+    ...(vmGuestCustomizationStatus === undefined || view?.isCustomizationDone === true
+      ? {}
+      : { vmGuestCustomizationStatus }),
   } as VmEntity
 }
 

@@ -53,12 +53,12 @@ export const restartVm = defineTask<Restart>({
         const vm = await ctx.store.get(Vm, vmExtId)
         if (vm?.powerState !== 'UNDETERMINED' || vm.host?.extId !== fromHostExtId) return undefined
         const fenced = await ctx.drivers.hypervisor.fenceVm(vmExtId, fromHostExtId)
-        if (fenced?.isCustomized === true) await deleteIso(ctx, vm)
+        if (fenced?.isCustomizationDone === true) await deleteIso(ctx, vm)
         return fenced
       },
       record: async (ctx, { vmExtId }, fenced: FencedGuest | undefined) => {
         const vm = await ctx.store.get(Vm, vmExtId)
-        if (vm === undefined || fenced?.isCustomized !== true) return
+        if (vm === undefined || fenced?.isCustomizationDone !== true) return
         await ctx.store.observe(Vm, vmExtId, customizationOver(vm))
       },
     },
