@@ -6,6 +6,7 @@ import { type ErrorDefinition, errorCatalogue } from '@hyperplane/contract/error
 import { driverTable } from '../packages/server/src/control/catalogue/driver-table.ts'
 import { domains } from '../packages/server/src/domains/index.ts'
 import { seedJsonSchema } from '../packages/server/src/seeds/json-schema.ts'
+import { builtOperations, decisionsIndex } from './page-tables.ts'
 
 const folder = resolve(import.meta.dirname, '../packages/server/test/golden')
 
@@ -62,6 +63,8 @@ const documents = new Map<string, unknown>([['docs/reference/seed.schema.json', 
 
 /** Tables that follow from the code, between two comments of a page. */
 const tables = new Map<string, readonly [name: string, table: string]>([
+  ['README.md', ['operations', builtOperations(new Set(gaps().map((line) => line.split(' | ')[0] as string)))]],
+  ['docs/decisions/README.md', ['decisions', decisionsIndex()]],
   ['docs/reference/faults.md', ['drivers', driverTable()]],
 ])
 

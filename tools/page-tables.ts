@@ -1,0 +1,45 @@
+/** Tables of published pages that are derived from the contract or from other pages. `golden.ts` writes and compares them. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { contract } from '@hyperplane/contract'
+
+const subjects: Readonly<Record<string, string>> = {
+  clustermgmt: 'clusters, hosts, storage containers, cluster profiles',
+  iam: 'users, roles, authorization policies, API keys, LDAP directories, SAML providers, client certificates',
+  networking: 'subnets, VPCs, routing policies, BGP sessions, IP reservations',
+  platform: 'tasks, categories, batches, managers, registrations, backup and restore, products',
+  storage: 'storage containers, volume groups and iSCSI clients in their older (v4.0.a3) form',
+  vmm: 'virtual machines, images, statistics, VMs on external hypervisors',
+  volumes: 'volume groups, disks, VM, iSCSI and NVMe-TCP attachments',
+}
+
+/** How many operations of each namespace have behaviour; `unbuilt` holds the keys of those that answer 501. */
+export function builtOperations(unbuilt: ReadonlySet<string>): string {
+  const counts = contract.map(({ name, operations, unimplemented }) => {
+    const keys = new Set([...operations, ...unimplemented].map(({ key }) => key))
+    return { name, known: keys.size, built: [...keys].filter((key) => !unbuilt.has(key)).length }
+  })
+  const row = (name: string, subject: string, built: number, known: number): string =>
+    `| ${name} | ${subject} | ${built === known ? `all ${known}` : `${built} of ${known}`} |`
+  const sum = (figure: 'built' | 'known'): number => counts.reduce((total, each) => total + each[figure], 0)
+  return [
+    '| Namespace | Subjects | Operations built |',
+    '|---|---|---|',
+    ...counts
+      .toSorted((a, b) => a.name.localeCompare(b.name))
+      .map(({ name, built, known }) => row(`\`${name}\``, subjects[name] as string, built, known)),
+    row('together', '', sum('built'), sum('known')),
+  ].join('\n')
+}
+
+/** One line for each decision: its date, and its title as a link. */
+export function decisionsIndex(): string {
+  const folder = resolve(import.meta.dirname, '../docs/decisions')
+  const rows = readdirSync(folder)
+    .filter((file) => /^\d{4}-/.test(file))
+    .map((file) => {
+      const [title = ''] = readFileSync(resolve(folder, file), 'utf8').split('\n')
+      return `| [${title.replace(/^# /, '')}](${file}) | ${file.slice(0, 10)} |`
+    })
+  return ['| Decision | Date |', '|---|---|', ...rows.sort((a, b) => a.localeCompare(b))].join('\n')
+}
