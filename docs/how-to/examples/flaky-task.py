@@ -4,7 +4,7 @@ vms = '/api/vmm/v4.2/ahv/config/vms'
 
 
 def create_patiently(call, name, cluster):
-    """What is tested here: a creation that is tried up to three times."""
+    """Code under test: a creation that is tried up to three times."""
     body = {'name': name, 'memorySizeBytes': 2**30, 'cluster': {'extId': cluster}}
     for attempt in 1, 2, 3:
         if completed(call, call('POST', vms, body))['status'] == 'SUCCEEDED':

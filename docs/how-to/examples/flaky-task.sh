@@ -1,7 +1,7 @@
 . ./hyperplane.sh
 vms=/api/vmm/v4.2/ahv/config/vms
 
-# What is tested here: a creation that is tried up to three times.
+# Code under test: a creation that is tried up to three times.
 create_patiently() {
   local attempt
   for attempt in 1 2 3; do

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Client, startHyperplane, TaskFailure } from '@hyperplane/server'
 
-/** What is tested here: a creation that is tried up to three times. */
+/** Code under test: a creation that is tried up to three times. */
 async function createPatiently({ vmm, completed }: Client, name: string, cluster: string): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -14,7 +14,7 @@ async function createPatiently({ vmm, completed }: Client, name: string, cluster
   }
 }
 
-test('a VM is made although its task fails once, and it is made once', async () => {
+test('a VM is created once although the first task fails', async () => {
   await using hyperplane = await startHyperplane({ seed: 'tiny' })
   const { client, control } = hyperplane
   const [cluster] = (await client.clustermgmt.listClusters({ filter: "name eq 'tiny'" })).data

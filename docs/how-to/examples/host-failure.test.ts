@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHyperplane } from '@hyperplane/server'
 
-test('a VM whose host loses its power is unknown, takes no order, and then runs on another host', async () => {
+test('a VM whose host loses power is UNDETERMINED, refuses to be powered off, and then runs on another host', async () => {
   await using hyperplane = await startHyperplane({ seed: 'demo', clock: 'frozen' })
   const { client, control } = hyperplane
   const [vm] = (await client.vmm.listVms({ filter: "name eq 'web-01'" })).data

@@ -1,4 +1,4 @@
-"""Calls of a running Hyperplane, with nothing but the standard library."""
+"""Calls a running Hyperplane with the standard library only."""
 import base64, contextlib, json, os, time, types, urllib.error, urllib.parse, urllib.request, uuid
 
 url = os.environ.get('API_URL', 'http://127.0.0.1:9440')
@@ -6,7 +6,7 @@ basic = base64.b64encode(f'admin:{os.environ["HYPERPLANE_ADMIN_PASSWORD"]}'.enco
 
 
 def call(method, path, body=None, **headers):
-    """Answers status, data and headers, also of a refusal. `If_Match=tag` is the header If-Match."""
+    """Returns status, data and headers, also of a refusal. `If_Match=tag` sends the header If-Match."""
     request = urllib.request.Request(url + urllib.parse.quote(path, safe="/?&=$'"), method=method)
     own = {'Authorization': f'Basic {basic}', 'SVC-Request-Id': str(uuid.uuid4())}
     for name, value in (own | {name.replace('_', '-'): value for name, value in headers.items()}).items():
@@ -25,7 +25,7 @@ def call(method, path, body=None, **headers):
 
 @contextlib.contextmanager
 def world(name, **settings):
-    """A world of one test's own: yields `call` for its interface, and `control` for what is done to it."""
+    """A world for one test: yields `call` for its API and `control` for its control interface."""
     def control(method, path, body=None):
         answer = call(method, f'/control/v1/worlds{path}', body)
         assert answer.status < 300, answer.data
@@ -40,7 +40,7 @@ def world(name, **settings):
 
 
 def completed(call, started):
-    """The task that a 202 named, once it has ended."""
+    """Waits until the task of a 202 answer has ended, and returns it."""
     assert started.status == 202, started.data
     while True:
         task = call('GET', f'/api/platform/v4.3/config/tasks/{started.data["extId"]}').data

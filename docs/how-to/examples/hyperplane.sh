@@ -1,9 +1,9 @@
-# Calls of a running Hyperplane, with curl and jq. To be read by others: . hyperplane.sh
+# Calls a running Hyperplane with curl and jq. Other scripts source it: . hyperplane.sh
 set -euo pipefail
 url=${API_URL:-http://127.0.0.1:9440}
 world=default
 
-# hp METHOD PATH [OPTIONS OF CURL]: the answer's body; a refusal ends the script.
+# hp METHOD PATH [CURL OPTIONS]: prints the body of the answer; a refusal ends the script.
 hp() {
   local id
   id=$(uuidgen 2> /dev/null || cat /proc/sys/kernel/random/uuid)
@@ -11,11 +11,11 @@ hp() {
     -H "X-World: $world" -H "SVC-Request-Id: $id" -H 'Content-Type: application/json' "${@:3}"
 }
 
-# status METHOD PATH …, header NAME METHOD PATH …: the status, or one header, also of a refusal.
+# status METHOD PATH …, header NAME METHOD PATH …: prints the status or one header, also of a refusal.
 status() { hp "$@" --output /dev/null --write-out '%{http_code}' 2> /dev/null || true; }
 header() { hp "${@:2}" --output /dev/null --write-out "%header{$1}" 2> /dev/null || true; }
 
-# A world of this script's own, gone at its end. control METHOD PATH …: what is done to it.
+# Creates a world that is deleted when the script ends. control METHOD PATH …: calls its control interface.
 new_world() {
   hp POST /control/v1/worlds -d "$1" > /dev/null
   world=$(jq -r .name <<< "$1")
@@ -23,7 +23,7 @@ new_world() {
 }
 control() { hp "$1" "/control/v1/worlds/$world$2" "${@:3}"; }
 
-# The state in which a task ended; the 202 that named it is read from the input.
+# Reads a 202 answer from the input, waits until its task has ended, and prints the state of the task.
 completed() {
   local id state=
   id=$(jq -r .data.extId)

@@ -2,7 +2,7 @@ from hyperplane import world
 
 vms = '/api/vmm/v4.2/ahv/config/vms'
 
-# The windows follow a clock that stands: however slow this machine is, the second does not end by itself.
+# The rate windows follow a frozen clock, so the second does not end on a slow machine either.
 with world('rate-limit', rateLimits='on', limits='world-clock', clock={'mode': 'frozen'}) as (call, control):
     answered = 0
     while (answer := call('GET', vms)).status == 200:

@@ -1,7 +1,7 @@
 . ./hyperplane.sh
 vms=/api/vmm/v4.2/ahv/config/vms
 
-# The windows follow a clock that stands: however slow this machine is, the second does not end by itself.
+# The rate windows follow a frozen clock, so the second does not end on a slow machine either.
 new_world '{
   "name": "rate-limit", "preset": "tiny",
   "rateLimits": "on", "limits": "world-clock", "clock": {"mode": "frozen"}

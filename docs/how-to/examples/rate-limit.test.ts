@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiRefusal, type Client, startHyperplane } from '@hyperplane/server'
 
-/** What is tested here: a client that asks until it is refused, and says how long it was told to wait. */
+/** Code under test: a client that asks until it is refused, and reads how long it has to wait. */
 async function askTooOften({ vmm }: Client): Promise<{ answered: number; waitSeconds: number }> {
   for (let answered = 0; ; answered++) {
     try {
@@ -14,11 +14,11 @@ async function askTooOften({ vmm }: Client): Promise<{ answered: number; waitSec
   }
 }
 
-test('whoever waits as long as it is told is answered again', async () => {
+test('a client that waits as long as Retry-After says is answered again', async () => {
   await using hyperplane = await startHyperplane({
     seed: 'tiny',
     rateLimits: 'on',
-    // The windows follow a clock that stands: however slow this machine is, the second does not end by itself.
+    // The rate windows follow a frozen clock, so the second does not end on a slow machine either.
     limits: 'world-clock',
     clock: 'frozen',
   })

@@ -4,7 +4,7 @@ categories = '/api/platform/v4.3/config/categories'
 
 
 def describe(call, path, description):
-    """What is tested here: a change that is made again on what somebody else has written meanwhile."""
+    """Code under test: a change that is repeated on the new version after somebody else has written."""
     attempts = 0
     while True:
         attempts += 1
@@ -18,7 +18,7 @@ with world('stale-tag') as (call, control):
     category = call('POST', categories, {'key': 'team', 'value': 'blue'}).data
     path = f'{categories}/{category["extId"]}'
 
-    # Twice, somebody writes between the GET and the PUT.
+    # Twice, another client writes between the GET and the PUT.
     rule = control('POST', '/faults', {
         'match': {'operation': 'updateCategoryById'},
         'trigger': {'next': 2},

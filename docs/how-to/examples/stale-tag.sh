@@ -1,7 +1,7 @@
 . ./hyperplane.sh
 categories=/api/platform/v4.3/config/categories
 
-# What is tested here: a change that is made again on what somebody else has written meanwhile.
+# Code under test: a change that is repeated on the new version after somebody else has written.
 describe() {
   local path=$1 description=$2 tag body attempts=0 answer=412
   while [ "$answer" = 412 ]; do
@@ -16,7 +16,7 @@ describe() {
 new_world '{"name": "stale-tag", "preset": "tiny"}'
 path=$categories/$(hp POST $categories -d '{"key": "team", "value": "blue"}' | jq -r .data.extId)
 
-# Twice, somebody writes between the GET and the PUT.
+# Twice, another client writes between the GET and the PUT.
 rule=$(control POST /faults -d '{
   "match": {"operation": "updateCategoryById"},
   "trigger": {"next": 2},

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiRefusal, type Client, startHyperplane } from '@hyperplane/server'
 
-/** What is tested here: a change that is made again on what somebody else has written meanwhile. */
+/** Code under test: a change that is repeated on the new version after somebody else has written. */
 async function describe({ platform }: Client, extId: string, description: string): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     const { data, etag } = await platform.getCategoryById({ path: { extId } })
@@ -15,12 +15,12 @@ async function describe({ platform }: Client, extId: string, description: string
   }
 }
 
-test('a change whose tag is stale is made again', async () => {
+test('a change with a stale entity tag is repeated', async () => {
   await using hyperplane = await startHyperplane({ seed: 'tiny' })
   const { client, control } = hyperplane
   const { data: category } = await client.platform.createCategory({ body: { key: 'team', value: 'blue' } })
 
-  // Twice, somebody writes between the GET and the PUT.
+  // Twice, another client writes between the GET and the PUT.
   const { data: rule } = await control.createFaultRule({
     body: {
       match: { operation: 'updateCategoryById' },
