@@ -1,7 +1,7 @@
 /**
  * Runs tasks: each step once as seen from outside, undone in reverse on failure, taken up again after a crash.
  * Everything it needs to go on is in the task's row. Here stands which tasks are accepted, taken up, cancelled and stopped;
- * how each goes on from there is in `way-forward.ts` and `way-back.ts`. Source: conventions 18.3.
+ * how each goes on from there is in `task-execution.ts` and `task-rollback.ts`. Source: conventions 18.3.
  */
 
 import { Task } from '@hyperplane/contract/platform/task'

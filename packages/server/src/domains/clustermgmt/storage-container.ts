@@ -1,5 +1,5 @@
 /**
- * Storage containers. The rules are those of `domains/storage-containers.ts`, which storage v4.0.a3 shares.
+ * Storage containers. The rules are those of `domains/containers/storage-containers.ts`, which storage v4.0.a3 shares.
  * Source: specification 4.1; behaviour clustermgmt.md 1.9.
  */
 import { StorageContainer, storageContainerOperations } from '@hyperplane/contract/clustermgmt/storage-container'
