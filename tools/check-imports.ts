@@ -25,7 +25,7 @@ const themes = [
   'domains/admission',
 ]
 /** Namespaces do not import each other. */
-const namespaces = [
+export const namespaces = [
   'domains/clustermgmt',
   'domains/iam',
   'domains/networking',
@@ -126,6 +126,18 @@ function sources(): ReadonlyMap<string, Imports> {
     .map(({ name, parentPath }) => join(parentPath, name))
     .filter((file) => roomOf(file) !== undefined)
   return new Map(found.map((file) => [file, importsOf(file)]))
+}
+
+/** Which rooms the files of each room import. */
+export function importedRooms(): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>()
+  for (const [file, { files, packages }] of sources()) {
+    const from = roomOf(file) as string
+    const targets = found.get(from) ?? new Set<string>()
+    found.set(from, targets)
+    for (const room of [...packages, ...files.map(roomOf)]) if (room !== undefined && room !== from) targets.add(room)
+  }
+  return found
 }
 
 /** One line for each import that the table forbids. */

@@ -7,6 +7,7 @@ import { driverTable } from '../packages/server/src/control/catalogue/driver-tab
 import { domains } from '../packages/server/src/domains/index.ts'
 import { seedJsonSchema } from '../packages/server/src/seeds/json-schema.ts'
 import { builtOperations, decisionsIndex } from './page-tables.ts'
+import { roomsPicture } from './rooms-picture.ts'
 
 const folder = resolve(import.meta.dirname, '../packages/server/test/golden')
 
@@ -61,8 +62,9 @@ const files = new Map<string, readonly string[]>([
 /** Whole documents, which are published as they stand here. */
 const documents = new Map<string, unknown>([['docs/reference/seed.schema.json', seedJsonSchema()]])
 
-/** Tables that follow from the code, between two comments of a page. */
+/** Tables and pictures that follow from the code, between two comments of a page. */
 const tables = new Map<string, readonly [name: string, table: string]>([
+  ['ARCHITECTURE.md', ['rooms', roomsPicture()]],
   ['README.md', ['operations', builtOperations(new Set(gaps().map((line) => line.split(' | ')[0] as string)))]],
   ['docs/decisions/README.md', ['decisions', decisionsIndex()]],
   ['docs/reference/faults.md', ['drivers', driverTable()]],
