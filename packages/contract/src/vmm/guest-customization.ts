@@ -2,7 +2,7 @@
  * What a guest is told at its next start. It may hold credentials: write-only as a whole.
  * Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.1.
  */
-import { arrayOf, enumeration, object, oneOf, optional, text } from '../schema.ts'
+import { arrayOf, enumeration, object, oneOf, optional, secret, text } from '../schema.ts'
 import { KVPair } from '../shapes.ts'
 
 const CustomKeyValues = object('vmm.v4.ahv.config.CustomKeyValues', {
@@ -10,7 +10,7 @@ const CustomKeyValues = object('vmm.v4.ahv.config.CustomKeyValues', {
 })
 
 /** Base64 texts. */
-const script = (maxLength: number) => optional(text({ maxLength, multiline: true }))
+const script = (maxLength: number) => secret(text({ maxLength, multiline: true }))
 
 export const Sysprep = object('vmm.v4.ahv.config.Sysprep', {
   installType: optional(enumeration(['FRESH', 'PREPARED'])),

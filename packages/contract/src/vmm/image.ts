@@ -38,7 +38,7 @@ export const UrlSource = object('vmm.v4.content.UrlSource', {
   basicAuth: secret(
     object('vmm.v4.content.UrlBasicAuth', {
       username: text({ minLength: 1, maxLength: 1000 }),
-      password: text(),
+      password: text({ secret: true }),
     }),
   ),
   shouldAllowInsecureUrl: withDefault(boolean(), false),

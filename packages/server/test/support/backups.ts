@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { seedId } from '../../src/core/ids/named-id.ts'
-import type { Bucket, ClusterDoor, PlaceFault } from '../../src/drivers/simulated/place-doors.ts'
+import { type Bucket, type ClusterDoor, digestOf, type PlaceFault } from '../../src/drivers/simulated/place-doors.ts'
 import { demoBucket } from '../../src/seeds/demo/backups.ts'
 import type { CallResult, TestApp } from './start-app.ts'
 
@@ -86,6 +86,13 @@ export async function setBucketFault(app: TestApp, fault?: PlaceFault, faultAfte
   const buckets = app.world.collection<Bucket>('objectStore.buckets')
   const { fault: _, faultAfterUploads: __, ...well } = buckets.get(demoBucket.bucket) as Bucket
   await buckets.put(demoBucket.bucket, fault === undefined ? well : { ...well, fault, faultAfterUploads })
+}
+
+/** The bucket opens for these keys alone: access key id -> secret. */
+export async function setBucketKeys(app: TestApp, secrets: Readonly<Record<string, string>>): Promise<void> {
+  const buckets = app.world.collection<Bucket>('objectStore.buckets')
+  const keys = Object.fromEntries(Object.entries(secrets).map(([id, secret]) => [id, digestOf(secret)]))
+  await buckets.put(demoBucket.bucket, { ...(buckets.get(demoBucket.bucket) as Bucket), keys })
 }
 
 export async function setClusterFault(app: TestApp, fault?: PlaceFault): Promise<void> {

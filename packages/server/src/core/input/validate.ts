@@ -189,11 +189,18 @@ class Validation {
     }
   }
 
+  /** Inside an object that is sealed as a whole: the stored secrets of it can be had only by opening the whole. */
+  #isInSealed = false
+
   /** An update that sends a secret empty, or its mask, leaves the stored one as it is. */
   #keepsSecret(field: AnySchema, value: unknown): boolean {
     if (field.type !== 'text' || field.secret !== true) return false
     const isKept = this.options.replaces === true && (value === '' || value === secretMask)
     return isKept || (field.maskedInPublic === true && value === secretMask)
+  }
+
+  #isKeptWhenAbsent(field: AnySchema): boolean {
+    return field.secret === true && this.#isInSealed && this.options.replaces === true
   }
 
   #isNewer(version: string | undefined): boolean {
@@ -333,7 +340,13 @@ class Validation {
       if (field.readOnly === true && !isCompared) continue
       // A field that this version does not know is dropped; the stored value stays.
       if (this.#isNewer(field.since)) continue
-      const item = Object.hasOwn(given, name) && !this.#keepsSecret(field, given[name]) ? given[name] : undefined
+      const isKept = Object.hasOwn(given, name) && this.#keepsSecret(field, given[name])
+      if (isKept && this.#isInSealed) {
+        // The mask tells `kept-secrets.ts`, which has the stored entity, where to put the stored secret.
+        clean[name] = secretMask
+        continue
+      }
+      const item = Object.hasOwn(given, name) && !isKept ? given[name] : undefined
       if (item === undefined || item === null) {
         // A sparse body is merged into what is stored, one level deep; what it replaces must be whole.
         const isMerged = this.options.sparse && !/[/[]/.test(path)
@@ -344,11 +357,14 @@ class Validation {
           (this.options.defaults || (this.options.sparse && !isMerged))
         )
           clean[name] = structuredClone(field.defaultsTo)
-        else if (field.optional !== true && !(this.options.sparse && path === ''))
+        else if (field.optional !== true && !(this.options.sparse && path === '') && !this.#isKeptWhenAbsent(field))
           this.#fault(join(path, name), 'is required')
         continue
       }
+      const isInSealed = this.#isInSealed
+      this.#isInSealed ||= field.secret === true
       const checked = this.check(field, item, join(path, name))
+      this.#isInSealed = isInSealed
       if (checked !== undefined) clean[name] = checked
     }
     for (const name of Object.keys(given)) {

@@ -17,6 +17,7 @@ import type { Targets } from './call.ts'
 import { type Call, rowScope } from './call.ts'
 import { readOnlyView } from './dry-run.ts'
 import { readContext } from './handler-context.ts'
+import { withKeptSecrets } from './kept-secrets.ts'
 import type { Machinery } from './machinery.ts'
 import { checkRules, checkTag, completedInput } from './preconditions.ts'
 import { checkReferences } from './references.ts'
@@ -76,8 +77,9 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
     targets = await findTargets(machinery, transaction, call)
     checkTag(tags, call, targets)
     const stored = targets.row?.entity
-    const completed = { ...call, input: completedInput(call, stored) }
-    checkRules(machinery, completed, stored)
+    const kept = withKeptSecrets({ operation, input: completedInput(call, stored) }, stored, machinery.world.secrets)
+    const completed = { ...call, input: kept.value }
+    checkRules(machinery, completed, stored, kept.faults)
     await checkReferences(machinery, transaction, completed)
     handled = watchedInput(request.trace, completed.input)
     const ctx = contextOf(transaction, targets)

@@ -59,13 +59,18 @@ function withImmutable(schema: ObjectSchema, body: any, stored: any): any {
   return Object.keys(kept).length === 0 ? body : { ...body, ...kept }
 }
 
-/** @throws ApiError 400 with all faults of what the request says by itself, and of immutable fields */
-export function checkRules({ rules, world }: Machinery<any>, call: Call, stored: any): void {
+/** @throws ApiError 400 with all faults: of what the request says by itself, of immutable fields, and `found` */
+export function checkRules(
+  { rules, world }: Machinery<any>,
+  call: Call,
+  stored: any,
+  found: readonly ApiError[] = [],
+): void {
   const { operation, caller, version } = call
   const immutable = immutableFaults(call, stored)
   const input = watchedInput(call.request.trace, call.input)
   const broken = rules.get(operation.key)?.(input, { operation, caller, version, clock: world.clock }) ?? []
-  refuseAll([...immutable, ...broken])
+  refuseAll([...found, ...immutable, ...broken])
 }
 
 /** One for each immutable field whose value differs from the stored one. */

@@ -26,6 +26,7 @@ import {
   pass,
   pointsAt,
   setBucketFault,
+  setBucketKeys,
   setClusterFault,
   targets,
 } from '../../support/backups.ts'
@@ -405,6 +406,50 @@ test('no byte at the place tells the name of a VM, of a user, or a password', ()
     ])
       assert.ok(!all.includes(secret), secret)
   }))
+
+test('a PUT with an empty or masked secret key keeps the stored one, again and again', () =>
+  alone(async (own) => {
+    await made(own, inBucket())
+    const { extId } = await bucketTarget(own)
+    const put = async (more: object, rpoInMinutes = 60) => {
+      const { etag } = await own.call('GET', `${targets}/${extId}`)
+      const body = { location: inBucket(more, { rpoInMinutes }) }
+      return own.call('PUT', `${targets}/${extId}`, { body, ifMatch: etag as string, requestId: randomUUID() })
+    }
+    const { secretAccessKey: _, ...withoutKey } = credentials
+    for (const [index, given] of [
+      { ...credentials, secretAccessKey: '' },
+      { ...credentials, secretAccessKey: '********' },
+      withoutKey,
+      { ...credentials, secretAccessKey: '' },
+    ].entries()) {
+      const task = await own.task(await put({ credentials: given }, 61 + index))
+      assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+      assert.equal((await bucketTarget(own)).location.backupPolicy.rpoInMinutes, 61 + index)
+    }
+
+    // Another access key with the kept secret: the place refuses the pair, and nothing was replaced.
+    const accessKeyId = 'ANOTHER-ACCESS-KEY-ID'
+    const refused = await own.task(await put({ credentials: { accessKeyId, secretAccessKey: '' } }))
+    assert.deepEqual([refused.status, refused.errorMessages[0].code], ['FAILED', 'DM-30022'])
+    await setBucketKeys(own, { [accessKeyId]: credentials.secretAccessKey })
+    const accepted = await own.task(await put({ credentials: { accessKeyId, secretAccessKey: '********' } }))
+    assert.equal(accepted.status, 'SUCCEEDED', JSON.stringify(accepted.errorMessages))
+
+    // The kept secret goes to the stored host alone.
+    const elsewhere = { ipAddressOrHostname: { fqdn: { value: 'elsewhere.example.com' } } }
+    for (const secretAccessKey of ['', '********', credentials.secretAccessKey]) {
+      const moved = await put({ connectionConfig: elsewhere, credentials: { accessKeyId, secretAccessKey } })
+      assert.equal(moved.status, 400)
+      assert.match(JSON.stringify(moved.errors), /ipAddressOrHostname/)
+    }
+  }))
+
+test('a new target is refused with an empty secret key', async () => {
+  const refused = await createTarget(app, inBucket({ credentials: { ...credentials, secretAccessKey: '' } }))
+  assert.equal(refused.status, 400)
+  assert.match(JSON.stringify(refused.errors), /credentials\/secretAccessKey/)
+})
 
 test('what is verified is the content: rows of every kind, as they were when the run began', () =>
   alone(async (own) => {

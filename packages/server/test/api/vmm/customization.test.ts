@@ -14,6 +14,7 @@ import {
   readVm,
   tagOf,
 } from '../../support/native-cluster.ts'
+import { sealerFor } from '../../support/sealer.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
 let app: TestApp
@@ -148,6 +149,48 @@ test('an update stages one while the VM is OFF, and is refused while it is ON', 
   const refused = await change(app, vm.extId, put)
   assert.deepEqual([refused.status, refused.errors[0]?.code], [409, 'VMM-30101'])
   assert.match(refused.errors[0]?.message ?? '', /guestCustomization/)
+})
+
+test('an update with empty or masked texts keeps the staged ones, also beside a new text', async () => {
+  const script = { $objectType: 'vmm.v4.ahv.config.Userdata', value: encoded('#cloud-config') }
+  const whole = { ...cloudInit, cloudInitScript: script }
+  const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)], guestCustomization: { config: whole } })
+  const stagedConfig = async () => {
+    const value = (await app.store.get(Vm, vm.extId))?.guestCustomization
+    return JSON.parse(sealerFor(app).open((value as any).$sealed, `Vm/${vm.extId}/guestCustomization`)).config
+  }
+  const put = async (config: object) =>
+    (await changed(app, vm.extId, { put: { ...(await readVm(app, vm.extId)), guestCustomization: { config } } })).status
+  for (const blank of ['', '********', '']) {
+    assert.equal(await put({ ...whole, metadata: blank, cloudInitScript: { ...script, value: blank } }), 'SUCCEEDED')
+    assert.deepEqual(await stagedConfig(), whole)
+  }
+  const metadata = encoded('instance-id: y')
+  assert.equal(await put({ ...whole, metadata, cloudInitScript: { ...script, value: '' } }), 'SUCCEEDED')
+  assert.deepEqual(await stagedConfig(), { ...whole, metadata })
+  const value = encoded('#cloud-config 2')
+  assert.equal(await put({ ...whole, metadata: '********', cloudInitScript: { ...script, value } }), 'SUCCEEDED')
+  assert.deepEqual(await stagedConfig(), { ...whole, metadata, cloudInitScript: { ...script, value } })
+  // A text that is absent, and not empty, is no longer there.
+  assert.equal(await put({ ...cloudInit, metadata: '' }), 'SUCCEEDED')
+  assert.deepEqual(await stagedConfig(), { ...cloudInit, metadata })
+
+  // What keeps everything is no change, which a running VM takes as well.
+  await changed(app, vm.extId, 'power-on')
+  assert.equal(await put({ ...cloudInit, metadata: '' }), 'SUCCEEDED')
+})
+
+test('an empty text is refused where none is staged: in a creation', async () => {
+  const refused = await app.call('POST', '/vmm/v4.2/ahv/config/vms', {
+    requestId: crypto.randomUUID(),
+    body: {
+      name: 'bad',
+      cluster: { extId: cluster.extId },
+      guestCustomization: { config: { ...cloudInit, metadata: '' } },
+    },
+  })
+  const path = 'guestCustomization/config/metadata'
+  assert.deepEqual([refused.status, refused.errors[0]?.attributePath], [400, path])
 })
 
 test('a text that is not base64, or too long, is refused with its path', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { Image } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { happen } from '../../support/events.ts'
@@ -182,6 +183,41 @@ describe('creation', () => {
       source: { ...image.data.source, basicAuth: undefined },
     })
     assert.equal((await app.task(kept)).status, 'SUCCEEDED')
+  })
+
+  test('a PUT with an empty or masked password of the source keeps the stored one, again and again', async () => {
+    const url = 'https://images.example.com/kept.iso'
+    const login = { username: 'me', password: 'Geheim-4712-xyz' }
+    const image = await created(anImage({ name: 'kept', source: urlSource(url, { basicAuth: login }) }))
+    const storedSource = async () => (await app.store.get(Image, image.extId))?.source
+    const before = await storedSource()
+    for (const [index, basicAuth] of [
+      { username: 'me', password: '' },
+      { username: 'me', password: '********' },
+      { username: 'me' },
+      { username: 'me', password: '' },
+    ].entries()) {
+      const now = (await app.call('GET', `${images}/${image.extId}`)).data
+      const description = `changed ${index}`
+      const body = { ...writable(now), description, source: urlSource(url, { basicAuth }) }
+      assert.equal((await app.task(await change(now, body))).status, 'SUCCEEDED')
+      assert.equal((await app.call('GET', `${images}/${image.extId}`)).data.description, description)
+      assert.deepEqual(await storedSource(), before)
+    }
+    const now = (await app.call('GET', `${images}/${image.extId}`)).data
+    const elsewhere = urlSource('https://elsewhere.example.com/kept.iso', { basicAuth: { ...login, password: '' } })
+    assert.equal((await change(now, { ...writable(now), source: elsewhere })).status, 400)
+  })
+
+  test('a password that is empty is refused where none is stored: in a creation, and in a PUT', async () => {
+    const url = 'https://images.example.com/open.iso'
+    const withEmpty = urlSource(url, { basicAuth: { username: 'me', password: '' } })
+    const refused = await create(anImage({ name: 'open', source: withEmpty }))
+    assert.deepEqual([refused.status, refused.errors[0]?.attributePath], [400, 'source/basicAuth/password'])
+    const image = await created(anImage({ name: 'open', source: urlSource(url) }))
+    const put = await change(image, { ...writable(image), source: withEmpty })
+    const [error] = put.errors
+    assert.deepEqual([put.status, error?.argumentsMap?.['attributePath']], [400, 'source/basicAuth/password'])
   })
 
   test('a disk of a VM is copied with its size, onto its cluster; an unknown disk is 404', async () => {

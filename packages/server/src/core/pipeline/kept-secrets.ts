@@ -1,0 +1,88 @@
+/**
+ * Secrets that an update keeps inside an object which is stored sealed as a whole, such as the key in the credentials of
+ * a bucket. A secret that stands alone needs none of this: its handler takes over the sealed value.
+ * Source: behaviour conventions 13.
+ */
+import { type AnySchema, secretMask, walk } from '@hyperplane/contract'
+import { type ApiError, invalid } from '../api-error.ts'
+import { canonicalJson } from '../idempotency.ts'
+import { frozen } from '../input/frozen.ts'
+import { chooseAlternative } from '../input/validate.ts'
+import type { SecretReader } from '../world.ts'
+import type { Call } from './call.ts'
+
+export interface Completed<T> {
+  readonly value: T
+  readonly faults: readonly ApiError[]
+}
+
+/** @param secrets opens the object that `stored` holds sealed */
+export function withKeptSecrets(
+  { operation, input }: Pick<Call, 'operation' | 'input'>,
+  stored: any,
+  secrets: SecretReader,
+): Completed<Call['input']> {
+  const { body: schema, resource, verb } = operation
+  if (verb !== 'update' || resource === undefined || schema === undefined || input.body === undefined || !seals(schema))
+    return { value: input, faults: [] }
+  const open = (path: string, sealed: unknown): unknown => {
+    const json = sealed === undefined ? undefined : secrets.open(resource.kind, stored.extId, path, sealed)
+    return json === undefined ? undefined : JSON.parse(json)
+  }
+  const { value, faults } = filledBody(schema, input.body, stored, open)
+  return { value: value === input.body ? input : frozen({ ...input, body: value }), faults }
+}
+
+/**
+ * `body` with the stored secrets where it has the mask, or lacks a required one. A sealed object in which nothing else
+ * changed is left out, which keeps it as it is. Faults name the required secrets of which none is stored.
+ */
+export function filledBody(
+  schema: AnySchema,
+  body: unknown,
+  stored: unknown,
+  open: (path: string, sealed: unknown) => unknown,
+): Completed<unknown> {
+  const faults: ApiError[] = []
+  const fill = (at: AnySchema, given: any, known: any, path: string, isSealed: boolean): any => {
+    if (at.type === 'oneOf') {
+      const [alternative] = chooseAlternative(at.alternatives, given)
+      const isSameType = given?.$objectType === undefined || given.$objectType === known?.$objectType
+      return alternative === undefined
+        ? given
+        : fill(alternative, given, isSameType ? known : undefined, path, isSealed)
+    }
+    if (at.type !== 'object' || typeof given !== 'object' || given === null) return given
+    const changes: Record<string, unknown> = {}
+    for (const [name, field] of Object.entries(at.fields)) {
+      const place = path === '' ? name : `${path}/${name}`
+      const value = given[name]
+      if (isSealed && field.secret === true && field.type === 'text') {
+        const isRequired = field.optional !== true
+        if (value !== secretMask && (value !== undefined || !isRequired)) continue
+        changes[name] = known?.[name]
+        if (isRequired && known?.[name] === undefined)
+          faults.push(invalid(place, 'is required: no secret is stored here that could be kept. Send it'))
+      } else if (value !== undefined) {
+        const opensHere = field.secret === true && field.type !== 'text'
+        const before = opensHere ? open(place, known?.[name]) : known?.[name]
+        const after = fill(field, value, before, place, isSealed || opensHere)
+        if (after === value) continue
+        changes[name] = opensHere && canonicalJson(after) === canonicalJson(before) ? undefined : after
+      }
+    }
+    return Object.keys(changes).length === 0 ? given : { ...given, ...changes }
+  }
+  return { value: fill(schema, body, stored, '', false), faults }
+}
+
+const sealing = new WeakMap<AnySchema, boolean>()
+/** The body may hold an object that is sealed as a whole. */
+function seals(schema: AnySchema): boolean {
+  let known = sealing.get(schema)
+  if (known === undefined) {
+    known = [...walk(schema)].some((entry) => entry.schema.secret === true && entry.schema.type !== 'text')
+    sealing.set(schema, known)
+  }
+  return known
+}
