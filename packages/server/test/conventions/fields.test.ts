@@ -11,6 +11,8 @@ import { fieldOutcomes, isSettled } from '../support/field-outcomes.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
 const golden = `${import.meta.dirname}/../golden/fields-not-read-back.txt`
+/** The list only shrinks: these follow it down, and are never raised. A wider line may not take the place of a narrow one. */
+const allowed = { lines: 102, fields: 339 }
 const isLast = ({ key }: Operation): boolean => key === 'clustermgmt.updateClusterById'
 /** The settings of a cluster come last, because others of its operations depend on them. */
 const operations = contract
@@ -44,16 +46,25 @@ test('every field that a body may hold is read back, or stands with its reason i
   }
   const used = new Set<string>()
   const missing: string[] = []
+  let excused = 0
   for (const operation of operations) {
     const app = creations[operation.key]?.seed === 'empty' ? empty : demo
     for (const { path, outcome } of await fieldOutcomes(app, operation)) {
       if (isSettled(outcome)) continue
       const line = linesFor(operation.key, path).find((each) => reasons.has(each))
       if (line === undefined) missing.push(`${operation.key} ${path}: ${outcome}`)
-      else used.add(line)
+      else {
+        used.add(line)
+        excused++
+      }
     }
   }
   assert.deepEqual(missing, [], 'these fields were not read back: mend them, or add a line with the reason')
   const fine = [...reasons.keys()].filter((line) => !used.has(line))
   assert.deepEqual(fine, [], 'these fields are read back now: remove their lines')
+  assert.deepEqual(
+    { lines: reasons.size, fields: excused },
+    allowed,
+    `lines, and fields that they excuse, in ${golden}`,
+  )
 })
