@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { immutable, object, optional, readOnly, resource, secret, since, text } from '@hyperplane/contract'
-import { replaced, sparselyUpdated } from './updates.ts'
+import { replaced, replacingChanges, sparselyUpdated } from './updates.ts'
 
 const Kind = resource('test.v4.config.Kind', {
   name: text(),
@@ -42,6 +42,13 @@ test('through an older version it keeps the fields that only a newer one knows, 
   const next: any = replaced(Kind, stored, { name: 'new', inner: { note: 'j' } }, 'v4.0')
   assert.equal(next.newer, 'n')
   assert.deepEqual(next.inner, { note: 'j', key: { $sealed: 'k' }, newer: 'in' })
+})
+
+test('the changes of a replacing PUT name every field that a client may change, with null where it is cleared', () => {
+  const body = { name: 'new', origin: 'here', inner: {} }
+  assert.deepEqual(replacingChanges(Kind, body, 'v4.2'), { name: 'new', note: null, newer: null, inner: {} })
+  const withSecret = { name: 'new', password: 'p' }
+  assert.deepEqual(replacingChanges(Kind, withSecret, 'v4.0'), { name: 'new', note: null, password: 'p', inner: null })
 })
 
 test('a sparse PUT keeps what is absent, merges named objects one level deep, and replaces lists', () => {

@@ -24,6 +24,24 @@ export function replaced<R extends AnyResource>(
 }
 
 /**
+ * What a replacing PUT changes, for a task that writes it later: each field that a client may change with its new value,
+ * `null` for one that the body leaves out and thereby clears. Values of objects stand as they were sent.
+ */
+export function replacingChanges<R extends AnyResource>(
+  kind: R,
+  body: object,
+  version: string,
+): { readonly [K in keyof EntityOf<R>]?: EntityOf<R>[K] | null } {
+  const isChanged = ([name, field]: [string, AnySchema]): boolean => {
+    if (field.readOnly === true || field.immutable === true) return false
+    if (field.since !== undefined && version < field.since) return false
+    return field.secret !== true || (body as Doc)[name] !== undefined
+  }
+  const changed = Object.entries(kind.schema.fields as Readonly<Record<string, AnySchema>>).filter(isChanged)
+  return Object.fromEntries(changed.map(([name]) => [name, (body as Doc)[name] ?? null])) as never
+}
+
+/**
  * A sparse PUT: absent fields keep their value, the objects named in `merged` are merged one level deep, everything else
  * that is given replaces. Secrets inside what is given are kept by `keepSecrets`, which knows whose they are.
  */

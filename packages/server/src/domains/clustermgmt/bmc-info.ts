@@ -8,6 +8,7 @@ import { BmcInfo, bmcInfoOperations } from '@hyperplane/contract/clustermgmt/bmc
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import type { ScheduleContext } from '../../core/time/schedules.ts'
+import { sparselyUpdated } from '../../core/updates.ts'
 import type { SecretReader } from '../../core/world.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { BmcStatus } from '../../drivers/hardware.ts'
@@ -71,7 +72,7 @@ export const bmcInfo = implement(
       const cluster = ctx.parents['clusterExtId']
       requireReachable(ctx, cluster)
       await requireFreeAddress(ctx.store, stored, address?.ipv4?.value)
-      const bmc = { ...stored, ipAddress: address ?? stored.ipAddress, credential } as Bmc
+      const bmc = { ...sparselyUpdated(stored, body), credential } as Bmc
       const host = await ctx.store.get(Host, stored.extId)
       await ctx.store.touch(BmcInfo, stored.extId)
       return ctx.startTask(

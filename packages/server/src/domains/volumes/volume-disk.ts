@@ -1,6 +1,7 @@
 /** Disks of volume groups. Source: behaviour volumes-storage.md 1.3. */
 import { VolumeDisk, volumeDiskOperations } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { replacingChanges } from '../../core/updates.ts'
 import type { Group } from '../block-volumes/attachments.ts'
 import {
   affectedDisk,
@@ -78,11 +79,10 @@ export const volumeDisk = implement(
     },
 
     async updateVolumeDiskById(ctx, { body }) {
-      return startDiskUpdate(ctx, ctx.parents['volumeGroupExtId'], ctx.target, {
-        ...(body.diskSizeBytes === undefined ? {} : { diskSizeBytes: body.diskSizeBytes }),
-        description: body.description ?? null,
-        diskStorageFeatures: body.diskStorageFeatures ?? null,
-      })
+      const { diskSizeBytes, ...others } = replacingChanges(VolumeDisk, body, ctx.version)
+      // A disk without a size is none: a body that leaves it out keeps it.
+      const changes = diskSizeBytes == null ? others : { ...others, diskSizeBytes }
+      return startDiskUpdate(ctx, ctx.parents['volumeGroupExtId'], ctx.target, changes)
     },
 
     async deleteVolumeDiskById(ctx) {
