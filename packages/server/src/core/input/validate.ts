@@ -231,8 +231,7 @@ class Validation {
       )
     if (length < (schema.minLength ?? 0))
       return this.#fault(path, `expected at least ${schema.minLength} characters, found ${length}`)
-    if (schema.secret === true && text === '')
-      return this.#fault(path, 'expected a secret, found an empty text; leave the field out to keep the stored one')
+    if (schema.secret === true && text === '') return this.#fault(path, 'expected a secret, found an empty text')
     if (schema.pattern !== undefined && !patternOf(schema.pattern).test(text)) {
       return this.#fault(path, `expected a text that matches the regular expression ${schema.pattern}, found ${shown}`)
     }
