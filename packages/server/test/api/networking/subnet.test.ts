@@ -7,6 +7,7 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { fabricFacts } from '../../../src/drivers/simulated/network-fabric.ts'
+import { setFault } from '../../support/clustermgmt.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aSubnet, assign, demoSubnet, ipConfigOf, recount, reserve, subnets, usageOf } from '../../support/subnets.ts'
 
@@ -149,6 +150,39 @@ test('a prefix length that comes with the address counts where the own one of th
   ])
 })
 
+test('an update of an overlay subnet is refused where its new range overlaps a sibling, not where it overlaps its own', async () => {
+  const made = async (ipv4: string): Promise<string> =>
+    `${subnets}/${(await app.task(await create(overlay('tenant-a', ipv4)))).entitiesAffected[0].extId}`
+  const [, subnet] = [await made('172.20.0.0/24'), await made('172.20.1.0/24')]
+  const refused = await put(subnet, { ipConfig: ipConfigOf({ ipv4: '172.20.0.0/23' }) })
+  assert.deepEqual([refused.status, refused.errors[0]?.code], [409, 'NETWORKING-10071'])
+  assert.equal((await app.call('GET', subnet)).data.ipPrefix, '172.20.1.0/24')
+  const smaller = await app.task(await put(subnet, { ipConfig: ipConfigOf({ ipv4: '172.20.1.0/25' }) }))
+  assert.equal(smaller.status, 'SUCCEEDED')
+})
+
+test('while an overlay subnet moves to another range it keeps others out of both', async () => {
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+  const slow = await startApp({
+    beforeStep: (definition) => (definition === 'networking.update-subnet' ? held : undefined),
+  })
+  try {
+    const post = (ipv4: string): Promise<CallResult> => slow.call('POST', subnets, { body: overlay('tenant-a', ipv4) })
+    const path = `${subnets}/${(await slow.task(await post('172.24.0.0/24'))).entitiesAffected[0].extId}`
+    const { data, etag } = await slow.call('GET', path)
+    const body = { ...data, ipConfig: ipConfigOf({ ipv4: '172.24.8.0/24' }) }
+    const moving = await slow.call('PUT', path, { body, ifMatch: etag! })
+    assert.equal(moving.status, 202)
+    for (const range of ['172.24.0.0/25', '172.24.8.0/25']) assert.equal((await post(range)).status, 409, range)
+    letGo()
+    assert.equal((await slow.task(moving)).status, 'SUCCEEDED')
+    assert.equal((await post('172.24.0.0/25')).status, 202)
+  } finally {
+    letGo()
+    await slow.close()
+  }
+})
+
 test('of two overlapping overlay subnets at once one is created', async () => {
   const results = await Promise.all([
     create(overlay('tenant-a', '172.16.0.0/24')),
@@ -188,6 +222,27 @@ test('a creation that fails leaves neither row nor lease nor anything in the fab
   } finally {
     await failing.close()
   }
+})
+
+test('while its cluster does not answer, a subnet is neither created nor changed nor deleted, and stays as it was', async () => {
+  const subnet = await aSubnet(app, ten)
+  const { data, etag } = await app.call('GET', subnet)
+  await setFault(app, data.clusterReference, { isDown: true })
+  try {
+    const refused = [
+      await create(vlan({ clusterReference: data.clusterReference })),
+      await app.call('PUT', subnet, { body: { ...data, name: 'renamed' }, ifMatch: etag! }),
+      await app.call('DELETE', subnet, { ifMatch: etag! }),
+    ]
+    assert.deepEqual(
+      refused.map((result) => [result.status, groupOf(result), result.headers['Retry-After']]),
+      refused.map(() => [503, 'CLUSTER_UNREACHABLE', '5']),
+    )
+  } finally {
+    await setFault(app, data.clusterReference)
+  }
+  assert.deepEqual((await app.call('GET', subnet)).data, data)
+  assert.equal((await app.task(await app.call('DELETE', subnet))).status, 'SUCCEEDED')
 })
 
 test('a subnet with a NIC is not deleted, and the VM is named; without it is, reservations and all', async () => {
