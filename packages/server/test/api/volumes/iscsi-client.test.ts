@@ -38,6 +38,7 @@ const detach = (groupId: string, extId: string) => act(app, groupId, 'detach-isc
 const client = async (extId: string): Promise<any> => (await app.call('GET', `${clients}/${extId}`)).data
 const shared = { sharingStatus: 'SHARED' }
 const clientSecret = 'client-secret-1'
+const tasks = '/platform/v4.3/config/tasks'
 
 /** A client that this group is attached to. */
 async function aClient(groupId: string, body: object = { iscsiInitiatorName: iqn() }): Promise<any> {
@@ -247,6 +248,38 @@ test('an attach that the cluster refuses leaves neither client nor claim', async
   assert.equal((await app.call('GET', `${clients}?$filter=iscsiInitiatorName eq '${name}'`)).total, 0)
   assert.equal((await client(task.entitiesAffected[0].extId)) === undefined, true)
   await aClient(extId, { iscsiInitiatorName: name })
+})
+
+test('an attach fails at its end when the client has come to need CHAP meanwhile, and the cluster denies it again', async () => {
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
+  const slow = await startApp({
+    beforeStep: async (definition, step) => {
+      if (definition !== 'volumes.attach-iscsi-client' || step !== 'record') return
+      reach()
+      await held
+    },
+  })
+  try {
+    const group = await aGroup(slow)
+    const started = await act(slow, group.extId, 'attach-iscsi-client', { iscsiInitiatorName: iqn() })
+    await reached
+    const { extId } = (await slow.call('GET', `${tasks}/${started.data.extId}`)).data.entitiesAffected[0]
+    assert.ok(targetFacts(slow.world).get(group.extId)?.accessList[extId])
+    // An update counts attachments under way, so no operation leads here: the last check stands by itself.
+    await slow.store.transaction((store) =>
+      store.update(IscsiClient, extId, { enabledAuthentications: 'CHAP' } as never),
+    )
+    letGo()
+    const task = await slow.task(started)
+    assert.deepEqual([task.status, task.errorMessages[0].errorGroup], ['FAILED', 'INVALID_ARGUMENT'])
+    assert.match(task.errorMessages[0].message, /CHAP/)
+    assert.equal(targetFacts(slow.world).get(group.extId)?.accessList[extId], undefined)
+    assert.equal((await read(slow, group.extId)).attachmentType, 'NONE')
+  } finally {
+    letGo()
+    await slow.close()
+  }
 })
 
 test('the attachments outside are listed with their clients', async () => {
