@@ -6,6 +6,7 @@ import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.
 import { powerHistory } from '../../../src/domains/virtual-machines/power-journal.ts'
 import { domainFacts, haltGuest, stallFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { advance, setFault } from '../../support/clustermgmt.ts'
+import { aFault, noFaults } from '../../support/faults.ts'
 import {
   aNativeCluster,
   aVm,
@@ -105,6 +106,26 @@ test('a PAUSED VM resumes, is reset, is powered off and is deleted; a guest that
     const isSame = domainFacts(app.world).get(vm.extId)?.startedAt === startedAt
     assert.equal(isSame, action === 'power-on', action)
   }
+})
+
+test('a power-on of a PAUSED VM that fails leaves it as it was: paused, on its host, with its memory held and its guest in place', async () => {
+  const cluster = await aNativeCluster(app)
+  const vm = await aRunningVm(cluster)
+  const startedAt = domainFacts(app.world).get(vm.extId)?.startedAt
+  await stall(cluster)
+  await advance(app, 2 * minute)
+  const heldBefore = await app.store.findWhere(HostAllocation, { vmExtId: vm.extId })
+  const noAnswer = { error: 'BACKEND_TIMEOUT', arguments: { fault: 'The host gave no answer.' } }
+  await aFault(app, { driverCall: { driver: 'hypervisor', method: 'startVm' } }, noAnswer)
+  assert.equal((await changed(app, vm.extId, 'power-on')).status, 'FAILED')
+  await noFaults(app)
+  const after = await readVm(app, vm.extId)
+  assert.deepEqual([after.powerState, after.host], ['PAUSED', vm.host])
+  assert.deepEqual(await app.store.findWhere(HostAllocation, { vmExtId: vm.extId }), heldBefore)
+  await unstall(cluster)
+  await advance(app, minute)
+  assert.equal(await stateOf(vm.extId), 'ON')
+  assert.equal(domainFacts(app.world).get(vm.extId)?.startedAt, startedAt)
 })
 
 test('a VM whose disks lie elsewhere is not paused', async () => {
