@@ -5,8 +5,10 @@ import { Batch } from '@hyperplane/contract/platform/batch'
 import { Category } from '@hyperplane/contract/platform/category'
 import { Task } from '@hyperplane/contract/platform/task'
 import { TaskJob } from '@hyperplane/contract/platform/task-job'
+import { Vm } from '@hyperplane/contract/vmm/vm'
+import { aFault, readFault } from '../../support/faults.ts'
 import { aUser } from '../../support/identities.ts'
-import { startApp, type TestApp, type TestSettings } from '../../support/start-app.ts'
+import { type CallResult, startApp, type TestApp, type TestSettings } from '../../support/start-app.ts'
 import { aRobot, grant } from '../iam/people.ts'
 
 const submit = '/platform/v4.3/operations/$actions/batch'
@@ -38,6 +40,8 @@ const jobsOf = async (on: TestApp, task: { extId: string }) => {
   const pages = [0, 1, 2, 3, 4].map((page) => on.call('GET', `${tasks}/${task.extId}/jobs?$limit=100&$page=${page}`))
   return (await Promise.all(pages)).flatMap((page) => page.data) as any[]
 }
+const partsOf = (on: TestApp, started: CallResult) =>
+  on.store.findWhere(Task, { 'parentTask/extId': started.data.extId })
 const pairs = (key: string, count: number) =>
   Array.from({ length: count }, (_, index) => ({ data: { key, value: `v${index}` } }))
 
@@ -332,6 +336,33 @@ test('a cancel ends what has not begun', async () => {
     assert.equal((await own.store.findWhere(Category, { key: 'Cancel' })).length, 0)
     assert.equal((await cancel()).errors[0]?.code, 'TSKS-20902')
   } finally {
+    await own.close()
+  }
+})
+
+test('a cancel that comes while the request of an element is under way cancels the task that this request starts', async () => {
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+  const own = await startApp({ beforeStep: (definition) => (definition === 'vmm.create-vm' ? held : undefined) })
+  try {
+    const delayed = await aFault(own, { operation: 'createVm' }, { delay: { fixed: 'PT1M' } })
+    const cluster = (await own.call('GET', '/clustermgmt/v4.2/config/clusters?$limit=1')).data[0]
+    const data = { name: 'on-its-way', cluster: { extId: cluster.extId }, memorySizeBytes: 256 * 1024 ** 2 }
+    const started = await send(own, { uri: '/api/vmm/v4.2/ahv/config/vms' }, [{ data }])
+    while ((await readFault(own, delayed)).timesFired === 0) await new Promise(setImmediate)
+    assert.equal((await own.call('POST', `${tasks}/${started.data.extId}/$actions/cancel`)).status, 200)
+    assert.equal((await partsOf(own, started)).length, 0)
+    await own.clock.advance(60_000)
+    for (let turn = 0; turn < 200 && (await partsOf(own, started))[0]?.status !== 'CANCELING'; turn++)
+      await new Promise(setImmediate)
+    letGo()
+    assert.equal((await own.task(started)).status, 'CANCELED')
+    assert.deepEqual(
+      (await partsOf(own, started)).map(({ status }) => status),
+      ['CANCELED'],
+    )
+    assert.equal(await own.store.findOne(Vm, { name: 'on-its-way' }), undefined)
+  } finally {
+    letGo()
     await own.close()
   }
 })
