@@ -4,9 +4,11 @@ import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { contract } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
 import { Image } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
+import { createAccessControl } from '../../../src/domains/iam/access.ts'
 import { aNativeCluster, aVm, emptyDisk, type NativeCluster, postVm } from '../../support/native-cluster.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import { aRobot, aRole, categories, etagOf, grant, ok, policies, policyBody } from './people.ts'
@@ -244,6 +246,32 @@ test('a policy that ends takes its right with it; another keeps it', async () =>
   ok(await app.call('GET', categories, { apiKey }), 200)
   await end(second)
   assert.equal((await app.call('GET', categories, { apiKey })).status, 403)
+})
+
+test('a decision that was begun before a policy ended is not cached for the requests after it', async () => {
+  const { extId } = await aRobot(app)
+  const policy = await grant(app, 'Category Viewer', extId)
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
+  // Policies are read first; the identity only after the policy has ended.
+  const slow = {
+    find: (kind: never) => app.store.find(kind),
+    get: async (kind: never, id: string) => {
+      reach()
+      await held
+      return app.store.get(kind, id)
+    },
+  }
+  const access = createAccessControl({ store: slow as never })
+  const caller = { extId, name: 'robot', type: 'SERVICE_ACCOUNT', groups: [] } as never
+  const listCategories = contract.flatMap(({ operations }) => operations).find(({ id }) => id === 'listCategories')!
+  const early = access.scope(caller, listCategories)
+  await reached
+  ok(await app.call('DELETE', `${policies}/${policy}`, { ifMatch: await etagOf(app, `${policies}/${policy}`) }), 204)
+  access.changed()
+  letGo()
+  assert.equal(await early, 'all', 'decided by the policies of its time')
+  assert.equal(await access.scope(caller, listCategories), undefined)
 })
 
 test('decisions are the same after a restart', async () => {
