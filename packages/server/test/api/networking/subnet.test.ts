@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
+import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { seedId } from '../../../src/core/ids/named-id.ts'
@@ -355,6 +356,9 @@ test('an update that fails puts the fabric and the leases back', async () => {
     body.networkId = 101
     body.ipConfig[0].ipv4.defaultGatewayIp.value = '10.10.100.254'
     const vms = await failing.call('GET', `${path}/vnics`)
+    const leases = async () =>
+      (await failing.store.findWhere(AddressLease, { subnetExtId: idOf(path) })).map(({ extId }) => extId).sort()
+    const leasesBefore = await leases()
     const started = await failing.call('PUT', path, {
       body: vms.total === 0 ? body : { ...body, networkId: 100 },
       ifMatch: etag!,
@@ -363,6 +367,10 @@ test('an update that fails puts the fabric and the leases back', async () => {
     const after = await failing.call('GET', path)
     assert.deepEqual(after.data, data)
     assert.equal(fabricFacts(failing.world).subnets.get(idOf(path))?.tag, 100)
+    assert.deepEqual(await leases(), leasesBefore, 'neither gateway is taken twice nor given away')
+    const again = await failing.call('PUT', path, { body: after.data, ifMatch: after.etag! })
+    assert.equal(again.status, 202, 'the failed update keeps nobody away')
+    await failing.task(again)
     await recount(failing)
   } finally {
     await failing.close()
