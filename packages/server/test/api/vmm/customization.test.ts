@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Vm } from '@hyperplane/contract/vmm/vm'
+import { HostAllocation } from '../../../src/domains/vmm/records.ts'
 import { diskFacts, domainFacts, haltGuest } from '../../../src/drivers/simulated/hypervisor.ts'
 import { advance } from '../../support/clustermgmt.ts'
+import { aFault, noFaults } from '../../support/faults.ts'
 import {
   aNativeCluster,
   aVm,
@@ -96,6 +98,23 @@ test('without an empty drive and without a place for one more the start fails, a
   const after = await readVm(app, vm.extId)
   assert.deepEqual([after.powerState, after.vmGuestCustomizationStatus], ['OFF', 'PENDING'])
   assert.deepEqual(after.cdRoms, vm.cdRoms)
+})
+
+test('a start whose answer is lost is undone: the guest is stopped, the ISO gone, and the next start makes it anew', async () => {
+  const vm = await staged()
+  const before = [...disks().all().keys()]
+  const isLost = { error: 'BACKEND_TIMEOUT', arguments: { fault: 'The answer was lost.' }, moment: 'AFTER' }
+  await aFault(app, { driverCall: { driver: 'hypervisor', method: 'startVm' } }, isLost)
+  assert.equal((await changed(app, vm.extId, 'power-on')).status, 'FAILED')
+  await noFaults(app)
+  const { state, domain } = domainFacts(app.world).get(vm.extId)!
+  assert.deepEqual([state, domain.isoExtIds], ['OFF', []])
+  assert.deepEqual([...disks().all().keys()], before)
+  assert.deepEqual(await app.store.findWhere(HostAllocation, { vmExtId: vm.extId }), [])
+  const off = await readVm(app, vm.extId)
+  assert.deepEqual([off.powerState, off.cdRoms, off.vmGuestCustomizationStatus], ['OFF', undefined, 'PENDING'])
+  assert.equal((await changed(app, vm.extId, 'power-on')).status, 'SUCCEEDED')
+  assert.deepEqual(described(await drivesOf(vm.extId)), ['GUEST_CUSTOMIZATION IDE true'])
 })
 
 test('a guest that is turned off before it used the customisation up gets it at the next start', async () => {
