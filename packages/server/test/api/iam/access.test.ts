@@ -236,6 +236,23 @@ test('tasks are their owners own, without a policy', async () => {
   assert.equal(ok(await app.call('GET', '/platform/v4.3/config/tasks', { apiKey: other.apiKey }), 200).total, 0)
 })
 
+test('a task names the machine that it made only while its owner may see that machine', async () => {
+  const { extId, apiKey } = await aRobot(app)
+  await grant(app, { id: await aRole(app, ['Create_New_Virtual_Machine', 'View_Cluster']) }, extId)
+  const started = await postVm(app, cluster, { name: 'made' }, { apiKey, as: null })
+  const names = async (): Promise<unknown[]> => {
+    const { data } = ok(await app.call('GET', `/platform/v4.3/config/tasks/${started.data.extId}`, { apiKey }), 200)
+    return data.entitiesAffected.map(({ name }: { name?: string }) => name)
+  }
+  const { entitiesAffected } = await app.task(started)
+  assert.deepEqual(await names(), [undefined], 'without a permission to view machines')
+  const view = { id: await viewerRole() }
+  await grant(app, view, extId, { virtual_machine: { uuid: { eq: randomUUID() } } })
+  assert.deepEqual(await names(), [undefined], 'with one for another machine')
+  await grant(app, view, extId, { virtual_machine: { uuid: { eq: entitiesAffected[0].extId } } })
+  assert.deepEqual(await names(), ['made'])
+})
+
 test('a policy that ends takes its right with it; another keeps it', async () => {
   const { extId, apiKey } = await aRobot(app)
   const first = await grant(app, 'Category Viewer', extId)
