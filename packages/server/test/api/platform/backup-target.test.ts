@@ -7,11 +7,13 @@ import { after, before, test } from 'node:test'
 import type { EntityOf } from '@hyperplane/contract'
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
+import { Registration } from '@hyperplane/contract/platform/registration'
 import { placeOf } from '../../../src/archive/places.ts'
 import { findRestorePoints } from '../../../src/archive/reader.ts'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { poolUsage } from '../../../src/domains/storage-space/capacity.ts'
 import { demoBucket } from '../../../src/seeds/demo/backups.ts'
+import { registrationIdOf } from '../../../src/domains/registrations/registrations.ts'
 import {
   bucketFiles,
   bucketTarget,
@@ -30,6 +32,7 @@ import {
   setClusterFault,
   targets,
 } from '../../support/backups.ts'
+import { setFault } from '../../support/clustermgmt.ts'
 import { http } from '../../support/http.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
@@ -95,6 +98,23 @@ test('the same cluster again, an RPO of 59, none, or one with a cluster, a remot
   )
   assert.equal((await listTargets(app)).length, 1)
 })
+
+test('a cluster that does not answer, or whose registration is not connected, becomes no target', () =>
+  alone(async (own) => {
+    const extern = seedId('cluster/hp-extern-01')
+    const refusal = async (): Promise<unknown[]> => {
+      const { status, errors } = await createTarget(own, onCluster(extern))
+      return [status, errors[0]?.errorGroup, errors[0]?.message.split(': ').at(-1)]
+    }
+    await setFault(own, extern, { isDown: true })
+    assert.deepEqual(await refusal(), [409, 'CONFLICT', 'it does not answer.'])
+    await setFault(own, extern)
+    await own.store.transaction((store) =>
+      store.update(Registration, registrationIdOf(extern), { connectivityStatus: 'DISCONNECTED' } as never),
+    )
+    assert.deepEqual(await refusal(), [409, 'CONFLICT', 'its registration is DISCONNECTED.'])
+    assert.equal((await listTargets(own)).length, 1)
+  }))
 
 test('a fourth cluster and a second object store are refused with the limit', () =>
   alone(async (own) => {
