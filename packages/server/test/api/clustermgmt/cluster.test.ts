@@ -412,6 +412,36 @@ test('an update that the cluster refuses leaves row and cluster as they were', a
   assert.deepEqual(app.world.collection<ClusterFact>('hardware.clusters').get(ids.native)?.settings, fact)
 })
 
+test('of two clusters that are given one name at the same time one update fails, and its cluster gets the old settings back', async () => {
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+  const slow = await startApp({
+    beforeStep: (definition, step) =>
+      definition === 'clustermgmt.update-cluster' && step === 'record' ? held : undefined,
+  })
+  try {
+    const settings = (id: string) => slow.world.collection<ClusterFact>('hardware.clusters').get(id)?.settings
+    const both = [ids.extern, ids.cloud]
+    const before = await Promise.all(
+      both.map(async (id) => ({
+        id,
+        told: settings(id),
+        name: (await slow.call('GET', `${clusters}/${id}`)).data.name,
+      })),
+    )
+    const started: CallResult[] = []
+    for (const id of both) started.push(await putFresh(slow, `${clusters}/${id}`, { name: 'wanted-by-both' }))
+    letGo()
+    const tasks = [await slow.task(started[0]!), await slow.task(started[1]!)]
+    assert.deepEqual(tasks.map(({ status }) => status).sort(), ['FAILED', 'SUCCEEDED'])
+    const loser = before[tasks.findIndex(({ status }) => status === 'FAILED')]!
+    assert.equal((await slow.call('GET', `${clusters}/${loser.id}`)).data.name, loser.name)
+    assert.deepEqual(settings(loser.id), loser.told)
+  } finally {
+    letGo()
+    await slow.close()
+  }
+})
+
 test('a host in maintenance or down takes one from the fault tolerance', async () => {
   const tolerance = async () => (await get(native)).config.faultToleranceState.currentMaxFaultTolerance
   assert.equal(await tolerance(), 1)
