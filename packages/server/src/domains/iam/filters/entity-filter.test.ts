@@ -37,6 +37,8 @@ test('what excludes values is true where there is none', () => {
 
 test('an attribute that the kind does not have matches nothing, not even by exclusion', () => {
   assert.equal(reach({ image: { vpc_uuid: { noteq: 'x' } } }, {}), false)
+  for (const inherited of ['constructor', 'toString'])
+    assert.equal(reach({ image: { [inherited]: { noteq: 'x' } } }, {}), false, inherited)
   assert.deepEqual(
     unknownNames(readEntityFilter({ image: { vpc_uuid: { eq: 'x' } }, marketplace_item: { '*': { eq: '*' } } }, '')),
     ['image/vpc_uuid', 'marketplace_item'],
