@@ -354,6 +354,21 @@ async function standing(definition: string) {
   return { hung, open: () => open() }
 }
 
+test('an operation that came to nothing raises the tag when it ends, as it did when it was accepted', async () => {
+  const { hung, open } = await standing('vmm.reset-vm')
+  const vm = await aVm(hung, await aNativeCluster(hung))
+  await changed(hung, vm.extId, 'power-on')
+  const before = await tagOf(hung, vm.extId)
+  const reset = await change(hung, vm.extId, 'reset')
+  const accepted = await tagOf(hung, vm.extId)
+  await hung.store.transaction((store) => store.observe(Vm, vm.extId, { powerState: 'UNDETERMINED' }))
+  assert.equal(await tagOf(hung, vm.extId), accepted, 'what the world does raises no tag')
+  open()
+  assert.equal((await hung.task(reset)).status, 'FAILED')
+  assert.equal(new Set([before, accepted, await tagOf(hung, vm.extId)]).size, 3)
+  await hung.close()
+})
+
 test('more than 20 operations that wait for one VM: 409 VM_BUSY', async () => {
   const { hung, open } = await standing('vmm.reset-vm')
   const own = await aNativeCluster(hung)
