@@ -292,3 +292,18 @@ test('the demo has no reservation; those of a subnet are ordered by number on re
     ['10.20.0.9', '10.20.0.10'],
   )
 })
+
+test('reservations are filtered by the text of their address, and ordered by its number', async () => {
+  const subnet = await aSubnet(app, { ipv4: '10.20.0.0/24', pools: [['10.20.0.8', '10.20.0.20']] })
+  await addressesOfTask(app, await reserve(app, subnet, { ...one, count: 13 }))
+  const filter = encodeURIComponent("endswith(ipv4Address,'9') or ipv4Address eq '10.20.0.10'")
+  const listed = async (query: string): Promise<{ total?: number; found: string[] }> => {
+    const { data, total } = await app.call('GET', `${subnet}/reserved-ips?$filter=${filter}${query}`)
+    return { total, found: data.map((item: any) => item.ipv4Address) }
+  }
+  const [nine, ten, nineteen] = ['10.20.0.9', '10.20.0.10', '10.20.0.19']
+  assert.equal((await listed('')).total, 3)
+  assert.deepEqual(await listed('&$orderby=ipv4Address desc'), { total: 3, found: [nineteen, ten, nine] })
+  assert.deepEqual(await listed('&$orderby=ipv4Address&$limit=2'), { total: 3, found: [nine, ten] })
+  assert.deepEqual(await listed('&$orderby=ipv4Address&$limit=2&$page=1'), { total: 3, found: [nineteen] })
+})

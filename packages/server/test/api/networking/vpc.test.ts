@@ -197,6 +197,7 @@ test('externally routable prefixes, name servers and external addresses keep the
   const { data } = await app.call('GET', path)
   assert.deepEqual(data.externallyRoutablePrefixes, externallyRoutablePrefixes)
   assert.deepEqual(data.commonDhcpOptions, commonDhcpOptions)
+  assert.deepEqual((await changed(app, path, { commonDhcpOptions: {} })).commonDhcpOptions, {})
 })
 
 test('a VPC carries its categories, which count as VIRTUAL_NETWORK until it is gone', async () => {
