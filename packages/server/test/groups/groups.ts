@@ -16,7 +16,7 @@ export const groups = {
   http: ['packages/server/test/http/**/*.test.ts'],
   iam: ['packages/server/test/api/iam/**/*.test.ts'],
   networking: ['packages/server/test/api/networking/**/*.test.ts'],
-  parts: ['packages/*/src/**/*.test.ts', 'tools/*.test.ts', 'docs/how-to/examples/*.test.ts'],
+  parts: ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts', 'docs/how-to/examples/*.test.ts'],
   platform: ['packages/server/test/api/platform/**/*.test.ts'],
   seeds: ['packages/server/test/api/seeds/**/*.test.ts'],
   vmm: ['packages/server/test/api/vmm/**/*.test.ts'],

@@ -1,0 +1,12 @@
+/** Works through `items` in order, so many of them at once. */
+export async function atOnce<Item>(
+  count: number,
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const rest = items.values()
+  const worker = async (): Promise<void> => {
+    for (const item of rest) await work(item)
+  }
+  await Promise.all(Array.from({ length: count }, worker))
+}
