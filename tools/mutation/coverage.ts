@@ -123,9 +123,9 @@ export function testsOf(mutant: Mutant, coverage: Coverage): { file: string; sec
     .sort((a, b) => nearness(b.file) - nearness(a.file) || a.seconds - b.seconds)
 }
 
-function isExecuted({ file, start, isModuleLevel }: Mutant, source: CoveredSource | undefined): boolean {
+function isExecuted({ file, executedAt: at, isModuleLevel }: Mutant, source: CoveredSource | undefined): boolean {
   if (source === undefined) return false
   // A module is executed once a process: every test file that uses it afterwards depends on it.
   if (isModuleLevel || source.digest !== digestOf(file)) return true
-  return source.ranges.some((from, index) => index % 2 === 0 && from <= start && start < source.ranges[index + 1]!)
+  return source.ranges.some((from, index) => index % 2 === 0 && from <= at && at < source.ranges[index + 1]!)
 }

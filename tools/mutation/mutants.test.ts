@@ -46,6 +46,11 @@ test('log lines, texts and arguments of errors have no mutants', () => {
   assert.deepEqual(changesOf("const text = 'a' + b"), [])
 })
 
+test('an operator is executed where its left side is', () => {
+  const source = 'const f = () => a && b'
+  assert.equal(mutantsOf('a.ts', source)[0]?.executedAt, source.indexOf('a &&'))
+})
+
 test('mutants that read alike are counted, and code outside of functions is marked', () => {
   const [first, second] = mutantsOf('a.ts', 'const all = [a && b, c && d]')
   assert.deepEqual([first?.occurrence, second?.occurrence], [0, 1])

@@ -9,6 +9,8 @@ export interface Mutant {
   readonly start: number
   readonly end: number
   readonly text: string
+  /** Offset of code that is executed whenever the mutant matters: `b` of `a && b` may not be. */
+  readonly executedAt: number
   readonly lineNumber: number
   /** The source line at `start`, without indentation. */
   readonly line: string
@@ -35,7 +37,7 @@ const operators: Readonly<Record<string, string>> = {
   '/': '*',
 }
 
-type Replacement = readonly [start: number, end: number, text: string]
+type Replacement = readonly [start: number, end: number, text: string, executedAt?: number]
 
 /** Mutants of log lines and of error texts would survive everywhere: tests do not repeat wording. */
 function isWording(node: AnyNode, source: string): boolean {
@@ -68,7 +70,7 @@ function replacementsOf(node: AnyNode, parent: AnyNode | undefined, source: stri
       const isCondition = parent !== undefined && 'test' in parent && parent.test === node
       if (other === undefined || (isCondition && node.operator.endsWith('=='))) return []
       const at = source.indexOf(node.operator, node.left.end)
-      return [[at, at + node.operator.length, other]]
+      return [[at, at + node.operator.length, other, node.left.start]]
     }
     case 'Literal':
       return typeof node.value === 'boolean' && parent?.type !== 'BinaryExpression'
@@ -126,14 +128,14 @@ export function mutantsOf(file: string, source: string): Mutant[] {
   found.sort((a, b) => a.replacement[0] - b.replacement[0] || b.replacement[1] - a.replacement[1])
 
   const seen = new Map<string, number>()
-  return found.map(({ replacement: [start, end, text], isModuleLevel }) => {
+  return found.map(({ replacement: [start, end, text, executedAt = start], isModuleLevel }) => {
     const lineStart = source.lastIndexOf('\n', start - 1) + 1
     const line = source.slice(lineStart, source.indexOf('\n', start)).trim()
     const change = `${shortened(source.slice(start, end))} -> ${text}`
     const occurrence = seen.get(`${line}\n${change}`) ?? 0
     seen.set(`${line}\n${change}`, occurrence + 1)
     const lineNumber = source.slice(0, start).split('\n').length
-    return { file, start, end, text, lineNumber, line, change, occurrence, isModuleLevel }
+    return { file, start, end, text, executedAt, lineNumber, line, change, occurrence, isModuleLevel }
   })
 }
 
