@@ -11,9 +11,9 @@ import { Registration } from '@hyperplane/contract/platform/registration'
 import { placeOf } from '../../../src/archive/places.ts'
 import { findRestorePoints } from '../../../src/archive/reader.ts'
 import { seedId } from '../../../src/core/ids/named-id.ts'
+import { registrationIdOf } from '../../../src/domains/registrations/registrations.ts'
 import { poolUsage } from '../../../src/domains/storage-space/capacity.ts'
 import { demoBucket } from '../../../src/seeds/demo/backups.ts'
-import { registrationIdOf } from '../../../src/domains/registrations/registrations.ts'
 import {
   bucketFiles,
   bucketTarget,

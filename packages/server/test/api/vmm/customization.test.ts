@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Vm } from '@hyperplane/contract/vmm/vm'
-import { HostAllocation } from '../../../src/domains/vmm/records.ts'
+import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { diskFacts, domainFacts, haltGuest } from '../../../src/drivers/simulated/hypervisor.ts'
 import { advance } from '../../support/clustermgmt.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
