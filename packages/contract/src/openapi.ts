@@ -4,7 +4,7 @@
  */
 import { ApiResponseMetadata, errorResponseOf } from './envelope.ts'
 import type { Namespace, Operation, RateLimit } from './operation.ts'
-import type { AnySchema, ObjectSchema } from './schema.ts'
+import { type AnySchema, isRequiredIn, type ObjectSchema } from './schema.ts'
 import { uuidPattern } from './shapes.ts'
 
 type Json = { [key: string]: unknown }
@@ -185,7 +185,7 @@ function parametersOf(operation: Operation, writer: SchemaWriter): Json[] {
     ...(operation.dryRun ? [query('$dryrun', { type: 'boolean', default: false })] : []),
     ...Object.entries(operation.query).map(([name, schema]) => ({
       ...query(name, writer.schema(schema, 'read')),
-      required: schema.optional !== true,
+      required: schema.optional !== true || isRequiredIn(schema, writer.version),
     })),
     ...(operation.mutates
       ? [header('SVC-Request-Id', operation.requestId === 'required', { type: 'string', format: 'uuid' })]
@@ -202,9 +202,9 @@ function parametersOf(operation: Operation, writer: SchemaWriter): Json[] {
 /** Schemas of the contract -> JSON Schema; named shapes become components, one for reading and one for writing. */
 class SchemaWriter {
   readonly components: { [name: string]: Json } = {}
-  readonly #version: string
+  readonly version: string
   constructor(version: string) {
-    this.#version = version
+    this.version = version
   }
 
   schema(schema: AnySchema, use: 'read' | 'write'): Json {
@@ -235,7 +235,7 @@ class SchemaWriter {
       case 'enumeration':
         return {
           type: 'string',
-          enum: schema.values.filter((value) => (schema.valuesSince?.[value] ?? '') <= this.#version),
+          enum: schema.values.filter((value) => (schema.valuesSince?.[value] ?? '') <= this.version),
         }
       case 'list':
         return {
@@ -277,7 +277,7 @@ class SchemaWriter {
   #shape(schema: ObjectSchema, use: 'read' | 'write'): Json {
     const fields = Object.entries(schema.fields).filter(
       ([, field]) =>
-        (field.since ?? '') <= this.#version && (use === 'read' ? field.secret !== true : field.readOnly !== true),
+        (field.since ?? '') <= this.version && (use === 'read' ? field.secret !== true : field.readOnly !== true),
     )
     const required = use === 'write' ? fields.filter(([, field]) => field.optional !== true).map(([name]) => name) : []
     return {

@@ -26,6 +26,8 @@ interface Common {
   readonly visibleWith?: { readonly kind: string; readonly by: string }
   /** First version of the namespace that shows this field. */
   readonly since?: string
+  /** First version of the namespace in which an optional query parameter is required. */
+  readonly requiredSince?: string
 }
 
 export interface TextSchema extends Common {
@@ -248,6 +250,20 @@ export const since = <S extends AnySchema>(version: string, schema: S): S & { re
   ...schema,
   since: version,
 })
+
+/** A query parameter that older versions of the namespace may leave out. */
+export const requiredSince = <S extends AnySchema>(
+  version: string,
+  schema: S,
+): S & { readonly optional: true; readonly requiredSince: string } => ({
+  ...schema,
+  optional: true,
+  requiredSince: version,
+})
+
+/** @param version absent: the newest */
+export const isRequiredIn = ({ requiredSince }: AnySchema, version?: string): boolean =>
+  requiredSince !== undefined && (version === undefined || requiredSince <= version)
 
 /** Stands for a secret that is kept. */
 export const secretMask = '********'

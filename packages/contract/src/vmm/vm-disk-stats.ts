@@ -4,9 +4,9 @@
  */
 import { baseFields, read } from '../operation.ts'
 import { arrayOf, object, optional, timestamp, uuid } from '../schema.ts'
+import { counters, statisticsQuery } from '../statistics.ts'
 import { Disk } from './disk.ts'
 import { statisticsRate, vmReaders } from './roles.ts'
-import { counters, statisticsQuery } from './statistics.ts'
 
 export const VmDiskStatsTuple = object('vmm.v4.ahv.stats.VmDiskStatsTuple', {
   timestamp: timestamp(),

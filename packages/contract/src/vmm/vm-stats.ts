@@ -4,8 +4,8 @@
  */
 import { list, read, resource } from '../operation.ts'
 import { arrayOf, object, optional, text, timestamp } from '../schema.ts'
+import { counters, pathsOf, statisticsQuery } from '../statistics.ts'
 import { statisticsListRate, statisticsRate, vmReaders } from './roles.ts'
-import { counters, pathsOf, statisticsQuery } from './statistics.ts'
 import { Vm } from './vm.ts'
 
 export const VmStatsTuple = object('vmm.v4.ahv.stats.VmStatsTuple', {

@@ -4,8 +4,8 @@
  */
 import { baseFields, read } from '../../operation.ts'
 import { arrayOf, object, optional, timestamp, uuid } from '../../schema.ts'
+import { counters, statisticsQuery } from '../../statistics.ts'
 import { statisticsRate, vmReaders } from '../roles.ts'
-import { counters, statisticsQuery } from '../statistics.ts'
 
 export const ExternVmDiskStatsTuple = object('vmm.v4.extern.stats.VmDiskStatsTuple', {
   timestamp: timestamp(),

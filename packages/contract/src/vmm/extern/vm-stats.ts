@@ -4,8 +4,8 @@
  */
 import { list, read, resource } from '../../operation.ts'
 import { arrayOf, object, optional, text, timestamp } from '../../schema.ts'
+import { counters, pathsOf, statisticsQuery } from '../../statistics.ts'
 import { statisticsListRate, statisticsRate, vmReaders } from '../roles.ts'
-import { counters, pathsOf, statisticsQuery } from '../statistics.ts'
 import { ExternVm } from './vm.ts'
 
 export const ExternVmStatsTuple = object('vmm.v4.extern.stats.VmStatsTuple', {

@@ -1,6 +1,6 @@
 /** Query options: text -> what the operation declares; faults of shape first, then those of the query language. */
 
-import type { ObjectSchema, Operation } from '@hyperplane/contract'
+import { isRequiredIn, type ObjectSchema, type Operation } from '@hyperplane/contract'
 import {
   and,
   checkApply,
@@ -24,6 +24,8 @@ import { validateText } from './validate.ts'
 export interface QueryConventions {
   /** Unknown options: a fault, or a warning and ignored. */
   readonly unknown: 'refuse' | 'ignore'
+  /** API version of the request; absent: the newest. */
+  readonly version?: string
   /** Out-of-range paging is set to the nearest value (storage v4.0.a3). */
   readonly clamped: boolean
   /** Texts of filters that the naming profile of the request spells in its own way -> canonical. */
@@ -61,7 +63,7 @@ function withoutQuery(operation: Operation): (() => QueryOptions) | undefined {
   return known ?? undefined
 }
 const plainQueries = new WeakMap<Operation, (() => QueryOptions) | null>()
-/** Without a text they differ in nothing. */
+/** Without a text they differ in nothing, and the newest version requires the most. */
 const usualConventions: QueryConventions = { unknown: 'refuse', clamped: false }
 
 /** `text` of the target after `?`. @throws ApiError 400 for malformed percent-encoding */
@@ -139,7 +141,7 @@ export function readOptions(
   for (const [name, schema] of Object.entries(operation.query)) {
     const text = texts.get(name)
     if (text === undefined) {
-      if (schema.optional !== true) fault(name, 'is required')
+      if (schema.optional !== true || isRequiredIn(schema, conventions.version)) fault(name, 'is required')
       else if (schema.defaultsTo !== undefined) parameters[name] = schema.defaultsTo
       continue
     }

@@ -40,6 +40,7 @@ export async function readInput(
         : await readLongBody(machinery, operation, request, read, spooled)
   const conventions: QueryConventions = {
     unknown: request.unknown,
+    version,
     clamped: namespace.conventions === 'alpha',
     canonical: request.profile === 'public' ? notingNames(request.trace, names.text) : undefined,
   }

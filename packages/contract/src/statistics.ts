@@ -1,5 +1,15 @@
-/** What all statistics of vmm have in common. Source: specification 2.7, 4.8; behaviour vmm.md 1.15. */
-import { enumeration, type Fields, integer, type ObjectSchema, optional, timestamp, withDefault } from '../schema.ts'
+/** What statistics of all kinds have in common. Source: specification 2.7, 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17. */
+import {
+  type AnySchema,
+  arrayOf,
+  enumeration,
+  type Fields,
+  integer,
+  type ObjectSchema,
+  optional,
+  timestamp,
+  withDefault,
+} from './schema.ts'
 
 /** The span, in (start, end]; the distance of its points in seconds; how raw points become one. */
 export const statisticsQuery = {
@@ -21,3 +31,9 @@ export const pathsOf = (tuple: ObjectSchema<Fields>, without: readonly string[] 
     .filter((name) => !without.includes(name))
     .sort()
     .map((name) => `stats/${name}`)
+
+/** Fields that hold one series of points each, oldest first; a series without points is absent. */
+export const seriesOf = <const N extends readonly string[], S extends AnySchema>(names: N, point: S) => {
+  const series = optional(arrayOf(point))
+  return Object.fromEntries(names.map((name) => [name, series])) as { readonly [K in N[number]]: typeof series }
+}
