@@ -90,7 +90,7 @@ export const driverCalls = {
     reach: true,
     revokeTrust: true,
   },
-  telemetry: { read: true },
+  telemetry: { read: true, readHost: true },
   web: { fetch: true, refusalOf: true },
 } as const satisfies { readonly [D in keyof Drivers]: Readonly<Record<CallOf<Drivers[D]> & string, true>> }
 

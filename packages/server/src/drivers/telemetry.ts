@@ -8,6 +8,15 @@ export interface Telemetry {
    * undefined where it did not run. The same question has the same answer, for ever.
    */
   read(vm: MeasuredVm, times: readonly number[]): Promise<readonly (VmReading | undefined)[]>
+  /** What the system of a host itself used at these times, beside its VMs; undefined where the host was down. */
+  readHost(hostExtId: string, times: readonly number[]): Promise<readonly (HostReading | undefined)[]>
+}
+
+/** Shares of the whole host, of a million. */
+export interface HostReading {
+  readonly cpuPpm: number
+  /** Of the memory that hypervisor and controller VM hold, the share in use. */
+  readonly systemMemoryPpm: number
 }
 
 /** Seconds from one reading to the next. */

@@ -69,8 +69,15 @@ export interface SlownessFact {
   readonly times: readonly { readonly from: number; readonly to?: number; readonly factor: number }[]
 }
 
+/** When a host was down, oldest first; milliseconds since 1970. */
+export interface DowntimeFact {
+  readonly times: readonly { readonly from: number; readonly to?: number }[]
+}
+
 export const driveFacts = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.drives')
 export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> => world.collection('hardware.slowness')
+
+export const downtimeFacts = (world: SimulatedWorld): Collection<DowntimeFact> => world.collection('hardware.downtimes')
 
 /** Calls that a cluster remembers: those of one profile on one cluster, with room. */
 const rememberedCalls = 16

@@ -3,8 +3,8 @@
  * a curve of the day, with slow and fast noise. Source: behaviour vmm.md 3.8.
  */
 import { drawsFrom } from '../../core/ids/draws.ts'
-import type { DiskReading, MeasuredDisk, MeasuredVm, Run, Telemetry, VmReading } from '../telemetry.ts'
-import { slownessFacts } from './hardware.ts'
+import type { DiskReading, HostReading, MeasuredDisk, MeasuredVm, Run, Telemetry, VmReading } from '../telemetry.ts'
+import { downtimeFacts, slownessFacts } from './hardware.ts'
 import type { SimulatedWorld } from './world.ts'
 
 interface Profile {
@@ -104,6 +104,7 @@ const weekend = 0.6
 
 export function createTelemetry(world: SimulatedWorld): Telemetry {
   const slowness = slownessFacts(world)
+  const downtimes = downtimeFacts(world)
   /** How many times longer the drives of a host took then. */
   const slowdownAt = (hostExtId: string, time: number): number =>
     slowness.get(hostExtId)?.times.find(({ from, to = Number.POSITIVE_INFINITY }) => from < time && time <= to)
@@ -120,8 +121,21 @@ export function createTelemetry(world: SimulatedWorld): Telemetry {
         return readingOf(vm, key, profile, run, time / 1000, slowdownAt(run.hostExtId, time))
       })
     },
+    async readHost(hostExtId, times) {
+      const key = keyOf(`${world.seed}/telemetry/host/${hostExtId}`)
+      const down = downtimes.get(hostExtId)?.times ?? []
+      return times.map((time) => {
+        if (down.some(({ from, to = Number.POSITIVE_INFINITY }) => from < time && time <= to)) return undefined
+        return hostReadingOf(key, time / 1000)
+      })
+    },
   }
 }
+
+const hostReadingOf = (key: number, second: number): HostReading => ({
+  cpuPpm: ppm(0.06 + 0.06 * smooth(key, draws.slow, second, slowSeconds)),
+  systemMemoryPpm: ppm(0.6 + 0.35 * smooth(key, draws.memory, second, memorySeconds)),
+})
 
 function profileOf(name: string, key: number): Profile {
   const named = namedProfiles.find(([pattern]) => pattern.test(name))

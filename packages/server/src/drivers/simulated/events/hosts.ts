@@ -1,6 +1,6 @@
 /** Hosts and clusters that fail, fall silent, slow down, and come back. Source: behaviour clustermgmt.md 3; vmm.md 3.2, 3.8. */
 import type { ManagementFault } from '../external-hypervisor.ts'
-import { type HardwareFault, type SlownessFact, slownessFacts } from '../hardware.ts'
+import { downtimeFacts, type HardwareFault, type SlownessFact, slownessFacts } from '../hardware.ts'
 import { domainFacts, restarted } from '../hypervisor.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, faultOf, setFault } from './event.ts'
@@ -8,11 +8,23 @@ import { CannotHappen, faultOf, setFault } from './event.ts'
 const hardware = 'hardware.faults'
 
 const hostFault = (world: SimulatedWorld, hostExtId: string) => faultOf<HardwareFault>(world, hardware, hostExtId)
-const setHostFault = (
+async function setHostFault(
   world: SimulatedWorld,
   id: string,
   changes: { [K in keyof HardwareFault]?: HardwareFault[K] | undefined },
-) => setFault<HardwareFault>(world, hardware, id, changes)
+): Promise<void> {
+  if ('isDown' in changes) await noteDowntime(world, id, changes.isDown === true)
+  await setFault<HardwareFault>(world, hardware, id, changes)
+}
+
+/** Statistics leave out the times at which a host was down, also after it came back. */
+async function noteDowntime(world: SimulatedWorld, hostExtId: string, isDown: boolean): Promise<void> {
+  if (isDown === (hostFault(world, hostExtId).isDown === true)) return
+  const { times } = downtimeFacts(world).get(hostExtId) ?? { times: [] }
+  const now = world.clock.now()
+  const next = isDown ? [...times, { from: now }] : times.map((time) => ({ ...time, to: time.to ?? now }))
+  await downtimeFacts(world).put(hostExtId, { times: next.slice(-rememberedTimes) })
+}
 
 /** Power is gone: it does not answer, and its guests stand. */
 export async function failHost(world: SimulatedWorld, hostExtId: string): Promise<boolean> {
