@@ -3,9 +3,11 @@ import { namespace } from '../operation.ts'
 import { bmcInfoOperations } from './bmc-info.ts'
 import { clusterOperations } from './cluster.ts'
 import { clusterProfileOperations } from './cluster-profile.ts'
+import { clusterStatsOperations } from './cluster-stats.ts'
 import { dataStoreOperations } from './data-store.ts'
 import { clustermgmtErrors } from './errors.ts'
 import { hostOperations } from './host.ts'
+import { hostStatsOperations } from './host-stats.ts'
 import { storageContainerOperations } from './storage-container.ts'
 import { unimplemented } from './unimplemented.ts'
 
@@ -18,8 +20,10 @@ export const clustermgmt = namespace({
     'bmc-info': bmcInfoOperations,
     cluster: clusterOperations,
     'cluster-profile': clusterProfileOperations,
+    'cluster-stats': clusterStatsOperations,
     'data-store': dataStoreOperations,
     host: hostOperations,
+    'host-stats': hostStatsOperations,
     'storage-container': storageContainerOperations,
   },
   unimplemented,

@@ -47,8 +47,11 @@ export interface Demand {
 
 export type Choice = { readonly hostExtId: string } | { readonly reasons: readonly string[] }
 
+/** Memory that hypervisor and controller VM hold on each host. */
+export const systemMemoryBytes = controllerVmBytes + hypervisorBytes
+
 export const usableMemoryBytes = (host: Pick<HostCandidate, 'memorySizeBytes'>): number =>
-  Math.max(0, host.memorySizeBytes - controllerVmBytes - hypervisorBytes)
+  Math.max(0, host.memorySizeBytes - systemMemoryBytes)
 
 /** What a VM holds while it runs; with overcommitment less than it shows. */
 export const heldMemoryBytes = (vm: { memorySizeBytes?: number; isMemoryOvercommitEnabled?: boolean }): number => {

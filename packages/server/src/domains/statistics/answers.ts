@@ -13,7 +13,7 @@ import { diskFigures, type Figure, nicFigures, vmFigures } from './figures.ts'
 import { bucketsOf, type Grid, gridOf, maximumPoints, type StatType, spanOf, wholeOf } from './grid.ts'
 import { pointsOf, type Subject } from './series.ts'
 
-type Request = Pick<RequestInput, 'query'>
+export type Request = Pick<RequestInput, 'query'>
 
 /** Points of all entities of a page together. */
 const maximumOfPage = 60_000
@@ -137,9 +137,9 @@ async function partStatistics<P extends PartOfVm>(
   return shown({ ...of, stats: await pointsOf(ctx.drivers.telemetry, subject, buckets, wanted) })
 }
 
-const typeOf = ({ query }: Request): StatType => query.parameters['$statType'] as StatType
+export const typeOf = ({ query }: Request): StatType => query.parameters['$statType'] as StatType
 
-function gridFor(ctx: ReadContext, { query }: Request, span: { from: number; to: number }, most: number): Grid {
+export function gridFor(ctx: ReadContext, { query }: Request, span: { from: number; to: number }, most: number): Grid {
   const grid = gridOf(span, query.parameters['$samplingInterval'] as number, most)
   if (grid.widenedFrom !== undefined) {
     ctx.warn(

@@ -2,9 +2,9 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
-import type { ReadContext } from '../../context.ts'
-import type { Subject } from '../../statistics/series.ts'
-import { filled } from '../../storage-space/capacity.ts'
+import type { ReadContext } from '../context.ts'
+import { filled } from '../storage-space/capacity.ts'
+import type { Subject } from './series.ts'
 
 type ExternVmEntity = EntityOf<typeof ExternVm>
 

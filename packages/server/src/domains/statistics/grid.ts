@@ -62,12 +62,13 @@ export function gridOf(
   return { from, to, intervalSeconds: interval, widenedFrom: asked }
 }
 
-export function bucketsOf(grid: Grid): Bucket[] {
+/** @param most readings that make one point */
+export function bucketsOf(grid: Grid, most = readingsOfPoint): Bucket[] {
   const { from, to, intervalSeconds } = grid
   const buckets: Bucket[] = []
   for (let step = Math.floor(from / intervalSeconds) + 1; step * intervalSeconds <= to; step++) {
     const at = step * intervalSeconds
-    buckets.push({ at, timestamp: formatTime(at * 1000), ...readingsIn(at - intervalSeconds, at, readingsOfPoint) })
+    buckets.push({ at, timestamp: formatTime(at * 1000), ...readingsIn(at - intervalSeconds, at, most) })
   }
   return buckets
 }

@@ -114,7 +114,11 @@ function valuesOf(subject: Subject, { type, disk }: Wanted, figures: Prepared, s
 }
 
 /** @param weight readings that each of these stands for */
-function folded(type: 'SUM' | 'MIN' | 'MAX' | 'COUNT', each: readonly Values[], weight: number): Values | undefined {
+export function folded(
+  type: 'SUM' | 'MIN' | 'MAX' | 'COUNT',
+  each: readonly Values[],
+  weight: number,
+): Values | undefined {
   const result: Values = {}
   for (const values of each) {
     for (const [name, value] of Object.entries(values)) {

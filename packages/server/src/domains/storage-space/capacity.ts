@@ -38,7 +38,7 @@ export const imageContainerName = 'SelfServiceContainer'
 
 export interface CapacityContext {
   readonly store: Reader
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'now'>
   readonly drivers: Pick<Drivers, 'blockStorage' | 'hardware'>
 }
 

@@ -4,8 +4,8 @@ import { ExternVmDiskStatsTuple, externVmDiskStatsOperations } from '@hyperplane
 import { notFound } from '../../../core/standard.ts'
 import { implement } from '../../context.ts'
 import { diskStatistics } from '../../statistics/answers.ts'
+import { externSubjects } from '../../statistics/extern.ts'
 import type { Subject } from '../../statistics/series.ts'
-import { externSubjects } from './subjects.ts'
 
 export const externVmDiskStats = implement(externVmDiskStatsOperations, {
   async getDiskStatsById(ctx, request) {

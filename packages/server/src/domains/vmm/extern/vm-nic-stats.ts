@@ -5,8 +5,8 @@ import { ExternVmNicStatsTuple, externVmNicStatsOperations } from '@hyperplane/c
 import { notFound } from '../../../core/standard.ts'
 import { implement } from '../../context.ts'
 import { nicStatistics } from '../../statistics/answers.ts'
+import { externSubjects } from '../../statistics/extern.ts'
 import type { Subject } from '../../statistics/series.ts'
-import { externSubjects } from './subjects.ts'
 
 export const externVmNicStats = implement(externVmNicStatsOperations, {
   async getNicStatsById(ctx, request) {

@@ -3,7 +3,7 @@ import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ExternVmStatsTuple, externVmStatsOperations } from '@hyperplane/contract/vmm/extern/vm-stats'
 import { implement } from '../../context.ts'
 import { listStatistics, vmStatistics } from '../../statistics/answers.ts'
-import { externSubjects } from './subjects.ts'
+import { externSubjects } from '../../statistics/extern.ts'
 
 const measured = { kind: ExternVm, tuple: ExternVmStatsTuple, subjectsOf: externSubjects }
 

@@ -1,0 +1,86 @@
+/**
+ * Statistics of a cluster, computed for the span that a request asks for: one series of points for each figure.
+ * Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.17, 2, 3.
+ */
+import { perSecond, read, resource } from '../operation.ts'
+import { integer, object, optional, requiredSince, timestamp } from '../schema.ts'
+import { seriesOf, statisticsQuery } from '../statistics.ts'
+import { Cluster } from './cluster.ts'
+import { clusterHostReaders } from './roles.ts'
+
+/** Both are optional in v4.0: the last hour. */
+export const clusterStatisticsQuery = {
+  ...statisticsQuery,
+  $startTime: requiredSince('v4.2', timestamp()),
+  $endTime: requiredSince('v4.2', timestamp()),
+} as const
+
+export const statisticsRate = perSecond(2, 2, 4)
+
+/** The value of the interval that ends at `timestamp`. */
+export const TimeValuePair = object('clustermgmt.v4.stats.TimeValuePair', {
+  timestamp: optional(timestamp()),
+  value: optional(integer()),
+})
+
+/** Figures with bounds of what was usual at that hour: `<name>LowerBuf` and `<name>UpperBuf`. */
+const bounded = [
+  'aggregateHypervisorMemoryUsagePpm',
+  'controllerAvgIoLatencyUsecs',
+  'controllerAvgReadIoLatencyUsecs',
+  'controllerAvgWriteIoLatencyUsecs',
+  'controllerNumIops',
+  'controllerNumReadIops',
+  'controllerNumWriteIops',
+  'controllerReadIoBandwidthKbps',
+  'controllerWriteIoBandwidthKbps',
+  'hypervisorCpuUsagePpm',
+  'ioBandwidthKbps',
+] as const
+
+/** The series `<name>`, `<name>LowerBuf` and `<name>UpperBuf` of each name. */
+export const withBounds = <const N extends readonly string[]>(names: N) =>
+  names.flatMap((name: N[number]) => [name, `${name}LowerBuf` as const, `${name}UpperBuf` as const])
+
+/** Series that clusters and hosts share. */
+export const sharedSeries = seriesOf(
+  [
+    ...withBounds(bounded),
+    'cpuCapacityHz',
+    'cpuUsageHz',
+    'freePhysicalStorageBytes',
+    'healthCheckScore',
+    'logicalStorageUsageBytes',
+    'memoryCapacityBytes',
+    'overallMemoryUsageBytes',
+    'overcommittedVmsReclaimableMemoryBytes',
+    'powerConsumptionInstantWatt',
+    'storageCapacityBytes',
+    'storageUsageBytes',
+  ],
+  TimeValuePair,
+)
+
+export const ClusterStats = resource(
+  'clustermgmt.v4.stats.ClusterStats',
+  {
+    ...sharedSeries,
+    ...seriesOf(
+      ['overallSavingsBytes', 'overallSavingsRatio', 'recycleBinUsageBytes', 'snapshotCapacityBytes'],
+      TimeValuePair,
+    ),
+  },
+  { title: 'cluster statistics', derived: true },
+)
+
+export const clusterStatsOperations = {
+  getClusterStats: read('/stats/clusters/{extId}', ClusterStats.schema, {
+    of: Cluster,
+    envelope: 'clustermgmt.v4.stats.ClusterStatsApiResponse',
+    iam: 'View_Cluster_Stats',
+    roles: clusterHostReaders,
+    rateLimit: statisticsRate,
+    query: clusterStatisticsQuery,
+    select: 'any',
+  }),
+}
