@@ -173,6 +173,7 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
           ({ hostExtId, datastoreName }) => `${hostExtId}/${datastoreName}`,
         ),
       ),
+    'hardware.downtimes': () => idsOf('Host'),
     'hardware.slowness': () => idsOf('Host'),
     virtualDisks: () =>
       new Set([

@@ -2,7 +2,8 @@
  * Clusters and their machines, simulated. The facts, by collection:
  * `hardware.clusters` what each cluster is set to, `hardware.containers`, `hardware.datastores` (`<host>/<name>`),
  * `hardware.bmcs` the real credentials of each host's controller, `hardware.faults` (by cluster or host) what is wrong now,
- * `hardware.drives` drives that failed, `hardware.boots` and `hardware.slowness` (by host) when it booted, and was slow.
+ * `hardware.drives` drives that failed, `hardware.boots`,
+ * `hardware.downtimes` and `hardware.slowness` (by host) when it booted, was down, and was slow.
  * Changing a fact by hand is a change behind the interface's back.
  * Source: behaviour clustermgmt.md 3.
  */

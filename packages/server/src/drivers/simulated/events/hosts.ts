@@ -110,7 +110,7 @@ export async function setHardwareFault(
   isSo: boolean,
 ): Promise<boolean> {
   if ((hostFault(world, extId)[fault] === true) === isSo) return false
-  await setHostFault(world, extId, { [fault]: isSo ? true : undefined })
+  await setFault<HardwareFault>(world, hardware, extId, { [fault]: isSo ? true : undefined })
   return true
 }
 
