@@ -8,26 +8,23 @@ import type { pino } from 'pino'
 import type { Config } from '../config/config.ts'
 import { createAudit } from '../core/access/audit.ts'
 import type { Passwords } from '../core/access/passwords.ts'
-import { type AnonymousLimit, createRateLimiter } from '../core/access/rate-limit.ts'
+import type { AnonymousLimit } from '../core/access/rate-limit.ts'
 import { type Sealer, sealerOf } from '../core/access/secrets.ts'
 import { KeyedMutex } from '../core/concurrency/keyed-mutex.ts'
-import type { Presenter } from '../core/handlers.ts'
-import { createIdempotency } from '../core/idempotency.ts'
 import { createEntityTags } from '../core/ids/etag.ts'
 import { createIds } from '../core/ids/ids.ts'
 import { seedId } from '../core/ids/named-id.ts'
 import type { Spool } from '../core/input/spooled-form.ts'
 import { createKinds } from '../core/kinds.ts'
-import { createPipeline } from '../core/pipeline/dispatch.ts'
+import { assemble, noTasks } from '../core/pipeline/assemble.ts'
+import { collect } from '../core/pipeline/collect.ts'
 import type { Machinery } from '../core/pipeline/machinery.ts'
 import type { Dispatch } from '../core/pipeline/request.ts'
-import type { AccessControl, Authenticator } from '../core/ports.ts'
+import type { AccessControl, Authenticator, Tasks } from '../core/ports.ts'
 import { coreRecords } from '../core/records.ts'
 import { createRouter, type Router } from '../core/router.ts'
+import type { TaskStarter } from '../core/tasks/define-task.ts'
 import { type Clock, createWorldClock } from '../core/time/clock.ts'
-import { recordRetention } from '../core/time/retention.ts'
-import { startSchedules } from '../core/time/schedules.ts'
-import type { Services, World } from '../core/world.ts'
 import type { DataFolder } from '../data-folder/folder.ts'
 import { readMasterKey } from '../data-folder/folder.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
@@ -112,71 +109,32 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
     return current === undefined ? chance() : seedId(`control-tags/${current.world.seed}`)
   }
   const tags = createEntityTags(salt('tag.salt', tagSalt))
-  const world: World<D> = {
-    tenantId: seedId('control'),
-    clock,
-    ids,
-    drivers,
-    secrets: {
-      open: (kind, extId, path, value) => {
-        const sealed = (value as { $sealed?: string } | undefined)?.$sealed
-        return sealed === undefined ? undefined : sealer.open(sealed, `${kind}/${extId}/${path}`)
-      },
-    },
-    // The rest of the machinery belongs to worlds: no operation of this interface starts tasks or calls others.
-    services: { router, names: canonicalNames, tags, access, authenticator, passwords, tier: config.tier } as Services,
-  }
   const domains = Object.values(options.domains)
-  const presenters = new Map<string, Presenter<D>[]>()
-  for (const [resource, presenter] of domains.flatMap((domain) => domain.presenters))
-    presenters.set(resource.kind, [...(presenters.get(resource.kind) ?? []), presenter])
-  const byKey = <T>(part: (domain: ControlDomain<D>) => Readonly<Record<string, T>>): ReadonlyMap<string, T> =>
-    new Map(
-      domains.flatMap((domain) => Object.entries(part(domain)).map(([id, one]) => [`control.${id}`, one] as const)),
-    )
   const audit = createAudit(store, clock, ids)
   let isEnding = false
-  const turns = new KeyedMutex()
-  const turnsOf = byKey((domain) => domain.turns)
-  const known = new Set(options.kinds.map(({ kind }) => kind))
+  const ownKinds = new Set(options.kinds.map(({ kind }) => kind))
   const kinds = createKinds([control])
-  const { dispatch } = createPipeline<D>({
-    world,
-    store,
-    router,
-    names: canonicalNames,
-    // What the path names and another store holds was found by whoever came here.
-    kinds: { ...kinds, resource: (kind) => (known.has(kind) ? kinds.resource(kind) : undefined) },
-    authenticator,
-    access,
-    limiter: createRateLimiter({ mode: config.rateLimits, tier: config.tier, anonymous, now: () => real.now() }),
-    tags,
-    idempotency: createIdempotency({
-      clock,
-      salt: salt('fingerprint.salt'),
-      seal: (text, about) => sealer.seal(text, about),
-      open: (sealed, about) => sealer.open(sealed, about),
-    }),
+  const { dispatch, startSchedules } = assemble<D, Tasks & TaskStarter>({
+    owner: 'the control interface',
+    tenantId: seedId('control'),
+    ...{ clock, ids, drivers, store, sealer },
+    // All other services belong to worlds: no operation of this interface starts tasks or calls others.
+    services: { router, names: canonicalNames, tags, access, passwords, tier: config.tier },
+    operations: collect(domains.map((domain) => ['control', domain] as const)),
+    // Path entities of other stores were resolved by the caller; look up only the kinds that this store holds.
+    kinds: { ...kinds, resource: (kind) => (ownKinds.has(kind) ? kinds.resource(kind) : undefined) },
+    rates: { mode: config.rateLimits, anonymous, now: () => real.now() },
+    fingerprintSalt: salt('fingerprint.salt'),
     audit: { ...audit, writeAlone: async (entry) => (isEnding ? undefined : audit.writeAlone(entry)) },
-    runner: undefined as never,
-    handlers: byKey((domain) => domain.handlers),
-    rules: byKey((domain) => domain.rules),
-    prepares: byKey((domain) => domain.prepares),
+    runner: () => noTasks('the control interface'),
+    authenticator: () => authenticator,
     admit: async () => undefined,
-    presenters,
-    // A repeat of a request waits for the first one, whatever else it says.
-    async serialised(operation, input, key, work) {
-      const names = turnsOf.get(operation.key)?.(input)
-      if (names === undefined) return work()
-      const taken = [...names.map((name) => `of ${name}`), ...(key === undefined ? [] : [`request ${key}`])]
-      return turns.runExclusive(taken, work)
-    },
+    serialised: serialisedBy(domains),
     ...(options.spool === undefined ? {} : { spool: options.spool }),
     ...(options.elsewhere === undefined ? {} : { forward: options.elsewhere }),
     log,
   })
-  const schedules = [recordRetention, ...domains.flatMap((domain) => domain.schedules)]
-  const stopSchedules = startSchedules(schedules, { ...world, store, runner: undefined as never }, clock, log)
+  const stopSchedules = startSchedules()
   async function close(): Promise<void> {
     stopSchedules()
     clock.close()
@@ -191,5 +149,19 @@ export function openControlPipeline<D>(options: ControlPipelineOptions<D>): Cont
       isEnding = true
       return close()
     },
+  }
+}
+
+/** Requests that change the same thing take turns, and so do repeats of one request. */
+function serialisedBy<D>(domains: readonly ControlDomain<D>[]): NonNullable<Machinery<D>['serialised']> {
+  const mutex = new KeyedMutex()
+  const turnsOf = new Map<string, ControlDomain<D>['turns'][string]>(
+    domains.flatMap(({ turns }) => Object.entries(turns).map(([id, each]) => [`control.${id}`, each] as const)),
+  )
+  return async (operation, input, key, work) => {
+    const names = turnsOf.get(operation.key)?.(input)
+    if (names === undefined) return work()
+    const keys = [...names.map((name) => `of ${name}`), ...(key === undefined ? [] : [`request ${key}`])]
+    return mutex.runExclusive(keys, work)
   }
 }

@@ -1,40 +1,40 @@
-/** How a world's clock was left, kept with its store: where time goes on after a restart. */
+/** The state of a world's clock, stored with the world, so that its time continues from there after a restart. */
 import type { Config } from '../config/config.ts'
 import type { ClockState, WorldClock } from '../core/time/clock.ts'
 import type { Store } from '../store/store.ts'
 
-/** Also what it was told when the world was opened then: what it is told otherwise now counts. */
-interface KeptClock extends ClockState {
+/** With the configuration at that time: a setting that was changed since then takes precedence over the stored state. */
+interface ClockNote extends ClockState {
   readonly configured: Config['clock']
   readonly startAt?: number
 }
 
-const note = 'clock'
+const noteName = 'clock'
 
-/** undefined: nothing was kept, or it is told to begin elsewhere. */
-export function keptClock(store: Store, config: Config, startAt: number | undefined): ClockState | undefined {
-  const text = store.meta(note)
+/** undefined: nothing is stored, or the world is configured to start at another time. */
+export function storedClockState(store: Store, config: Config, startAt: number | undefined): ClockState | undefined {
+  const text = store.meta(noteName)
   if (text === undefined) return undefined
-  const kept: KeptClock = JSON.parse(text)
-  if (startAt !== undefined && kept.startAt !== startAt) return undefined
-  return kept.configured === config.clock ? kept : { ...kept, mode: config.clock }
+  const note: ClockNote = JSON.parse(text)
+  if (startAt !== undefined && note.startAt !== startAt) return undefined
+  return note.configured === config.clock ? note : { ...note, mode: config.clock }
 }
 
-/** What is to be written down, where it differs from what was last. */
+/** The returned function answers what is to be stored, or undefined if that is unchanged since its last call. */
 export function clockNotes(
   store: Store,
   clock: WorldClock,
   { clock: configured }: Config,
   startAt: number | undefined,
 ): () => Record<string, string> | undefined {
-  let last = store.meta(note)
+  let last = store.meta(noteName)
   return () => {
-    const kept: KeptClock = { ...clock.state(), configured, ...(startAt === undefined ? {} : { startAt }) }
-    // One that follows the real clock, and always did, is known without.
-    if (last === undefined && kept.mode === 'real' && Math.abs(kept.world - kept.real) < 1000) return undefined
-    const text = JSON.stringify(kept)
+    const note: ClockNote = { ...clock.state(), configured, ...(startAt === undefined ? {} : { startAt }) }
+    // A clock that always followed the real one needs no note.
+    if (last === undefined && note.mode === 'real' && Math.abs(note.world - note.real) < 1000) return undefined
+    const text = JSON.stringify(note)
     if (text === last) return undefined
     last = text
-    return { [note]: text }
+    return { [noteName]: text }
   }
 }

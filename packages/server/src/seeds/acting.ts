@@ -9,6 +9,7 @@ import type { Caller } from '../core/caller.ts'
 import type { ReadContext, WriteContext } from '../core/context.ts'
 import { seedId } from '../core/ids/named-id.ts'
 import type { RequestInput } from '../core/input/request-input.ts'
+import { assembleWorld, noTasks } from '../core/pipeline/assemble.ts'
 import type { RecordContext, StartTask, StepContext, TaskDefinition, TaskEnd } from '../core/tasks/define-task.ts'
 import type { World } from '../core/world.ts'
 import { collectDomains } from '../domains/collected.ts'
@@ -78,14 +79,18 @@ export class Acting {
 
   #world({ called, ids: given = [seedId(called)] }: Pick<Asked, 'called' | 'ids'>): World<Drivers> {
     const { clock, tenantId, machinery, ids } = this.#ctx
-    const { secrets } = machinery
-    // What gives the administrator every right is not committed yet, and read by nobody outside this transaction.
+    // The role assignments of the administrator are not committed yet, so access control cannot see them.
     const access = { ...machinery.services.access, scope: every, viewScope: every, referScope: async () => every() }
-    const services = { ...machinery.services, access }
+    // A seed is one transaction in which nothing waits: no tasks, no requests to itself, no backups.
+    const { runner: _, dispatch: __, snapshots: ___, restores: ____, ...services } = machinery.services
     let drawn = 0
     const uuid = (): string => given[drawn++] ?? seedId(`${called}/${drawn - 1}`)
-    const named = { ...ids.of(called), uuid, of: (what: string) => ids.of(`${called}/${what}`) }
-    return { tenantId, clock, drivers: this.#drivers, ids: named, secrets, services }
+    return assembleWorld({
+      owner: 'a seed',
+      ...{ tenantId, clock, drivers: this.#drivers, secrets: machinery.secrets },
+      ids: { ...ids.of(called), uuid, of: (what: string) => ids.of(`${called}/${what}`) },
+      services: { ...services, access, runner: noTasks('a seed') },
+    })
   }
 
   async #reading(operation: Operation, asked: Asked): Promise<Omit<ReadContext<Drivers>, keyof World<Drivers>>> {

@@ -13,7 +13,7 @@ import type { RequestInput } from '../input/request-input.ts'
 import type { Spool } from '../input/spooled-form.ts'
 import type { AccessControl, Authenticator, CanonicalNames, Kinds } from '../ports.ts'
 import type { Router } from '../router.ts'
-import type { TaskRunner } from '../tasks/runner.ts'
+import type { TaskStarter } from '../tasks/define-task.ts'
 import type { World } from '../world.ts'
 import type { ApiRequest, Dispatch } from './request.ts'
 
@@ -29,7 +29,7 @@ export interface Machinery<D> {
   readonly tags: EntityTags
   readonly idempotency: Idempotency
   readonly audit: Audit
-  readonly runner: TaskRunner<D>
+  readonly runner: TaskStarter
   readonly handlers: ReadonlyMap<string, Handler<D, any>>
   readonly rules: ReadonlyMap<string, Rule<any>>
   readonly prepares: ReadonlyMap<string, Prepare<D, any>>

@@ -1,0 +1,153 @@
+/**
+ * Joins a store, drivers and declared operations to a pipeline that answers requests. A world and each store of the control
+ * interface are assembled here; a seed needs the context of a world but no pipeline, and takes `assembleWorld` alone.
+ */
+
+import { createRateLimiter, type RateLimiterOptions } from '../access/rate-limit.ts'
+import type { Sealer } from '../access/secrets.ts'
+import { createIdempotency } from '../idempotency.ts'
+import type { Authenticator, Tasks } from '../ports.ts'
+import type { TaskStarter } from '../tasks/define-task.ts'
+import type { WorldClock } from '../time/clock.ts'
+import { recordRetention } from '../time/retention.ts'
+import { startSchedules } from '../time/schedules.ts'
+import type { SecretReader, Services, World } from '../world.ts'
+import type { Collected } from './collect.ts'
+import { createPipeline } from './dispatch.ts'
+import type { Machinery } from './machinery.ts'
+import type { Dispatch } from './request.ts'
+
+/** Services that need the assembled world themselves. */
+type LateServices = Pick<Services, 'runner' | 'authenticator' | 'dispatch'>
+
+/** Services that every pipeline has. */
+type CommonServices = Pick<Services, 'router' | 'names' | 'tags' | 'access' | 'passwords' | 'tier'>
+
+/** Services of a world, without those that `assemble` makes. */
+export type WorldServices = Omit<Services, keyof LateServices>
+
+export interface WorldParts<D> extends Omit<World<D>, 'services'> {
+  /** Names the world in errors, `the control interface`. */
+  readonly owner: string
+  /** Reading a service that is absent throws an error that names it. */
+  readonly services: Partial<Services>
+}
+
+export interface AssembleOptions<D, R extends Tasks & TaskStarter>
+  extends Pick<WorldParts<D>, 'owner' | 'tenantId' | 'ids' | 'drivers'>,
+    Pick<Machinery<D>, 'store' | 'kinds' | 'audit' | 'admit' | 'serialised' | 'spool' | 'forward' | 'faults' | 'log'> {
+  readonly clock: WorldClock
+  readonly sealer: Pick<Sealer, 'seal' | 'open'>
+  readonly services: CommonServices & Partial<WorldServices>
+  readonly operations: Collected<D>
+  readonly rates: Omit<RateLimiterOptions, 'tier'>
+  /** Salt of the fingerprints of requests that may be repeated. */
+  readonly fingerprintSalt: string
+  readonly runner: (world: World<D>) => R
+  readonly authenticator: (world: World<D>) => Authenticator
+  /** Wraps the pipeline for requests that the world sends to itself (elements of batches). Absent: the pipeline as it is. */
+  readonly ownDispatch?: (dispatch: Dispatch) => Dispatch
+}
+
+export interface Assembled<D, R> {
+  readonly world: World<D>
+  readonly runner: R
+  readonly authenticator: Authenticator
+  readonly dispatch: Dispatch
+  /** Starts the schedules of the operations; the returned function stops them. */
+  startSchedules(): () => void
+}
+
+export function assemble<D, R extends Tasks & TaskStarter>(options: AssembleOptions<D, R>): Assembled<D, R> {
+  const { owner, tenantId, clock, ids, drivers, sealer, services, operations, rates, fingerprintSalt, ...rest } =
+    options
+  const { runner: createRunner, authenticator: createAuthenticator, ownDispatch, ...pipeline } = rest
+  const late = new LateBound<LateServices>(owner)
+  const world = assembleWorld<D>({
+    ...{ owner, tenantId, clock, ids, drivers, secrets: secretReader(sealer) },
+    services: {
+      ...services,
+      get runner() {
+        return late.value.runner
+      },
+      get authenticator() {
+        return late.value.authenticator
+      },
+      get dispatch() {
+        return late.value.dispatch
+      },
+    },
+  })
+  const runner = createRunner(world)
+  const authenticator = createAuthenticator(world)
+  const { router, names, access, tags, tier } = services
+  const { handlers, rules, prepares, presenters } = operations
+  const { dispatch } = createPipeline<D>({
+    ...pipeline,
+    ...{ world, router, names, access, tags, authenticator, runner, handlers, rules, prepares, presenters },
+    limiter: createRateLimiter({ ...rates, tier }),
+    idempotency: createIdempotency({
+      clock,
+      salt: fingerprintSalt,
+      seal: (text, about) => sealer.seal(text, about),
+      open: (sealed, about) => sealer.open(sealed, about),
+    }),
+  })
+  late.bind({ runner, authenticator, dispatch: ownDispatch?.(dispatch) ?? dispatch })
+  const schedules = [...operations.schedules, recordRetention]
+  const { store, log } = pipeline
+  return {
+    ...{ world, runner, authenticator, dispatch },
+    startSchedules: () => startSchedules(schedules, { ...world, store, runner }, clock, log),
+  }
+}
+
+/** The context of operations, without a pipeline. */
+export const assembleWorld = <D>({ owner, services, ...parts }: WorldParts<D>): World<D> => ({
+  ...parts,
+  services: refusingAbsent(owner, services),
+})
+
+/** For operations that start no tasks: a handler that starts one fails with an error that names `owner`. */
+export function noTasks(owner: string): Tasks & TaskStarter {
+  const refuse = async (): Promise<never> => {
+    throw new Error(`${owner} has no tasks`)
+  }
+  return { starter: () => refuse, requestCancel: refuse, size: () => 0, queueLength: () => 0, queueAhead: () => 0 }
+}
+
+function refusingAbsent(owner: string, present: Partial<Services>): Services {
+  // The cast is true for every access that does not throw.
+  return new Proxy(present, {
+    get(services, name, receiver) {
+      if (typeof name === 'string' && !(name in services)) throw new Error(`${owner} has no service "${name}"`)
+      return Reflect.get(services, name, receiver)
+    },
+  }) as Services
+}
+
+const secretReader = (sealer: Pick<Sealer, 'open'>): SecretReader => ({
+  open(kind, extId, path, value) {
+    const sealed = (value as { $sealed?: string } | undefined)?.$sealed
+    return sealed === undefined ? undefined : sealer.open(sealed, `${kind}/${extId}/${path}`)
+  },
+})
+
+/** Holds values that are created after the object which refers to them. */
+class LateBound<T> {
+  readonly #owner: string
+  #value: T | undefined
+
+  constructor(owner: string) {
+    this.#owner = owner
+  }
+
+  bind(value: T): void {
+    this.#value = value
+  }
+
+  get value(): T {
+    if (this.#value === undefined) throw new Error(`${this.#owner} is used before it is assembled`)
+    return this.#value
+  }
+}

@@ -1,0 +1,41 @@
+/** Joins what domain files declare into one table for each part of an operation. */
+
+import type { Domain, Handler, Prepare, Presenter, Rule } from '../handlers.ts'
+import type { TaskDefinition } from '../tasks/define-task.ts'
+import type { Schedule } from '../time/schedules.ts'
+
+/** Handlers, rules and preparations by the key of the operation; presenters by kind; task definitions by name. */
+export interface Collected<D> {
+  readonly handlers: ReadonlyMap<string, Handler<D, any>>
+  readonly rules: ReadonlyMap<string, Rule<any>>
+  readonly prepares: ReadonlyMap<string, Prepare<D, any>>
+  readonly presenters: ReadonlyMap<string, readonly Presenter<D>[]>
+  readonly tasks: ReadonlyMap<string, TaskDefinition<D, any>>
+  readonly schedules: readonly Schedule<D>[]
+}
+
+/**
+ * @param declared each domain with the prefix of its operation keys, `vmm`
+ * @throws Error when two task definitions have the same name
+ */
+export function collect<D>(declared: Iterable<readonly [prefix: string, domain: Domain<D>]>): Collected<D> {
+  const handlers = new Map<string, Handler<D, any>>()
+  const rules = new Map<string, Rule<any>>()
+  const prepares = new Map<string, Prepare<D, any>>()
+  const presenters = new Map<string, readonly Presenter<D>[]>()
+  const tasks = new Map<string, TaskDefinition<D, any>>()
+  const schedules: Schedule<D>[] = []
+  for (const [prefix, domain] of declared) {
+    for (const [id, handler] of Object.entries(domain.handlers)) handlers.set(`${prefix}.${id}`, handler)
+    for (const [id, rule] of Object.entries(domain.rules)) rules.set(`${prefix}.${id}`, rule)
+    for (const [id, prepare] of Object.entries(domain.prepares)) prepares.set(`${prefix}.${id}`, prepare)
+    for (const [{ kind }, presenter] of domain.presenters)
+      presenters.set(kind, [...(presenters.get(kind) ?? []), presenter])
+    for (const task of domain.tasks) {
+      if (tasks.has(task.name)) throw new Error(`two task definitions are called ${task.name}`)
+      tasks.set(task.name, task)
+    }
+    schedules.push(...domain.schedules)
+  }
+  return { handlers, rules, prepares, presenters, tasks, schedules }
+}

@@ -1,0 +1,59 @@
+/** Fills the store of a new world from its seed, and collects what the operator is shown once. */
+
+import { generatedPassword } from '../core/access/passwords.ts'
+import { formatTime } from '../core/time/clock.ts'
+import { seedWorld } from '../seeds/seed-world.ts'
+import type { AssembledInstance } from './assemble.ts'
+import { managerIdOf } from './identity.ts'
+import type { InstanceOptions } from './options.ts'
+import type { InstanceState } from './state.ts'
+
+/**
+ * Does nothing but count the start where the store is filled already.
+ * @returns lines for the operator: keys and passwords that were generated just now
+ * @throws SeedRefusal, and the store is as empty as before
+ */
+export async function prepareStart(
+  opening: InstanceOptions,
+  state: InstanceState,
+  assembled: AssembledInstance,
+): Promise<readonly string[]> {
+  const { store, backupKey, plan } = state
+  const banner: string[] = []
+  if (backupKey.isNew) {
+    const warning = 'shown once; keep a copy elsewhere: without it no backup can be restored'
+    banner.push(`Backup key   ${backupKey.key.toString('base64')}   (${warning})`)
+  }
+  if (plan !== undefined) {
+    const adminPasswordHash = opening.adminPasswordHash ?? (await hashOfNewPassword(opening, banner))
+    await fill(opening, state, assembled, { plan, adminPasswordHash })
+    store.setMetas({ seeded: formatTime(state.machineClock.now()), opened: '0' })
+    await opening.whenNew?.(store)
+  }
+  store.setMeta('opened', String(state.timesOpened + 1))
+  return banner
+}
+
+function fill(
+  { config, name, shared }: InstanceOptions,
+  { store, world, clock, tenantId, filesFolder, backupKey, sealer }: InstanceState,
+  { drivers, world: { services, secrets } }: AssembledInstance,
+  given: Pick<Parameters<typeof seedWorld>[0], 'plan' | 'adminPasswordHash'>,
+): Promise<void> {
+  const { tables, kinds, version } = shared
+  return seedWorld({
+    ...given,
+    ...{ store, world, drivers, clock, tenantId, version, tier: config.tier, folder: filesFolder },
+    random: world.seed,
+    managerExtId: managerIdOf(world.seed, config, name),
+    backup: { key: backupKey.key, tables, open: (sealed, about) => sealer.open(sealed, about) },
+    machinery: { services, secrets, kinds },
+  })
+}
+
+/** A generated password is shown in the banner; one from the configuration is not. */
+async function hashOfNewPassword({ config, shared }: InstanceOptions, banner: string[]): Promise<string> {
+  const password = config.adminPassword ?? generatedPassword()
+  if (config.adminPassword === undefined) banner.push(`Password     ${password}   (shown once; kept only as a hash)`)
+  return shared.passwords.hash(password)
+}

@@ -1,0 +1,72 @@
+/** What an instance opens before anything acts on it: store and keys, clock, identity, simulated infrastructure. */
+
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import { type Clock, createWorldClock, parseTime, realClock, timeOf, type WorldClock } from '../core/time/clock.ts'
+import { hasStore, storeFiles } from '../data-folder/store-files.ts'
+import { Fact, type FactStore, factsIn, openSimulatedWorld, type SimulatedWorld } from '../drivers/simulated/world.ts'
+import { readSeed, type SeedPlan } from '../seeds/read-seed.ts'
+import type { Store } from '../store/store.ts'
+import { clockNotes, storedClockState } from './clock-notes.ts'
+import { type Identity, identityOf } from './identity.ts'
+import type { InstanceOptions } from './options.ts'
+import { type InstanceStore, openInstanceStore } from './store.ts'
+
+export interface InstanceState extends InstanceStore, Identity {
+  readonly clock: WorldClock
+  /** The clock of the machine. */
+  readonly machineClock: Clock
+  readonly world: SimulatedWorld
+  /** Folder of the files of the simulated infrastructure. */
+  readonly filesFolder: string
+  /** What the store is still to be filled with; undefined: it is filled. */
+  readonly plan: SeedPlan | undefined
+  /** The state of the clock, if it has to be stored again. */
+  readonly notesOfClock: () => Record<string, string> | undefined
+}
+
+/**
+ * @param opened receives what has to be closed if a later part of the opening fails
+ * @throws StartRefusal, StoreRefusal
+ */
+export async function openState(opening: InstanceOptions, opened: AsyncDisposableStack): Promise<InstanceState> {
+  const { config, options, shared } = opening
+  // The seed is read before anything is written, so that a refused seed leaves a new folder untouched.
+  const isNew = !hasStore(storeFiles(config.data).first)
+  const planOfNew = isNew ? await readSeed(config.seed, shared.seedThreads) : undefined
+  let notesOfClock: InstanceState['notesOfClock'] = () => undefined
+  const instanceStore = openInstanceStore({ ...opening, isNew, alongside: () => notesOfClock() })
+  const { store } = instanceStore
+  opened.defer(() => store.close())
+
+  // A store that exists but is not marked as seeded: the previous start was interrupted while it was filled.
+  const isSeeded = store.meta('seeded') !== undefined
+  const plan = isSeeded ? undefined : (planOfNew ?? (await readSeed(config.seed, shared.seedThreads)))
+  const machineClock = options.realClock ?? realClock
+  const clockState = opening.clockState ?? storedClockState(store, config, options.startAt)
+  const clock = createWorldClock(
+    machineClock,
+    clockState?.mode ?? config.clock,
+    clockState === undefined ? (options.startAt ?? timeInSeed(plan, config)) : timeOf(clockState, machineClock.now()),
+  )
+  opened.defer(() => clock.close())
+  notesOfClock = clockNotes(store, clock, config, options.startAt)
+  const identity = identityOf({ ...instanceStore, plan })
+  const world = await openSimulatedWorld(durableFacts(store), clock, identity.worldSeed)
+  const filesFolder = join(config.data, 'world')
+  mkdirSync(filesFolder, { recursive: true, mode: 0o700 })
+  return { ...instanceStore, ...identity, clock, machineClock, world, filesFolder, plan, notesOfClock }
+}
+
+/** Keeps the facts of the simulated infrastructure in the store of the instance. */
+const durableFacts = (store: Store): FactStore => ({
+  load: () => store.find(Fact),
+  put: (facts) => store.transaction((transaction) => factsIn(transaction).put(facts)),
+  stage: (facts) => store.stage((transaction) => factsIn(transaction).put(facts)),
+  remove: (facts) => store.transaction((transaction) => factsIn(transaction).remove(facts)),
+})
+
+/** A frozen clock continues at the time of an exported world. A clock that runs starts at the present time. */
+const timeInSeed = (plan: SeedPlan | undefined, { clock }: Config): number | undefined =>
+  plan?.world === undefined || clock !== 'frozen' ? undefined : parseTime(plan.world.time)
