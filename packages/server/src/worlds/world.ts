@@ -1,17 +1,17 @@
 /**
- * One world: its folder, the instance that answers for it, and the gate before that. The instance may be closed and opened
- * again behind the gate: to rest, to begin anew from the seed, to go on from a backup.
+ * One world: its folder, the instance that answers its requests, and the gate in front of that instance. Behind the gate the
+ * instance can be closed and opened again: to rest, to reset the world to its baseline, to continue from a backup.
  */
 
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { mkdirSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
 import { ApiError } from '../core/api-error.ts'
 import { createGate } from '../core/concurrency/gate.ts'
 import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from '../core/pipeline/request.ts'
+import type { Restores } from '../core/ports.ts'
 import { StartRefusal } from '../core/start-refusal.ts'
 import { type ClockState, realClock } from '../core/time/clock.ts'
-import { diskOf } from '../data-folder/disk.ts'
+import { type Disk, diskOf } from '../data-folder/disk.ts'
 import { hasStore, removeStore, restorePrevious, storeFiles, swapStoreFiles } from '../data-folder/store-files.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
 import { type Instance, openInstance } from '../instance/instance.ts'
@@ -19,25 +19,25 @@ import type { InstanceOptions } from '../instance/options.ts'
 import { diskFault } from '../store/disk-fault.ts'
 import { makeFoldersPrivate } from '../store/private-files.ts'
 import { StoreRefusal } from '../store/store.ts'
-import { baselineOf, filesOf, flushLinks, type Links, shareFiles } from './files.ts'
-import { isBeingSeeded, lostStore, markBeingSeeded, markSeeded } from './unfinished-beginning.ts'
+import { isBeingSeeded, lostStore, markBeingSeeded, markSeeded } from './seeding-mark.ts'
 import { unusableBecause } from './unusable.ts'
+import { WorldFiles } from './world-files.ts'
 import type { WorldHooks } from './world-hooks.ts'
 
 export interface WorldOptions
   extends Pick<InstanceOptions, 'config' | 'options' | 'folder' | 'shared' | 'log' | 'adminPasswordHash'> {
   readonly name: string
-  /** Where clients on this machine reach it. */
+  /** URL for clients on this machine. */
   readonly localUrl: () => string
-  /** Called with each instance that begins to answer. */
+  /** Called with each new instance before it answers requests. */
   readonly onOpen: (world: HostedWorld) => Promise<void>
-  /** Its store was copied from one that this process has open: nobody searches it for damage. */
+  /** The store was copied from one that this process has open, so it needs no check for damage. */
   readonly isCopy?: boolean
-  /** Its folder was never in use: its seed fills it when it is opened. */
+  /** The folder was never in use: opening the world fills it from its seed. */
   readonly isNew?: boolean
-  /** What the control interface does within it; undefined: there is none. */
+  /** What the control interface does within the world; undefined: that interface is off. */
   readonly controlOf: (world: HostedWorld) => WorldHooks | undefined
-  /** The world `default`, which judges credentials that this one cannot; undefined: this one is `default`. */
+  /** The world `default`, which judges credentials while this world cannot; undefined: this world is `default`. */
   readonly home?: Dispatch
 }
 
@@ -47,348 +47,325 @@ export interface HostedWorld {
   readonly name: string
   readonly config: Config
   readonly state: WorldState
-  /** Opens it if need be; requests of one that does not open are refused. */
+  /** Opens the world if need be. If it does not open, its requests are refused. */
   readonly dispatch: Dispatch
-  /** The instance that answers now; undefined while it rests, has failed or is exchanged. */
+  /** The instance that answers now; undefined while the world rests, has failed or is being replaced. */
   readonly current: Instance | undefined
-  /** @throws StartRefusal, StoreRefusal when it does not open */
+  /** @throws StartRefusal, StoreRefusal when the world does not open */
   instance(): Promise<Instance>
-  /** Time of the world, in milliseconds since 1970; that of the machine while it rests. */
-  now(): number
-  /** Requests under way end, later ones wait for the next state: that of the seed. */
+  /** Time of the world in milliseconds since 1970; the time of the machine while the world rests. */
+  readonly now: () => number
+  /** Ends the requests under way and returns to the baseline; later requests wait for it. */
   reset(): Promise<void>
-  /** Copies what it holds into a new folder, as it is between two commits, for good; the copy begins there. */
+  /** Copies the state between two commits, durably, into a new folder; it is also the baseline of the copy. */
   copyTo(folder: string): Promise<void>
-  /** Gives up memory when no request came since it was asked last; once, until the next request. */
+  /** Frees memory if no request came since the previous call; once, until the next request. */
   relaxUnlessUsed(): void
-  /** Closes it until its next request. */
+  /** Closes the instance until the next request. */
   rest(): Promise<void>
-  /** It is removed: requests under way end, later ones hear that there is no such world. */
+  /** For a removal: requests under way end, later ones are answered that there is no such world. */
   end(): Promise<void>
-  /** Tasks go on in the next process. */
+  /** Closes the world with the process; its tasks resume in the next one. */
   close(): Promise<void>
 }
 
-export function createWorld(options: WorldOptions): HostedWorld {
-  const { name, config, log } = options
-  const folder = config.data
-  const files = storeFiles(folder)
-  const beginning = baselineOf(folder)
-  const disk = diskOf(options.options)
-  /** The store that a reset begins with, and the one that is kept to begin with, until they have their names. */
-  const next = `${files.first}.new`
-  const unfinishedBeginning = `${beginning.store}.new`
-  const gate = createGate(canonicalNames)
-  let instance: Instance | undefined
-  let opening: Promise<Instance> | undefined
-  let fault: string | undefined
-  /** How the clock stood when it was last closed here. */
-  let clockState: ClockState | undefined
-  let wasOpen = options.isCopy === true
-  let { adminPasswordHash } = options
-  let closing = false
-  let isNew = options.isNew === true
-  /** Files of a state that was left, also by an earlier process. */
-  const leftFiles = `${filesOf(folder)}-before`
-  const leftStore = `${files.first}-before`
-  let removing = removeLeft([leftFiles, leftStore, next, unfinishedBeginning])
-  /** Whether a request came since it was last asked to relax. */
-  let used: 'since' | 'before' | 'never' = 'never'
-  /** Exchanges follow one another. */
-  let changing: Promise<unknown> = Promise.resolve()
-  let changes = 0
+export const createWorld = (options: WorldOptions): HostedWorld => new World(options)
 
-  /** A refusal that administrators alone are told; without another world to judge who asks, everybody is. */
-  const misdirected = (request: ApiRequest, refusal: ApiError): Promise<Outcome> =>
-    options.home === undefined
-      ? Promise.reject(new RefusedRequest(refusal, undefined, undefined, {}))
-      : options.home({ ...request, misdirected: refusal })
-  const refusing: Dispatch = (request) =>
-    misdirected(request, new ApiError('WORLD_UNUSABLE', { name, fault: fault ?? '' }))
-  const gone: Dispatch = (request) =>
-    misdirected(request, new ApiError('WORLD_NOT_FOUND', { kind: 'world', id: name, attribute: 'X-World, host' }))
+class World implements HostedWorld {
+  readonly name: string
+  readonly config: Config
+  readonly #options: WorldOptions
+  readonly #disk: Disk
+  readonly #stores: ReturnType<typeof storeFiles>
+  readonly #files: WorldFiles
+  readonly #gate = createGate(canonicalNames)
+  #instance: Instance | undefined
+  #opening: Promise<Instance> | undefined
+  #fault: string | undefined
+  /** State of the clock when the previous instance was closed. */
+  #clockState: ClockState | undefined
+  #wasOpen: boolean
+  #isNew: boolean
+  #isClosing = false
+  #adminPasswordHash: string | undefined
+  /** When the last request came, counted in calls of `relaxUnlessUsed`; `never`: memory is free already. */
+  #lastUse: 'since' | 'before' | 'never' = 'never'
+  /** Changes of the instance (reset, rest, restore, copy) run one after another. */
+  #lastChange: Promise<unknown> = Promise.resolve()
+  #pendingChanges = 0
 
-  async function exchange(taskExtIds: readonly string[], stopping: AbortSignal, last: () => Promise<void>) {
-    const refused = gate.refuse(taskExtIds)
-    options.controlOf(world)?.release()
-    await refused
-    try {
-      await last()
-    } catch (error) {
-      options.controlOf(world)?.resume()
-      gate.admit()
-      throw error
-    }
-    // Whoever closes everything meanwhile closes this store. Not awaited: the end of the present instance waits for the
-    // task that asks for it.
-    if (!closing) {
-      inTurn(putInPlace).catch((error) => log.fatal({ err: error, world: name }, 'neither store opens after a restore'))
-    }
-    return rejectedBy(stopping)
+  constructor(options: WorldOptions) {
+    const { name, config, log } = options
+    this.name = name
+    this.config = config
+    this.#options = options
+    this.#disk = diskOf(options.options)
+    this.#stores = storeFiles(config.data)
+    this.#files = new WorldFiles({ folder: config.data, name, disk: this.#disk, log })
+    this.#wasOpen = options.isCopy === true
+    this.#isNew = options.isNew === true
+    this.#adminPasswordHash = options.adminPasswordHash
   }
 
-  async function open(): Promise<Instance> {
-    const control = options.controlOf(world)
-    if (!hasStore(files.first)) {
-      if (isNew) markBeingSeeded(folder)
-      else if (!isBeingSeeded(folder)) throw lostStore(folder, name === 'default')
-      // A first start or a reset was cut short, or the world is new: what is kept for it belongs to no state.
-      await control?.clear()
-      removeStore(files.first)
-      await copyBeginning()
-      await layBeginning()
+  get state(): WorldState {
+    if (this.#fault !== undefined) return { is: 'FAILED', fault: this.#fault }
+    return { is: this.#instance === undefined ? 'RESTING' : 'OPEN' }
+  }
+
+  get current(): Instance | undefined {
+    return this.#instance
+  }
+
+  readonly now = (): number => (this.#instance?.clock ?? this.#options.options.realClock ?? realClock).now()
+
+  readonly dispatch: Dispatch = async (request) => {
+    const { home } = this.#options
+    const isResting = this.#instance === undefined && this.#opening === undefined
+    // A request without credentials does not open a world: the time which that takes would reveal that the world exists.
+    if (isResting && home !== undefined && !hasCredentials(request))
+      return home({ ...request, misdirected: new ApiError('AUTHENTICATION_REQUIRED') })
+    this.#lastUse = 'since'
+    if (isResting && !this.#isClosing) void this.instance().catch(() => undefined)
+    return this.#gate.dispatch(request)
+  }
+
+  /** Waits for changes under way, because a change opens the instance itself. */
+  async instance(): Promise<Instance> {
+    while (this.#pendingChanges > 0) await this.#lastChange
+    if (this.#isClosing) throw new ApiError('SERVICE_UNAVAILABLE', { fault: `The world ${this.name} is being closed.` })
+    return this.#begin()
+  }
+
+  reset(): Promise<void> {
+    return this.#change(() => this.#resetToBaseline())
+  }
+
+  copyTo(folder: string): Promise<void> {
+    return this.#change(async () => this.#files.copyTo(folder, (await this.#begin()).store))
+  }
+
+  relaxUnlessUsed(): void {
+    if (this.#lastUse === 'since') this.#lastUse = 'before'
+    else if (this.#lastUse === 'before') {
+      this.#lastUse = 'never'
+      this.#instance?.store.releaseMemory()
     }
-    if (!wasOpen) makeFoldersPrivate(folder)
-    await control?.opening()
-    const opened = await openInstance({
-      ...options,
-      ...(adminPasswordHash === undefined ? {} : { adminPasswordHash }),
-      exchange,
-      recorder: control?.recorder,
-      faults: control?.faultsOf,
-      isOwn: wasOpen,
-      ...(clockState === undefined ? {} : { clockState }),
-      whenNew: async (store) => {
-        if (config.control === 'off') return
-        await removing
-        // Under its name when it is whole: the world would begin with half of it ever after.
-        for (const file of [beginning.store, unfinishedBeginning]) removeStore(file)
-        rmSync(beginning.files, { recursive: true, force: true })
-        const links: Links[] = []
-        await store.copyTo(unfinishedBeginning, () => void links.push(shareFiles(filesOf(folder), beginning.files)))
-        await Promise.all([disk.flush(unfinishedBeginning), ...links.map((each) => flushLinks(disk, each))])
-        renameSync(unfinishedBeginning, beginning.store)
-        await disk.flushFolder(folder)
+  }
+
+  rest(): Promise<void> {
+    return this.#change(() => this.#shut())
+  }
+
+  async end(): Promise<void> {
+    this.#isClosing = true
+    await this.#change(() => this.#shut())
+    const removed = { kind: 'world', id: this.name, attribute: 'X-World, host' }
+    this.#gate.open((request) => this.#misdirected(request, new ApiError('WORLD_NOT_FOUND', removed)))
+    await this.close()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    // Tasks are stopped at once, unless a change has to end first.
+    const closed = this.#pendingChanges === 0 ? this.#instance : undefined
+    await closed?.close()
+    await this.#lastChange
+    const open = await this.#opening?.catch(() => undefined)
+    if (open !== closed) await open?.close()
+    await this.#hooks()?.close()
+    await this.#files.removed()
+  }
+
+  #hooks(): WorldHooks | undefined {
+    return this.#options.controlOf(this)
+  }
+
+  /** `default` shows the refusal to administrators only. Without `default` nobody can be identified: everybody gets it. */
+  #misdirected(request: ApiRequest, refusal: ApiError): Promise<Outcome> {
+    const { home } = this.#options
+    return home === undefined
+      ? Promise.reject(new RefusedRequest(refusal, undefined, undefined, {}))
+      : home({ ...request, misdirected: refusal })
+  }
+
+  /** Opens the world once for all callers; after a failure the next caller tries again. */
+  #begin(): Promise<Instance> {
+    this.#opening ??= this.#open().then(
+      (instance) => {
+        this.#fault = undefined
+        this.#gate.open(instance.dispatch)
+        return instance
       },
+      (error: Error) => {
+        this.#refuseBecause(error)
+        throw error
+      },
+    )
+    return this.#opening
+  }
+
+  #refuseBecause(error: Error): void {
+    const { name } = this
+    this.#opening = undefined
+    this.#fault = unusableBecause(error)
+    // The caller reports a refusal; anything else is a bug, and belongs in the log.
+    const isRefusal = error instanceof StartRefusal || error instanceof StoreRefusal || diskFault(error) !== undefined
+    if (!isRefusal) this.#options.log.error({ err: error, world: name }, 'a world does not open')
+    this.#gate.open((request) =>
+      this.#misdirected(request, new ApiError('WORLD_UNUSABLE', { name, fault: this.#fault ?? '' })),
+    )
+  }
+
+  async #open(): Promise<Instance> {
+    const { config } = this
+    const hooks = this.#hooks()
+    if (!hasStore(this.#stores.first)) await this.#prepareNewStore(hooks)
+    if (!this.#wasOpen) makeFoldersPrivate(config.data)
+    await hooks?.opening()
+    const opened = await openInstance({
+      ...this.#options,
+      ...(this.#adminPasswordHash === undefined ? {} : { adminPasswordHash: this.#adminPasswordHash }),
+      exchange: this.#exchange,
+      recorder: hooks?.recorder,
+      faults: hooks === undefined ? undefined : (world) => hooks.faultsOf(world),
+      isOwn: this.#wasOpen,
+      ...(this.#clockState === undefined ? {} : { clockState: this.#clockState }),
+      // Only the control interface can reset a world.
+      whenNew: async (store) => (config.control === 'off' ? undefined : this.#files.keepBaseline(store)),
     })
     try {
-      markSeeded(folder)
-      isNew = false
-      wasOpen = true
-      used = 'since'
-      instance = opened
-      await options.onOpen(world)
-      removeStore(files.kept)
+      markSeeded(config.data)
+      this.#isNew = false
+      this.#wasOpen = true
+      this.#lastUse = 'since'
+      this.#instance = opened
+      await this.#options.onOpen(this)
+      removeStore(this.#stores.kept)
     } catch (error) {
-      // Closed before anybody opens the store again: two instances must not share one file.
-      instance = undefined
+      // Close it before the store is opened again: two instances must not share one file.
+      this.#instance = undefined
       await opened.close()
       throw error
     }
     return opened
   }
 
-  /** Opens it once, whoever asks; after a failure it is tried again when asked again. */
-  function begin(): Promise<Instance> {
-    opening ??= open().then(
-      (opened) => {
-        fault = undefined
-        gate.open(opened.dispatch)
-        return opened
-      },
-      (error: Error) => {
-        opening = undefined
-        fault = unusableBecause(error)
-        // Whoever starts the process, or asks for the world, is told of a refusal; anything else is a bug.
-        const isRefusal =
-          error instanceof StartRefusal || error instanceof StoreRefusal || diskFault(error) !== undefined
-        if (!isRefusal) log.error({ err: error, world: name }, 'a world does not open')
-        gate.open(refusing)
-        throw error
-      },
-    )
-    return opening
+  /** For a new world, and after a first start or a reset that was interrupted. @throws StoreRefusal for a lost store */
+  async #prepareNewStore(hooks: WorldHooks | undefined): Promise<void> {
+    const { data } = this.config
+    if (this.#isNew) markBeingSeeded(data)
+    else if (!isBeingSeeded(data)) throw lostStore(data, this.name === 'default')
+    // Fault rules and journals of the interrupted state do not belong to the next one.
+    await hooks?.clear()
+    removeStore(this.#stores.first)
+    await this.#files.copyBaseline()
+    await this.#files.installBaseline()
   }
 
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    changes++
-    const done = changing.then(work, work)
-    changing = done.then(
-      () => void changes--,
-      () => void changes--,
-    )
+  #change<T>(work: () => Promise<T>): Promise<T> {
+    this.#pendingChanges++
+    const done = this.#lastChange.then(work, work)
+    const ended = (): void => {
+      this.#pendingChanges--
+    }
+    this.#lastChange = done.then(ended, ended)
     return done
   }
 
-  /** Not beside an exchange, which opens what it leaves itself. */
-  async function beginInTurn(): Promise<Instance> {
-    while (changes > 0) await changing
-    if (closing) throw new ApiError('SERVICE_UNAVAILABLE', { fault: `The world ${name} is being closed.` })
-    return begin()
-  }
-
-  async function shut(): Promise<void> {
-    // First: it lets in who waits for it.
-    const open = await opening?.catch(() => undefined)
-    const held = gate.hold()
-    options.controlOf(world)?.release()
+  async #shut(): Promise<void> {
+    // An opening lets waiting requests in when it ends, so it ends before the gate is held.
+    const open = await this.#opening?.catch(() => undefined)
+    const held = this.#gate.hold()
+    this.#hooks()?.release()
     await held
-    opening = undefined
-    instance = undefined
+    this.#opening = undefined
+    this.#instance = undefined
     if (open === undefined) return
-    clockState = open.clock.state()
+    this.#clockState = open.clock.state()
     await open.close()
   }
 
-  async function putInPlace(): Promise<void> {
-    await shut()
+  async #resetToBaseline(): Promise<void> {
+    const { data } = this.config
+    // Without a stored baseline the seed is applied again. Keep the current admin password.
+    this.#adminPasswordHash ??= await (await this.#begin().catch(() => undefined))?.adminPasswordHash()
+    // Copies while the requests under way end; the present state is discarded only when the copy is durable.
+    const copied = this.#files.copyBaseline()
+    copied.catch(() => undefined)
+    await this.#shut()
     try {
-      await swapStoreFiles(files, disk)
+      await copied
+      mkdirSync(data, { recursive: true, mode: 0o700 })
+      markBeingSeeded(data)
+      await this.#files.discardStore()
+      await this.#hooks()?.clear()
+      this.#clockState = this.#initialClockState()
+      await this.#files.installBaseline()
+    } finally {
+      // After a failure as well: requests may wait at the gate.
+      await this.#begin()
+    }
+  }
+
+  /** A frozen clock starts where the seed sets it, because the times of the seed refer to that; others start now. */
+  #initialClockState(): ClockState | undefined {
+    const { realClock: machineClock = realClock, startAt } = this.#options.options
+    const real = machineClock.now()
+    const { clock } = this.config
+    return clock === 'frozen' ? undefined : { mode: clock, world: startAt ?? real, real }
+  }
+
+  readonly #exchange: Restores['exchange'] = async (taskExtIds, stopping, last) => {
+    const refused = this.#gate.refuse(taskExtIds)
+    this.#hooks()?.release()
+    await refused
+    try {
+      await last()
+    } catch (error) {
+      this.#hooks()?.resume()
+      this.#gate.admit()
+      throw error
+    }
+    // Not awaited: the present instance closes only when the task that called this has ended. When the process closes,
+    // `close` closes this store.
+    if (!this.#isClosing) {
+      this.#change(() => this.#openRestored()).catch((error) =>
+        this.#options.log.fatal({ err: error, world: this.name }, 'neither store opens after a restore'),
+      )
+    }
+    return rejectedBy(stopping)
+  }
+
+  async #openRestored(): Promise<void> {
+    await this.#shut()
+    let restored: Instance | undefined
+    try {
+      await swapStoreFiles(this.#stores, this.#disk)
       try {
-        await open()
+        restored = await this.#open()
       } catch (error) {
-        await restorePrevious(files, disk)
+        await restorePrevious(this.#stores, this.#disk)
         throw error
       }
     } catch (error) {
-      log.error({ err: error }, 'a restored store could not be put in place; the one before it goes on')
+      const { log } = this.#options
+      log.error({ err: error }, 'a restored store could not be put in place; the previous store continues')
     }
-    if (instance === undefined) await begin()
+    if (restored === undefined) await this.#begin()
     else {
-      opening = Promise.resolve(instance)
-      gate.open((instance as Instance).dispatch)
+      this.#opening = Promise.resolve(restored)
+      this.#gate.open(restored.dispatch)
     }
   }
-
-  async function startAnew(): Promise<void> {
-    // Where nothing was kept to begin with, it is filled again; who administers it stays who it was.
-    adminPasswordHash ??= await (await begin().catch(() => undefined))?.adminPasswordHash()
-    // Beside the end of the present state, which goes when this one is on the disk.
-    const copied = copyBeginning()
-    copied.catch(() => undefined)
-    await shut()
-    try {
-      await copied
-      mkdirSync(folder, { recursive: true, mode: 0o700 })
-      markBeingSeeded(folder)
-      await leaveState()
-      await options.controlOf(world)?.clear()
-      clockState = beginningOfTime()
-      await layBeginning()
-    } finally {
-      // Also where that failed: somebody may wait for it.
-      await begin()
-    }
-  }
-
-  /** On the disk, beside what is there now; nothing where nothing was kept to begin with. */
-  async function copyBeginning(): Promise<void> {
-    if (!existsSync(beginning.store)) return
-    await removing
-    await disk.copy(beginning.store, next)
-    await disk.flush(next)
-  }
-
-  /** The store goes first, and comes last: where a crash leaves none, all that makes a reset happens again. */
-  async function leaveState(): Promise<void> {
-    await removing
-    // Removed apart: the system takes its time over a large one.
-    if (existsSync(files.first)) renameSync(files.first, leftStore)
-    // Somebody may still read it (an export): without its log it would be half of a state, and does not come back.
-    if (existsSync(`${files.first}-wal`)) await disk.flushFolder(folder)
-    // Its log would be read into the next one.
-    for (const file of [files.first, files.second, files.kept]) removeStore(file)
-  }
-
-  /** The copy of the beginning takes the place of what was left; where nothing was kept, the seed fills it when it is opened. */
-  async function layBeginning(): Promise<void> {
-    await removing
-    if (existsSync(filesOf(folder))) renameSync(filesOf(folder), leftFiles)
-    removing = removeLeft([leftFiles, leftStore])
-    if (!existsSync(beginning.store)) return
-    await flushLinks(disk, shareFiles(beginning.files, filesOf(folder)))
-    renameSync(next, files.first)
-    await disk.flushFolder(folder)
-  }
-
-  /** Never rejects: what could not be removed is left to the next start. */
-  async function removeLeft(paths: readonly string[]): Promise<void> {
-    try {
-      for (const path of paths) await rm(path, { recursive: true, force: true })
-    } catch (error) {
-      log.warn({ err: error, world: name }, 'files of a state that was left cannot be removed')
-    }
-  }
-
-  /** A clock that stands begins where it stood, as the seed's times are told from there; one that goes, now. */
-  function beginningOfTime(): ClockState | undefined {
-    const real = (options.options.realClock ?? realClock).now()
-    const world = options.options.startAt ?? real
-    return config.clock === 'frozen' ? undefined : { mode: config.clock, world, real }
-  }
-
-  const world: HostedWorld = {
-    name,
-    config,
-    get state(): WorldState {
-      if (fault !== undefined) return { is: 'FAILED', fault }
-      return { is: instance === undefined ? 'RESTING' : 'OPEN' }
-    },
-    async dispatch(request) {
-      // A request without credentials wakes no world: the time that takes would tell that the world exists.
-      if (instance === undefined && opening === undefined && options.home !== undefined && !isAttempt(request))
-        return options.home({ ...request, misdirected: new ApiError('AUTHENTICATION_REQUIRED') })
-      used = 'since'
-      if (instance === undefined && opening === undefined && !closing) void beginInTurn().catch(() => undefined)
-      return gate.dispatch(request)
-    },
-    get current() {
-      return instance
-    },
-    instance: beginInTurn,
-    now: () => (instance?.clock ?? options.options.realClock ?? realClock).now(),
-    reset: () => inTurn(startAnew),
-    copyTo: (target) =>
-      inTurn(async () => {
-        const { store } = await begin()
-        mkdirSync(target, { recursive: true, mode: 0o700 })
-        const begun = baselineOf(target)
-        const { first } = storeFiles(target)
-        const links: Links[] = []
-        await store.copyTo(begun.store, () => {
-          for (const place of [filesOf(target), begun.files]) links.push(shareFiles(filesOf(folder), place))
-        })
-        await disk.copy(begun.store, first)
-        await Promise.all([first, begun.store].map((file) => disk.flush(file)))
-        await Promise.all(links.map((each) => flushLinks(disk, each)))
-        await disk.flushFolder(target)
-      }),
-    relaxUnlessUsed() {
-      if (used === 'since') used = 'before'
-      else if (used === 'before') {
-        used = 'never'
-        instance?.store.releaseMemory()
-      }
-    },
-    rest: () => inTurn(shut),
-    async end() {
-      closing = true
-      await inTurn(shut)
-      gate.open(gone)
-      await world.close()
-    },
-    async close() {
-      closing = true
-      // Its tasks are told at once, unless an exchange has to end first.
-      const closed = changes === 0 ? instance : undefined
-      await closed?.close()
-      await changing
-      const open = await opening?.catch(() => undefined)
-      if (open !== closed) await open?.close()
-      await options.controlOf(world)?.close()
-      await removing
-    },
-  }
-  return world
 }
 
-/** The request brings credentials, or comes from a task of the world itself. */
-const isAttempt = ({ headers, certificate, onBehalfOf }: ApiRequest): boolean =>
+/** True as well for a request that a task of the world sends to its own world. */
+const hasCredentials = ({ headers, certificate, onBehalfOf }: ApiRequest): boolean =>
   [headers.authorization, headers.apiKey, certificate, onBehalfOf].some((given) => given !== undefined)
 
 const rejectedBy = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
-    const told = (): void => reject(signal.reason)
-    if (signal.aborted) told()
-    else signal.addEventListener('abort', told, { once: true })
+    const abort = (): void => reject(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
   })

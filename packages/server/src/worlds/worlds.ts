@@ -7,7 +7,7 @@ import { diskOf } from '../data-folder/disk.ts'
 import type { AppOptions } from '../instance/app-options.ts'
 import { makeFilesPrivate } from '../store/private-files.ts'
 import { createWorldFolders, keyOf } from './folders.ts'
-import { wasUsed } from './unfinished-beginning.ts'
+import { wasUsed } from './seeding-mark.ts'
 import { createWorld, type HostedWorld, type WorldOptions } from './world.ts'
 
 export const defaultWorld = 'default'

@@ -6,7 +6,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, write
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { baselineOf } from '../../src/worlds/files.ts'
-import { fillingMark } from '../../src/worlds/unfinished-beginning.ts'
+import { fillingMark } from '../../src/worlds/seeding-mark.ts'
 
 /** Folders with a beginning each, by what it follows from. */
 const kept = new Map<string, string>()

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import { StartRefusal } from '../../../src/core/start-refusal.ts'
-import { fillingMark } from '../../../src/worlds/unfinished-beginning.ts'
+import { fillingMark } from '../../../src/worlds/seeding-mark.ts'
 import { startApp, type TestApp, type TestSettings } from '../../support/start-app.ts'
 import { aWorld, worlds } from '../../support/worlds.ts'
 
