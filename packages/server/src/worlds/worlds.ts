@@ -1,12 +1,11 @@
-/** The worlds of a process, by name. `default` lies in the data folder itself, the others below it. */
+/** The worlds of a process by name. The folder of `default` is the data folder itself; the others lie below it. */
 
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
-import { diskOf } from '../data-folder/disk.ts'
-import type { AppOptions } from '../instance/app-options.ts'
+import { type Disk, diskOf } from '../data-folder/disk.ts'
 import { makeFilesPrivate } from '../store/private-files.ts'
-import { createWorldFolders, keyOf } from './folders.ts'
+import { createWorldFolders, keyOf, type WorldFolders } from './folders.ts'
 import { wasUsed } from './seeding-mark.ts'
 import { createWorld, type HostedWorld, type WorldOptions } from './world.ts'
 
@@ -19,14 +18,14 @@ const quietMillis = 2_000
 
 const seedFileIn = (folder: string): string => join(folder, 'seed.yaml')
 
-/** A seed as text, or in a file that is moved there, is kept with the world. */
+/** A seed that is a text, or a file that is moved into the folder of the world, is stored with the world. */
 export type NewSeed = Exclude<Config['seed'], object> | { readonly text: string } | { readonly moved: string }
 
-/** What a world has of its own; all else is that of the process. */
+/** Settings of one world; it shares all others with the process. */
 export interface WorldSettings
   extends Partial<Pick<Config, 'clock' | 'rateLimits' | 'limits' | 'durations' | 'lockout'>> {
   readonly seed?: NewSeed
-  /** Time of the world at its beginning, in milliseconds since 1970. */
+  /** Time of the world when it is created, in milliseconds since 1970. */
   readonly startAt?: number
 }
 
@@ -35,210 +34,291 @@ export interface WorldsOptions extends Omit<WorldOptions, 'name' | 'localUrl' | 
 }
 
 export interface Worlds {
-  /** Where the folders of all but `default` lie. */
+  /** Folder that contains the folders of all worlds but `default`. */
   readonly place: string
-  /** Whatever the case of the name. */
+  /** The case of the name does not matter. */
   get(name: string): HostedWorld | undefined
   all(): Iterable<HostedWorld>
-  /** With those that are being made. */
+  /** Number of worlds, including those that are being created. */
   readonly size: number
-  /** How many there may be, with `default`. */
+  /** Highest permitted number of worlds, including `default`. */
   readonly maximum: number
   /** Folders of worlds that a registry listed, whether this process knows them or not. */
   listed(): readonly string[]
-  /** One that lies there already. */
+  /** Adds a world whose folder exists already. */
   add(name: string, settings: WorldSettings): HostedWorld
-  /** Takes the name for a new one. */
+  /** Reserves the name for a new world. */
   draft(name: string): Draft
-  /** The first half of a removal: its requests under way end, later ones hear that there is no such world. */
+  /** First half of a removal: requests under way end, later ones are answered that there is no such world. */
   retire(name: string): Promise<void>
-  /** The other half, once the registry has forgotten it. */
+  /** Second half, once the registry has forgotten the world. */
   remove(name: string): void
-  /** Instead of the other half: it is there again. */
+  /** Instead of the second half: the world is there again. */
   keep(name: string, settings: WorldSettings): Promise<void>
-  /** After a start, when all are added: what was left half made goes. @returns folders that belong to none, left as they are */
+  /**
+   * After a start, when all worlds are added: removes folders of unfinished creations and removals.
+   * @returns folders that belong to no world, which are not touched
+   */
   tidy(): readonly string[]
   close(): Promise<void>
 }
 
 /**
- * A world that is being made: it counts, but nobody finds it before it is whole and published. What is left of one by the
- * death of the process goes at the next start.
+ * A world that is being created. It counts as a world, but requests find it only after `publish`. The next start removes
+ * what a crash leaves of it.
  */
 export interface Draft {
-  /** From a seed. `admin` has the password of this hash. @throws StartRefusal */
+  /** Fills the world from its seed; `admin` gets the password of this hash. @throws StartRefusal */
   fill(settings: WorldSettings, adminPasswordHash: string): Promise<void>
-  /** From where another world is. @throws StartRefusal, StoreRefusal */
+  /** Copies the present state of another world. @throws StartRefusal, StoreRefusal */
   copy(origin: HostedWorld, settings: WorldSettings): Promise<void>
-  /** It is one of the worlds. */
+  /** Lets requests find the world. */
   publish(): void
-  /** The registry knows it, durably. */
+  /** Call when the registry has stored the world durably. */
   settle(): void
-  /** It goes, published or not. */
+  /** Removes the world, whether it was published or not. */
   discard(): Promise<void>
 }
 
 type Own = Pick<WorldOptions, 'adminPasswordHash' | 'isCopy' | 'isNew'>
 
-export function createWorlds(options: WorldsOptions): Worlds {
-  const { config, options: appOptions } = options
-  const place = join(config.data, 'worlds')
-  const folders = createWorldFolders(place)
-  const disk = diskOf(appOptions)
-  const worlds = new Map<string, HostedWorld>()
-  /** Keys of those that are being made. */
-  const drafts = new Set<string>()
-  /** The end of each that is being made, or whose folder is being removed. */
-  const underWay = new Set<Promise<unknown>>()
+export const createWorlds = (options: WorldsOptions): Worlds => new WorldsOfProcess(options)
 
-  function make(name: string, data: string, settings: WorldSettings, own: Own = {}): HostedWorld {
-    const { startAt, seed: given, ...set } = settings
-    const isFile = typeof given === 'object' || (given === undefined && name !== defaultWorld)
-    const seed: Config['seed'] = isFile ? { file: seedFileIn(data) } : ((given as Config['seed']) ?? config.seed)
-    const { startAt: _, ...shared } = appOptions
-    const optionsOfWorld: AppOptions =
-      name === defaultWorld ? appOptions : { ...shared, ...(startAt === undefined ? {} : { startAt }) }
-    return createWorld({
-      ...options,
+class WorldsOfProcess implements Worlds {
+  readonly place: string
+  readonly maximum: number
+  readonly #options: WorldsOptions
+  readonly #folders: WorldFolders
+  readonly #disk: Disk
+  readonly #worlds = new Map<string, HostedWorld>()
+  /** Keys of the worlds that are being created. */
+  readonly #drafts = new Set<string>()
+  /** Creations of worlds and removals of folders that have not ended. */
+  readonly #pending = new Set<Promise<unknown>>()
+  readonly #relaxing: NodeJS.Timeout
+  #removalNotice: NodeJS.Timeout | undefined
+
+  constructor(options: WorldsOptions) {
+    const { config, options: appOptions } = options
+    this.#options = options
+    this.place = join(config.data, 'worlds')
+    this.maximum = appOptions.limits?.worlds ?? maximumWorlds
+    this.#folders = createWorldFolders(this.place)
+    this.#disk = diskOf(appOptions)
+    // Worlds without recent requests keep nothing in memory that they can read again.
+    this.#relaxing = setInterval(() => {
+      for (const world of this.#worlds.values()) world.relaxUnlessUsed()
+    }, relaxMillis)
+    this.#relaxing.unref()
+    this.#put(this.#create(defaultWorld, config.data, {}, { isNew: !wasUsed(config.data) }))
+  }
+
+  get(name: string): HostedWorld | undefined {
+    return this.#worlds.get(keyOf(name))
+  }
+
+  all(): Iterable<HostedWorld> {
+    return this.#worlds.values()
+  }
+
+  get size(): number {
+    return this.#worlds.size + this.#drafts.size
+  }
+
+  listed(): readonly string[] {
+    return this.#folders.listed()
+  }
+
+  add(name: string, settings: WorldSettings): HostedWorld {
+    const folder = this.#folders.of(name)
+    makeFilesPrivate(folder)
+    return this.#put(this.#create(name, folder, settings))
+  }
+
+  draft(name: string): Draft {
+    this.#drafts.add(keyOf(name))
+    const ended = Promise.withResolvers<void>()
+    void this.#track(ended.promise)
+    return new DraftOfWorld({
       name,
-      ...(name === defaultWorld
-        ? {}
-        : { home: (request) => (worlds.get(defaultWorld) as HostedWorld).dispatch(request) }),
+      folders: this.#folders,
+      disk: this.#disk,
+      create: (folder, settings, own) => this.#create(name, folder, settings, own),
+      publish: (world) => this.#publish(world),
+      withdraw: (world) => this.#withdraw(name, world),
+      end: () => {
+        this.#drafts.delete(keyOf(name))
+        ended.resolve()
+      },
+      settled: ended.resolve,
+    })
+  }
+
+  async retire(name: string): Promise<void> {
+    this.#folders.release(name)
+    await this.get(name)?.end()
+  }
+
+  remove(name: string): void {
+    this.#worlds.delete(keyOf(name))
+    this.#track(this.#folders.remove(name))
+      .catch((error) => {
+        const message = 'the folder of a removed world cannot be removed; the next start tries again'
+        this.#options.log.error({ err: error, world: name }, message)
+      })
+      .finally(() => this.#noticeRemoval())
+  }
+
+  async keep(name: string, settings: WorldSettings): Promise<void> {
+    // The failed removal may have left the old instance open; close it first, or two instances share one store file.
+    await this.get(name)?.end()
+    this.#folders.settle(name)
+    this.#put(this.#create(name, this.#folders.of(name), settings))
+  }
+
+  tidy(): readonly string[] {
+    return this.#folders.tidy((key) => this.#worlds.has(key))
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#relaxing)
+    clearTimeout(this.#removalNotice)
+    const present = new Set(this.#worlds.values())
+    await Promise.all([...present].map((world) => world.close()))
+    await Promise.allSettled(this.#pending)
+    // Worlds whose creation ended while the others were closed.
+    const later = [...this.#worlds.values()].filter((world) => !present.has(world))
+    await Promise.all(later.map((world) => world.close()))
+  }
+
+  #create(name: string, data: string, settings: WorldSettings, own: Own = {}): HostedWorld {
+    const { config, options: appOptions, localUrl, onOpen } = this.#options
+    const { startAt, seed: given, ...set } = settings
+    const isDefault = name === defaultWorld
+    const isFile = typeof given === 'object' || (given === undefined && !isDefault)
+    const seed: Config['seed'] = isFile ? { file: seedFileIn(data) } : (given ?? config.seed)
+    const { startAt: _, ...shared } = appOptions
+    return createWorld({
+      ...this.#options,
+      name,
+      ...(isDefault ? {} : { home: (request) => this.#home().dispatch(request) }),
       config: { ...config, ...set, seed, data },
-      options: optionsOfWorld,
-      localUrl: () => options.localUrl(name),
-      // Others learn of it when it is published.
-      onOpen: async (world) => (worlds.get(keyOf(name)) === world ? options.onOpen(world) : undefined),
+      options: isDefault ? appOptions : { ...shared, ...(startAt === undefined ? {} : { startAt }) },
+      localUrl: () => localUrl(name),
+      // A draft is announced when it is published.
+      onOpen: async (world) => (this.get(name) === world ? onOpen(world) : undefined),
       ...own,
     })
   }
 
-  /** The world may have to be filled from it again. */
-  async function keepSeed(folder: string, given: NewSeed | undefined): Promise<void> {
-    if (typeof given !== 'object') return
-    const file = seedFileIn(folder)
-    if ('text' in given) await writeFile(file, given.text, { mode: 0o600 })
-    else await rename(given.moved, file)
-    await disk.flush(file)
+  #home(): HostedWorld {
+    // The constructor adds it, and nothing removes it.
+    return this.get(defaultWorld) as HostedWorld
   }
 
-  function put(world: HostedWorld): HostedWorld {
-    worlds.set(keyOf(world.name), world)
+  #put(world: HostedWorld): HostedWorld {
+    this.#worlds.set(keyOf(world.name), world)
     return world
   }
 
-  function during<T>(work: Promise<T>): Promise<T> {
-    underWay.add(work)
-    const end = (): void => void underWay.delete(work)
+  #publish(world: HostedWorld): void {
+    const { onOpen, log } = this.#options
+    this.#put(world)
+    this.#drafts.delete(keyOf(world.name))
+    onOpen(world).catch((error) => log.error({ err: error, world: world.name }, 'a new world cannot be announced'))
+  }
+
+  #withdraw(name: string, world: HostedWorld | undefined): void {
+    if (world !== undefined && this.get(name) === world) this.#worlds.delete(keyOf(name))
+  }
+
+  #track<T>(work: Promise<T>): Promise<T> {
+    this.#pending.add(work)
+    const end = (): void => void this.#pending.delete(work)
     work.then(end, end)
     return work
   }
 
-  function draft(name: string): Draft {
-    let hasFolder = false
-    let world: HostedWorld | undefined
-    drafts.add(keyOf(name))
-    const { promise, resolve } = Promise.withResolvers<void>()
-    void during(promise)
-    async function build(how: (folder: string) => Promise<HostedWorld>): Promise<void> {
-      const folder = folders.begin(name)
-      hasFolder = true
-      world = await how(folder)
-      await world.instance()
-    }
-    return {
-      fill: (settings, adminPasswordHash) =>
-        build(async (folder) => {
-          await keepSeed(folder, settings.seed)
-          return make(name, folder, settings, { adminPasswordHash, isNew: true })
-        }),
-      copy: (origin, settings) =>
-        build(async (folder) => {
-          await origin.copyTo(folder)
-          return make(name, folder, settings, { isCopy: true })
-        }),
-      publish() {
-        const made = put(world as HostedWorld)
-        drafts.delete(keyOf(name))
-        options
-          .onOpen(made)
-          .catch((error) => options.log.error({ err: error, world: name }, 'a new world is not told of'))
-      },
-      settle() {
-        resolve()
-        folders.settle(name)
-      },
-      async discard() {
-        try {
-          if (world !== undefined && worlds.get(keyOf(name)) === world) worlds.delete(keyOf(name))
-          await world?.end()
-          if (hasFolder) await folders.remove(name)
-        } finally {
-          drafts.delete(keyOf(name))
-          resolve()
-        }
-      },
+  /** Calls `worldsGone` once for several removals in a row. */
+  #noticeRemoval(): void {
+    const { worldsGone } = this.#options.options
+    if (worldsGone === undefined) return
+    clearTimeout(this.#removalNotice)
+    this.#removalNotice = setTimeout(worldsGone, quietMillis)
+    this.#removalNotice.unref()
+  }
+}
+
+interface DraftOptions {
+  readonly name: string
+  readonly folders: WorldFolders
+  readonly disk: Disk
+  readonly create: (folder: string, settings: WorldSettings, own: Own) => HostedWorld
+  readonly publish: (world: HostedWorld) => void
+  readonly withdraw: (world: HostedWorld | undefined) => void
+  /** The draft was published and its registry entry is durable. */
+  readonly settled: () => void
+  /** The draft was discarded. */
+  readonly end: () => void
+}
+
+class DraftOfWorld implements Draft {
+  readonly #options: DraftOptions
+  #hasFolder = false
+  #world: HostedWorld | undefined
+
+  constructor(options: DraftOptions) {
+    this.#options = options
+  }
+
+  fill(settings: WorldSettings, adminPasswordHash: string): Promise<void> {
+    return this.#build(async (folder) => {
+      await this.#storeSeed(folder, settings.seed)
+      return this.#options.create(folder, settings, { adminPasswordHash, isNew: true })
+    })
+  }
+
+  copy(origin: HostedWorld, settings: WorldSettings): Promise<void> {
+    return this.#build(async (folder) => {
+      await origin.copyTo(folder)
+      return this.#options.create(folder, settings, { isCopy: true })
+    })
+  }
+
+  publish(): void {
+    if (this.#world === undefined) throw new Error(`the world ${this.#options.name} is published before it is filled`)
+    this.#options.publish(this.#world)
+  }
+
+  settle(): void {
+    this.#options.settled()
+    this.#options.folders.settle(this.#options.name)
+  }
+
+  async discard(): Promise<void> {
+    const { name, folders, withdraw, end } = this.#options
+    try {
+      withdraw(this.#world)
+      await this.#world?.end()
+      if (this.#hasFolder) await folders.remove(name)
+    } finally {
+      end()
     }
   }
 
-  let noticing: NodeJS.Timeout | undefined
-  /** Told once for many removals in a row. */
-  function noticeRemoval(): void {
-    if (appOptions.worldsGone === undefined) return
-    clearTimeout(noticing)
-    noticing = setTimeout(appOptions.worldsGone, quietMillis)
-    noticing.unref()
+  async #build(create: (folder: string) => Promise<HostedWorld>): Promise<void> {
+    const folder = this.#options.folders.begin(this.#options.name)
+    this.#hasFolder = true
+    this.#world = await create(folder)
+    await this.#world.instance()
   }
 
-  /** Worlds that nobody called for a while keep nothing in memory that they can read again. */
-  const relaxing = setInterval(() => {
-    for (const world of worlds.values()) world.relaxUnlessUsed()
-  }, relaxMillis)
-  relaxing.unref()
-
-  put(make(defaultWorld, config.data, {}, { isNew: !wasUsed(config.data) }))
-  return {
-    place,
-    get: (name) => worlds.get(keyOf(name)),
-    all: () => worlds.values(),
-    get size() {
-      return worlds.size + drafts.size
-    },
-    maximum: appOptions.limits?.worlds ?? maximumWorlds,
-    listed: () => folders.listed(),
-    add(name, settings) {
-      makeFilesPrivate(folders.of(name))
-      return put(make(name, folders.of(name), settings))
-    },
-    draft,
-    async retire(name) {
-      folders.release(name)
-      await worlds.get(keyOf(name))?.end()
-    },
-    remove(name) {
-      worlds.delete(keyOf(name))
-      during(folders.remove(name))
-        .catch((error) => {
-          options.log.error({ err: error, world: name }, 'the folder of a removed world is left to the next start')
-        })
-        .finally(noticeRemoval)
-    },
-    async keep(name, settings) {
-      // Where it failed before its end: two would have the same store open.
-      await worlds.get(keyOf(name))?.end()
-      folders.settle(name)
-      put(make(name, folders.of(name), settings))
-    },
-    tidy: () => folders.tidy((key) => worlds.has(key)),
-    async close() {
-      clearInterval(relaxing)
-      clearTimeout(noticing)
-      const present = new Set(worlds.values())
-      await Promise.all([...present].map((world) => world.close()))
-      await Promise.allSettled(underWay)
-      // What was being made when the others were told is whole by now.
-      const made = [...worlds.values()].filter((world) => !present.has(world))
-      await Promise.all(made.map((world) => world.close()))
-    },
+  /** A reset without a baseline fills the world from its seed again. */
+  async #storeSeed(folder: string, given: NewSeed | undefined): Promise<void> {
+    if (typeof given !== 'object') return
+    const file = seedFileIn(folder)
+    if ('text' in given) await writeFile(file, given.text, { mode: 0o600 })
+    else await rename(given.moved, file)
+    await this.#options.disk.flush(file)
   }
 }
