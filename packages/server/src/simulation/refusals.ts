@@ -1,4 +1,4 @@
-/** What whoever asks for an event is told: drift is judged at once, also what is to come, and what cannot happen is refused. */
+/** Refuses events that cannot happen. A change of a fact is judged when it is requested, even if it is scheduled for later. */
 import type { Happening } from '@hyperplane/contract/control/world-happening'
 import { ApiError, invalid } from '../core/api-error.ts'
 import { digestOfSecret, plannedChange } from '../drivers/simulated/events/drift.ts'
@@ -6,7 +6,7 @@ import { CannotHappen, catalogue, type Target } from '../drivers/simulated/event
 import type { EventRow } from '../drivers/simulated/events/record.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 
-/** The event without its secret, of which a digest stays. @throws CannotHappen for a change that the fact cannot take */
+/** The event with a digest in place of its secret. @throws CannotHappen for a change that the fact does not allow */
 export function judged(
   world: SimulatedWorld,
   event: Happening,
@@ -15,9 +15,9 @@ export function judged(
   if (event.type !== 'FACT_CHANGES') return { event }
   const { secret, ...shown } = event
   const { kind, path } = event
-  const kept = secret === undefined ? {} : { secretDigest: digestOfSecret(kind, extId, path, secret) }
-  plannedChange(world, extId, { ...shown, ...kept })
-  return { event: shown, ...kept }
+  const digest = secret === undefined ? {} : { secretDigest: digestOfSecret(kind, extId, path, secret) }
+  plannedChange(world, extId, { ...shown, ...digest })
+  return { event: shown, ...digest }
 }
 
 export function refusalOf(error: unknown): unknown {
@@ -26,11 +26,11 @@ export function refusalOf(error: unknown): unknown {
   return new ApiError('WORLD_EVENT_IMPOSSIBLE', { fault: error.message })
 }
 
-/** Why something could not happen that nobody waits for; undefined: by a fault of the service. */
+/** Why a scheduled event could not happen; undefined: because of an error in the service. */
 export const faultOf = (error: unknown): string | undefined =>
   error instanceof CannotHappen || error instanceof ApiError ? error.message : undefined
 
-/** @throws ApiError for what has begun */
+/** @throws ApiError when the event has begun */
 export function requireToCome({ event, status }: EventRow): void {
   if (status === 'SCHEDULED') return
   const counterpart = catalogue[event.type].until

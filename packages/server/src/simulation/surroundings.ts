@@ -1,4 +1,4 @@
-/** What events ask that is no fact of the world: the control plane's own rows say it. */
+/** Information that events need and that only the rows of the control plane contain. */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import type { Clock } from '../core/time/clock.ts'

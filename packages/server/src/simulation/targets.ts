@@ -1,6 +1,6 @@
 /**
- * Who is meant by a name: what the control plane keeps, and what only the world knows. A name that nothing has is refused with
- * the nearest ones; of a name that several have, the id is asked for.
+ * Resolves the name in an event to its target: an entity of the control plane, or a thing that only the simulated world has.
+ * An unknown name is refused with the nearest ones; for a name that several targets have, the id is requested.
  */
 import type { Resource } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -24,31 +24,31 @@ import type { Reader } from '../store/store.ts'
 
 type Found = Omit<Target, 'kind'>
 
-interface Asking {
+interface SearchContext {
   readonly store: Reader
   readonly world: SimulatedWorld
 }
 
-/** Those who have this id or this name; and names to choose from where nobody has. */
+/** Targets with this id or name, and names to suggest if there are none. */
 interface Search {
   readonly found: readonly Found[]
   readonly names: () => Promise<readonly string[]>
 }
 
-/** So many names are looked through for the nearest. */
+/** Number of names among which the nearest ones are searched. */
 const comparedNames = 1000
 const shownIds = 5
 const shownNames = 5
 
-/** @throws ApiError 404 with the nearest names; 400 where the name is that of several */
-export async function findTarget(ctx: Asking, { kind, text, field }: Naming): Promise<Target> {
+/** @throws ApiError 404 with the nearest names; 400 when several targets have the name */
+export async function findTarget(ctx: SearchContext, { kind, text, field }: Naming): Promise<Target> {
   const { found, names } = await searches[kind](ctx, text)
   const [only, ...others] = found
   if (only === undefined) {
     const extra = { attributePath: `event/${field}` }
     throw new ApiError(
       'WORLD_EVENT_TARGET_UNKNOWN',
-      { kind, name: text, nearest: toChooseFrom(text, await names()) },
+      { kind, name: text, nearest: suggestions(text, await names()) },
       { extra },
     )
   }
@@ -63,12 +63,12 @@ export async function findTarget(ctx: Asking, { kind, text, field }: Naming): Pr
   return { kind, ...only }
 }
 
-/** Names to choose from, of things of this kind. */
-export const namesOf = async (ctx: Asking, kind: Naming['kind']): Promise<readonly string[]> =>
+/** Names of some targets of this kind. */
+export const namesOf = async (ctx: SearchContext, kind: Naming['kind']): Promise<readonly string[]> =>
   (await searches[kind](ctx, '')).names()
 
-/** Where no name is like the one that was asked for, some that there are: serial numbers are like nothing. */
-function toChooseFrom(text: string, names: readonly string[]): string {
+/** The nearest names; some names of any kind if none is similar, as with serial numbers. */
+function suggestions(text: string, names: readonly string[]): string {
   const near = nearest(text, names)
   if (near.length > 0) return near.join(', ')
   if (names.length === 0) return 'none, there is nothing of the kind'
@@ -76,17 +76,17 @@ function toChooseFrom(text: string, names: readonly string[]): string {
   return `none is like it; there are ${names.slice(0, shownNames).join(', ')}${more}`
 }
 
-const searches: Readonly<Record<Naming['kind'], (ctx: Asking, text: string) => Promise<Search>>> = {
+const searches: Readonly<Record<Naming['kind'], (ctx: SearchContext, text: string) => Promise<Search>>> = {
   'BGP session': rowsOf(BgpSession, 'name'),
   'certificate authority': async ({ world }, text) => keysOf(world, ['web.authorities'], text),
   cluster: rowsOf(Cluster, 'name'),
-  // Whatever its name, the world has a server of content there.
+  // The simulated world has a content server under every name.
   'content server': async (_, text) => ({ found: [{ extId: text.toLowerCase(), name: text }], names: async () => [] }),
   directory: directories,
   'directory user': async ({ world }, text) => {
     const keys = [...world.collection('directory.users').all().keys()]
     const wanted = text.toLowerCase()
-    return among(keys.filter((key) => key === wanted || key.endsWith(`/${wanted}`)).map(itself), keys)
+    return searchResult(keys.filter((key) => key === wanted || key.endsWith(`/${wanted}`)).map(namedByKey), keys)
   },
   disk: async ({ store }, text) => {
     const drives = (await store.find(Host)).flatMap((host) =>
@@ -96,10 +96,10 @@ const searches: Readonly<Record<Naming['kind'], (ctx: Asking, text: string) => P
         hostExtId: host.extId,
       })),
     )
-    return called(drives, text)
+    return matching(drives, text)
   },
   'external VM': async ({ world }, text) =>
-    called(
+    matching(
       [...outsideVms(world).all()].map(([extId, { vm }]) => ({ extId, name: vm.name ?? extId })),
       text,
     ),
@@ -107,7 +107,7 @@ const searches: Readonly<Record<Naming['kind'], (ctx: Asking, text: string) => P
   'network controller': async ({ store }) => {
     const [controller] = await store.find(NetworkController)
     const found = controller === undefined ? [] : [{ extId: controller.extId, name: 'controller' }]
-    return among(
+    return searchResult(
       found,
       found.map(({ name }) => name),
     )
@@ -116,11 +116,11 @@ const searches: Readonly<Record<Naming['kind'], (ctx: Asking, text: string) => P
     const keys = placeCollections.flatMap((collection) => [...world.collection(collection).all().keys()])
     const clusters = await store.getMany(Cluster, keys)
     const named = clusters.map(({ extId, name }) => ({ extId, name }))
-    const others = keys.filter((key) => !clusters.some(({ extId }) => extId === key)).map(itself)
-    return called([...named, ...others], text)
+    const others = keys.filter((key) => !clusters.some(({ extId }) => extId === key)).map(namedByKey)
+    return matching([...named, ...others], text)
   },
   'remote cluster or manager': async ({ world }, text) =>
-    called(
+    matching(
       [...remoteSides(world).all()].map(([extId, { name }]) => ({ extId, name })),
       text,
     ),
@@ -136,9 +136,9 @@ const searches: Readonly<Record<Naming['kind'], (ctx: Asking, text: string) => P
   },
 }
 
-/** Rows of a kind, by id or by the field that holds their name. */
+/** Searches the rows of a kind by id, and by the field that holds their name. */
 function rowsOf(kind: Resource<any, any>, field: string, more: (row: any) => Partial<Found> = () => ({})) {
-  return async ({ store }: Asking, text: string): Promise<Search> => {
+  return async ({ store }: SearchContext, text: string): Promise<Search> => {
     const byId = await store.get(kind, text.toLowerCase())
     const rows = byId === undefined ? await store.findWhere(kind, { [field]: text }) : [byId]
     return {
@@ -149,8 +149,8 @@ function rowsOf(kind: Resource<any, any>, field: string, more: (row: any) => Par
   }
 }
 
-/** A directory service, with its simulated servers; or one server by its host name. */
-async function directories({ store, world }: Asking, text: string): Promise<Search> {
+/** Searches directory services, each with its simulated servers, and single servers by host name. */
+async function directories({ store, world }: SearchContext, text: string): Promise<Search> {
   const services = (await store.find(DirectoryService)).map((service) => ({
     extId: service.extId,
     name: service.name,
@@ -161,15 +161,18 @@ async function directories({ store, world }: Asking, text: string): Promise<Sear
   }))
   const hosts = [...services.flatMap(({ servers }) => servers), ...world.collection('directory.hosts').all().keys()]
   const servers = [...new Set(hosts)].map((host) => ({ extId: host, name: host, servers: [host] }))
-  return called([...services, ...servers], text)
+  return matching([...services, ...servers], text)
 }
 
-const itself = (key: string): Found => ({ extId: key, name: key })
+const namedByKey = (key: string): Found => ({ extId: key, name: key })
 
-const among = (found: readonly Found[], names: readonly string[]): Search => ({ found, names: async () => names })
+const searchResult = (found: readonly Found[], names: readonly string[]): Search => ({
+  found,
+  names: async () => names,
+})
 
-const called = (all: readonly Found[], text: string): Search =>
-  among(
+const matching = (all: readonly Found[], text: string): Search =>
+  searchResult(
     all.filter(({ extId, name }) => name === text || extId === text.toLowerCase()),
     all.map(({ name }) => name),
   )
@@ -181,5 +184,5 @@ function keysOf(
   more: readonly string[] = [],
 ): Search {
   const keys = new Set([...more, ...collections.flatMap((name) => [...world.collection(name).all().keys()])])
-  return called([...keys].map(itself), text)
+  return matching([...keys].map(namedByKey), text)
 }

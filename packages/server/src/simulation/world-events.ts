@@ -1,6 +1,6 @@
 /**
- * The events of one world: what is to happen, what lasts, what has happened. An event and the facts that it changes are written
- * in one transaction of the world's store, so that a crash leaves both or neither. Those to come wait on the world's clock.
+ * The events of one world: scheduled, lasting, past. An event and the facts that it changes are written in one transaction, so
+ * that a crash leaves both or neither. Scheduled events wait for the clock of the world.
  */
 
 import type { Happening, HappeningType } from '@hyperplane/contract/control/world-happening'
@@ -23,14 +23,14 @@ export interface PlannedEvent {
   readonly event: Happening
   /** Milliseconds since 1970; absent: now. */
   readonly at?: number
-  /** Absent: until its counterpart happens. */
+  /** Absent: the event lasts until its counterpart happens. */
   readonly until?: number
 }
 
 export interface WorldEvents {
-  /** Makes it happen, now or at its time. @throws ApiError 404, 400, 409, 422; and nothing has changed */
+  /** Lets the event happen, now or at its time. @throws ApiError 404, 400, 409, 422; and nothing has changed */
   add(planned: PlannedEvent): Promise<EventRow>
-  /** Calls off what has not begun. @throws ApiError 409 */
+  /** Cancels an event that has not begun. @throws ApiError 409 */
   callOff(row: EventRow): Promise<void>
   close(): Promise<void>
 }
@@ -40,164 +40,208 @@ interface Options {
   readonly world: SimulatedWorld
   readonly clock: WorldClock
   readonly drivers: Drivers
-  /** Of the events. */
+  /** Ids of the events. */
   readonly ids: Ids
   readonly log: pino.Logger
 }
 
 const maximumToCome = 1000
 const maximumKept = 10_000
-/** So many of the oldest go at once. */
+/** Number of old events that are removed together. */
 const removedAtOnce = 100
 
 export const sortOf = (type: HappeningType): EventSort => catalogue[type] as EventSort
 
-/** Those that are due go first, in the order of their times; of two at the same time, the one that was asked for first. */
+/** Due events run in the order of their times; at equal times, in the order of their requests. */
 interface Due {
   readonly row: EventRow
   readonly at: number
   readonly what: 'begins' | 'ends'
 }
 
-export function startWorldEvents({ store, world, clock, drivers, ids, log }: Options): WorldEvents {
-  let cancel = (): void => undefined
-  let isClosed = false
-  /** One after the other. */
-  let running: Promise<unknown> = Promise.resolve()
+/** Runs events that became due while the world was closed, and waits for later ones. */
+export function startWorldEvents(options: Options): WorldEvents {
+  const events = new EventSchedule(options)
+  events.start()
+  return events
+}
 
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const done = running.then(work)
-    running = done.catch(() => undefined)
+class EventSchedule implements WorldEvents {
+  readonly #options: Options
+  #cancelTimer = (): void => undefined
+  #isClosed = false
+  /** Changes run one after another. */
+  #lastChange: Promise<unknown> = Promise.resolve()
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  start(): void {
+    void this.#options.clock.track(() => this.#change(() => this.#catchUp()))
+  }
+
+  add(planned: PlannedEvent): Promise<EventRow> {
+    const { store, clock, ids } = this.#options
+    return clock.track(() =>
+      this.#change(async () => {
+        try {
+          return await store.transaction((transaction) => this.#addTo(transaction, ids.uuid(), planned))
+        } catch (error) {
+          throw refusalOf(error)
+        } finally {
+          await this.#wait()
+        }
+      }),
+    )
+  }
+
+  callOff(row: EventRow): Promise<void> {
+    return this.#change(async () => {
+      await this.#options.store.transaction(async (transaction) => {
+        const present = await transaction.get(EventRecord, row.extId)
+        if (present === undefined) return
+        requireToCome(present)
+        await transaction.remove(EventRecord, row.extId)
+      })
+      await this.#wait()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#cancelTimer()
+    await this.#lastChange
+  }
+
+  #change<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#lastChange.then(work)
+    this.#lastChange = done.catch(() => undefined)
     return done
   }
 
-  async function earliest(): Promise<Due | undefined> {
-    const due = (await store.find(EventRecord, { filter: toCome })).flatMap((row): Due[] => {
+  async #earliest(): Promise<Due | undefined> {
+    const due = (await this.#options.store.find(EventRecord, { filter: toCome })).flatMap((row): Due[] => {
       if (row.status === 'SCHEDULED') return [{ row, what: 'begins', at: timeOf(row.startTime) }]
       return row.endTime === undefined ? [] : [{ row, what: 'ends', at: timeOf(row.endTime) }]
     })
-    // Stable: rows come in the order in which they were made.
+    // The sort is stable, and rows are in the order of their creation.
     return due.sort((a, b) => a.at - b.at)[0]
   }
 
-  async function wait(): Promise<void> {
-    const next = await earliest()
-    cancel()
-    if (next === undefined || isClosed) return
-    const type = next.what === 'begins' ? next.row.event.type : (sortOf(next.row.event.type).until as HappeningType)
-    const about = `event ${type}`
-    cancel = clock.setTimer(next.at - clock.now(), () => void clock.track(() => inTurn(catchUp)), undefined, about)
+  /** Sets the timer for the earliest event. */
+  async #wait(): Promise<void> {
+    const { clock } = this.#options
+    const next = await this.#earliest()
+    this.#cancelTimer()
+    if (next === undefined || this.#isClosed) return
+    const { type } = next.row.event
+    const about = `event ${next.what === 'begins' ? type : sortOf(type).until}`
+    this.#cancelTimer = clock.setTimer(next.at - clock.now(), () => this.start(), undefined, about)
   }
 
-  async function catchUp(): Promise<void> {
+  async #catchUp(): Promise<void> {
+    const { clock, log } = this.#options
     try {
-      for (let next = await earliest(); next !== undefined && !isClosed; next = await earliest()) {
+      for (let next = await this.#earliest(); next !== undefined && !this.#isClosed; next = await this.#earliest()) {
         if (next.at > clock.now()) break
-        await (next.what === 'begins' ? beginLater(next.row) : endInTime(next.row))
+        await (next.what === 'begins' ? this.#beginLater(next.row) : this.#endInTime(next.row))
       }
-      await wait()
+      await this.#wait()
     } catch (error) {
-      if (!isClosed) log.error({ err: error }, 'events of the world do not go on')
+      if (!this.#isClosed) log.error({ err: error }, 'events of the world have stopped')
     }
   }
 
-  /** Changes the facts, in the transaction of the row that tells of it. */
-  const happen = (transaction: Transaction, row: EventRow, target: Target, type = row.event.type) =>
-    sortOf(type).happen({
+  /** Changes the facts in `transaction`, which also writes the row of the event. */
+  #happen(transaction: Transaction, row: EventRow, target: Target, type = row.event.type) {
+    const { world, clock, drivers } = this.#options
+    return sortOf(type).happen({
       ...surroundingsOf({ store: transaction, clock, drivers }),
       world: world.through(factsIn(transaction)),
-      event: row.event as never,
+      event: eventFor(row.event),
       target,
       ...(row.secretDigest === undefined ? {} : { secretDigest: row.secretDigest }),
     })
+  }
 
-  /** What is to be written of an event that begins now; others that it ends are told so. */
-  async function begin(transaction: Transaction, row: EventRow, target: Target): Promise<EventRow> {
-    const now = clock.iso()
-    const effects = [...(await happen(transaction, row, target))]
+  /** The row of an event that begins now; updates the events that it ends. */
+  async #begin(transaction: Transaction, row: EventRow, target: Target): Promise<EventRow> {
+    const now = this.#options.clock.iso()
+    const effects = [...(await this.#happen(transaction, row, target))]
     const { endTime, ...begun } = { ...row, startTime: now, effects }
-    await endOthers(transaction, row, target, effects.length > 0)
+    await this.#endOthers(transaction, row, target, effects.length > 0)
     const isLasting = sortOf(row.event.type).until !== undefined && effects.length > 0
     if (!isLasting) return { ...begun, status: 'OVER', endTime: now }
     return { ...begun, status: 'LASTING', ...(endTime === undefined ? {} : { endTime }) }
   }
 
-  /** Ends what this one is the counterpart of, and what it takes the place of. */
-  async function endOthers(
-    transaction: Transaction,
-    row: EventRow,
-    target: Target,
-    hasChanged: boolean,
-  ): Promise<void> {
+  /** Ends lasting events of the target: those whose counterpart `row` is, and those that it replaces. */
+  async #endOthers(transaction: Transaction, row: EventRow, target: Target, hasChanged: boolean): Promise<void> {
     const { type } = row.event
     for (const other of await transaction.findWhere(EventRecord, { status: 'LASTING' })) {
       const isEnded = sortOf(other.event.type).until === type
       const isReplaced = other.event.type === type && hasChanged
       if (other.extId === row.extId || !(isEnded || isReplaced) || other.target?.extId !== target.extId) continue
-      const part = sortOf(type).part?.(row.event as never)
-      if (part !== undefined && part !== sortOf(other.event.type).part?.(other.event as never)) continue
-      await transaction.update(EventRecord, other.extId, { status: 'OVER', endTime: clock.iso() })
+      const part = sortOf(type).part?.(eventFor(row.event))
+      if (part !== undefined && part !== sortOf(other.event.type).part?.(eventFor(other.event))) continue
+      await transaction.update(EventRecord, other.extId, { status: 'OVER', endTime: this.#options.clock.iso() })
     }
   }
 
-  async function beginLater(row: EventRow): Promise<void> {
+  async #beginLater(row: EventRow): Promise<void> {
+    const { store, log } = this.#options
     try {
       await store.transaction(async (transaction) => {
-        const target = await again(transaction, row)
-        await transaction.replace(EventRecord, await begin(transaction, row, target))
+        const target = await this.#presentTarget(transaction, row)
+        await transaction.replace(EventRecord, await this.#begin(transaction, row, target))
       })
     } catch (error) {
       const fault = faultOf(error)
       if (fault === undefined) log.error({ err: error, event: row.event.type }, 'an event of the world failed')
-      await fail(row, fault ?? 'It failed for a reason that is the fault of the service; its log has it.')
+      await this.#update(row, {
+        status: 'FAILED',
+        fault: fault ?? 'It failed because of an error in the service; the log of the service has the details.',
+      })
     }
   }
 
-  const fail = (row: EventRow, fault: string): Promise<unknown> =>
-    store.transaction((transaction) =>
-      transaction.update(EventRecord, row.extId, { status: 'FAILED', fault, endTime: clock.iso() }),
-    )
-
-  async function endInTime(row: EventRow): Promise<void> {
+  async #endInTime(row: EventRow): Promise<void> {
+    const { store, clock } = this.#options
     try {
       await store.transaction(async (transaction) => {
-        const target = await again(transaction, row)
-        const ending = await happen(transaction, row, target, sortOf(row.event.type).until)
+        const target = await this.#presentTarget(transaction, row)
+        const ending = await this.#happen(transaction, row, target, sortOf(row.event.type).until)
         const effects = [...(row.effects ?? []), ...ending]
         await transaction.update(EventRecord, row.extId, { status: 'OVER', effects, endTime: clock.iso() })
       })
     } catch (error) {
       const fault = faultOf(error)
       if (fault === undefined) throw error
-      // What it happened to is gone, and its faults with it.
-      await store.transaction((transaction) =>
-        transaction.update(EventRecord, row.extId, { status: 'OVER', fault, endTime: clock.iso() }),
-      )
+      // The target was deleted, and the effects of the event with it.
+      await this.#update(row, { status: 'OVER', fault })
     }
   }
 
-  /** The target as it is now. @throws ApiError when it is gone */
-  async function again(transaction: Transaction, { event, target }: EventRow): Promise<Target> {
-    const naming = sortOf(event.type).about(event as never)
-    return findTarget({ store: transaction, world }, { ...naming, text: target?.extId ?? naming.text })
+  #update(row: EventRow, change: { readonly status: 'OVER' | 'FAILED'; readonly fault: string }): Promise<unknown> {
+    const { store, clock } = this.#options
+    return store.transaction((transaction) =>
+      transaction.update(EventRecord, row.extId, { ...change, endTime: clock.iso() }),
+    )
   }
 
-  async function makeRoom(transaction: Transaction): Promise<void> {
-    const found = (await transaction.count(EventRecord, { filter: toCome })) + 1
-    if (found > maximumToCome) {
-      const limit = 'Events of a world that are to come or last'
-      throw new ApiError('LIMIT_EXCEEDED', { limit, maximum: maximumToCome, found })
-    }
-    if ((await transaction.count(EventRecord, {})) < maximumKept) return
-    const oldest = await transaction.page(EventRecord, { offset: 0, limit: maximumToCome + removedAtOnce })
-    const over = oldest.entities.filter(({ status }) => status === 'OVER' || status === 'FAILED')
-    for (const { extId } of over.slice(0, removedAtOnce)) await transaction.remove(EventRecord, extId)
+  /** @throws ApiError when the target was deleted */
+  async #presentTarget(transaction: Transaction, { event, target }: EventRow): Promise<Target> {
+    const naming = sortOf(event.type).about(eventFor(event))
+    const text = target?.extId ?? naming.text
+    return findTarget({ store: transaction, world: this.#options.world }, { ...naming, text })
   }
 
-  async function addTo(transaction: Transaction, extId: string, planned: PlannedEvent): Promise<EventRow> {
+  async #addTo(transaction: Transaction, extId: string, planned: PlannedEvent): Promise<EventRow> {
+    const { world, clock } = this.#options
     const { event, at, until } = planned
     await makeRoom(transaction)
-    const target = await findTarget({ store: transaction, world }, sortOf(event.type).about(event as never))
+    const target = await findTarget({ store: transaction, world }, sortOf(event.type).about(eventFor(event)))
     const row: EventRow = {
       extId,
       ...judged(world, event, target),
@@ -208,40 +252,25 @@ export function startWorldEvents({ store, world, clock, drivers, ids, log }: Opt
       ...(until === undefined ? {} : { endTime: formatTime(until) }),
     }
     const isNow = at === undefined || at <= clock.now()
-    return transaction.insert(EventRecord, isNow ? await begin(transaction, row, target) : row)
-  }
-
-  void clock.track(() => inTurn(catchUp))
-  return {
-    add: (planned) =>
-      clock.track(() =>
-        inTurn(async () => {
-          try {
-            return await store.transaction((transaction) => addTo(transaction, ids.uuid(), planned))
-          } catch (error) {
-            throw refusalOf(error)
-          } finally {
-            await wait()
-          }
-        }),
-      ),
-    callOff: (row) =>
-      inTurn(async () => {
-        await store.transaction(async (transaction) => {
-          const now = await transaction.get(EventRecord, row.extId)
-          if (now === undefined) return
-          requireToCome(now)
-          await transaction.remove(EventRecord, row.extId)
-        })
-        await wait()
-      }),
-    async close() {
-      isClosed = true
-      cancel()
-      await running
-    },
+    return transaction.insert(EventRecord, isNow ? await this.#begin(transaction, row, target) : row)
   }
 }
+
+/** @throws ApiError 422 when too many events are scheduled or last */
+async function makeRoom(transaction: Transaction): Promise<void> {
+  const found = (await transaction.count(EventRecord, { filter: toCome })) + 1
+  if (found > maximumToCome) {
+    const limit = 'Events of a world that are to come or last'
+    throw new ApiError('LIMIT_EXCEEDED', { limit, maximum: maximumToCome, found })
+  }
+  if ((await transaction.count(EventRecord, {})) < maximumKept) return
+  const oldest = await transaction.page(EventRecord, { offset: 0, limit: maximumToCome + removedAtOnce })
+  const over = oldest.entities.filter(({ status }) => status === 'OVER' || status === 'FAILED')
+  for (const { extId } of over.slice(0, removedAtOnce)) await transaction.remove(EventRecord, extId)
+}
+
+/** The catalogue pairs each type of event with its own functions; the compiler cannot follow that through a lookup by type. */
+const eventFor = (event: Happening): never => event as never
 
 const timeOf = (time: string | undefined): number => parseTime(time ?? '') ?? 0
 
