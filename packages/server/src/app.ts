@@ -22,7 +22,7 @@ import { createShared } from './instance/process-wide.ts'
 import { seedJsonSchema } from './seeds/json-schema.ts'
 import { diskFault } from './store/disk-fault.ts'
 import { StoreRefusal } from './store/store.ts'
-import { keepAuthorities, keptAuthorities } from './worlds/client-authorities.ts'
+import { storeAuthorities, storedAuthorities } from './worlds/client-authorities.ts'
 import { inOrder } from './worlds/in-order.ts'
 import type { HostedWorld } from './worlds/world.ts'
 import { createWorlds, defaultWorld, type Worlds } from './worlds/worlds.ts'
@@ -189,9 +189,9 @@ async function start(
   /** One that cannot tell, because it is broken or being closed, keeps no other from being asked. */
   async function authoritiesOf({ name, current, config }: HostedWorld): Promise<readonly string[]> {
     try {
-      if (current === undefined) return keptAuthorities(config.data)
+      if (current === undefined) return storedAuthorities(config.data)
       const authorities = await current.clientCertificates.authorities()
-      keepAuthorities(config.data, authorities)
+      storeAuthorities(config.data, authorities)
       return authorities
     } catch (error) {
       if (!closing) log.error({ err: error, world: name }, 'clients are not asked for the certificates of a world')

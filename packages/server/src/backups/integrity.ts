@@ -1,4 +1,4 @@
-/** Whether a loaded store holds together: references, counts, secrets, and what kinds promise of each other. */
+/** Checks the integrity of a restored store: references, counters, secrets, and the invariants of the domains. */
 
 import { holdsSecrets, reseal } from '../archive/reseal.ts'
 import type { Sealer } from '../core/access/secrets.ts'
@@ -6,29 +6,29 @@ import { brokenInvariants, invariants, maximumFaults } from '../domains/invarian
 import type { SqliteLoader } from '../store/sqlite/loader.ts'
 import type { Table } from '../store/tables.ts'
 
-/** What is looked at, as sentences. */
-export const promises: readonly string[] = [
+/** The checks, as sentences for people. */
+export const checks: readonly string[] = [
   'Every reference leads to an entity',
   'As many associations are counted as there are',
   'Every secret opens',
   ...invariants.map(({ promise }) => promise),
 ]
 
-/** Sentences without their full stops; none, when all holds. */
+/** Returns sentences without full stops; none if the store is intact. */
 export async function faultsOf(
   loader: SqliteLoader,
   tables: ReadonlyMap<string, Table>,
   sealer: Sealer,
 ): Promise<readonly string[]> {
-  const found: string[] = []
-  for (const look of [danglingReferences, wrongCounts, closedSecrets]) {
-    for (const fault of look(loader, tables, sealer)) {
-      found.push(fault)
-      if (found.length === maximumFaults) return found
+  const faults: string[] = []
+  for (const check of [danglingReferences, wrongCounts, unreadableSecrets]) {
+    for (const fault of check(loader, tables, sealer)) {
+      faults.push(fault)
+      if (faults.length === maximumFaults) return faults
     }
   }
-  // What refers to nothing breaks promises as well: the cause is told, not what follows from it.
-  return found.length > 0 ? found : brokenInvariants(loader.reader())
+  // Dangling references break invariants as well: report the cause, not its consequences.
+  return faults.length > 0 ? faults : brokenInvariants(loader.reader())
 }
 
 function* danglingReferences(loader: SqliteLoader): Generator<string> {
@@ -40,15 +40,19 @@ function* wrongCounts(loader: SqliteLoader): Generator<string> {
   for (const entity of loader.miscounted()) yield `another number is kept than there is of who names ${entity}`
 }
 
-function* closedSecrets(loader: SqliteLoader, tables: ReadonlyMap<string, Table>, sealer: Sealer): Generator<string> {
-  // Opening is the check; nothing is written.
-  const opened = { seal: (plain: string): string => plain }
+function* unreadableSecrets(
+  loader: SqliteLoader,
+  tables: ReadonlyMap<string, Table>,
+  sealer: Sealer,
+): Generator<string> {
+  // Only opening is checked: the sealed result is discarded.
+  const discarding = { seal: (plain: string): string => plain }
   for (const table of tables.values()) {
     const ofKind = { kind: table.resource.kind, secrets: table.secrets }
     if (!holdsSecrets(ofKind)) continue
     for (const document of loader.documents(table)) {
       try {
-        reseal(ofKind, document, sealer, opened)
+        reseal(ofKind, document, sealer, discarding)
       } catch {
         yield `a secret of ${ofKind.kind} ${(document as { extId: string }).extId} does not open`
       }

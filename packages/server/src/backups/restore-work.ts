@@ -1,6 +1,6 @@
 /**
- * Loads a backup into a new store file, or looks whether a loaded one holds together, in a thread that takes one order and
- * ends with it. Source: behaviour platform.md 9 (restore: load, check).
+ * Loads a backup into a new store file, or checks the integrity of a loaded one, in a thread that ends after one order.
+ * Source: behaviour platform.md 9 (restore: load, check).
  */
 import { once } from 'node:events'
 import type { MessagePort } from 'node:worker_threads'
@@ -27,7 +27,7 @@ export type RestoreOrder =
     }
   | { readonly work: 'inspect'; readonly file: string; readonly masterKey: Uint8Array }
 
-/** One order: each message of `port` is answered. */
+/** Carries out one order; answers each message of `port`. */
 export async function workOnRestore(port: MessagePort, order: RestoreOrder): Promise<void> {
   const answer: Answer = (message) => port.postMessage(message)
   try {
@@ -69,7 +69,7 @@ async function load(port: MessagePort, answer: Answer, order: Extract<RestoreOrd
   }
   await once(port, 'message')
   unpacker.end()
-  // Last: a world without it would be seeded.
+  // Written last: opening a store without it would seed it.
   loader.setMeta('seeded', manifest.creationTime)
   for (const table of tables.values()) {
     const { kind } = table.resource

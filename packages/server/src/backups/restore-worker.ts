@@ -1,8 +1,8 @@
-/** The thread of `restore-work.ts`. */
+/** Thread program that runs `restore-work.ts`. */
 import { flushCompileCache } from 'node:module'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { type RestoreOrder, workOnRestore } from './restore-work.ts'
 
-// It is ended when it has answered, and would not keep what it was the first to load.
+// The thread is terminated after its answer, before Node would write the compile cache of the modules loaded here.
 flushCompileCache()
 await workOnRestore(parentPort as MessagePort, workerData as RestoreOrder)

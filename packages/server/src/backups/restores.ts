@@ -1,4 +1,4 @@
-/** The second store of a restore: a file beside the first, which gets its name in the end. Source: behaviour platform.md 9. */
+/** The second store of a restore: a file beside the first one, whose name it gets in the end. Source: behaviour platform.md 9. */
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { BackupFault, type Manifest } from '../archive/format.ts'
@@ -51,7 +51,7 @@ export function createRestores({ file, tables, masterKey, backupKey, exchange }:
     },
     async check(signal) {
       await threadOf({ work: 'inspect', file, masterKey }, signal).judge([])
-      await within(requireSuperAdmin).catch((error) => Promise.reject(nobodyIn(error)))
+      await within(requireSuperAdmin).catch((error) => Promise.reject(asBackupFault(error)))
     },
     within,
     drop,
@@ -59,8 +59,8 @@ export function createRestores({ file, tables, masterKey, backupKey, exchange }:
   }
 }
 
-/** A world that nobody can administer is not put in the place of one that somebody can. */
-const nobodyIn = (error: unknown): unknown =>
+/** A restore must not replace a world by one that nobody can administer. */
+const asBackupFault = (error: unknown): unknown =>
   error instanceof ApiError && error.key === 'LAST_SUPER_ADMIN'
     ? new BackupFault('corrupt', 'nobody in it is an active Super Admin', error)
     : error

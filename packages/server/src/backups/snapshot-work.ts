@@ -1,6 +1,6 @@
 /**
- * Seals a snapshot of the store, or checks one that was written, in a thread that takes one order and ends with it.
- * Lines, compression and encryption are work for a processor; none of it happens where requests are answered.
+ * Seals a snapshot of the store, or checks a written one, in a thread that ends after one order. Serialisation, compression and
+ * encryption would block the thread that answers requests.
  */
 import { once } from 'node:events'
 import { constants, setPriority } from 'node:os'
@@ -32,10 +32,10 @@ export type SnapshotOrder =
     }
   | { readonly work: 'check'; readonly manifest: Manifest; readonly backupKey: Uint8Array }
 
-/** One order, in a thread of its own: each message of `port` is answered. */
+/** Carries out one order; answers each message of `port`. */
 export async function workOnSnapshot(port: MessagePort, order: SnapshotOrder): Promise<void> {
   const answer: Answer = (message, moved = []) => port.postMessage(message, moved)
-  // On Linux the niceness of a thread is its own: where processors are short, requests come first.
+  // On Linux each thread has its own niceness: requests take precedence on a busy machine.
   if (process.platform === 'linux' && !isMainThread) setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   try {
     if (order.work === 'take') await take(port, answer, order)
@@ -52,7 +52,7 @@ async function take(port: MessagePort, answer: Answer, order: Extract<SnapshotOr
   const snapshot = new SqliteSnapshot(order.file)
   const parts = packParts(linesOf(snapshot, order), Buffer.from(order.dataKey), order.restorePointExtId)
   for (const { content, ...part } of parts) {
-    // One is made ahead, while the one before it is on its way to the place.
+    // The next part is packed while the previous one is uploaded.
     await once(port, 'message')
     const copy = new Uint8Array(content)
     answer({ part: { ...part, content: copy } }, [copy.buffer])

@@ -1,5 +1,5 @@
-// The thread of `snapshot-work.ts`. Plain JavaScript: the process has read that file when it started (`snapshots.ts`), so that
-// the thread finds it among what Node made of the sources, and does without the type stripper (25 MiB).
+// Thread program that runs `snapshot-work.ts`. Plain JavaScript, because loading the type stripper takes 25 MiB: the process has
+// imported that file already (`snapshots.ts`), so the thread finds it in the compile cache.
 import { parentPort, workerData } from 'node:worker_threads'
 import { workOnSnapshot } from './snapshot-work.ts'
 

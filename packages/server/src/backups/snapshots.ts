@@ -1,4 +1,4 @@
-/** Snapshots of the embedded store, each made, checked or restored for trial, usually by a thread of its own. */
+/** Takes, checks and test-restores snapshots of the embedded store, usually each in a thread of its own. */
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
@@ -13,24 +13,24 @@ import type { RestoreOrder } from './restore-work.ts'
 import { type SnapshotOrder, type SnapshotTable, workOnSnapshot } from './snapshot-work.ts'
 import { BackupThread } from './worker.ts'
 
-/** Words of the store that are its state. Keys and salts are its own: a restored instance has others. */
+/** Metadata that belongs to the backed-up state. Keys and salts do not: a restored instance has its own. */
 export const metaNames = ['tenant', 'world.seed']
 
-/** Answers to requests that may come again are for the clients of this instance. */
-const leftOut = new Set([RememberedAnswer.kind])
+/** Remembered answers are for clients that repeat requests to this instance. */
+const excludedKinds = new Set([RememberedAnswer.kind])
 
 export interface SnapshotOptions {
   readonly file: string
-  /** Made and removed again: a store that a restore is tried with. */
+  /** Temporary store file of test restores. */
   readonly trialFile: string
   readonly tables: ReadonlyMap<string, Table>
   readonly masterKey: Buffer
   readonly backupKey: Buffer
-  /** Time stands until it is moved, and waits for backups: nobody is held up by work in this thread. */
+  /** True while the clock is frozen: moving it waits for backups anyway, so work in this thread delays nobody. */
   readonly isWaitedFor: () => boolean
 }
 
-/** Bytes of a store that is sooner copied than a thread is started. */
+/** Below this size in bytes, copying the store takes less time than starting a thread. */
 const smallStore = 16 * 1024 ** 2
 
 export function createSnapshots({
@@ -41,22 +41,22 @@ export function createSnapshots({
   backupKey,
   isWaitedFor,
 }: SnapshotOptions): Snapshots {
-  const isHere = (): boolean => isWaitedFor() && statSync(file).size < smallStore
+  const runsInThisThread = (): boolean => isWaitedFor() && statSync(file).size < smallStore
   const threadOf = (order: SnapshotOrder, signal?: AbortSignal): BackupThread => {
-    const here = isHere() ? (port: MessagePort) => workOnSnapshot(port, order) : undefined
-    // Rows pass it as bytes: the few that it reads are small.
+    const here = runsInThisThread() ? (port: MessagePort) => workOnSnapshot(port, order) : undefined
+    // A small heap suffices: most rows pass through as bytes.
     return new BackupThread({ program: 'snapshot-worker.js', order, heapMebibytes: 16, signal, here })
   }
   const trialOf = async (order: RestoreOrder, signal?: AbortSignal): Promise<BackupThread> => {
     const { workOnRestore } = await import('./restore-work.ts')
-    const here = isHere() ? (port: MessagePort) => workOnRestore(port, order) : undefined
+    const here = runsInThisThread() ? (port: MessagePort) => workOnRestore(port, order) : undefined
     return new BackupThread({ program: 'restore-worker.ts', order, heapMebibytes: 64, signal, here })
   }
-  // What a crash left.
+  // A crash may have left it.
   removeStore(trialFile)
   const trials = new Semaphore(1)
-  const wanted: SnapshotTable[] = [...tables.values()]
-    .filter(({ resource }) => !leftOut.has(resource.kind))
+  const includedTables: SnapshotTable[] = [...tables.values()]
+    .filter(({ resource }) => !excludedKinds.has(resource.kind))
     .map(({ resource, name, secrets }) => ({
       kind: resource.kind,
       name,
@@ -67,7 +67,15 @@ export function createSnapshots({
   return {
     backupKey,
     async *take(restorePointExtId, dataKey, signal): AsyncGenerator<SnapshotPart> {
-      const order = { work: 'take', file, metaNames, tables: wanted, masterKey, dataKey, restorePointExtId } as const
+      const order = {
+        work: 'take',
+        file,
+        metaNames,
+        tables: includedTables,
+        masterKey,
+        dataKey,
+        restorePointExtId,
+      } as const
       const thread = threadOf(order, signal)
       try {
         for (;;) {
@@ -84,7 +92,7 @@ export function createSnapshots({
     },
     rehearse: (manifest, parts, signal) =>
       trials.use(async () => {
-        // Nobody has this key when the trial is over.
+        // A throw-away key: the trial store is useless to anybody who finds it.
         const trialKey = randomBytes(32)
         try {
           const order = { file: trialFile, masterKey: trialKey }

@@ -1,4 +1,4 @@
-/** What the operator's commands on backups share: their options, the key, and the words for what goes wrong. */
+/** Shared by the operator's commands on backups: options, backup key, and error messages. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { refusalOf } from '../archive/faults.ts'
@@ -39,7 +39,7 @@ export function readOfflineOptions(
   return { config, from: readPlace(from, env, cwd), point }
 }
 
-/** A key that was made up just now opens nothing. @throws StartRefusal */
+/** Never generates a key, because a new key opens no backup. @throws StartRefusal */
 export function givenBackupKey(
   folder: Pick<DataFolder, 'path'>,
   { backupKeyFile, backupKey }: OfflineOptions['config'],
@@ -51,24 +51,24 @@ export function givenBackupKey(
   return readBackupKey(folder, { file: backupKeyFile, text: backupKey }).key
 }
 
-/** What lies at the place. @throws StartRefusal when it does not let itself be read */
-export const listed = (from: OfflinePlace): Promise<FoundRestorePoints> =>
-  findRestorePoints(from).catch((error: unknown) => Promise.reject(inWords(error, from)))
+/** Restore points in the backup location. @throws StartRefusal when the location cannot be read */
+export const restorePointsIn = (from: OfflinePlace): Promise<FoundRestorePoints> =>
+  findRestorePoints(from).catch((error: unknown) => Promise.reject(asStartRefusal(error, from)))
 
-/** @throws StartRefusal that lists what is there instead */
+/** @throws StartRefusal that lists the existing restore points */
 export function pointIn({ manifests, warnings }: FoundRestorePoints, from: OfflinePlace, point: string): Manifest {
   const manifest = manifests.find(({ restorePointExtId }) => restorePointExtId === point)
   if (manifest !== undefined) return manifest
-  const known = manifests.map(({ restorePointExtId: id, creationTime: time, domainManager: { config } }) =>
+  const present = manifests.map(({ restorePointExtId: id, creationTime: time, domainManager: { config } }) =>
     [id, time, config.name].join('  '),
   )
   throw new StartRefusal(
-    [`There is no complete restore point ${point} in ${from.name}. It holds:`, ...known, ...warnings].join('\n'),
+    [`There is no complete restore point ${point} in ${from.name}. It holds:`, ...present, ...warnings].join('\n'),
   )
 }
 
-/** Why a restore point, or its place, cannot be used; anything else is a bug, and stays as it is. */
-export function inWords(error: unknown, { place }: OfflinePlace, point?: string): unknown {
+/** Translates faults of a restore point or of its location; any other error is a bug and is returned unchanged. */
+export function asStartRefusal(error: unknown, { place }: OfflinePlace, point?: string): unknown {
   const translated = translatePlaceFault(error, place)
   if (!(translated instanceof BackupFault) && !(translated instanceof Refusal)) return error
   const { message } = refusalOf(translated) as Error

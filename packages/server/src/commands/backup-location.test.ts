@@ -1,17 +1,18 @@
-/** How places are named on the command line. Source: behaviour platform.md 9 (offline). */
+/** Backup locations on the command line. Source: behaviour platform.md 9 (offline). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readPlace } from './backup-location.ts'
 
 const keys = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE00000', AWS_SECRET_ACCESS_KEY: 'a-secret' }
+// A location is a union of kinds; the assertions show which kind it is.
 const placeOf = (text: string, env: object = {}): any => readPlace(text, { ...keys, ...env }, '/srv').place
 
-test('what is no address is a folder, from where the command is entered', () => {
+test('a text without a scheme is a folder, relative to the working directory', () => {
   assert.deepEqual(placeOf('backups'), { kind: 'cluster', clusterExtId: '/srv/backups' })
   assert.equal(readPlace('/mnt/b', {}, '/srv').name, 'the folder /mnt/b/hyperplane-backups')
 })
 
-test('a bucket without an endpoint is one of Amazon, in its region', () => {
+test('a bucket without an endpoint is an Amazon bucket in its region', () => {
   const { endpoint, port, style, region } = placeOf('s3://backups?region=eu-west-1')
   assert.deepEqual([endpoint, port, style, region], ['s3.eu-west-1.amazonaws.com', 443, 'host', 'eu-west-1'])
   assert.equal(placeOf('s3://backups').region, 'us-east-1')
@@ -27,7 +28,7 @@ test('an endpoint names host and port; the argument wins over the environment', 
   assert.equal(placeOf('s3://backups?endpoint=https://[fd00::1]:9000').endpoint, 'fd00::1')
 })
 
-test('what belongs elsewhere is refused with what was expected, and not repeated', () => {
+test('a malformed location is refused with the expected form, and its text is not repeated', () => {
   for (const text of [
     's3://AKID:hidden@backups',
     's3://backups:9000',

@@ -1,7 +1,7 @@
 /**
- * Where an operator's command finds backups: a folder, or a bucket in the form in which tools name buckets,
- * `s3://BUCKET[/PREFIX][?endpoint=https://HOST:PORT&region=REGION]`. Without an endpoint it is Amazon's. Credentials come from
- * the environment alone: arguments are seen by every user of the machine. Source: behaviour platform.md 8 (place), 9 (offline).
+ * Parses the backup location of an operator's command: a folder, or a bucket in the usual form
+ * `s3://BUCKET[/PREFIX][?endpoint=https://HOST:PORT&region=REGION]`, by default at Amazon. Credentials come only from the
+ * environment, because every user of the machine can read arguments. Source: behaviour platform.md 8 (place), 9 (offline).
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -15,7 +15,7 @@ import type { BucketPlace, ObjectStore } from '../drivers/object-store.ts'
 import { createS3ObjectStore } from '../drivers/s3/object-store.ts'
 
 export interface OfflinePlace extends BackupPlace {
-  /** For people. */
+  /** Description for messages. */
   readonly name: string
 }
 
@@ -23,10 +23,10 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 const bucketUsage = 's3://BUCKET[/PREFIX][?endpoint=https://HOST:PORT&region=REGION]'
 
-/** Whoever runs a command on this machine names the address: nobody else's word is taken for it. */
-const everywhere = ['0.0.0.0/0', '::/0']
+/** No address is forbidden: the operator chooses it, not a client of the service. */
+const allAddresses = ['0.0.0.0/0', '::/0']
 
-/** @throws StartRefusal that says what was expected */
+/** @throws StartRefusal that names the expected form */
 export function readPlace(text: string, env: Environment, cwd: string): OfflinePlace {
   return /^[a-z0-9+.-]+:\/\//i.test(text) ? bucketPlace(text, env) : folderPlace(resolve(cwd, text))
 }
@@ -34,12 +34,12 @@ export function readPlace(text: string, env: Environment, cwd: string): OfflineP
 export const folderPlace = (folder: string): OfflinePlace => ({
   name: `the folder ${resolve(folder, backups)}`,
   store: createFolderStore(folder),
-  // The storage of a cluster, mounted or copied to here.
+  // The folder is the storage of a cluster, mounted or copied.
   place: { kind: 'cluster', clusterExtId: folder },
 })
 
 function bucketPlace(text: string, env: Environment): OfflinePlace {
-  // Not repeated in any refusal: it may hold what does not belong there.
+  // Refusals do not repeat the text: it may contain credentials by mistake.
   const refuse = (fault: string): StartRefusal => new StartRefusal(`--from: ${fault}; expected ${bucketUsage}.`)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 's3:') throw refuse('this is neither a folder nor a bucket')
@@ -58,13 +58,13 @@ function bucketPlace(text: string, env: Environment): OfflinePlace {
     port: endpoint?.port ?? 443,
     bucket,
     region,
-    // A dot in the name would not fit the certificate of the service's own domain.
+    // A wildcard certificate does not cover a bucket name with a dot.
     style: endpoint === undefined && !bucket.includes('.') ? 'host' : 'path',
     skipsCertificateValidation: false,
     ...credentialsIn(env),
     ...certificateIn(env),
   }
-  const store = createS3ObjectStore({ guard: createAddressGuard({ allowed: everywhere }), real: realClock })
+  const store = createS3ObjectStore({ guard: createAddressGuard({ allowed: allAddresses }), real: realClock })
   const below = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '')
   return { name: `the bucket ${bucket} at ${place.endpoint}:${place.port}`, store: within(store, below), place }
 }
@@ -75,8 +75,8 @@ function endpointOf(
 ): { readonly host: string; readonly port: number } | undefined {
   if (text === undefined) return undefined
   const url = URL.canParse(text) ? new URL(text) : undefined
-  const isWhole = url?.protocol === 'https:' && url.href === `${url.origin}/`
-  if (url === undefined || !isWhole) throw refuse('the endpoint is no https:// address without path and user')
+  const isOrigin = url?.protocol === 'https:' && url.href === `${url.origin}/`
+  if (url === undefined || !isOrigin) throw refuse('the endpoint is no https:// address without path and user')
   return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port || 443) }
 }
 
@@ -89,7 +89,7 @@ function credentialsIn(env: Environment): Pick<BucketPlace, 'accessKeyId' | 'sec
   return { accessKeyId, secretAccessKey }
 }
 
-/** Authorities beside the well-known ones, as other tools are told of them. */
+/** Additional certificate authorities, from the variable that other tools read as well. */
 function certificateIn(env: Environment): Pick<BucketPlace, 'certificate'> {
   const file = env['AWS_CA_BUNDLE']
   if (!file) return {}
@@ -102,7 +102,7 @@ function certificateIn(env: Environment): Pick<BucketPlace, 'certificate'> {
   }
 }
 
-/** What lies below a prefix, as if that were the bucket. */
+/** Presents the objects below a prefix as if it were the bucket. */
 function within(store: ObjectStore, below: string): ObjectStore {
   if (below === '') return store
   const keyOf = (key: string): string => `${below}/${key}`

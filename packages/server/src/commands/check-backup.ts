@@ -1,6 +1,6 @@
 /**
- * `npm start -- check-backup --from PLACE [--point ID]`: restores a restore point, all the way, into a store that is thrown
- * away, and says what it looked at and what is wrong. Nothing else is touched, and a service may go on beside it.
+ * `npm start -- check-backup --from PLACE [--point ID]`: restores a restore point completely into a temporary store and reports
+ * the checks and their failures. It changes nothing else, and a service may run meanwhile.
  * Source: behaviour platform.md 8 (verification: on demand by the operator's command).
  */
 import { randomBytes } from 'node:crypto'
@@ -11,10 +11,16 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { keyIdOf } from '../archive/cipher.ts'
 import { BackupFault, type Manifest } from '../archive/format.ts'
 import type { FoundRestorePoints } from '../archive/reader.ts'
-import { promises } from '../backups/integrity.ts'
+import { checks } from '../backups/integrity.ts'
 import { checkBackupCommand } from '../core/command-name.ts'
 import { StartRefusal } from '../core/start-refusal.ts'
-import { givenBackupKey, listed, type OfflineOptions, pointIn, readOfflineOptions } from './backup-arguments.ts'
+import {
+  givenBackupKey,
+  type OfflineOptions,
+  pointIn,
+  readOfflineOptions,
+  restorePointsIn,
+} from './backup-arguments.ts'
 import { restoreInto } from './restore.ts'
 
 export const usage = `${checkBackupCommand} --from PLACE [--point ID] [--backup-key-file FILE] [--data DIR]`
@@ -26,24 +32,24 @@ export const readCheck = (
 ): OfflineOptions => readOfflineOptions(argv, env, cwd, usage)
 
 export interface Verdict {
-  /** 0: it can be restored. 1: something is broken. */
+  /** 0: the restore point can be restored. 1: something is broken. */
   readonly code: 0 | 1
   readonly lines: readonly string[]
 }
 
-/** @throws StartRefusal when nothing can be said about it: no such restore point, another key, a place that does not answer */
+/** @throws StartRefusal when the check is impossible: no such restore point, another backup key, no answer of the location */
 export async function checkBackup(
   { config, from, point }: OfflineOptions,
   version = packageJson.version,
 ): Promise<Verdict> {
   const backupKey = givenBackupKey({ path: config.data }, config)
-  const found = await listed(from)
+  const found = await restorePointsIn(from)
   const manifest = point === undefined ? newestOf(found, backupKey, from.name) : pointIn(found, from, point)
-  const leftOut = point === undefined ? found.warnings : []
+  const skipped = point === undefined ? found.warnings : []
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-check-'))
   let broken: readonly string[]
   try {
-    // Nobody has this key when the check is over.
+    // A throw-away key: the temporary store is useless to anybody who finds it.
     const restoring = { from, manifest, masterKey: randomBytes(32), backupKey, version }
     await restoreInto(join(folder, 'trial.sqlite'), restoring, async () => undefined)
     broken = []
@@ -52,27 +58,27 @@ export async function checkBackup(
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-  const isGood = broken.length === 0 && leftOut.length === 0
+  const isGood = broken.length === 0 && skipped.length === 0
   return {
     code: isGood ? 0 : 1,
     lines: [
       titleOf(manifest),
-      ...looked.map((promise) => `looked at: ${promise}.`),
+      ...performedChecks.map((check) => `looked at: ${check}.`),
       ...broken.map((fault) => `broken: ${fault}.`),
-      ...leftOut.map((warning) => `broken: ${warning}`),
+      ...skipped.map((warning) => `broken: ${warning}`),
       broken.length === 0 ? 'It can be restored.' : 'It cannot be restored as it is.',
     ],
   }
 }
 
-const looked: readonly string[] = [
+const performedChecks: readonly string[] = [
   'Every part is there, opens, and holds the rows that the manifest counts',
   'Every row can be stored, and no value that must be unique comes twice',
-  ...promises,
+  ...checks,
   'Somebody is an active Super Admin',
 ]
 
-/** Of those that this key opens. @throws StartRefusal when there is none */
+/** Among the restore points that this key opens. @throws StartRefusal when there is none */
 function newestOf({ manifests, warnings }: FoundRestorePoints, backupKey: Buffer, place: string): Manifest {
   const keyId = keyIdOf(backupKey)
   const manifest = manifests.find(({ key }) => key.id === keyId)
@@ -89,7 +95,7 @@ function titleOf({ restorePointExtId, creationTime, domainManager, parts }: Mani
   return `Restore point ${restorePointExtId} of the manager "${config.name}" (${extId}) as of ${creationTime}: ${parts.length} parts, ${rows} rows.`
 }
 
-/** What is wrong with the restore point itself. @throws the error when it is about something else */
+/** Faults of the restore point. @throws `error` when it has another reason */
 function faultsIn(error: unknown): readonly string[] {
   const { cause } = error as Error
   if (cause instanceof BackupFault && cause.fault === 'corrupt') return cause.faults

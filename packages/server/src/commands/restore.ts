@@ -1,6 +1,6 @@
 /**
- * `npm start -- restore --from PLACE --point ID`: makes an empty data folder the manager of a restore point, with the checks
- * of the restore over the interface and without a service. Source: behaviour platform.md 9.
+ * `npm start -- restore --from PLACE --point ID`: restores a manager into an empty data folder, without a running service but
+ * with the same checks as a restore over the interface. Source: behaviour platform.md 9.
  */
 import { existsSync, rmSync } from 'node:fs'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -17,12 +17,12 @@ import { hasStore, removeStore, storeFiles, swapStoreFiles } from '../data-folde
 import { adjust } from '../domains/platform/restore/adjust.ts'
 import { storeTables } from '../domains/tables.ts'
 import {
+  asStartRefusal,
   givenBackupKey,
-  inWords,
-  listed,
   type OfflineOptions,
   pointIn,
   readOfflineOptions,
+  restorePointsIn,
 } from './backup-arguments.ts'
 import type { OfflinePlace } from './backup-location.ts'
 
@@ -55,18 +55,18 @@ export async function restoreOffline(
     if (hasStore(files.first))
       throw new StartRefusal(`The folder ${config.data} holds data already: restore into an empty one, with --data.`)
     const backupKey = givenBackupKey(folder, config)
-    const manifest = pointIn(await listed(from), from, point)
+    const manifest = pointIn(await restorePointsIn(from), from, point)
     const hadKey = existsSync(masterKeyPath(folder, config.masterKeyFile))
     const masterKey = readMasterKey(folder, config.masterKeyFile, true)
     const restoring = { from, manifest, masterKey: masterKey.key, backupKey, version }
     try {
       await restoreInto(files.second, restoring, () => {
-        // A write-ahead log whose file is lost would be read into the restored store.
+        // SQLite would replay a write-ahead log without a store into the restored one.
         removeStore(files.first)
         return swapStoreFiles(files, diskOf({}))
       })
     } catch (error) {
-      // A start would take a key without its store for a loss.
+      // The next start would take a master key without a store for a lost store.
       if (!hadKey) rmSync(masterKey.path, { force: true })
       throw error
     }
@@ -86,7 +86,7 @@ interface Restoring {
 }
 
 /**
- * A new store file with what the restore point holds, loaded and checked; `use` takes it. It is gone where that fails.
+ * Loads a restore point into a new store file, checks it, and calls `use`, which takes the file over. On failure the file is deleted.
  * @throws StartRefusal that says why the restore point cannot be restored
  */
 export async function restoreInto(
@@ -109,6 +109,6 @@ export async function restoreInto(
     await use()
   } catch (error) {
     restores.drop()
-    throw inWords(error, from, manifest.restorePointExtId)
+    throw asStartRefusal(error, from, manifest.restorePointExtId)
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Protects the secrets of a data folder with another master key; the service must be stopped. What is sealed stays as it
- * is: the data key that sealed it is wrapped anew, in one write a store. The store of the world `default` comes last: as long
- * as it opens with the former key, so does the service, and the rotation is to be asked for again.
+ * Protects the secrets of a data folder with another master key, while the service is stopped. Only the data key of each store
+ * is wrapped again, in one write per store; sealed secrets do not change. The store of the world `default` comes last: after an
+ * interruption the service still opens with the old key, and the command can be repeated.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 
 export interface Rotation {
   readonly data: string
-  /** The key until now; absent: that of the data folder. */
+  /** File of the old key; absent: the key in the data folder. */
   readonly masterKeyFile?: string | undefined
   readonly newMasterKeyFile: string
 }
@@ -29,7 +29,7 @@ export interface Rotation {
 const usage = `${rotateKeyCommand} --data DIR [--master-key-file OLD] --new-master-key-file NEW`
 
 /**
- * Asked again it finds its work done.
+ * Idempotent: stores that the new key opens already are skipped.
  * @returns what to tell the operator
  * @throws StartRefusal when there is no data, the service runs, or a key is missing or not the right one
  */
@@ -39,33 +39,34 @@ export async function rotateMasterKey({ data, masterKeyFile, newMasterKeyFile }:
   const folder = openDataFolder(data)
   try {
     const next = readMasterKey(folder, newMasterKeyFile, false)
-    const known = (): MasterKey => readMasterKey(folder, masterKeyFile, false)
-    for (const each of [...otherStores(data), file]) await rewrap(folder, each, known, next)
+    const oldKey = (): MasterKey => readMasterKey(folder, masterKeyFile, false)
+    for (const each of [...otherStores(data), file]) await rewrap(folder, each, oldKey, next)
     return `The key in ${next.path} protects ${data} from now on: start with --master-key-file ${next.path}. No other key opens it; backups of the folder from before need theirs.`
   } finally {
     folder.close()
   }
 }
 
-/** Of other worlds, of what worlds begin with, of the control interface. */
+/** Stores of other worlds, of baselines, and of the control interface. */
 function otherStores(data: string): readonly string[] {
   const worlds = join(data, 'worlds')
   const folders = existsSync(worlds) ? readdirSync(worlds).map((name) => join(worlds, name)) : []
-  return [...folders.map((folder) => join(folder, 'world.sqlite')), ...[data, ...folders].flatMap(besides)].filter(
-    (file) => existsSync(file),
-  )
+  return [
+    ...folders.map((folder) => join(folder, 'world.sqlite')),
+    ...[data, ...folders].flatMap(storesBesideWorld),
+  ].filter((file) => existsSync(file))
 }
 
-const besides = (folder: string): readonly string[] =>
+const storesBesideWorld = (folder: string): readonly string[] =>
   ['seed.sqlite', 'control.sqlite', 'worlds.sqlite'].map((name) => join(folder, name))
 
-async function rewrap(folder: DataFolder, file: string, known: () => MasterKey, next: MasterKey): Promise<void> {
+async function rewrap(folder: DataFolder, file: string, oldKey: () => MasterKey, next: MasterKey): Promise<void> {
   const store = openSqliteStore({ file, tables: new Map(), seal: (plain) => plain, durable: true })
   try {
     const check = store.meta('key.check')
     const load = (): string | undefined => store.meta('key.data')
     if (load() === undefined || opens(next.key, check, load)) return
-    const former = known()
+    const former = oldKey()
     if (!opens(former.key, check, load)) throw wrongMasterKey(folder, former)
     const save = (wrapped: string): void =>
       store.setMetas({ 'key.data': wrapped, ...(check === undefined ? {} : { 'key.check': makeKeyCheck(next.key) }) })
@@ -75,7 +76,7 @@ async function rewrap(folder: DataFolder, file: string, known: () => MasterKey, 
   }
 }
 
-/** Whether this is the key of a store; those of the control interface have no check beside their data key. */
+/** Whether `key` is the master key of a store. Stores of the control interface have no key check, only a wrapped data key. */
 function opens(key: Buffer, check: string | undefined, load: () => string | undefined): boolean {
   if (check !== undefined) return checkKey(key, check)
   try {

@@ -1,16 +1,16 @@
 /**
- * How what is copied comes to rest on the disk. A copy is in the memory of the system first, where a power failure takes it, and
- * may take half of it: nothing counts on one that was not flushed, and neither does a name before its folder was.
+ * Durable copies of files. The system keeps a new copy in memory first, and a power failure may lose any part of it: a file counts
+ * as written after `flush`, and a new name after `flushFolder`.
  */
 import { constants } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
 
 export interface Disk {
-  /** Of a file that nobody writes to meanwhile. Costs nothing where files can be cloned, else time, but not of this thread. */
+  /** Nobody may write to `from` meanwhile. Clones the file where the file system can; otherwise copies it in another thread. */
   copy(from: string, to: string): Promise<void>
-  /** Resolves when a power failure would no longer take what is in this file. */
+  /** Resolves when the content of the file survives a power failure. */
   flush(file: string): Promise<void>
-  /** The same of the names in this folder. */
+  /** Resolves when the names in the folder survive a power failure. */
   flushFolder(folder: string): Promise<void>
 }
 
@@ -18,18 +18,18 @@ const copy = (from: string, to: string): Promise<void> => copyFile(from, to, con
 
 const realDisk: Disk = {
   copy,
-  // Windows flushes only what may be written to.
+  // Windows flushes only handles with write access.
   flush: (file) => sync(file, 'r+'),
-  // It neither needs this nor opens folders.
+  // Windows cannot open folders, and does not need this.
   flushFolder: async (folder) => (process.platform === 'win32' ? undefined : sync(folder, 'r')),
 }
 
-/** Waits for no disk. */
-const hastyDisk: Disk = { copy, flush: async () => undefined, flushFolder: async () => undefined }
+/** Does not flush, for tests. */
+const unflushedDisk: Disk = { copy, flush: async () => undefined, flushFolder: async () => undefined }
 
-/** @param durable false: a power failure may take everything, so nothing is flushed */
+/** @param durable false: nothing has to survive a power failure */
 export const diskOf = ({ disk, durable }: { readonly disk?: Disk; readonly durable?: boolean }): Disk =>
-  disk ?? (durable === false ? hastyDisk : realDisk)
+  disk ?? (durable === false ? unflushedDisk : realDisk)
 
 async function sync(path: string, flags: string): Promise<void> {
   const handle = await open(path, flags)

@@ -16,7 +16,7 @@ after(() => rmSync(parent, { recursive: true }))
 
 const newPath = () => join(mkdtempSync(join(parent, 'case-')), 'nested', 'data')
 
-/** An open folder for the time of `use`. */
+/** Opens a new folder, and closes it after `use`. */
 function inFolder(use: (folder: DataFolder) => void): void {
   const folder = openDataFolder(newPath())
   try {
@@ -33,7 +33,7 @@ const refusedWith = (message: RegExp) => (error: unknown) => {
   return true
 }
 
-test('makes the folder for its owner only', { skip: process.platform === 'win32' && 'no modes there' }, () => {
+test('creates the folder for its owner only', { skip: process.platform === 'win32' && 'Windows has no modes' }, () => {
   inFolder(({ path }) => assert.equal(statSync(path).mode & 0o777, 0o700))
 })
 
@@ -47,12 +47,12 @@ test('refuses a second instance until the first has closed', () => {
 
 const holder = `
   const { openDataFolder } = await import(${JSON.stringify(new URL('./folder.ts', import.meta.url).href)})
-  // Whoever forgets the folder loses its lock.
+  // Garbage collection of the folder would release its lock.
   globalThis.held = openDataFolder(process.argv[1], 0)
   console.log('locked')
   setInterval(() => {}, 1000)`
 
-test('refuses while another process has the folder, and not after that one was killed', async () => {
+test('refuses a folder that another process has locked, until that process is killed', async () => {
   const path = newPath()
   const other = spawn(process.execPath, ['--input-type=module', '-e', holder, path], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -68,7 +68,7 @@ test('refuses while another process has the folder, and not after that one was k
   openDataFolder(path, 0).close()
 })
 
-test('refuses a folder that cannot be made', () => {
+test('refuses a folder that cannot be created', () => {
   const file = join(mkdtempSync(join(parent, 'case-')), 'file')
   writeFileSync(file, '')
   assert.throws(() => openDataFolder(file), refusedWith(/cannot be written \(EEXIST\): correct its permissions/))
@@ -80,7 +80,7 @@ test('refuses a folder without write permission', () => {
   openDataFolder(path).close()
   chmodSync(path, 0o500)
   chmodSync(parent, 0o755)
-  // Modes do not bind the superuser: as such, look at the folder as somebody else.
+  // The superuser ignores permissions: act as another user.
   const isSuperuser = process.getuid?.() === 0
   if (isSuperuser) process.seteuid?.(65_534)
   try {
@@ -91,17 +91,17 @@ test('refuses a folder without write permission', () => {
   chmodSync(path, 0o700)
 })
 
-test('makes a master key of 32 bytes that only its owner reads, and finds it again', () => {
+test('generates a master key of 32 bytes that only its owner can read, and reads it again', () => {
   inFolder((folder) => {
-    const made = readMasterKey(folder, undefined, true)
-    assert.equal(made.path, join(folder.path, 'master.key'))
-    assert.equal(made.key.length, 32)
-    if (process.platform !== 'win32') assert.equal(statSync(made.path).mode & 0o777, 0o600)
-    assert.deepEqual(readMasterKey(folder, undefined, false), made)
+    const generated = readMasterKey(folder, undefined, true)
+    assert.equal(generated.path, join(folder.path, 'master.key'))
+    assert.equal(generated.key.length, 32)
+    if (process.platform !== 'win32') assert.equal(statSync(generated.path).mode & 0o777, 0o600)
+    assert.deepEqual(readMasterKey(folder, undefined, false), generated)
   })
 })
 
-test('a named master key file is read instead, and never made', () => {
+test('a configured master key file is read instead, and never generated', () => {
   inFolder((folder) => {
     const file = join(folder.path, 'elsewhere.key')
     assert.throws(
@@ -146,7 +146,7 @@ test('the refusal of a wrong master key names the key and the folder, not the ke
   })
 })
 
-test('makes a backup key of 32 bytes that only its owner reads, says so once, and finds it again', () => {
+test('generates a backup key of 32 bytes that only its owner can read, reports it as new once, and reads it again', () => {
   inFolder((folder) => {
     const { key, path = '', isNew } = readBackupKey(folder, {})
     assert.deepEqual([path, key.length, isNew], [join(folder.path, 'backup.key'), 32, true])
@@ -156,7 +156,7 @@ test('makes a backup key of 32 bytes that only its owner reads, says so once, an
   })
 })
 
-test('a backup key from the environment is used as it is; one that is none is refused without telling it', () => {
+test('a backup key from the environment is used; a malformed one is refused without repeating it', () => {
   inFolder((folder) => {
     const text = Buffer.alloc(32, 5).toString('base64')
     assert.deepEqual(readBackupKey(folder, { text }), { key: Buffer.alloc(32, 5), isNew: false })

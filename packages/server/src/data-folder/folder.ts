@@ -28,11 +28,11 @@ const sqliteBusy = 5
 /**
  * Makes the folder if need be (readable by its owner only) and takes its lock.
  *
- * The lock is an open transaction on the empty database `lock`: the system drops it with the process however that ends, so there
- * is no process id to judge (ids are reused, and equal in containers). Do not open `lock` by other means in this process: on
- * POSIX, closing any handle of a file gives up the locks that the process holds on it.
+ * The lock is an open transaction on the empty database `lock`. The system releases it when the process ends, even by a crash;
+ * a stored process id could be reused, and is the same in every container. Do not open `lock` by other means in this process:
+ * on POSIX, closing any handle of a file releases all locks that the process holds on it.
  *
- * @param lockWaitMillis how long to wait for another instance's end: a killed process lets go a moment after the kill
+ * @param lockWaitMillis how long to wait for the lock: a killed process releases it a moment later
  * @throws StartRefusal when the folder cannot be written, or another instance uses it
  */
 export function openDataFolder(path: string, lockWaitMillis = 2_000): DataFolder {
@@ -54,7 +54,7 @@ export function openDataFolder(path: string, lockWaitMillis = 2_000): DataFolder
   try {
     makePrivateDatabase(join(path, 'lock'))
     lock = new DatabaseSync(join(path, 'lock'), { timeout: lockWaitMillis })
-    // Nothing is ever written to it, so there is nothing to roll back.
+    // Nothing is written to this database, so it needs no journal.
     lock.exec('PRAGMA journal_mode = OFF')
     lock.exec('BEGIN EXCLUSIVE')
   } catch (error) {
@@ -66,7 +66,7 @@ export function openDataFolder(path: string, lockWaitMillis = 2_000): DataFolder
     }
     throw cannotWrite(error)
   }
-  // By an earlier process, a copy or a restore they may have come here with other modes.
+  // Files of earlier versions, copies and restored files may have other permissions.
   makeFilesPrivate(path)
   makePrivate(join(path, 'worlds'))
   makePrivate(join(path, 'cache'))
@@ -82,18 +82,18 @@ export interface BackupKey {
   readonly key: Buffer
   /** Absent: it came from the environment. */
   readonly path?: string
-  /** It was made just now, and nobody knows it yet. */
+  /** The key was generated just now and must be shown to the operator. */
   readonly isNew: boolean
 }
 
-/** The file of the master key: the named one, else that of the folder. */
+/** The configured file of the master key, else the one in the data folder. */
 export const masterKeyPath = ({ path }: Pick<DataFolder, 'path'>, file: string | undefined): string =>
   file ?? join(path, 'master.key')
 
-/** Stores whose secrets the master key protects; `worlds` holds those of other worlds. */
+/** Stores whose secrets the master key protects; `worlds` contains the stores of other worlds. */
 const sealedByMasterKey = ['world.sqlite', 'seed.sqlite', 'control.sqlite', 'worlds.sqlite', 'worlds']
 
-/** Whether a new master key could never open what the folder holds. */
+/** True if the folder contains stores, which a new master key could not open. */
 const needsItsMasterKey = (path: string): boolean =>
   sealedByMasterKey.some((name) => {
     const found = statSync(join(path, name), { throwIfNoEntry: false })
@@ -101,20 +101,26 @@ const needsItsMasterKey = (path: string): boolean =>
   })
 
 /**
- * The key that protects the stored secrets: from `file`, else `master.key` in the folder. That one is made if it is missing and
- * `mayMake` holds, but never in a folder with stores, whose secrets a new key could not open.
+ * The key that protects the stored secrets: from `file`, else `master.key` in the folder. A missing `master.key` is generated if
+ * `mayGenerate` is true and the folder contains no stores, whose secrets a new key could not open.
  * @throws StartRefusal when the key is missing, unreadable, or not 32 bytes in base64
  */
-export function readMasterKey(folder: DataFolder, file: string | undefined, mayMake: boolean): MasterKey {
-  const maySealAnew = mayMake && !needsItsMasterKey(folder.path)
-  const asked = { what: 'master key', option: '--master-key-file', folder, file, mayMake: maySealAnew } as const
-  const { key, path } = readKey(asked)
+export function readMasterKey(folder: DataFolder, file: string | undefined, mayGenerate: boolean): MasterKey {
+  const mayGenerateHere = mayGenerate && !needsItsMasterKey(folder.path)
+  const keyFile = {
+    what: 'master key',
+    option: '--master-key-file',
+    folder,
+    file,
+    mayGenerate: mayGenerateHere,
+  } as const
+  const { key, path } = readKey(keyFile)
   return { key, path }
 }
 
 /**
- * The key that backups are written with and opened by: as given in the environment, from `file`, else `backup.key` in the
- * folder, which is made where it is missing. A lost one closes the backups that were written with it, and no others.
+ * The key that encrypts and decrypts backups: from the environment, from `file`, else `backup.key` in the folder, which is
+ * generated if it is missing. Backups that were written with a lost key cannot be opened.
  * @throws StartRefusal when a named file is missing or unreadable, or the key is not 32 bytes in base64
  */
 export function readBackupKey(
@@ -128,7 +134,7 @@ export function readBackupKey(
       `The backup key in HYPERPLANE_BACKUP_KEY is not ${keyBytes} bytes in base64: correct it, or name its file with --backup-key-file.`,
     )
   }
-  return readKey({ what: 'backup key', option: '--backup-key-file', folder, file: given.file, mayMake: true })
+  return readKey({ what: 'backup key', option: '--backup-key-file', folder, file: given.file, mayGenerate: true })
 }
 
 interface KeyFile {
@@ -136,17 +142,17 @@ interface KeyFile {
   readonly option: string
   readonly folder: Pick<DataFolder, 'path'>
   readonly file: string | undefined
-  readonly mayMake: boolean
+  readonly mayGenerate: boolean
 }
 
-function readKey({ what, option, folder, file, mayMake }: KeyFile): { key: Buffer; path: string; isNew: boolean } {
+function readKey({ what, option, folder, file, mayGenerate }: KeyFile): { key: Buffer; path: string; isNew: boolean } {
   const path = file ?? join(folder.path, `${what.replace(' ', '.')}`)
   let text: string
   try {
     text = readFileSync(path, 'utf8').trim()
   } catch (error) {
     const missing = reasonOf(error) === 'ENOENT'
-    if (missing && file === undefined && mayMake) return { key: makeKey(what, path), path, isNew: true }
+    if (missing && file === undefined && mayGenerate) return { key: generateKey(what, path), path, isNew: true }
     throw new StartRefusal(
       missing
         ? `The ${what} ${path} is missing: put it back, or name the file that holds it with ${option}.`
@@ -165,20 +171,20 @@ function readKey({ what, option, folder, file, mayMake }: KeyFile): { key: Buffe
 
 function keyIn(text: string): Buffer | undefined {
   const key = Buffer.from(text, 'base64')
-  // Buffer.from skips what is not base64; the way back shows whether it did.
+  // `Buffer.from` skips invalid characters: encode again to detect them.
   return key.length === keyBytes && key.toString('base64') === text ? key : undefined
 }
 
-/** For a master key that is well formed but not the one the store was made with. */
+/** For a well-formed master key that is not the one with which the store was created. */
 export function wrongMasterKey(folder: DataFolder, masterKey: MasterKey): StartRefusal {
   return new StartRefusal(
     `The master key ${masterKey.path} is not the one that the data folder ${folder.path} was made with: put that one back, or name its file with --master-key-file.`,
   )
 }
 
-function makeKey(what: KeyFile['what'], path: string): Buffer {
+function generateKey(what: KeyFile['what'], path: string): Buffer {
   const key = randomBytes(keyBytes)
-  // Whole or not at all, and on the disk before the first secret depends on it.
+  // Write to a temporary name, then rename, durably: the first secret depends on the complete key.
   const unfinished = `${path}.new`
   try {
     rmSync(unfinished, { force: true })
@@ -194,7 +200,7 @@ function makeKey(what: KeyFile['what'], path: string): Buffer {
   return key
 }
 
-/** Makes a rename survive a power failure. Windows neither needs it nor opens folders. */
+/** Makes a rename survive a power failure. Windows cannot open folders, and does not need this. */
 export function syncFolderOf(path: string): void {
   if (process.platform === 'win32') return
   const handle = openSync(join(path, '..'), 'r')

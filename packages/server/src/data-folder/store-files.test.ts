@@ -20,44 +20,44 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const contentOf = (file: string): string | undefined => (existsSync(file) ? readFileSync(file, 'utf8') : undefined)
 const stores = (): readonly (string | undefined)[] => [files.first, files.second, files.kept].map(contentOf)
 
-/** Tells what it is asked for, and what the stores are by then. */
-function watchedDisk(): { readonly disk: Disk; readonly asked: readonly unknown[] } {
-  const asked: unknown[] = []
-  const told = (what: string) => async (path: string) => void asked.push([what, basename(path), ...stores()])
+/** Records each call with the content of the stores at that moment. */
+function watchedDisk(): { readonly disk: Disk; readonly calls: readonly unknown[] } {
+  const calls: unknown[] = []
+  const recorded = (what: string) => async (path: string) => void calls.push([what, basename(path), ...stores()])
   const names = async (path: string): Promise<void> => {
     assert.equal(path, folder)
-    asked.push(['names', ...stores()])
+    calls.push(['names', ...stores()])
   }
-  return { disk: { copy: copyFile, flush: told('flush'), flushFolder: names }, asked }
+  return { disk: { copy: copyFile, flush: recorded('flush'), flushFolder: names }, calls }
 }
 
-test('the first store is kept on the disk, with its name, before the second takes its place', async () => {
-  const { disk, asked } = watchedDisk()
+test('the copy of the first store is durable before the second store takes its place', async () => {
+  const { disk, calls } = watchedDisk()
   await swapStoreFiles(files, disk)
-  assert.deepEqual(asked, [
+  assert.deepEqual(calls, [
     ['flush', 'replaced.sqlite', 'old', 'restored', 'old'],
     ['names', 'old', 'restored', 'old'],
     ['names', 'restored', undefined, 'old'],
   ])
 })
 
-test('where it cannot be kept nothing takes its place', async () => {
+test('the first store stays in place when it cannot be copied', async () => {
   const { disk } = watchedDisk()
   const full = { ...disk, flush: () => Promise.reject(new Error('full')) }
   await assert.rejects(swapStoreFiles(files, full), /full/)
   assert.deepEqual(stores().slice(0, 2), ['old', 'restored'])
 })
 
-test('in an empty folder there is nothing to keep', async () => {
+test('an empty folder gets the second store without a copy of a first one', async () => {
   rmSync(files.first)
-  const { disk, asked } = watchedDisk()
+  const { disk, calls } = watchedDisk()
   await swapStoreFiles(files, disk)
-  assert.deepEqual(asked, [['names', 'restored', undefined, undefined]])
+  assert.deepEqual(calls, [['names', 'restored', undefined, undefined]])
 })
 
-test('what was kept is the first store again when its name is on the disk', async () => {
-  const { disk, asked } = watchedDisk()
+test('the copy becomes the first store again, durably', async () => {
+  const { disk, calls } = watchedDisk()
   await swapStoreFiles(files, disk)
   await restorePrevious(files, disk)
-  assert.deepEqual(asked.at(-1), ['names', 'old', undefined, undefined])
+  assert.deepEqual(calls.at(-1), ['names', 'old', undefined, undefined])
 })

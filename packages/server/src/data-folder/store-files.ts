@@ -1,6 +1,6 @@
 /**
- * A second store file takes the place of the first, by one rename: whole or not at all, whenever the process dies. Both are
- * closed. Source: behaviour platform.md 9 (switch); decision a-restore-renames-a-file.
+ * Replaces the store file by a second one with a single rename, so that a crash leaves either the old or the new store. Both
+ * files must be closed. Source: behaviour platform.md 9 (switch); decision a-restore-renames-a-file.
  */
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import type { Disk } from './disk.ts'
 export interface StoreFiles {
   readonly first: string
   readonly second: string
-  /** The first, until the second has been seen to open. */
+  /** Copy of the first store, until the second one has been opened successfully. */
   readonly kept: string
 }
 
@@ -19,17 +19,17 @@ export const storeFiles = (folder: string): StoreFiles => ({
   kept: join(folder, 'replaced.sqlite'),
 })
 
-/** SQLite takes an empty file for a new database, so that is no store either. */
+/** False for an empty file as well, which SQLite takes for a new database. */
 export const hasStore = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0
 
-/** A store file, with what SQLite keeps beside it. */
+/** Deletes a store file and the files that SQLite keeps beside it. */
 export function removeStore(file: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true })
 }
 
 /**
- * The second is on the disk already.
- * @throws Error, and everything is as before, when a file is still in use, or the first cannot be kept
+ * The second store must be durable already.
+ * @throws Error, and nothing is changed, when a file is still in use or the first store cannot be copied
  */
 export async function swapStoreFiles({ first, second, kept }: StoreFiles, disk: Disk): Promise<void> {
   for (const file of [first, second]) requireClosed(file)
@@ -42,15 +42,15 @@ export async function swapStoreFiles({ first, second, kept }: StoreFiles, disk: 
   await disk.flushFolder(dirname(first))
 }
 
-/** The first store is what it was before. */
+/** Undoes `swapStoreFiles`. */
 export async function restorePrevious({ first, kept }: StoreFiles, disk: Disk): Promise<void> {
-  // What the second wrote beside itself; its file gives way in one step.
+  // Files that SQLite wrote beside the second store; the rename replaces the store itself.
   for (const suffix of ['-wal', '-shm']) rmSync(`${first}${suffix}`, { force: true })
   renameSync(kept, first)
   await disk.flushFolder(dirname(first))
 }
 
-/** A log that is left beside a file would be read into the one that gets its name. */
+/** SQLite would replay a remaining log into the file that gets its name. */
 function requireClosed(file: string): void {
   const log = `${file}-wal`
   if (existsSync(log) && statSync(log).size > 0) throw new Error(`${file} is still in use`)

@@ -10,24 +10,24 @@ import type { QueryTime } from '../store/sqlite/sqlite-store.ts'
 export interface AppOptions {
   /** false: commits do not wait for the disk. */
   readonly durable?: boolean
-  /** Of the copies of worlds. */
+  /** The disk that worlds are copied on. */
   readonly disk?: Disk
   readonly queryTime?: QueryTime
   readonly realClock?: Clock
   readonly beforeStep?: RunnerOptions<Drivers>['beforeStep']
   readonly logLevel?: string
-  /** Hears what somebody at a terminal wants to know as it happens. */
+  /** Receives progress messages for a user at a terminal. */
   readonly tell?: (line: string) => void
-  /** Called in a quiet moment after worlds were removed: their memory is garbage now. */
+  /** Called some time after worlds were removed, when their memory can be collected. */
   readonly worldsGone?: () => void
   /** World time at the start, in milliseconds since 1970. */
   readonly startAt?: number
-  /** Of passwords, instead of what is safe. */
+  /** Cost of password hashes, lower than the safe default. */
   readonly hashCost?: HashCost
-  /** Instead of those of `hashCost`: a test decides when a hash is ready. */
+  /** Replaces the hashing of `hashCost`, so that a test decides when a hash is ready. */
   readonly passwords?: Passwords
-  /** Version that it says to have. */
+  /** Version that the service reports. */
   readonly version?: string
-  /** Lower than what holds otherwise. */
+  /** Lower limits than the default ones. */
   readonly limits?: { readonly [N in LimitName | 'worlds']?: number }
 }

@@ -1,4 +1,4 @@
-/** Which driver serves what: hosts of the simulated world are simulated, all others are reached over the network. */
+/** Chooses the drivers: hosts of the simulated world are simulated, all others are reached over the network. */
 import type { Config } from '../config/config.ts'
 import type { AddressGuard } from '../core/access/address-guard.ts'
 import type { Faults } from '../core/faults.ts'
@@ -20,18 +20,18 @@ export interface DriverSettings {
   readonly config: Config
   /** Name of the world. */
   readonly name: string
-  /** Where clients on this machine reach it; port 0 before the service listens. */
+  /** URL for clients on this machine; port 0 before the service listens. */
   readonly localUrl: () => string
   readonly world: SimulatedWorld
-  /** Where the simulated world keeps files. */
+  /** Folder for files of the simulated world. */
   readonly folder: string
-  /** Judges every address that clients have us call. */
+  /** Judges every address that clients name, before it is called. */
   readonly guard: AddressGuard
-  /** Judges the addresses of managers before their registration. */
+  /** Judges addresses of managers that are to be registered. */
   readonly registrationGuard: AddressGuard
-  /** Networks take real time. */
+  /** Clock for time-outs of network calls. */
   readonly real: Clock
-  /** What goes wrong with their calls on purpose; undefined: nobody may ask for that. */
+  /** Faults injected into driver calls; undefined: fault injection is off. */
   readonly faults?: Faults | undefined
 }
 
@@ -71,18 +71,18 @@ function chooseDrivers({
   }
 }
 
-/** Name or address under which other managers find this one; undefined: the one that a connection to them has here. */
+/** Host name under which other managers reach this one; undefined: the local address of the connection to them. */
 function ownHostOf({ host, publicUrl }: Config, world: string): string | undefined {
-  // Any other name leads to the world `default`.
+  // Requests under any other host name reach the world `default`.
   if (world !== defaultWorld) return `${world.toLowerCase()}.localhost`
   if (publicUrl !== undefined) return new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1')
   return host === '0.0.0.0' || host === '::' ? undefined : host
 }
 
-/** Managers listen on the same port: this one's. */
+/** Port of this manager; other managers are assumed to listen on the same one. */
 function portOf({ port, publicUrl }: Config, localUrl: () => string): number {
   if (publicUrl !== undefined) return Number(new URL(publicUrl).port || 443)
-  return port === 0 ? Number(new URL(localUrl()).port) || usualPort : port
+  return port === 0 ? Number(new URL(localUrl()).port) || defaultPort : port
 }
-const usualPort = 9440
+const defaultPort = 9440
 const defaultWorld = 'default'

@@ -11,7 +11,7 @@ import { storeFiles } from '../data-folder/store-files.ts'
 import { openInstance } from './instance.ts'
 import { createShared } from './process-wide.ts'
 
-/** Whether some connection still has the file open: its mode cannot be changed then. */
+/** The journal mode of a database cannot be changed while another connection has the file open. */
 function isOpen(file: string): boolean {
   const database = new DatabaseSync(file)
   try {
@@ -24,7 +24,7 @@ function isOpen(file: string): boolean {
   }
 }
 
-test('an instance that does not come to stand leaves its store closed, wherever it failed', async () => {
+test('an instance that fails to open leaves its store closed, whatever failed', async () => {
   const data = mkdtempSync(join(tmpdir(), 'hyperplane-instance-'))
   const folder = openDataFolder(data)
   try {

@@ -1,4 +1,4 @@
-/** What an instance is opened with. */
+/** Options for opening an instance. */
 
 import type { pino } from 'pino'
 import type { Config } from '../config/config.ts'
@@ -15,25 +15,25 @@ import type { Shared } from './process-wide.ts'
 export interface InstanceOptions {
   /** Name of the world. */
   readonly name: string
-  /** As for the process, but for what a world has of its own: its folder (`data`), seed, clock and switches. */
+  /** Configuration of the process with the world's own folder (`data`), seed, clock and switches. */
   readonly config: Config
   readonly options: AppOptions
-  /** Of the process: where the keys lie. */
+  /** Data folder of the process, which contains the keys. */
   readonly folder: DataFolder
   readonly shared: Shared
   readonly log: pino.Logger
   readonly localUrl: () => string
   readonly exchange: Restores['exchange']
-  /** Of the calls of this world; undefined: nobody records them. */
+  /** Records the calls of this world; undefined: nothing is recorded. */
   readonly recorder?: CallRecorder | undefined
-  /** What goes wrong on purpose in this world; undefined: nobody may ask for that. */
+  /** Injected faults; undefined: fault injection is off. */
   readonly faults?: ((world: Pick<SimulatedWorld, 'seed'> & { readonly clock: WorldClock }) => Faults) | undefined
-  /** Of the instance before it: its time goes on. */
+  /** Clock of the previous instance, whose time continues. */
   readonly clockState?: ClockState
-  /** Its store was closed by this process, or copied from one that was. */
+  /** This process closed the store, or copied it from one that it has open: it needs no check for damage. */
   readonly isOwn?: boolean
-  /** Of a new world whose `admin` keeps the password that another world has. */
+  /** Password of `admin` in a new world; absent: it is configured or generated. */
   readonly adminPasswordHash?: string
-  /** Once it is filled, before anything happens in it. */
+  /** Called when a new store is filled, before tasks and schedules start. */
   readonly whenNew?: (store: Store) => Promise<void>
 }

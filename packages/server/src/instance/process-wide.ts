@@ -1,4 +1,4 @@
-/** What follows from the contract and the code alone: made once a process, however many worlds it holds. */
+/** Everything that is derived from the contract and the code alone: created once for all worlds of a process. */
 
 import { contract } from '@hyperplane/contract'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -23,11 +23,10 @@ export interface Shared {
   readonly tables: ReadonlyMap<string, Table>
   readonly passwords: Passwords
   readonly anonymous: AnonymousLimit
-  /** Counts over all worlds: an address that guesses in one is refused in each. */
+  /** Counts over all worlds: an address that guesses passwords in one world is refused in all. */
   readonly failedSignIns: FailedSignIns
-  /** For the threads that read seeds: each takes memory and a core, however many worlds are being made. */
+  /** Limits the threads that read seeds, because each needs memory and a core. */
   readonly seedThreads: Semaphore
-  /** Version of the service. */
   readonly version: string
 }
 

@@ -1,4 +1,4 @@
-/** The store of an instance, opened with the keys that it was made with. */
+/** Opens the store of an instance with the keys with which it was created. */
 import { checkKey, makeKeyCheck, type Sealer, sealerOf, WrongMasterKey } from '../core/access/secrets.ts'
 import { type BackupKey, type MasterKey, readBackupKey, readMasterKey, wrongMasterKey } from '../data-folder/folder.ts'
 import { storeFiles } from '../data-folder/store-files.ts'
@@ -12,19 +12,19 @@ export interface InstanceStore {
   readonly sealer: Sealer
   readonly masterKey: MasterKey
   readonly backupKey: BackupKey
-  /** A word of the store, made where it is not there yet. */
+  /** A metadata value of the store, created if it is missing. */
   readonly meta: (name: string, make: () => string) => string
 }
 
 export interface InstanceStoreOptions
   extends Pick<InstanceOptions, 'config' | 'options' | 'folder' | 'shared' | 'isOwn'> {
-  /** There is no file yet. */
+  /** There is no store file yet. */
   readonly isNew: boolean
-  /** Words that are written with each commit. */
+  /** Metadata that each commit writes as well. */
   readonly alongside: () => Record<string, string> | undefined
 }
 
-/** @throws StartRefusal, StoreRefusal, and nothing is left open */
+/** @throws StartRefusal, StoreRefusal; the store is closed then */
 export function openInstanceStore(opening: InstanceStoreOptions): InstanceStore {
   const { config, options, folder } = opening
   const masterKey = readMasterKey(folder, config.masterKeyFile, opening.isNew)

@@ -1,6 +1,7 @@
 /**
- * The authorities whose certificates a world takes of clients, kept beside its store: clients are asked before it is known which
- * world they want, also while it rests. They are public; whether a certificate counts, the world judges.
+ * The authorities that may have issued client certificates of a world, stored beside the world's store: the TLS handshake names
+ * them before it is known which world the client wants, and the world may rest. The file is public information; each world
+ * still verifies the certificates itself.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,10 +10,10 @@ import { reasonOf } from '../core/start-refusal.ts'
 const fileIn = (folder: string): string => join(folder, 'client-authorities.pem')
 const certificates = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g
 
-/** PEM, as they were when the world was last open. */
-export const keptAuthorities = (folder: string): readonly string[] => textIn(folder).match(certificates) ?? []
+/** PEM certificates, stored when the world was last open. */
+export const storedAuthorities = (folder: string): readonly string[] => textIn(folder).match(certificates) ?? []
 
-export function keepAuthorities(folder: string, authorities: readonly string[]): void {
+export function storeAuthorities(folder: string, authorities: readonly string[]): void {
   const text = authorities.join('')
   if (text === textIn(folder)) return
   const file = fileIn(folder)

@@ -32,32 +32,32 @@ function folderOf(files: Readonly<Record<string, string>>): string {
   return folder
 }
 const target = (): string => join(mkdtempSync(join(parent, 'copy-')), 'world')
-const named = (folder: string): string[] =>
+const filesIn = (folder: string): string[] =>
   (readdirSync(folder, { recursive: true }) as string[]).filter((name) => statSync(join(folder, name)).isFile()).sort()
 
-test('a copy has the files of that moment: what is replaced or removed later stays there', () => {
+test('a copy has the files of its moment: a file that is replaced or removed later stays in it', () => {
   const from = folderOf({ 'a/one': '1', 'a/two': '2', 'b/three.uploading': 'half' })
   const to = target()
   shareFiles(from, to)
   writeFileSync(join(from, 'a/one.uploading'), 'new')
   renameSync(join(from, 'a/one.uploading'), join(from, 'a/one'))
   rmSync(join(from, 'a/two'))
-  assert.deepEqual(named(to), ['a/one', 'a/two'])
+  assert.deepEqual(filesIn(to), ['a/one', 'a/two'])
   assert.deepEqual([readFileSync(join(to, 'a/one'), 'utf8'), readFileSync(join(to, 'a/two'), 'utf8')], ['1', '2'])
 })
 
-test('a file that vanishes on the way is left out, and so is a folder that is not there', () => {
-  const from = folderOf({ gone: '1', kept: '2' })
+test('a file that vanishes during the copy is left out, and a missing folder is no error', () => {
+  const from = folderOf({ vanishing: '1', staying: '2' })
   const to = target()
   shareFiles(from, to, (source, copy) => {
-    if (String(source).endsWith('gone')) rmSync(source as string)
+    if (String(source).endsWith('vanishing')) rmSync(source as string)
     linkSync(source, copy)
   })
-  assert.deepEqual(named(to), ['kept'])
+  assert.deepEqual(filesIn(to), ['staying'])
   assert.doesNotThrow(() => shareFiles(join(parent, 'nowhere'), target()))
 })
 
-test('where a file cannot have two names it is copied, with its time', () => {
+test('without hard links a file is copied with its time', () => {
   const from = folderOf({ one: '1' })
   const to = target()
   shareFiles(from, to, () => {

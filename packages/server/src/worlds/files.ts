@@ -1,31 +1,31 @@
-/** What a world is on disk: its store, the files of its infrastructure, and what it began with, kept to begin again. */
+/** The files of a world: its store, the files of its simulated infrastructure, and its baseline. */
 import { constants, copyFileSync, linkSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { reasonOf } from '../core/start-refusal.ts'
 import type { Disk } from '../data-folder/disk.ts'
 
-/** Below it, files of the simulated infrastructure: objects at the places of backups. */
+/** Folder of the files of the simulated infrastructure, such as objects in backup locations. */
 export const filesOf = (folder: string): string => join(folder, 'world')
 
-/** What a world begins with, kept to begin again. */
+/** The baseline: a copy of the state after seeding, to which a reset returns. */
 export const baselineOf = (folder: string) => ({
   store: join(folder, 'seed.sqlite'),
   files: join(folder, 'seed-files'),
 })
 
-/** Being written: it gets its name when it is whole. */
+/** Suffix of files that are being written; they are renamed when they are complete. */
 const unfinished = '.uploading'
 
 /**
- * The same files below another folder. At once, since nothing is copied: whoever writes such a file makes a new one and gives
- * it the name, so two folders may share it. What vanishes meanwhile is as gone as if it had vanished before.
- * @param link how a file gets its second name
- * @returns the folders with new names in them, and the copies that had to be made
+ * Links all files of `from` below `to`. Sharing is safe because writers never change such a file in place: they write a new
+ * one and rename it. Files that are removed meanwhile are left out.
+ * @param link gives a file its second name
+ * @returns the folders with new names in them, and the files that had to be copied
  */
 export function shareFiles(from: string, to: string, link = linkSync): Links {
   const folders = new Set<string>()
   const copies: string[] = []
-  const files = ifThere(() => readdirSync(from, { recursive: true, withFileTypes: true })) ?? []
+  const files = unlessMissing(() => readdirSync(from, { recursive: true, withFileTypes: true })) ?? []
   for (const file of files) {
     if (!file.isFile() || file.name.endsWith(unfinished)) continue
     const source = join(file.parentPath, file.name)
@@ -33,7 +33,7 @@ export function shareFiles(from: string, to: string, link = linkSync): Links {
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
     for (let folder = dirname(target); folder.length >= dirname(to).length; folder = dirname(folder))
       folders.add(folder)
-    if (ifThere(() => share(source, target, link)) === 'copied') copies.push(target)
+    if (unlessMissing(() => share(source, target, link)) === 'copied') copies.push(target)
   }
   return { folders: [...folders], copies }
 }
@@ -43,7 +43,7 @@ export interface Links {
   readonly copies: readonly string[]
 }
 
-/** Resolves when a power failure would no longer take any of them. */
+/** Resolves when all of them survive a power failure. */
 export async function flushLinks(disk: Disk, { folders, copies }: Links): Promise<void> {
   await Promise.all(copies.map((file) => disk.flush(file)))
   await Promise.all(folders.map((folder) => disk.flushFolder(folder)))
@@ -55,7 +55,7 @@ function share(source: string, target: string, link: typeof linkSync): 'linked' 
     return 'linked'
   } catch (error) {
     if (reasonOf(error) === 'ENOENT') throw error
-    // Not every file system has a second name for a file. Its time is that of the world.
+    // Some file systems have no hard links. The copy keeps the file time, which is a time of the world.
     const { atime, mtime } = statSync(source)
     copyFileSync(source, target, constants.COPYFILE_FICLONE)
     utimesSync(target, atime, mtime)
@@ -63,7 +63,7 @@ function share(source: string, target: string, link: typeof linkSync): 'linked' 
   }
 }
 
-function ifThere<T>(work: () => T): T | undefined {
+function unlessMissing<T>(work: () => T): T | undefined {
   try {
     return work()
   } catch (error) {

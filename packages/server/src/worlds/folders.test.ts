@@ -4,6 +4,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import type { ApiError } from '../core/api-error.ts'
 import { createWorldFolders } from './folders.ts'
 
 let parent: string
@@ -12,14 +13,14 @@ before(() => {
 })
 after(() => rmSync(parent, { recursive: true }))
 
-const some = () => {
+const newFolders = () => {
   const place = mkdtempSync(join(parent, 'worlds-'))
   return { place, folders: createWorldFolders(place), later: () => createWorldFolders(place) }
 }
 
-test('a folder that is half made goes at the next start; one that is settled stays, whether its world is known or not', () => {
-  const { folders, later } = some()
-  for (const name of ['half', 'known', 'unknown']) folders.begin(name)
+test('the next start deletes an unfinished folder and keeps a settled one, whether its world is known or not', () => {
+  const { folders, later } = newFolders()
+  for (const name of ['unfinished', 'known', 'unknown']) folders.begin(name)
   for (const name of ['known', 'unknown']) {
     writeFileSync(join(folders.of(name), 'world.sqlite'), 'whole')
     folders.settle(name)
@@ -29,13 +30,13 @@ test('a folder that is half made goes at the next start; one that is settled sta
     [folders.of('unknown')],
   )
   assert.deepEqual(
-    [existsSync(folders.of('half')), existsSync(folders.of('known')), existsSync(folders.of('unknown'))],
+    [existsSync(folders.of('unfinished')), existsSync(folders.of('known')), existsSync(folders.of('unknown'))],
     [false, true, true],
   )
 })
 
-test('a folder that was to go stays while the registry knows its world, and loses its mark', () => {
-  const { folders, later } = some()
+test('a folder marked for removal stays, without its mark, while the registry knows its world', () => {
+  const { folders, later } = newFolders()
   folders.begin('staying')
   folders.settle('staying')
   folders.release('staying')
@@ -49,8 +50,8 @@ test('a folder that was to go stays while the registry knows its world, and lose
   assert.equal(existsSync(folders.of('staying')), false)
 })
 
-test('what was on its way out, or in, when the process died goes at the next start', () => {
-  const { place, folders } = some()
+test('the next start deletes removals and uploads that a crash interrupted', () => {
+  const { place, folders } = newFolders()
   for (const name of ['.removed-1-gone', '.incoming-x1']) mkdirSync(join(place, name))
   assert.deepEqual(
     folders.tidy(() => false),
@@ -59,18 +60,18 @@ test('what was on its way out, or in, when the process died goes at the next sta
   assert.deepEqual(readdirSync(place), [])
 })
 
-test('a folder that no world is known of is not taken for a new one: 409 names it', () => {
-  const { folders } = some()
+test('a new world does not take over the folder of an unknown one: 409 names the folder', () => {
+  const { folders } = newFolders()
   mkdirSync(folders.of('lost'))
   writeFileSync(join(folders.of('lost'), 'world.sqlite'), 'precious')
   assert.throws(
     () => folders.begin('Lost'),
-    ({ status, message }: any) => status === 409 && message.includes(folders.of('lost')),
+    ({ status, message }: ApiError) => status === 409 && message.includes(folders.of('lost')),
   )
 })
 
-test('a folder that the process made and died before it bore the mark keeps its name from nobody', () => {
-  const { folders, later } = some()
+test('an empty folder without a mark, left by a crash, does not block its name', () => {
+  const { folders, later } = newFolders()
   mkdirSync(folders.of('early'))
   assert.deepEqual(
     later().tidy(() => false),
@@ -79,8 +80,8 @@ test('a folder that the process made and died before it bore the mark keeps its 
   assert.equal(later().begin('early'), folders.of('early'))
 })
 
-test('where the mark cannot be written there is no folder either', (t) => {
-  const { folders } = some()
+test('no folder remains when the mark cannot be written', (t) => {
+  const { folders } = newFolders()
   const full = t.mock.method(fs, 'writeFileSync', () => {
     throw Object.assign(new Error('full'), { code: 'ENOSPC' })
   })

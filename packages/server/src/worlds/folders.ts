@@ -1,6 +1,6 @@
 /**
- * The folders of worlds. One that is being made or removed bears a mark: without a row in the registry it is nobody's, and
- * goes. Any other folder holds a whole world, also where the registry does not know it: it is never removed unasked.
+ * The folders of worlds. A folder whose world is being created or removed contains a mark: without an entry in the registry the
+ * next start deletes it. Any other folder holds a complete world and is never deleted, even if the registry does not know it.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -9,29 +9,29 @@ import { ApiError } from '../core/api-error.ts'
 import { reasonOf } from '../core/start-refusal.ts'
 import { syncFolderOf } from '../data-folder/folder.ts'
 
-/** How names are compared. */
+/** Two names with the same key name the same world. */
 export const keyOf = (name: string): string => name.toLowerCase()
 
 const mark = '.unlisted'
 const removedPrefix = '.removed-'
-/** Of what is on its way to become a world's. */
+/** Prefix of uploads that will become files of a world. */
 export const spoolPrefix = '.incoming-'
 
 export interface WorldFolders {
   of(name: string): string
-  /** Makes the folder of a world to be, with the mark. @throws ApiError 409 where a folder lies there that is no known world's */
+  /** Creates the marked folder of a new world. @throws ApiError 409 when a folder of an unknown world exists already */
   begin(name: string): string
-  /** Before the registry forgets the world: marked. */
+  /** Marks the folder, before the registry forgets the world. */
   release(name: string): void
-  /** The registry knows it: no mark. */
+  /** Removes the mark, because the registry knows the world. */
   settle(name: string): void
-  /** Gone when this returns; what it held goes after that. */
+  /** The folder has lost its name when this returns; its files are deleted afterwards. */
   remove(name: string): Promise<void>
-  /** Folders that are nobody's half-made or half-removed world. */
+  /** Folders of complete worlds. */
   listed(): readonly string[]
   /**
-   * At the start: takes away what is marked and belongs to no world.
-   * @returns the folders that no world is known of, which are left as they are
+   * At the start: deletes marked folders that belong to no world.
+   * @returns unmarked folders that belong to no world, which are not touched
    */
   tidy(isWorld: (key: string) => boolean): readonly string[]
 }
@@ -39,7 +39,7 @@ export interface WorldFolders {
 export function createWorldFolders(place: string): WorldFolders {
   let removals = 0
   const of = (name: string): string => join(place, keyOf(name))
-  const put = (folder: string): void => {
+  const setMark = (folder: string): void => {
     writeFileSync(join(folder, mark), '', { mode: 0o600, flush: true })
     syncFolderOf(join(folder, mark))
   }
@@ -52,11 +52,11 @@ export function createWorldFolders(place: string): WorldFolders {
         mkdirSync(folder, { mode: 0o700 })
       } catch (error) {
         if (reasonOf(error) !== 'EEXIST') throw error
-        const fault = `The folder ${folder} holds what this service knows no world of: move it away, or choose another name.`
+        const fault = `The folder ${folder} exists, but this service knows no world in it: move it away, or choose another name.`
         throw new ApiError('CONFLICT', { fault }, { cause: error })
       }
       try {
-        put(folder)
+        setMark(folder)
         syncFolderOf(folder)
       } catch (error) {
         rmSync(folder, { recursive: true, force: true })
@@ -65,20 +65,20 @@ export function createWorldFolders(place: string): WorldFolders {
       return folder
     },
     release(name) {
-      if (existsSync(of(name))) put(of(name))
+      if (existsSync(of(name))) setMark(of(name))
     },
     settle: (name) => rmSync(join(of(name), mark), { force: true }),
     async remove(name) {
       const folder = of(name)
       if (!existsSync(folder)) return
-      // One step: a folder that is half removed is nobody's.
+      // Renamed in one step: a crash must not leave a folder with half of its files.
       const removed = join(place, `${removedPrefix}${++removals}-${keyOf(name)}`)
       renameSync(folder, removed)
       await rm(removed, { recursive: true, force: true })
     },
     listed() {
       if (!existsSync(place)) return []
-      const found = readdirSync(place).filter((entry) => !isLeft(entry) && !existsSync(join(place, entry, mark)))
+      const found = readdirSync(place).filter((entry) => !isRemnant(entry) && !existsSync(join(place, entry, mark)))
       return found.map((entry) => join(place, entry)).filter((folder) => !isEmpty(folder))
     },
     tidy(isWorld) {
@@ -87,7 +87,7 @@ export function createWorldFolders(place: string): WorldFolders {
       for (const entry of readdirSync(place)) {
         const folder = join(place, entry)
         if (isWorld(entry)) rmSync(join(folder, mark), { force: true })
-        else if (isLeft(entry) || existsSync(join(folder, mark))) rmSync(folder, { recursive: true, force: true })
+        else if (isRemnant(entry) || existsSync(join(folder, mark))) rmSync(folder, { recursive: true, force: true })
         else if (!removeEmpty(folder)) unknown.push(folder)
       }
       return unknown
@@ -99,7 +99,7 @@ function isEmpty(folder: string): boolean {
   return statSync(folder).isDirectory() && readdirSync(folder).length === 0
 }
 
-/** One that got no mark yet. @returns whether it was empty */
+/** For a folder whose creation was interrupted before its mark. @returns whether the folder was empty */
 function removeEmpty(folder: string): boolean {
   try {
     rmdirSync(folder)
@@ -109,5 +109,5 @@ function removeEmpty(folder: string): boolean {
   }
 }
 
-/** Names that no world can have. */
-const isLeft = (entry: string): boolean => [removedPrefix, spoolPrefix].some((prefix) => entry.startsWith(prefix))
+/** These prefixes start with a dot, and no world name does. */
+const isRemnant = (entry: string): boolean => [removedPrefix, spoolPrefix].some((prefix) => entry.startsWith(prefix))

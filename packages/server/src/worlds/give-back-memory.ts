@@ -5,8 +5,8 @@ import { runInNewContext } from 'node:vm'
 let collect: ((options: object) => Promise<void>) | undefined
 
 /**
- * Collects all garbage, and returns its pages to the system: without requests V8 leaves them where they are for good, and
- * so does the C library. For a process that is the service's own, at a quiet moment: it takes some 100 ms of its thread.
+ * Collects all garbage and returns its pages to the system, which V8 does not do while the process is idle. It blocks the
+ * thread for about 100 ms: only for a process that belongs to the service alone, and when no requests are under way.
  */
 export async function giveBackMemory(): Promise<void> {
   if (collect === undefined) {

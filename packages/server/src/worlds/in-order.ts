@@ -1,14 +1,14 @@
 /**
- * In a world whose clock is frozen, a call begins when the work that earlier calls started has come to rest, as if its client had
- * waited. So the same calls find the same state, however fast the machine is. Calls that are under way at the same time do
- * not wait for each other, and none overtakes one that arrived before it.
+ * While the clock of a world is frozen, a call begins only when the work started by earlier calls has settled, as if its client
+ * had waited. The same calls therefore find the same state on every machine. Concurrent calls do not wait for each other, and
+ * no call overtakes an earlier one.
  */
 import type { Dispatch } from '../core/pipeline/request.ts'
 import type { HostedWorld } from './world.ts'
 
 export function inOrder(world: HostedWorld): Dispatch {
   let underWay = 0
-  /** The wait of the call that came first; calls that arrive during it begin after it, in their order. */
+  /** The wait of the first call; calls that arrive during it begin after it, in their order. */
   let settling: Promise<void> | undefined
   const settled = (): Promise<void> | undefined => {
     const clock = world.current?.clock
@@ -19,14 +19,14 @@ export function inOrder(world: HostedWorld): Dispatch {
     settling = wait
     return wait
   }
-  const left = (): void => {
+  const ended = (): void => {
     underWay--
   }
   return (request) => {
     const wait = settled()
     underWay++
     const answer = wait === undefined ? world.dispatch(request) : wait.then(() => world.dispatch(request))
-    answer.then(left, left)
+    answer.then(ended, ended)
     return answer
   }
 }

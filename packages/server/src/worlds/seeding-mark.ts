@@ -1,6 +1,6 @@
 /**
- * Tells a world that is being filled from one that lost its store. The mark is on the disk from before the store is made until
- * it is filled, at a first start and at a reset: a missing store is made anew only beside the mark.
+ * A mark file that distinguishes a world that is being seeded from one that lost its store. It exists from before the store is
+ * created until the store is filled, at a first start and at a reset; a missing store is created again only beside the mark.
  */
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ export const fillingMark = (folder: string): string => join(folder, '.filling')
 
 export const isBeingSeeded = (folder: string): boolean => existsSync(fillingMark(folder))
 
-/** The mark is on the disk when this returns. */
+/** The mark survives a power failure when this returns. */
 export function markBeingSeeded(folder: string): void {
   writeFileSync(fillingMark(folder), '', { mode: 0o600, flush: true })
   syncFolderOf(fillingMark(folder))
@@ -20,18 +20,18 @@ export function markBeingSeeded(folder: string): void {
 
 export const markSeeded = (folder: string): void => rmSync(fillingMark(folder), { force: true })
 
-/** Files beside the store of the world `default`. Found without that store, they show that it was lost. */
-const leftByService = ['master.key', 'worlds.sqlite', 'control.sqlite', 'seed.sqlite', 'restoring.sqlite', 'world']
+/** Files beside the store of the world `default`. If they exist without that store, it was lost. */
+const filesOfService = ['master.key', 'worlds.sqlite', 'control.sqlite', 'seed.sqlite', 'restoring.sqlite', 'world']
 
-/** Whether a service was started in this data folder before: then a missing store is a loss. */
+/** Whether a service was started in this data folder before; if so, a missing store was lost. */
 export function wasUsed(folder: string): boolean {
   const { first } = storeFiles(folder)
-  if ([first, `${first}-wal`, ...leftByService.map((name) => join(folder, name))].some(existsSync)) return true
+  if ([first, `${first}-wal`, ...filesOfService.map((name) => join(folder, name))].some(existsSync)) return true
   const worlds = join(folder, 'worlds')
   return existsSync(worlds) && readdirSync(worlds).length > 0
 }
 
-/** @param isDefault its store is the one that a restore from a backup makes */
+/** @param isDefault a restore from a backup can replace the store of the world `default` only */
 export function lostStore(folder: string, isDefault: boolean): StoreRefusal {
   const { first } = storeFiles(folder)
   const fault = existsSync(first) ? 'is empty' : 'is missing'

@@ -1,15 +1,15 @@
-/** Why a world does not open, and what helps, in words for its clients: a refusal to start speaks of the options of a start. */
+/** Why a world does not open and what to do about it, for clients: refusals to start name command-line options instead. */
 import { StartRefusal } from '../core/start-refusal.ts'
 import { diskFault } from '../store/disk-fault.ts'
 import { StoreRefusal } from '../store/store.ts'
 
-const anew = 'Reset it, and it begins anew; or delete it; or stop the service and put back a copy of its folder.'
+const remedy = 'Reset it, and it begins anew; or delete it; or stop the service and put back a copy of its folder.'
 
 export function unusableBecause(error: unknown): string {
   const fault = diskFault(error)
   if (fault !== undefined) return `${fault} Free room on it: the next request opens the world.`
-  if (error instanceof StoreRefusal) return error.isDamage ? `${error.what} ${anew}` : error.message
+  if (error instanceof StoreRefusal) return error.isDamage ? `${error.what} ${remedy}` : error.message
   if (error instanceof StartRefusal) return error.message
   const message = error instanceof Error ? error.message : String(error)
-  return `${message.replace(/\.$/, '')}. The log of the service says more. ${anew}`
+  return `${message.replace(/\.$/, '')}. The log of the service says more. ${remedy}`
 }

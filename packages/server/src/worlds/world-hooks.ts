@@ -1,11 +1,11 @@
-/** What the control interface does at the turning points of a world; declared here, so that a world need not know it. */
+/** Calls from a world to the control interface. Declared here, because worlds do not import the control interface. */
 
 import type { Faults, FaultyWorld } from '../core/faults.ts'
 import type { Dispatch } from '../core/pipeline/request.ts'
 import type { CallRecorder } from '../core/recording/recording.ts'
 
 export interface WorldHooks {
-  /** True while something is stored for the world. Only a caller who is known to be allowed to may begin that. */
+  /** True while the control interface stores something for the world. Only an authorised caller may cause the first entry. */
   readonly isKept: boolean
   /** Answers the operations below `/worlds/{worldName}/`. */
   readonly dispatch: Dispatch

@@ -60,7 +60,7 @@ test('a folder that the registry does not list is left as it is, and its name ca
   assert.equal(verdict(taken), '409 PLAT-10009')
   assert.match(
     taken.errors[0]?.message ?? '',
-    /worlds.stranger holds what this service knows no world of: move it away/,
+    /worlds.stranger exists, but this service knows no world in it: move it away/,
   )
   await app.close()
 })
