@@ -1,4 +1,4 @@
-/** What is refused before anything is loaded. Source: behaviour platform.md 9 (fetch and check). */
+/** Backups that are refused before anything is loaded. Source: behaviour platform.md 9 (fetch and check). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Restores } from '../core/ports.ts'
@@ -18,6 +18,6 @@ test('a backup of this version or an earlier one is read, a later one is not', a
     await assert.rejects(requireReadable(here(1e9), manifest(version)), new RegExp(`version ${version}.*newer`))
 })
 
-test('without room for what is in it, it is refused with the bytes that are free and needed', async () => {
+test('a backup that does not fit is refused with the numbers of free and needed bytes', async () => {
   await assert.rejects(requireReadable(here(1e6), manifest('1.2.3', 10)), /1000000 bytes free, \d+ may be needed/)
 })

@@ -1,13 +1,13 @@
-/** Why a backup is not restored, in the words of the interface. Source: behaviour platform.md 0 (DM-30031 to -33), 9. */
+/** Refuses backups that cannot be restored, with the errors of the interface. Source: behaviour platform.md 0 (DM-30031 to -33), 9. */
 
 import { ApiError } from '../core/api-error.ts'
 import type { Services } from '../core/world.ts'
 import { BackupFault, type Manifest, plainPartBytes } from './format.ts'
 
-/** Bytes of a store for each plain byte of a backup: documents, columns, indexes, and the log while they are written. */
+/** Bytes of a store for each plain byte of a backup: documents, columns, indexes, and the log during the restore. */
 const growth = 4
 
-/** @throws ApiError when it comes from a later version, or there is no room for it */
+/** @throws ApiError when a later version wrote the backup, or the disk has too little space */
 export async function requireReadable(
   { restores, version }: Pick<Services, 'restores' | 'version'>,
   { parts, productVersion }: Manifest,
@@ -21,7 +21,7 @@ export async function requireReadable(
   }
 }
 
-/** Anything but a fault of the backup stays as it is. */
+/** Translates faults of a backup; returns other errors unchanged. */
 export function refusalOf(error: unknown): unknown {
   if (!(error instanceof BackupFault)) return error
   const options = { cause: error }
@@ -29,8 +29,8 @@ export function refusalOf(error: unknown): unknown {
   return new ApiError('BACKUP_CORRUPT', { part: error.message }, options)
 }
 
-function isNewer(found: string, known: string): boolean {
-  const [a, b] = [found, known].map((version) => version.split(/[.-]/).map(Number)) as [number[], number[]]
+function isNewer(version: string, own: string): boolean {
+  const [a, b] = [version, own].map((each) => each.split(/[.-]/).map(Number)) as [number[], number[]]
   for (let index = 0; index < 3; index++) {
     const difference = (a[index] ?? 0) - (b[index] ?? 0)
     if (difference !== 0) return difference > 0

@@ -1,4 +1,4 @@
-/** What is written can be found and opened again, and nothing else can. Source: behaviour platform.md 8; 14, statement 34. */
+/** Written restore points are found and open again; changed ones do not. Source: behaviour platform.md 8; 14, statement 34. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import { type Line, packParts } from './pack.ts'
 import { readRestorePoint } from './read.ts'
 import { findRestorePoints } from './reader.ts'
 import { backupSealer, reseal } from './reseal.ts'
-import { type BackupRow, entityLine, metaLine } from './rows.ts'
+import { type BackupRow, type EntityRow, entityLine, metaLine } from './rows.ts'
 import { Unpacker } from './unpack.ts'
 import { writeRestorePoint } from './writer.ts'
 
@@ -22,7 +22,7 @@ const domainManager = {
   network: {},
 } as unknown as Manifest['domainManager']
 
-/** A place in memory. */
+/** An object store in memory. */
 function memory(): { store: ObjectStore; objects: Map<string, Uint8Array> } {
   const objects = new Map<string, Uint8Array>()
   const store: ObjectStore = {
@@ -74,7 +74,7 @@ const read = async (store: ObjectStore, manifest: Manifest, key = backupKey): Pr
 const corrupt = (part: string) => (error: unknown) =>
   error instanceof BackupFault && error.fault === 'corrupt' && error.message.includes(part)
 
-test('a restore point is found whole, newest first, and gives its rows in order', async () => {
+test('finds complete restore points, newest first, and reads their rows in order', async () => {
   const { store } = memory()
   await write(store, 'older', '2026-01-01T00:00:00.000000Z', vm('x'))
   const tenant: Line = { section: 'manager', kind: 'meta', pieces: metaLine('tenant', 't') }
@@ -96,7 +96,7 @@ test('a restore point is found whole, newest first, and gives its rows in order'
   ])
 })
 
-test('rows may be larger than parts: content that cannot be compressed passes whole', async () => {
+test('rows may be larger than parts: incompressible content is read back unchanged', async () => {
   const { store } = memory()
   const texts = Array.from({ length: 3 }, () => randomBytes(plainPartBytes).toString('base64'))
   const manifest = await write(store, 'p', '2026-01-01T00:00:00.000000Z', ...texts.map((text) => vm('a', { text })))
@@ -104,12 +104,12 @@ test('rows may be larger than parts: content that cannot be compressed passes wh
   const rows: BackupRow[] = []
   for await (const { row } of readRestorePoint({ store, place }, manifest, backupKey)) rows.push(row)
   assert.deepEqual(
-    rows.map((row) => (row as any).document.text),
+    rows.map((row) => (row as EntityRow).document['text']),
     texts,
   )
 })
 
-test('counting rows finds what reading them finds, and does not read them', async () => {
+test('counting rows finds the same faults as reading them', async () => {
   const { store, objects } = memory()
   const tenant: Line = { section: 'manager', kind: 'meta', pieces: metaLine('tenant', 't') }
   const lines = [tenant, vm('a', { text: randomBytes(plainPartBytes).toString('base64') }), vm('b'), fact]
@@ -125,16 +125,16 @@ test('counting rows finds what reading them finds, and does not read them', asyn
   assert.throws(() => count({ ...manifest, parts: [first] }), corrupt('part-00001'))
 })
 
-test('the bytes at the place tell nothing of what is in the parts', async () => {
+test('the stored bytes reveal no content', async () => {
   const { store, objects } = memory()
   await write(store, 'p', '2026-01-01T00:00:00.000000Z', vm('a very secret name'))
   for (const content of objects.values()) assert.doesNotMatch(Buffer.from(content).toString('latin1'), /secret name/)
 })
 
-test('a writer that stops at any object leaves no restore point, and harms no other', async () => {
+test('a writer that fails at any object leaves no restore point and harms no other', async () => {
   for (let failing = 1; failing <= 4; failing++) {
     const { store } = memory()
-    await write(store, 'whole', '2026-01-01T00:00:00.000000Z', vm('x'))
+    await write(store, 'complete', '2026-01-01T00:00:00.000000Z', vm('x'))
     let puts = 0
     const breaking: ObjectStore = {
       ...store,
@@ -142,11 +142,11 @@ test('a writer that stops at any object leaves no restore point, and harms no ot
     }
     await assert.rejects(write(breaking, 'cut', '2026-01-02T00:00:00.000000Z', vm('a'), fact))
     const { manifests, warnings } = await findRestorePoints({ store, place })
-    assert.deepEqual([manifests.map((manifest) => manifest.restorePointExtId), warnings], [['whole'], []])
+    assert.deepEqual([manifests.map((manifest) => manifest.restorePointExtId), warnings], [['complete'], []])
   }
 })
 
-test('a changed bit, a lost part and a part in the place of another are told by the name of the part', async () => {
+test('the error for a changed bit, a missing part or a swapped part names the part', async () => {
   const { store, objects } = memory()
   const manifest = await write(store, 'p', '2026-01-01T00:00:00.000000Z', vm('x'), fact)
   const key = (index: number) => `${folderOf('m', 'p')}/${manifest.parts[index]?.name}`
@@ -162,7 +162,7 @@ test('a changed bit, a lost part and a part in the place of another are told by 
   await assert.rejects(read(store, manifest), corrupt('part-00002'))
 })
 
-test('a manifest that was made anew does not open, though its digests agree', async () => {
+test('a forged manifest does not open, even with matching digests', async () => {
   const { store, objects } = memory()
   const manifest = await write(store, 'p', '2026-01-01T00:00:00.000000Z', vm('x'), fact)
   const replace = (changed: Manifest): void => {
@@ -184,7 +184,7 @@ test('a manifest that was made anew does not open, though its digests agree', as
   assert.equal((await read(store, found as Manifest)).length, 2, 'spaces in the file do not matter')
 })
 
-test('another backup key is told from damage', async () => {
+test('a wrong backup key is distinguished from damage', async () => {
   const { store } = memory()
   const manifest = await write(store, 'p', '2026-01-01T00:00:00.000000Z', vm('x'))
   await assert.rejects(
@@ -193,7 +193,7 @@ test('another backup key is told from damage', async () => {
   )
 })
 
-test('what is damaged is left out with a warning', async () => {
+test('a damaged restore point is left out with a warning', async () => {
   const { store, objects } = memory()
   await write(store, 'p', '2026-01-01T00:00:00.000000Z', vm('x'))
   objects.set(`${folderOf('m', 'p')}/${completeName}`, Buffer.from('0'.repeat(64)))
@@ -201,7 +201,7 @@ test('what is damaged is left out with a warning', async () => {
   assert.deepEqual([manifests.length, warnings.length], [0, 1])
 })
 
-test('a restore point that is retired while the place is read is left out, and hides no other', async () => {
+test('a restore point that is retired during the reading is left out and hides no other', async () => {
   const { store } = memory()
   await write(store, 'retired', '2026-01-01T00:00:00.000000Z', vm('x'))
   await write(store, 'kept', '2026-01-02T00:00:00.000000Z', vm('x'))
@@ -213,7 +213,7 @@ test('a restore point that is retired while the place is read is left out, and h
   assert.deepEqual([manifests.map(({ restorePointExtId }) => restorePointExtId), warnings.length], [['kept'], 1])
 })
 
-test('secrets leave under the key of the restore point, and come in under that of another instance', async () => {
+test('secrets are resealed with the key of the restore point, and then with the key of another instance', async () => {
   const [old, fresh] = [sealerWith(Buffer.alloc(32, 1), 'old'), sealerWith(Buffer.alloc(32, 2), 'fresh')]
   const kind = { kind: 'Target', secrets: [['logins', 'password']] }
   const about = 'Target/t/logins/password'

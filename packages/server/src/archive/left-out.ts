@@ -1,6 +1,6 @@
-/** What a backup holds and a restored instance does not. */
+/** Rows of a backup that are not restored. */
 import type { EntityRow } from './rows.ts'
 
-/** A backup target whose first backup had not ended: it never became one. */
+/** A backup target whose first backup had not ended: its creation is not complete. */
 export const isLeftOut = ({ kind, pending }: Pick<EntityRow, 'kind' | 'pending'>): boolean =>
   kind === 'BackupTarget' && pending === true

@@ -1,14 +1,14 @@
-/** What a location must be, whoever names it. Source: behaviour platform.md 7, 9. */
+/** Rules for backup locations, in requests, seeds and commands. Source: behaviour platform.md 7, 9. */
 import type { ValueOf } from '@hyperplane/contract'
 import type { BackupLocation } from '@hyperplane/contract/platform/backup-location'
 import { type ApiError, invalid } from '../core/api-error.ts'
 
 export type Location = ValueOf<typeof BackupLocation>
 
-/** Lower-case letters, digits, dots and hyphens between letters or digits: what every S3 service takes. */
+/** Lower-case letters, digits, dots and hyphens between letters or digits, which every S3 service accepts. */
 export const bucketForm = /^[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]$/
 
-/** It becomes a part of a host name, and of a header. */
+/** The region becomes part of a host name and of a header. */
 export const regionForm = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/
 
 export function locationFaults(location: Location): ApiError[] {

@@ -1,4 +1,4 @@
-/** From a location, as clients write it, to its place; and what a place's refusal is called. Source: behaviour platform.md 0, 7, 9. */
+/** Turns a location of the interface into the place of a driver, and errors of the place into errors of the interface. Source: behaviour platform.md 0, 7, 9. */
 
 import type { ValueOf } from '@hyperplane/contract'
 import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
@@ -16,13 +16,13 @@ interface Located {
   readonly location: Location
 }
 
-/** The place of a row of `kind`; its secrets may be sealed, as they are stored, or plain, as a request brings them. */
+/** The place of a row of `kind`. Its secrets may be sealed, as in the store, or plain, as in a request. */
 export function placeOf(
   kind: 'BackupTarget' | 'RestoreSource',
   { extId, location }: Located,
   secrets: SecretReader,
 ): Place {
-  // Credentials are sealed whole, as JSON.
+  // Credentials are sealed as one JSON text.
   const open: Open = (path, value) => {
     const json = secrets.open(kind, extId, `location/${path}`, value)
     return json === undefined ? value : JSON.parse(json)
@@ -53,7 +53,7 @@ function bucketPlace(config: ProviderConfig, open: Open): Place {
     port: connection?.port ?? 443,
     bucket,
     region,
-    // A dot in the name would not fit the certificate of the service's own domain.
+    // A wildcard certificate does not cover a bucket name with a dot.
     style: connection === undefined && !bucket.includes('.') ? 'host' : 'path',
     skipsCertificateValidation: connection?.shouldSkipCertificateValidation ?? false,
     ...(connection?.certificate === undefined ? {} : { certificate: connection.certificate }),
@@ -66,7 +66,7 @@ function bucketPlace(config: ProviderConfig, open: Open): Place {
 const textOf = ({ ipv4, ipv6, fqdn }: ValueOf<typeof IPAddressOrFQDN>): string =>
   ipv4?.value ?? ipv6?.value ?? fqdn?.value ?? ''
 
-/** A refusal of the place in the words of the interface; anything else as it is. */
+/** Translates errors of a place; returns other errors unchanged. */
 export function translatePlaceFault(error: unknown, place: Place): unknown {
   if (!(error instanceof ObjectStoreError)) return error
   const endpoint =
@@ -88,7 +88,7 @@ export function translatePlaceFault(error: unknown, place: Place): unknown {
   return refusals[error.fault]()
 }
 
-/** The same for a step of a task, which may be tried again where the place's refusal is one of a moment. */
+/** The same for a step of a task, which is tried again after a temporary error. */
 export function translateForTask(error: unknown, place: Place): unknown {
   const translated = translatePlaceFault(error, place)
   if (!(error instanceof ObjectStoreError) || !(translated instanceof ApiError)) return translated

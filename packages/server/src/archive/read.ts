@@ -6,8 +6,8 @@ import type { BackupRow } from './rows.ts'
 import { damaged, Unpacker } from './unpack.ts'
 
 /**
- * Its rows in order, section by section; one part is in memory at a time. Read to the end, it was verified: names, sizes,
- * digests, encryption, counts of rows. Secrets stay sealed as in the backup: `reseal.ts` takes them over.
+ * Yields the rows in order, section by section; one part is in memory at a time. Reading to the end verifies names, sizes,
+ * digests, encryption and numbers of rows. Secrets stay sealed with the key of the backup; see `reseal.ts`.
  * @param backupKey 32 bytes
  * @throws BackupFault that names the part; ObjectStoreError from the place
  */
@@ -21,7 +21,7 @@ export async function* readRestorePoint(
   unpacker.end()
 }
 
-/** The parts as they lie there, in order. @throws BackupFault for one that is not there */
+/** The sealed parts in order. @throws BackupFault for a missing part */
 export async function* sealedParts({ store, place }: BackupPlace, manifest: Manifest): AsyncGenerator<Uint8Array> {
   const folder = folderOf(manifest.domainManager.extId, manifest.restorePointExtId)
   for (const part of manifest.parts) {

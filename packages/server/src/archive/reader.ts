@@ -1,4 +1,4 @@
-/** Finds the complete restore points of a place. Needs no key: digests tell what is whole. Source: behaviour platform.md 8, 9. */
+/** Finds the complete restore points of a place. Digests suffice for that; no key is needed. Source: behaviour platform.md 8, 9. */
 import { parseTime } from '../core/time/clock.ts'
 import { ObjectStoreError } from '../drivers/object-store.ts'
 import {
@@ -17,13 +17,13 @@ import {
 export interface FoundRestorePoints {
   /** Newest first. */
   readonly manifests: readonly Manifest[]
-  /** One for each that was left out. */
+  /** One for each restore point that was left out. */
   readonly warnings: readonly string[]
 }
 
 /**
- * Those of one manager, or of all.
- * @throws ObjectStoreError from the place; a damaged or newer restore point is left out with a warning instead
+ * The restore points of one manager, or of all managers. A damaged or newer one is left out with a warning.
+ * @throws ObjectStoreError from the place
  */
 export async function findRestorePoints(at: BackupPlace, managerExtId?: string): Promise<FoundRestorePoints> {
   const sizes = await sizesBelow(at, managerExtId === undefined ? prefix : `${prefix}/${managerExtId}`)
@@ -31,7 +31,7 @@ export async function findRestorePoints(at: BackupPlace, managerExtId?: string):
   const warnings: string[] = []
   for (const key of sizes.keys()) {
     const [, domainManagerExtId, restorePointExtId, name] = key.split('/')
-    // Without COMPLETE it is not a restore point: it is being written, or was given up.
+    // Without COMPLETE the restore point is being written, or its backup was interrupted.
     if (name !== completeName || domainManagerExtId === undefined || restorePointExtId === undefined) continue
     try {
       manifests.push(await readManifest(at, sizes, domainManagerExtId, restorePointExtId))
@@ -44,7 +44,7 @@ export async function findRestorePoints(at: BackupPlace, managerExtId?: string):
   return { manifests, warnings }
 }
 
-/** One of them. @throws BackupFault when it is not there, or not whole; ObjectStoreError from the place */
+/** @throws BackupFault when the restore point is missing or incomplete; ObjectStoreError from the place */
 export async function findRestorePoint(
   at: BackupPlace,
   domainManagerExtId: string,
@@ -78,16 +78,16 @@ async function readManifest(
     const versions = `${manifest.formatVersion} is newer than ${formatVersion}, the newest that this version reads`
     throw new BackupFault('newer', `its format ${versions}`)
   }
-  if (!isWhole(manifest) || manifest.restorePointExtId !== restorePointExtId)
-    throw new BackupFault('corrupt', `its ${manifestName} lacks what a manifest must say`)
+  if (!hasRequiredFields(manifest) || manifest.restorePointExtId !== restorePointExtId)
+    throw new BackupFault('corrupt', `its ${manifestName} lacks required fields`)
   if (manifest.domainManager.extId !== domainManagerExtId)
     throw new BackupFault('corrupt', `its ${manifestName} is that of another manager`)
-  const torn = manifest.parts.find((part) => sizes.get(`${folder}/${part.name}`) !== part.sizeBytes)
-  if (torn !== undefined) throw new BackupFault('corrupt', `its part ${torn.name} is missing or torn`)
+  const incomplete = manifest.parts.find((part) => sizes.get(`${folder}/${part.name}`) !== part.sizeBytes)
+  if (incomplete !== undefined) throw new BackupFault('corrupt', `its part ${incomplete.name} is missing or torn`)
   return manifest
 }
 
-/** What is listed may be gone a moment later: the place retires restore points while it is read. */
+/** A listed object may be missing a moment later, because restore points are retired while the place is read. */
 async function contentOf({ store, place }: BackupPlace, folder: string, name: string): Promise<Uint8Array> {
   try {
     return await store.get(place, `${folder}/${name}`)
@@ -102,13 +102,13 @@ function parsed(bytes: Uint8Array): Manifest {
     const manifest = JSON.parse(Buffer.from(bytes).toString())
     if (Number.isInteger(manifest?.formatVersion)) return manifest
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new BackupFault('corrupt', `its ${manifestName} cannot be read`)
 }
 
-/** What is read of a manifest before a key can tell that it is genuine. */
-function isWhole({ domainManager, creationTime, key, parts, productVersion }: Manifest): boolean {
+/** Checks the fields that are read before the key proves that the manifest is genuine. */
+function hasRequiredFields({ domainManager, creationTime, key, parts, productVersion }: Manifest): boolean {
   return (
     typeof domainManager?.config?.name === 'string' &&
     isObject(domainManager.network) &&

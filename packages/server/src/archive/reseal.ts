@@ -1,6 +1,6 @@
 /**
- * Secrets on their way into a backup and out of it: each is opened with the key that it stands under and sealed with the
- * other one, for the same place in the same entity. Source: behaviour platform.md 8 (encryption).
+ * Moves secrets into a backup and out of it: opens each one with its present key and seals it with the other key, for the same
+ * field of the same entity. Source: behaviour platform.md 8 (encryption).
  */
 import { type Sealer, sealerWith } from '../core/access/secrets.ts'
 import { aboutTask, sealedInTask } from '../core/tasks/sealed.ts'
@@ -9,19 +9,22 @@ import { secretsKeyOf } from './cipher.ts'
 type Opener = Pick<Sealer, 'open'>
 type Seal = Pick<Sealer, 'seal'>
 
-/** Paths of the secrets of a kind, as its table has them. */
+/** Paths of the secrets of a kind, from its table. */
 export interface SecretsOfKind {
   readonly kind: string
   readonly secrets: readonly (readonly string[])[]
 }
 
-/** Seals and opens what stands inside the parts of a restore point. */
+/** Seals and opens secrets inside the parts of a restore point. */
 export const backupSealer = (dataKey: Buffer): Pick<Sealer, 'seal' | 'open'> =>
   sealerWith(secretsKeyOf(dataKey), 'backup')
 
 export const holdsSecrets = ({ kind, secrets }: SecretsOfKind): boolean => secrets.length > 0 || kind === 'Task'
 
-/** Changes `document` in place. @throws Error when something does not open: it belongs elsewhere, or the key is another */
+/**
+ * Changes `document`, the parsed row of any kind, in place.
+ * @throws Error when a secret does not open: it belongs to another row, or the key is wrong
+ */
 export function reseal({ kind, secrets }: SecretsOfKind, document: any, from: Opener, to: Seal): void {
   const extId: string = document.extId
   for (const path of secrets) {
@@ -43,7 +46,7 @@ function resealAt(value: any, path: readonly string[], change: (sealed: string) 
   }
   const name = path[0]
   if (name === undefined || typeof value !== 'object' || value === null) return
-  const found = value[name]
-  if (path.length > 1) resealAt(found, path.slice(1), change)
-  else if (typeof found?.$sealed === 'string') value[name] = { $sealed: change(found.$sealed) }
+  const field = value[name]
+  if (path.length > 1) resealAt(field, path.slice(1), change)
+  else if (typeof field?.$sealed === 'string') value[name] = { $sealed: change(field.$sealed) }
 }

@@ -1,16 +1,16 @@
-/** Sealed parts back to rows, each checked against the manifest. Source: behaviour platform.md 8 (verification). */
+/** Unpacks sealed parts to rows and checks each part against the manifest. Source: behaviour platform.md 8 (verification). */
 import { zstdDecompressSync } from 'node:zlib'
 import { aboutPart, decrypt } from './cipher.ts'
 import { BackupFault, type Manifest, type Part, partName, plainPartBytes, type Section, sha256 } from './format.ts'
 import { type BackupRow, kindIn, rowOf } from './rows.ts'
 
-/** Takes the parts of one restore point in their order. */
+/** Expects the parts of one restore point in order. */
 export class Unpacker {
   readonly #manifest: Manifest
   readonly #dataKey: Buffer
   #index = 0
   #section: Section | undefined
-  /** The beginning of a row whose end is in a later part. */
+  /** The beginning of a row that ends in a later part. */
   #begun: Buffer[] = []
 
   constructor(manifest: Manifest, dataKey: Buffer) {
@@ -20,7 +20,7 @@ export class Unpacker {
 
   /**
    * The rows that end in the next part.
-   * @throws BackupFault that names the part, when it is not as the manifest says or does not open
+   * @throws BackupFault that names the part, when it differs from the manifest or does not open
    */
   *next(content: Uint8Array): Generator<{ readonly section: Section; readonly row: BackupRow }> {
     const part = this.#manifest.parts[this.#index] as Part
@@ -33,7 +33,7 @@ export class Unpacker {
     counts.compare()
   }
 
-  /** Takes the next part, and only counts its rows: they become no objects, however many or large they are. @throws as `next` */
+  /** Counts the rows of the next part without parsing them, which saves memory and time. @throws as `next` */
   count(content: Uint8Array): void {
     const part = this.#manifest.parts[this.#index] as Part
     const counts = new Counts(part)
@@ -41,7 +41,7 @@ export class Unpacker {
     counts.compare()
   }
 
-  /** Those that end in this part, without their line breaks. */
+  /** Lines that end in this part, without line breaks. */
   *#lines(part: Part, content: Uint8Array): Generator<Buffer> {
     const plain = this.#opened(part, content)
     if (part.section !== this.#section && this.#begun.length > 0) throw damaged(part, 'it begins inside a row')
@@ -53,12 +53,12 @@ export class Unpacker {
       this.#begun = []
       from = end + 1
     }
-    // A copy: the rest of the part is not needed any more.
+    // A copy, so that the rest of the part can be collected.
     if (from < plain.byteLength) this.#begun.push(Buffer.from(plain.subarray(from)))
     this.#index++
   }
 
-  /** @throws BackupFault when parts, or the end of a row, are missing */
+  /** Call after the last part. @throws BackupFault when parts or the end of a row are missing */
   end(): void {
     const { parts } = this.#manifest
     if (this.#index < parts.length) throw damaged(parts[this.#index] as Part, 'it is missing')
@@ -66,7 +66,7 @@ export class Unpacker {
   }
 
   #opened(part: Part, content: Uint8Array): Buffer {
-    if (part.name !== partName(this.#index)) throw damaged(part, `${partName(this.#index)} comes in its place`)
+    if (part.name !== partName(this.#index)) throw damaged(part, `${partName(this.#index)} was expected`)
     if (content.byteLength !== part.sizeBytes)
       throw damaged(part, `it has ${content.byteLength} bytes instead of ${part.sizeBytes}`)
     if (sha256(content) !== part.sha256) throw damaged(part, 'its SHA-256 is another')
@@ -79,21 +79,21 @@ export class Unpacker {
   }
 }
 
-/** Rows by kind, as the manifest counts them. */
+/** Counts rows by kind, for the comparison with the manifest. */
 class Counts {
   readonly #part: Part
-  readonly #found: Record<string, number> = {}
+  readonly #counts: Record<string, number> = {}
 
   constructor(part: Part) {
     this.#part = part
   }
 
   add(kind: string): void {
-    this.#found[kind] = (this.#found[kind] ?? 0) + 1
+    this.#counts[kind] = (this.#counts[kind] ?? 0) + 1
   }
 
   compare(): void {
-    if (!equal(this.#found, this.#part.rows))
+    if (!equal(this.#counts, this.#part.rows))
       throw damaged(this.#part, 'it does not hold the rows that the manifest counts')
   }
 }

@@ -16,16 +16,16 @@ export interface RestorePointContent
   extends Pick<Manifest, 'restorePointExtId' | 'creationTime' | 'productVersion' | 'domainManager'> {
   /** 32 bytes. */
   readonly backupKey: Buffer
-  /** The key that the parts are sealed with. */
+  /** The key that seals the parts. */
   readonly dataKey: Buffer
-  /** From `packParts`; one is held in memory at a time. */
+  /** From `packParts`; one part is in memory at a time. */
   readonly parts: Iterable<PackedPart> | AsyncIterable<PackedPart>
 }
 
 /**
- * Parts first, then the manifest, `COMPLETE` last: what was cut short is no restore point.
- * @param written told after each part
- * @throws ObjectStoreError from the place; what was written by then stays, without `COMPLETE`
+ * Writes the parts, then the manifest, then `COMPLETE`, so that an interrupted backup is no restore point.
+ * @param written called after each part
+ * @throws ObjectStoreError from the place; objects that were written before remain, without `COMPLETE`
  */
 export async function writeRestorePoint(
   { store, place }: BackupPlace,
