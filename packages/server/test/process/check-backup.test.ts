@@ -1,4 +1,4 @@
-/** The operator's command that restores a backup for trial. Source: behaviour platform.md 8 (verification). */
+/** The operator's command that test-restores a backup. Source: behaviour platform.md 8 (verification). */
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -20,11 +20,11 @@ import { startApp, type TestApp } from '../support/start-app.ts'
 const parent = mkdtempSync(join(tmpdir(), 'hyperplane-checking-'))
 after(() => rmSync(parent, { recursive: true, force: true }))
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-/** Where the command makes the store that it throws away. */
+/** The folder in which the command creates its temporary store. */
 const scratch = join(parent, 'scratch')
 mkdirSync(scratch)
 
-/** A manager whose rows were changed behind its back, and its backup in a folder. */
+/** Changes rows of a manager directly in its store, and backs the manager up to a folder. */
 async function backedUp(name: string, change: (app: TestApp) => Promise<unknown> = async () => undefined) {
   const folder = join(parent, name)
   const app = await startApp({ folder })
@@ -40,7 +40,7 @@ before(async () => {
   good = await backedUp('good')
 })
 
-/** The command in a process of its own, which leaves nothing. */
+/** Runs the command in a process of its own; no temporary file may remain. */
 function check(...argv: string[]): { code: number | null; out: string; error: string } {
   return checkWith({ HYPERPLANE_BACKUP_KEY: good.backup.backupKey }, ...argv)
 }
@@ -55,7 +55,7 @@ function checkWith(env: object, ...argv: string[]): { code: number | null; out: 
   return { code: status, out: stdout, error: stderr }
 }
 
-test('a good backup: the newest one is restored for trial, and the command says what it looked at', () => {
+test('the newest backup is test-restored, and the command lists its checks', () => {
   const { code, out, error } = check('--from', good.from)
   assert.deepEqual([code, error], [0, ''])
   assert.match(out, new RegExp(`^Restore point ${good.backup.restorePointExtId} of the manager "PC_10.44.1.9"`))
@@ -64,7 +64,7 @@ test('a good backup: the newest one is restored for trial, and the command says 
   assert.match(out, /It can be restored\.\n$/)
 })
 
-test('the key may be that of the data folder, which is only read, while its service runs', async () => {
+test('reads the key from the data folder, even while its service runs, and does not change the folder', async () => {
   const app = await startApp({ folder: good.data })
   try {
     const { code, out } = checkWith({}, '--from', good.from, '--data', good.data)
@@ -74,7 +74,7 @@ test('the key may be that of the data folder, which is only read, while its serv
   }
 })
 
-test('a damaged part is named, and the code is 1', () => {
+test('names a damaged part and exits with 1', () => {
   const copy = join(parent, 'damaged')
   cpSync(good.from, copy, { recursive: true })
   const part = join(copy, 'hyperplane-backups', ownManager, good.backup.restorePointExtId, 'part-00001')
@@ -89,7 +89,7 @@ test('a damaged part is named, and the code is 1', () => {
   )
 })
 
-test('a restore point that lost its manifest is told, though an older one is good', () => {
+test('reports a restore point without a manifest, although an older one is intact', () => {
   const copy = join(parent, 'torn')
   cpSync(good.from, copy, { recursive: true })
   const folder = join(copy, 'hyperplane-backups', ownManager)
@@ -100,7 +100,7 @@ test('a restore point that lost its manifest is told, though an older one is goo
   assert.match(out, /It can be restored\.\n$/)
 })
 
-test('rows that do not agree are all told, in sentences', async () => {
+test('reports all broken invariants as sentences', async () => {
   const { backup, from } = await backedUp('disagreeing', (app) =>
     app.store.transaction(async (store) => {
       const vm = (await store.find(Vm)).find(({ host }) => host !== undefined)!
@@ -114,7 +114,7 @@ test('rows that do not agree are all told, in sentences', async () => {
   assert.match(out, /broken: the host \S+ holds \d+ bytes and \d+ vCPUs instead of 1073741824 and \d+ for the VM "/)
 })
 
-test('a reference that leads nowhere is told', async () => {
+test('reports a dangling reference', async () => {
   const { backup, from } = await backedUp('dangling', (app) =>
     app.store.transaction(async (store) => {
       const [vm] = await store.find(Vm)
@@ -126,7 +126,7 @@ test('a reference that leads nowhere is told', async () => {
   assert.match(out, /broken: categories\/extId of Vm \S+ names Category \S+, which is not there\./)
 })
 
-test('what cannot be found out has the code 2: another key, no such place, no such restore point, no place', () => {
+test('exits with 2 when the check is impossible: wrong key, missing location, unknown restore point, no --from', () => {
   const other = checkWith({ HYPERPLANE_BACKUP_KEY: randomBytes(32).toString('base64') }, '--from', good.from)
   assert.deepEqual([other.code, other.out], [2, ''])
   assert.match(other.error, /no complete restore point of this backup key .* of other backup keys/)

@@ -1,4 +1,4 @@
-/** What a removed world leaves in memory, in a process that can collect its garbage when it is told to. */
+/** A removed world must be collectable; this process can run the garbage collector on demand. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
@@ -35,7 +35,7 @@ const program = `
   await app.close()
 `
 
-test('a world that was removed is held by nothing: not by the process, the control interface, the journal or a timer', async () => {
+test('nothing references a removed world: not the process, the control interface, the journal or a timer', async () => {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--expose-gc', '--disable-warning=ExperimentalWarning', '--input-type=module', '-e', program],

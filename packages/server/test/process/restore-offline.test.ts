@@ -1,4 +1,4 @@
-/** An empty data folder becomes the manager of a restore point without a service. Source: behaviour platform.md 9. */
+/** Restores a manager into an empty data folder, without a service. Source: behaviour platform.md 9. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -49,7 +49,7 @@ const configOf = (data: string, backupKey: string | undefined = backup.backupKey
 const restore = (data: string, changes: Partial<Parameters<typeof restoreOffline>[0]> = {}): Promise<string> =>
   restoreOffline({ config: configOf(data), from: folderPlace(place), point: backup.restorePointExtId, ...changes })
 
-test('the command makes a folder that starts as the manager of the restore point', async () => {
+test('the restored folder starts as the manager of the restore point', async () => {
   const data = emptyFolder()
   const asked = ['restore', '--from', place, '--point', backup.restorePointExtId, '--data', data]
   const { stdout } = await promisify(execFile)(
@@ -69,7 +69,7 @@ test('the command makes a folder that starts as the manager of the restore point
     )
     assert.equal(kept.total, 1)
     assert.ok((await app.call('GET', '/vmm/v4.2/ahv/config/vms')).total! > 0)
-    // Its first backup was this one: it was not a target yet.
+    // This backup was the target's first one, so the target did not exist yet.
     assert.equal(await bucketTarget(app), undefined)
     await checkInvariants(app)
   } finally {
@@ -77,7 +77,7 @@ test('the command makes a folder that starts as the manager of the restore point
   }
 })
 
-test('a folder that holds data is left alone', async () => {
+test('refuses a folder that contains data, and does not change it', async () => {
   const data = emptyFolder()
   await restore(data)
   const before = readFileSync(join(data, 'world.sqlite'))
@@ -85,7 +85,7 @@ test('a folder that holds data is left alone', async () => {
   assert.deepEqual(readFileSync(join(data, 'world.sqlite')), before)
 })
 
-test('without the right backup key nothing is made', async () => {
+test('creates nothing without the right backup key', async () => {
   const data = emptyFolder()
   await assert.rejects(restore(data, { config: configOf(data, randomBytes(32).toString('base64')) }), /backup key/)
   assert.ok(!existsSync(join(data, 'world.sqlite')))
@@ -94,7 +94,7 @@ test('without the right backup key nothing is made', async () => {
   assert.ok(!existsSync(join(data, 'backup.key')), 'a new key would open nothing')
 })
 
-test('a damaged part is named, and nothing is made', async () => {
+test('names a damaged part and creates nothing', async () => {
   const [data, copy] = [emptyFolder(), emptyFolder()]
   cpSync(place, copy, { recursive: true })
   const part = join(copy, 'hyperplane-backups', ownManager, backup.restorePointExtId, 'part-00001')
@@ -105,14 +105,14 @@ test('a damaged part is named, and nothing is made', async () => {
   for (const name of ['world.sqlite', 'restoring.sqlite']) assert.ok(!existsSync(join(data, name)), name)
 })
 
-test('an older version refuses it, an unknown restore point is answered with those that are there', async () => {
+test('an older version refuses the backup; for an unknown restore point the existing ones are listed', async () => {
   const config = configOf(emptyFolder())
   const asked = { config, from: folderPlace(place), point: backup.restorePointExtId }
   await assert.rejects(restoreOffline(asked, '0.0.9'), /newer than this product/)
   await assert.rejects(restore(config.data, { point: 'none' }), new RegExp(backup.restorePointExtId))
 })
 
-/** A backup of these rows, as any manager could have written it. */
+/** Writes a backup that contains these rows. */
 async function written(
   ...rows: readonly { kind: string; document: object }[]
 ): Promise<{ from: OfflinePlace; point: string }> {
@@ -144,13 +144,13 @@ async function written(
   return { from: folderPlace(folder), point }
 }
 
-test('a backup in which nobody could sign in as Super Admin is refused', async () => {
+test('refuses a backup without an active Super Admin', async () => {
   const data = emptyFolder()
   await assert.rejects(restore(data, await written()), /nobody in it is an active Super Admin/)
   assert.ok(!existsSync(join(data, 'restoring.sqlite')))
 })
 
-test('rows that cannot be taken over are named: of an unknown kind, or twice with a value that is unique', async () => {
+test('names rows that cannot be restored: of an unknown kind, or with a duplicate unique value', async () => {
   const strange = await written({ kind: 'Teapot', document: {} })
   await assert.rejects(restore(emptyFolder(), strange), /part-00001 holds a row of Teapot/)
   const category = { kind: 'Category', document: { tenantId: randomUUID(), key: 'a', value: 'b' } }

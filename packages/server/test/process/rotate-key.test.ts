@@ -18,7 +18,7 @@ const aKey = (name: string): string => {
 }
 const [first, second, other] = [aKey('first'), aKey('second'), aKey('other')]
 
-/** Its remembered answer is sealed. */
+/** The remembered answer to this request is sealed. */
 const asked = { body: { key: 'sealed', value: 'answer' }, requestId: randomUUID() }
 const ask = async (masterKeyFile?: string): Promise<boolean | undefined> => {
   const app = await startApp({ folder: data, config: { seed: 'empty', masterKeyFile } })
@@ -32,19 +32,19 @@ const ask = async (masterKeyFile?: string): Promise<boolean | undefined> => {
 }
 before(() => ask())
 
-test('only the new key opens the data, and what was sealed before opens as before', async () => {
+test('only the new key opens the data, and secrets that were sealed before still open', async () => {
   assert.match(await rotateMasterKey({ data, newMasterKeyFile: first }), /start with --master-key-file .*first/)
   await assert.rejects(ask(), /master key/)
   assert.equal(await ask(first), true)
 })
 
-test('asked again it finds its work done, whichever key is named as the old one', async () => {
+test('a repeated rotation succeeds without a change, whichever key is named as the old one', async () => {
   await rotateMasterKey({ data, newMasterKeyFile: first })
   await rotateMasterKey({ data, masterKeyFile: other, newMasterKeyFile: first })
   assert.equal(await ask(first), true)
 })
 
-test('a key that is not the right one changes nothing', async () => {
+test('a wrong old key is refused and changes nothing', async () => {
   await assert.rejects(rotateMasterKey({ data, masterKeyFile: other, newMasterKeyFile: second }), /master key/)
   await assert.rejects(
     rotateMasterKey({ data, masterKeyFile: first, newMasterKeyFile: join(parent, 'none') }),
@@ -53,14 +53,14 @@ test('a key that is not the right one changes nothing', async () => {
   assert.equal(await ask(first), true)
 })
 
-test('it rotates from any key to any other, back to that of the folder too', async () => {
+test('rotates from any key to any other, including the one in the folder', async () => {
   await rotateMasterKey({ data, masterKeyFile: first, newMasterKeyFile: second })
   assert.equal(await ask(second), true)
   await rotateMasterKey({ data, masterKeyFile: second, newMasterKeyFile: join(data, 'master.key') })
   assert.equal(await ask(), true)
 })
 
-test('a folder in use, and one without data, are refused', async () => {
+test('refuses a folder in use, and a folder without data', async () => {
   const app = await startApp({ folder: data, config: { seed: 'empty' } })
   try {
     await assert.rejects(rotateMasterKey({ data, newMasterKeyFile: first }), /in use by another instance/)

@@ -1,4 +1,4 @@
-/** What a world begins with is kept whole or not at all, also where its first start is cut short. Source: DESIGN C. */
+/** A baseline is stored completely or not at all, even if the first start of its world is interrupted. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ after(() => victims.end())
 
 const categories = '/platform/v4.3/config/categories'
 
-test('a world whose first start was killed while its beginning was copied is reset all the same', async () => {
+test('a world whose first start was killed while its baseline was copied can still be reset', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-beginnings-'))
   try {
     await victims.mustDie({ folder, startAt: beginning, kill: { phase: 'amidCopy', name: 'seed.sqlite' } })
@@ -22,7 +22,7 @@ test('a world whose first start was killed while its beginning was copied is res
     ok(await app.call('POST', categories, { body: { key: 'team', value: 'later' } }), 201)
     ok(await app.call('POST', `${worlds}/default/$actions/reset`), 200)
     assert.equal((await app.call('GET', `${categories}?$filter=key eq 'team'`)).total, 0)
-    // Filled anew, it has a beginning again.
+    // The second start seeded the world again and stored a baseline.
     assert.ok(existsSync(join(folder, 'seed.sqlite')))
     ok(await app.call('POST', `${worlds}/default/$actions/reset`), 200)
     await app.close()

@@ -1,6 +1,6 @@
 /**
- * The service is killed in each part of a restore: the next start finds the fresh instance as it was, or the restored one
- * whole, and the task says which. Source: behaviour platform.md 9; 14, statement 32.
+ * Kills the service in each phase of a restore: the next start opens either the unchanged fresh instance or the complete restored
+ * one, and the task says which. Source: behaviour platform.md 9; 14, statement 32.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -23,7 +23,7 @@ inOwnFolder()
 let fresh: string
 let asked: Asked
 let config: { readonly seed: 'empty'; readonly backupKey: string }
-/** The fresh instance, and what comes of it when nothing stops the restore. */
+/** The fresh instance, and its state after an uninterrupted restore. */
 let base: readonly string[]
 let whole: readonly string[]
 
@@ -52,7 +52,7 @@ after(async () => {
   rmSync(fresh, { recursive: true, force: true })
 })
 
-/** These never come: the exchange does not return to the store that they would be written to. */
+/** Phases that never run: the exchange does not return to the store to which they would write. */
 const isNever = (definition: string, step: string, phase: string): boolean =>
   phase === 'record' && step === 'switch' && /^platform\.restore(?:-switch)?$/.test(definition)
 
@@ -63,7 +63,7 @@ for (const definition of endingWithProcess)
       killed({ definition: definition.name, step, phase }, 'FAILED'))
   }
 
-test('killed before the new store gets its name, the instance is fresh and the task FAILED; asked for again, it ends well', () =>
+test('killed before the new store gets its name, the instance is fresh and the task FAILED; a repeated restore succeeds', () =>
   killed({ phase: 'beforeRename' }, 'FAILED', goesThrough))
 
 test('killed when the new store has its name, the instance is restored and the task SUCCEEDED', () =>

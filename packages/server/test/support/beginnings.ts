@@ -1,6 +1,6 @@
 /**
- * Worlds of tests that begin alike: what a preset draws is the same each time. The first one of a process is filled by its seed;
- * with what the service keeps of that to begin again, the others begin as after a reset.
+ * Speeds up tests whose worlds have the same seed, which fills them equally. The first world of a process is seeded; the others
+ * start from a copy of its baseline, as after a reset.
  */
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,34 +8,34 @@ import { basename, join } from 'node:path'
 import { baselineOf } from '../../src/worlds/files.ts'
 import { fillingMark } from '../../src/worlds/seeding-mark.ts'
 
-/** Folders with a beginning each, by what it follows from. */
-const kept = new Map<string, string>()
+/** Folders with a baseline each, by the seed of their world. */
+const baselines = new Map<string, string>()
 let parent: string | undefined
 
-/** Where nothing was kept, nothing happens, and the seed fills the world. */
+/** Does nothing if there is no baseline for `like`: the seed fills the world then. */
 export function begin(like: string, folder: string): void {
-  const from = kept.get(like)
+  const from = baselines.get(like)
   if (from === undefined) return
-  copyBeginning(from, folder)
-  // As a reset leaves it that was cut short: a store is missing because it is about to be made.
+  copyBaseline(from, folder)
+  // As after an interrupted reset: the mark says that the missing store is about to be created.
   writeFileSync(fillingMark(folder), '')
 }
 
 export function keepBeginning(like: string, folder: string): void {
-  if (kept.has(like) || !existsSync(baselineOf(folder).store)) return
+  if (baselines.has(like) || !existsSync(baselineOf(folder).store)) return
   parent ??= temporary()
-  const to = join(parent, String(kept.size))
+  const to = join(parent, String(baselines.size))
   mkdirSync(to)
-  copyBeginning(folder, to)
-  kept.set(like, to)
+  copyBaseline(folder, to)
+  baselines.set(like, to)
 }
 
-/** With the keys that its secrets are sealed with. Copied: a test may damage its own. */
-function copyBeginning(from: string, to: string): void {
+/** Copies the baseline and the keys that seal its secrets; files are not shared, because a test may damage its own. */
+function copyBaseline(from: string, to: string): void {
   const { store, files } = baselineOf(from)
   for (const file of [store, join(from, 'master.key'), join(from, 'backup.key')])
     copyFileSync(file, join(to, basename(file)))
-  // The times of the files are those of the world.
+  // File times are times of the world.
   if (existsSync(files)) cpSync(files, baselineOf(to).files, { recursive: true, preserveTimestamps: true })
 }
 
