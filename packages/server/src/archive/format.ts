@@ -30,10 +30,8 @@ import type { ObjectStore, Place } from '../drivers/object-store.ts'
 /** The format that this version writes, and the newest that it reads. */
 export const formatVersion = 1
 
-/** Prefix of the keys of all backups. */
 export const prefix = 'hyperplane-backups'
 
-/** Highest size of a sealed part. */
 export const maximumPartBytes = 8 * 1024 * 1024
 
 /** Highest number of plain bytes of a part; far below the limit, because packing and unpacking hold several copies in memory. */
@@ -44,7 +42,6 @@ export type Section = 'manager' | 'world'
 export interface Part {
   readonly name: string
   readonly section: Section
-  /** Size of the sealed bytes. */
   readonly sizeBytes: number
   /** Digest of the sealed bytes, in hex. */
   readonly sha256: string

@@ -1,4 +1,3 @@
-/** Rows of a backup that are not restored. */
 import type { EntityRow } from './rows.ts'
 
 /** A backup target whose first backup had not ended: its creation is not complete. */

@@ -21,7 +21,6 @@ export async function* readRestorePoint(
   unpacker.end()
 }
 
-/** The sealed parts in order. @throws BackupFault for a missing part */
 export async function* sealedParts({ store, place }: BackupPlace, manifest: Manifest): AsyncGenerator<Uint8Array> {
   const folder = folderOf(manifest.domainManager.extId, manifest.restorePointExtId)
   for (const part of manifest.parts) {

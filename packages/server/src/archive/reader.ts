@@ -101,9 +101,7 @@ function parsed(bytes: Uint8Array): Manifest {
   try {
     const manifest = JSON.parse(Buffer.from(bytes).toString())
     if (Number.isInteger(manifest?.formatVersion)) return manifest
-  } catch {
-    // Reported below.
-  }
+  } catch {}
   throw new BackupFault('corrupt', `its ${manifestName} cannot be read`)
 }
 

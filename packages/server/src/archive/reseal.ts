@@ -9,13 +9,11 @@ import { secretsKeyOf } from './cipher.ts'
 type Opener = Pick<Sealer, 'open'>
 type Seal = Pick<Sealer, 'seal'>
 
-/** Paths of the secrets of a kind, from its table. */
 export interface SecretsOfKind {
   readonly kind: string
   readonly secrets: readonly (readonly string[])[]
 }
 
-/** Seals and opens secrets inside the parts of a restore point. */
 export const backupSealer = (dataKey: Buffer): Pick<Sealer, 'seal' | 'open'> =>
   sealerWith(secretsKeyOf(dataKey), 'backup')
 

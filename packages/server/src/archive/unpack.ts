@@ -4,7 +4,6 @@ import { aboutPart, decrypt } from './cipher.ts'
 import { BackupFault, type Manifest, type Part, partName, plainPartBytes, type Section, sha256 } from './format.ts'
 import { type BackupRow, kindIn, rowOf } from './rows.ts'
 
-/** Expects the parts of one restore point in order. */
 export class Unpacker {
   readonly #manifest: Manifest
   readonly #dataKey: Buffer
@@ -79,7 +78,6 @@ export class Unpacker {
   }
 }
 
-/** Counts rows by kind, for the comparison with the manifest. */
 class Counts {
   readonly #part: Part
   readonly #counts: Record<string, number> = {}

@@ -16,7 +16,6 @@ export interface RestorePointContent
   extends Pick<Manifest, 'restorePointExtId' | 'creationTime' | 'productVersion' | 'domainManager'> {
   /** 32 bytes. */
   readonly backupKey: Buffer
-  /** The key that seals the parts. */
   readonly dataKey: Buffer
   /** From `packParts`; one part is in memory at a time. */
   readonly parts: Iterable<PackedPart> | AsyncIterable<PackedPart>

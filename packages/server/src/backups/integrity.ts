@@ -6,7 +6,6 @@ import { brokenInvariants, invariants, maximumFaults } from '../domains/invarian
 import type { SqliteLoader } from '../store/sqlite/loader.ts'
 import type { Table } from '../store/tables.ts'
 
-/** The checks, as sentences for people. */
 export const checks: readonly string[] = [
   'Every reference leads to an entity',
   'As many associations are counted as there are',

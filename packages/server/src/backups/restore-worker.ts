@@ -1,4 +1,3 @@
-/** Thread program that runs `restore-work.ts`. */
 import { flushCompileCache } from 'node:module'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { type RestoreOrder, workOnRestore } from './restore-work.ts'

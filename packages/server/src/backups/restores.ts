@@ -14,7 +14,6 @@ import type { RestoreOrder } from './restore-work.ts'
 import { BackupThread } from './worker.ts'
 
 export interface RestoreOptions {
-  /** Path of the second store. */
   readonly file: string
   readonly tables: ReadonlyMap<string, Table>
   readonly masterKey: Buffer

@@ -52,7 +52,6 @@ export function createSnapshots({
     const here = runsInThisThread() ? (port: MessagePort) => workOnRestore(port, order) : undefined
     return new BackupThread({ program: 'restore-worker.ts', order, heapMebibytes: 64, signal, here })
   }
-  // A crash may have left it.
   removeStore(trialFile)
   const trials = new Semaphore(1)
   const includedTables: SnapshotTable[] = [...tables.values()]

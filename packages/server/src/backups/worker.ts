@@ -12,7 +12,6 @@ export type ThreadAnswer =
   | { readonly failed: string; readonly fault?: BackupFault['fault']; readonly faults?: readonly string[] }
 
 export interface ThreadOptions {
-  /** File in this folder. */
   readonly program: 'restore-worker.ts' | 'snapshot-worker.js'
   readonly order: unknown
   readonly heapMebibytes: number

@@ -1,4 +1,3 @@
-/** Shared by the operator's commands on backups: options, backup key, and error messages. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { refusalOf } from '../archive/faults.ts'
@@ -14,11 +13,9 @@ import { type OfflinePlace, readPlace } from './backup-location.ts'
 export interface OfflineOptions {
   readonly config: Pick<Config, 'data' | 'masterKeyFile' | 'backupKeyFile' | 'backupKey'>
   readonly from: OfflinePlace
-  /** Id of the restore point. */
   readonly point: string | undefined
 }
 
-/** @throws StartRefusal, InformationRequest */
 export function readOfflineOptions(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>>,

@@ -15,7 +15,6 @@ import type { BucketPlace, ObjectStore } from '../drivers/object-store.ts'
 import { createS3ObjectStore } from '../drivers/s3/object-store.ts'
 
 export interface OfflinePlace extends BackupPlace {
-  /** Description for messages. */
   readonly name: string
 }
 

@@ -30,7 +30,6 @@ export type OfflineRestore = OfflineOptions & { readonly point: string }
 
 export const usage = `${startCommand} restore --from PLACE --point ID [--data DIR] [--backup-key-file FILE]`
 
-/** @throws StartRefusal, InformationRequest */
 export function readRestore(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>>,

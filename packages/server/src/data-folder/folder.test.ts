@@ -16,7 +16,6 @@ after(() => rmSync(parent, { recursive: true }))
 
 const newPath = () => join(mkdtempSync(join(parent, 'case-')), 'nested', 'data')
 
-/** Opens a new folder, and closes it after `use`. */
 function inFolder(use: (folder: DataFolder) => void): void {
   const folder = openDataFolder(newPath())
   try {

@@ -20,7 +20,6 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const contentOf = (file: string): string | undefined => (existsSync(file) ? readFileSync(file, 'utf8') : undefined)
 const stores = (): readonly (string | undefined)[] => [files.first, files.second, files.kept].map(contentOf)
 
-/** Records each call with the content of the stores at that moment. */
 function watchedDisk(): { readonly disk: Disk; readonly calls: readonly unknown[] } {
   const calls: unknown[] = []
   const recorded = (what: string) => async (path: string) => void calls.push([what, basename(path), ...stores()])

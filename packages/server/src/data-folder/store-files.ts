@@ -42,7 +42,6 @@ export async function swapStoreFiles({ first, second, kept }: StoreFiles, disk: 
   await disk.flushFolder(dirname(first))
 }
 
-/** Undoes `swapStoreFiles`. */
 export async function restorePrevious({ first, kept }: StoreFiles, disk: Disk): Promise<void> {
   // Files that SQLite wrote beside the second store; the rename replaces the store itself.
   for (const suffix of ['-wal', '-shm']) rmSync(`${first}${suffix}`, { force: true })

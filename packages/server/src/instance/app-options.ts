@@ -10,7 +10,6 @@ import type { QueryTime } from '../store/sqlite/sqlite-store.ts'
 export interface AppOptions {
   /** false: commits do not wait for the disk. */
   readonly durable?: boolean
-  /** The disk that worlds are copied on. */
   readonly disk?: Disk
   readonly queryTime?: QueryTime
   readonly realClock?: Clock
@@ -22,12 +21,9 @@ export interface AppOptions {
   readonly worldsGone?: () => void
   /** World time at the start, in milliseconds since 1970. */
   readonly startAt?: number
-  /** Cost of password hashes, lower than the safe default. */
   readonly hashCost?: HashCost
   /** Replaces the hashing of `hashCost`, so that a test decides when a hash is ready. */
   readonly passwords?: Passwords
-  /** Version that the service reports. */
   readonly version?: string
-  /** Lower limits than the default ones. */
   readonly limits?: { readonly [N in LimitName | 'worlds']?: number }
 }

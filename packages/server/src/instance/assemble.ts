@@ -118,7 +118,6 @@ function openRestores(
   keys: Pick<Parameters<typeof createRestores>[0], 'tables' | 'masterKey' | 'backupKey'>,
 ): Restores {
   const restores = createRestores({ ...keys, file: storeFiles(config.data).second, exchange })
-  // A restore that an earlier process did not finish.
   restores.drop()
   return restores
 }

@@ -18,18 +18,15 @@ import { isSimulatedHost, webByHost } from '../drivers/web.ts'
 
 export interface DriverSettings {
   readonly config: Config
-  /** Name of the world. */
   readonly name: string
   /** URL for clients on this machine; port 0 before the service listens. */
   readonly localUrl: () => string
   readonly world: SimulatedWorld
-  /** Folder for files of the simulated world. */
   readonly folder: string
   /** Judges every address that clients name, before it is called. */
   readonly guard: AddressGuard
   /** Judges addresses of managers that are to be registered. */
   readonly registrationGuard: AddressGuard
-  /** Clock for time-outs of network calls. */
   readonly real: Clock
   /** Faults injected into driver calls; undefined: fault injection is off. */
   readonly faults?: Faults | undefined

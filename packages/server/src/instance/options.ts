@@ -1,5 +1,3 @@
-/** Options for opening an instance. */
-
 import type { pino } from 'pino'
 import type { Config } from '../config/config.ts'
 import type { Faults } from '../core/faults.ts'
@@ -13,7 +11,6 @@ import type { AppOptions } from './app-options.ts'
 import type { Shared } from './process-wide.ts'
 
 export interface InstanceOptions {
-  /** Name of the world. */
   readonly name: string
   /** Configuration of the process with the world's own folder (`data`), seed, clock and switches. */
   readonly config: Config

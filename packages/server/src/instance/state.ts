@@ -15,7 +15,6 @@ import { type InstanceStore, openInstanceStore } from './store.ts'
 
 export interface InstanceState extends InstanceStore, Identity {
   readonly clock: WorldClock
-  /** The clock of the machine. */
   readonly machineClock: Clock
   readonly world: SimulatedWorld
   /** Folder of the files of the simulated infrastructure. */

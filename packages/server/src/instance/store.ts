@@ -18,7 +18,6 @@ export interface InstanceStore {
 
 export interface InstanceStoreOptions
   extends Pick<InstanceOptions, 'config' | 'options' | 'folder' | 'shared' | 'isOwn'> {
-  /** There is no store file yet. */
   readonly isNew: boolean
   /** Metadata that each commit writes as well. */
   readonly alongside: () => Record<string, string> | undefined

@@ -35,7 +35,6 @@ interface Search {
   readonly names: () => Promise<readonly string[]>
 }
 
-/** Number of names among which the nearest ones are searched. */
 const comparedNames = 1000
 const shownIds = 5
 const shownNames = 5
@@ -63,7 +62,6 @@ export async function findTarget(ctx: SearchContext, { kind, text, field }: Nami
   return { kind, ...only }
 }
 
-/** Names of some targets of this kind. */
 export const namesOf = async (ctx: SearchContext, kind: Naming['kind']): Promise<readonly string[]> =>
   (await searches[kind](ctx, '')).names()
 
@@ -136,7 +134,7 @@ const searches: Readonly<Record<Naming['kind'], (ctx: SearchContext, text: strin
   },
 }
 
-/** Searches the rows of a kind by id, and by the field that holds their name. */
+/** Searches the rows of a kind by id, and by `field`, which holds their name: no type is common to all kinds. */
 function rowsOf(kind: Resource<any, any>, field: string, more: (row: any) => Partial<Found> = () => ({})) {
   return async ({ store }: SearchContext, text: string): Promise<Search> => {
     const byId = await store.get(kind, text.toLowerCase())

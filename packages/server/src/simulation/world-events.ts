@@ -40,14 +40,12 @@ interface Options {
   readonly world: SimulatedWorld
   readonly clock: WorldClock
   readonly drivers: Drivers
-  /** Ids of the events. */
   readonly ids: Ids
   readonly log: pino.Logger
 }
 
 const maximumToCome = 1000
 const maximumKept = 10_000
-/** Number of old events that are removed together. */
 const removedAtOnce = 100
 
 export const sortOf = (type: HappeningType): EventSort => catalogue[type] as EventSort
@@ -70,7 +68,6 @@ class EventSchedule implements WorldEvents {
   readonly #options: Options
   #cancelTimer = (): void => undefined
   #isClosed = false
-  /** Changes run one after another. */
   #lastChange: Promise<unknown> = Promise.resolve()
 
   constructor(options: Options) {
@@ -129,7 +126,6 @@ class EventSchedule implements WorldEvents {
     return due.sort((a, b) => a.at - b.at)[0]
   }
 
-  /** Sets the timer for the earliest event. */
   async #wait(): Promise<void> {
     const { clock } = this.#options
     const next = await this.#earliest()
@@ -230,7 +226,6 @@ class EventSchedule implements WorldEvents {
     )
   }
 
-  /** @throws ApiError when the target was deleted */
   async #presentTarget(transaction: Transaction, { event, target }: EventRow): Promise<Target> {
     const naming = sortOf(event.type).about(eventFor(event))
     const text = target?.extId ?? naming.text
@@ -275,5 +270,4 @@ const eventFor = (event: Happening): never => event as never
 const timeOf = (time: string | undefined): number => parseTime(time ?? '') ?? 0
 
 const status = pathOf(EventRecord, 'status')
-/** Neither over nor failed. */
 const toCome = or(equals(status, 'SCHEDULED'), equals(status, 'LASTING'))

@@ -10,7 +10,6 @@ import { reasonOf } from '../core/start-refusal.ts'
 const fileIn = (folder: string): string => join(folder, 'client-authorities.pem')
 const certificates = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g
 
-/** PEM certificates, stored when the world was last open. */
 export const storedAuthorities = (folder: string): readonly string[] => textIn(folder).match(certificates) ?? []
 
 export function storeAuthorities(folder: string, authorities: readonly string[]): void {

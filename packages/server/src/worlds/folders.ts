@@ -14,7 +14,6 @@ export const keyOf = (name: string): string => name.toLowerCase()
 
 const mark = '.unlisted'
 const removedPrefix = '.removed-'
-/** Prefix of uploads that will become files of a world. */
 export const spoolPrefix = '.incoming-'
 
 export interface WorldFolders {
@@ -27,7 +26,6 @@ export interface WorldFolders {
   settle(name: string): void
   /** The folder has lost its name when this returns; its files are deleted afterwards. */
   remove(name: string): Promise<void>
-  /** Folders of complete worlds. */
   listed(): readonly string[]
   /**
    * At the start: deletes marked folders that belong to no world.

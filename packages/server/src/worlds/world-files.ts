@@ -9,7 +9,6 @@ import type { Store } from '../store/store.ts'
 import { baselineOf, filesOf, flushLinks, type Links, shareFiles } from './files.ts'
 
 interface WorldFilesOptions {
-  /** Folder of the world. */
   readonly folder: string
   readonly name: string
   readonly disk: Disk

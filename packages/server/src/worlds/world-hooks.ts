@@ -7,19 +7,15 @@ import type { CallRecorder } from '../core/recording/recording.ts'
 export interface WorldHooks {
   /** True while the control interface stores something for the world. Only an authorised caller may cause the first entry. */
   readonly isKept: boolean
-  /** Answers the operations below `/worlds/{worldName}/`. */
   readonly dispatch: Dispatch
-  /** Records the calls of the world's own interface. */
   readonly recorder: CallRecorder
   /** Called before an instance is opened: fault rules and journal settings hold from its first moment on. */
   opening(): Promise<void>
-  /** The faults that strike in that instance. */
   faultsOf(world: FaultyWorld): Faults
   /** Called before the instance is closed: refuses the requests that a fault keeps waiting. */
   release(): void
   /** Called when the instance stays open after all. */
   resume(): void
-  /** Removes all that was stored for the world. */
   clear(): Promise<void>
   close(): Promise<void>
 }

@@ -27,9 +27,7 @@ import type { WorldHooks } from './world-hooks.ts'
 export interface WorldOptions
   extends Pick<InstanceOptions, 'config' | 'options' | 'folder' | 'shared' | 'log' | 'adminPasswordHash'> {
   readonly name: string
-  /** URL for clients on this machine. */
   readonly localUrl: () => string
-  /** Called with each new instance before it answers requests. */
   readonly onOpen: (world: HostedWorld) => Promise<void>
   /** The store was copied from one that this process has open, so it needs no check for damage. */
   readonly isCopy?: boolean
@@ -61,7 +59,6 @@ export interface HostedWorld {
   copyTo(folder: string): Promise<void>
   /** Frees memory if no request came since the previous call; once, until the next request. */
   relaxUnlessUsed(): void
-  /** Closes the instance until the next request. */
   rest(): Promise<void>
   /** For a removal: requests under way end, later ones are answered that there is no such world. */
   end(): Promise<void>

@@ -21,7 +21,6 @@ const seedFileIn = (folder: string): string => join(folder, 'seed.yaml')
 /** A seed that is a text, or a file that is moved into the folder of the world, is stored with the world. */
 export type NewSeed = Exclude<Config['seed'], object> | { readonly text: string } | { readonly moved: string }
 
-/** Settings of one world; it shares all others with the process. */
 export interface WorldSettings
   extends Partial<Pick<Config, 'clock' | 'rateLimits' | 'limits' | 'durations' | 'lockout'>> {
   readonly seed?: NewSeed
@@ -34,20 +33,15 @@ export interface WorldsOptions extends Omit<WorldOptions, 'name' | 'localUrl' | 
 }
 
 export interface Worlds {
-  /** Folder that contains the folders of all worlds but `default`. */
   readonly place: string
-  /** The case of the name does not matter. */
   get(name: string): HostedWorld | undefined
   all(): Iterable<HostedWorld>
   /** Number of worlds, including those that are being created. */
   readonly size: number
-  /** Highest permitted number of worlds, including `default`. */
   readonly maximum: number
   /** Folders of worlds that a registry listed, whether this process knows them or not. */
   listed(): readonly string[]
-  /** Adds a world whose folder exists already. */
   add(name: string, settings: WorldSettings): HostedWorld
-  /** Reserves the name for a new world. */
   draft(name: string): Draft
   /** First half of a removal: requests under way end, later ones are answered that there is no such world. */
   retire(name: string): Promise<void>
@@ -72,11 +66,9 @@ export interface Draft {
   fill(settings: WorldSettings, adminPasswordHash: string): Promise<void>
   /** Copies the present state of another world. @throws StartRefusal, StoreRefusal */
   copy(origin: HostedWorld, settings: WorldSettings): Promise<void>
-  /** Lets requests find the world. */
   publish(): void
   /** Call when the registry has stored the world durably. */
   settle(): void
-  /** Removes the world, whether it was published or not. */
   discard(): Promise<void>
 }
 
@@ -91,7 +83,6 @@ class WorldsOfProcess implements Worlds {
   readonly #folders: WorldFolders
   readonly #disk: Disk
   readonly #worlds = new Map<string, HostedWorld>()
-  /** Keys of the worlds that are being created. */
   readonly #drafts = new Set<string>()
   /** Creations of worlds and removals of folders that have not ended. */
   readonly #pending = new Set<Promise<unknown>>()
@@ -186,7 +177,6 @@ class WorldsOfProcess implements Worlds {
     const present = new Set(this.#worlds.values())
     await Promise.all([...present].map((world) => world.close()))
     await Promise.allSettled(this.#pending)
-    // Worlds whose creation ended while the others were closed.
     const later = [...this.#worlds.values()].filter((world) => !present.has(world))
     await Promise.all(later.map((world) => world.close()))
   }
@@ -258,7 +248,6 @@ interface DraftOptions {
   readonly withdraw: (world: HostedWorld | undefined) => void
   /** The draft was published and its registry entry is durable. */
   readonly settled: () => void
-  /** The draft was discarded. */
   readonly end: () => void
 }
 

@@ -44,7 +44,7 @@ test('a repeated rotation succeeds without a change, whichever key is named as t
   assert.equal(await ask(first), true)
 })
 
-test('a wrong old key is refused and changes nothing', async () => {
+test('a wrong old key or a missing new one is refused and changes nothing', async () => {
   await assert.rejects(rotateMasterKey({ data, masterKeyFile: other, newMasterKeyFile: second }), /master key/)
   await assert.rejects(
     rotateMasterKey({ data, masterKeyFile: first, newMasterKeyFile: join(parent, 'none') }),
