@@ -101,7 +101,9 @@ function parsed(bytes: Uint8Array): Manifest {
   try {
     const manifest = JSON.parse(Buffer.from(bytes).toString())
     if (Number.isInteger(manifest?.formatVersion)) return manifest
-  } catch {}
+  } catch {
+    // Malformed JSON is refused below.
+  }
   throw new BackupFault('corrupt', `its ${manifestName} cannot be read`)
 }
 
