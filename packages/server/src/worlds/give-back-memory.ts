@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 let collect: ((options: object) => Promise<void>) | undefined
 
 /**
- * Collects all garbage and returns its pages to the system, which V8 does not do while the process is idle. It blocks the
+ * Collects all garbage and returns its pages to the system, which neither V8 nor the C library does while it is idle. It blocks the
  * thread for about 100 ms: only for a process that belongs to the service alone, and when no requests are under way.
  */
 export async function giveBackMemory(): Promise<void> {
