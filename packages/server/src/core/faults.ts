@@ -55,7 +55,7 @@ export interface RequestSite {
   /** Names of what is made or meant. */
   names(): Promise<readonly string[]>
   /** What the request tells by itself, by the names that messages of errors have for it. */
-  told(): Promise<Readonly<Record<string, string>>>
+  messageArguments(): Promise<Readonly<Record<string, string>>>
   /** Somebody else writes the entity that the path names, and commits that. */
   writeTarget(): Promise<void>
 }

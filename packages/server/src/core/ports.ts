@@ -58,16 +58,16 @@ export interface ServiceIdentity {
 export type Scope = 'all' | TypedFilter
 
 /** What was decided before is there at once: nearly every request asks what another one asked. */
-export type Decided = Scope | undefined | Promise<Scope | undefined>
+export type ScopeDecision = Scope | undefined | Promise<Scope | undefined>
 
 export interface AccessControl {
   /**
    * What the caller may use this operation on; undefined: on nothing.
    * @throws ApiError 403 when the identity must first do something else (change its password)
    */
-  scope(caller: Caller, operation: Operation): Decided
+  scope(caller: Caller, operation: Operation): ScopeDecision
   /** What of this kind the caller may see; undefined: nothing. */
-  viewScope(caller: Caller, resource: Resource): Decided
+  viewScope(caller: Caller, resource: Resource): ScopeDecision
   /** The operation is one of those that show entities of this kind. */
   isView(operation: Operation, resource: Resource): boolean
   /**

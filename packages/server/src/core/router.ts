@@ -13,7 +13,7 @@ export type Route =
       readonly operation: Operation
       readonly version: string
       /** The version that was asked for: another one than `version` where that is served in its place. */
-      readonly askedVersion: string
+      readonly requestedVersion: string
       readonly path: Readonly<Record<string, string>>
     }
   | { readonly found: 'unbuilt'; readonly namespace: Namespace; readonly operation: UnbuiltOperation }
@@ -109,7 +109,14 @@ export function createRouter(
       const parameters: Record<string, string> = {}
       for (let index = 0; index < values.length; index++)
         parameters[entry.names[index] as string] = values[index] as string
-      return { found: 'operation', namespace, operation: entry.operation, version, askedVersion, path: parameters }
+      return {
+        found: 'operation',
+        namespace,
+        operation: entry.operation,
+        version,
+        requestedVersion: askedVersion,
+        path: parameters,
+      }
     },
   }
 }

@@ -47,7 +47,7 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
       ...(parentFilter === undefined ? {} : { filter: parentFilter }),
       ...(scope === 'all' ? {} : { scope }),
     })
-    return asked(await withoutUnseenNames(ctx, rows), request)
+    return filteredOrGrouped(await withoutUnseenNames(ctx, rows), request)
   }
   if (query.groupby !== undefined) {
     const all = await ctx.store.find(resource, {
@@ -59,7 +59,7 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
     return { entities: groups.slice(query.page * query.limit, (query.page + 1) * query.limit), total: groups.length }
   }
   const limit = Math.min(query.limit, operation.maximumItems ?? query.limit)
-  const orderby = query.orderby ?? usualOrder(operation, resource)
+  const orderby = query.orderby ?? defaultOrder(operation, resource)
   const page = await ctx.store.page(resource, {
     ...(filter === undefined ? {} : { filter }),
     ...(scope === 'all' ? {} : { scope }),
@@ -73,7 +73,7 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
 }
 
 /** What a list answers of these items: as they match, in groups where the request groups them. */
-function asked(items: readonly any[], request: Pick<RequestInput, 'query'>): ListResult<any> {
+function filteredOrGrouped(items: readonly any[], request: Pick<RequestInput, 'query'>): ListResult<any> {
   const { filter, groupby, page, limit } = request.query
   if (groupby === undefined) return listOf(items, request)
   const matching = filter === undefined ? items : items.filter((item) => evaluateFilter(filter, item) === true)
@@ -82,7 +82,7 @@ function asked(items: readonly any[], request: Pick<RequestInput, 'query'>): Lis
 }
 
 /** Without `$orderby`: the field that the operation declares, else creation. */
-function usualOrder({ orderedBy }: Operation, resource: Resource): readonly TypedOrderby[] | undefined {
+function defaultOrder({ orderedBy }: Operation, resource: Resource): readonly TypedOrderby[] | undefined {
   if (orderedBy === undefined) return undefined
   const { type } = pathOf(resource, orderedBy)
   return [{ field: { kind: 'field', from: 0, names: orderedBy.split('/'), type }, descending: false }]

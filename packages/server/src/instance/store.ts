@@ -31,7 +31,7 @@ export function openInstanceStore(opening: InstanceStoreOptions): InstanceStore 
   let sealer: Sealer
   const store = openSqliteStore({
     file: storeFiles(config.data).first,
-    alongside: opening.alongside,
+    notesOfCommit: opening.alongside,
     isOwn: opening.isOwn === true,
     tables: opening.shared.tables,
     seal: (plain, about) => ({ $sealed: sealer.seal(plain, about) }),

@@ -39,13 +39,13 @@ export const limits = {
   expandItems: 10,
 } as const
 
-export const parseFilter = (text: string): Filter => whole('$filter', text, (parser) => parser.filter())
-export const parseOrderby = (text: string): Orderby => whole('$orderby', text, (parser) => parser.orderby())
-export const parseSelect = (text: string): Select => whole('$select', text, (parser) => parser.select())
-export const parseExpand = (text: string): Expand => whole('$expand', text, (parser) => parser.expand())
-export const parseApply = (text: string): Apply => whole('$apply', text, (parser) => parser.apply())
+export const parseFilter = (text: string): Filter => parseAll('$filter', text, (parser) => parser.filter())
+export const parseOrderby = (text: string): Orderby => parseAll('$orderby', text, (parser) => parser.orderby())
+export const parseSelect = (text: string): Select => parseAll('$select', text, (parser) => parser.select())
+export const parseExpand = (text: string): Expand => parseAll('$expand', text, (parser) => parser.expand())
+export const parseApply = (text: string): Apply => parseAll('$apply', text, (parser) => parser.apply())
 
-function whole<T>(option: string, text: string, read: (parser: Parser) => T): T {
+function parseAll<T>(option: string, text: string, read: (parser: Parser) => T): T {
   const parser = new Parser(new Tokens(option, text))
   const found = read(parser)
   parser.expectEnd()

@@ -25,13 +25,13 @@ function prepare(filter: TypedFilter): Predicate {
     return (document) => terms.every((holds) => holds(document))
   }
   if (filter.kind === 'or') return prepareAlternatives(filter.terms)
-  return wantedOf(filter) === undefined
+  return keyOf(filter) === undefined
     ? (document) => evaluateFilter(filter, document) === true
     : prepareAlternatives([filter])
 }
 
 /** What a document must have for a term to be worth a look: one of these values, in a field or in an element of a collection. */
-interface Wanted {
+interface Key {
   /** The collection whose elements are looked at, unless the document itself is. */
   readonly collection: readonly string[] | undefined
   readonly field: Field
@@ -50,8 +50,8 @@ function prepareAlternatives(terms: readonly TypedFilter[]): Predicate {
   const others: Predicate[] = []
   for (const term of terms) {
     const conjuncts = term.kind === 'and' ? term.terms : [term]
-    const key = conjuncts.findIndex((conjunct) => wantedOf(conjunct) !== undefined)
-    const wanted = key < 0 ? undefined : wantedOf(conjuncts[key] as TypedFilter)
+    const key = conjuncts.findIndex((conjunct) => keyOf(conjunct) !== undefined)
+    const wanted = key < 0 ? undefined : keyOf(conjuncts[key] as TypedFilter)
     if (wanted === undefined) {
       others.push(prepare(term))
       continue
@@ -78,7 +78,7 @@ function isFound({ collection, field, rest }: Lookup, document: unknown): boolea
 }
 
 /** Undefined: the filter is not of the form that can be looked up. */
-function wantedOf(filter: TypedFilter): Wanted | undefined {
+function keyOf(filter: TypedFilter): Key | undefined {
   if (filter.kind === 'quantified') {
     if (filter.quantifier !== 'any' || filter.from !== 0 || filter.body === undefined) return undefined
     const inner = valuesOf(filter.body)
@@ -88,7 +88,7 @@ function wantedOf(filter: TypedFilter): Wanted | undefined {
   return plain?.field.from === 0 ? { collection: undefined, ...plain } : undefined
 }
 
-function valuesOf(filter: TypedFilter): Pick<Wanted, 'field' | 'values'> | undefined {
+function valuesOf(filter: TypedFilter): Pick<Key, 'field' | 'values'> | undefined {
   if (filter.kind === 'in') {
     return filter.value.kind === 'field' ? { field: filter.value, values: filter.literals } : undefined
   }

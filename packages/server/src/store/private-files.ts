@@ -7,11 +7,11 @@ const all = 0o077
 const writing = 0o022
 
 /** Takes the rights of all but the owner, or some of them. Nothing happens where the file is missing, or is somebody else's to change. */
-export function makePrivate(path: string, taken = all): void {
-  const found = lstatSync(path, { throwIfNoEntry: false })
-  if (found === undefined || found.isSymbolicLink() || (found.mode & taken) === 0) return
+export function makePrivate(path: string, removed = all): void {
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (stats === undefined || stats.isSymbolicLink() || (stats.mode & removed) === 0) return
   try {
-    chmodSync(path, found.mode & 0o777 & ~taken)
+    chmodSync(path, stats.mode & 0o777 & ~removed)
   } catch {
     // The owner of the file chose its mode; what this process writes there follows it.
   }

@@ -131,11 +131,11 @@ export interface Staged<T> {
 
 /** A word that the store keeps, made where it is not there yet. */
 export function metaOrCreate(store: Pick<Store, 'meta' | 'setMeta'>, name: string, make: () => string): string {
-  const known = store.meta(name)
-  if (known !== undefined) return known
-  const made = make()
-  store.setMeta(name, made)
-  return made
+  const stored = store.meta(name)
+  if (stored !== undefined) return stored
+  const created = make()
+  store.setMeta(name, created)
+  return created
 }
 
 export interface Store extends Reader {

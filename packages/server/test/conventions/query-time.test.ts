@@ -7,7 +7,7 @@ let app: TestApp
 let url: string
 before(async () => {
   // No query that looks at a row is quick enough.
-  app = await startApp({ queryTime: { among: 0, alone: 0 } })
+  app = await startApp({ queryTime: { mainThread: 0, ownThread: 0 } })
   url = (await app.listen()).url
 })
 after(() => app.close())

@@ -168,7 +168,7 @@ async function comes(faults: Faults, comer: Comer): Promise<void> {
   } else {
     const asked = operations.get(operation) as Operation
     const fault = faults.ofRequest(asked, { name: caller } as Caller, batchElement)?.of(called)
-    const site = { names: async () => called, told: async () => ({}), writeTarget: async () => undefined }
+    const site = { names: async () => called, messageArguments: async () => ({}), writeTarget: async () => undefined }
     await (fault?.around(site, work) ?? work())
   }
 }

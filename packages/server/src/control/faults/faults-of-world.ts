@@ -83,7 +83,7 @@ export function faultsOfWorld(book: RuleBook, { seed, clock }: FaultyWorld): Fau
       const context: Context = {
         subject,
         names: () => site.names(),
-        told: () => site.told(),
+        told: () => site.messageArguments(),
         ended: closing.signal,
       }
       const strike: Strike = { ...world, ...context, place: 'request', rules, request: site }

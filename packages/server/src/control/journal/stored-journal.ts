@@ -307,7 +307,7 @@ const incomplete = (): SyntaxError => new SyntaxError('calls are missing from th
 function openFound(folder: string, timeLimit: TimeLimit): DatabaseSync {
   // That of the world is not made: one that is gone does not come back with its journal.
   if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 })
-  const database = connect(join(folder, 'found.sqlite'), { durable: false, isAlone: true, timeLimit })
+  const database = connect(join(folder, 'found.sqlite'), { durable: false, isExclusive: true, timeLimit })
   try {
     database.exec('PRAGMA cache_size = -2048; PRAGMA journal_size_limit = 65536')
     const { user_version: form } = database.prepare('PRAGMA user_version').get() as { user_version: number }

@@ -77,10 +77,10 @@ const refusedNetworks = {
 } as const
 
 export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
-  const { allowed, isOffline = false, isClosed = false, resolve = ask, real = realClock } = options
+  const { allowed, isOffline = false, isClosed = false, resolve = resolveByDns, real = realClock } = options
   const open = blockListOf(allowed)
   /** Questions under way: a slow resolver is asked once for a name, however many wait for it. */
-  const asked = new Map<string, Promise<readonly string[]>>()
+  const pendingLookups = new Map<string, Promise<readonly string[]>>()
 
   /** Why an address is refused, and which option allows it. */
   function faultOf(address: string): string | undefined {
@@ -97,17 +97,17 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
     return isClosed && allowed.length === 0 ? closedFault : undefined
   }
 
-  const saidOf = (host: string, address: string, fault: string): string =>
+  const messageOf = (host: string, address: string, fault: string): string =>
     address === host ? `${host} is ${fault}` : `${host} resolves to ${address}, ${fault}`
 
   async function resolved(host: string): Promise<readonly string[]> {
     if (isIP(host) !== 0) return [host]
     // RFC 6761: these names are loopback. Not every resolver knows that.
     if (isLocalName(host)) return [loopbackAddress]
-    const running = asked.get(host)
+    const running = pendingLookups.get(host)
     if (running !== undefined) return running
-    const answer = inTime(resolve(host)).finally(() => asked.delete(host))
-    asked.set(host, answer)
+    const answer = inTime(resolve(host)).finally(() => pendingLookups.delete(host))
+    pendingLookups.set(host, answer)
     return answer
   }
 
@@ -123,18 +123,18 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
       const bare = bareHost(host)
       // Before the resolver: asking it would leave this machine as well.
       const fault = isIP(bare) === 0 ? faultOfName(bare) : undefined
-      if (fault !== undefined) throw new AddressRefusal(saidOf(bare, bare, fault))
+      if (fault !== undefined) throw new AddressRefusal(messageOf(bare, bare, fault))
       const addresses = await resolved(bare)
       const callable = addresses.filter((address) => faultOf(address) === undefined)
       if (callable.length > 0) return callable
       const [first] = addresses
       if (first === undefined) throw new AddressRefusal(`${bare} is a name without an address`)
-      throw new AddressRefusal(saidOf(bare, first, faultOf(first) as string))
+      throw new AddressRefusal(messageOf(bare, first, faultOf(first) as string))
     },
     refusalOf(host) {
       const bare = bareHost(host)
       const fault = isIP(bare) === 0 ? faultOfName(bare) : faultOf(bare)
-      return fault === undefined ? undefined : saidOf(bare, bare, fault)
+      return fault === undefined ? undefined : messageOf(bare, bare, fault)
     },
   }
 }
@@ -151,10 +151,10 @@ const bareHost = (host: string): string => host.replace(/^\[(.*)\]$/, '$1').toLo
 
 /** For a connection to a name: leads to addresses that were judged, and asks no resolver. At least one. */
 export function lookupOf(addresses: readonly string[]): LookupFunction {
-  const found = addresses.map((address) => ({ address, family: isIP(address) }))
-  const [first] = found
+  const records = addresses.map((address) => ({ address, family: isIP(address) }))
+  const [first] = records
   return (_host, { all }, answer) => {
-    if (all === true) answer(null, found)
+    if (all === true) answer(null, records)
     else answer(null, first?.address ?? '', first?.family)
   }
 }
@@ -167,7 +167,7 @@ export function isNetwork(text: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bitsOf(family))
 }
 
-async function ask(host: string): Promise<readonly string[]> {
+async function resolveByDns(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address)
 }
 

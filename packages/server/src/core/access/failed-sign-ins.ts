@@ -64,11 +64,11 @@ export class FailedSignIns {
     try {
       return await work()
     } finally {
-      this.#leave(address)
+      this.#end(address)
     }
   }
 
-  #leave(address: string): void {
+  #end(address: string): void {
     const left = (this.#underWay.get(address) ?? 1) - 1
     if (left === 0) this.#underWay.delete(address)
     else this.#underWay.set(address, left)

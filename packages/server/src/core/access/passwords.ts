@@ -12,7 +12,7 @@ export interface HashCost {
  * Cost of one hash: 19 MiB and 4 passes take about 80 ms of one core where this was chosen, 50 ms being the least that
  * conventions 13 ask. Little memory, so that several logins at once fit into the budget of the process.
  */
-const usualCost: HashCost = { memory: 19_456, passes: 4, parallelism: 1 }
+const defaultCost: HashCost = { memory: 19_456, passes: 4, parallelism: 1 }
 const saltBytes = 16
 const hashBytes = 32
 
@@ -29,7 +29,7 @@ export interface Passwords {
 }
 
 /** @param cost less than usual where nothing is at stake */
-export function createPasswords(cost: HashCost = usualCost): Passwords {
+export function createPasswords(cost: HashCost = defaultCost): Passwords {
   const none = phcText(Buffer.alloc(saltBytes), Buffer.alloc(hashBytes), cost)
   return {
     async hash(password) {

@@ -54,10 +54,10 @@ export const sealerOf = (
   store: { meta(name: string): string | undefined; setMeta(name: string, value: string): void },
 ): Sealer =>
   createSealer(masterKey, {
-    load: () => store.meta(dataKeyWord),
-    save: (wrapped) => store.setMeta(dataKeyWord, wrapped),
+    load: () => store.meta(dataKeyName),
+    save: (wrapped) => store.setMeta(dataKeyName, wrapped),
   })
-const dataKeyWord = 'key.data'
+const dataKeyName = 'key.data'
 
 /** A sealer with a key of one's own: for what leaves the store. `id` tells its texts from others. */
 export function sealerWith(key: Buffer, id: string): Pick<Sealer, 'seal' | 'open'> {
@@ -93,9 +93,9 @@ interface DataKey {
 }
 
 function makeDataKey(masterKey: Buffer, store: DataKeyStore): DataKey {
-  const made = { id: randomBytes(4).toString('hex'), key: randomBytes(keyBytes) }
-  store.save(wrap(masterKey, made.id, made.key))
-  return made
+  const dataKey = { id: randomBytes(4).toString('hex'), key: randomBytes(keyBytes) }
+  store.save(wrap(masterKey, dataKey.id, dataKey.key))
+  return dataKey
 }
 
 function loadDataKey(masterKey: Buffer, store: DataKeyStore): DataKey | undefined {

@@ -6,7 +6,7 @@ import type { ReadContext } from '../context.ts'
 import type { QueryOptions } from '../input/request-input.ts'
 import { matchesScope } from './scope.ts'
 
-interface Repeated {
+interface RepeatedName {
   /** Where the field is. */
   readonly path: readonly string[]
   readonly kind: string
@@ -14,13 +14,13 @@ interface Repeated {
   readonly by: readonly string[]
 }
 
-const bySchema = new WeakMap<AnySchema, readonly Repeated[]>()
+const bySchema = new WeakMap<AnySchema, readonly RepeatedName[]>()
 
 /** Fields of an object, at any depth outside collections, that are declared `visibleWith` another entity. */
-function repeatedIn(schema: AnySchema): readonly Repeated[] {
+function repeatedIn(schema: AnySchema): readonly RepeatedName[] {
   let found = bySchema.get(schema)
   if (found === undefined) {
-    const fields: Repeated[] = []
+    const fields: RepeatedName[] = []
     const visit = (at: AnySchema, path: readonly string[]): void => {
       if (at.visibleWith !== undefined)
         fields.push({ path, kind: at.visibleWith.kind, by: at.visibleWith.by.split('/') })
@@ -33,10 +33,10 @@ function repeatedIn(schema: AnySchema): readonly Repeated[] {
   return found
 }
 
-const byOperation = new WeakMap<Operation, readonly Repeated[]>()
+const byOperation = new WeakMap<Operation, readonly RepeatedName[]>()
 
 /** Those of the operation's items, with what its expansions add. */
-function repeatedBy(operation: Operation): readonly Repeated[] {
+function repeatedBy(operation: Operation): readonly RepeatedName[] {
   let found = byOperation.get(operation)
   if (found === undefined) {
     const item = operation.answer?.type === 'list' ? operation.answer.items : operation.answer
@@ -46,10 +46,11 @@ function repeatedBy(operation: Operation): readonly Repeated[] {
         : [{ path: [into], kind: shape.visibleWith.kind, by: shape.visibleWith.by.split('/') }],
     )
     // Entities that are expanded as a whole are judged by themselves.
-    const wholes = Object.entries(operation.expand ?? {}).flatMap(([name, { kind, into = name }]) =>
+    const expandedEntities = Object.entries(operation.expand ?? {}).flatMap(([name, { kind, into = name }]) =>
       kind ? [into] : [],
     )
-    const own = item === undefined ? [] : repeatedIn(item).filter(({ path: [first = ''] }) => !wholes.includes(first))
+    const own =
+      item === undefined ? [] : repeatedIn(item).filter(({ path: [first = ''] }) => !expandedEntities.includes(first))
     byOperation.set(operation, (found = [...own, ...expanded]))
   }
   return found
@@ -66,7 +67,11 @@ export const expandedWithoutUnseenNames = (
   items: readonly any[],
 ): Promise<readonly any[]> => without(ctx, repeatedIn(schema), items)
 
-async function without(ctx: ReadContext, fields: readonly Repeated[], items: readonly any[]): Promise<readonly any[]> {
+async function without(
+  ctx: ReadContext,
+  fields: readonly RepeatedName[],
+  items: readonly any[],
+): Promise<readonly any[]> {
   let shown = items
   for (const { path, kind, by } of fields) {
     const scope = await ctx.scopeOf(kind)
@@ -75,16 +80,16 @@ async function without(ctx: ReadContext, fields: readonly Repeated[], items: rea
     const resource = ctx.kinds.resource(kind)
     const related = scope === 'none' || resource === undefined ? [] : await ctx.store.getMany(resource, ids)
     const visible = new Set(related.filter((entity) => matchesScope(scope, entity)).map((entity) => entity.extId))
-    shown = shown.map((item) => (visible.has(valueAt(item, by) as string) ? item : leftOut(item, path)))
+    shown = shown.map((item) => (visible.has(valueAt(item, by) as string) ? item : withoutField(item, path)))
   }
   return shown
 }
 
 const valueAt = (value: any, path: readonly string[]): unknown => path.reduce((at, name) => at?.[name], value)
 
-function leftOut(value: any, [name = '', ...rest]: readonly string[]): any {
+function withoutField(value: any, [name = '', ...rest]: readonly string[]): any {
   if (value?.[name] === undefined) return value
-  if (rest.length > 0) return { ...value, [name]: leftOut(value[name], rest) }
+  if (rest.length > 0) return { ...value, [name]: withoutField(value[name], rest) }
   const { [name]: _, ...others } = value
   return others
 }

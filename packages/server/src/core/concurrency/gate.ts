@@ -25,15 +25,15 @@ export function createGate(names: CanonicalNames): Gate {
   let target: Dispatch | undefined
   let opened = Promise.withResolvers<void>()
   /** Tasks that may be read; undefined: nothing is refused. */
-  let shown: ReadonlySet<string> | undefined
+  let readableTasks: ReadonlySet<string> | undefined
   let underWay = 0
   /** Told when the last one that is under way has ended. */
   const drains: (() => void)[] = []
 
-  const isShown = ({ method, path, profile }: ApiRequest): boolean => {
+  const isReadableTask = ({ method, path, profile }: ApiRequest): boolean => {
     const [, written] = oneTask.exec(path) ?? []
     const extId = written === undefined ? undefined : names.taskId(profile, decoded(written))
-    return (method === 'GET' || method === 'HEAD') && extId !== undefined && shown?.has(extId) === true
+    return (method === 'GET' || method === 'HEAD') && extId !== undefined && readableTasks?.has(extId) === true
   }
   const drained = async (): Promise<void> => {
     while (underWay > 0) await new Promise<void>((resolve) => drains.push(resolve))
@@ -50,7 +50,7 @@ export function createGate(names: CanonicalNames): Gate {
   }
   const wait = async (request: ApiRequest): Promise<Outcome> => {
     for (;;) {
-      if (shown !== undefined && !isShown(request)) throw refusal()
+      if (readableTasks !== undefined && !isReadableTask(request)) throw refusal()
       // Nothing comes between: what is let in is counted.
       if (target !== undefined) return enter(request, target)
       await opened.promise
@@ -58,18 +58,19 @@ export function createGate(names: CanonicalNames): Gate {
   }
   return {
     // Nearly always it is open: the answer comes without a detour.
-    dispatch: (request) => (shown === undefined && target !== undefined ? enter(request, target) : wait(request)),
+    dispatch: (request) =>
+      readableTasks === undefined && target !== undefined ? enter(request, target) : wait(request),
     open(dispatch) {
-      shown = undefined
+      readableTasks = undefined
       target = dispatch
       opened.resolve()
     },
     refuse(taskExtIds) {
-      shown = new Set(taskExtIds)
+      readableTasks = new Set(taskExtIds)
       return drained()
     },
     admit() {
-      shown = undefined
+      readableTasks = undefined
     },
     hold() {
       // Whoever waits already goes on waiting for the same.

@@ -10,7 +10,7 @@ export class Semaphore {
   /** @param patience ends the wait, not the work: when it aborts before there is room, its reason is thrown */
   async use<T>(work: () => Promise<T>, patience?: AbortSignal): Promise<T> {
     if (this.#free > 0) this.#free--
-    else await this.#turn(patience)
+    else await this.#wait(patience)
     try {
       return await work()
     } finally {
@@ -21,19 +21,19 @@ export class Semaphore {
     }
   }
 
-  #turn(patience: AbortSignal | undefined): Promise<void> {
+  #wait(patience: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       patience?.throwIfAborted()
-      const come = (): void => {
-        patience?.removeEventListener('abort', leave)
+      const proceed = (): void => {
+        patience?.removeEventListener('abort', giveUp)
         resolve()
       }
-      const leave = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(come), 1)
+      const giveUp = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(proceed), 1)
         reject(patience?.reason)
       }
-      this.#waiting.push(come)
-      patience?.addEventListener('abort', leave, { once: true })
+      this.#waiting.push(proceed)
+      patience?.addEventListener('abort', giveUp, { once: true })
     })
   }
 }

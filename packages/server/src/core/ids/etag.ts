@@ -9,18 +9,18 @@ export interface EntityTags {
 }
 
 /** Tags that are kept instead of being computed again. */
-const maximumKnown = 2000
+const maximumCached = 2000
 
 export function createEntityTags(salt: string): EntityTags {
-  const known = new Map<string, string>()
+  const cached = new Map<string, string>()
   return {
     of(kind, extId, version) {
       const about = `${kind}\0${extId}\0${version}`
-      let tag = known.get(about)
+      let tag = cached.get(about)
       if (tag === undefined) {
         tag = `"${hash('sha256', `${salt}\0${about}`, 'base64url').slice(0, 27)}"`
-        if (known.size >= maximumKnown) known.clear()
-        known.set(about, tag)
+        if (cached.size >= maximumCached) cached.clear()
+        cached.set(about, tag)
       }
       return tag
     },

@@ -4,12 +4,12 @@
 export function nearest(name: string, known: Iterable<string>, limit = 3): string[] {
   const wanted = name.toLowerCase()
   const allowed = Math.max(1, Math.floor(wanted.length / 3))
-  const found: { known: string; distance: number }[] = []
+  const matches: { known: string; distance: number }[] = []
   for (const candidate of known) {
     const distance = distanceOf(wanted, candidate.toLowerCase(), allowed)
-    if (distance <= allowed) found.push({ known: candidate, distance })
+    if (distance <= allowed) matches.push({ known: candidate, distance })
   }
-  return found
+  return matches
     .sort((a, b) => a.distance - b.distance || (a.known < b.known ? -1 : 1))
     .slice(0, limit)
     .map(({ known }) => known)

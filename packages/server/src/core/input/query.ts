@@ -52,19 +52,19 @@ export function readQuery(
 
 /** What a request without a query asks for: the same each time, unless something is required. */
 function withoutQuery(operation: Operation): (() => QueryOptions) | undefined {
-  let known = plainQueries.get(operation)
-  if (known === undefined) {
+  let cached = plainQueries.get(operation)
+  if (cached === undefined) {
     const faults: ShapeFault[] = []
-    const { page, limit, dryRun, parameters } = readOptions(operation, [], usualConventions, faults, [])
+    const { page, limit, dryRun, parameters } = readOptions(operation, [], defaultConventions, faults, [])
     const query = Object.freeze({ page, limit, dryRun, parameters: Object.freeze(parameters), expand: [] })
-    known = faults.length > 0 ? null : () => query
-    plainQueries.set(operation, known)
+    cached = faults.length > 0 ? null : () => query
+    plainQueries.set(operation, cached)
   }
-  return known ?? undefined
+  return cached ?? undefined
 }
 const plainQueries = new WeakMap<Operation, (() => QueryOptions) | null>()
-/** Without a text they differ in nothing, and the newest version requires the most. */
-const usualConventions: QueryConventions = { unknown: 'refuse', clamped: false }
+/** Conventions matter only for a query that has a text; without a version the newest one holds, which requires the most. */
+const defaultConventions: QueryConventions = { unknown: 'refuse', clamped: false }
 
 /** `text` of the target after `?`. @throws ApiError 400 for malformed percent-encoding */
 export function parseQueryText(text: string): [name: string, value: string][] {
@@ -95,7 +95,7 @@ interface Texts {
   readonly parameters: Readonly<Record<string, unknown>>
 }
 
-const takes = (operation: Operation, option: string): boolean =>
+const accepts = (operation: Operation, option: string): boolean =>
   (operation.paged && (option === '$page' || option === '$limit')) ||
   (option === '$filter' && operation.filter !== undefined) ||
   (option === '$orderby' && operation.orderby !== undefined) ||
@@ -120,7 +120,7 @@ export function readOptions(
     fault('', `expected at most ${maximumParameters} parameters, found ${given.length}`)
   for (const [name, value] of given.slice(0, maximumParameters)) {
     const shown = name.slice(0, 80)
-    if (!takes(operation, name)) {
+    if (!accepts(operation, name)) {
       // Ignoring a rehearsal would change what the caller wanted left alone.
       if (conventions.unknown === 'refuse' || name === '$dryrun') fault(shown, 'is not an option of this operation')
       else warnings.push(`The option ${shown} is not known to this operation and was ignored.`)
@@ -221,19 +221,23 @@ export function readExpressions(
             schema,
             ...canonical,
           })
-    const wanted =
+    const filterOption =
       filter === undefined || schema === undefined
         ? undefined
         : checkFilter(parseFilter(filter), { fields: operation.filter ?? [], schema, ...canonical })
-    const both =
-      wanted === undefined ? grouping?.filter : grouping === undefined ? wanted : and(wanted, grouping.filter)
+    const combinedFilter =
+      filterOption === undefined
+        ? grouping?.filter
+        : grouping === undefined
+          ? filterOption
+          : and(filterOption, grouping.filter)
     return {
       page,
       limit,
       dryRun,
       parameters,
       expand: expand === undefined ? [] : readExpand(operation, expand, kinds, lenient),
-      ...(both === undefined ? {} : { filter: both }),
+      ...(combinedFilter === undefined ? {} : { filter: combinedFilter }),
       ...(orderby === undefined || schema === undefined
         ? {}
         : { orderby: checkOrderby(parseOrderby(orderby), { fields: operation.orderby ?? [], schema }) }),

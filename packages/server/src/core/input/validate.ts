@@ -267,10 +267,13 @@ class Validation {
       return this.#fault(join(path, tag), `expected one of ${values.join(', ')}; found ${describe(found)}${meant}`)
     }
     if (fitting.length === 0 && isPlainObject(value) && value['$objectType'] === undefined) {
-      const apart = exclusive(alternatives, Object.keys(value))
-      if (apart.length > 1) {
-        const groups = apart.map((names) => names.join(' with ')).join(' or ')
-        return this.#fault(path, `expected either ${groups}, found ${apart.length === 2 ? 'both' : 'all of them'}`)
+      const exclusiveGroups = exclusiveNames(alternatives, Object.keys(value))
+      if (exclusiveGroups.length > 1) {
+        const groups = exclusiveGroups.map((names) => names.join(' with ')).join(' or ')
+        return this.#fault(
+          path,
+          `expected either ${groups}, found ${exclusiveGroups.length === 2 ? 'both' : 'all of them'}`,
+        )
       }
     }
     if (fitting.length !== 1) {
@@ -439,7 +442,7 @@ export function chooseAlternative(alternatives: readonly AnySchema[], value: unk
 }
 
 /** Those of the names that exclude each other, since no alternative has both; together where one has them all. */
-function exclusive(alternatives: readonly AnySchema[], names: readonly string[]): readonly (readonly string[])[] {
+function exclusiveNames(alternatives: readonly AnySchema[], names: readonly string[]): readonly (readonly string[])[] {
   const having = (wanted: readonly string[]): boolean =>
     alternatives.some(
       (schema) => schema.type === 'object' && wanted.every((name) => Object.hasOwn(schema.fields, name)),
@@ -495,10 +498,10 @@ export function referencesIn(schema: AnySchema, value: unknown): { kind: string;
 
 const referring = new WeakMap<AnySchema, boolean>()
 function hasReferences(schema: AnySchema): boolean {
-  let known = referring.get(schema)
-  if (known === undefined) {
-    known = [...walk(schema)].some((entry) => entry.schema.type === 'uuid' && entry.schema.refersTo !== undefined)
-    referring.set(schema, known)
+  let cached = referring.get(schema)
+  if (cached === undefined) {
+    cached = [...walk(schema)].some((entry) => entry.schema.type === 'uuid' && entry.schema.refersTo !== undefined)
+    referring.set(schema, cached)
   }
-  return known
+  return cached
 }

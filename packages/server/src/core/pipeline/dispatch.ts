@@ -31,8 +31,8 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
 
   async function dispatch(request: ApiRequest): Promise<Outcome> {
     // What the path names is known before anything else, and told only after authentication.
-    const asked = router.route(request.method, request.path)
-    const { namespace } = asked
+    const found = router.route(request.method, request.path)
+    const { namespace } = found
     let operation: Operation | undefined
     let headers: RateHeaders = {}
     let caller: Caller | undefined
@@ -46,7 +46,7 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
       caller = authenticated
       if (trace !== undefined) trace.caller = caller
       if (request.misdirected !== undefined) throw request.misdirected
-      const route = requireOperation(router, request, asked)
+      const route = requireOperation(router, request, found)
       operation = route.operation
       if (trace !== undefined) trace.operation = operation
       if (request.onBehalfOf === undefined) headers = limiter.count(operation, caller.extId)
@@ -56,8 +56,8 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
       const elsewhere = machinery.forward?.(operation, request)
       if (elsewhere !== undefined) return await elsewhere(request)
       const warnings: string[] = []
-      if (route.askedVersion !== route.version)
-        warnings.push(`Version ${route.askedVersion} is not served; ${route.version} answered.`)
+      if (route.requestedVersion !== route.version)
+        warnings.push(`Version ${route.requestedVersion} is not served; ${route.version} answered.`)
       if (operation.form?.spooled !== undefined) spooled = machinery.spool?.open()
       const input = await readInput(machinery, request, route, warnings, spooled)
       const call: Call = {
@@ -71,11 +71,11 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
         ids: idsOf(request),
       }
       const possible = machinery.faults?.ofRequest(operation, caller, request.onBehalfOf?.index)
-      const found = possible?.isNamed === true ? await targetsSeen(machinery, call) : undefined
-      fault = possible?.of(namesOf(call, found))
+      const targets = possible?.isNamed === true ? await targetsSeen(machinery, call) : undefined
+      fault = possible?.of(namesOf(call, targets))
       const outcome = await (fault === undefined
-        ? answer(machinery, call, found)
-        : amidFault(machinery, call, found, fault, () => {
+        ? answer(machinery, call, targets)
+        : withFault(machinery, call, targets, fault, () => {
             isDone = true
           }))
       return {
@@ -89,7 +89,7 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
       // Refused, and audited, elsewhere.
       if (error instanceof RefusedRequest) throw error
       const refusal = inWordsOfClients(error, namespace)
-      operation ??= replacedOperation(asked)
+      operation ??= replacedOperation(found)
       const isRead = request.method === 'GET' || request.method === 'HEAD'
       // What was done is audited as done, whatever became of its answer.
       if (!isDone && (!isRead || caller === undefined))
@@ -106,18 +106,18 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
   return { dispatch }
 }
 
-const answer = <D>(machinery: Machinery<D>, call: Call, found?: Targets): Promise<Outcome> =>
-  call.operation.mutates ? mutate(machinery, call) : read(machinery, call, found)
+const answer = <D>(machinery: Machinery<D>, call: Call, targets?: Targets): Promise<Outcome> =>
+  call.operation.mutates ? mutate(machinery, call) : read(machinery, call, targets)
 
-function amidFault<D>(
+function withFault<D>(
   machinery: Machinery<D>,
   call: Call,
-  found: Targets | undefined,
+  targets: Targets | undefined,
   fault: RequestFault,
   done: () => void,
 ): Promise<Outcome> {
-  return fault.around(new FaultSite(machinery, call, found), () => {
-    if (fault.struck.length === 0) return answer(machinery, call, found)
+  return fault.around(new FaultSite(machinery, call, targets), () => {
+    if (fault.struck.length === 0) return answer(machinery, call, targets)
     return answer(machinery, call).then(async (answered) => {
       // What comes after the commit waits for it.
       await answered.durable

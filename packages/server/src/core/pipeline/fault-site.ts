@@ -9,21 +9,21 @@ import { targetsSeen } from './targets.ts'
 export class FaultSite<D> implements RequestSite {
   readonly #machinery: Machinery<D>
   readonly #call: Call
-  #found: Targets | undefined
+  #targets: Targets | undefined
 
   /** @param found what the path names, where it was looked up for its name */
   constructor(machinery: Machinery<D>, call: Call, found: Targets | undefined) {
     this.#machinery = machinery
     this.#call = call
-    this.#found = found
+    this.#targets = found
   }
 
   async names(): Promise<readonly string[]> {
-    this.#found ??= await targetsSeen(this.#machinery, this.#call)
-    return namesOf(this.#call, this.#found)
+    this.#targets ??= await targetsSeen(this.#machinery, this.#call)
+    return namesOf(this.#call, this.#targets)
   }
 
-  async told(): Promise<Readonly<Record<string, string>>> {
+  async messageArguments(): Promise<Readonly<Record<string, string>>> {
     const { operation, input, request } = this.#call
     const { rateLimit } = operation
     return {

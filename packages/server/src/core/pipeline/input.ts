@@ -17,7 +17,7 @@ import { checkAccept, checkContentType } from './media.ts'
 import type { ApiRequest } from './request.ts'
 import type { FoundRoute } from './routes.ts'
 
-const usualMaximumBody = 1024 * 1024
+const defaultMaximumBody = 1024 * 1024
 const uuidSchema = { type: 'uuid' } as const
 
 /** @throws ShapeRefusal with all faults of shape; ApiError 400, 406, 413, 415 */
@@ -70,7 +70,7 @@ async function readRawBody(
   request: ApiRequest,
   read: NonNullable<ApiRequest['readBody']>,
 ): Promise<unknown> {
-  const bytes = await read(operation.maximumBodyBytes ?? usualMaximumBody)
+  const bytes = await read(operation.maximumBodyBytes ?? defaultMaximumBody)
   if (request.trace !== undefined) request.trace.bytes = bytes
   if (operation.body === undefined || bytes.length === 0) return undefined
   checkContentType(request.headers.contentType, operation)
@@ -88,7 +88,7 @@ async function readLongBody(
   read: NonNullable<ApiRequest['readBody']>,
   spooled: SpooledParts,
 ): Promise<unknown> {
-  const maximum = Math.min(operation.maximumBodyBytes ?? usualMaximumBody, spool?.maximumBytes ?? usualMaximumBody)
+  const maximum = Math.min(operation.maximumBodyBytes ?? defaultMaximumBody, spool?.maximumBytes ?? defaultMaximumBody)
   const chunks = (request.openBody?.(maximum) ?? once(read(maximum)))[Symbol.asyncIterator]()
   const first = await chunks.next()
   if (first.done === true || first.value.length === 0) return undefined

@@ -23,9 +23,9 @@ export function checkContentType(contentType: string | undefined, { form }: Pick
 /** @throws ApiError 406 */
 export function checkAccept(accept: string | undefined, operation: Operation): void {
   if (accept === undefined || accept === '') return
-  const asked = accept.split(',').map((part) => part.split(';')[0]?.trim().toLowerCase() ?? '')
+  const accepted = accept.split(',').map((part) => part.split(';')[0]?.trim().toLowerCase() ?? '')
   const produced = [operation.produces ?? 'application/json', ...(operation.alsoProduces ?? [])]
-  const fits = asked.some(
+  const fits = accepted.some(
     (media) =>
       media === '*/*' ||
       // Refusals are JSON, whatever the operation answers.

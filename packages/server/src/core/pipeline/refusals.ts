@@ -24,13 +24,13 @@ function translate(error: unknown): unknown {
   if (error instanceof TooManyReferrers) return tooManyReferrers(error)
   if (error instanceof RowMissing)
     return new ApiError('CONFLICT', { fault: 'The entity is being removed.' }, { cause: error })
-  if (error instanceof QueryStopped) return stopped(error)
-  if (error instanceof DriverError) return unanswered(error)
-  return unwritten(error) ?? error
+  if (error instanceof QueryStopped) return stoppedQueryRefusal(error)
+  if (error instanceof DriverError) return driverRefusal(error)
+  return diskRefusal(error) ?? error
 }
 
 /** Undefined: the disk is not the reason. */
-function unwritten(error: unknown): ApiError | undefined {
+function diskRefusal(error: unknown): ApiError | undefined {
   if (error instanceof Refusal) return undefined
   const fault = diskFault(error)
   if (fault === undefined) return undefined
@@ -44,14 +44,14 @@ function unwritten(error: unknown): ApiError | undefined {
 }
 
 /** What a task would say of it. */
-function unanswered(error: DriverError): ApiError {
+function driverRefusal(error: DriverError): ApiError {
   if (error.cause instanceof ApiError) return error.cause
   const key = error.retryable ? 'BACKEND_TIMEOUT' : 'SERVICE_UNAVAILABLE'
   return new ApiError(key, { fault: error.message }, { cause: error })
 }
 
 /** Source: conventions 10.3. */
-function stopped(error: QueryStopped): ApiError {
+function stoppedQueryRefusal(error: QueryStopped): ApiError {
   const faults = {
     'too long':
       'The query took longer than one query may and was stopped. Narrow it: compare listed fields with eq or in first, and order by fewer of them.',

@@ -10,36 +10,36 @@ import { addSubtask, type ParentTask } from './subtasks.ts'
 import { affecting, type Runner, type TaskEntity } from './task-row.ts'
 
 /** A task that was asked for. */
-export interface Asked {
+export interface TaskRequest {
   readonly definition: TaskDefinition<any, any>
   readonly input: unknown
   readonly options: TaskOptions
   readonly owner: Caller
   readonly isDryRun: boolean
   /** The task that it is part of, while that waits or runs. */
-  readonly whole: ParentTask | undefined
+  readonly parentTask: ParentTask | undefined
 }
 
 /** Stores the task as QUEUED. */
 export async function acceptTask(
   transaction: Transaction,
-  asked: Asked,
+  request: TaskRequest,
   clock: Clock,
   ids: Ids,
   seals: TaskSeals,
 ): Promise<TaskEntity> {
-  const { definition, input, options, owner, isDryRun, whole } = asked
+  const { definition, input, options, owner, isDryRun, parentTask: whole } = request
   const extId = ids.uuid()
   const now = clock.iso()
   // A part that waited for a lock of its whole would wait for ever.
   const inherited = whole?.locks ?? []
-  const wanted = isDryRun ? [] : (options.locks ?? options.affected.map((entity) => entity.extId))
+  const requestedLocks = isDryRun ? [] : (options.locks ?? options.affected.map((entity) => entity.extId))
   const startedBy = options.startedBy ?? whole?.startedBy
   const runner: Runner = {
     definition: definition.name,
     cursor: 0,
     input: sealedInput(seals, extId, input),
-    locks: wanted.filter((lock) => !inherited.includes(lock)),
+    locks: requestedLocks.filter((lock) => !inherited.includes(lock)),
     ...(inherited.length === 0 ? {} : { inherited }),
     owner,
     ...(startedBy === undefined ? {} : { startedBy }),

@@ -8,7 +8,7 @@ import { isCanceled } from './messages.ts'
 import { affectedBy, isUnfinished, type TaskEntity, withoutWork } from './task-row.ts'
 
 /** Those who wait for the end of a task. */
-export class Ends {
+export class TaskEnds {
   readonly #store: Store
   readonly #clock: TrackingClock
   readonly #waiting = new Map<string, Waiting[]>()
@@ -27,13 +27,13 @@ export class Ends {
     this.#waiting.set(extId, [...(this.#waiting.get(extId) ?? []), { resolve, written }])
     if (this.#written.has(extId)) written?.()
     const task = (await this.#store.get(Task, extId)) as TaskEntity | undefined
-    if (task === undefined) this.tell({ extId, status: 'CANCELED' } as TaskEntity)
-    else if (!isUnfinished(task)) this.tell(task)
+    if (task === undefined) this.notify({ extId, status: 'CANCELED' } as TaskEntity)
+    else if (!isUnfinished(task)) this.notify(task)
     return this.#clock.idle(() => promise)
   }
 
   /** It has ended. */
-  tell(task: TaskEntity): void {
+  notify(task: TaskEntity): void {
     const waiting = this.#waiting.get(task.extId) ?? []
     this.#waiting.delete(task.extId)
     this.#written.delete(task.extId)
@@ -41,7 +41,7 @@ export class Ends {
   }
 
   /** Its last record is written; where that does not become durable, the task goes on. */
-  tellWritten({ extId }: TaskEntity, durable: Promise<void>): void {
+  notifyWritten({ extId }: TaskEntity, durable: Promise<void>): void {
     this.#written.add(extId)
     durable.catch(() => this.#written.delete(extId))
     for (const { written } of this.#waiting.get(extId) ?? []) written?.()

@@ -41,7 +41,7 @@ export const canceled = (message = ''): AppMessage => ({
 
 export const isCanceled = (failure: readonly AppMessage[]): boolean => failure[0]?.errorGroup === 'TASK_CANCELED'
 
-export const stoppedMeanwhile = (): AppMessage =>
+export const interruptedByStop = (): AppMessage =>
   new ApiError('SERVICE_UNAVAILABLE', { fault: 'The service was stopped before this could end; start it again.' })
     .appMessage
 

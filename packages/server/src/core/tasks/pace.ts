@@ -34,13 +34,13 @@ export class Pace {
   }
 
   /** Steps take their usual time. */
-  get lingers(): boolean {
+  get simulatesDurations(): boolean {
     return this.#durations === 'natural'
   }
 
   /** A log-normal duration with this median and 95th percentile; `instant`: none. @throws the reason when everything stops */
-  async linger([median, p95]: readonly [number, number], ids: Ids, about: string): Promise<void> {
-    if (!this.lingers) return
+  async simulateDuration([median, p95]: readonly [number, number], ids: Ids, about: string): Promise<void> {
+    if (!this.simulatesDurations) return
     const normal = Math.sqrt(-2 * Math.log(1 - ids.random())) * Math.cos(2 * Math.PI * ids.random())
     const seconds = median * Math.exp((normal * Math.log(p95 / median)) / 1.645)
     await this.#clock.sleep(1000 * Math.min(Math.max(seconds, median / 3), p95), this.#stopping, about)

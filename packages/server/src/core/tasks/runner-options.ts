@@ -26,7 +26,7 @@ export interface RunnerOptions<D> extends TaskSeals {
    */
   readonly lostEffects?: () => number
   /** Why the last of those commits failed: after a fault of the disk a step runs again instead of being undone. */
-  readonly whyLost?: () => unknown
+  readonly lostEffectsCause?: () => unknown
   readonly log: RunnerLog
   /** Called before each part of a step: a place for faults, and for the test that kills the process there. */
   readonly beforeStep?: (definition: string, step: string, phase: StepPhase) => void | Promise<void>

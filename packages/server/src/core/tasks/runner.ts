@@ -14,7 +14,7 @@ import { pathOf } from '../standard.ts'
 import { acceptTask } from './accept.ts'
 import type { Begin, StartTask, TaskEnd, TaskStarter } from './define-task.ts'
 import { dryRunTask } from './dry-run.ts'
-import { Ends } from './ends.ts'
+import { TaskEnds } from './ends.ts'
 import { LockTable } from './locks.ts'
 import { Pace } from './pace.ts'
 import type { RunnerOptions } from './runner-options.ts'
@@ -23,7 +23,7 @@ import { StepContexts, Stopping } from './step-context.ts'
 import { StepRuns } from './step-run.ts'
 import { type ParentTask, parentTaskOf } from './subtasks.ts'
 import { TaskExecution } from './task-execution.ts'
-import { turnOfInterrupted } from './task-rollback.ts'
+import { rollbackOfInterrupted } from './task-rollback.ts'
 import { faultyTask, isUnfinished, mark, type TaskEntity, unfinished } from './task-row.ts'
 import { TaskSlots } from './task-slots.ts'
 
@@ -36,67 +36,67 @@ export { failureOf, unfinished } from './task-row.ts'
 
 const concurrentTasks = 64
 
-interface Fresh {
+interface AcceptedTask {
   readonly task: TaskEntity
   readonly input: unknown
-  readonly accepted: Promise<void>
+  readonly durable: Promise<void>
 }
 
 export class TaskRunner<D> implements Tasks, TaskStarter {
   readonly #options: RunnerOptions<D>
   readonly #locks = new LockTable()
   /** Of those that wait or run, by id. */
-  readonly #wholes = new Map<string, ParentTask>()
+  readonly #parentTasks = new Map<string, ParentTask>()
   /** Accepted and not begun. */
   readonly #waiting = new Set<string>()
   /** Those whose acceptance is not durable yet. */
-  readonly #fresh = new Map<string, Fresh>()
-  readonly #places = new TaskSlots(concurrentTasks)
+  readonly #notDurable = new Map<string, AcceptedTask>()
+  readonly #slots = new TaskSlots(concurrentTasks)
   readonly #running = new Set<string>()
-  readonly #cancelAsked = new Set<string>()
+  readonly #cancelRequests = new Set<string>()
   /** Running tasks that only wait for their sub-tasks. */
   readonly #parked = new Set<string>()
   readonly #stop = new AbortController()
   readonly #pace: Pace
-  readonly #ends: Ends
+  readonly #ends: TaskEnds
   readonly #contexts: StepContexts<D>
-  readonly #wayForward: TaskExecution<D>
+  readonly #execution: TaskExecution<D>
 
   constructor(options: RunnerOptions<D>) {
     const { store, world, durations } = options
-    const requests = { cancelAsked: this.#cancelAsked, stopping: this.#stop.signal }
-    const parking = { park: (extId: string) => this.#park(extId), resume: (extId: string) => this.#resume(extId) }
+    const requests = { cancelRequests: this.#cancelRequests, stopping: this.#stop.signal }
+    const slotRelease = { park: (extId: string) => this.#park(extId), resume: (extId: string) => this.#resume(extId) }
     const pace = new Pace(world.clock, durations, this.#stop.signal)
-    const ends = new Ends(store, world.clock)
+    const ends = new TaskEnds(store, world.clock)
     const contexts = new StepContexts<D>({
       ...requests,
       store,
       world,
       seals: options,
       ends,
-      parking,
+      slotRelease,
       starter: (transaction, owner, afterCommit, ids) => this.starter(transaction, owner, afterCommit, false, ids),
     })
-    const stepRuns = new StepRuns(options, pace, parking)
+    const stepRuns = new StepRuns(options, pace, slotRelease)
     this.#options = options
     this.#pace = pace
     this.#ends = ends
     this.#contexts = contexts
-    this.#wayForward = new TaskExecution(options, { contexts, stepRuns, pace, ends }, requests)
+    this.#execution = new TaskExecution(options, { contexts, stepRuns, pace, ends }, requests)
   }
 
   /** Takes up every task that an earlier process left unfinished, in acceptance order. */
   async recover(): Promise<void> {
     const { store, definitions, world } = this.#options
     const filter = anyOf(pathOf(Task, 'status'), unfinished)
-    for (const found of (await store.find(Task, { filter })) as TaskEntity[]) {
+    for (const interrupted of (await store.find(Task, { filter })) as TaskEntity[]) {
       // One that cannot be taken up where it was goes back from there.
-      const turn = turnOfInterrupted(found, definitions.get(found.runner.definition))
-      const task = turn === undefined ? found : await mark(store, found, turn, world.clock)
+      const rollback = rollbackOfInterrupted(interrupted, definitions.get(interrupted.runner.definition))
+      const task = rollback === undefined ? interrupted : await mark(store, interrupted, rollback, world.clock)
       this.#enqueue(task)
-      if (task.runner.canceling === true) this.#cancelAsked.add(task.extId)
+      if (task.runner.canceling === true) this.#cancelRequests.add(task.extId)
     }
-    this.#pump()
+    this.#startReady()
   }
 
   /** The `startTask` of a transaction; `afterwards` lets each task begin when its acceptance is written. */
@@ -108,55 +108,55 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     ids: Ids = this.#options.world.ids,
   ): StartTask {
     return async (definition, input, options) => {
-      const asked = {
+      const request = {
         definition,
         input,
         options,
         owner: options.background === true ? systemCaller(owner.tenantId) : owner,
         isDryRun: dryRun,
-        whole: options.parent === undefined ? undefined : this.#wholes.get(options.parent),
+        parentTask: options.parent === undefined ? undefined : this.#parentTasks.get(options.parent),
       }
-      const task = await acceptTask(transaction, asked, this.#options.world.clock, ids, this.#options)
+      const task = await acceptTask(transaction, request, this.#options.world.clock, ids, this.#options)
       afterwards((accepted) => {
-        if (accepted !== undefined) this.#keepFresh({ task, input, accepted })
+        if (accepted !== undefined) this.#keepUntilDurable({ task, input, durable: accepted })
         this.#enqueue(task)
-        this.#pump()
+        this.#startReady()
       })
       return { extId: task.extId }
     }
   }
 
-  #keepFresh(fresh: Fresh): void {
-    const { extId } = fresh.task
+  #keepUntilDurable(accepted: AcceptedTask): void {
+    const { extId } = accepted.task
     // What its row gives back.
-    const input = JSON.parse(JSON.stringify(fresh.input ?? null))
-    this.#fresh.set(extId, { ...fresh, input })
-    const forget = (): void => void this.#fresh.delete(extId)
-    fresh.accepted.then(forget, forget)
+    const input = JSON.parse(JSON.stringify(accepted.input ?? null))
+    this.#notDurable.set(extId, { ...accepted, input })
+    const forget = (): void => void this.#notDurable.delete(extId)
+    accepted.durable.then(forget, forget)
   }
 
   #enqueue(task: TaskEntity): void {
     const { extId, runner } = task
-    const tellsOfParts = this.#options.definitions.get(runner.definition)?.recordsSubtasks === true
-    this.#wholes.set(extId, parentTaskOf(task, tellsOfParts))
+    const recordsSubtasks = this.#options.definitions.get(runner.definition)?.recordsSubtasks === true
+    this.#parentTasks.set(extId, parentTaskOf(task, recordsSubtasks))
     this.#locks.enqueue(extId, runner.locks)
-    this.#places.wait(extId, runner.owner.extId)
+    this.#slots.wait(extId, runner.owner.extId)
     this.#waiting.add(extId)
   }
 
-  #pump(): void {
+  #startReady(): void {
     if (this.#stop.signal.aborted) return
     // A cancelled task that has not begun only needs to be ended: nothing stands in its way.
-    for (const extId of this.#cancelAsked) {
+    for (const extId of this.#cancelRequests) {
       if (!this.#waiting.has(extId)) continue
-      this.#places.bypass(extId)
+      this.#slots.bypass(extId)
       this.#begin(extId)
     }
     for (let next = this.#next(); next !== undefined; next = this.#next()) this.#begin(next)
   }
 
   #next(): string | undefined {
-    return this.#places.take((extId) => this.#locks.isFree(extId))
+    return this.#slots.take((extId) => this.#locks.isFree(extId))
   }
 
   #begin(extId: string): void {
@@ -166,11 +166,11 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
       .track(() => this.#run(extId))
       .finally(() => {
         this.#running.delete(extId)
-        this.#wholes.delete(extId)
-        this.#cancelAsked.delete(extId)
-        this.#places.forget(extId)
+        this.#parentTasks.delete(extId)
+        this.#cancelRequests.delete(extId)
+        this.#slots.forget(extId)
         this.#locks.release(extId)
-        this.#pump()
+        this.#startReady()
       })
   }
 
@@ -178,7 +178,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
   async #run(extId: string): Promise<void> {
     for (let tries = 0; !this.#stop.signal.aborted; tries++) {
       try {
-        return await this.#takeUp(extId)
+        return await this.#resumeFromRow(extId)
       } catch (error) {
         if (this.#stop.signal.aborted) return
         // Each task meets a full disk again and again: told once.
@@ -189,30 +189,30 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     }
   }
 
-  async #takeUp(extId: string): Promise<void> {
+  async #resumeFromRow(extId: string): Promise<void> {
     const { store, world, log } = this.#options
     // What is not durable yet, readers of the store do not see.
-    const fresh = this.#fresh.get(extId)
-    const task = fresh?.task ?? ((await store.get(Task, extId)) as TaskEntity | undefined)
+    const accepted = this.#notDurable.get(extId)
+    const task = accepted?.task ?? ((await store.get(Task, extId)) as TaskEntity | undefined)
     if (task === undefined || !isUnfinished(task)) return
     const definition = this.#options.definitions.get(task.runner.definition)
     if (definition === undefined) throw new Error(`no task definition ${task.runner.definition}`)
-    const input = fresh === undefined ? inputOf(this.#options, task) : fresh.input
-    if (task.runner.dryRun !== true) return this.#wayForward.go(task, definition, input, fresh?.accepted)
-    await fresh?.accepted
+    const input = accepted === undefined ? inputOf(this.#options, task) : accepted.input
+    if (task.runner.dryRun !== true) return this.#execution.run(task, definition, input, accepted?.durable)
+    await accepted?.durable
     const report = await dryRunTask(task, definition, input, this.#contexts.of(task, 'plan'), log)
-    this.#ends.tell(await mark(store, task, report, world.clock))
+    this.#ends.notify(await mark(store, task, report, world.clock))
   }
 
   #park(extId: string): void {
     this.#parked.add(extId)
-    this.#places.release(extId)
-    this.#pump()
+    this.#slots.release(extId)
+    this.#startReady()
   }
 
   #resume(extId: string): void {
     this.#parked.delete(extId)
-    this.#places.hold(extId)
+    this.#slots.hold(extId)
   }
 
   /** Tasks that run or wait. */
@@ -242,8 +242,8 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     await transaction.update(Task, extId, { status, runner, lastUpdatedTime: this.#options.world.clock.iso() } as never)
     afterCommit(() => {
       if (isIgnored || (!this.#running.has(extId) && !this.#waiting.has(extId))) return
-      this.#cancelAsked.add(extId)
-      this.#pump()
+      this.#cancelRequests.add(extId)
+      this.#startReady()
     })
   }
 
@@ -255,8 +255,8 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
   /** Resolves when nothing runs or waits. */
   async idle(): Promise<void> {
     while (this.#running.size > 0 || this.#waiting.size > 0) {
-      const [any] = [...this.#running, ...this.#waiting]
-      if (any !== undefined) await this.untilEnded(any)
+      const [extId] = [...this.#running, ...this.#waiting]
+      if (extId !== undefined) await this.untilEnded(extId)
       await new Promise((resolve) => setImmediate(resolve))
     }
   }

@@ -7,15 +7,15 @@ import type { Caller, Ids } from '../caller.ts'
 import type { World } from '../world.ts'
 import { Commits } from './commits.ts'
 import type { AffectedEntity, CompletionDetail, RecordContext, StartTask, StepContext } from './define-task.ts'
-import type { Ends } from './ends.ts'
+import type { TaskEnds } from './ends.ts'
 import { warning } from './messages.ts'
 import { outputsOf, type TaskSeals } from './sealed.ts'
 import { affectedBy, affecting, type TaskEntity } from './task-row.ts'
 
 /** What is asked of tasks while they run. */
-export interface Requests {
+export interface StopRequests {
   /** Ids of those that are to be cancelled. */
-  readonly cancelAsked: ReadonlySet<string>
+  readonly cancelRequests: ReadonlySet<string>
   /** Aborted, with a `Stopping`, when the service stops. */
   readonly stopping: AbortSignal
 }
@@ -29,12 +29,12 @@ export interface SlotRelease {
   resume(extId: string): void
 }
 
-export interface ContextSources<D> extends Requests {
+export interface ContextSources<D> extends StopRequests {
   readonly store: Store
   readonly world: World<D>
   readonly seals: TaskSeals
-  readonly ends: Ends
-  readonly parking: SlotRelease
+  readonly ends: TaskEnds
+  readonly slotRelease: SlotRelease
   /** The `startTask` of a transaction. */
   readonly starter: (
     transaction: Transaction,
@@ -48,7 +48,7 @@ export interface ContextSources<D> extends Requests {
 export interface Recording<D> {
   readonly context: RecordContext<D>
   /** It said anything. */
-  readonly said: () => boolean
+  readonly hasChanges: () => boolean
   /** What the task's row must say by that. */
   readonly changes: (current: TaskEntity) => Record<string, unknown>
 }
@@ -61,7 +61,7 @@ export class StepContexts<D> {
   }
 
   of(task: TaskEntity, step: string): StepContext<D> {
-    const { store, world, seals, ends, parking, cancelAsked, stopping } = this.#from
+    const { store, world, seals, ends, slotRelease: parking, cancelRequests: cancelAsked, stopping } = this.#from
     let waits = 0
     const context: StepContext<D> = {
       ...world,
@@ -80,7 +80,7 @@ export class StepContexts<D> {
         await commits.stage(store, async (transaction) => {
           const record = this.recording(context, transaction, after)
           const reached = await write(record.context)
-          if (percentage === undefined && reached === undefined && !record.said()) return
+          if (percentage === undefined && reached === undefined && !record.hasChanges()) return
           const current = (await transaction.get(Task, task.extId)) as TaskEntity
           await transaction.update(Task, task.extId, {
             ...record.changes(current),
@@ -119,7 +119,7 @@ export class StepContexts<D> {
         warn: (message) => void warnings.push(typeof message === 'string' ? warning(message) : message),
         affect: (entity) => void affected.push(entity),
       },
-      said: () => details.length + warnings.length + affected.length > 0,
+      hasChanges: () => details.length + warnings.length + affected.length > 0,
       changes: (current) => ({
         ...(details.length === 0
           ? {}

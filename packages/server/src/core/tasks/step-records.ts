@@ -11,24 +11,24 @@ import { mayCancel } from './task-rollback.ts'
 import { type TaskEntity, withoutWork } from './task-row.ts'
 
 /** A step that is done, and has yet to be recorded. */
-export interface Done<D> {
+export interface CompletedStep<D> {
   readonly step: Step<D, any>
   /** What its `run` gave, and by what it ran. Absent: it had nothing to do. */
   readonly output?: unknown
   readonly context?: StepContext<D>
 }
 
-export interface Recorded<D> {
+export interface StepRecord<D> {
   readonly task: TaskEntity
   readonly definition: TaskDefinition<D, any>
   readonly input: unknown
   /** In their order, from where the task is. */
-  readonly done: readonly Done<D>[]
+  readonly done: readonly CompletedStep<D>[]
   /** What `lostEffects` gave before the first of them ran. */
-  readonly lost: number | undefined
+  readonly lostEffects: number | undefined
 }
 
-type Options<D> = Pick<RunnerOptions<D>, 'store' | 'world' | 'seal' | 'open' | 'lostEffects' | 'whyLost'>
+type Options<D> = Pick<RunnerOptions<D>, 'store' | 'world' | 'seal' | 'open' | 'lostEffects' | 'lostEffectsCause'>
 
 export class StepRecords<D> {
   readonly #options: Options<D>
@@ -40,29 +40,32 @@ export class StepRecords<D> {
   }
 
   /** All or none of them. Resolves with the row as it is written; what they start begins when `commits` are done. */
-  async write({ task, definition, input, done, lost }: Recorded<D>, commits: Commits): Promise<TaskEntity> {
+  async write(
+    { task, definition, input, done, lostEffects: lost }: StepRecord<D>,
+    commits: Commits,
+  ): Promise<TaskEntity> {
     const after: (() => void)[] = []
     const written = await commits.stage(this.#options.store, async (transaction) => {
       requireEffects(this.#options, lost)
       const before = (await transaction.get(Task, task.extId)) as TaskEntity | undefined
       // The record of a step before this one was lost with its commit: the row would say that it is done.
       if (before?.runner.cursor !== task.runner.cursor) throw new EarlierCommitFailed()
-      const said: Recording<D>['changes'][] = []
-      let seen = task
-      for (const { step, output, context = this.#contexts.of(seen, step.name) } of done) {
+      const changesOfSteps: Recording<D>['changes'][] = []
+      let current = task
+      for (const { step, output, context = this.#contexts.of(current, step.name) } of done) {
         const record = this.#contexts.recording(context, transaction, after)
         const recorded = await step.record?.(record.context, input, output)
         const kept = recorded === undefined ? output : recorded.keep
-        if (kept !== undefined) seen = this.#keeping(seen, step.name, kept)
-        said.push(record.changes)
+        if (kept !== undefined) current = this.#withOutput(current, step.name, kept)
+        changesOfSteps.push(record.changes)
       }
       const row = (await transaction.get(Task, task.extId)) as TaskEntity
-      const told = { ...row }
-      for (const changes of said) Object.assign(told, changes(told))
-      const { outputs } = seen.runner
+      const merged = { ...row }
+      for (const changes of changesOfSteps) Object.assign(merged, changes(merged))
+      const { outputs } = current.runner
       const runner = { ...row.runner, ...(outputs === undefined ? {} : { outputs }) }
       return (await transaction.update(Task, task.extId, {
-        ...told,
+        ...merged,
         ...this.#progress({ ...row, runner }, definition, done),
       } as never)) as TaskEntity
     })
@@ -70,12 +73,16 @@ export class StepRecords<D> {
     return written
   }
 
-  #keeping(task: TaskEntity, step: string, output: unknown): TaskEntity {
+  #withOutput(task: TaskEntity, step: string, output: unknown): TaskEntity {
     return { ...task, runner: { ...task.runner, outputs: sealedOutputs(this.#options, task, step, output) } }
   }
 
   /** How far the task is when these steps are done. */
-  #progress(row: TaskEntity, definition: TaskDefinition<D, any>, done: readonly Done<D>[]): Record<string, unknown> {
+  #progress(
+    row: TaskEntity,
+    definition: TaskDefinition<D, any>,
+    done: readonly CompletedStep<D>[],
+  ): Record<string, unknown> {
     const now = this.#options.world.clock.iso()
     const cursor = row.runner.cursor + done.length
     const isLast = cursor === definition.steps.length

@@ -18,7 +18,7 @@ export interface StepAt<D> {
 }
 
 /** Whether it has something to do outside. One that cannot tell may act: its `run` will find what is wrong. */
-export const acts = async <D>({ step, context, input }: StepAt<D>): Promise<boolean> =>
+export const hasExternalEffect = async <D>({ step, context, input }: StepAt<D>): Promise<boolean> =>
   step.run !== undefined && (step.acts === undefined || (await step.acts(context, input).catch(() => true)))
 
 /**
@@ -26,7 +26,7 @@ export const acts = async <D>({ step, context, input }: StepAt<D>): Promise<bool
  * @throws where what it did outside is not there any more
  */
 export function requireEffects(
-  { lostEffects, whyLost }: Pick<RunnerOptions<any>, 'lostEffects' | 'whyLost'>,
+  { lostEffects, lostEffectsCause: whyLost }: Pick<RunnerOptions<any>, 'lostEffects' | 'lostEffectsCause'>,
   lost: number | undefined,
 ): void {
   if (lostEffects?.() === lost) return
@@ -36,18 +36,22 @@ export function requireEffects(
 export class StepRuns<D> {
   readonly #options: Pick<RunnerOptions<D>, 'world' | 'beforeStep' | 'faults'>
   readonly #pace: Pace
-  readonly #parking: SlotRelease
+  readonly #slotRelease: SlotRelease
 
-  constructor(options: Pick<RunnerOptions<D>, 'world' | 'beforeStep' | 'faults'>, pace: Pace, parking: SlotRelease) {
+  constructor(
+    options: Pick<RunnerOptions<D>, 'world' | 'beforeStep' | 'faults'>,
+    pace: Pace,
+    slotRelease: SlotRelease,
+  ) {
     this.#options = options
     this.#pace = pace
-    this.#parking = parking
+    this.#slotRelease = slotRelease
   }
 
   /** Nothing keeps a task at the step: it takes no time, and nothing goes wrong there on purpose. */
-  passes(at: StepAt<D>): boolean {
+  isImmediate(at: StepAt<D>): boolean {
     const { beforeStep } = this.#options
-    const takesTime = at.step.seconds !== undefined && this.#pace.lingers
+    const takesTime = at.step.seconds !== undefined && this.#pace.simulatesDurations
     return beforeStep === undefined && !takesTime && this.#faultAt(at, 'RUN') === undefined
   }
 
@@ -55,10 +59,10 @@ export class StepRuns<D> {
   async run(at: StepAt<D>, isActing: boolean): Promise<unknown> {
     const { definition, step, context, input } = at
     if (step.seconds !== undefined)
-      await this.#pace.linger(step.seconds, context.ids, `task ${definition.name}, ${step.name}`)
+      await this.#pace.simulateDuration(step.seconds, context.ids, `task ${definition.name}, ${step.name}`)
     await this.#options.beforeStep?.(definition.name, step.name, 'run')
     const run = async (): Promise<unknown> => (isActing ? step.run?.(context, input) : undefined)
-    return this.#withRetries(context.stopping, () => this.#amidFaults(at, 'RUN', run))
+    return this.#withRetries(context.stopping, () => this.#withFault(at, 'RUN', run))
   }
 
   /** The step's `undo`, once: what fails is for the caller to try again. */
@@ -66,18 +70,18 @@ export class StepRuns<D> {
     const { definition, step, context, input } = at
     await this.#options.beforeStep?.(definition.name, step.name, 'undo')
     const undo = async (): Promise<void> => step.undo?.(context, input)
-    await this.#amidFaults(at, 'UNDO', undo)
+    await this.#withFault(at, 'UNDO', undo)
   }
 
   /** Does what a step does, unless something goes wrong on purpose. */
-  #amidFaults<T>(at: StepAt<D>, phase: FaultyStep['phase'], work: () => Promise<T>): Promise<T> {
+  #withFault<T>(at: StepAt<D>, phase: FaultyStep['phase'], work: () => Promise<T>): Promise<T> {
     const { task, context } = at
     const fault = this.#faultAt(at, phase)
     if (fault === undefined) return work()
     const site: StepSite = {
       stopping: context.stopping,
       reach: (percentage) => context.progress(percentage),
-      rest: (wait) => this.#rest(task.extId, wait),
+      rest: (wait) => this.#idle(task.extId, wait),
     }
     return fault.around(site, work)
   }
@@ -89,12 +93,12 @@ export class StepRuns<D> {
     return faults.ofStep(faultyTask(task), { name: step.name, phase, from, to: step.progress })
   }
 
-  async #rest<T>(extId: string, wait: () => Promise<T>): Promise<T> {
-    this.#parking.park(extId)
+  async #idle<T>(extId: string, wait: () => Promise<T>): Promise<T> {
+    this.#slotRelease.park(extId)
     try {
       return await this.#options.world.clock.idle(wait)
     } finally {
-      this.#parking.resume(extId)
+      this.#slotRelease.resume(extId)
     }
   }
 

@@ -16,12 +16,12 @@ export interface ParentTask {
   readonly recordsSubtasks: boolean
 }
 
-export const parentTaskOf = ({ extId, rootTask, runner }: TaskEntity, tellsOfParts: boolean): ParentTask => ({
+export const parentTaskOf = ({ extId, rootTask, runner }: TaskEntity, recordsSubtasks: boolean): ParentTask => ({
   extId,
   rootTask: rootTask ?? { extId, rel: 'subtask' },
   locks: [...(runner.inherited ?? []), ...runner.locks],
   startedBy: runner.startedBy,
-  recordsSubtasks: tellsOfParts,
+  recordsSubtasks: recordsSubtasks,
 })
 
 /** How the row of a task names its parts: their number, and the first hundred of them. */
@@ -33,10 +33,15 @@ export const subtasksOf = (
 })
 
 /** Writes one part more into the row of its whole. */
-export async function addSubtask(transaction: Transaction, whole: string, part: string, clock: Clock): Promise<void> {
-  const { subTasks = [], numberOfSubtasks = 0 } = (await transaction.get(Task, whole)) as TaskEntity
-  await transaction.observe(Task, whole, {
-    ...subtasksOf([...subTasks.map((each) => each.extId as string), part]),
+export async function addSubtask(
+  transaction: Transaction,
+  parentExtId: string,
+  subtaskExtId: string,
+  clock: Clock,
+): Promise<void> {
+  const { subTasks = [], numberOfSubtasks = 0 } = (await transaction.get(Task, parentExtId)) as TaskEntity
+  await transaction.observe(Task, parentExtId, {
+    ...subtasksOf([...subTasks.map((each) => each.extId as string), subtaskExtId]),
     numberOfSubtasks: numberOfSubtasks + 1,
     lastUpdatedTime: clock.iso(),
   } as never)

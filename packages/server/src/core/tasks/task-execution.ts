@@ -8,10 +8,10 @@ import { Commits } from './commits.ts'
 import { DriverError, type TaskDefinition } from './define-task.ts'
 import { canceled, messagesOf } from './messages.ts'
 import type { RunnerOptions } from './runner-options.ts'
-import { type Requests, Stopping } from './step-context.ts'
-import { type Done, StepRecords } from './step-records.ts'
-import { acts, type StepAt } from './step-run.ts'
-import { type Dependencies, isPastReturn, mayCancel, TaskRollback } from './task-rollback.ts'
+import { Stopping, type StopRequests } from './step-context.ts'
+import { type CompletedStep, StepRecords } from './step-records.ts'
+import { hasExternalEffect, type StepAt } from './step-run.ts'
+import { type Dependencies, isPastPointOfNoReturn, mayCancel, TaskRollback } from './task-rollback.ts'
 import { mark, marking, type TaskEntity } from './task-row.ts'
 
 /** A driver that tells of a full disk tells of one outside. */
@@ -21,55 +21,55 @@ const isFaultOfDisk = (error: unknown): boolean =>
 export class TaskExecution<D> {
   readonly #options: RunnerOptions<D>
   readonly #dependencies: Dependencies<D>
-  readonly #requests: Requests
+  readonly #requests: StopRequests
   readonly #records: StepRecords<D>
-  readonly #wayBack: TaskRollback<D>
+  readonly #rollback: TaskRollback<D>
 
-  constructor(options: RunnerOptions<D>, means: Dependencies<D>, requests: Requests) {
+  constructor(options: RunnerOptions<D>, dependencies: Dependencies<D>, requests: StopRequests) {
     this.#options = options
-    this.#dependencies = means
+    this.#dependencies = dependencies
     this.#requests = requests
-    this.#records = new StepRecords(options, means.contexts)
-    this.#wayBack = new TaskRollback(options, means)
+    this.#records = new StepRecords(options, dependencies.contexts)
+    this.#rollback = new TaskRollback(options, dependencies)
   }
 
   /**
    * Resolves when the task has ended, or when everything stops. `accepted`: the commit of its acceptance, where that is still to
    * come. @throws what breaks between steps
    */
-  async go(
-    taken: TaskEntity,
+  async run(
+    queued: TaskEntity,
     definition: TaskDefinition<D, any>,
     input: unknown,
     accepted: Promise<void> | undefined,
   ): Promise<void> {
     const { store, world, log, lostEffects, beforeStep } = this.#options
     const { stepRuns, pace, ends } = this.#dependencies
-    const { cancelAsked, stopping } = this.#requests
-    const { extId } = taken
+    const { cancelRequests: cancelAsked, stopping } = this.#requests
+    const { extId } = queued
     const commits = new Commits()
-    let task = taken
+    let task = queued
     let tries = 0
     while (!stopping.aborted) {
-      if (task.runner.undoing === true) return this.#wayBack.go(task, definition, input)
+      if (task.runner.undoing === true) return this.#rollback.run(task, definition, input)
       const { cursor } = task.runner
       const at = this.#at(task, definition, cursor, input)
       if (at === undefined) return
       if (cancelAsked.has(extId) && mayCancel(definition, cursor)) {
         await commits.done()
-        task = await this.#turnBack(task, [canceled()])
+        task = await this.#startRollback(task, [canceled()])
         continue
       }
       const lost = lostEffects?.()
-      const record = async (done: readonly Done<D>[]): Promise<void> => {
-        task = await this.#records.write({ task, definition, input, done, lost }, commits)
+      const record = async (done: readonly CompletedStep<D>[]): Promise<void> => {
+        task = await this.#records.write({ task, definition, input, done, lostEffects: lost }, commits)
       }
-      let isDoneForGood = false
+      let isIrreversiblyDone = false
       try {
-        const done: Done<D>[] = []
+        const done: CompletedStep<D>[] = []
         const { step, context } = at
-        const isActing = await acts(at)
-        if (isActing || !stepRuns.passes(at)) {
+        const isActing = await hasExternalEffect(at)
+        if (isActing || !stepRuns.isImmediate(at)) {
           if (task.startedTime === undefined) {
             const changes = { status: 'RUNNING', startedTime: world.clock.iso() }
             task = await commits.stage(store, marking(task, changes, world.clock))
@@ -77,11 +77,11 @@ export class TaskExecution<D> {
           // What acts outside only follows from what no crash can take back; that the task runs is no cause of anything.
           if (isActing) await (cursor > 0 ? commits.done() : accepted)
           done.push({ step, context, output: await stepRuns.run(at, isActing) })
-          isDoneForGood = step.isIrreversible === true
+          isIrreversiblyDone = step.isIrreversible === true
           await beforeStep?.(definition.name, step.name, 'record')
         }
         stopping.throwIfAborted()
-        done.push(...(await this.#idleFrom(task, definition, cursor + done.length, input)))
+        done.push(...(await this.#immediateStepsFrom(task, definition, cursor + done.length, input)))
         await record(done).catch(async (error) => {
           if (done.length === 1) throw error
           // One of them failed: those before it are done all the same.
@@ -100,7 +100,7 @@ export class TaskExecution<D> {
           await commits.done()
           throw error
         }
-        if (isDoneForGood || isPastReturn(definition, task.runner.cursor)) {
+        if (isIrreversiblyDone || isPastPointOfNoReturn(definition, task.runner.cursor)) {
           log.warn(
             { err: error, task: extId, step: definition.steps[task.runner.cursor]?.name },
             'a step that cannot be undone failed; it is tried again',
@@ -109,15 +109,15 @@ export class TaskExecution<D> {
           continue
         }
         await commits.done()
-        task = await this.#turnBack(task, messagesOf(error, extId, log))
+        task = await this.#startRollback(task, messagesOf(error, extId, log))
         continue
       }
       const isLast = task.runner.cursor === definition.steps.length
       if (!isLast && !commits.isAwaited) continue
       const durable = commits.done()
-      if (isLast) ends.tellWritten(task, durable)
+      if (isLast) ends.notifyWritten(task, durable)
       await durable
-      if (isLast) ends.tell(task)
+      if (isLast) ends.notify(task)
     }
   }
 
@@ -131,18 +131,18 @@ export class TaskExecution<D> {
    * Steps that are recorded together with the one before them: those from here to the first that has something to do, or at
    * which something keeps the task.
    */
-  async #idleFrom(
+  async #immediateStepsFrom(
     task: TaskEntity,
     definition: TaskDefinition<D, any>,
     cursor: number,
     input: unknown,
-  ): Promise<readonly Done<D>[]> {
+  ): Promise<readonly CompletedStep<D>[]> {
     const at = this.#at(task, definition, cursor, input)
-    if (at === undefined || !this.#dependencies.stepRuns.passes(at) || (await acts(at))) return []
-    return [{ step: at.step }, ...(await this.#idleFrom(task, definition, cursor + 1, input))]
+    if (at === undefined || !this.#dependencies.stepRuns.isImmediate(at) || (await hasExternalEffect(at))) return []
+    return [{ step: at.step }, ...(await this.#immediateStepsFrom(task, definition, cursor + 1, input))]
   }
 
-  #turnBack(task: TaskEntity, failure: readonly AppMessage[]): Promise<TaskEntity> {
+  #startRollback(task: TaskEntity, failure: readonly AppMessage[]): Promise<TaskEntity> {
     const { store, world } = this.#options
     return mark(store, task, { runner: { ...task.runner, undoing: true, failure } }, world.clock)
   }

@@ -2,8 +2,8 @@
 import { Task } from '@hyperplane/contract/platform/task'
 import { WorkerCrash } from '../faults.ts'
 import type { Step, TaskDefinition } from './define-task.ts'
-import { type Ends, undoneTask } from './ends.ts'
-import { stoppedMeanwhile } from './messages.ts'
+import { type TaskEnds, undoneTask } from './ends.ts'
+import { interruptedByStop } from './messages.ts'
 import type { Pace } from './pace.ts'
 import type { RunnerOptions } from './runner-options.ts'
 import type { StepContexts } from './step-context.ts'
@@ -15,19 +15,19 @@ export function mayCancel(definition: TaskDefinition<any, any>, cursor: number):
   return cursor === 0 || (limit >= 0 && cursor <= limit)
 }
 
-export function isPastReturn(definition: TaskDefinition<any, any>, cursor: number): boolean {
+export function isPastPointOfNoReturn(definition: TaskDefinition<any, any>, cursor: number): boolean {
   const border = definition.steps.findIndex((step) => step.name === definition.pointOfNoReturn)
   return (border >= 0 && cursor >= border) || definition.steps.slice(0, cursor).some((step) => step.isIrreversible)
 }
 
 /** What turns a task back that an earlier process left unfinished; undefined: it goes on where it was. */
-export function turnOfInterrupted(
+export function rollbackOfInterrupted(
   { runner: { interruption, ...runner } }: TaskEntity,
   definition: TaskDefinition<any, any> | undefined,
 ): Record<string, unknown> | undefined {
   const { cursor, undoing, failure = [] } = runner
-  const reason = interruption ?? (definition?.endsWithProcess === true ? stoppedMeanwhile() : undefined)
-  if (definition === undefined || reason === undefined || isPastReturn(definition, cursor)) return undefined
+  const reason = interruption ?? (definition?.endsWithProcess === true ? interruptedByStop() : undefined)
+  if (definition === undefined || reason === undefined || isPastPointOfNoReturn(definition, cursor)) return undefined
   if (undoing === true && interruption === undefined) return undefined
   const why = undoing === true ? [reason, ...failure] : [reason]
   return { status: 'RUNNING', runner: { ...runner, undoing: true, failure: why } }
@@ -38,23 +38,26 @@ export interface Dependencies<D> {
   readonly contexts: StepContexts<D>
   readonly stepRuns: StepRuns<D>
   readonly pace: Pace
-  readonly ends: Ends
+  readonly ends: TaskEnds
 }
 
 export class TaskRollback<D> {
-  readonly #options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep' | 'lostEffects' | 'whyLost'>
+  readonly #options: Pick<
+    RunnerOptions<D>,
+    'store' | 'world' | 'log' | 'beforeStep' | 'lostEffects' | 'lostEffectsCause'
+  >
   readonly #dependencies: Dependencies<D>
 
   constructor(
-    options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep' | 'lostEffects' | 'whyLost'>,
-    means: Dependencies<D>,
+    options: Pick<RunnerOptions<D>, 'store' | 'world' | 'log' | 'beforeStep' | 'lostEffects' | 'lostEffectsCause'>,
+    dependencies: Dependencies<D>,
   ) {
     this.#options = options
-    this.#dependencies = means
+    this.#dependencies = dependencies
   }
 
   /** Undoes the step under way and those before it; what fails is tried again until done. */
-  async go(task: TaskEntity, definition: TaskDefinition<D, any>, input: unknown): Promise<void> {
+  async run(task: TaskEntity, definition: TaskDefinition<D, any>, input: unknown): Promise<void> {
     let current = task
     for (let index = Math.min(task.runner.cursor, definition.steps.length - 1); index >= 0; index--) {
       const step = definition.steps[index] as Step<D, any>
@@ -62,7 +65,7 @@ export class TaskRollback<D> {
       const lost = this.#options.lostEffects?.()
       if (!(await this.#undo(at))) return
       current = await this.#unrecord(at, index, lost)
-      if (index === 0) this.#dependencies.ends.tell(current)
+      if (index === 0) this.#dependencies.ends.notify(current)
     }
   }
 

@@ -6,13 +6,13 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 
 interface Work {
   /** How many of its parts wait for time to pass, or for other work. */
-  resting: number
+  idle: number
   /** How many of them are known to take long, and to end. */
-  lasting: number
+  lengthy: number
   /** Real time at which the last of those ended. */
-  lastedUntil: number
+  lengthyUntil: number
   /** It was waited for in vain. */
-  isHeldUp: boolean
+  isStuck: boolean
 }
 
 /** Without anything to give up, it is looked again after this time: the process stays while somebody waits. */
@@ -21,7 +21,7 @@ const longestWaitMillis = 1000
 export class ActivityTracker {
   readonly #patienceMillis: number
   readonly #current = new AsyncLocalStorage<Work>()
-  readonly #under = new Set<Work>()
+  readonly #running = new Set<Work>()
   /** Those who wait for work to come to rest. */
   readonly #waiting = new Set<() => void>()
 
@@ -32,14 +32,14 @@ export class ActivityTracker {
 
   /** Runs work that time waits for. */
   track<T>(run: () => Promise<T>): Promise<T> {
-    const work: Work = { resting: 0, lasting: 0, lastedUntil: 0, isHeldUp: false }
-    this.#under.add(work)
+    const work: Work = { idle: 0, lengthy: 0, lengthyUntil: 0, isStuck: false }
+    this.#running.add(work)
     return this.#current.run(work, async () => {
       try {
         return await run()
       } finally {
-        this.#under.delete(work)
-        this.#tell()
+        this.#running.delete(work)
+        this.#notify()
       }
     })
   }
@@ -48,13 +48,13 @@ export class ActivityTracker {
   async idle<T>(wait: () => Promise<T>): Promise<T> {
     const work = this.#current.getStore()
     if (work === undefined) return wait()
-    work.resting++
-    this.#tell()
+    work.idle++
+    this.#notify()
     try {
       return await wait()
     } finally {
-      work.resting--
-      work.isHeldUp = false
+      work.idle--
+      work.isStuck = false
     }
   }
 
@@ -62,13 +62,13 @@ export class ActivityTracker {
   async lengthy<T>(work: () => Promise<T>): Promise<T> {
     const current = this.#current.getStore()
     if (current === undefined) return work()
-    current.lasting++
+    current.lengthy++
     try {
       return await work()
     } finally {
-      current.lasting--
-      current.lastedUntil = performance.now()
-      this.#tell()
+      current.lengthy--
+      current.lengthyUntil = performance.now()
+      this.#notify()
     }
   }
 
@@ -77,29 +77,29 @@ export class ActivityTracker {
     const begin = performance.now()
     // One turn in any case: callers of timers go on in it.
     await new Promise(setImmediate)
-    while (this.#awake().length > 0) {
-      const patience = this.#giveUp(begin)
-      if (this.#awake().length > 0) await this.#change(patience)
+    while (this.#active().length > 0) {
+      const patience = this.#markStuck(begin)
+      if (this.#active().length > 0) await this.#changed(patience)
       // What goes on where work has ended may be work as well.
       await new Promise(setImmediate)
     }
   }
 
   /** @param begin since when it is waited. @returns how long to wait before there is more to give up, in milliseconds */
-  #giveUp(begin: number): number {
+  #markStuck(begin: number): number {
     const now = performance.now()
     let next = longestWaitMillis
-    for (const work of this.#awake()) {
-      if (work.lasting > 0) continue
-      const left = Math.max(begin, work.lastedUntil) + this.#patienceMillis - now
-      if (left <= 0) work.isHeldUp = true
+    for (const work of this.#active()) {
+      if (work.lengthy > 0) continue
+      const left = Math.max(begin, work.lengthyUntil) + this.#patienceMillis - now
+      if (left <= 0) work.isStuck = true
       else next = Math.min(next, left)
     }
     return next
   }
 
   /** Resolves when some work ends or rests, at the latest after this time. Asking at each turn would keep a processor busy. */
-  async #change(withinMillis: number): Promise<void> {
+  async #changed(withinMillis: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timeout = setTimeout(resolve, withinMillis)
     this.#waiting.add(resolve)
@@ -108,11 +108,11 @@ export class ActivityTracker {
     this.#waiting.delete(resolve)
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const resolve of this.#waiting) resolve()
   }
 
-  #awake(): Work[] {
-    return [...this.#under].filter(({ resting, isHeldUp }) => resting === 0 && !isHeldUp)
+  #active(): Work[] {
+    return [...this.#running].filter(({ idle: resting, isStuck: isHeldUp }) => resting === 0 && !isHeldUp)
   }
 }

@@ -86,10 +86,10 @@ function start<D>(schedule: Schedule<D>, ctx: ScheduleContext<D>, clock: WorldCl
     if (isStopped || due >= planned) return
     cancel()
     planned = due
-    cancel = clock.setTimer(due - now, beDue, schedule.onlyLastCounts && 'derived', `schedule ${schedule.name}`)
+    cancel = clock.setTimer(due - now, onDue, schedule.onlyLastCounts && 'derived', `schedule ${schedule.name}`)
   }
 
-  const beDue = (): void => {
+  const onDue = (): void => {
     planned = Number.POSITIVE_INFINITY
     const last = from + period * periodsUntil(clock.quietUntil())
     if (schedule.onlyLastCounts === true && last > clock.now()) plan(last)

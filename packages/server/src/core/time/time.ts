@@ -14,10 +14,10 @@ export function formatTime(ms: number): string {
 }
 
 /** What was told last: many times in a row differ in what comes after the second. */
-let last = { second: Number.NaN, text: '' }
+let lastSecond = { second: Number.NaN, text: '' }
 function secondText(second: number): string {
-  if (second !== last.second) last = { second, text: new Date(second * 1000).toISOString().slice(0, 19) }
-  return last.text
+  if (second !== lastSecond.second) lastSecond = { second, text: new Date(second * 1000).toISOString().slice(0, 19) }
+  return lastSecond.text
 }
 
 /**

@@ -10,7 +10,7 @@ import { isInScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
 import type { Caller } from '../../core/caller.ts'
 import { createLru } from '../../core/lru.ts'
-import type { AccessControl, Decided, Scope } from '../../core/ports.ts'
+import type { AccessControl, Scope, ScopeDecision } from '../../core/ports.ts'
 import { pathOf } from '../../core/standard.ts'
 import { and, equals, not, or, type TypedFilter } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
@@ -80,7 +80,11 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
     )
   }
 
-  function remembered(caller: Caller, question: string, answer: (identity: Identity) => Scope | undefined): Decided {
+  function remembered(
+    caller: Caller,
+    question: string,
+    answer: (identity: Identity) => Scope | undefined,
+  ): ScopeDecision {
     const decide = (identity: Identity): Scope | undefined => {
       if (!identity.scopes.has(question)) identity.scopes.set(question, answer(identity))
       return identity.scopes.get(question)

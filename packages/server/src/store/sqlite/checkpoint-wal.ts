@@ -5,17 +5,17 @@ import { Worker } from 'node:worker_threads'
 import { threadOptions } from '../thread-options.ts'
 
 /** Bytes that are sooner moved than a thread is started. */
-const shortLog = 4 * 1024 ** 2
+const smallWalBytes = 4 * 1024 ** 2
 
-const logOf = (file: string): string => `${file}-wal`
+const walOf = (file: string): string => `${file}-wal`
 
 /**
  * @param mode PASSIVE: as much as can be while others write. TRUNCATE: all of it, and the log is short again; who writes
  * meanwhile waits
  */
 export async function checkpointWal(file: string, mode: 'PASSIVE' | 'TRUNCATE'): Promise<void> {
-  const { size = 0 } = statSync(logOf(file), { throwIfNoEntry: false }) ?? {}
-  if (size <= shortLog) return
+  const { size = 0 } = statSync(walOf(file), { throwIfNoEntry: false }) ?? {}
+  if (size <= smallWalBytes) return
   const thread = new Worker(new URL('checkpoint-thread.js', import.meta.url), {
     ...threadOptions(),
     workerData: { file, mode },
@@ -27,7 +27,7 @@ export async function checkpointWal(file: string, mode: 'PASSIVE' | 'TRUNCATE'):
 
 /** What is in the log so far is on the disk. */
 export async function fsyncWal(file: string): Promise<void> {
-  const handle = await open(logOf(file), 'r+')
+  const handle = await open(walOf(file), 'r+')
   try {
     await handle.sync()
   } finally {

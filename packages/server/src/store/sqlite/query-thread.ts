@@ -3,10 +3,10 @@ import type { StatementSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type PageQuery, readPage } from './page-query.ts'
 import { connect } from './schema.ts'
-import type { ThreadAnswer, ThreadOrder } from './slow-queries.ts'
+import type { QueryThreadData, ThreadAnswer } from './slow-queries.ts'
 import { TimeIsUp, TimeLimit } from './time-limit.ts'
 
-const { file, limitMilliseconds } = workerData as ThreadOrder
+const { file, limitMilliseconds } = workerData as QueryThreadData
 const timeLimit = new TimeLimit()
 const database = connect(file, { readOnly: true, timeLimit })
 // What it reads once does not come again soon.

@@ -13,8 +13,8 @@ export type AnyResource = Resource<any, any>
 
 /** Paths that name one kind of entity, for look-ups by reference. */
 export function referencesOf(table: Table): { kind: string; paths: ReadonlyMap<string, string> } {
-  let known = referencesByTable.get(table)
-  if (known === undefined) {
+  let cached = referencesByTable.get(table)
+  if (cached === undefined) {
     const paths = new Map<string, string>()
     for (const { path, kind } of table.references) {
       const text = path.join('/')
@@ -23,10 +23,10 @@ export function referencesOf(table: Table): { kind: string; paths: ReadonlyMap<s
       else paths.set(text, kind)
     }
     for (const [path, kind] of paths) if (kind === '') paths.delete(path)
-    known = { kind: table.resource.kind, paths }
-    referencesByTable.set(table, known)
+    cached = { kind: table.resource.kind, paths }
+    referencesByTable.set(table, cached)
   }
-  return known
+  return cached
 }
 const referencesByTable = new WeakMap<Table, { kind: string; paths: ReadonlyMap<string, string> }>()
 
@@ -44,12 +44,12 @@ export interface FoundRow {
 const isPublished = 'published = 1'
 const maximumStatements = 500
 
-const keptCounts = (publishedOnly = false): string => {
+const storedCounts = (publishedOnly = false): string => {
   const count = publishedOnly ? 'published' : 'total'
   return `SELECT from_kind AS kind, ${count} AS n FROM referrer_count
     WHERE to_kind = ? AND to_id = ? AND ${count} > 0 ORDER BY from_kind`
 }
-const countedNow = (publishedOnly = false): string =>
+const computedCounts = (publishedOnly = false): string =>
   `SELECT from_kind AS kind, COUNT(DISTINCT from_id) AS n FROM reference
     WHERE to_kind = ? AND to_id = ?${publishedOnly ? ' AND published = 1' : ''} GROUP BY from_kind ORDER BY from_kind`
 
@@ -244,7 +244,7 @@ export class SqliteReader implements Reader {
     options: { publishedOnly?: boolean } = {},
   ): Promise<ReadonlyMap<string, number>> {
     const isCounted = this.tables.get(kind)?.resource.counted === true
-    const text = isCounted ? keptCounts(options.publishedOnly) : countedNow(options.publishedOnly)
+    const text = isCounted ? storedCounts(options.publishedOnly) : computedCounts(options.publishedOnly)
     const rows = this.prepare(text).all(kind, extId) as { kind: string; n: number }[]
     return new Map(rows.map((row) => [row.kind, row.n]))
   }

@@ -15,7 +15,7 @@ const fileFormat = 1
  * Pages in the log (16 MiB) before they are moved into the file. What many commits in a row change - the ends of tables and
  * indexes - is moved once for all of them, and a commit that moves pages takes longer than others.
  */
-export const loggedPages = 4096
+export const checkpointPages = 4096
 /** Files up to this size (64 MiB) are read whole at the start to find damage. */
 const checkedPages = 16_384
 
@@ -26,7 +26,7 @@ export interface ConnectionOptions {
   /** false: commits do not wait for the disk. */
   readonly durable?: boolean
   /** true: nobody else opens the file meanwhile. Then it needs no log that others can read beside it, and each page is written once. */
-  readonly isAlone?: boolean
+  readonly isExclusive?: boolean
   /** Of the bounded queries on this connection. */
   readonly timeLimit?: TimeLimit
 }
@@ -36,13 +36,13 @@ export const synchronous = (durable: boolean): string => `PRAGMA synchronous = $
 
 /** @throws StoreRefusal when it cannot be opened */
 export function connect(file: string, options: ConnectionOptions): DatabaseSync {
-  const { readOnly = false, durable = true, isAlone = false, timeLimit } = options
+  const { readOnly = false, durable = true, isExclusive: isAlone = false, timeLimit } = options
   let database: DatabaseSync | undefined
   try {
     if (!readOnly) makePrivateDatabase(file)
     database = new DatabaseSync(file, { readOnly, timeout: 5000 })
     if (isAlone) database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = PERSIST')
-    else if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${loggedPages}`)
+    else if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${checkpointPages}`)
     database.exec(`${synchronous(durable)}; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -32768`)
     registerFunctions(database, timeLimit)
     return database

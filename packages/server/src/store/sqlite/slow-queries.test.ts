@@ -48,19 +48,19 @@ const allPairs = filter('parts/all(a: parts/all(b: a ne -1 and b ne -1))')
 const long = { things: 20, parts: 2000 }
 
 /** Whatever takes a row's time among others goes to the thread. */
-const alwaysSlow: QueryTime = { among: 0, alone: 60_000 }
+const alwaysSlow: QueryTime = { mainThread: 0, ownThread: 60_000 }
 
 const isStopped = (why: string) => (error: unknown) => error instanceof QueryStopped && error.why === why
 
 test('a query that runs longer than one may is stopped, also within one row, and the next one works', async () => {
-  const store = await aStore({ among: 5, alone: 50 }, { things: 1, parts: 20_000 })
+  const store = await aStore({ mainThread: 5, ownThread: 50 }, { things: 1, parts: 20_000 })
   await assert.rejects(store.page(Thing, { filter: allPairs, limit: 50 }), isStopped('too long'))
   assert.equal((await store.page(Thing, { filter: filter("name eq 'thing 0'"), limit: 50 })).total, 1)
   await assert.rejects(store.find(Thing, { filter: allPairs, isBounded: true }), isStopped('too long'))
 })
 
 test('everybody else is answered while a slow query runs', async () => {
-  const store = await aStore({ among: 500, alone: 1000 }, long)
+  const store = await aStore({ mainThread: 500, ownThread: 1000 }, long)
   let isOver = false
   const slow = store.page(Thing, { filter: allPairs, limit: 50 }).finally(() => (isOver = true))
   slow.catch(() => undefined)
@@ -76,7 +76,7 @@ test('everybody else is answered while a slow query runs', async () => {
 test('the thread answers what the store itself would: page, total, order', async () => {
   const asked = { filter: filter("name ne 'thing 7'"), offset: 5, limit: 4, newestFirst: true }
   const options = { things: 12 }
-  const among = await aStore({ among: 60_000, alone: 60_000 }, options)
+  const among = await aStore({ mainThread: 60_000, ownThread: 60_000 }, options)
   const alone = await aStore(alwaysSlow, options)
   assert.deepEqual(await alone.page(Thing, asked), await among.page(Thing, asked))
   assert.deepEqual(
@@ -96,7 +96,7 @@ test('the thread sees what was committed before it was asked, and nothing that i
 })
 
 test('more than 64 do not wait for a slow one: they are refused at once, and so is what waited too long', async () => {
-  const store = await aStore({ among: 0, alone: 300 }, long)
+  const store = await aStore({ mainThread: 0, ownThread: 300 }, long)
   const slow = store.page(Thing, { filter: allPairs, limit: 50 })
   const others = Array.from({ length: 65 }, () => store.page(Thing, { filter: filter("name ne ''"), limit: 1 }))
   const ends = await Promise.allSettled([slow, ...others])
@@ -108,7 +108,7 @@ test('more than 64 do not wait for a slow one: they are refused at once, and so 
 })
 
 test('what a transaction and the service itself ask for is never stopped', async () => {
-  const store = await aStore({ among: 0, alone: 0 })
+  const store = await aStore({ mainThread: 0, ownThread: 0 })
   assert.equal((await store.find(Thing, { filter: filter("name ne ''") })).length, 3)
   assert.equal(await store.count(Thing, { filter: filter("name ne ''") }), 3)
   const inside = await store.transaction((transaction) =>
@@ -119,7 +119,7 @@ test('what a transaction and the service itself ask for is never stopped', async
 })
 
 test('a store that closes stops what runs', async () => {
-  const store = await aStore({ among: 5, alone: 60_000 }, long)
+  const store = await aStore({ mainThread: 5, ownThread: 60_000 }, long)
   const slow = assert.rejects(store.page(Thing, { filter: allPairs, limit: 50 }), isStopped('closing'))
   const waiting = assert.rejects(store.page(Thing, { filter: allPairs, limit: 50 }), isStopped('closing'))
   await store.close()

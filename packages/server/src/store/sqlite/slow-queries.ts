@@ -11,7 +11,7 @@ import type { FoundPage, PageQuery } from './page-query.ts'
 const maximumWaiting = 64
 
 /** What the thread is told when it starts. */
-export interface ThreadOrder {
+export interface QueryThreadData {
   readonly file: string
   readonly limitMilliseconds: number
 }
@@ -22,7 +22,7 @@ export type ThreadAnswer =
   | { readonly stopped: true }
   | { readonly failed: string }
 
-interface Asked {
+interface QueuedQuery {
   readonly query: PageQuery
   readonly since: number
   readonly resolve: (found: { readonly page: FoundPage; readonly milliseconds: number }) => void
@@ -30,14 +30,14 @@ interface Asked {
 }
 
 export class SlowQueries {
-  readonly #order: ThreadOrder
-  readonly #waiting: Asked[] = []
-  #running: Asked | undefined
+  readonly #threadData: QueryThreadData
+  readonly #waiting: QueuedQuery[] = []
+  #running: QueuedQuery | undefined
   #thread: Worker | undefined
   #isClosed = false
 
-  constructor(order: ThreadOrder) {
-    this.#order = order
+  constructor(order: QueryThreadData) {
+    this.#threadData = order
   }
 
   /** @throws QueryStopped when it ran, or waited for the ones before it, as long as a query may, or too many wait */
@@ -58,7 +58,7 @@ export class SlowQueries {
     if (this.#thread !== undefined) await this.#thread.terminate()
   }
 
-  #begin(asked: Asked): void {
+  #begin(asked: QueuedQuery): void {
     this.#running = asked
     this.#thread ??= this.#start()
     this.#thread.ref()
@@ -67,7 +67,7 @@ export class SlowQueries {
 
   #next(): void {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      if (performance.now() - next.since < this.#order.limitMilliseconds) {
+      if (performance.now() - next.since < this.#threadData.limitMilliseconds) {
         this.#begin(next)
         return
       }
@@ -78,7 +78,7 @@ export class SlowQueries {
   #start(): Worker {
     const thread = new Worker(threadProgram('query-thread.ts', import.meta.url), {
       ...threadOptions(),
-      workerData: this.#order,
+      workerData: this.#threadData,
       resourceLimits: { maxOldGenerationSizeMb: 256 },
     })
     thread.on('message', (answer: ThreadAnswer) => {

@@ -8,7 +8,7 @@ import { checkpointWal, fsyncWal } from './checkpoint-wal.ts'
 import { copyDatabase } from './copy.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
 import { type AnyResource, type FoundRow, SqliteReader } from './reader.ts'
-import { connect, loggedPages, migrate, synchronous } from './schema.ts'
+import { checkpointPages, connect, migrate, synchronous } from './schema.ts'
 import { SlowQueries } from './slow-queries.ts'
 import { TimeIsUp, TimeLimit } from './time-limit.ts'
 import { type Seal, SqliteWriter } from './writer.ts'
@@ -28,7 +28,7 @@ export interface SqliteStoreOptions {
   readonly durable: boolean
   readonly queryTime?: QueryTime
   /** Notes that are written with each commit, where they are not those of the last one. */
-  readonly alongside?: () => Readonly<Record<string, string>> | undefined
+  readonly notesOfCommit?: () => Readonly<Record<string, string>> | undefined
   /** See `migrate`. */
   readonly isOwn?: boolean
   /** How many may name one entity of a kind that is counted, by kind. */
@@ -38,13 +38,13 @@ export interface SqliteStoreOptions {
 /** How long one bounded query may take, in milliseconds of real time. */
 export interface QueryTime {
   /** On the thread that answers everybody; what takes longer begins anew on the one for slow queries. */
-  readonly among: number
+  readonly mainThread: number
   /** There. Also how long it may wait for the ones before it. */
-  readonly alone: number
+  readonly ownThread: number
 }
 
 /** Source: conventions 10.3 (5 s). */
-const usualQueryTime: QueryTime = { among: 20, alone: 5000 }
+const defaultQueryTime: QueryTime = { mainThread: 20, ownThread: 5000 }
 
 /** @throws StoreRefusal when the file is damaged, newer than this version, or cannot be opened. */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
@@ -59,11 +59,11 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
 }
 
 /** Rows, counts of referrers and texts of slow queries that are remembered; longer documents are not. */
-const maximumRemembered = 2000
-const maximumRememberedLength = 8192
+const maximumCached = 2000
+const maximumCachedLength = 8192
 
-function remember<T>(known: Map<string, T>, key: string, value: T): void {
-  if (known.size >= maximumRemembered) known.clear()
+function cache<T>(known: Map<string, T>, key: string, value: T): void {
+  if (known.size >= maximumCached) known.clear()
   known.set(key, value)
 }
 
@@ -83,18 +83,18 @@ class SqliteStore extends SqliteReader implements Store {
   readonly #writer: SqliteWriter
   readonly #queue: Job[] = []
   /** What is done between two commits. */
-  readonly #between: (() => void | Promise<void>)[] = []
+  readonly #betweenCommits: (() => void | Promise<void>)[] = []
   readonly #watchers = new Set<{ readonly kinds: ReadonlySet<string>; readonly changed: () => void }>()
   #running = false
   #fault: string | undefined
   readonly #file: string
   readonly #isDurable: boolean
-  readonly #alongside: SqliteStoreOptions['alongside']
+  readonly #alongside: SqliteStoreOptions['notesOfCommit']
   readonly #timeLimit: TimeLimit
   readonly #queryTime: QueryTime
   readonly #slowQueries: SlowQueries
   /** Texts of queries that took too long among others when they were last asked. */
-  readonly #knownSlow = new Map<string, true>()
+  readonly #slowTexts = new Map<string, true>()
 
   constructor(writer: DatabaseSync, options: SqliteStoreOptions, timeLimit: TimeLimit) {
     super(connect(options.file, { readOnly: true, timeLimit }), options.tables)
@@ -102,10 +102,10 @@ class SqliteStore extends SqliteReader implements Store {
     this.#writer = new SqliteWriter(writer, options.tables, options.seal, options.maximumReferrers)
     this.#file = options.file
     this.#isDurable = options.durable
-    this.#alongside = options.alongside
+    this.#alongside = options.notesOfCommit
     this.#timeLimit = timeLimit
-    this.#queryTime = options.queryTime ?? usualQueryTime
-    this.#slowQueries = new SlowQueries({ file: options.file, limitMilliseconds: this.#queryTime.alone })
+    this.#queryTime = options.queryTime ?? defaultQueryTime
+    this.#slowQueries = new SlowQueries({ file: options.file, limitMilliseconds: this.#queryTime.ownThread })
   }
 
   override async page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>> {
@@ -126,16 +126,16 @@ class SqliteStore extends SqliteReader implements Store {
    */
   async #bounded(query: PageQuery): Promise<FoundPage> {
     const text = `${query.count?.text} ${query.select.text}`
-    if (!this.#knownSlow.has(text)) {
+    if (!this.#slowTexts.has(text)) {
       try {
-        return this.#timeLimit.within(this.#queryTime.among, () => this.readPage(query))
+        return this.#timeLimit.within(this.#queryTime.mainThread, () => this.readPage(query))
       } catch (error) {
         if (!(error instanceof TimeIsUp)) throw error
-        remember(this.#knownSlow, text, true)
+        cache(this.#slowTexts, text, true)
       }
     }
     const { page, milliseconds } = await this.#slowQueries.run(query)
-    if (milliseconds < this.#queryTime.among / 2) this.#knownSlow.delete(text)
+    if (milliseconds < this.#queryTime.mainThread / 2) this.#slowTexts.delete(text)
     return page
   }
 
@@ -144,7 +144,7 @@ class SqliteStore extends SqliteReader implements Store {
     const known = this.#rows.get(key)
     if (known !== undefined) return known
     const found = super.found(table, extId)
-    if (found !== undefined && found.document.length <= maximumRememberedLength) remember(this.#rows, key, found)
+    if (found !== undefined && found.document.length <= maximumCachedLength) cache(this.#rows, key, found)
     return found
   }
 
@@ -157,19 +157,19 @@ class SqliteStore extends SqliteReader implements Store {
     let counts = this.#counts.get(key)
     if (counts === undefined) {
       counts = await super.referrerCounts(kind, extId, options)
-      remember(this.#counts, key, counts)
+      cache(this.#counts, key, counts)
     }
     return counts
   }
 
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => this.#ask({ work, resolve, reject }))
+    return new Promise<T>((resolve, reject) => this.#enqueue({ work, resolve, reject }))
   }
 
   stage<T>(work: (transaction: Transaction) => Promise<T>): Staged<T> {
     const applied = Promise.withResolvers<T>()
     const durable = new Promise<void>((resolve, reject) =>
-      this.#ask({
+      this.#enqueue({
         work,
         applied: applied.resolve,
         resolve: () => resolve(),
@@ -193,14 +193,14 @@ class SqliteStore extends SqliteReader implements Store {
       await checkpointWal(this.#file, 'TRUNCATE')
       return result
     } finally {
-      database.exec(`PRAGMA wal_autocheckpoint = ${loggedPages}; ${synchronous(this.#isDurable)}`)
+      database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}; ${synchronous(this.#isDurable)}`)
     }
   }
 
   async copyTo(file: string, beside?: () => void): Promise<void> {
     await checkpointWal(this.#file, 'PASSIVE')
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#between.push(async () => {
+    this.#betweenCommits.push(async () => {
       try {
         await copyDatabase(this.#writerDatabase, file, beside)
         resolve()
@@ -212,7 +212,7 @@ class SqliteStore extends SqliteReader implements Store {
     return promise
   }
 
-  #ask(job: Job): void {
+  #enqueue(job: Job): void {
     this.#queue.push(job)
     this.#begin()
   }
@@ -225,8 +225,8 @@ class SqliteStore extends SqliteReader implements Store {
   }
 
   async #drain(): Promise<void> {
-    while (this.#queue.length > 0 || this.#between.length > 0) {
-      for (const work of this.#between.splice(0)) await work()
+    while (this.#queue.length > 0 || this.#betweenCommits.length > 0) {
+      for (const work of this.#betweenCommits.splice(0)) await work()
       if (this.#queue.length > 0) await this.#commit(this.#queue.splice(0, commitGroup))
       // What asks again and again goes on without a look at the sockets: between two commits everybody gets a turn.
       await new Promise(setImmediate)
@@ -257,14 +257,14 @@ class SqliteStore extends SqliteReader implements Store {
         }
         database.exec('RELEASE job')
         if (job === jobs.at(-1) && jobs.length < stagedGroup && jobs.every((each) => each.applied !== undefined))
-          jobs.push(...(await this.#next()))
+          jobs.push(...(await this.#nextStaged()))
       }
       const notes = this.#alongside?.()
       if (notes !== undefined) this.setMetas(notes)
       database.exec('COMMIT')
       this.#rows.clear()
       this.#counts.clear()
-      this.#tell()
+      this.#notifyWatchers()
     } catch (error) {
       this.#noteFault(error)
       this.#rollBack()
@@ -296,7 +296,7 @@ class SqliteStore extends SqliteReader implements Store {
   }
 
   /** What whoever goes on with a staged one asks for at once: everything that only waited for it has run when this resolves. */
-  async #next(): Promise<Job[]> {
+  async #nextStaged(): Promise<Job[]> {
     await new Promise<void>((resolve) => process.nextTick(resolve))
     return this.#queue.splice(0, stagedGroup)
   }
@@ -318,7 +318,7 @@ class SqliteStore extends SqliteReader implements Store {
     return () => void this.#watchers.delete(watcher)
   }
 
-  #tell(): void {
+  #notifyWatchers(): void {
     const { changed } = this.#writer
     for (const watcher of this.#watchers) if ([...changed].some((kind) => watcher.kinds.has(kind))) watcher.changed()
     changed.clear()
@@ -344,7 +344,7 @@ class SqliteStore extends SqliteReader implements Store {
     this.#rows.clear()
     this.#counts.clear()
     this.database.exec('PRAGMA shrink_memory')
-    this.#between.push(() => this.#writerDatabase.exec('PRAGMA shrink_memory'))
+    this.#betweenCommits.push(() => this.#writerDatabase.exec('PRAGMA shrink_memory'))
     this.#begin()
   }
 
