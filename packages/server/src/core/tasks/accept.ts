@@ -3,6 +3,7 @@
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Transaction } from '../../store/store.ts'
 import type { Caller, Ids } from '../caller.ts'
+import { defined } from '../defined.ts'
 import type { Clock } from '../time/clock.ts'
 import type { TaskDefinition, TaskOptions } from './define-task.ts'
 import { sealedInput, type TaskSeals } from './sealed.ts'
@@ -28,24 +29,24 @@ export async function acceptTask(
   ids: Ids,
   seals: TaskSeals,
 ): Promise<TaskEntity> {
-  const { definition, input, options, owner, isDryRun, parentTask: whole } = request
+  const { definition, input, options, owner, isDryRun, parentTask } = request
   const extId = ids.uuid()
   const now = clock.iso()
   // A part that waited for a lock of its whole would wait for ever.
-  const inherited = whole?.locks ?? []
+  const inherited = parentTask?.locks ?? []
   const requestedLocks = isDryRun ? [] : (options.locks ?? options.affected.map((entity) => entity.extId))
-  const startedBy = options.startedBy ?? whole?.startedBy
+  const startedBy = options.startedBy ?? parentTask?.startedBy
   const runner: Runner = {
     definition: definition.name,
     cursor: 0,
     input: sealedInput(seals, extId, input),
     locks: requestedLocks.filter((lock) => !inherited.includes(lock)),
-    ...(inherited.length === 0 ? {} : { inherited }),
+    inherited: inherited.length === 0 ? undefined : inherited,
     owner,
-    ...(startedBy === undefined ? {} : { startedBy }),
-    ...(isDryRun ? { dryRun: true } : {}),
+    startedBy,
+    dryRun: isDryRun || undefined,
   }
-  const task = {
+  const fields = defined({
     extId,
     tenantId: owner.tenantId,
     operation: isDryRun ? `${options.operation}-dryrun` : options.operation,
@@ -62,12 +63,13 @@ export async function acceptTask(
     clusterExtIds: options.clusterExtIds,
     completionDetails: options.completionDetails,
     appName: options.appName,
-    parentTask: whole === undefined ? undefined : { extId: whole.extId, rel: 'subtask' },
-    rootTask: whole?.rootTask,
-    runner,
-  } as unknown as TaskEntity
-  for (const name of Object.keys(task)) if ((task as any)[name] === undefined) delete (task as any)[name]
-  await transaction.insert(Task, task as never)
-  if (whole?.recordsSubtasks === false) await addSubtask(transaction, whole.extId, extId, clock)
+    parentTask: parentTask && { extId: parentTask.extId, rel: 'subtask' },
+    rootTask: parentTask?.rootTask,
+    runner: defined(runner),
+  })
+  // The entity type of the contract does not know the internal field `runner`.
+  const task = fields as unknown as TaskEntity
+  await transaction.insert(Task, task)
+  if (parentTask?.recordsSubtasks === false) await addSubtask(transaction, parentTask.extId, extId, clock)
   return task
 }

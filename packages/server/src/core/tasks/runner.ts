@@ -24,7 +24,7 @@ import { StepRuns } from './step-run.ts'
 import { type ParentTask, parentTaskOf } from './subtasks.ts'
 import { TaskExecution } from './task-execution.ts'
 import { rollbackOfInterrupted } from './task-rollback.ts'
-import { faultyTask, isUnfinished, mark, type TaskEntity, unfinished } from './task-row.ts'
+import { faultyTask, isUnfinished, mark, type TaskEntity, unfinished, updateTask } from './task-row.ts'
 import { TaskSlots } from './task-slots.ts'
 
 // What the rest of the service knows tasks by.
@@ -239,7 +239,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     const isIgnored = this.#options.faults?.ignoresCancel(faultyTask(task)) === true
     const runner = isIgnored ? task.runner : { ...task.runner, canceling: true }
     const status = task.status === 'QUEUED' ? task.status : 'CANCELING'
-    await transaction.update(Task, extId, { status, runner, lastUpdatedTime: this.#options.world.clock.iso() } as never)
+    await updateTask(transaction, extId, { status, runner, lastUpdatedTime: this.#options.world.clock.iso() })
     afterCommit(() => {
       if (isIgnored || (!this.#running.has(extId) && !this.#waiting.has(extId))) return
       this.#cancelRequests.add(extId)

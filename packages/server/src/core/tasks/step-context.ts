@@ -10,7 +10,7 @@ import type { AffectedEntity, CompletionDetail, RecordContext, StartTask, StepCo
 import type { TaskEnds } from './ends.ts'
 import { warning } from './messages.ts'
 import { outputsOf, type TaskSeals } from './sealed.ts'
-import { affectedBy, affecting, type TaskEntity } from './task-row.ts'
+import { affectedBy, affecting, type TaskEntity, updateTask } from './task-row.ts'
 
 /** What is asked of tasks while they run. */
 export interface StopRequests {
@@ -82,12 +82,12 @@ export class StepContexts<D> {
           const reached = await write(record.context)
           if (percentage === undefined && reached === undefined && !record.hasChanges()) return
           const current = (await transaction.get(Task, task.extId)) as TaskEntity
-          await transaction.update(Task, task.extId, {
+          await updateTask(transaction, task.extId, {
             ...record.changes(current),
             ...reached,
             progressPercentage: Math.min(99, Math.max(current.progressPercentage ?? 0, Math.floor(percentage ?? 0))),
             lastUpdatedTime: world.clock.iso(),
-          } as never)
+          })
         })
         commits.afterwards(after)
         await commits.done()

@@ -8,7 +8,7 @@ import { sealedOutputs } from './sealed.ts'
 import type { Recording, StepContexts } from './step-context.ts'
 import { requireEffects } from './step-run.ts'
 import { mayCancel } from './task-rollback.ts'
-import { type TaskEntity, withoutWork } from './task-row.ts'
+import { type TaskEntity, updateTask, withoutWork } from './task-row.ts'
 
 /** A step that is done, and has yet to be recorded. */
 export interface CompletedStep<D> {
@@ -64,10 +64,10 @@ export class StepRecords<D> {
       for (const changes of changesOfSteps) Object.assign(merged, changes(merged))
       const { outputs } = current.runner
       const runner = { ...row.runner, ...(outputs === undefined ? {} : { outputs }) }
-      return (await transaction.update(Task, task.extId, {
+      return updateTask(transaction, task.extId, {
         ...merged,
         ...this.#progress({ ...row, runner }, definition, done),
-      } as never)) as TaskEntity
+      })
     })
     commits.afterwards(after)
     return written

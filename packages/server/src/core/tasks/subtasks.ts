@@ -44,5 +44,5 @@ export async function addSubtask(
     ...subtasksOf([...subTasks.map((each) => each.extId as string), subtaskExtId]),
     numberOfSubtasks: numberOfSubtasks + 1,
     lastUpdatedTime: clock.iso(),
-  } as never)
+  })
 }

@@ -89,14 +89,10 @@ export class TaskExecution<D> {
         })
         tries = 0
       } catch (error) {
-        // What breaks because everything ends is no failure of the task: the next start takes it up again.
+        // An error caused by shutdown does not fail the task; it resumes at the next start.
         if (error instanceof Stopping || (stopping.aborted && !(error instanceof Refusal))) return
-        if (error instanceof WorkerCrash) {
-          await commits.done()
-          throw error
-        }
-        // Once there is room, the step runs again: the request was accepted, and a full disk is no fault of it.
-        if (isFaultOfDisk(error)) {
+        // The request was accepted: a full disk does not fail its task. The step runs again once there is room.
+        if (error instanceof WorkerCrash || isFaultOfDisk(error)) {
           await commits.done()
           throw error
         }

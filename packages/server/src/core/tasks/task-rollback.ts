@@ -8,7 +8,7 @@ import type { Pace } from './pace.ts'
 import type { RunnerOptions } from './runner-options.ts'
 import type { StepContexts } from './step-context.ts'
 import { requireEffects, type StepAt, type StepRuns } from './step-run.ts'
-import { type TaskEntity, withoutWork } from './task-row.ts'
+import { type TaskEntity, updateTask, withoutWork } from './task-row.ts'
 
 export function mayCancel(definition: TaskDefinition<any, any>, cursor: number): boolean {
   const limit = definition.steps.findIndex((step) => step.name === definition.cancelableUntil)
@@ -104,12 +104,12 @@ export class TaskRollback<D> {
       if (last) await definition.onUndone?.(record.context, input)
       const stored = (await transaction.get(Task, task.extId)) as TaskEntity
       const now = world.clock.iso()
-      return (await transaction.update(Task, task.extId, {
+      return updateTask(transaction, task.extId, {
         ...record.changes(stored),
         runner: withoutWork(last, { ...stored.runner, ...task.runner, cursor: index }),
         lastUpdatedTime: now,
         ...(last ? undoneTask(stored, failure, now) : {}),
-      } as never)) as TaskEntity
+      })
     })
     for (const work of after) work()
     return written

@@ -31,17 +31,32 @@ export interface Runner {
   readonly dryRun?: boolean
 }
 
-export type TaskEntity = EntityOf<typeof Task> & { runner: Runner }
+export type TaskEntity = EntityOf<typeof Task> & {
+  readonly runner: Runner
+  /** All affected entities, where `entitiesAffected` shows only the first of them. */
+  readonly allAffected?: readonly AffectedEntity[]
+}
 
 export const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
 
 export const isUnfinished = (task: TaskEntity): boolean => unfinished.includes(task.status as string)
 
-/** Writes these fields, and when that was. */
+/**
+ * Merges these fields into a task's row. The casts stand here alone: `runner` is internal to the row, so the entity type of
+ * the contract does not know its shape.
+ */
+export const updateTask = async (
+  transaction: Transaction,
+  extId: string,
+  changes: Record<string, unknown>,
+): Promise<TaskEntity> =>
+  (await transaction.update(Task, extId, changes as Partial<EntityOf<typeof Task>>)) as TaskEntity
+
+/** Writes these fields and the time of the update. */
 export const marking =
   ({ extId }: TaskEntity, changes: Record<string, unknown>, clock: Clock) =>
-  async (transaction: Transaction): Promise<TaskEntity> =>
-    (await transaction.update(Task, extId, { ...changes, lastUpdatedTime: clock.iso() } as never)) as TaskEntity
+  (transaction: Transaction): Promise<TaskEntity> =>
+    updateTask(transaction, extId, { ...changes, lastUpdatedTime: clock.iso() })
 
 /** The same in a transaction of its own. */
 export const mark = (
@@ -59,7 +74,7 @@ export const affecting = (all: readonly AffectedEntity[]): Record<string, unknow
 })
 
 export const affectedBy = (task: TaskEntity): readonly AffectedEntity[] =>
-  (task as any).allAffected ?? task.entitiesAffected ?? []
+  task.allAffected ?? (task.entitiesAffected as readonly AffectedEntity[] | undefined) ?? []
 
 /** Nothing needs the input and outputs of a task that has ended, and they may hold secrets: they go with its last step. */
 export function withoutWork(hasEnded: boolean, runner: Runner): Partial<Runner> {
