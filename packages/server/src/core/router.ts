@@ -36,13 +36,8 @@ export interface Router {
   readonly base: string
 }
 
-/** `loose`: other minor versions of a served major are answered by the nearest served one. */
-export function createRouter(
-  namespaces: readonly Namespace[],
-  options: { readonly loose: boolean; readonly base?: string },
-): Router {
-  const byName = new Map(namespaces.map((namespace) => [namespace.name, namespace]))
-  /** By namespace, then by version. */
+/** The tree of path segments of each version of each namespace. */
+function rootsOf(namespaces: readonly Namespace[]): ReadonlyMap<string, ReadonlyMap<string, Node>> {
   const roots = new Map(namespaces.map((namespace) => [namespace.name, new Map<string, Node>()]))
   const insert = (
     namespace: string,
@@ -77,7 +72,16 @@ export function createRouter(
       for (const version of unbuilt.versions) insert(namespace.name, version, unbuilt.method, unbuilt.path, entry)
     }
   }
+  return roots
+}
 
+/** `loose`: other minor versions of a served major are answered by the nearest served one. */
+export function createRouter(
+  namespaces: readonly Namespace[],
+  options: { readonly loose: boolean; readonly base?: string },
+): Router {
+  const byName = new Map(namespaces.map((namespace) => [namespace.name, namespace]))
+  const roots = rootsOf(namespaces)
   const servedVersion = (namespace: Namespace, asked: string): string | undefined => {
     if (namespace.versions.includes(asked)) return asked
     const [, major, minor] = /^v(\d+)\.(\d+)/.exec(asked) ?? []

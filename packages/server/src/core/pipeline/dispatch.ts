@@ -78,13 +78,7 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
         : withFault(machinery, call, targets, fault, () => {
             isDone = true
           }))
-      return {
-        ...outcome,
-        ...(fault?.cut === undefined ? {} : { cut: fault.cut }),
-        operation,
-        caller,
-        reply: { ...outcome.reply, headers: withRates(headers, outcome.reply.headers) },
-      }
+      return completed(outcome, operation, caller, headers, fault?.cut)
     } catch (error) {
       // Refused, and audited, elsewhere.
       if (error instanceof RefusedRequest) throw error
@@ -126,6 +120,20 @@ function withFault<D>(
     })
   })
 }
+
+const completed = (
+  outcome: Outcome,
+  operation: Operation,
+  caller: Caller,
+  headers: RateHeaders,
+  cut: Outcome['cut'],
+): Outcome => ({
+  ...outcome,
+  ...(cut === undefined ? {} : { cut }),
+  operation,
+  caller,
+  reply: { ...outcome.reply, headers: withRates(headers, outcome.reply.headers) },
+})
 
 const withRates = (rates: RateHeaders, own: RateHeaders | undefined): RateHeaders =>
   own === undefined ? rates : { ...rates, ...own }

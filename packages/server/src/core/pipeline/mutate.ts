@@ -1,6 +1,6 @@
 /**
- * Steps 9 to 16, in one transaction: nothing that was checked can change before its effect is written. Where that takes long
- * (`Apart`), in two. Source: conventions 1, 6.
+ * Steps 9 to 16, in one transaction, so that nothing that was checked can change before the effect is written; in two for an
+ * effect that takes long (`TwoPhaseEffect`). Source: conventions 1, 6.
  */
 
 import type { Operation } from '@hyperplane/contract'
@@ -21,141 +21,193 @@ import { withKeptSecrets } from './kept-secrets.ts'
 import type { Machinery } from './machinery.ts'
 import { checkRules, checkTag, completedInput } from './preconditions.ts'
 import { checkReferences } from './references.ts'
-import { auditedId, auditedTarget, credentialOf, denied } from './refusals.ts'
+import { auditedId, credentialOf, denied } from './refusals.ts'
 import type { Outcome } from './request.ts'
 import { findTargets, noTargets } from './targets.ts'
 import { noteCreated } from './traced.ts'
 
 export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Outcome> {
-  const { store, idempotency, tags, runner, audit } = machinery
-  const { request, operation, caller, input, ids } = call
-  const requestId = request.onBehalfOf?.requestId ?? input.headers.requestId
-  const key = requestId === undefined ? undefined : idempotency.keyOf(caller.tenantId, caller.extId, requestId)
-  // Of the body as it was understood: content under `$reserved` counts, other decorations do not.
-  const body = input.body ?? input.rawBody
-  const fingerprint =
-    key === undefined ? '' : idempotency.fingerprintOf(request.method, request.path, request.query, body)
-  const after: (() => void)[] = []
-  const beginnings: Begin[] = []
-  const started: string[] = []
-  const created: string[] = []
+  const { request, operation, input } = call
   const prepare = machinery.prepares.get(operation.key)
   const prepared =
     prepare === undefined
       ? undefined
       : await prepare(
-          readContext(machinery, { ...call, warnings: [] }, store, noTargets),
+          readContext(machinery, { ...call, warnings: [] }, machinery.store, noTargets),
           watchedInput(request.trace, input) as never,
         )
-  /** The input as the handler sees it, from the moment at which the target is known. */
-  let handled = input
-  const contextOf = (transaction: Transaction, targets: Targets): WriteContext<D> => ({
-    ...readContext(machinery, call, transaction, targets),
-    store: input.query.dryRun ? readOnlyView(transaction) : transaction,
-    dryRun: input.query.dryRun,
-    startTask: async (definition, taskInput, taskOptions) => {
-      const parent = request.onBehalfOf === undefined ? {} : { parent: request.onBehalfOf.parentTask }
-      const startTask = runner.starter(transaction, caller, (begin) => beginnings.push(begin), input.query.dryRun, ids)
-      const task = await startTask(definition, taskInput, {
-        appName: operation.namespace,
-        startedBy: operation.key,
-        ...parent,
-        ...taskOptions,
-      })
-      started.push(task.extId)
-      created.push(...taskOptions.affected.map((entity) => entity.extId))
-      return task
-    },
-    afterCommit: (work) => void after.push(work),
-  })
-  let targets: Targets = noTargets
-  const work = async (transaction: Transaction): Promise<Reply | TwoPhaseEffect> => {
-    if (key !== undefined) {
-      const remembered = await idempotency.recall(transaction, key, fingerprint, requestId as string)
+  const mutation = new Mutation(machinery, call, prepare !== undefined, prepared)
+  if (request.onBehalfOf?.isStaged !== true) {
+    const reply = await (machinery.serialised === undefined
+      ? mutation.run()
+      : machinery.serialised(operation, input, mutation.key, () => mutation.run()))
+    return { reply }
+  }
+  const { applied, durable } = machinery.store.stage((transaction) => mutation.work(transaction))
+  // If the work is refused, nobody awaits the commit: its rejection would be unhandled.
+  durable.catch(() => undefined)
+  const reply = await applied
+  if (reply instanceof TwoPhaseEffect)
+    throw new Error(`${operation.key} takes two transactions: no element of a batch can`)
+  mutation.beginTasks(reply, durable)
+  return { reply, durable: durable.then(() => mutation.afterCommit(reply)) }
+}
+
+/** One mutation, from its first transaction to its reply. */
+class Mutation<D> {
+  readonly key: string | undefined
+  readonly #machinery: Machinery<D>
+  readonly #call: Call
+  readonly #isPrepared: boolean
+  readonly #prepared: unknown
+  readonly #requestId: string | undefined
+  readonly #fingerprint: string
+  readonly #afterCommit: (() => void)[] = []
+  readonly #acceptedTasks: Begin[] = []
+  /** Ids of the tasks that the handler started. */
+  readonly #tasks: string[] = []
+  /** Ids of the entities that the handler creates. */
+  readonly #created: string[] = []
+  /** The input as the handler sees it, once the target is known. */
+  #completedInput: Call['input']
+  #targets: Targets = noTargets
+
+  constructor(machinery: Machinery<D>, call: Call, isPrepared: boolean, prepared: unknown) {
+    const { idempotency } = machinery
+    const { request, caller, input } = call
+    this.#machinery = machinery
+    this.#call = call
+    this.#isPrepared = isPrepared
+    this.#prepared = prepared
+    this.#completedInput = input
+    this.#requestId = request.onBehalfOf?.requestId ?? input.headers.requestId
+    this.key =
+      this.#requestId === undefined ? undefined : idempotency.keyOf(caller.tenantId, caller.extId, this.#requestId)
+    // The validated body: content under `$reserved` counts, other decorations do not.
+    const body = input.body ?? input.rawBody
+    this.#fingerprint =
+      this.key === undefined ? '' : idempotency.fingerprintOf(request.method, request.path, request.query, body)
+  }
+
+  /** In one transaction, or in two with a slow effect between them. */
+  async run(): Promise<Reply> {
+    const first = await this.#machinery.store.transaction((transaction) => this.work(transaction))
+    const reply = first instanceof TwoPhaseEffect ? await this.#runTwoPhases(first) : first
+    this.beginTasks(reply)
+    this.afterCommit(reply)
+    return reply
+  }
+
+  async work(transaction: Transaction): Promise<Reply | TwoPhaseEffect> {
+    const { idempotency, tags, handlers } = this.#machinery
+    const { request, operation } = this.#call
+    if (this.key !== undefined) {
+      const remembered = await idempotency.recall(transaction, this.key, this.#fingerprint, this.#requestId as string)
       if (remembered !== undefined) return remembered
     }
-    targets = await findTargets(machinery, transaction, call)
-    checkTag(tags, call, targets)
+    const targets = await findTargets(this.#machinery, transaction, this.#call)
+    this.#targets = targets
+    checkTag(tags, this.#call, targets)
     const stored = targets.row?.entity
-    const kept = withKeptSecrets({ operation, input: completedInput(call, stored) }, stored, machinery.world.secrets)
-    const completed = { ...call, input: kept.value }
-    checkRules(machinery, completed, stored, kept.faults)
-    await checkReferences(machinery, transaction, completed)
-    handled = watchedInput(request.trace, completed.input)
-    const ctx = contextOf(transaction, targets)
-    const handler = machinery.handlers.get(operation.key)
+    const operation = this.#call.operation
+    const kept = withKeptSecrets(
+      { operation, input: completedInput(this.#call, stored) },
+      stored,
+      this.#machinery.world.secrets,
+    )
+    const completed = { ...this.#call, input: kept.value }
+    checkRules(this.#machinery, completed, stored, kept.faults)
+    await checkReferences(this.#machinery, transaction, completed)
+    this.#completedInput = watchedInput(request.trace, completed.input)
+    const ctx = this.#contextOf(transaction)
+    const handler = handlers.get(operation.key)
     if (handler === undefined) throw new ApiError('NOT_IMPLEMENTED', { operation: operation.id })
+    const input = this.#completedInput
     const result: any = await handler(
       ctx as never,
-      (prepare === undefined ? handled : { ...handled, prepared }) as never,
+      (this.#isPrepared ? { ...input, prepared: this.#prepared } : input) as never,
     )
-    return result instanceof TwoPhaseEffect ? result : conclude(transaction, ctx, result)
+    return result instanceof TwoPhaseEffect ? result : this.#conclude(transaction, ctx, result)
   }
-  const conclude = async (transaction: Transaction, ctx: WriteContext<D>, result: any): Promise<Reply> => {
+
+  /** @param durable the commit that accepts the tasks, if it is still to come */
+  beginTasks(reply: Reply, durable?: Promise<void>): void {
+    if (reply.replayed !== true) for (const begin of this.#acceptedTasks) begin(durable)
+  }
+
+  afterCommit(reply: Reply): void {
+    if (reply.replayed !== true) for (const work of this.#afterCommit) work()
+  }
+
+  async #runTwoPhases(effect: TwoPhaseEffect): Promise<Reply> {
+    const { store, log } = this.#machinery
+    try {
+      await effect.make()
+      return await store.transaction(async (transaction) => {
+        const ctx = this.#contextOf(transaction)
+        return this.#conclude(transaction, ctx, await effect.conclude(ctx))
+      })
+    } catch (error) {
+      await effect.revert().catch((fault) => {
+        log.error(
+          { err: fault, operation: this.#call.operation.key },
+          'the effect of a failed request was not reverted',
+        )
+      })
+      throw error
+    }
+  }
+
+  /** Checks what the handler created, answers, and writes the audit record and the remembered answer. */
+  async #conclude(transaction: Transaction, ctx: WriteContext<D>, result: any): Promise<Reply> {
+    const { access, admit, audit, idempotency } = this.#machinery
+    const { request, operation, caller, input } = this.#call
+    const created = this.#created
     if (result?.extId !== undefined) created.push(result.extId)
     noteCreated(request.trace, operation, created)
-    await machinery.admit(ctx, handled)
-    const inScope = await createdInScope(machinery, transaction, call, created)
+    await admit(ctx, this.#completedInput)
+    const inScope = await createdInScope(this.#machinery, transaction, this.#call, created)
     if (request.trace !== undefined) request.trace.judged ??= inScope
-    const answered = await answer(machinery, transaction, call, targets, result)
+    const reply = await answer(this.#machinery, transaction, this.#call, this.#targets, result)
+    const [task] = this.#tasks
     await audit.write(transaction, {
       caller,
       credential: credentialOf(caller),
       address: request.address,
       operation: operation.key,
-      status: answered.status,
-      ...auditedId(request, requestId),
-      ...auditedTarget(targets.row?.entity.extId ?? created[0]),
-      ...(started[0] === undefined ? {} : { task: started[0] }),
-      ...(isPlainObject(input.body) ? { changed: Object.keys(input.body) } : {}),
+      status: reply.status,
+      requestId: auditedId(request, this.#requestId),
+      target: this.#targets.row?.entity.extId ?? created[0],
+      task,
+      changed: isPlainObject(input.body) ? Object.keys(input.body) : undefined,
       dryRun: input.query.dryRun,
-      decision: await machinery.access.explain(caller, operation, targets.judged ?? inScope),
+      decision: await access.explain(caller, operation, this.#targets.judged ?? inScope),
     })
-    if (key !== undefined) await idempotency.remember(transaction, key, fingerprint, answered)
-    return answered
-  }
-  const committed = (reply: Reply): void => {
-    if (reply.replayed !== true) for (const then of after) then()
-  }
-  /** `accepted`: the commit, where it is still to come. */
-  const begin = (reply: Reply, accepted?: Promise<void>): void => {
-    if (reply.replayed !== true) for (const each of beginnings) each(accepted)
-  }
-  /** In one transaction, or in two with what takes long between them. */
-  const whole = async (): Promise<Reply> => {
-    const first = await store.transaction(work)
-    const reply = first instanceof TwoPhaseEffect ? await apart(first) : first
-    begin(reply)
-    committed(reply)
+    if (this.key !== undefined) await idempotency.remember(transaction, this.key, this.#fingerprint, reply)
     return reply
   }
-  const apart = async (effect: TwoPhaseEffect): Promise<Reply> => {
-    try {
-      await effect.make()
-      return await store.transaction(async (transaction) => {
-        const ctx = contextOf(transaction, targets)
-        return conclude(transaction, ctx, await effect.conclude(ctx))
-      })
-    } catch (error) {
-      await effect.revert().catch((fault) => {
-        machinery.log.error({ err: fault, operation: operation.key }, 'what was made apart could not be taken back')
-      })
-      throw error
-    }
-  }
-  if (request.onBehalfOf?.isStaged !== true) {
+
+  #contextOf(transaction: Transaction): WriteContext<D> {
+    const { runner } = this.#machinery
+    const { request, operation, caller, input, ids } = this.#call
+    const { dryRun } = input.query
     return {
-      reply: await (machinery.serialised === undefined ? whole() : machinery.serialised(operation, input, key, whole)),
+      ...readContext(this.#machinery, this.#call, transaction, this.#targets),
+      store: dryRun ? readOnlyView(transaction) : transaction,
+      dryRun,
+      startTask: async (definition, taskInput, taskOptions) => {
+        const parent = request.onBehalfOf === undefined ? {} : { parent: request.onBehalfOf.parentTask }
+        const begun = (begin: Begin): void => void this.#acceptedTasks.push(begin)
+        const startTask = runner.starter(transaction, caller, begun, dryRun, ids)
+        const options = { appName: operation.namespace, startedBy: operation.key, ...parent, ...taskOptions }
+        const task = await startTask(definition, taskInput, options)
+        this.#tasks.push(task.extId)
+        this.#created.push(...taskOptions.affected.map((entity) => entity.extId))
+        return task
+      },
+      afterCommit: (work) => void this.#afterCommit.push(work),
     }
   }
-  const { applied, durable } = store.stage(work)
-  // Where the work was refused nobody asks for the commit.
-  durable.catch(() => undefined)
-  const reply = await applied
-  if (reply instanceof TwoPhaseEffect)
-    throw new Error(`${operation.key} takes two transactions: no element of a batch can`)
-  begin(reply, durable)
-  return { reply, durable: durable.then(() => committed(reply)) }
 }
 
 const isPlainObject = (body: unknown): body is object =>

@@ -70,14 +70,9 @@ export const credentialOf = (caller: Caller): string =>
 
 const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
 
-/** The id by which the request is found again: the element's of a batch, else the one that was echoed. */
-export const auditedId = ({ echoedId, headers }: ApiRequest, own: string | undefined): { requestId?: string } => {
-  const requestId = own ?? echoedId ?? headers.requestId
-  return requestId === undefined ? {} : { requestId }
-}
-/** What was changed, or made, or should have been. */
-export const auditedTarget = (target: string | undefined): { target?: string } =>
-  target === undefined ? {} : { target }
+/** The id by which an operator finds the request: that of the batch element, else the echoed one. */
+export const auditedId = ({ echoedId, headers }: ApiRequest, own: string | undefined): string | undefined =>
+  own ?? echoedId ?? headers.requestId
 
 export async function auditRefusal(
   { audit, access, log }: Machinery<any>,
@@ -97,15 +92,15 @@ export async function auditRefusal(
     : undefined
   await audit
     .writeAlone({
-      ...(caller === undefined ? {} : { caller }),
+      caller,
       credential: caller === undefined ? 'failed' : credentialOf(caller),
       address: request.address,
       operation: operation?.key ?? request.path.slice(0, 200),
       status,
-      ...auditedId(request, request.onBehalfOf?.requestId),
-      ...auditedTarget(request.path.match(uuids)?.at(-1)?.toLowerCase()),
-      ...(refusal instanceof ApiError ? { code: refusal.appMessage.code } : {}),
-      ...(decision === undefined ? {} : { decision }),
+      requestId: auditedId(request, request.onBehalfOf?.requestId),
+      target: request.path.match(uuids)?.at(-1)?.toLowerCase(),
+      code: refusal instanceof ApiError ? refusal.appMessage.code : undefined,
+      decision,
     })
     .catch((error) => log.error({ err: error }, 'a refusal could not be audited'))
 }

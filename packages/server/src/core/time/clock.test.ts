@@ -124,7 +124,9 @@ describe('frozen clock', () => {
     clock.setTimer(1000, note('alone'), 'derived')
     assert.equal((await clock.runToNextEvent())?.moments, 1)
   })
+})
 
+describe('frozen clock: state and timers', () => {
   test('a clock goes on from the state that it was left in', () => {
     assert.equal(timeOf({ mode: 'frozen', world: 5000, real: 1000 }, 9000), 5000)
     assert.equal(timeOf({ mode: 'real', world: 5000, real: 1000 }, 9000), 13_000)

@@ -125,134 +125,179 @@ interface Timer extends ClockEvent {
   readonly run: () => void
 }
 
-/** @param startAt the world's time at its start, in milliseconds since 1970; else the real time */
+/** @param startAt world time at the start, in milliseconds since 1970; default: the real time */
 export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = real.now()): WorldClock {
-  let mode = initialMode
-  let realAnchor = real.now()
-  let worldAnchor = inMicros(startAt)
-  /** Ascending; of two at the same time, the older stands first. */
-  let timers: Timer[] = []
-  let disarm = () => {}
-  let moving = Promise.resolve()
-  /** The time that is moved to. */
-  let target: number | undefined
-  const attendance = new ActivityTracker()
-
-  // Times end with the year 9999; there it stands, however it goes.
-  const now = () => Math.min(lastTime, inMicros(worldAnchor + (real.now() - realAnchor) * speedOf(mode)))
-
-  const moveTo = (time: number) => {
-    worldAnchor = Math.max(time, now())
-    realAnchor = real.now()
-  }
-
-  /** One real timer, for the earliest of the world. */
-  const arm = () => {
-    disarm()
-    disarm = () => {}
-    const [first] = timers
-    if (first === undefined || first.at > lastTime || speedOf(mode) === 0) return
-    // Rounded up: a timer that woke a fraction too early would find nothing due.
-    const realMillis = Math.ceil((Math.max(0, first.at - now()) / speedOf(mode)) * 1000) / 1000
-    disarm = real.setTimer(realMillis, runDue)
-  }
-
-  const runDue = () => {
-    try {
-      while (timers[0] !== undefined && timers[0].at <= now()) timers.shift()!.run()
-    } finally {
-      arm()
-    }
-  }
-
-  const advanceTo = async (time: number): Promise<Passage> => {
-    const from = now()
-    let moments = 0
-    let last: ClockEvent | undefined
-    target = time
-    try {
-      await attendance.settled()
-      for (let next = timers[0]; next !== undefined && next.at <= time; next = timers[0]) {
-        if (next.at !== last?.at) moments++
-        last = { at: next.at, about: next.about }
-        moveTo(next.at)
-        timers.shift()
-        next.run()
-        await attendance.settled()
-      }
-      moveTo(time)
-    } finally {
-      target = undefined
-      arm()
-    }
-    return { from, moments, ...(last === undefined ? {} : { last }) }
-  }
-
-  /** What others see; where there is none, whatever comes first. */
-  const nextEvent = (): Timer | undefined => timers.find(({ isDerived }) => !isDerived) ?? timers[0]
-
-  /** One after the other: two that move the time at once would run the timers out of order. */
-  const move = <Result>(how: () => Promise<Result>): Promise<Result> => {
-    const moved = moving.then(how)
-    moving = moved.then(
-      () => {},
-      () => {},
-    )
-    return moved
-  }
-
-  const setTimer = (ms: number, run: () => void, sort?: 'derived', about = ''): (() => void) => {
-    const timer = { at: inMicros(now() + Math.max(0, ms)), run, isDerived: sort === 'derived', about }
-    const later = timers.findIndex(({ at }) => at > timer.at)
-    timers.splice(later === -1 ? timers.length : later, 0, timer)
-    arm()
-    return () => {
-      timers = timers.filter((other) => other !== timer)
-      arm()
-    }
-  }
-  const clock = clockOf(now, setTimer)
-
+  const tracker = new ActivityTracker()
+  const timeline = new Timeline(real, initialMode, startAt, tracker)
+  const setTimer: WorldClock['setTimer'] = (ms, run, sort, about) => timeline.setTimer(ms, run, sort, about)
+  const clock = clockOf(() => timeline.now(), setTimer)
   return {
     ...clock,
     setTimer,
-    quietUntil: () => {
-      if (target === undefined) return now()
-      return Math.min(target, timers.find(({ isDerived }) => !isDerived)?.at ?? target)
-    },
-    sleep: (ms, signal, about) => attendance.idle(() => clock.sleep(ms, signal, about)),
-    track: (work) => attendance.track(work),
-    idle: (wait) => attendance.idle(wait),
-    lengthy: (work) => attendance.lengthy(work),
+    quietUntil: () => timeline.quietUntil(),
+    sleep: (ms, signal, about) => tracker.idle(() => clock.sleep(ms, signal, about)),
+    track: (work) => tracker.track(work),
+    idle: (wait) => tracker.idle(wait),
+    lengthy: (work) => tracker.lengthy(work),
     get mode() {
-      return mode
+      return timeline.mode
     },
-    state: () => ({ mode, world: worldAnchor, real: realAnchor }),
-    waiting() {
-      const next = nextEvent()
-      return { count: timers.length, ...(next === undefined ? {} : { next: { at: next.at, about: next.about } }) }
-    },
-    setMode(newMode) {
-      moveTo(now())
-      mode = newMode
-      arm()
-    },
-    advance: (ms) => {
-      if (!(ms >= 0 && Number.isFinite(ms))) throw new RangeError(`A clock moves on by 0 ms or more, not by ${ms}`)
-      return move(() => advanceTo(inMicros(now() + ms)))
-    },
-    runToNextEvent: () =>
-      move(async () => {
-        // What was just started may have to wait for something sooner.
-        await attendance.settled()
-        const next = nextEvent()
-        return next === undefined ? undefined : await advanceTo(next.at)
-      }),
-    settled: () => attendance.settled(),
-    close() {
-      timers = []
-      arm()
-    },
+    state: () => timeline.state(),
+    waiting: () => timeline.waiting(),
+    setMode: (mode) => timeline.setMode(mode),
+    advance: (ms) => timeline.advance(ms),
+    runToNextEvent: () => timeline.runToNextEvent(),
+    settled: () => tracker.settled(),
+    close: () => timeline.close(),
+  }
+}
+
+/** The time of a world and its timers. */
+class Timeline {
+  readonly #real: Clock
+  readonly #tracker: ActivityTracker
+  #mode: ClockMode
+  #realAnchor: number
+  #worldAnchor: number
+  /** Ascending; of two at the same time, the older stands first. */
+  #timers: Timer[] = []
+  /** Cancels the real timer. */
+  #disarm = (): void => undefined
+  /** End of the last requested move. */
+  #moves: Promise<unknown> = Promise.resolve()
+  /** The time to which the clock is being moved. */
+  #target: number | undefined
+
+  constructor(real: Clock, mode: ClockMode, startAt: number, tracker: ActivityTracker) {
+    this.#real = real
+    this.#tracker = tracker
+    this.#mode = mode
+    this.#realAnchor = real.now()
+    this.#worldAnchor = inMicros(startAt)
+  }
+
+  get mode(): ClockMode {
+    return this.#mode
+  }
+
+  /** Stops at the end of the year 9999, the last one that texts of times can hold. */
+  now(): number {
+    const passed = (this.#real.now() - this.#realAnchor) * speedOf(this.#mode)
+    return Math.min(lastTime, inMicros(this.#worldAnchor + passed))
+  }
+
+  state(): ClockState {
+    return { mode: this.#mode, world: this.#worldAnchor, real: this.#realAnchor }
+  }
+
+  waiting(): { readonly count: number; readonly next?: ClockEvent } {
+    const next = this.#nextEvent()
+    return { count: this.#timers.length, ...(next === undefined ? {} : { next: { at: next.at, about: next.about } }) }
+  }
+
+  quietUntil(): number {
+    const target = this.#target
+    if (target === undefined) return this.now()
+    return Math.min(target, this.#timers.find(({ isDerived }) => !isDerived)?.at ?? target)
+  }
+
+  setMode(mode: ClockMode): void {
+    this.#moveTo(this.now())
+    this.#mode = mode
+    this.#arm()
+  }
+
+  setTimer(ms: number, run: () => void, sort?: 'derived', about = ''): () => void {
+    const timer = { at: inMicros(this.now() + Math.max(0, ms)), run, isDerived: sort === 'derived', about }
+    const later = this.#timers.findIndex(({ at }) => at > timer.at)
+    this.#timers.splice(later === -1 ? this.#timers.length : later, 0, timer)
+    this.#arm()
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer)
+      this.#arm()
+    }
+  }
+
+  advance(ms: number): Promise<Passage> {
+    if (!(ms >= 0 && Number.isFinite(ms))) throw new RangeError(`A clock advances by 0 ms or more, not by ${ms}`)
+    return this.#move(() => this.#advanceTo(inMicros(this.now() + ms)))
+  }
+
+  runToNextEvent(): Promise<Passage | undefined> {
+    return this.#move(async () => {
+      // Work that has just started may set an earlier timer.
+      await this.#tracker.settled()
+      const next = this.#nextEvent()
+      return next === undefined ? undefined : await this.#advanceTo(next.at)
+    })
+  }
+
+  close(): void {
+    this.#timers = []
+    this.#arm()
+  }
+
+  /** The first timer that is not derived, else the first of all. */
+  #nextEvent(): Timer | undefined {
+    return this.#timers.find(({ isDerived }) => !isDerived) ?? this.#timers[0]
+  }
+
+  #moveTo(time: number): void {
+    this.#worldAnchor = Math.max(time, this.now())
+    this.#realAnchor = this.#real.now()
+  }
+
+  /** Sets one real timer, for the earliest of the world. */
+  #arm(): void {
+    this.#disarm()
+    this.#disarm = () => undefined
+    const [first] = this.#timers
+    const speed = speedOf(this.#mode)
+    if (first === undefined || first.at > lastTime || speed === 0) return
+    // Rounded up: a timer that fires a fraction too early would find nothing due.
+    const realMillis = Math.ceil((Math.max(0, first.at - this.now()) / speed) * 1000) / 1000
+    this.#disarm = this.#real.setTimer(realMillis, () => this.#runDue())
+  }
+
+  #runDue(): void {
+    try {
+      for (let [next] = this.#timers; next !== undefined && next.at <= this.now(); [next] = this.#timers) {
+        this.#timers.shift()
+        next.run()
+      }
+    } finally {
+      this.#arm()
+    }
+  }
+
+  /** Moves run one after the other: two at once would run the timers out of order. */
+  #move<Result>(how: () => Promise<Result>): Promise<Result> {
+    const moved = this.#moves.then(how)
+    this.#moves = moved.catch(() => undefined)
+    return moved
+  }
+
+  async #advanceTo(time: number): Promise<Passage> {
+    const from = this.now()
+    let moments = 0
+    let last: ClockEvent | undefined
+    this.#target = time
+    try {
+      await this.#tracker.settled()
+      for (let [next] = this.#timers; next !== undefined && next.at <= time; [next] = this.#timers) {
+        if (next.at !== last?.at) moments++
+        last = { at: next.at, about: next.about }
+        this.#moveTo(next.at)
+        this.#timers.shift()
+        next.run()
+        await this.#tracker.settled()
+      }
+      this.#moveTo(time)
+    } finally {
+      this.#target = undefined
+      this.#arm()
+    }
+    return { from, moments, ...(last === undefined ? {} : { last }) }
   }
 }
 
