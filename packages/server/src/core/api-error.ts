@@ -1,4 +1,4 @@
-/** Refusals. Each becomes an ErrorResponse in the envelope; nothing else leaves the service as an error. */
+/** Refusals: the only errors that leave the service. Each becomes an ErrorResponse in the envelope. */
 import {
   type ErrorArguments,
   type ErrorDefinition,
@@ -73,8 +73,8 @@ export function refuseAll(errors: readonly ApiError[]): void {
 }
 
 /**
- * The same refusal as a namespace says it: where its catalogue has `<NAMESPACE>_<KEY>` for a shared KEY, code and text are
- * those. Group, status and arguments stay.
+ * Rewrites a refusal for a namespace: if its catalogue has `<NAMESPACE>_<KEY>` for a shared KEY, code and text are
+ * taken from there. Group, status and arguments stay.
  */
 export function inWordsOf(namespace: string | undefined, refusal: unknown): unknown {
   if (namespace === undefined || !(refusal instanceof ApiError)) return refusal
@@ -95,11 +95,11 @@ export function inWordsOf(namespace: string | undefined, refusal: unknown): unkn
 const definitionOf = (key: string): ErrorDefinition | undefined =>
   Object.hasOwn(errorCatalogue, key) ? errorCatalogue[key as ErrorKey] : undefined
 
-/** A cross-field rule of a body (400): what was expected, what was found. */
+/** A violated cross-field rule of a body (400): what was expected, what was found. */
 export const invalid = (attributePath: string, fault: string): ApiError<'INVALID_ARGUMENT'> =>
   new ApiError('INVALID_ARGUMENT', { attributePath, fault })
 
-/** One entity more than may name this one. */
+/** The limit of entities that may refer to this one is reached. */
 export const tooManyReferrers = (violation: TooManyReferrers): ApiError<'LIMIT_EXCEEDED'> => {
   const { title, extId, maximum, found } = violation
   const values = { limit: `Associations of the ${title} ${extId}`, maximum, found }
@@ -125,7 +125,7 @@ export class ShapeRefusal extends Refusal {
 export const fill = (message: string, values: ExtraArguments): string =>
   message.replace(/\{(\w+)\}/g, (whole, name: string) => (values[name] === undefined ? whole : String(values[name])))
 
-/** Arguments by the names that clients of the namespace know. */
+/** Renames the arguments as the clients of the namespace know them. */
 const named = ({ argumentNames = {} }: ErrorDefinition, values: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [argumentNames[name] ?? name, value]))
 

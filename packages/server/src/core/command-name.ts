@@ -1,4 +1,7 @@
-/** How an operator calls the service, for messages: an installed package has the command `hyperplane`, a checkout npm scripts. */
+/**
+ * The commands as an operator types them, for messages: an installed package has `hyperplane`, a checkout has npm
+ * scripts.
+ */
 const isInstalled = import.meta.filename.endsWith('.js')
 
 export const startCommand = isInstalled ? 'hyperplane' : 'npm start --'

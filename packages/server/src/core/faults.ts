@@ -1,7 +1,7 @@
 /**
- * Where things go wrong on purpose: the places at which a request, a step of a task or a call of a driver asks whether it
- * does. What goes wrong, and when, is not known here. Absent where nobody may ask for that: then nothing is asked.
- * Source: DESIGN D; behaviour conventions 23.
+ * Fault injection: the points at which a request, a step of a task or a call of a driver asks whether it should fail.
+ * The rules are defined elsewhere. Absent where fault injection is switched off.
+ * Source: behaviour conventions 23.
  */
 
 import type { Operation } from '@hyperplane/contract'
@@ -9,7 +9,6 @@ import { Refusal } from './api-error.ts'
 import type { Caller } from './caller.ts'
 import type { TrackingClock } from './time/clock.ts'
 
-/** The world that faults strike in. */
 export interface FaultyWorld {
   /** Seed of every random choice of its faults. */
   readonly seed: string
@@ -17,46 +16,48 @@ export interface FaultyWorld {
 }
 
 export interface Faults {
-  /** What may befall this request; undefined: nothing can, which a look into maps tells. */
+  /** Faults that may apply to this request; undefined: none can. Cheap: look-ups in maps only. */
   ofRequest(operation: Operation, caller: Caller, batchElement: number | undefined): PossibleFault | undefined
-  /** The same for a step of a task, on its way forward or back. */
+  /** As `ofRequest`, for a step of a task, in either direction. */
   ofStep(task: FaultyTask, step: FaultyStep): Fault<StepSite> | undefined
-  /** The same for a call of a driver: `hypervisor`, `createDisk`. */
+  /** As `ofRequest`, for a call of a driver: `hypervisor`, `createDisk`. */
   ofCall(driver: string, method: string): Fault<void> | undefined
-  /** A cancel of this task has no effect. Asked once a cancel. */
+  /** Whether to ignore a cancel of this task. Called once for each cancel. */
   ignoresCancel(task: FaultyTask): boolean
 }
 
 export interface Fault<Site> {
-  /** Does `work`, unless what befalls it is that it is not done. @throws what is to be answered in its place */
+  /** Runs `work`, unless the fault prevents it. @throws the error that the fault injects */
   around<T>(site: Site, work: () => Promise<T>): Promise<T>
 }
 
-/** Something may befall a request. */
 export interface PossibleFault {
-  /** Whether it does depends on names, which have to be known. */
+  /** Whether it applies depends on names, which have to be looked up. */
   readonly isNamed: boolean
-  /** What does; undefined: nothing. Asked once a request. @param names of what is made or meant */
+  /**
+   * The fault that applies; undefined: none. Called once for each request. @param names of the target and of the
+   * created entity
+   */
   of(names: readonly string[]): RequestFault | undefined
 }
 
 export interface RequestFault extends Fault<RequestSite> {
-  /** How the answer fails to reach the client. */
+  /** How the response is cut off on its way to the client. */
   readonly cut: Cut | undefined
-  /** Ids of the rules that struck. */
+  /** Ids of the rules that applied. */
   readonly struck: readonly string[]
 }
 
-/** The connection ends without an answer, or within its body. */
+/** The connection is closed before the response, or within its body. */
 export type Cut = 'dropped' | { readonly afterBytes: number }
 
 /** What a fault may do with a request. */
 export interface RequestSite {
-  /** Names of what is made or meant. */
+  /** Names of the target and of the created entity. */
   names(): Promise<readonly string[]>
-  /** What the request tells by itself, by the names that messages of errors have for it. */
+  /** Facts of the request, by the names of the placeholders in error messages. */
   messageArguments(): Promise<Readonly<Record<string, string>>>
-  /** Somebody else writes the entity that the path names, and commits that. */
+  /** Simulates a concurrent change: writes the target and commits. */
   writeTarget(): Promise<void>
 }
 
@@ -64,9 +65,9 @@ export interface RequestSite {
 export interface StepSite {
   /** Aborted when the service stops. */
   readonly stopping: AbortSignal
-  /** Shows that the task has come so far. */
+  /** Raises the task's progress. */
   reach(percentage: number): Promise<void>
-  /** The task waits, and nothing else waits for it: no place, no clock that is moved. */
+  /** Waits without holding a slot and without holding up the clock. */
   rest<T>(wait: () => Promise<T>): Promise<T>
 }
 
@@ -83,12 +84,12 @@ export interface FaultyTask {
 export interface FaultyStep {
   readonly name: string
   readonly phase: 'RUN' | 'UNDO'
-  /** Progress of the task before it and after it, in percent. */
+  /** Progress of the task before and after the step, in percent. */
   readonly from: number
   readonly to: number
 }
 
-/** Nobody is answered. */
+/** The connection is closed without a response. */
 export class ConnectionDropped extends Refusal {
   readonly status = 0
   constructor() {
@@ -96,7 +97,7 @@ export class ConnectionDropped extends Refusal {
   }
 }
 
-/** Whoever runs the task loses it: to be taken up again where its row says. */
+/** The worker of the task stops; the task is resumed where its row says. */
 export class WorkerCrash extends Error {
   constructor() {
     super('the worker crashed on purpose')

@@ -1,4 +1,4 @@
-/** How a domain says what its operations do. Reads come for free; every mutation is written down. */
+/** How a domain implements its operations. Standard reads are generic; every mutation has a handler. */
 
 import type { Declared, OperationSet, Resource } from '@hyperplane/contract'
 import type { ApiError } from './api-error.ts'
@@ -15,14 +15,14 @@ export interface ListResult<T> {
   readonly total: number
   /** More exist than the answer may hold. */
   readonly truncated?: boolean
-  /** The page that is answered, where it is not the one that was asked for. */
+  /** The number of this page, if it differs from the requested one. */
   readonly page?: number
 }
 
 /** A started task. */
 export interface TaskStarted {
   readonly extId: string
-  /** The entity that the task makes, where its row is there already: the caller's scope is asked of it. */
+  /** The entity that the task creates, if its row exists already: the caller's scope is checked against it. */
   readonly created?: string
 }
 
@@ -48,17 +48,17 @@ export type Handler<D, O> = (
 ) => Promise<HandlerResult<O> | (Verb<O> extends Reads ? never : TwoPhaseEffect<HandlerResult<O>>)>
 
 /**
- * What takes long and needs no lock, such as hashing a password: runs before the transaction, of which it knows nothing yet.
- * The handler finds the answer in `request.prepared`, and checks what may have changed since.
+ * Slow work that needs no lock, such as hashing a password. Runs before the transaction. The handler finds the result
+ * in `request.prepared`, and checks again what may have changed since.
  */
 export type Prepare<D, O> = (ctx: ReadContext<D>, request: Request<O>) => Promise<unknown>
 
-/** What a rule may look at beside the request: nothing that is stored. */
+/** What a rule may use besides the request: nothing that is stored. */
 export type RuleContext = Pick<ReadContext, 'caller' | 'clock' | 'operation' | 'version'>
 
 /**
- * What the fields of a valid request demand of each other, whatever is stored: every fault (400). Asked before any id in the
- * body is looked up, so that a handler states only what depends on the state.
+ * Checks the fields of a valid request against each other, independent of stored state, and returns every fault (400).
+ * Runs before ids in the body are looked up, so that handlers only check state.
  */
 export type Rule<O> = (request: Request<O>, ctx: RuleContext) => readonly ApiError[]
 
@@ -71,8 +71,8 @@ export type Handlers<D, S extends OperationSet> = {
 } & { [K in keyof S as Verb<S[K]> extends 'list' | 'get' ? K : never]?: Handler<D, S[K]> }
 
 /**
- * Adds to entities what is not stored with them: derived counts, usage, links to attachments. Called for each page and
- * each single read of the kind, whoever asks.
+ * Adds derived values to entities: counts, usage, links to attachments. Called for each page and each single read of
+ * the kind.
  */
 export type Presenter<D> = (
   ctx: ReadContext<D>,

@@ -1,4 +1,6 @@
-/** A retry gets the first answer again; the record commits with the effect. Source: conventions 6. */
+/**
+ * Replays the first answer to a retry. The record is written in the transaction of the effect. Source: conventions 6.
+ */
 import { createHmac, hash } from 'node:crypto'
 import type { Transaction } from '../store/store.ts'
 import { ApiError } from './api-error.ts'
@@ -9,9 +11,9 @@ import { type Clock, formatTime } from './time/clock.ts'
 const retentionMilliseconds = 24 * 3600 * 1000
 
 export interface Idempotency {
-  /** Names this caller's request id. */
+  /** Key of the remembered answer. */
   keyOf(tenantId: string, identity: string, requestId: string): string
-  /** Equal for equal requests, whatever the order of keys; says nothing about secrets in them. */
+  /** Equal for equal requests, independent of the order of fields. Keyed, so that it reveals no secrets. */
   fingerprintOf(method: string, path: string, query: string, body: unknown): string
   /** @throws ApiError 422 when the id was used for another request */
   recall(store: Transaction, key: string, fingerprint: string, requestId: string): Promise<Reply | undefined>
@@ -20,7 +22,7 @@ export interface Idempotency {
 
 export interface IdempotencyOptions {
   readonly clock: Clock
-  /** Keys the fingerprints, so that they cannot be guessed from outside. */
+  /** Key of the fingerprints, so that they cannot be guessed. */
   readonly salt: string
   readonly seal: (text: string, about: string) => string
   readonly open: (sealed: string, about: string) => string

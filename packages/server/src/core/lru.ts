@@ -1,11 +1,11 @@
-/** What was used last, by name: where there is no room, what was not used longest goes. */
+/** A least-recently-used cache. */
 import { LRUCache } from 'lru-cache'
 
 const one = (): number => 1
 
 /**
- * With room for `maximum` entries, none of which costs anything before it is there: a process holds many worlds. The
- * library would make the room at once if it were told as a number of entries; it is told as a size, of which each has one.
+ * A cache of up to `maximum` entries that allocates nothing in advance, because a process holds many worlds. With
+ * `max`, the library would allocate all slots at once; with `maxSize` and entries of size 1 it does not.
  */
 export const createLru = <V extends {}>(maximum: number): LRUCache<string, V> =>
   new LRUCache({ maxSize: maximum, sizeCalculation: one })

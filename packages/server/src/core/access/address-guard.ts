@@ -1,9 +1,8 @@
 /**
- * Which addresses this service calls when a client names the host (directories, metadata, revocation lists, other managers).
- * Without this, whoever may name a host could make the service talk to what only this machine reaches: itself, its
- * neighbours on the link, the metadata service of its cloud. `--allow-address` opens networks; what it names wins. `--offline`
- * closes every address of another machine; nothing opens those again.
- * Source: behaviour iam.md 4.
+ * Decides which addresses this service may call when a client names the host (directories, metadata, revocation lists,
+ * other managers). Without it, a client could make the service call addresses that only this machine reaches: itself,
+ * its link-local neighbours, the metadata service of its cloud. `--allow-address` opens networks and takes precedence;
+ * `--offline` closes every address of another machine. Source: behaviour iam.md 4.
  */
 import { lookup } from 'node:dns/promises'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
@@ -19,33 +18,36 @@ export interface AddressGuard {
    */
   addressesOf(host: string): Promise<readonly string[]>
   /**
-   * Why a host is never called, as far as that is known without asking a resolver; undefined: it may be called, or only its
-   * addresses can tell.
+   * Why this host may never be called, without asking a resolver. Undefined: it may be called, or the answer depends on
+   * its addresses.
    */
   refusalOf(host: string): string | undefined
 }
 
-/** The host leads where the service does not go; the message says which way and what would open it. */
+/** A host that the service does not call; the message gives the reason and the option that would allow it. */
 export class AddressRefusal extends Error {
   override readonly name = 'AddressRefusal'
 }
 
 export interface AddressGuardOptions {
-  /** Networks (`10.0.0.0/8`, `::1`) that are open whatever they are. */
+  /** Networks (`10.0.0.0/8`, `::1`) that may be called even if they are refused otherwise. */
   readonly allowed: readonly string[]
-  /** No address of another machine is called. */
+  /** Refuses every address of another machine. */
   readonly isOffline?: boolean
   /** Only networks in `allowed` are called: for registrations without `--allow-outbound`. */
   readonly isClosed?: boolean
-  /** Asks the resolver; only tests give their own. */
+  /** Default: the system's resolver. Tests pass their own. */
   readonly resolve?: (host: string) => Promise<readonly string[]>
   readonly real?: Pick<Clock, 'setTimer'>
 }
 
-/** A resolver that takes longer is not waited for. */
+/** Time limit of one look-up. */
 const patienceMilliseconds = 5000
 
-/** IPv4 networks also as IPv6 writes them: `64:ff9b::` (RFC 6052) and `2002:` (RFC 3056). `::ffff:` is known to BlockList. */
+/**
+ * Each IPv4 network also in its IPv6 forms: `64:ff9b::` (RFC 6052) and `2002:` (RFC 3056). BlockList maps `::ffff:`
+ * itself.
+ */
 const refusedNetworks = {
   'a loopback address': ['127.0.0.0/8', '::1', '64:ff9b::7f00:0/104', '2002:7f00::/24'],
   'a metadata address': [
@@ -79,10 +81,10 @@ const refusedNetworks = {
 export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
   const { allowed, isOffline = false, isClosed = false, resolve = resolveByDns, real = realClock } = options
   const open = blockListOf(allowed)
-  /** Questions under way: a slow resolver is asked once for a name, however many wait for it. */
+  /** Concurrent look-ups of one name share one query. */
   const pendingLookups = new Map<string, Promise<readonly string[]>>()
 
-  /** Why an address is refused, and which option allows it. */
+  /** The reason for a refusal, with the option that would allow the address. */
   function faultOf(address: string): string | undefined {
     if (isOffline && !contains(loopback, address)) return offlineFault
     if (contains(open, address)) return undefined
@@ -102,7 +104,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
 
   async function resolved(host: string): Promise<readonly string[]> {
     if (isIP(host) !== 0) return [host]
-    // RFC 6761: these names are loopback. Not every resolver knows that.
+    // RFC 6761: these names are loopback, but not every resolver knows that.
     if (isLocalName(host)) return [loopbackAddress]
     const running = pendingLookups.get(host)
     if (running !== undefined) return running
@@ -121,7 +123,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
   return {
     async addressesOf(host) {
       const bare = bareHost(host)
-      // Before the resolver: asking it would leave this machine as well.
+      // Checked before the look-up, because the query itself would leave this machine.
       const fault = isIP(bare) === 0 ? faultOfName(bare) : undefined
       if (fault !== undefined) throw new AddressRefusal(messageOf(bare, bare, fault))
       const addresses = await resolved(bare)
@@ -146,10 +148,12 @@ const closedFault =
 
 const loopbackAddress = '127.0.0.1'
 const isLocalName = (host: string): boolean => /^(?:.+\.)?localhost\.?$/.test(host)
-/** An IPv6 address may stand in brackets. */
 const bareHost = (host: string): string => host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
 
-/** For a connection to a name: leads to addresses that were judged, and asks no resolver. At least one. */
+/**
+ * A look-up function for a connection: it returns addresses that were already checked and asks no resolver.
+ * @param addresses at least one
+ */
 export function lookupOf(addresses: readonly string[]): LookupFunction {
   const records = addresses.map((address) => ({ address, family: isIP(address) }))
   const [first] = records
@@ -184,7 +188,7 @@ function blockListOf(networks: readonly string[]): BlockList {
   return list
 }
 
-/** A zone (`fe80::1%eth0`) does not change what an address is. */
+/** Ignores the zone of an address (`fe80::1%eth0`). */
 function contains(list: BlockList, address: string): boolean {
   const [bare = ''] = address.split('%')
   return list.check(bare, familyName(isIP(bare)))

@@ -1,4 +1,7 @@
-/** Who changed what, when, and with which outcome. Append-only; the records form a chain of hashes. Source: conventions 21. */
+/**
+ * The audit trail: who changed what, when, and with which outcome. Append-only; each record holds the hash of the one
+ * before. Source: conventions 21.
+ */
 
 import { hash } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
@@ -20,22 +23,21 @@ export interface AuditEntry {
   /** Names of fields, never values. */
   readonly changed?: readonly string[]
   readonly dryRun?: boolean
-  /** What allowed or denied it, as access control explains it. */
+  /** The policy and role that allowed it, or what was missing. */
   readonly decision?: string
 }
 
 export interface Audit {
   /** Writes in the transaction of the effect. */
   write(store: Transaction, entry: AuditEntry): Promise<void>
-  /** Writes what had no effect: refusals and failed sign-ins. */
+  /** Writes a record in a transaction of its own, for requests without effect: refusals and failed sign-ins. */
   writeAlone(entry: AuditEntry): Promise<void>
 }
 
 export function createAudit(store: Store, clock: Clock, ids: Ids): Audit {
-  /** The record that was written last. */
   let last: { readonly extId: string; readonly hash: string } | undefined
 
-  /** A transaction that was rolled back took its record with it; one that is still there is the newest. */
+  /** If the last record is gone, its transaction was rolled back: read the newest one. */
   async function newestHash(transaction: Transaction): Promise<string> {
     if (last !== undefined && (await transaction.get(AuditRecord, last.extId)) !== undefined) return last.hash
     const [newest] = await transaction.find(AuditRecord, { newestFirst: true, limit: 1 })

@@ -1,7 +1,7 @@
 /**
- * Failed sign-ins of each source address, over all worlds of the process and the control interface: more than 60 within a
- * minute of real time refuse the address before anything is hashed. A reset of a world clears nothing of it.
- * Source: behaviour conventions 14; decision guessing-is-bounded-over-all-worlds.
+ * Counts failed sign-ins by source address, over all worlds of the process and the control interface. An address with
+ * 60 failures within a minute of real time is refused before any password is hashed. A reset of a world does not clear
+ * the count. Source: behaviour conventions 14; decision guessing-is-bounded-over-all-worlds.
  */
 import { ApiError } from '../api-error.ts'
 import { createLru } from '../lru.ts'
@@ -9,7 +9,7 @@ import type { Clock } from '../time/clock.ts'
 
 export const failuresPerMinute = 60
 const minute = 60_000
-/** Addresses that are counted; the one that failed longest ago makes room. */
+/** Beyond this number, the address whose last failure is the oldest is forgotten. */
 const maximumAddresses = 20_000
 
 export interface FailedSignInsOptions {
@@ -22,14 +22,13 @@ export class FailedSignIns {
   /** Times of the failures of each address, oldest first. */
   readonly #failures = createLru<readonly number[]>(maximumAddresses)
   readonly #underWay = new Map<string, number>()
-  /** Attempts that begin when one under way from their address has ended. */
+  /** Attempts that wait for a running attempt from the same address. */
   readonly #waiting = new Map<string, (() => void)[]>()
 
   constructor(options: FailedSignInsOptions) {
     this.#options = options
   }
 
-  /** Notes a failure. */
   count(address: string): void {
     if (!this.#options.enabled) return
     this.#failures.set(address, [...this.#recent(address), this.#options.real.now()].slice(-failuresPerMinute))
@@ -47,8 +46,8 @@ export class FailedSignIns {
   }
 
   /**
-   * Runs an attempt that counts its own failure before it ends. It waits while those under way could use up what the
-   * address has left, so that many attempts at once cannot pass together.
+   * Runs an attempt that counts its own failure before it ends. An attempt waits while running ones could use up the
+   * failures that are left, so that many concurrent attempts cannot exceed the limit together.
    * @throws ApiError 429 as `admit`
    */
   async attempt<T>(address: string, work: () => Promise<T>): Promise<T> {

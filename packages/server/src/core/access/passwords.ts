@@ -9,8 +9,8 @@ export interface HashCost {
 }
 
 /**
- * Cost of one hash: 19 MiB and 4 passes take about 80 ms of one core where this was chosen, 50 ms being the least that
- * conventions 13 ask. Little memory, so that several logins at once fit into the budget of the process.
+ * 19 MiB and 4 passes take about 80 ms of one core on the reference machine; conventions 13 require at least 50 ms.
+ * Little memory, so that several concurrent sign-ins fit into the memory budget of the process.
  */
 const defaultCost: HashCost = { memory: 19_456, passes: 4, parallelism: 1 }
 const saltBytes = 16
@@ -18,17 +18,17 @@ const hashBytes = 32
 
 const runArgon2 = promisify(argon2)
 
-/** Runs beside the event loop. */
+/** Hashing runs on the thread pool, not on the event loop. */
 export interface Passwords {
   /** `$argon2id$v=19$m=…,t=…,p=…$salt$hash`, with a salt of its own. */
   hash(password: string): Promise<string>
   /** @throws Error when `stored` is no hash; a wrong password is `false` */
   verify(password: string, stored: string): Promise<boolean>
-  /** Takes as long as `verify`, for a user that does not exist: the time of an answer must not reveal it. */
+  /** Takes as long as `verify`. For an unknown user: the response time must not reveal that it does not exist. */
   verifyNone(password: string): Promise<false>
 }
 
-/** @param cost less than usual where nothing is at stake */
+/** @param cost default: the cost of production; tests use a lower one */
 export function createPasswords(cost: HashCost = defaultCost): Passwords {
   const none = phcText(Buffer.alloc(saltBytes), Buffer.alloc(hashBytes), cost)
   return {
@@ -44,7 +44,7 @@ export function createPasswords(cost: HashCost = defaultCost): Passwords {
   }
 }
 
-/** At the cost that the hash names. @throws Error when `stored` is no hash; a wrong password is `false` */
+/** Hashes at the cost that `stored` names. @throws Error when `stored` is no hash; a wrong password is `false` */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   const { salt, hash, ...storedCost } = parsePhc(stored)
   return timingSafeEqual(await derive(password, salt, storedCost, hash.length), hash)
@@ -56,7 +56,7 @@ function derive(
   { memory, passes, parallelism }: HashCost,
   tagLength: number,
 ): Promise<Buffer> {
-  // Two keyboards may send the same letter in two forms.
+  // Keyboards differ in whether they send a letter composed or decomposed.
   const message = password.normalize('NFC')
   return runArgon2('argon2id', { message, nonce: salt, parallelism, tagLength, memory, passes })
 }

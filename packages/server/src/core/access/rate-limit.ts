@@ -6,7 +6,10 @@ import { createLru } from '../lru.ts'
 export type Tier = 'xsmall' | 'small' | 'large' | 'xlarge'
 const tiers: readonly Tier[] = ['xsmall', 'small', 'large', 'xlarge']
 
-/** Requests a unit at this size: the listed figure, else the nearest lower, else the nearest higher one. */
+/**
+ * Requests per unit at this size: the listed figure, else that of the nearest smaller size, else of the nearest larger
+ * one.
+ */
 export function limitAt(rate: RateLimit, tier: Tier): number {
   const at = tiers.indexOf(tier)
   for (let index = at; index >= 0; index--) {
@@ -25,7 +28,7 @@ class Window {
   readonly times: number[] = []
   #oldest = 0
 
-  /** Milliseconds to wait before another one fits; 0 when it fits now. */
+  /** Milliseconds until another request fits; 0 when it fits now. */
   wait(now: number, limit: number, unit: number): number {
     while (this.#oldest < this.times.length && (this.times[this.#oldest] as number) <= now - unit) this.#oldest++
     if (this.#oldest > 64 && this.#oldest * 2 > this.times.length) {
@@ -44,7 +47,7 @@ class Window {
     this.times.push(now)
   }
 
-  /** Milliseconds until the window is empty of today's oldest request. */
+  /** Milliseconds until the oldest request leaves the window. */
   reset(now: number, unit: number): number {
     const oldest = this.times[this.#oldest]
     return oldest === undefined ? 0 : oldest + unit - now
@@ -66,7 +69,9 @@ export interface RateLimiter {
   countAnonymous(address: string): void
 }
 
-/** Requests without identity: one for all worlds, so that no world is told by what another one counted. */
+/**
+ * Limits requests without an identity. Shared by all worlds: separate limits would reveal the traffic of another world.
+ */
 export type AnonymousLimit = Pick<RateLimiter, 'countAnonymous'>
 
 export interface RateLimiterOptions {
@@ -75,14 +80,14 @@ export interface RateLimiterOptions {
   readonly anonymous: AnonymousLimit
   /** Milliseconds, monotonic, real. */
   readonly now: () => number
-  /** Requests a second of one identity over all operations. */
+  /** Limit per identity and second over all operations. */
   readonly perIdentity?: number
 }
 
-/** Failed sign-ins a second from one address. */
+/** Limit of failed sign-ins per address and second. */
 const anonymousPerSecond = 20
 
-/** Pairs of operation and identity that are counted; the cache takes the room for all of them at once. */
+/** Windows kept at once, one for each pair of operation and identity. */
 const maximumWindows = 20_000
 
 const refuse = (bucket: string, limit: number, unit: string, wait: number): ApiError => {

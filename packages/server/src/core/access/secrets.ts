@@ -10,18 +10,19 @@ import {
 } from 'node:crypto'
 
 /**
- * Seals texts for storage (AES-256-GCM, fresh nonce). `about` says what the text belongs to - kind, extId and field, such as
- * `users/<extId>/password` - and must be the same at opening: a sealed text that is copied to another row does not open.
+ * Encrypts texts for storage (AES-256-GCM, fresh nonce). `about` names the place of the text - kind, extId and field,
+ * such as `users/<extId>/password` - and must be the same when it is opened: a sealed text copied to another row does
+ * not open.
  */
 export interface Sealer {
   seal(plain: string, about: string): string
   /** @throws Error when the text was changed, belongs to something else, or was sealed with another data key */
   open(sealed: string, about: string): string
-  /** Protects the data key with `newMasterKey` from now on. What is sealed stays as it is. Store a new key check with it. */
+  /** Wraps the data key with `newMasterKey` from now on. Sealed texts stay valid. Store a new key check with it. */
   rewrap(newMasterKey: Buffer): void
 }
 
-/** Where the wrapped data key is kept, beside the data; the master key is not. */
+/** Keeps the wrapped data key beside the data. The master key is never stored there. */
 export interface DataKeyStore {
   load(): string | undefined
   save(wrapped: string): void
@@ -37,7 +38,7 @@ const nonceBytes = 12
 const tagBytes = 16
 
 /**
- * A sealer with the stored data key, or with a new one where none is stored.
+ * A sealer with the stored data key, or with a new one if none is stored.
  * @throws WrongMasterKey when `masterKey` does not open the stored data key
  */
 export function createSealer(masterKey: Buffer, store: DataKeyStore): Sealer {
@@ -48,7 +49,7 @@ export function createSealer(masterKey: Buffer, store: DataKeyStore): Sealer {
   }
 }
 
-/** The sealer of a store: its wrapped data key is one of the words that the store keeps. */
+/** The sealer of a store, which keeps the wrapped data key in its metadata. */
 export const sealerOf = (
   masterKey: Buffer,
   store: { meta(name: string): string | undefined; setMeta(name: string, value: string): void },
@@ -59,9 +60,9 @@ export const sealerOf = (
   })
 const dataKeyName = 'key.data'
 
-/** A sealer with a key of one's own: for what leaves the store. `id` tells its texts from others. */
+/** A sealer with its own key, for data that leaves the store. `id` marks its texts. */
 export function sealerWith(key: Buffer, id: string): Pick<Sealer, 'seal' | 'open'> {
-  // Bytes would be made a key anew for each text, which takes longer than to seal it.
+  // Imported once: importing the key for each text takes longer than sealing it.
   const secret = createSecretKey(key)
   return {
     seal: (plain, about) => `${formatVersion}.${id}.${encrypt(secret, Buffer.from(plain), about)}`,
@@ -75,7 +76,7 @@ export function sealerWith(key: Buffer, id: string): Pick<Sealer, 'seal' | 'open
   }
 }
 
-/** A value to keep beside the data, by which `checkKey` knows `masterKey` again. It tells nothing about the key. */
+/** A value to store beside the data, with which `checkKey` recognises `masterKey`. It reveals nothing about the key. */
 export function makeKeyCheck(masterKey: Buffer): string {
   return createHmac('sha256', derive(masterKey, 'check')).update('hyperplane').digest('base64url')
 }
@@ -87,7 +88,7 @@ export function checkKey(masterKey: Buffer, keyCheck: string): boolean {
 }
 
 interface DataKey {
-  /** Stands in each sealed text, so that a second data key can be told from the first. */
+  /** Part of each sealed text, so that texts of a second data key can be told apart. */
   readonly id: string
   readonly key: Buffer
 }
@@ -116,7 +117,7 @@ function wrap(masterKey: Buffer, id: string, key: Buffer): string {
   return `${formatVersion}.${id}.${encrypt(derive(masterKey, 'wrap'), key, id)}`
 }
 
-/** One key for each use, so that no use weakens another. */
+/** Derives a separate key for each use, so that no use weakens another. */
 function derive(masterKey: Buffer, use: 'wrap' | 'check'): Buffer {
   if (masterKey.length !== keyBytes) throw new Error(`A master key has ${keyBytes} bytes, not ${masterKey.length}`)
   return Buffer.from(hkdfSync('sha256', masterKey, '', `hyperplane ${use}`, keyBytes))

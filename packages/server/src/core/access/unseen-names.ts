@@ -1,4 +1,7 @@
-/** Fields that repeat the name of another entity are left out where the caller may not see it. Source: behaviour iam.md 9.4. */
+/**
+ * Removes fields that repeat the name of another entity if the caller may not see that entity. Source: behaviour iam.md
+ * 9.4.
+ */
 
 import type { AnySchema, Operation } from '@hyperplane/contract'
 import type { TypedFilter, Value } from '../../odata/index.ts'
@@ -7,16 +10,18 @@ import type { QueryOptions } from '../input/request-input.ts'
 import { matchesScope } from './scope.ts'
 
 interface RepeatedName {
-  /** Where the field is. */
   readonly path: readonly string[]
   readonly kind: string
-  /** Where the id of the other entity is. */
+  /** Path of the other entity's id. */
   readonly by: readonly string[]
 }
 
 const bySchema = new WeakMap<AnySchema, readonly RepeatedName[]>()
 
-/** Fields of an object, at any depth outside collections, that are declared `visibleWith` another entity. */
+/**
+ * Fields of an object, at any depth outside collections, that are declared `visibleWith` another entity. Cached by
+ * schema.
+ */
 function repeatedIn(schema: AnySchema): readonly RepeatedName[] {
   let found = bySchema.get(schema)
   if (found === undefined) {
@@ -35,7 +40,7 @@ function repeatedIn(schema: AnySchema): readonly RepeatedName[] {
 
 const byOperation = new WeakMap<Operation, readonly RepeatedName[]>()
 
-/** Those of the operation's items, with what its expansions add. */
+/** Such fields of the operation's items and of its expansions. Cached by operation. */
 function repeatedBy(operation: Operation): readonly RepeatedName[] {
   let found = byOperation.get(operation)
   if (found === undefined) {
@@ -45,7 +50,7 @@ function repeatedBy(operation: Operation): readonly RepeatedName[] {
         ? []
         : [{ path: [into], kind: shape.visibleWith.kind, by: shape.visibleWith.by.split('/') }],
     )
-    // Entities that are expanded as a whole are judged by themselves.
+    // Entities that are expanded completely are checked on their own.
     const expandedEntities = Object.entries(operation.expand ?? {}).flatMap(([name, { kind, into = name }]) =>
       kind ? [into] : [],
     )
@@ -60,7 +65,7 @@ function repeatedBy(operation: Operation): readonly RepeatedName[] {
 export const withoutUnseenNames = (ctx: ReadContext, items: readonly any[]): Promise<readonly any[]> =>
   without(ctx, repeatedBy(ctx.operation), items)
 
-/** The same of entities of another kind, which were expanded. */
+/** As `withoutUnseenNames`, for expanded entities of another kind. */
 export const expandedWithoutUnseenNames = (
   ctx: ReadContext,
   schema: AnySchema,
@@ -95,8 +100,8 @@ function withoutField(value: any, [name = '', ...rest]: readonly string[]): any 
 }
 
 /**
- * A filter, order or grouping names a field that is hidden in some rows: compared as it is stored, it would give away by the
- * rows that match what their answers leave out.
+ * True if a filter, order or grouping uses a field that is hidden in some rows. Evaluated over the stored values, it
+ * would reveal hidden names by the rows that match.
  */
 export async function comparesUnseenNames(
   ctx: ReadContext,

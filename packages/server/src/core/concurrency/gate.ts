@@ -1,6 +1,6 @@
 /**
- * The way of requests to whoever answers them, which may be closed while another one takes its place.
- * Source: behaviour platform.md 9 (switch).
+ * The gate through which requests reach an instance; it can be closed while another instance takes over. Source:
+ * behaviour platform.md 9 (switch).
  */
 import { ApiError } from '../api-error.ts'
 import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from '../pipeline/request.ts'
@@ -8,13 +8,13 @@ import type { CanonicalNames } from '../ports.ts'
 
 export interface Gate {
   readonly dispatch: Dispatch
-  /** From now on this one answers; whoever waits goes on. */
+  /** Sends requests to this instance from now on, including those that wait. */
   open(dispatch: Dispatch): void
-  /** Refuses all but reads of these tasks. Resolves when no request is under way. */
+  /** Refuses all requests except reads of these tasks. Resolves when no request is running. */
   refuse(taskExtIds: readonly string[]): Promise<void>
-  /** Takes `refuse` back. */
+  /** Ends `refuse`. */
   admit(): void
-  /** What is not refused waits for the next `open`. Resolves when no request is under way. */
+  /** Requests that are not refused wait for the next `open`. Resolves when no request is running. */
   hold(): Promise<void>
 }
 
@@ -24,10 +24,10 @@ const retryAfterSeconds = 2
 export function createGate(names: CanonicalNames): Gate {
   let target: Dispatch | undefined
   let opened = Promise.withResolvers<void>()
-  /** Tasks that may be read; undefined: nothing is refused. */
+  /** Tasks that may still be read; undefined: nothing is refused. */
   let readableTasks: ReadonlySet<string> | undefined
   let underWay = 0
-  /** Told when the last one that is under way has ended. */
+  /** Called when the last running request has ended. */
   const drains: (() => void)[] = []
 
   const isReadableTask = ({ method, path, profile }: ApiRequest): boolean => {
@@ -51,13 +51,13 @@ export function createGate(names: CanonicalNames): Gate {
   const wait = async (request: ApiRequest): Promise<Outcome> => {
     for (;;) {
       if (readableTasks !== undefined && !isReadableTask(request)) throw refusal()
-      // Nothing comes between: what is let in is counted.
+      // No await between the check and the count in `enter`.
       if (target !== undefined) return enter(request, target)
       await opened.promise
     }
   }
   return {
-    // Nearly always it is open: the answer comes without a detour.
+    // The gate is nearly always open: no extra promise in that case.
     dispatch: (request) =>
       readableTasks === undefined && target !== undefined ? enter(request, target) : wait(request),
     open(dispatch) {
@@ -73,7 +73,7 @@ export function createGate(names: CanonicalNames): Gate {
       readableTasks = undefined
     },
     hold() {
-      // Whoever waits already goes on waiting for the same.
+      // Requests that already wait keep waiting on the same promise.
       if (target !== undefined) opened = Promise.withResolvers()
       target = undefined
       return drained()

@@ -1,13 +1,13 @@
-/** One at a time for each name, in the order of asking; whoever needs several names waits for all of them at once. */
+/** Mutual exclusion by name, first come first served. Work that needs several names waits for all of them at once. */
 export class KeyedMutex {
-  /** The end of the last one that asked. */
+  /** By name: the end of the last queued work. */
   readonly #last = new Map<string, Promise<void>>()
 
-  /** Waits for those that asked before for any of these names. */
+  /** Runs `work` when all earlier work with any of these names has ended. */
   async runExclusive<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
     const before = names.map((name) => this.#last.get(name))
     const { promise: end, resolve } = Promise.withResolvers<void>()
-    // In the same turn for all names: of two that share some, one comes first everywhere.
+    // All names are queued in one synchronous step, so that the order is the same in every queue: no deadlock.
     for (const name of names) this.#last.set(name, end)
     await Promise.all(before)
     try {

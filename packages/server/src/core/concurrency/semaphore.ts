@@ -1,4 +1,4 @@
-/** Room for so many at once; the others wait in the order in which they came. */
+/** A counting semaphore, first come first served. */
 export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -7,14 +7,14 @@ export class Semaphore {
     this.#free = count
   }
 
-  /** @param patience ends the wait, not the work: when it aborts before there is room, its reason is thrown */
+  /** @param patience ends the wait, not the work: if it aborts before a slot is free, its reason is thrown */
   async use<T>(work: () => Promise<T>, patience?: AbortSignal): Promise<T> {
     if (this.#free > 0) this.#free--
     else await this.#wait(patience)
     try {
       return await work()
     } finally {
-      // The slot goes to the next in line without becoming free in between.
+      // The slot passes to the next waiter directly, so that no newcomer can take it.
       const next = this.#waiting.shift()
       if (next === undefined) this.#free++
       else next()

@@ -8,7 +8,7 @@ export interface EntityTags {
   require(ifMatch: string, tag: string, title: string, error?: string): void
 }
 
-/** Tags that are kept instead of being computed again. */
+/** Size of the cache of computed tags. */
 const maximumCached = 2000
 
 export function createEntityTags(salt: string): EntityTags {

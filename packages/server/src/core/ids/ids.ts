@@ -1,12 +1,12 @@
 /**
- * Ids and chance that follow from what a world is drawn from, and from what they are for: the n-th call, a step of a task, a
- * run of a schedule. So the same calls make the same ids, whatever goes on beside them. Secrets are never drawn from it.
+ * Ids and random numbers derived from the seed of a world and their purpose: the n-th call, a step of a task, a run of
+ * a schedule. Equal calls get equal ids, independent of concurrent work. Secrets are never derived.
  */
 
 import { hash, randomBytes } from 'node:crypto'
 import type { Ids } from '../caller.ts'
 
-/** @param seed equal seeds, equal ids; one that nobody can guess makes ids that nobody can guess */
+/** @param seed equal seeds give equal ids; use a secret seed where ids must not be guessable */
 export function createIds(seed: string): Ids {
   let drawn = 0
   const draw = (): string => hash('sha256', `${seed}\0${drawn++}`)

@@ -1,9 +1,8 @@
 import type { Ids } from '../caller.ts'
-/** Ids for requests that bring none. */
 
 /**
- * A version 4 UUID for each call, from one draw and a counter: equal worlds name equal calls equally, and a request costs no
- * hash. The ids are not secret.
+ * Ids for requests without one: version 4 UUIDs from one random prefix and a counter. Equal worlds give equal ids to
+ * equal calls, and a request costs no hash. The ids are not secret.
  */
 export function createRequestIds(ids: Ids): () => string {
   const prefix = ids.uuid().slice(0, 24)

@@ -1,6 +1,6 @@
 /**
- * Makes plain data immutable, down to its leaves: a later write throws instead of changing what others read. Files and other
- * objects that are no plain data stay as they are.
+ * Freezes plain data deeply, so that a later write throws instead of changing data that others read. Files and other
+ * objects that are not plain data stay as they are.
  */
 export function frozen<T>(value: T): T {
   if (!isPlainData(value) || Object.isFrozen(value)) return value

@@ -1,4 +1,6 @@
-/** JSON as the interface takes it: bounded nesting, no key twice, valid UTF-8. Source: conventions 1, step 7. */
+/**
+ * Parses JSON as the API accepts it: bounded nesting, no duplicate keys, valid UTF-8. Source: conventions 1, step 7.
+ */
 import { ApiError } from '../api-error.ts'
 
 const maximumNesting = 32
@@ -20,11 +22,11 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** The parser quotes the body in its message; a body may hold secrets. */
+/** Only the position: the parser's message quotes the body, which may hold secrets. */
 const plain = (error: unknown): string =>
   /position \d+( \(line \d+ column \d+\))?/.exec((error as Error).message)?.[0] ?? 'it ends too early'
 
-/** One pass over the text: depth, and keys that stand twice in one object. */
+/** One pass over the text: refuses deep nesting and duplicate keys. */
 function checkStructure(text: string): void {
   const keys: (Set<string> | undefined)[] = []
   let expectsKey = false

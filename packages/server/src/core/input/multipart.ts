@@ -1,6 +1,6 @@
 /**
- * Bodies that come as a form (multipart/form-data): parts become the fields of the declared body, texts become what the
- * fields say. Source: behaviour conventions 1 (step 7); iam.md 5.
+ * Reads multipart/form-data: parts become fields of the declared body, converted to the types of the fields. Source:
+ * behaviour conventions 1 (step 7); iam.md 5.
  */
 import type { AnySchema, Operation } from '@hyperplane/contract'
 import { ApiError } from '../api-error.ts'
@@ -20,7 +20,7 @@ export interface Part {
 export const malformed = (fault: string): ApiError => new ApiError('MALFORMED_REQUEST', { fault })
 
 /**
- * The body as JSON would bring it; faults of its shape are found later, like those of JSON.
+ * The body as an object, as if sent as JSON. Its shape is validated later.
  * @throws ApiError 400 when it is no form
  */
 export async function readForm(operation: Operation, bytes: Uint8Array, contentType: string): Promise<unknown> {
@@ -51,7 +51,7 @@ export function fieldsOf(operation: Operation, parts: readonly Part[]): object {
     if (schema?.type === 'list') put(name, values)
     else for (const value of values) put(name, value)
   }
-  // A text may come before the file that it stands beside.
+  // Not earlier: a text may precede the file that belongs to it.
   return Object.fromEntries(body)
 }
 
@@ -66,7 +66,7 @@ const itemOf = (schema: AnySchema | undefined): AnySchema | undefined =>
   schema?.type === 'list' ? schema.items : schema
 
 function fieldValue(schema: AnySchema | undefined, text: string, name: string): unknown {
-  // What the server sets is ignored in a body, whatever it is.
+  // Read-only fields are ignored later; their text is never parsed.
   if (schema === undefined || schema.readOnly === true) return text
   if (schema.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
   if (schema.type === 'integer' || schema.type === 'number') return /^-?\d{1,15}$/.test(text) ? Number(text) : text
@@ -80,20 +80,20 @@ function fieldValue(schema: AnySchema | undefined, text: string, name: string): 
 
 function textOf(name: string, content: Buffer): string {
   try {
-    // A form ends each line of a text with CR LF, whatever it was written with.
+    // Browsers send line breaks of text fields as CR LF.
     return new TextDecoder('utf-8', { fatal: true }).decode(content).replaceAll('\r\n', '\n')
   } catch {
     throw malformed(`the part "${name}" is not in UTF-8.`)
   }
 }
 
-/** A text, or the base64 of bytes that are none: whoever reads it tells what was expected there. */
+/** The file as text, or in base64 if it is not UTF-8: the reader of the field reports what was expected. */
 function fileText(content: Buffer): string {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(content)
     if (!text.includes('\0')) return text
   } catch {
-    // Not a text.
+    // Not UTF-8.
   }
   return content.toString('base64')
 }
@@ -105,12 +105,12 @@ async function partsOf(bytes: Uint8Array, contentType: string): Promise<readonly
   try {
     form = new Busboy({
       headers: { 'content-type': contentType },
-      // Paths are refused, not cut off.
+      // Keep paths in file names: they are refused, not shortened.
       preservePath: true,
-      // Every part comes as it was sent: as a text, the library would mend what is not in UTF-8.
+      // Deliver every part as bytes: for text parts the library would replace invalid UTF-8.
       isPartAFile: () => true,
       limits: { parts: maximumParts, headerPairs: 20 },
-      // The whole is in memory already. With less room the library waits for ever behind a large part that it skips.
+      // The form is in memory already. With a lower mark, the library hangs on a large part that it skips.
       highWaterMark: bytes.byteLength + 1,
       fileHwm: bytes.byteLength + 1,
     })
@@ -135,7 +135,7 @@ async function partsOf(bytes: Uint8Array, contentType: string): Promise<readonly
   return parts
 }
 
-/** What is wrong with how a part is named; undefined: nothing. */
+/** Why the name or file name of a part is refused; undefined: valid. */
 export function partFault(name: string, fileName: string | undefined): string | undefined {
   if (!name || name.length > maximumPartName) return 'a part of the form has no name, or a long one.'
   if (fileName === undefined) return undefined

@@ -1,6 +1,6 @@
-/** Names that somebody may have meant: for refusals of a name that is unknown. */
+/** Suggestions for an unknown name, for error messages. */
 
-/** The nearest first, at most `limit`; none where all of them are further away than a slip of the pen. */
+/** Known names within a small edit distance, nearest first, at most `limit`. */
 export function nearest(name: string, known: Iterable<string>, limit = 3): string[] {
   const wanted = name.toLowerCase()
   const allowed = Math.max(1, Math.floor(wanted.length / 3))
@@ -21,7 +21,9 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   return names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`
 }
 
-/** Changes of one character, neighbours exchanged included, that make one text of the other; beyond `most` only that it is more. */
+/**
+ * Edit distance (insert, delete, replace, swap of neighbours); any number above `most` means only that it is larger.
+ */
 function distanceOf(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) > most) return most + 1
   let beforeLast: number[] = []

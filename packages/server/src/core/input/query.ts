@@ -1,4 +1,4 @@
-/** Query options: text -> what the operation declares; faults of shape first, then those of the query language. */
+/** Reads query options: shape first (all faults), then the expressions of the query language. */
 
 import { isRequiredIn, type ObjectSchema, type Operation } from '@hyperplane/contract'
 import {
@@ -26,15 +26,16 @@ export interface QueryConventions {
   readonly unknown: 'refuse' | 'ignore'
   /** API version of the request; absent: the newest. */
   readonly version?: string
-  /** Out-of-range paging is set to the nearest value (storage v4.0.a3). */
+  /** Clamps paging that is out of range (storage v4.0.a3). */
   readonly clamped: boolean
-  /** Texts of filters that the naming profile of the request spells in its own way -> canonical. */
+  /** Converts texts in filters from the naming profile of the request to canonical names. */
   readonly canonical?: FilterRules['canonical'] | undefined
 }
 
 /**
- * The query of a request. Its faults of shape are added to `faults`; what is returned reads the language, for when there are
- * none. @throws ApiError 400 for malformed percent-encoding
+ * Reads the query of a request and adds faults of shape to `faults`. Returns a function that parses the expressions, to
+ * be called when there are no faults.
+ * @throws ApiError 400 for malformed percent-encoding
  */
 export function readQuery(
   operation: Operation,
@@ -50,7 +51,7 @@ export function readQuery(
   return () => readExpressions(operation, options, conventions, kinds, warnings)
 }
 
-/** What a request without a query asks for: the same each time, unless something is required. */
+/** The options of a request without a query. Cached by operation, unless a parameter is required. */
 function withoutQuery(operation: Operation): (() => QueryOptions) | undefined {
   let cached = plainQueries.get(operation)
   if (cached === undefined) {
@@ -63,7 +64,7 @@ function withoutQuery(operation: Operation): (() => QueryOptions) | undefined {
   return cached ?? undefined
 }
 const plainQueries = new WeakMap<Operation, (() => QueryOptions) | null>()
-/** Conventions matter only for a query that has a text; without a version the newest one holds, which requires the most. */
+/** Irrelevant for an empty query, except that the newest version requires the most. */
 const defaultConventions: QueryConventions = { unknown: 'refuse', clamped: false }
 
 /** `text` of the target after `?`. @throws ApiError 400 for malformed percent-encoding */
@@ -105,7 +106,7 @@ const accepts = (operation: Operation, option: string): boolean =>
   (option === '$dryrun' && operation.dryRun) ||
   Object.hasOwn(operation.query, option)
 
-/** Names, numbers and booleans: faults of shape are collected, the language itself is parsed by `readExpressions`. */
+/** Reads names, numbers and booleans and collects faults of shape; `readExpressions` parses the expressions. */
 export function readOptions(
   operation: Operation,
   given: readonly (readonly [string, string])[],
@@ -121,7 +122,7 @@ export function readOptions(
   for (const [name, value] of given.slice(0, maximumParameters)) {
     const shown = name.slice(0, 80)
     if (!accepts(operation, name)) {
-      // Ignoring a rehearsal would change what the caller wanted left alone.
+      // An ignored `$dryrun` would change what the caller wanted left alone.
       if (conventions.unknown === 'refuse' || name === '$dryrun') fault(shown, 'is not an option of this operation')
       else warnings.push(`The option ${shown} is not known to this operation and was ignored.`)
     } else if (texts.has(name)) {
@@ -173,7 +174,7 @@ function pageSize(text: string | undefined, clamped: boolean, faults: ShapeFault
   return clamped && (limit < 0 || limit > 100) ? 100 : limit
 }
 
-/** The item of a list, or the entity itself: what fields are selected from. */
+/** The schema that fields are selected from: the item of a list, or the entity itself. */
 export const itemSchemaOf = (operation: Operation): ObjectSchema | undefined => {
   const answer = operation.answer?.type === 'list' ? operation.answer.items : operation.answer
   return answer?.type === 'object' ? answer : operation.resource?.schema

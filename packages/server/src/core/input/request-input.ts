@@ -11,9 +11,9 @@ export interface RequestInput {
     readonly clusterId?: string
     readonly lastEventId?: string
   }
-  /** Where parts of its form lie that are kept in files, by name. Whoever moves one away has it. */
+  /** Paths of form parts that are kept in files, by name. A handler may move a file away to keep it. */
   readonly files?: Readonly<Record<string, string>>
-  /** What the operation's `prepare` answered. */
+  /** Result of the operation's `prepare`. */
   readonly prepared?: unknown
 }
 

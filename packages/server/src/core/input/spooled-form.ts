@@ -1,6 +1,6 @@
 /**
- * Forms with a part that may be longer than memory is wide (multipart/form-data): that part goes into a file as it arrives,
- * and its digest stands for it in the body. Source: decision worlds-and-their-control.
+ * Forms (multipart/form-data) with a part that may exceed memory: the part is written to a file as it arrives, and its
+ * digest takes its place in the body. Source: decision worlds-and-their-control.
  */
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -8,7 +8,7 @@ import type { Operation } from '@hyperplane/contract'
 import { ApiError } from '../api-error.ts'
 import { fieldsOf, malformed, maximumParts, type Part, partFault } from './multipart.ts'
 
-/** Where such parts are kept while their request lasts. */
+/** Temporary files for such parts, for the duration of a request. */
 export interface Spool {
   /** Largest form. */
   readonly maximumBytes: number
@@ -17,15 +17,15 @@ export interface Spool {
 }
 
 export interface SpooledParts {
-  /** Where each lies, by the name of the part. */
+  /** Path of the file, by the name of the part. */
   readonly files: Readonly<Record<string, string>>
   /** @returns its digest. Lines of a text end as forms end them: with CR LF, whatever they were written with */
   take(name: string, content: Readable, isText: boolean): Promise<string>
-  /** What nobody took away goes. */
+  /** Removes the files that no handler has moved away. */
   remove(): Promise<void>
 }
 
-/** All that is kept in memory of one. */
+/** Memory limit for all other parts of one form. */
 const maximumTexts = 1024 * 1024
 
 /** @throws ApiError 400 when it is no form, 413, and what `source` throws */
@@ -79,7 +79,7 @@ export async function readSpooledForm(
     await pipeline(source, form)
     await Promise.all(reading)
   } catch (error) {
-    // That the disk does not take it is nothing that its sender could mend.
+    // A failing disk is not a fault of the request.
     const isOfDisk = (error as NodeJS.ErrnoException).syscall !== undefined
     if (error instanceof ApiError || isOfDisk) throw error
     throw malformed('the form is cut off, or its parts are not separated as its Content-Type says.')

@@ -1,4 +1,7 @@
-/** Values against the contract: all faults at once, and the clean value that handlers receive. Source: conventions 2.4, 3. */
+/**
+ * Validates values against the contract: reports all faults at once, and returns the clean value that handlers receive.
+ * Source: conventions 2.4, 3.
+ */
 import { type AnySchema, type ObjectSchema, secretMask, walk } from '@hyperplane/contract'
 import type { ShapeFault } from '../api-error.ts'
 import { canonicalTime } from '../time/clock.ts'
@@ -11,9 +14,9 @@ export interface ValidationOptions {
   readonly version: string
   /** Fields may all be absent (sparse PUT, PATCH). */
   readonly sparse: boolean
-  /** Absent fields get their declared defaults. */
+  /** Fills absent fields with their declared defaults. */
   readonly defaults: boolean
-  /** The body replaces an entity: what cannot change has the stored value, not the default, when it is absent. */
+  /** The body replaces an entity: an absent immutable field keeps its stored value instead of the default. */
   readonly replaces?: boolean
 }
 
@@ -25,7 +28,7 @@ export interface ValidationResult {
 
 const uuidForm = /^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-F0-9]{12}$/
 const controlCharacters = /[\u0000-\u001f]/
-/** A line may end as Windows ends it. */
+/** Allows CR LF. */
 const controlCharactersInText = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]|\r(?!\n)/
 const decoration = /^\$(?:objectType|reserved|unknownFields|\w+Discriminator)$/
 const maximumFaults = 100
@@ -36,7 +39,7 @@ export function validateBody(schema: AnySchema, value: unknown, options: Validat
   return { value: clean, faults: run.faults, warnings: run.warnings }
 }
 
-/** Text of a path or query parameter against its schema. */
+/** Validates the text of a path or query parameter. */
 export function validateText(
   schema: AnySchema,
   text: string,
@@ -189,10 +192,10 @@ class Validation {
     }
   }
 
-  /** Inside an object that is sealed as a whole: the stored secrets of it can be had only by opening the whole. */
+  /** Inside an object that is sealed as a whole, whose stored secrets can be read only by opening the whole. */
   #isInSealed = false
 
-  /** An update that sends a secret empty, or its mask, leaves the stored one as it is. */
+  /** True if the value leaves a stored secret unchanged: an empty text in an update, or the mask. */
   #keepsSecret(field: AnySchema, value: unknown): boolean {
     if (field.type !== 'text' || field.secret !== true) return false
     const isKept = this.options.replaces === true && (value === '' || value === secretMask)
@@ -221,7 +224,7 @@ class Validation {
     if ((schema.multiline === true ? controlCharactersInText : controlCharacters).test(text)) {
       return this.#fault(path, 'expected no control characters')
     }
-    // A code point takes one or two UTF-16 units: counting is needed only near the limit.
+    // Code points are counted only near the limit: each takes one or two UTF-16 units.
     const maximum = schema.maxLength ?? Infinity
     const length = text.length > maximum || schema.minLength !== undefined ? lengthWithin(text, maximum) : 0
     if (length > maximum)
@@ -284,7 +287,7 @@ class Validation {
     }
     const alternative = fitting[0] as AnySchema
     const clean = this.check(alternative, value, path)
-    // The stored value keeps its type name: it tells which alternative it is.
+    // The stored value keeps `$objectType`, which identifies the alternative.
     if (
       alternative.type === 'object' &&
       alternative.objectType !== undefined &&
@@ -296,7 +299,9 @@ class Validation {
     return clean
   }
 
-  /** Brings the other spellings of free content (under `$reserved`, or as own properties) into the field that is stored. */
+  /**
+   * Moves free content from its other places (under `$reserved`, or as own properties) into the field that is stored.
+   */
   #folded(schema: ObjectSchema, given: Record<string, unknown>, path: string): Record<string, unknown> {
     const field = schema.foldsInto
     if (field === undefined) return given
@@ -311,7 +316,7 @@ class Validation {
       parts(given, isOwn),
     ]
     const found = spellings.filter((spelling) => spelling !== undefined)
-    // A client that sends back what it read sends the same twice.
+    // A client that sends back a response has the same content twice.
     if (new Set(found.map((spelling) => JSON.stringify(spelling))).size > 1) {
       this.#fault(
         join(path, field),
@@ -337,10 +342,10 @@ class Validation {
     }
     const clean: Record<string, unknown> = {}
     for (const [name, field] of Object.entries(schema.fields)) {
-      // What is never set and never changes is compared with what is stored.
+      // Kept although read-only: it is compared with the stored value.
       const isCompared = field.immutable === true && this.options.replaces === true && path === ''
       if (field.readOnly === true && !isCompared) continue
-      // A field that this version does not know is dropped; the stored value stays.
+      // A field newer than the requested version is dropped; the stored value stays.
       if (this.#isNewer(field.since)) continue
       const isKept = Object.hasOwn(given, name) && this.#keepsSecret(field, given[name])
       if (isKept && this.#isInSealed) {
@@ -350,7 +355,8 @@ class Validation {
       }
       const item = Object.hasOwn(given, name) && !isKept ? given[name] : undefined
       if (item === undefined || item === null) {
-        // A sparse body is merged into what is stored, one level deep; what it replaces must be whole.
+        // A sparse body is merged one level deep; nested objects below that replace the stored ones and must be
+        // complete.
         const isMerged = this.options.sparse && !/[/[]/.test(path)
         const keepsStored = this.options.replaces === true && field.immutable === true
         if (
@@ -382,19 +388,19 @@ class Validation {
 /** `name`, `displayName`, `username`, and the items of `vstoreNameList`. */
 const nameField = /(?:^|\/|[a-z])[nN]ame(?:s?(?:List)?\[\d+\])?$/
 
-/** What `$reserved` holds beside a client's own content. */
+/** Entries of `$reserved` that are not the client's own content. */
 const reservedMarks = new Set(['$fv', '$fqObjectType', 'ETag'])
 
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The one value that an alternative allows in this field, if it is one. */
+/** The only value that an alternative allows in this field, if there is exactly one. */
 function tagValue(schema: AnySchema, name: string): string | undefined {
   const field = schema.type === 'object' && Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined
   return field?.type === 'enumeration' && field.values.length === 1 ? field.values[0] : undefined
 }
 
-/** The field whose value tells these alternatives apart: each allows one value of it (`type`). */
+/** The field that discriminates these alternatives: each allows one value of it (`type`). */
 function tagOf(alternatives: readonly AnySchema[]): string | undefined {
   const [first] = alternatives
   if (first?.type !== 'object') return undefined
@@ -441,7 +447,7 @@ export function chooseAlternative(alternatives: readonly AnySchema[], value: unk
   })
 }
 
-/** Those of the names that exclude each other, since no alternative has both; together where one has them all. */
+/** Groups of given names that exclude each other: no alternative has fields of two groups. */
 function exclusiveNames(alternatives: readonly AnySchema[], names: readonly string[]): readonly (readonly string[])[] {
   const having = (wanted: readonly string[]): boolean =>
     alternatives.some(
@@ -458,7 +464,7 @@ function exclusiveNames(alternatives: readonly AnySchema[], names: readonly stri
   return groups
 }
 
-/** Length in code points, counted no further than needed. */
+/** Length in code points; stops counting at twice the maximum. */
 function lengthWithin(text: string, maximum: number): number {
   if (text.length > 2 * maximum) return maximum + 1
   let length = 0
@@ -468,7 +474,7 @@ function lengthWithin(text: string, maximum: number): number {
 
 const join = (path: string, name: string): string => (path === '' ? name : `${path}/${name}`)
 
-/** Paths of fields, also within objects, that may be sent again only with the stored value. */
+/** Paths of immutable fields, including those in nested objects. */
 export function immutableFields(schema: ObjectSchema): string[] {
   return Object.entries(schema.fields).flatMap(([name, field]) => {
     if (field.immutable === true) return [name]
@@ -478,7 +484,7 @@ export function immutableFields(schema: ObjectSchema): string[] {
   })
 }
 
-/** Every id in a body that must name an entity: kind, id, path. Read-only fields are not looked at. */
+/** Every id in a body that must refer to an entity: kind, id, path. Read-only fields are skipped. */
 export function referencesIn(schema: AnySchema, value: unknown): { kind: string; extId: string; path: string }[] {
   const found: { kind: string; extId: string; path: string }[] = []
   const visit = (at: AnySchema, item: unknown, path: string): void => {

@@ -109,7 +109,6 @@ class Mutation<D> {
     this.#targets = targets
     checkTag(tags, this.#call, targets)
     const stored = targets.row?.entity
-    const operation = this.#call.operation
     const kept = withKeptSecrets(
       { operation, input: completedInput(this.#call, stored) },
       stored,
