@@ -1,4 +1,7 @@
-/** What the machinery needs of the domains, as interfaces: core knows no identity system and no kind. `instance.ts` joins them. */
+/**
+ * Interfaces that the domains implement for core, which knows no identity system and no kind. `instance.ts` connects
+ * them.
+ */
 
 import type { Operation, Resource } from '@hyperplane/contract'
 import type { RoleName } from '@hyperplane/contract/roles'
@@ -11,91 +14,94 @@ export interface Credentials {
   readonly authorization?: string | undefined
   /** Value of the API key header. */
   readonly apiKey?: string | undefined
-  /** Counts only where neither of the others was sent. */
+  /** Used only if neither of the others was sent. */
   readonly certificate?: ClientCertificate | undefined
   /** Source address. */
   readonly address: string
-  /** The namespace takes Basic only. */
+  /** The namespace accepts only Basic. */
   readonly basicOnly: boolean
 }
 
-/** What a client showed of itself when it connected. Nothing of it is judged yet. */
+/** The certificate that a client presented in the TLS handshake. Not verified yet. */
 export interface ClientCertificate {
   /** DER. */
   readonly raw: Uint8Array
-  /** What it sent beside its certificate, DER. A connection that was resumed brings none. */
+  /** Further certificates of the handshake, DER. Empty on a resumed connection. */
   readonly presented: readonly Uint8Array[]
 }
 
 export interface Authenticator {
   /** @throws ApiError 401, or 429 after too many failures from one address */
   authenticate(credentials: Credentials): Promise<Caller>
-  /** A password, a state or a key of this identity changed: what is remembered of its credentials is dropped at once. */
+  /** Drops cached results for this identity, because its password, state or key changed. */
   forget(identity: string): void
-  /** A directory or another provider, or a group of it, changed: what it said of anybody is forgotten. */
+  /** Drops cached results of this provider, because it or one of its groups changed. */
   forgetProvider(extId: string): void
-  /** A wrong password inside a request counts like one at its door. Without a name it locks no account. */
+  /** Counts a wrong password inside a request like a failed sign-in. Without a name, no account is locked. */
   countFailure(name: string | undefined, address: string): void
-  /** Failed attempts have locked this name for this address; a right password does not help. */
+  /** True if failed attempts have locked this name for this address; even the right password is refused. */
   isLocked(name: string, address: string): boolean
-  /** An administrator reset the password of this name: its locks, whose rows were removed, end. */
+  /** Ends the locks of this name, because an administrator reset its password. */
   unlock(name: string): void
 }
 
-/** Certificates of clients as a credential, and which ones are asked for. */
+/** Client certificates as a credential. */
 export interface ClientCertificates {
-  /** Certificate providers changed, or their revocation lists: what was judged by the former ones is forgotten. */
+  /** Drops cached verifications, because certificate providers or their revocation lists changed. */
   changed(): void
 }
 
-/** How other services know this one. */
+/** The identity of this service towards other services. */
 export interface ServiceIdentity {
-  /** PEM; the key pair is made when it is first asked for. */
+  /** PEM; the key pair is generated on first use. */
   certificate(): Promise<string>
 }
 
-/** Which entities of the operation's kind a permission reaches. */
+/** The entities that a permission covers: all, or those that match the filter. */
 export type Scope = 'all' | TypedFilter
 
-/** What was decided before is there at once: nearly every request asks what another one asked. */
+/** A scope, synchronous when cached: nearly every request repeats an earlier decision. Undefined: nothing. */
 export type ScopeDecision = Scope | undefined | Promise<Scope | undefined>
 
 export interface AccessControl {
   /**
-   * What the caller may use this operation on; undefined: on nothing.
-   * @throws ApiError 403 when the identity must first do something else (change its password)
+   * The entities that the caller may use this operation on; undefined: none.
+   * @throws ApiError 403 when the identity must change its password first
    */
   scope(caller: Caller, operation: Operation): ScopeDecision
-  /** What of this kind the caller may see; undefined: nothing. */
+  /** The entities of this kind that the caller may see; undefined: none. */
   viewScope(caller: Caller, resource: Resource): ScopeDecision
-  /** The operation is one of those that show entities of this kind. */
+  /** Whether the operation shows entities of this kind. */
   isView(operation: Operation, resource: Resource): boolean
   /**
-   * How an identity that may see no entity of this kind still reaches one that a path names: it holds no permission to view
-   * the kind, but a system role that holds the operation (`by role`); its policies show entities of the kind nowhere, only
-   * what lies below them (`by content`); or not at all (undefined).
+   * How an identity without a view permission for this kind still reaches an entity in a path: by a system role that
+   * holds the operation (`by role`); by policies that show only what lies below such entities (`by content`); or not at
+   * all (undefined).
    */
   reachOfUnseen(caller: Caller, operation: Operation, resource: Resource): Promise<'by role' | 'by content' | undefined>
-  /** What of this kind a body may refer to, in this operation. */
+  /** The entities of this kind that a body of this operation may refer to. */
   referScope(caller: Caller, operation: Operation, resource: Resource): Promise<Scope | undefined>
   /**
-   * Why the caller may, or may not, use the operation on this entity, for the audit: the policy and the role that allow it,
-   * or what is missing. Without an entity: why on none, or on all.
+   * The reason why the caller may or may not use the operation on this entity, for the audit: the policy and the role
+   * that allow it, or what is missing. Without an entity: for all entities.
    */
   explain(caller: Caller, operation: Operation, entity?: unknown): string | Promise<string>
-  /** The caller holds one of these roles on everything: where a page's rule names roles rather than a permission. */
+  /**
+   * Whether the caller holds one of these roles without restriction; for rules that name roles rather than a
+   * permission.
+   */
   hasRole(caller: Caller, roles: readonly RoleName[]): Promise<boolean>
-  /** The kind whose rows `scope` judges: the operation's own, or, for parts of an entity, that of the entity. */
+  /** The kind that `scope` applies to: the operation's own, or, for parts of an entity, that of the entity. */
   scopedKind(operation: Operation): string | undefined
-  /** Policies or roles changed: what was decided by the former ones is forgotten. */
+  /** Drops cached decisions, because policies or roles changed. */
   changed(): void
 }
 
-/** What the naming profiles spell differently -> the canonical names; `http/profiles` knows them. */
+/** Converts the names of the naming profiles to canonical names. Implemented by `http/profiles`. */
 export interface CanonicalNames {
   /** A path below /api, of either profile. */
   path(path: string): string
-  /** The id of a task as this profile writes it -> the plain UUID; undefined: the profile does not write it so. */
+  /** The plain UUID of a task id in this profile; undefined: not a task id in this profile. */
   taskId(profile: 'spec' | 'public', text: string): string | undefined
   /** A text that is compared with a field of one of these vocabularies. */
   text(vocabulary: 'rel' | 'href' | 'systemName' | 'clientName' | 'objectType', text: string): string
@@ -120,42 +126,45 @@ export interface SnapshotPart {
   readonly content: Uint8Array
 }
 
-/** Pictures of all that the store holds, made and checked beside the thread that answers requests. */
+/** Makes and checks snapshots of the whole store, on another thread than the requests. */
 export interface Snapshots {
   /** The key that wraps the key of each backup. */
   readonly backupKey: Buffer
   /**
-   * The state when the first part is asked for, sealed with `dataKey`; a part is made while the one before it is used.
-   * Leaving the loop, or the abort of `signal`, ends the work.
+   * The state at the first iteration, sealed with `dataKey`. Each part is made while the previous one is consumed.
+   * Leaving the loop, or aborting `signal`, ends the work.
    */
   take(restorePointExtId: string, dataKey: Buffer, signal?: AbortSignal): AsyncIterable<SnapshotPart>
   /**
-   * Opens and counts these parts as `manifest` describes them.
+   * Decrypts the parts and compares them with `manifest`.
    * @throws the same faults as reading the backup in this thread
    */
   check(manifest: unknown, parts: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<void>
-  /** Restores them into a store that is thrown away: rows, unique values, references and secrets hold together. @throws as `check` */
+  /**
+   * Restores the parts into a temporary store and checks rows, unique values, references and secrets. @throws as
+   * `check`
+   */
   rehearse(manifest: unknown, parts: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<void>
 }
 
-/** A second store beside the present one, made from a backup, and the exchange of the two. There is one at a time. */
+/** A second store, restored from a backup, and the switch to it. There is at most one. */
 export interface Restores {
-  /** What is free where it would be made. */
+  /** Free space on the disk that would hold it. */
   freeBytes(): Promise<number>
   /**
-   * Makes it anew from these parts, as `manifest` describes them.
+   * Creates the store from these parts, and discards an earlier one.
    * @throws the same faults as reading the backup in this thread
    */
   load(manifest: unknown, parts: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<void>
-  /** Everything in it holds together, and somebody can sign in who may do everything. @throws as `load` */
+  /** Checks its consistency, and that some user with all permissions can sign in. @throws as `load` */
   check(signal?: AbortSignal): Promise<void>
-  /** Reads and writes of it. */
+  /** Runs `work` on the second store. */
   within<T>(work: (second: Store) => Promise<T>): Promise<T>
   drop(): void
   /**
-   * Goes on with the second store in place of the present one. From now on requests are refused, but for reads of these
-   * tasks. `last` runs when those under way have ended; what it throws ends the exchange. Does not return otherwise: the
-   * caller belongs to the present store, and its end is told by `stopping`.
+   * Switches to the second store. From now on all requests except reads of these tasks are refused. `last` runs when
+   * the running requests have ended; an error of it cancels the switch. Otherwise the promise never resolves: the
+   * caller belongs to the old store, and `stopping` ends it.
    */
   exchange(taskExtIds: readonly string[], stopping: AbortSignal, last: () => Promise<void>): Promise<never>
 }
@@ -166,7 +175,7 @@ export interface Tasks {
   size(): number
   /** How many tasks wait for or hold this entity. */
   queueLength(entityExtId: string): number
-  /** How many of those have yet to write what they do: a transaction sees what the others did. */
+  /** How many of those have not written their result yet. A transaction sees the results of the others. */
   queueAhead(entityExtId: string): number
   /**
    * Asks a task to cancel: it notices at its next step, or at once when it has not begun. Call inside the transaction that

@@ -1,7 +1,9 @@
-/** What the machinery itself stores: remembered answers and the audit trail. Kept like any kind, shown by no operation. */
+/**
+ * Kinds of the machinery itself: remembered answers and the audit trail. Stored like any kind, shown by no operation.
+ */
 import { anything, integer, optional, resource, text, timestamp, uuid } from '@hyperplane/contract'
 
-/** The answer to a mutation that had an effect, by caller and request id. Source: conventions 6. */
+/** The remembered answer to a mutation, by caller and request id. Source: conventions 6. */
 export const RememberedAnswer = resource(
   'internal.v1.core.RememberedAnswer',
   { fingerprint: text(), status: integer(), answer: text(), expires: timestamp() },
@@ -25,7 +27,7 @@ export const AuditRecord = resource(
     task: optional(text()),
     changed: optional(anything()),
     dryRun: optional(text()),
-    /** The rule that allowed or denied it. */
+    /** The policy that allowed it, or what was missing. */
     decision: optional(text()),
     previous: text(),
     hash: text(),

@@ -1,4 +1,4 @@
-/** What an operation answers, in canonical names; the naming profile renders it. Also what a retry gets again. */
+/** The result of an operation in canonical names; the naming profile renders it. Stored for retries. */
 export interface Reply {
   readonly status: number
   /** Key of the operation that answered; absent for refusals before one was found. */
@@ -9,11 +9,11 @@ export interface Reply {
   readonly etag?: string
   /** Canonical path below /api. */
   readonly location?: string
-  /** Lists: how many match. */
+  /** Lists: number of all matches. */
   readonly total?: number
   readonly page?: { readonly page: number; readonly limit: number }
   readonly truncated?: boolean
-  /** Lists: which of the entities answered had a collection cut. */
+  /** Lists: indexes of the entities with a truncated collection. */
   readonly truncatedIndexes?: readonly number[]
   readonly warnings?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>

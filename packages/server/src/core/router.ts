@@ -12,7 +12,7 @@ export type Route =
       readonly namespace: Namespace
       readonly operation: Operation
       readonly version: string
-      /** The version that was asked for: another one than `version` where that is served in its place. */
+      /** The requested version; differs from `version` if that is served in its place. */
       readonly requestedVersion: string
       readonly path: Readonly<Record<string, string>>
     }
@@ -32,7 +32,7 @@ export interface Router {
   /** `path` begins at the namespace: `/platform/v4.3/config/categories`. */
   route(method: string, path: string): Route
   readonly namespaces: ReadonlyMap<string, Namespace>
-  /** What stands before the paths, `/api`. */
+  /** Prefix of all paths, `/api`. */
   readonly base: string
 }
 
@@ -125,7 +125,7 @@ export function createRouter(
   }
 }
 
-/** Literal segments win over variables; a dead end backs up. */
+/** Prefers literal segments to variables; backtracks from dead ends. */
 function find(at: Node, segments: readonly string[], index: number, values: string[]): Node | undefined {
   if (index === segments.length) return at.methods.size > 0 ? at : undefined
   const segment = segments[index] as string

@@ -1,4 +1,4 @@
-/** What reads do unless a domain says otherwise: list, get, expansion, selection. */
+/** Standard reads: list, get, expansion, selection. */
 
 import type { Operation, Resource } from '@hyperplane/contract'
 import {
@@ -31,7 +31,7 @@ export const both = (a: TypedFilter | undefined, b: TypedFilter | undefined): Ty
 
 export const filterOf = (scope: Scope): TypedFilter | undefined => (scope === 'all' ? undefined : scope)
 
-/** Rows of the kind, of the parent that the path names, that the caller may see. */
+/** Lists the rows of the kind that the caller may see, below the parent in the path. */
 export async function standardList(ctx: ReadContext, request: RequestInput, scope: Scope): Promise<ListResult<any>> {
   const { operation } = ctx
   const resource = operation.resource as Resource
@@ -72,7 +72,7 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
   return { entities: page.entities, total: page.total, ...(truncated ? { truncated } : {}) }
 }
 
-/** What a list answers of these items: as they match, in groups where the request groups them. */
+/** Filters, groups and pages rows in memory. */
 function filteredOrGrouped(items: readonly any[], request: Pick<RequestInput, 'query'>): ListResult<any> {
   const { filter, groupby, page, limit } = request.query
   if (groupby === undefined) return listOf(items, request)
@@ -81,14 +81,14 @@ function filteredOrGrouped(items: readonly any[], request: Pick<RequestInput, 'q
   return { entities: groups.slice(page * limit, (page + 1) * limit), total: groups.length }
 }
 
-/** Without `$orderby`: the field that the operation declares, else creation. */
+/** The order without `$orderby`: the declared field, else creation. */
 function defaultOrder({ orderedBy }: Operation, resource: Resource): readonly TypedOrderby[] | undefined {
   if (orderedBy === undefined) return undefined
   const { type } = pathOf(resource, orderedBy)
   return [{ field: { kind: 'field', from: 0, names: orderedBy.split('/'), type }, descending: false }]
 }
 
-/** The same for rows that the domain computes: filters, orders and pages an array. */
+/** Filters, orders and pages rows that the domain computes. */
 export function listOf<T extends object>(
   items: readonly T[],
   request: Pick<RequestInput, 'query'>,
@@ -102,14 +102,14 @@ export function listOf<T extends object>(
   return { entities, total: matching.length }
 }
 
-/** A path of a kind's fields, internal ones too. A path that does not exist is a mistake in the code. */
+/** Resolves a path of a kind, including internal fields. Throws for an unknown path, which is a mistake in the code. */
 export function pathOf(resource: Resource<any, any>, path: string): ResolvedPath {
   const resolved = resolvePath(withInternal(resource), path)
   if (resolved === undefined) throw new Error(`${resource.kind} has no field ${path}`)
   return resolved
 }
 
-/** A resource's schema with its internal fields, for paths that are never on the wire. */
+/** The schema with internal fields, for paths that clients never use. */
 export const withInternal = (resource: Resource): Resource['schema'] => {
   let schema = internalSchemas.get(resource)
   if (schema === undefined) {
@@ -123,11 +123,11 @@ const internalSchemas = new WeakMap<Resource, Resource['schema']>()
 interface Presented {
   readonly entities: readonly any[]
   readonly truncated: boolean
-  /** Of the entities, those with a collection that was cut. */
+  /** Indexes of the entities with a truncated collection. */
   readonly truncatedIndexes: readonly number[]
 }
 
-/** Adds derived values, expanded relations, and keeps the selected fields. */
+/** Adds derived values and expanded relations, and applies `$select`. */
 export async function present(
   ctx: ReadContext,
   entities: readonly any[],
@@ -145,13 +145,13 @@ export async function present(
   for (const item of request.query.expand) shown = await expandOne(ctx, operation, shown, item, cut)
   shown = await withoutUnseenNames(ctx, shown)
   const { select } = request.query
-  // What was expanded stays, whether it is selected or not.
+  // Expanded properties stay even if they are not selected.
   const expanded = request.query.expand.map((item) => operation.expand?.[item.name]?.into ?? item.name)
   if (select !== undefined) shown = shown.map((entity) => applySelection(select, entity, expanded))
   return { entities: shown, truncated: cut.size > 0, truncatedIndexes: [...cut].sort((a, b) => a - b) }
 }
 
-/** @param cut is told the place of each entity of which something was cut */
+/** @param cut collects the indexes of entities with a truncated collection */
 async function expandOne(
   ctx: ReadContext,
   operation: Operation,
@@ -170,7 +170,7 @@ async function expandOne(
     return item.select === undefined ? shown : shown.map((value) => applySelection(item.select!, value))
   }
   if (declared?.kind === undefined || declared.by === undefined) {
-    // The domain filled it; nested options still apply.
+    // Filled by the presenter; only the nested options are left to apply.
     return entities.map((entity, index) =>
       Array.isArray(entity[property]) ? { ...entity, [property]: nested(entity[property], index) } : entity,
     )
@@ -206,7 +206,7 @@ function* valuesAt(value: any, path: readonly string[]): Generator<unknown> {
   else if (typeof value === 'object' && value !== null) yield* valuesAt(value[path[0] as string], path.slice(1))
 }
 
-/** 404 in the words of the kind: its own code where its page gives one. */
+/** The 404 of a kind: its own error code, if it has one. */
 export function notFound(resource: Resource | undefined, kind: string, id: string, attribute: string): ApiError {
   const key = (resource?.notFound ?? 'ENTITY_NOT_FOUND') as 'ENTITY_NOT_FOUND'
   return new ApiError(key, { kind: resource?.title ?? kind, id, attribute })

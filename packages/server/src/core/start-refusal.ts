@@ -10,7 +10,7 @@ export class StartRefusal extends Error {
   }
 }
 
-/** What the system said, in a few words: `EACCES`, or the message where there is no code. */
+/** The reason of a system error, short: `EACCES`, or the message if there is no code. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return 'code' in error && typeof error.code === 'string' ? error.code : error.message

@@ -1,7 +1,6 @@
 /**
- * What a handler answers where its effect takes long and nobody else is to wait for it. The request is judged in one
- * transaction; the effect is made while none is open; a second one writes it down, with what is remembered of the request.
- * Who else asks for the same meanwhile waits its turn, see `Machinery.inTurn`.
+ * Returned by a handler whose side effect is slow. The pipeline validates in one transaction, runs `make` with no
+ * transaction open, and calls `conclude` in a second one. `Machinery.serialised` orders requests for the same entity.
  */
 import type { WriteContext } from './context.ts'
 
@@ -11,9 +10,9 @@ export class TwoPhaseEffect<T = unknown> {
   readonly revert: () => Promise<unknown>
 
   /**
-   * @param parts.make makes the effect
-   * @param parts.conclude writes it down, and answers
-   * @param parts.giveUp takes back what was made, where making or writing it down failed
+   * @param parts.make performs the effect
+   * @param parts.conclude stores the result, and answers
+   * @param parts.giveUp reverts the effect if `make` or `conclude` failed
    */
   constructor(parts: {
     readonly make: () => Promise<unknown>

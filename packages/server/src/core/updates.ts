@@ -1,14 +1,14 @@
 /**
- * What a PUT leaves behind: the body, and of the stored entity what a body cannot say - read-only and internal fields,
- * secrets that it leaves out, and fields that the request's version of the interface does not know.
- * Source: behaviour conventions 3 (PUT replaces, sparse PUT), 13 (secrets), 15 (versions).
+ * The entity after a PUT: the body, plus stored fields that a body cannot express - read-only and internal fields,
+ * omitted secrets, and fields that are newer than the version of the request. Source: behaviour conventions 3 (PUT
+ * replaces, sparse PUT), 13 (secrets), 15 (versions).
  */
 import type { AnySchema, EntityOf, Resource } from '@hyperplane/contract'
 
 type Doc = Readonly<Record<string, any>>
 type AnyResource = Resource<any, any>
 
-/** A replacing PUT. Fields that are absent are gone. */
+/** A replacing PUT: absent fields are removed. */
 export function replaced<R extends AnyResource>(
   kind: R,
   stored: EntityOf<R>,
@@ -17,7 +17,7 @@ export function replaced<R extends AnyResource>(
 ): EntityOf<R> {
   const next: Record<string, any> = { ...(replacedValue(kind.schema, stored, body, version) as Doc) }
   for (const [name, value] of Object.entries(stored as Doc)) {
-    // Internal fields, and what the contract does not name, are never in a body.
+    // A body never has internal or undeclared fields.
     if (kind.schema.fields[name] === undefined || name === 'extId' || name === 'tenantId') next[name] = value
   }
   return next as EntityOf<R>
@@ -42,8 +42,8 @@ export function replacingChanges<R extends AnyResource>(
 }
 
 /**
- * A sparse PUT: absent fields keep their value, the objects named in `merged` are merged one level deep, everything else
- * that is given replaces. Secrets inside what is given are kept by `keepSecrets`, which knows whose they are.
+ * A sparse PUT: absent fields keep their value, the objects named in `merged` are merged one level deep, every other
+ * field is replaced. `keepSecrets` handles secrets inside objects.
  */
 export function sparselyUpdated<T extends object>(
   stored: T,
@@ -65,7 +65,7 @@ function replacedValue(schema: AnySchema, stored: any, given: any, version: stri
   for (const [name, field] of Object.entries(schema.fields)) {
     const isNewer = field.since !== undefined && version < field.since
     const isUnsaid = field.readOnly === true || isNewer || (field.secret === true && given[name] === undefined)
-    // A field that never changes may be left out of a later body.
+    // An immutable field may be omitted.
     const isFixed = field.immutable === true && given[name] === undefined
     if (isUnsaid || isFixed) {
       if (known[name] !== undefined) next[name] = known[name]

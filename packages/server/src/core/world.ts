@@ -1,4 +1,4 @@
-/** What all operations of one world share: its clock, ids, drivers, and the services of the machinery. */
+/** The shared parts of one world: clock, ids, drivers, and the services of the machinery. */
 import type { AddressGuard } from './access/address-guard.ts'
 import type { Passwords } from './access/passwords.ts'
 import type { Tier } from './access/rate-limit.ts'
@@ -18,7 +18,7 @@ import type {
 import type { Router } from './router.ts'
 import type { TrackingClock } from './time/clock.ts'
 
-/** What every operation of one world shares. `D`: the drivers of the outside world, fixed in `domains/context.ts`. */
+/** `D`: the drivers of the outside world, fixed in `domains/context.ts`. */
 export interface World<D> {
   readonly tenantId: string
   readonly clock: TrackingClock
@@ -28,7 +28,7 @@ export interface World<D> {
   readonly services: Services
 }
 
-/** The machinery itself, for the few kinds that are part of it (tasks, batches, domain managers). */
+/** Services of the machinery, for the few kinds that are part of it (tasks, batches, domain managers). */
 export interface Services {
   readonly dispatch: Dispatch
   readonly router: Router
@@ -40,25 +40,25 @@ export interface Services {
   readonly clientCertificates: ClientCertificates
   readonly passwords: Passwords
   readonly identity: ServiceIdentity
-  /** Origin under which clients reach this service, as far as it is known: configured, else that of the port. */
+  /** Origin under which clients reach this service: configured, else derived from the port. */
   publicUrl(): string
-  /** Judges every host that a client names before it is called. */
+  /** Checks every host that a client names, before it is called. */
   readonly addressGuard: AddressGuard
-  /** Of hosts that are registered. */
+  /** Checks hosts of registrations. */
   readonly registrationGuard: AddressGuard
   readonly snapshots: Snapshots
   readonly restores: Restores
-  /** Size of this manager: the tier of the rate limits. */
+  /** Size of this manager, which decides the rate limits. */
   readonly tier: Tier
   readonly version: string
   /** Folder for files of the world (backup places, image content). */
   readonly dataFolder: string
-  /** Limits that this app was started with, by name; see `domains/limits.ts` for what holds otherwise. */
+  /** Limits set at the start, by name; `domains/limits.ts` has the defaults. */
   readonly limits: Readonly<Record<string, number>>
 }
 
-/** Opens what the store sealed. */
+/** Decrypts sealed secrets. */
 export interface SecretReader {
-  /** `value` as it stands in the document; undefined when there is none. */
+  /** `value` as it is stored; undefined if there is none. */
   open(kind: string, extId: string, path: string, value: unknown): string | undefined
 }

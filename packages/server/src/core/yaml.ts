@@ -1,4 +1,4 @@
-/** What is used of the library `yaml`, which is loaded when something is read: its 72 files are no part of a usual start. */
+/** The library `yaml`, loaded on first use: its 72 files would slow down every start. */
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 

@@ -19,7 +19,7 @@ export interface Spool {
 export interface SpooledParts {
   /** Path of the file, by the name of the part. */
   readonly files: Readonly<Record<string, string>>
-  /** @returns its digest. Lines of a text end as forms end them: with CR LF, whatever they were written with */
+  /** @returns its digest. Line breaks of a text are CR LF, as browsers send them */
   take(name: string, content: Readable, isText: boolean): Promise<string>
   /** Removes the files that no handler has moved away. */
   remove(): Promise<void>

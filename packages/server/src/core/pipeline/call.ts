@@ -1,4 +1,4 @@
-/** A request as the later steps see it: who asks for what, in valid input. */
+/** A request after authentication, authorization and validation, as the later steps see it. */
 
 import type { Operation, Resource } from '@hyperplane/contract'
 import type { Row } from '../../store/store.ts'
@@ -11,30 +11,30 @@ export interface Call {
   readonly request: ApiRequest
   readonly operation: Operation
   readonly caller: Caller
-  /** What the caller may use the operation on. */
+  /** The entities that the caller may use the operation on. */
   readonly scope: Scope
   /** API version that answers. */
   readonly version: string
-  /** Said beside a success; steps add to it. */
+  /** Warnings of a successful response; steps add to it. */
   readonly warnings: string[]
   readonly input: RequestInput & { readonly rawBody: unknown }
-  /** What is drawn for this call. */
+  /** Id stream of this call. */
   readonly ids: Ids
 }
 
 /** The entities that the path of a request names. */
 export interface Targets {
-  /** The entity that the operation is about. */
+  /** The target of the operation. */
   readonly row: Row<any> | undefined
-  /** The entities that it stands under, by path parameter. */
+  /** Its ancestors, by path parameter. */
   readonly parents: Readonly<Record<string, any>>
-  /** The innermost entity that the path names and whose tag is its own: what If-Match speaks of. */
+  /** The innermost entity in the path that has its own tag: If-Match is compared with it. */
   readonly named: { readonly kind: Resource; readonly entity: any; readonly version: number } | undefined
-  /** The entity that the permission was asked about: the target, or what the target is a part of. */
+  /** The entity that the permission was checked for: the target, or the entity that the target is a part of. */
   readonly judged: unknown
 }
 
-/** What of the operation's own rows the scope reaches: all parts of an entity that it reaches. */
+/** The scope over the operation's own rows: all rows, if the scope applies to their parent. */
 export const rowScope = (access: AccessControl, { operation, scope }: Call): Scope =>
   access.scopedKind(operation) === operation.resource?.kind ? scope : 'all'
 

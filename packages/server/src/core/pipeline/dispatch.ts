@@ -1,6 +1,6 @@
 /**
- * Every operation, from every origin, passes the same steps in the same order; the first that fails answers, with all
- * faults that it found. Source: behaviour conventions 1.
+ * Every operation, from every origin, passes the same steps in the same order. The first step that fails answers, with
+ * all faults that it found. Source: behaviour conventions 1.
  */
 
 import type { Namespace, Operation } from '@hyperplane/contract'
@@ -25,12 +25,12 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
   const { router, access, limiter } = machinery
   const { ids } = machinery.world
   let calls = 0
-  /** The same for the same call after the same ones, whatever goes on beside it. */
+  /** Depends only on the order of calls, not on concurrent work. */
   const idsOf = ({ onBehalfOf }: ApiRequest): Ids =>
     ids.of(onBehalfOf === undefined ? `call ${++calls}` : `element ${onBehalfOf.parentTask} ${onBehalfOf.requestId}`)
 
   async function dispatch(request: ApiRequest): Promise<Outcome> {
-    // What the path names is known before anything else, and told only after authentication.
+    // The route is looked up first, but revealed only after authentication.
     const found = router.route(request.method, request.path)
     const { namespace } = found
     let operation: Operation | undefined
@@ -80,12 +80,12 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
           }))
       return completed(outcome, operation, caller, headers, fault?.cut)
     } catch (error) {
-      // Refused, and audited, elsewhere.
+      // The pipeline to which the request was forwarded has audited the refusal.
       if (error instanceof RefusedRequest) throw error
       const refusal = inWordsOfClients(error, namespace)
       operation ??= replacedOperation(found)
       const isRead = request.method === 'GET' || request.method === 'HEAD'
-      // What was done is audited as done, whatever became of its answer.
+      // A mutation that was committed is audited already, even if its response failed.
       if (!isDone && (!isRead || caller === undefined))
         await auditRefusal(machinery, request, operation, caller, refusal)
       throw new RefusedRequest(refusal, operation, namespace?.name, headers, fault?.cut, caller !== undefined)
@@ -113,7 +113,7 @@ function withFault<D>(
   return fault.around(new FaultSite(machinery, call, targets), () => {
     if (fault.struck.length === 0) return answer(machinery, call, targets)
     return answer(machinery, call).then(async (answered) => {
-      // What comes after the commit waits for it.
+      // A fault that applies after the commit waits until it is durable.
       await answered.durable
       done()
       return answered
@@ -159,7 +159,7 @@ async function authenticate(
   const basicOnly = namespace?.conventions === 'alpha'
   if (request.onBehalfOf !== undefined) {
     const { caller } = request.onBehalfOf
-    // What takes Basic only takes no other credential by way of a batch either.
+    // A namespace that accepts only Basic accepts no other credential inside a batch either.
     if (basicOnly && (caller.credential === 'apiKey' || caller.credential === 'certificate'))
       throw new ApiError('AUTHENTICATION_REQUIRED')
     return caller

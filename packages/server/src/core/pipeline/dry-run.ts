@@ -1,4 +1,4 @@
-/** A dry run reads what is, and writes nothing. Source: conventions 7. */
+/** The view of a dry run: reads the real state, writes nothing. Source: conventions 7. */
 import type { EntityOf, Resource } from '@hyperplane/contract'
 import type { Transaction } from '../../store/store.ts'
 

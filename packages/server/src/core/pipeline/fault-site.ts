@@ -1,4 +1,4 @@
-/** What a fault that strikes a request may do with it. Source: behaviour conventions 23. */
+/** The part of a request that an injected fault can act on. Source: behaviour conventions 23. */
 
 import { limitAt } from '../access/rate-limit.ts'
 import type { RequestSite } from '../faults.ts'
@@ -11,7 +11,7 @@ export class FaultSite<D> implements RequestSite {
   readonly #call: Call
   #targets: Targets | undefined
 
-  /** @param found what the path names, where it was looked up for its name */
+  /** @param found entities of the path, if they were looked up already */
   constructor(machinery: Machinery<D>, call: Call, found: Targets | undefined) {
     this.#machinery = machinery
     this.#call = call
@@ -39,7 +39,7 @@ export class FaultSite<D> implements RequestSite {
   }
 
   async writeTarget(): Promise<void> {
-    // Asked again: what came before may have taken long.
+    // Looked up again, because the steps before may have taken long.
     const { named } = (await targetsSeen(this.#machinery, this.#call)) ?? {}
     if (named === undefined) return
     const { kind, entity } = named
@@ -49,7 +49,7 @@ export class FaultSite<D> implements RequestSite {
   }
 }
 
-/** Names of what is made or meant. @param found what the path names */
+/** Names of the target and of the created entity, which fault rules match. @param found what the path names */
 export function namesOf({ input }: Call, found: Targets | undefined): readonly string[] {
   const names: string[] = []
   addNames(names, found?.row?.entity)
@@ -57,7 +57,7 @@ export function namesOf({ input }: Call, found: Targets | undefined): readonly s
   return names
 }
 
-/** Fields by which people call an entity. */
+/** Fields that hold a name of an entity. */
 const nameFields = [
   'name',
   'username',
@@ -71,7 +71,7 @@ const nameFields = [
 function addNames(names: string[], entity: any): void {
   if (typeof entity !== 'object' || entity === null) return
   for (const field of nameFields) if (typeof entity[field] === 'string') names.push(entity[field])
-  // A manager is called by what it is configured to be, a category by its pair.
+  // The name of a domain manager is in its configuration; a category is named by key and value.
   if (typeof entity.config?.name === 'string') names.push(entity.config.name)
   if (typeof entity.key === 'string' && typeof entity.value === 'string') names.push(`${entity.key}/${entity.value}`)
 }

@@ -1,4 +1,4 @@
-/** What a handler is handed, reading or writing. */
+/** Builds the context of a handler. */
 
 import type { Reader } from '../../store/store.ts'
 import type { ReadContext } from '../context.ts'
@@ -27,7 +27,7 @@ export function readContext<D>(
       const resource = kinds.resource(kind)
       if (resource === undefined) return 'none'
       const view = await access.viewScope(caller, resource)
-      // Answers about entities of another kind, such as statistics: what the operation may be used on counts as well.
+      // An operation about entities of another kind (statistics): its own scope applies as well.
       const isJudged = kind === access.scopedKind(operation) && kind !== operation.resource?.kind
       if (view !== undefined) return isJudged ? both(filterOf(view), filterOf(scope)) : filterOf(view)
       const isHeldByRole = isJudged && (await access.reachOfUnseen(caller, operation, resource)) === 'by role'

@@ -51,7 +51,7 @@ export async function readInput(
   const body = readBody(request, operation, rawBody, version, faults, warnings)
   if (faults.length > 0) throw new ShapeRefusal(faults)
   const files = spooled === undefined ? {} : { files: spooled.files }
-  // Immutable from here on: steps that complete it make another one, and none of them misses a change that came later.
+  // Frozen from here on: a step that completes the input makes a new object, so that every step sees the change.
   const input = Object.freeze({
     path: frozen(cleanPath),
     query: Object.freeze(query()),
@@ -64,7 +64,6 @@ export async function readInput(
   return input
 }
 
-/** The body as it was sent. */
 async function readRawBody(
   operation: Operation,
   request: ApiRequest,
@@ -74,13 +73,13 @@ async function readRawBody(
   if (request.trace !== undefined) request.trace.bytes = bytes
   if (operation.body === undefined || bytes.length === 0) return undefined
   checkContentType(request.headers.contentType, operation)
-  // Checked: without a content type it would have been refused.
+  // The content type is present: `checkContentType` refuses its absence.
   return operation.form === undefined
     ? parseJson(bytes)
     : readForm(operation, bytes, request.headers.contentType as string)
 }
 
-/** A form of which parts are kept in files. */
+/** Reads a form with parts that are kept in files. */
 async function readLongBody(
   { spool }: Machinery<any>,
   operation: Operation,
@@ -105,7 +104,7 @@ async function* allOf(first: Uint8Array, rest: AsyncIterator<Uint8Array>): Async
   yield* { [Symbol.asyncIterator]: () => rest }
 }
 
-/** The body as the operation declares it. */
+/** Validates the body against its declaration. */
 function readBody(
   request: ApiRequest,
   operation: Operation,

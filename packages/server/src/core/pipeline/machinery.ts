@@ -1,4 +1,4 @@
-/** What the steps of the pipeline work with. `instance.ts` joins it, once a store. */
+/** The dependencies of the pipeline's steps. `instance.ts` assembles them, once for each store. */
 
 import type { Operation } from '@hyperplane/contract'
 import type { Store } from '../../store/store.ts'
@@ -33,12 +33,15 @@ export interface Machinery<D> {
   readonly handlers: ReadonlyMap<string, Handler<D, any>>
   readonly rules: ReadonlyMap<string, Rule<any>>
   readonly prepares: ReadonlyMap<string, Prepare<D, any>>
-  /** Refuses a mutation that its handler would do: what holds for several kinds at once. Asked last, as it is about state. */
+  /**
+   * Checks rules that span several kinds, and refuses the mutation if one is broken. Runs last, because the rules
+   * depend on state.
+   */
   readonly admit: (ctx: WriteContext<D>, input: RequestInput) => Promise<void>
   readonly presenters: ReadonlyMap<string, readonly Presenter<D>[]>
   /**
-   * Lets a mutation begin when others of what it changes have ended: where handlers answer `Apart`, transactions alone keep
-   * them from each other no longer. `key` names its request id. Absent: none waits.
+   * Serialises mutations of the same entity. Needed where handlers return `TwoPhaseEffect`, because one transaction
+   * does not cover the whole mutation. `key`: that of its request id. Absent: no mutation waits.
    */
   readonly serialised?: <T>(
     operation: Operation,
@@ -46,11 +49,14 @@ export interface Machinery<D> {
     key: string | undefined,
     work: () => Promise<T>,
   ) => Promise<T>
-  /** Absent: no operation takes forms that are longer than memory is wide. */
+  /** Absent: no operation accepts forms larger than memory. */
   readonly spool?: Spool
-  /** Another pipeline that answers for the operation, asked once the caller may use it. Absent: this one answers all. */
+  /**
+   * Returns another pipeline that handles the operation, after authorization. Absent: this pipeline handles all
+   * operations.
+   */
   readonly forward?: (operation: Operation, request: ApiRequest) => Dispatch | undefined
-  /** Absent: nothing goes wrong on purpose. */
+  /** Absent: fault injection is off. */
   readonly faults?: Faults
   readonly log: { error(details: object, message: string): void }
 }

@@ -10,7 +10,7 @@ export function checkContentType(contentType: string | undefined, { form }: Pick
     .exec(contentType ?? '')?.[1]
     ?.trim()
     .toLowerCase()
-  // Bodies are read as UTF-8: what says that it is something else would be read wrongly.
+  // Bodies are decoded as UTF-8: a body in another charset would be garbled.
   const isReadable = form !== undefined || charset === undefined || charset === 'utf-8' || charset === 'utf8'
   if (media !== expected || !isReadable) {
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', {
@@ -28,7 +28,7 @@ export function checkAccept(accept: string | undefined, operation: Operation): v
   const fits = accepted.some(
     (media) =>
       media === '*/*' ||
-      // Refusals are JSON, whatever the operation answers.
+      // Refusals are JSON for every operation.
       media === 'application/json' ||
       media === 'application/*' ||
       produced.some((type) => media === type || media === `${type.split('/')[0]}/*`),

@@ -212,7 +212,7 @@ class Mutation<D> {
 const isPlainObject = (body: unknown): body is object =>
   typeof body === 'object' && body !== null && !Array.isArray(body)
 
-/** What the operation answers, of what its handler returned and of the row as it stands now. */
+/** Builds the reply from the handler's result and the stored row. */
 async function answer(
   { tags }: Machinery<any>,
   transaction: Transaction,
@@ -250,11 +250,13 @@ async function answer(
   }
 }
 
-/** The collection's path with the values that were asked for. */
+/** The path of the collection, with its parameters filled in. */
 const pathOf = ({ path }: Operation, values: Readonly<Record<string, string>>): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
 
-/** Conventions 16.8: the scope of a create is asked of the entity as it was stored. A part was judged by its entity. */
+/**
+ * Conventions 16.8: the scope of a create applies to the stored entity. The scope of a part was checked on its parent.
+ */
 async function createdInScope(
   { access }: Machinery<any>,
   transaction: Transaction,

@@ -1,4 +1,4 @@
-/** Steps 12 and 13: the entity tag, the fields that never change, and the rules of the kind. Source: conventions 1, 2.4, 5. */
+/** Steps 12 and 13: the entity tag, immutable fields, and the rules of the kind. Source: conventions 1, 2.4, 5. */
 
 import type { ObjectSchema } from '@hyperplane/contract'
 import { ApiError, refuseAll } from '../api-error.ts'
@@ -31,8 +31,8 @@ export function checkTag(tags: EntityTags, { operation, input, request }: Call, 
 }
 
 /**
- * The input that a PUT means: immutable fields that its body leaves out have their stored values. Inputs never change, so a
- * completed one is another object. Source: conventions 2.4, 3.
+ * Completes the input of a PUT: immutable fields that the body leaves out keep their stored values. Returns a new
+ * object if anything was added. Source: conventions 2.4, 3.
  */
 export function completedInput({ operation, input }: Call, stored: any): Call['input'] {
   if (operation.verb !== 'update' || operation.resource?.sparsePut === true || operation.method === 'PATCH')
@@ -42,7 +42,7 @@ export function completedInput({ operation, input }: Call, stored: any): Call['i
   return body === input.body ? input : frozen({ ...input, body })
 }
 
-/** `body` itself where it leaves out nothing. A nested object that the body leaves out is cleared, not merged. */
+/** Returns `body` itself if nothing is missing. A nested object that the body leaves out is cleared, not merged. */
 function withImmutable(schema: ObjectSchema, body: any, stored: any): any {
   const kept: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(schema.fields)) {
@@ -59,7 +59,7 @@ function withImmutable(schema: ObjectSchema, body: any, stored: any): any {
   return Object.keys(kept).length === 0 ? body : { ...body, ...kept }
 }
 
-/** @throws ApiError 400 with all faults: of what the request says by itself, of immutable fields, and `found` */
+/** @throws ApiError 400 with all faults of immutable fields and of the rules of the kind, and `found` */
 export function checkRules(
   { rules, world }: Machinery<any>,
   call: Call,
@@ -73,7 +73,7 @@ export function checkRules(
   refuseAll([...found, ...immutable, ...broken])
 }
 
-/** One for each immutable field whose value differs from the stored one. */
+/** A fault for each immutable field whose value differs from the stored one. */
 function immutableFaults({ operation, input }: Call, stored: any): ApiError[] {
   if (operation.verb !== 'update' || stored === undefined || operation.body?.type !== 'object') return []
   const faults: ApiError[] = []

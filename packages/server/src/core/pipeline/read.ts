@@ -1,4 +1,7 @@
-/** Reads: what is stored and what presenters add to it, or what the handler answers. Source: conventions 4, 5, 9. */
+/**
+ * Reads: the stored entity with the derived values of its presenters, or the handler's result. Source: conventions 4,
+ * 5, 9.
+ */
 
 import { withoutUnseenNames } from '../access/unseen-names.ts'
 import { ApiError } from '../api-error.ts'
@@ -15,7 +18,7 @@ import type { Outcome } from './request.ts'
 import { findTargets, tagOf } from './targets.ts'
 import { explaining } from './traced.ts'
 
-/** @param found what the path names, where it was looked up a moment ago */
+/** @param found entities of the path, if they were looked up already */
 export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targets): Promise<Outcome> {
   const { store, tags, access, handlers, presenters } = machinery
   const { operation, input, version, warnings } = call
@@ -75,7 +78,7 @@ export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targe
             : await withoutUnseenNames(ctx, [result]),
           truncated: false,
         }
-  // A read that answers the entity which the path names is one of its single reads.
+  // A `read` operation that returns the target entity itself counts as a GET of it and carries its ETag.
   const isOwn = operation.verb === 'read' && targets.row !== undefined && result?.extId === targets.row.entity.extId
   const etag =
     operation.verb === 'get' || isOwn
@@ -101,7 +104,7 @@ const isRaw = (value: any): value is RawAnswer => typeof value?.contentType === 
 const isListResult = (value: any): value is ListResult<any> =>
   Array.isArray(value?.entities) && typeof value?.total === 'number'
 
-/** A stable number for what has no version of its own. */
+/** A stable version number for a result that is not stored. */
 function hashOf(value: unknown): number {
   let hash = 7
   for (const character of canonicalJson(value)) hash = (hash * 31 + character.charCodeAt(0)) | 0

@@ -1,4 +1,6 @@
-/** Step 14: every id in the body that must name an entity does, and the caller may refer to it. Source: conventions 1, 16.9. */
+/**
+ * Step 14: every id in the body refers to an existing entity that the caller may refer to. Source: conventions 1, 16.9.
+ */
 import type { Operation, Resource } from '@hyperplane/contract'
 import { errorCatalogue } from '@hyperplane/contract/error-catalogue'
 import type { Reader } from '../../store/store.ts'
@@ -9,7 +11,7 @@ import { notFound } from '../standard.ts'
 import type { Call } from './call.ts'
 import type { Machinery } from './machinery.ts'
 
-/** @throws ApiError 404 for each that names nothing, or nothing that the caller may refer to */
+/** @throws ApiError 404 with one fault for each id without such an entity */
 export async function checkReferences(
   { kinds, access }: Machinery<any>,
   reader: Reader,
@@ -29,7 +31,7 @@ export async function checkReferences(
   refuseAll(faults)
 }
 
-/** 404 for an id in a body: as for one in the path, unless the namespace has its own words for it. */
+/** The 404 for an id in a body: the namespace's own error, if it has one. */
 function referenceNotFound(
   operation: Operation,
   resource: Resource,

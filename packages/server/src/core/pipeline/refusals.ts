@@ -1,4 +1,7 @@
-/** How a request ends early: faults of the store in the words of clients, and the audit of what had no effect. Source: conventions 11, 21. */
+/**
+ * Refusals: translates errors of store and drivers for clients, and audits requests without effect. Source: conventions
+ * 11, 21.
+ */
 
 import type { Namespace, Operation } from '@hyperplane/contract'
 import { diskFault } from '../../store/disk-fault.ts'
@@ -12,7 +15,7 @@ import type { ApiRequest } from './request.ts'
 export const denied = (operation: Operation, reason = ''): ApiError =>
   new ApiError('ACCESS_DENIED', { operation: operation.iamOperation, reason })
 
-/** What was thrown, as the namespace that was asked says it. */
+/** Translates an error to the refusal that clients of the namespace see. */
 export const inWordsOfClients = (error: unknown, namespace: Namespace | undefined): unknown =>
   inWordsOf(namespace?.name, translate(error))
 
@@ -29,7 +32,7 @@ function translate(error: unknown): unknown {
   return diskRefusal(error) ?? error
 }
 
-/** Undefined: the disk is not the reason. */
+/** Undefined: the error has another cause than the disk. */
 function diskRefusal(error: unknown): ApiError | undefined {
   if (error instanceof Refusal) return undefined
   const fault = diskFault(error)
@@ -43,7 +46,7 @@ function diskRefusal(error: unknown): ApiError | undefined {
   return refusal
 }
 
-/** What a task would say of it. */
+/** The same refusal that a task would report. */
 function driverRefusal(error: DriverError): ApiError {
   if (error.cause instanceof ApiError) return error.cause
   const key = error.retryable ? 'BACKEND_TIMEOUT' : 'SERVICE_UNAVAILABLE'
@@ -59,12 +62,12 @@ function stoppedQueryRefusal(error: QueryStopped): ApiError {
     closing: 'The service is stopping. Ask again.',
   }
   const refusal = new ApiError('SERVICE_UNAVAILABLE', { fault: faults[error.why] }, { cause: error })
-  // What ran too long would do so again.
+  // No Retry-After for a query that ran too long: it would do so again.
   if (error.why !== 'too long') refusal.headers['Retry-After'] = '5'
   return refusal
 }
 
-/** Names the key as well, where it was one. */
+/** The kind of credential, with the id of an API key. */
 export const credentialOf = (caller: Caller): string =>
   caller.credentialId === undefined ? caller.credential : `${caller.credential} ${caller.credentialId}`
 

@@ -1,4 +1,4 @@
-/** What goes into the pipeline, and what comes out of it. HTTP, batches and tests speak of requests in these words. */
+/** Input and output of the pipeline. HTTP, batches and tests use these types. */
 
 import type { Operation } from '@hyperplane/contract'
 import type { RateHeaders } from '../access/rate-limit.ts'
@@ -24,29 +24,33 @@ export interface ApiRequest {
     readonly clusterId?: string | undefined
     readonly contentType?: string | undefined
     readonly accept?: string | undefined
-    /** Of a stream of events that was read before: the last one that arrived. */
+    /** The last event that the client received, when it resumes a stream of events. */
     readonly lastEventId?: string | undefined
   }
   readonly address: string
-  /** Of a connection on which the client showed one; only where it counts, which is without the two headers above. */
+  /** The client certificate of the connection; only set without the two headers above, because it counts only then. */
   readonly certificate?: ClientCertificate | undefined
   /** How public clients write ids and names in queries and paths; see http/profiles. */
   readonly profile: 'spec' | 'public'
   /** Unknown fields and options: refused, or ignored with a warning; see conventions 2.4. */
   readonly unknown: 'refuse' | 'ignore'
-  /** The id that the answer echoes: the client's, or one that was made up; what people quote and the audit trail holds. */
+  /**
+   * The id that the response echoes: the client's, or a generated one. Operators find a request by it; the audit trail
+   * holds it.
+   */
   readonly echoedId?: string
   /** The request carried both spellings of the request id header, with different values. */
   readonly requestIdsDiffer?: boolean
-  /** Absent: there is no body. @throws ApiError 413 */
+  /** Reads the body; absent: there is none. @throws ApiError 413 */
   readonly readBody?: ((maximumBytes: number) => Promise<Uint8Array>) | undefined
-  /** The same body as it arrives, expanded where it was compressed. @throws ApiError 413, 415 while it is read */
+  /** The body as a stream, decompressed. @throws ApiError 413, 415 while it is read */
   readonly openBody?: ((maximumBytes: number) => AsyncIterable<Uint8Array>) | undefined
-  /** Filled on the way, where somebody records. */
+  /** Filled by the steps, if the request is recorded. */
   readonly trace?: Trace | undefined
   /**
-   * Why the world that the request names cannot judge its credentials (there is none, it does not open). `default` judges them
-   * instead, and tells this to administrators alone: to anybody else, worlds that exist and worlds that do not look alike.
+   * Why the world in the request cannot check its credentials (it does not exist, or does not open). The world
+   * `default` checks them instead, and reveals the reason to administrators only: all others cannot tell which worlds
+   * exist.
    */
   readonly misdirected?: Refusal | undefined
   /** A batch element: the submitter, already authenticated and counted. */
@@ -55,9 +59,9 @@ export interface ApiRequest {
     readonly body: unknown
     readonly requestId: string
     readonly parentTask: string
-    /** Its place in the batch, from 0. */
+    /** Index in the batch, from 0. */
     readonly index: number
-    /** The outcome comes when the effect is applied; see `Outcome.durable`. */
+    /** Resolve when the effect is applied, before it is durable; see `Outcome.durable`. */
     readonly isStaged?: boolean
   }
 }
@@ -68,21 +72,19 @@ export interface Outcome {
   readonly operation?: Operation
   readonly caller?: Caller
   readonly raw?: RawAnswer
-  /** Of a staged request: the commit of its effect. Without it the outcome itself came after the commit. */
+  /** For a staged request: the commit of its effect. Absent: the effect is durable already. */
   readonly durable?: Promise<void>
-  /** How the answer fails to reach the client. */
+  /** How the response is cut off on its way to the client. */
   readonly cut?: Cut
 }
 
-/** A request that ended early, with what was known by then. */
+/** A refused request, with everything known at that point. */
 export class RefusedRequest extends Error {
   readonly refusal: unknown
   readonly operation: Operation | undefined
   readonly namespace: string | undefined
   readonly headers: RateHeaders
-  /** As that of an outcome. */
   readonly cut: Cut | undefined
-  /** Whether the client proved an identity. */
   readonly isAuthenticated: boolean
   constructor(
     refusal: unknown,

@@ -1,4 +1,4 @@
-/** Step 4: method and path -> operation; what is said where there is none. Source: conventions 1, 15. */
+/** Step 4: finds the operation for method and path, or the refusal if there is none. Source: conventions 1, 15. */
 import type { Namespace, Operation } from '@hyperplane/contract'
 import { ApiError } from '../api-error.ts'
 import type { Route, Router } from '../router.ts'
@@ -20,11 +20,11 @@ export function requireOperation(router: Router, request: ApiRequest, route: Rou
   }
 }
 
-/** Answers of replaced operations say so, also those that end before the operation may be told. */
+/** The operation, if its namespace has successors: refusals carry the deprecation headers too. */
 export const replacedOperation = (route: Route): Operation | undefined =>
   route.found === 'operation' && route.namespace.successors.length > 0 ? route.operation : undefined
 
-/** Where a path of a namespace that others replace is found now, with any method. */
+/** The path in a successor namespace that serves this path today, with any method. */
 function successorOf(router: Router, path: string): string | undefined {
   const [, name = '', , ...rest] = path.split('/')
   const places = router.namespaces.get(name)?.successors ?? []

@@ -1,4 +1,4 @@
-/** Steps 10 and 11: the entities that the path names exist, are visible, and may be used so. Source: conventions 1, 16. */
+/** Steps 10 and 11: every entity in the path exists, is visible, and may be used. Source: conventions 1, 16. */
 import type { Resource } from '@hyperplane/contract'
 import { and, equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
@@ -13,7 +13,10 @@ import { noteTarget } from './traced.ts'
 
 export const noTargets: Targets = { row: undefined, parents: {}, named: undefined, judged: undefined }
 
-/** Outermost first: each exists, under its parent, and is visible. @throws ApiError 404, 403 */
+/**
+ * Checks the entities in the path, outermost first: each exists under its parent and is visible. @throws ApiError 404,
+ * 403
+ */
 export async function findTargets(machinery: Machinery<any>, reader: Reader, call: Call): Promise<Targets> {
   const { kinds, access } = machinery
   const { request, operation, scope, input } = call
@@ -33,12 +36,13 @@ export async function findTargets(machinery: Machinery<any>, reader: Reader, cal
     if (found === undefined) throw missing()
     const parentId = kind.parent === undefined ? undefined : path[kind.parent.param]
     if (parentId !== undefined && valueAt(found.entity, kind.parent?.field as string) !== parentId) throw missing()
-    // The scope speaks of the target, or of the entity that the target is a part of. Every other entity that the path names must be visible.
+    // The scope applies to the target, or to the entity that the target is a part of. Every other entity in the path
+    // must be visible.
     const isJudged = kind.kind === access.scopedKind(operation)
     const isReached = !isJudged || isInScope(scope, found.entity)
     const isOpen = operation.roles === 'everyone' || (isJudged && access.isView(operation, kind))
     if (!isOpen && !(await isSeen(machinery, reader, call, { kind, entity: found.entity, isJudged, isTarget }))) {
-      if (request.trace !== undefined) request.trace.decision = 'there is one, which this identity may not see'
+      if (request.trace !== undefined) request.trace.decision = 'the entity exists, but this identity may not see it'
       throw missing()
     }
     if (!isReached) throw operation.mutates ? denied(operation, ' on this entity') : missing()
@@ -46,7 +50,7 @@ export async function findTargets(machinery: Machinery<any>, reader: Reader, cal
     if (isJudged && request.trace !== undefined) request.trace.judged = judged
     if (isTarget) row = found
     else parents[parameter] = found.entity
-    // A part whose tag is its owner's leaves the owner named.
+    // A sub-resource that shares its parent's ETag (a disk of a VM): If-Match is compared with the parent.
     if (kind.sharesTagOf === undefined) named = { kind, entity: found.entity, version: found.version }
   }
   const only = operation.resource
@@ -79,7 +83,7 @@ async function isSeen(
   if (isJudged) return reach === 'by role' && isInScope(scope, entity)
   if (isTarget || reach === undefined) return reach === 'by role'
   if (reach === 'by role' && scope === 'all') return true
-  // A policy for the hosts of one cluster shows these below their cluster, although it does not show the cluster.
+  // A policy for the hosts of one cluster shows them below their cluster, although it does not show the cluster.
   const below = operation.resource
   if (below?.parent?.kind !== kind.kind || below.derived === true || access.scopedKind(operation) !== below.kind)
     return false
@@ -90,11 +94,11 @@ async function isSeen(
   return found !== undefined
 }
 
-/** The same; undefined where the request is about to be refused by what the path names. */
+/** As `findTargets`; undefined if the path will be refused. */
 export const targetsSeen = (machinery: Machinery<any>, call: Call): Promise<Targets | undefined> =>
   findTargets(machinery, machinery.store, call).catch(() => undefined)
 
-/** The tag that a single read of the target answers. */
+/** The ETag of the target. */
 export function tagOf(tags: EntityTags, { operation }: Call, { row, named }: Targets): string | undefined {
   if (operation.resource?.sharesTagOf !== undefined && named !== undefined) {
     return tags.of(named.kind.kind, named.entity.extId, named.version)

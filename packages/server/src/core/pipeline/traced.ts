@@ -1,4 +1,4 @@
-/** What the steps of the pipeline note in the trace of a request, where it carries one. */
+/** Helpers with which the pipeline's steps fill the trace of a request. */
 
 import type { Operation, Resource } from '@hyperplane/contract'
 import type { Reader } from '../../store/store.ts'
@@ -7,7 +7,7 @@ import type { AccessControl, Scope } from '../ports.ts'
 import { searched, type Trace } from '../recording/trace.ts'
 import type { Call, Targets } from './call.ts'
 
-/** What allowed the operation, or was missing, where no step has said so in its own words. Mostly known at once. */
+/** Adds the reason of the access decision, unless a step has noted one. Usually synchronous. */
 export function noteDecision(access: AccessControl, trace: Trace): Promise<void> | undefined {
   const { caller, operation, judged } = trace
   if (trace.decision !== undefined || caller === undefined || operation === undefined) return undefined
@@ -24,7 +24,7 @@ export function noteDecision(access: AccessControl, trace: Trace): Promise<void>
   )
 }
 
-/** A list that shows some rows: which policy shows each would have to be asked of every row. */
+/** A list with a restricted scope: naming the policy of each row would cost a check for every row. */
 export function noteScope(trace: Trace, { verb, iamOperation }: Operation, scope: Scope): void {
   if (verb === 'list' && scope !== 'all') trace.decision = `only rows that its policies for ${iamOperation} reach`
 }
@@ -33,14 +33,14 @@ export function noteTarget(trace: Trace | undefined, kind: Resource, extId: stri
   if (trace !== undefined) trace.target = { kind: kind.kind, extId }
 }
 
-/** The first of them is what the operation is about, where its path names nothing. */
+/** The first created entity counts as the target, if the path names none. */
 export function noteCreated(trace: Trace | undefined, { resource }: Operation, created: readonly string[]): void {
   const [extId] = created
   if (trace !== undefined && resource !== undefined && extId !== undefined)
     trace.target ??= { kind: resource.kind, extId }
 }
 
-/** @param sent '' where a tag was required and none was sent; undefined where none was asked for */
+/** @param sent '' if a required tag was not sent; undefined if none is required */
 export function noteTag(
   trace: Trace | undefined,
   tags: EntityTags,
@@ -54,7 +54,7 @@ export function noteTag(
   }
 }
 
-/** A reader that tells how it finds the rows of a list. */
+/** A reader that reports the query plan of a list. */
 export function explaining(reader: Reader, { request: { trace }, operation, input }: Call): Reader {
   const { explained } = operation.verb === 'list' ? searched(trace, input.query) : {}
   if (explained === undefined) return reader

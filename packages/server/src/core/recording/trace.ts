@@ -1,7 +1,4 @@
-/**
- * What the steps of the pipeline note of a request on its way, for whoever records why it was answered so. A request carries
- * one where somebody records; the steps ask for nothing else.
- */
+/** Facts about a request that the pipeline's steps note for the recorder. Only recorded requests carry a trace. */
 
 import type { Operation } from '@hyperplane/contract'
 import { fieldsOf } from '../../odata/index.ts'
@@ -10,7 +7,7 @@ import type { Caller } from '../caller.ts'
 import type { RequestInput } from '../input/request-input.ts'
 import { type Watcher, watched } from './watched-body.ts'
 
-/** Each is written once at most, by the step that knows it. */
+/** Each field is written at most once, by the step that knows it. */
 export class Trace {
   /** World time at which the request came, in milliseconds since 1970. */
   readonly began: number
@@ -20,14 +17,14 @@ export class Trace {
   bytes: Uint8Array | undefined
   input: (RequestInput & { readonly rawBody: unknown }) | undefined
   target: { readonly kind: string; readonly extId: string } | undefined
-  /** The entity that access was asked about. */
+  /** The entity that the access decision was about. */
   judged: unknown
   /** The policy and the role that allowed it, or what was missing. */
   decision: string | undefined
   precondition: { readonly expected?: string; readonly sent?: string } | undefined
   search: Search | undefined
   reads: Watcher | undefined
-  /** What a naming profile spells in its own way. */
+  /** Names that were converted from a naming profile. */
   rewrites: Rewrite[] | undefined
   /** Ids of the fault rules that touched it. */
   faults: string[] | undefined
@@ -47,13 +44,12 @@ export interface Rewrite {
 export interface Search {
   readonly filteredBy: readonly string[]
   readonly orderedBy: readonly string[]
-  /** Absent: the kind is computed, and nothing was looked up. */
+  /** Absent: the kind is computed, not stored. */
   readonly plan?: QueryPlan
 }
 
-/** More than these say nothing new. */
 const maximumRewrites = 20
-/** Bytes of a body; to watch a larger one would cost more than to carry it out. */
+/** Bodies above this size are not watched: it would cost more than handling the request. */
 const largestWatched = 256 * 1024
 
 export function noteRewrite(trace: Trace | undefined, place: Rewrite['place'], sent: string, understood: string): void {
@@ -62,7 +58,7 @@ export function noteRewrite(trace: Trace | undefined, place: Rewrite['place'], s
   if (trace.rewrites.length < maximumRewrites) trace.rewrites.push({ place, sent, understood })
 }
 
-/** The spelling of filters, which notes what it changes. */
+/** Wraps the conversion of filter texts, and notes each change. */
 export function notingNames<V extends string>(
   trace: Trace | undefined,
   canonical: (vocabulary: V, text: string) => string,
@@ -75,7 +71,7 @@ export function notingNames<V extends string>(
   }
 }
 
-/** The input of a mutation whose body notes which of its fields are read. */
+/** Wraps the body of a mutation, so that the fields that the handler reads are noted. */
 export function watchedInput<I extends RequestInput>(trace: Trace | undefined, input: I): I {
   if (trace === undefined || typeof input.body !== 'object' || input.body === null) return input
   if (trace.bytes !== undefined && trace.bytes.length > largestWatched) return input
@@ -83,7 +79,7 @@ export function watchedInput<I extends RequestInput>(trace: Trace | undefined, i
   return { ...input, body: watched(input.body, trace.reads) }
 }
 
-/** What a list was asked; how it finds its rows is told by the query that carries the result. */
+/** Notes the fields of filter and order. The query plan is added when the query runs. */
 export function searched(
   trace: Trace | undefined,
   { filter, orderby }: RequestInput['query'],

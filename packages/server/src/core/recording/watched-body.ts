@@ -1,9 +1,9 @@
 /**
- * A body that notes which of its fields are read. It is a copy whose fields are accessors: spreading, cloning and serializing
- * work as on any object, which a proxy would break. Writing throws, as on the input itself.
+ * A body that notes which fields are read. It is a copy with accessors: spreading, cloning and serializing work as on
+ * any object, which a proxy would break. Writing throws, as on the input itself.
  */
 
-/** Paths of the fields that were read, `nics/subnet/extId`: elements of a collection share theirs. */
+/** Paths of the fields that were read, `nics/subnet/extId`; elements of a collection share a path. */
 export type Watcher = Set<string>
 
 /** A copy of `value` that notes reads in `reads`. What is neither object nor array is left as it is. */
@@ -25,7 +25,7 @@ export function watched<T>(value: T, reads: Watcher, path = ''): T {
   return Object.freeze(copy) as T
 }
 
-/** Fields of a body that nobody read: the outermost ones, sorted. Decorations that profiles add are nobody's to read. */
+/** The outermost fields of a body that were never read, sorted. Decorations of the profiles are skipped. */
 export function unreadFields(body: unknown, reads: ReadonlySet<string>): string[] {
   const found = new Set<string>()
   const visit = (value: unknown, path: string): void => {
