@@ -1,4 +1,4 @@
-/** How a task is accepted: the row that it begins with, which holds all that is needed to run it. Source: conventions 18.3. */
+/** Accepts a task: stores the row, which holds everything needed to run it. Source: conventions 18.3. */
 
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Transaction } from '../../store/store.ts'
@@ -10,14 +10,13 @@ import { sealedInput, type TaskSeals } from './sealed.ts'
 import { addSubtask, type ParentTask } from './subtasks.ts'
 import { affecting, type Runner, type TaskEntity } from './task-row.ts'
 
-/** A task that was asked for. */
 export interface TaskRequest {
   readonly definition: TaskDefinition<any, any>
   readonly input: unknown
   readonly options: TaskOptions
   readonly owner: Caller
   readonly isDryRun: boolean
-  /** The task that it is part of, while that waits or runs. */
+  /** Its parent task, while that waits or runs. */
   readonly parentTask: ParentTask | undefined
 }
 
@@ -32,7 +31,7 @@ export async function acceptTask(
   const { definition, input, options, owner, isDryRun, parentTask } = request
   const extId = ids.uuid()
   const now = clock.iso()
-  // A part that waited for a lock of its whole would wait for ever.
+  // A subtask must not wait for a lock of its parent: the parent waits for the subtask.
   const inherited = parentTask?.locks ?? []
   const requestedLocks = isDryRun ? [] : (options.locks ?? options.affected.map((entity) => entity.extId))
   const startedBy = options.startedBy ?? parentTask?.startedBy

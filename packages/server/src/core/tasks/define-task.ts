@@ -1,4 +1,4 @@
-/** How a domain describes slow work: named steps, each with its undo beside it. Source: conventions 18; STYLE. */
+/** Types with which a domain describes slow work: named steps, each with its undo beside it. Source: conventions 18. */
 
 import type { Reader, Transaction } from '../../store/store.ts'
 import type { AppMessage } from '../api-error.ts'
@@ -8,44 +8,44 @@ import type { World } from '../world.ts'
 export interface StepContext<D> extends World<D> {
   readonly store: Reader
   readonly taskExtId: string
-  /** Key of this step's effect on the outside world: drivers treat equal keys as the same call. */
+  /** Idempotency key of this step for drivers: equal keys are the same call. */
   readonly callKey: string
   readonly owner: Caller
-  /** What earlier steps of this task returned, by step name. */
+  /** Results of earlier steps of this task, by step name. */
   readonly outputs: Readonly<Record<string, any>>
   /** Raises progress inside a long step. */
   progress(percentage: number): Promise<void>
   /**
-   * Writes what a long step has reached so far, durably, in one transaction with the task's progress. The step itself is
-   * not done by that: after a crash `run` starts again and must find out what this wrote. `undefined`: the task's own row
-   * stays as it is, unless `write` says something about the task.
+   * Writes partial results of a long step and the task's progress, durably, in one transaction. The step is not done by
+   * that: after a crash `run` starts again and must find out what was written. With `undefined`, the task's row changes
+   * only if `write` changes the task.
    */
   checkpoint(
     percentage: number | undefined,
     write: (ctx: RecordContext<D>) => Promise<TaskChanges | void>,
   ): Promise<void>
-  /** Resolves when each of these tasks has ended; answers their final states in order. */
+  /** Resolves when all of these tasks have ended, with their final states in order. */
   untilEnded(taskExtIds: readonly string[], written?: Written): Promise<readonly TaskEnd[]>
-  /** A cancel was asked for. A step that gives up because of it throws `CancelAccepted`. */
+  /** True once a cancel is requested. A step that stops because of it throws `CancelAccepted`. */
   readonly cancelRequested: () => boolean
-  /** Aborted when the service stops: long steps leave at once, by `throwIfAborted`, and are taken up at the next start. */
+  /** Aborted when the service stops: long steps end by `throwIfAborted`, and resume at the next start. */
   readonly stopping: AbortSignal
 }
 
 /**
- * Told when the last record of a task that succeeds is written, before it is durable: whatever is written from then on sees
- * it, and is not durable without it.
+ * Called when the last record of a successful task is written, before it is durable: transactions from then on see it
+ * and depend on it.
  */
 export type Written = () => void
 
-/** What only a step knows of its task. */
+/** Changes of the task's row that only its steps know. */
 export interface TaskChanges {
   readonly batchSummary?: {
     readonly numberOfJobs: number
     readonly numberOfJobsSuccessful: number
     readonly numberOfJobsFailed: number
   }
-  /** Of one that tells of its parts: their number, and the first of them. */
+  /** For a parent task that records its subtasks itself: their number, and the first of them. */
   readonly numberOfSubtasks?: number
   readonly subTasks?: { readonly extId: string; readonly rel: string }[]
 }
@@ -75,41 +75,46 @@ export interface Step<D, I> {
   readonly name: string
   /** Progress of the task when this step is done, in percent. */
   readonly progress: number
-  /** Usual duration in world seconds (median, p95), for the profile `natural`. */
+  /** Typical duration in world seconds (median, p95), for the profile `natural`. */
   readonly seconds?: readonly [median: number, p95: number]
   /** Acts on the outside world. May run again after a crash, with the same `callKey`. Writes nothing to the store. */
   readonly run?: (ctx: StepContext<D>, input: I) => Promise<unknown>
   /**
-   * False: for this task there is nothing to do outside; `run` is left out, and nobody waits until the records in front of the
-   * step are durable. Asked before they are, and before the task itself is: what it finds must not depend on them, and one that
-   * throws may act. Absent: it always acts.
+   * False: the step has no external effect for this task; `run` is skipped, and the step does not wait until earlier
+   * records are durable. Called before those are durable, so the answer must not depend on them; an error counts as
+   * true. Absent: always true.
    */
   readonly acts?: (ctx: StepContext<D>, input: I) => Promise<boolean>
-  /** Writes what came of it, in the transaction that marks the step done. `keep` replaces the step's output: ids of sub-tasks. */
+  /**
+   * Writes the result, in the transaction that marks the step done. `keep` replaces the step's output: ids of subtasks.
+   */
   readonly record?: (ctx: RecordContext<D>, input: I, output: any) => Promise<void | { readonly keep: unknown }>
-  /** What `run` did stays done: once it has succeeded, the task only goes forward. When it fails, the task is undone. */
+  /**
+   * The effect of `run` cannot be undone: once it has succeeded, the task only goes forward. If it fails, the task is
+   * rolled back.
+   */
   readonly isIrreversible?: true
-  /** Takes the effect on the outside world back. Runs also when `run` failed half-way. */
+  /** Reverts the effect on the outside world. Also runs if `run` failed half-way. */
   readonly undo?: (ctx: StepContext<D>, input: I) => Promise<void>
-  /** Takes back what `record` wrote. */
+  /** Reverts what `record` wrote. */
   readonly unrecord?: (ctx: RecordContext<D>, input: I) => Promise<void>
 }
 
 export interface TaskDefinition<D, I> {
-  /** Stable name, `networking.create-subnet`: what a stored task is found by after a restart. */
+  /** Stable name, `networking.create-subnet`; a stored task refers to it after a restart. */
   readonly name: string
   readonly steps: readonly Step<D, I>[]
-  /** Last words after everything was undone: removes what the request itself wrote. Same transaction as the task's end. */
+  /** Runs after all steps are undone: removes what the request itself wrote. In the transaction that ends the task. */
   readonly onUndone?: (ctx: RecordContext<D>, input: I) => Promise<void>
   /** A cancel is accepted until this step has begun; absent: never. */
   readonly cancelableUntil?: string
   /** After this step has begun the task only goes forward: it is retried until done. */
   readonly pointOfNoReturn?: string
-  /** It has so many parts that its row is not written for each: its steps say which it has, by `partsOf`. */
+  /** The task has so many subtasks that its row is not updated for each: its steps report them, with `subtasksOf`. */
   readonly recordsSubtasks?: true
-  /** What it works on ends with the process: a start that finds it unfinished turns it back. */
+  /** The task cannot continue in another process: a start that finds it unfinished rolls it back. */
   readonly endsWithProcess?: true
-  /** What a dry run reports. Reads only. */
+  /** The report of a dry run. Only reads. */
   readonly plan?: (ctx: StepContext<D>, input: I) => Promise<Plan>
 }
 
@@ -135,30 +140,39 @@ export interface TaskOptions {
   readonly description?: string
   readonly affected: readonly AffectedEntity[]
   readonly clusterExtIds?: readonly string[]
-  /** Ids of everything that the task changes: tasks that share one run one after another. Default: the affected entities. */
+  /**
+   * Ids of everything that the task changes: tasks with a common lock run one after another. Default: the affected
+   * entities.
+   */
   readonly locks?: readonly string[]
   readonly parent?: string
   readonly appName?: string
   readonly completionDetails?: readonly CompletionDetail[]
-  /** Work that the system started itself, and owns. */
+  /** Started and owned by the system. */
   readonly background?: boolean
-  /** Key of the operation that asked for it; a part has that of its whole. */
+  /** Key of the operation that requested the task; a subtask inherits that of its parent. */
   readonly startedBy?: string
 }
 
-/** Stores a task in the transaction at hand; it runs after the commit. */
+/** Stores a task in the current transaction; it runs after the commit. */
 export type StartTask = <I>(
   definition: TaskDefinition<any, I>,
   input: I,
   options: TaskOptions,
 ) => Promise<{ readonly extId: string }>
 
-/** Takes up a task. `accepted`: the commit of its acceptance, where that is still to come; it acts after that. */
+/**
+ * Starts an accepted task. `accepted`: the commit of its acceptance, if that is still pending; external effects wait
+ * for it.
+ */
 export type Begin = (accepted?: Promise<void>) => void
 
-/** Where tasks of a transaction are started from. */
+/** Starts tasks within transactions. */
 export interface TaskStarter {
-  /** The `startTask` of a transaction; `afterwards` lets each task begin when its acceptance is written. */
+  /**
+   * The `startTask` of a transaction; `afterwards` receives the function that starts the task once its acceptance is
+   * written.
+   */
   starter(
     transaction: Transaction,
     owner: Caller,
@@ -168,10 +182,10 @@ export interface TaskStarter {
   ): StartTask
 }
 
-/** A step gave up because a cancel was asked for: the task is undone and ends CANCELED. */
+/** A step stopped because of a cancel request: the task is rolled back and ends CANCELED. */
 export class CancelAccepted extends Error {}
 
-/** The outside world refused or did not answer; core decides what clients see. */
+/** The outside world refused or did not answer; core decides which error clients see. */
 export class DriverError extends Error {
   readonly retryable: boolean
   /** Key of the error that the task shows; default BACKEND_TIMEOUT for retryable ones, INTERNAL_ERROR else. */

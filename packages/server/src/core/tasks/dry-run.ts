@@ -1,10 +1,10 @@
-/** What a dry run reports: the changes that the task would make, what it would warn of, and what would hinder it. */
+/** The report of a dry run: the changes that the task would make, its warnings, and what would prevent it. */
 import type { StepContext, TaskDefinition } from './define-task.ts'
 import { messagesOf, warning } from './messages.ts'
 import type { RunnerLog } from './runner-options.ts'
 import { type TaskEntity, withoutWork } from './task-row.ts'
 
-/** How the row of a dry run stands when it has ended. */
+/** The final row of a dry run. */
 export async function dryRunTask<D>(
   { extId, runner }: TaskEntity,
   definition: TaskDefinition<D, any>,

@@ -1,4 +1,4 @@
-/** How a task ends: how its row stands then, and who is told. */
+/** The end of a task: its final row, and the notification of those who wait for it. */
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Store } from '../../store/store.ts'
 import type { AppMessage } from '../api-error.ts'
@@ -7,12 +7,12 @@ import type { TaskEnd, Written } from './define-task.ts'
 import { isCanceled } from './messages.ts'
 import { affectedBy, isUnfinished, type TaskEntity, withoutWork } from './task-row.ts'
 
-/** Those who wait for the end of a task. */
+/** Notifies callers that wait for the end of a task. */
 export class TaskEnds {
   readonly #store: Store
   readonly #clock: TrackingClock
   readonly #waiting = new Map<string, Waiting[]>()
-  /** Tasks whose last record is written, and not durable yet. */
+  /** Tasks whose last record is written but not durable yet. */
   readonly #written = new Set<string>()
 
   constructor(store: Store, clock: TrackingClock) {
@@ -22,7 +22,7 @@ export class TaskEnds {
 
   /** Resolves when the task has ended. */
   async until(extId: string, written?: Written): Promise<TaskEnd> {
-    // Waits first and looks second: a task that ends in between is not missed.
+    // Registers before it looks, so that a task which ends in between is not missed.
     const { promise, resolve } = Promise.withResolvers<TaskEnd>()
     this.#waiting.set(extId, [...(this.#waiting.get(extId) ?? []), { resolve, written }])
     if (this.#written.has(extId)) written?.()
@@ -32,7 +32,7 @@ export class TaskEnds {
     return this.#clock.idle(() => promise)
   }
 
-  /** It has ended. */
+  /** Resolves the waiters of a task that has ended. */
   notify(task: TaskEntity): void {
     const waiting = this.#waiting.get(task.extId) ?? []
     this.#waiting.delete(task.extId)
@@ -40,7 +40,7 @@ export class TaskEnds {
     for (const { resolve } of waiting) resolve(endOf(task))
   }
 
-  /** Its last record is written; where that does not become durable, the task goes on. */
+  /** Reports that the last record is written. If that commit fails, the task continues. */
   notifyWritten({ extId }: TaskEntity, durable: Promise<void>): void {
     this.#written.add(extId)
     durable.catch(() => this.#written.delete(extId))
@@ -64,7 +64,7 @@ const endOf = (task: TaskEntity): TaskEnd => ({
   entitiesAffected: affectedBy(task),
 })
 
-/** How the row of a task stands that has done all that it was for. */
+/** The final row of a successful task. */
 export function succeededTask(task: unknown, now: string): Record<string, unknown> {
   const { runner } = task as TaskEntity
   return {
@@ -77,7 +77,7 @@ export function succeededTask(task: unknown, now: string): Record<string, unknow
   }
 }
 
-/** What is new in the row of a task of which everything was undone, for this reason. */
+/** The changed fields of a task whose steps were all undone, for this reason. */
 export const undoneTask = (task: TaskEntity, failure: readonly AppMessage[], now: string): Record<string, unknown> => ({
   status: isCanceled(failure) ? 'CANCELED' : 'FAILED',
   completedTime: now,
@@ -88,8 +88,8 @@ export const undoneTask = (task: TaskEntity, failure: readonly AppMessage[], now
 })
 
 /**
- * For one who hands unfinished tasks to another service: how the row of each must stand so that it goes back there, for this
- * reason. `ends`: it ends where it is, and nothing of it is taken back; a dry run always does.
+ * The row of an unfinished task that moves to another service: there it is rolled back, for this reason. `ends`: the
+ * task fails at once, without a rollback; a dry run always does.
  */
 export function interruptedTask(
   task: unknown,

@@ -1,4 +1,7 @@
-/** Tasks that change the same entity run one after another, in the order of acceptance; all locks are taken together. */
+/**
+ * Locks by entity: tasks that change the same entity run one after another, in the order of acceptance. A task takes
+ * all its locks together.
+ */
 export class LockTable {
   readonly #queues = new Map<string, string[]>()
   readonly #locksOf = new Map<string, readonly string[]>()
@@ -14,7 +17,7 @@ export class LockTable {
     }
   }
 
-  /** At the head of all its queues. */
+  /** Whether it is at the head of all its queues. */
   isFree(holder: string): boolean {
     return (this.#locksOf.get(holder) ?? []).every((lock) => this.#queues.get(lock)?.[0] === holder)
   }
@@ -29,7 +32,7 @@ export class LockTable {
     this.#locksOf.delete(holder)
   }
 
-  /** Those who wait for or hold this lock, in their order. */
+  /** The tasks that wait for or hold this lock, in order. */
   queue(lock: string): readonly string[] {
     return this.#queues.get(lock) ?? []
   }

@@ -1,4 +1,4 @@
-/** How long a task takes: what its steps usually need, and the pauses before something is tried again. */
+/** The duration of tasks: simulated durations of steps, and pauses before retries. */
 
 import { setTimeout } from 'node:timers/promises'
 import type { Ids } from '../caller.ts'
@@ -11,7 +11,7 @@ export class Pace {
   readonly #durations: Durations
   readonly #stopping: AbortSignal
 
-  /** @param stopping nothing is waited for any more: the clock of a world may stand for ever */
+  /** @param stopping ends all pauses: a frozen clock may never reach their end */
   constructor(clock: TrackingClock, durations: Durations, stopping: AbortSignal) {
     this.#clock = clock
     this.#durations = durations
@@ -19,8 +19,8 @@ export class Pace {
   }
 
   /**
-   * Waits on the world's clock; `instant` waits for no clock, but longer each time: what never succeeds must not keep a core
-   * busy. Ends early when everything stops.
+   * Waits on the world's clock. `instant` does not use the clock, but doubles a short real pause with each try, so that
+   * a task which never succeeds does not keep a core busy. Ends early when the service stops.
    */
   async pause(milliseconds: number, tries = 0): Promise<void> {
     const signal = this.#stopping
@@ -33,7 +33,7 @@ export class Pace {
     })
   }
 
-  /** Steps take their usual time. */
+  /** Whether steps take their typical time. */
   get simulatesDurations(): boolean {
     return this.#durations === 'natural'
   }

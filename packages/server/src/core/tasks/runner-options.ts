@@ -1,4 +1,4 @@
-/** What the runner of tasks is given. */
+/** Dependencies of the task runner. */
 
 import type { Store } from '../../store/store.ts'
 import type { Faults } from '../faults.ts'
@@ -7,7 +7,7 @@ import type { TaskDefinition } from './define-task.ts'
 import type { Durations } from './pace.ts'
 import type { TaskSeals } from './sealed.ts'
 
-/** The parts of a step: its effect outside, what is written of it, and both taken back. */
+/** The four functions of a step: the external effect, its record, and both reverted. */
 export type StepPhase = 'run' | 'record' | 'undo' | 'unrecord'
 
 export interface RunnerLog {
@@ -21,15 +21,15 @@ export interface RunnerOptions<D> extends TaskSeals {
   readonly definitions: ReadonlyMap<string, TaskDefinition<D, any>>
   readonly durations: Durations
   /**
-   * How often it came out that what a driver had told as done is not, since the commit that held it failed. Absent: drivers tell
-   * only what is durable.
+   * Counts effects that a driver reported as done and that were lost, because the commit that held them failed. Absent:
+   * drivers report only durable effects.
    */
   readonly lostEffects?: () => number
-  /** Why the last of those commits failed: after a fault of the disk a step runs again instead of being undone. */
+  /** Error of the last such commit: after a disk fault a step runs again instead of being undone. */
   readonly lostEffectsCause?: () => unknown
   readonly log: RunnerLog
-  /** Called before each part of a step: a place for faults, and for the test that kills the process there. */
+  /** Called before each function of a step; a hook for the test that kills the process there. */
   readonly beforeStep?: (definition: string, step: string, phase: StepPhase) => void | Promise<void>
-  /** Absent: nothing goes wrong on purpose. */
+  /** Absent: fault injection is off. */
   readonly faults?: Faults
 }

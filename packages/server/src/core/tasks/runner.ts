@@ -1,7 +1,7 @@
 /**
- * Runs tasks: each step once as seen from outside, undone in reverse on failure, taken up again after a crash.
- * Everything it needs to go on is in the task's row. Here stands which tasks are accepted, taken up, cancelled and stopped;
- * how each goes on from there is in `task-execution.ts` and `task-rollback.ts`. Source: conventions 18.3.
+ * Runs tasks: each step takes effect once, is undone in reverse order on failure, and resumes after a crash. The task's
+ * row holds everything needed to resume. This file accepts, schedules, cancels and stops tasks; `task-execution.ts` and
+ * `task-rollback.ts` run one. Source: conventions 18.3.
  */
 
 import { Task } from '@hyperplane/contract/platform/task'
@@ -27,7 +27,7 @@ import { rollbackOfInterrupted } from './task-rollback.ts'
 import { faultyTask, isUnfinished, mark, type TaskEntity, unfinished, updateTask } from './task-row.ts'
 import { TaskSlots } from './task-slots.ts'
 
-// What the rest of the service knows tasks by.
+// Used outside core/tasks.
 export { interruptedTask, succeededTask } from './ends.ts'
 export type { Durations } from './pace.ts'
 export type { RunnerOptions, StepPhase } from './runner-options.ts'
@@ -45,16 +45,15 @@ interface AcceptedTask {
 export class TaskRunner<D> implements Tasks, TaskStarter {
   readonly #options: RunnerOptions<D>
   readonly #locks = new LockTable()
-  /** Of those that wait or run, by id. */
+  /** Waiting and running tasks, as their subtasks see them. */
   readonly #parentTasks = new Map<string, ParentTask>()
-  /** Accepted and not begun. */
   readonly #waiting = new Set<string>()
-  /** Those whose acceptance is not durable yet. */
+  /** Tasks whose acceptance is not durable yet, so that readers of the store do not see them. */
   readonly #notDurable = new Map<string, AcceptedTask>()
   readonly #slots = new TaskSlots(concurrentTasks)
   readonly #running = new Set<string>()
   readonly #cancelRequests = new Set<string>()
-  /** Running tasks that only wait for their sub-tasks. */
+  /** Running tasks that only wait for their subtasks. */
   readonly #parked = new Set<string>()
   readonly #stop = new AbortController()
   readonly #pace: Pace
@@ -85,12 +84,12 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     this.#execution = new TaskExecution(options, { contexts, stepRuns, pace, ends }, requests)
   }
 
-  /** Takes up every task that an earlier process left unfinished, in acceptance order. */
+  /** Resumes every task that an earlier process left unfinished, in the order of acceptance. */
   async recover(): Promise<void> {
     const { store, definitions, world } = this.#options
     const filter = anyOf(pathOf(Task, 'status'), unfinished)
     for (const interrupted of (await store.find(Task, { filter })) as TaskEntity[]) {
-      // One that cannot be taken up where it was goes back from there.
+      // A task that cannot continue is rolled back.
       const rollback = rollbackOfInterrupted(interrupted, definitions.get(interrupted.runner.definition))
       const task = rollback === undefined ? interrupted : await mark(store, interrupted, rollback, world.clock)
       this.#enqueue(task)
@@ -99,7 +98,10 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     this.#startReady()
   }
 
-  /** The `startTask` of a transaction; `afterwards` lets each task begin when its acceptance is written. */
+  /**
+   * The `startTask` of a transaction; `afterwards` receives the function that starts the task once its acceptance is
+   * written.
+   */
   starter(
     transaction: Transaction,
     owner: Caller,
@@ -128,7 +130,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
 
   #keepUntilDurable(accepted: AcceptedTask): void {
     const { extId } = accepted.task
-    // What its row gives back.
+    // As it would be read back from the row.
     const input = JSON.parse(JSON.stringify(accepted.input ?? null))
     this.#notDurable.set(extId, { ...accepted, input })
     const forget = (): void => void this.#notDurable.delete(extId)
@@ -146,7 +148,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
 
   #startReady(): void {
     if (this.#stop.signal.aborted) return
-    // A cancelled task that has not begun only needs to be ended: nothing stands in its way.
+    // A cancelled task that has not started only has to be ended: it needs neither slot nor locks.
     for (const extId of this.#cancelRequests) {
       if (!this.#waiting.has(extId)) continue
       this.#slots.bypass(extId)
@@ -174,16 +176,22 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
       })
   }
 
-  /** What breaks between steps, such as a commit or an `unrecord`: the task keeps its locks, and goes on where its row says. */
+  /**
+   * An error between steps, such as that of a commit or an `unrecord`: the task keeps its locks and resumes where its
+   * row says.
+   */
   async #run(extId: string): Promise<void> {
     for (let tries = 0; !this.#stop.signal.aborted; tries++) {
       try {
         return await this.#resumeFromRow(extId)
       } catch (error) {
         if (this.#stop.signal.aborted) return
-        // Each task meets a full disk again and again: told once.
+        // A full disk fails every try of every task: log it once.
         if (tries === 0 || diskFault(error) === undefined)
-          this.#options.log.error({ err: error, task: extId }, 'a task stopped unexpectedly; it is taken up again')
+          this.#options.log.error(
+            { err: error, task: extId },
+            'a task failed unexpectedly; it resumes where its row says',
+          )
         await this.#pace.pause(1000, tries)
       }
     }
@@ -191,7 +199,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
 
   async #resumeFromRow(extId: string): Promise<void> {
     const { store, world, log } = this.#options
-    // What is not durable yet, readers of the store do not see.
+    // Readers of the store do not see a row that is not durable yet.
     const accepted = this.#notDurable.get(extId)
     const task = accepted?.task ?? ((await store.get(Task, extId)) as TaskEntity | undefined)
     if (task === undefined || !isUnfinished(task)) return
@@ -215,7 +223,6 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     this.#slots.hold(extId)
   }
 
-  /** Tasks that run or wait. */
   size(): number {
     return this.#running.size + this.#waiting.size
   }
@@ -225,14 +232,14 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     return this.#locks.queue(entityExtId).length
   }
 
-  /** How many of them have yet to write what they do. A transaction sees what the others did. */
+  /** How many of them have not written their result yet. A transaction sees the results of the others. */
   queueAhead(entityExtId: string): number {
     return this.#locks.queue(entityExtId).filter((task) => !this.#ends.isWritten(task)).length
   }
 
   /**
-   * Marks a cancel; the task notices at its next step, or at once when it has not begun. Call inside the transaction that
-   * checked that it may.
+   * Marks a task as cancelled; it reacts at its next step, or at once if it has not started. Call inside the
+   * transaction that checked the permission.
    */
   async requestCancel(transaction: Transaction, extId: string, afterCommit: (work: () => void) => void): Promise<void> {
     const task = (await transaction.get(Task, extId)) as TaskEntity
@@ -261,7 +268,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     }
   }
 
-  /** No step begins any more; resolves when those under way have reached their border, or after `milliseconds` of real time. */
+  /** Starts no further step; resolves when the running ones have ended, or after `milliseconds` of real time. */
   async stop(milliseconds: number): Promise<void> {
     this.#stop.abort(new Stopping())
     const until = performance.now() + milliseconds

@@ -1,4 +1,4 @@
-/** What a step is handed: to act by, and, within a transaction, to write by. */
+/** The contexts of steps: to act, and, within a transaction, to record. */
 
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Store, Transaction } from '../../store/store.ts'
@@ -12,18 +12,18 @@ import { warning } from './messages.ts'
 import { outputsOf, type TaskSeals } from './sealed.ts'
 import { affectedBy, affecting, type TaskEntity, updateTask } from './task-row.ts'
 
-/** What is asked of tasks while they run. */
+/** Requests to running tasks: cancel, stop. */
 export interface StopRequests {
-  /** Ids of those that are to be cancelled. */
+  /** Ids of the tasks to cancel. */
   readonly cancelRequests: ReadonlySet<string>
-  /** Aborted, with a `Stopping`, when the service stops. */
+  /** Aborted with a `Stopping` when the service stops. */
   readonly stopping: AbortSignal
 }
 
-/** Why a step gives way when the service stops. */
+/** The reason with which steps are aborted when the service stops. */
 export class Stopping extends Error {}
 
-/** A task that only waits needs no place. */
+/** Frees the slot of a task while it only waits. */
 export interface SlotRelease {
   park(extId: string): void
   resume(extId: string): void
@@ -44,12 +44,12 @@ export interface ContextSources<D> extends StopRequests {
   ) => StartTask
 }
 
-/** What a step is handed in a transaction, and what it said there of its task. */
+/** The context of a step in a transaction, and the changes that it makes to its task. */
 export interface Recording<D> {
   readonly context: RecordContext<D>
-  /** It said anything. */
+  /** Whether the step changed its task. */
   readonly hasChanges: () => boolean
-  /** What the task's row must say by that. */
+  /** The changed fields of the task's row. */
   readonly changes: (current: TaskEntity) => Record<string, unknown>
 }
 
@@ -93,7 +93,7 @@ export class StepContexts<D> {
         await commits.done()
       },
       untilEnded: async (extIds, written) => {
-        // A step may wait at several places at once; it is one task all the same.
+        // A step may wait for several groups of tasks at once; its slot is released once.
         if (waits++ === 0) parking.park(task.extId)
         try {
           return await Promise.all(extIds.map((extId) => ends.until(extId, written)))
@@ -105,7 +105,7 @@ export class StepContexts<D> {
     return context
   }
 
-  /** `after` gathers what may only happen once the transaction is durable. */
+  /** `after` collects work to be run once the transaction is durable. */
   recording(context: StepContext<D>, transaction: Transaction, after: (() => void)[]): Recording<D> {
     const details: CompletionDetail[] = []
     const warnings: AppMessage[] = []

@@ -1,4 +1,4 @@
-/** What came of steps, written: in one transaction with how far their task is. Source: conventions 18.3. */
+/** Records completed steps, in one transaction with the task's progress. Source: conventions 18.3. */
 import { Task } from '@hyperplane/contract/platform/task'
 import { EarlierCommitFailed } from '../../store/store.ts'
 import type { Commits } from './commits.ts'
@@ -10,10 +10,10 @@ import { requireEffects } from './step-run.ts'
 import { mayCancel } from './task-rollback.ts'
 import { type TaskEntity, updateTask, withoutWork } from './task-row.ts'
 
-/** A step that is done, and has yet to be recorded. */
+/** A step that is done but not recorded yet. */
 export interface CompletedStep<D> {
   readonly step: Step<D, any>
-  /** What its `run` gave, and by what it ran. Absent: it had nothing to do. */
+  /** Result of `run`, and its context. Absent: `run` was skipped. */
   readonly output?: unknown
   readonly context?: StepContext<D>
 }
@@ -22,9 +22,9 @@ export interface StepRecord<D> {
   readonly task: TaskEntity
   readonly definition: TaskDefinition<D, any>
   readonly input: unknown
-  /** In their order, from where the task is. */
+  /** In order, starting at the task's cursor. */
   readonly done: readonly CompletedStep<D>[]
-  /** What `lostEffects` gave before the first of them ran. */
+  /** Value of `lostEffects` before the first of them ran. */
   readonly lostEffects: number | undefined
 }
 
@@ -39,7 +39,9 @@ export class StepRecords<D> {
     this.#contexts = contexts
   }
 
-  /** All or none of them. Resolves with the row as it is written; what they start begins when `commits` are done. */
+  /**
+   * Records all of the steps or none. Resolves with the written row; tasks that they start begin after `commits.done`.
+   */
   async write(
     { task, definition, input, done, lostEffects: lost }: StepRecord<D>,
     commits: Commits,
@@ -48,7 +50,7 @@ export class StepRecords<D> {
     const written = await commits.stage(this.#options.store, async (transaction) => {
       requireEffects(this.#options, lost)
       const before = (await transaction.get(Task, task.extId)) as TaskEntity | undefined
-      // The record of a step before this one was lost with its commit: the row would say that it is done.
+      // The record of an earlier step was lost with its commit: this write would mark that step as done.
       if (before?.runner.cursor !== task.runner.cursor) throw new EarlierCommitFailed()
       const changesOfSteps: Recording<D>['changes'][] = []
       let current = task
@@ -77,7 +79,7 @@ export class StepRecords<D> {
     return { ...task, runner: { ...task.runner, outputs: sealedOutputs(this.#options, task, step, output) } }
   }
 
-  /** How far the task is when these steps are done. */
+  /** The task's progress after these steps. */
   #progress(
     row: TaskEntity,
     definition: TaskDefinition<D, any>,
@@ -87,7 +89,7 @@ export class StepRecords<D> {
     const cursor = row.runner.cursor + done.length
     const isLast = cursor === definition.steps.length
     return {
-      // Steps that take no time share the write that says that the task runs.
+      // Immediate steps share the write that marks the task as running.
       ...(row.startedTime === undefined ? { status: 'RUNNING', startedTime: now } : {}),
       runner: withoutWork(isLast, { ...row.runner, cursor }),
       progressPercentage: Math.max(row.progressPercentage ?? 0, isLast ? 100 : (done.at(-1)?.step.progress ?? 0)),

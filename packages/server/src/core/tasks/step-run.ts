@@ -1,4 +1,4 @@
-/** One step as it acts outside, or takes that back: how long it takes, how often it is tried, what goes wrong on purpose. */
+/** Runs or undoes the external effect of one step: its duration, its retries, injected faults. */
 import type { Fault, FaultyStep, StepSite } from '../faults.ts'
 import { DriverError, type Step, type StepContext, type TaskDefinition } from './define-task.ts'
 import type { Pace } from './pace.ts'
@@ -8,7 +8,7 @@ import { faultyTask, type TaskEntity } from './task-row.ts'
 
 const retryDelays = [1000, 2000, 4000]
 
-/** A step that a task has come to, on its way forward or back. */
+/** A step that a task has reached, in either direction. */
 export interface StepAt<D> {
   readonly task: TaskEntity
   readonly definition: TaskDefinition<D, any>
@@ -17,20 +17,21 @@ export interface StepAt<D> {
   readonly context: StepContext<D>
 }
 
-/** Whether it has something to do outside. One that cannot tell may act: its `run` will find what is wrong. */
+/** Whether the step has an external effect for this task. If `acts` fails, `run` will find the reason. */
 export const hasExternalEffect = async <D>({ step, context, input }: StepAt<D>): Promise<boolean> =>
   step.run !== undefined && (step.acts === undefined || (await step.acts(context, input).catch(() => true)))
 
 /**
- * Asked before it is written that a step is done, or undone. `lost`: what `lostEffects` gave before the step acted.
- * @throws where what it did outside is not there any more
+ * Checks that the effects of a step are not lost, before it is recorded or its undo is. `lost`: value of `lostEffects`
+ * before the step.
+ * @throws Error when an effect is gone
  */
 export function requireEffects(
   { lostEffects, lostEffectsCause: whyLost }: Pick<RunnerOptions<any>, 'lostEffects' | 'lostEffectsCause'>,
   lost: number | undefined,
 ): void {
   if (lostEffects?.() === lost) return
-  throw new Error('the commit that held what the step did outside has failed', { cause: whyLost?.() })
+  throw new Error('the commit that held the effect of the step has failed', { cause: whyLost?.() })
 }
 
 export class StepRuns<D> {
@@ -48,14 +49,14 @@ export class StepRuns<D> {
     this.#slotRelease = slotRelease
   }
 
-  /** Nothing keeps a task at the step: it takes no time, and nothing goes wrong there on purpose. */
+  /** Whether the step takes no time and no injected fault applies to it. */
   isImmediate(at: StepAt<D>): boolean {
     const { beforeStep } = this.#options
     const takesTime = at.step.seconds !== undefined && this.#pace.simulatesDurations
     return beforeStep === undefined && !takesTime && this.#faultAt(at, 'RUN') === undefined
   }
 
-  /** What the step's `run` gives; nothing of one that does not act. */
+  /** Result of the step's `run`; undefined without an effect. */
   async run(at: StepAt<D>, isActing: boolean): Promise<unknown> {
     const { definition, step, context, input } = at
     if (step.seconds !== undefined)
@@ -65,7 +66,7 @@ export class StepRuns<D> {
     return this.#withRetries(context.stopping, () => this.#withFault(at, 'RUN', run))
   }
 
-  /** The step's `undo`, once: what fails is for the caller to try again. */
+  /** Runs the step's `undo` once; the caller retries. */
   async undo(at: StepAt<D>): Promise<void> {
     const { definition, step, context, input } = at
     await this.#options.beforeStep?.(definition.name, step.name, 'undo')
@@ -73,7 +74,7 @@ export class StepRuns<D> {
     await this.#withFault(at, 'UNDO', undo)
   }
 
-  /** Does what a step does, unless something goes wrong on purpose. */
+  /** Runs `work`, with the injected fault if one applies. */
   #withFault<T>(at: StepAt<D>, phase: FaultyStep['phase'], work: () => Promise<T>): Promise<T> {
     const { task, context } = at
     const fault = this.#faultAt(at, phase)

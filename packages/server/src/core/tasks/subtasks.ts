@@ -1,16 +1,16 @@
-/** Parts of a task: what they have of their whole, and how its row names them. */
+/** Subtasks: what they inherit from the parent task, and how its row lists them. */
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Transaction } from '../../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { TaskChanges } from './define-task.ts'
 import type { TaskEntity } from './task-row.ts'
 
-/** What the parts of a task must know of it. */
+/** A parent task, as its subtasks see it. */
 export interface ParentTask {
   readonly extId: string
-  /** What they name as their root. */
+  /** Root task of the subtasks. */
   readonly rootTask: TaskEntity['rootTask']
-  /** Held for them. */
+  /** Locks that the parent holds for its subtasks. */
   readonly locks: readonly string[]
   readonly startedBy: string | undefined
   readonly recordsSubtasks: boolean
@@ -24,7 +24,7 @@ export const parentTaskOf = ({ extId, rootTask, runner }: TaskEntity, recordsSub
   recordsSubtasks: recordsSubtasks,
 })
 
-/** How the row of a task names its parts: their number, and the first hundred of them. */
+/** The fields with which a row lists subtasks: their number, and the first hundred of them. */
 export const subtasksOf = (
   extIds: readonly string[],
 ): Required<Pick<TaskChanges, 'subTasks' | 'numberOfSubtasks'>> => ({
@@ -32,7 +32,7 @@ export const subtasksOf = (
   numberOfSubtasks: extIds.length,
 })
 
-/** Writes one part more into the row of its whole. */
+/** Adds a subtask to the row of its parent. */
 export async function addSubtask(
   transaction: Transaction,
   parentExtId: string,

@@ -1,4 +1,7 @@
-/** The way of a task forward: step by step from where its row says to its end, or to where it turns back. Source: conventions 18.3. */
+/**
+ * Executes a task: step by step, from the cursor in its row to its end, or to the start of its rollback. Source:
+ * conventions 18.3.
+ */
 
 import { diskFault } from '../../store/disk-fault.ts'
 import { EarlierCommitFailed } from '../../store/store.ts'
@@ -14,7 +17,7 @@ import { hasExternalEffect, type StepAt } from './step-run.ts'
 import { type Dependencies, isPastPointOfNoReturn, mayCancel, TaskRollback } from './task-rollback.ts'
 import { mark, marking, type TaskEntity } from './task-row.ts'
 
-/** A driver that tells of a full disk tells of one outside. */
+/** A DriverError about a full disk means another machine's disk. */
 const isFaultOfDisk = (error: unknown): boolean =>
   error instanceof EarlierCommitFailed || (!(error instanceof DriverError) && diskFault(error) !== undefined)
 
@@ -34,8 +37,9 @@ export class TaskExecution<D> {
   }
 
   /**
-   * Resolves when the task has ended, or when everything stops. `accepted`: the commit of its acceptance, where that is still to
-   * come. @throws what breaks between steps
+   * Resolves when the task has ended, or when the service stops. `accepted`: the commit of its acceptance, if that is
+   * still pending.
+   * @throws errors between steps
    */
   async run(
     queued: TaskEntity,
@@ -74,7 +78,8 @@ export class TaskExecution<D> {
             const changes = { status: 'RUNNING', startedTime: world.clock.iso() }
             task = await commits.stage(store, marking(task, changes, world.clock))
           }
-          // What acts outside only follows from what no crash can take back; that the task runs is no cause of anything.
+          // Everything a step depends on must be durable before it touches the outside world. The RUNNING mark is
+          // exempt: nothing depends on it.
           if (isActing) await (cursor > 0 ? commits.done() : accepted)
           done.push({ step, context, output: await stepRuns.run(at, isActing) })
           isIrreversiblyDone = step.isIrreversible === true
@@ -84,7 +89,7 @@ export class TaskExecution<D> {
         done.push(...(await this.#immediateStepsFrom(task, definition, cursor + done.length, input)))
         await record(done).catch(async (error) => {
           if (done.length === 1) throw error
-          // One of them failed: those before it are done all the same.
+          // If the shared record fails, record each step alone: those before the faulty one are done.
           for (const each of done) await record([each])
         })
         tries = 0
@@ -117,15 +122,14 @@ export class TaskExecution<D> {
     }
   }
 
-  /** Undefined: it has no such step. */
   #at(task: TaskEntity, definition: TaskDefinition<D, any>, cursor: number, input: unknown): StepAt<D> | undefined {
     const step = definition.steps[cursor]
     return step && { task, definition, step, input, context: this.#dependencies.contexts.of(task, step.name) }
   }
 
   /**
-   * Steps that are recorded together with the one before them: those from here to the first that has something to do, or at
-   * which something keeps the task.
+   * The following steps that are recorded together with this one: up to the first that has an external effect, takes
+   * time, or has an injected fault.
    */
   async #immediateStepsFrom(
     task: TaskEntity,

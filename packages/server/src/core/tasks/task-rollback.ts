@@ -1,4 +1,6 @@
-/** The way of a task back: whether it may turn, why it does, and how its steps are undone in reverse. Source: conventions 18.3. */
+/**
+ * Rolls a task back: whether it may, why it does, and the undo of its steps in reverse order. Source: conventions 18.3.
+ */
 import { Task } from '@hyperplane/contract/platform/task'
 import { WorkerCrash } from '../faults.ts'
 import type { Step, TaskDefinition } from './define-task.ts'
@@ -20,7 +22,7 @@ export function isPastPointOfNoReturn(definition: TaskDefinition<any, any>, curs
   return (border >= 0 && cursor >= border) || definition.steps.slice(0, cursor).some((step) => step.isIrreversible)
 }
 
-/** What turns a task back that an earlier process left unfinished; undefined: it goes on where it was. */
+/** Changes that start the rollback of a task which an earlier process left unfinished; undefined: it resumes. */
 export function rollbackOfInterrupted(
   { runner: { interruption, ...runner } }: TaskEntity,
   definition: TaskDefinition<any, any> | undefined,
@@ -33,7 +35,7 @@ export function rollbackOfInterrupted(
   return { status: 'RUNNING', runner: { ...runner, undoing: true, failure: why } }
 }
 
-/** What a task is taken along by, forward and back. */
+/** Dependencies of execution and rollback. */
 export interface Dependencies<D> {
   readonly contexts: StepContexts<D>
   readonly stepRuns: StepRuns<D>
@@ -56,7 +58,7 @@ export class TaskRollback<D> {
     this.#dependencies = dependencies
   }
 
-  /** Undoes the step under way and those before it; what fails is tried again until done. */
+  /** Undoes the current step and those before it; an undo that fails is retried until it succeeds. */
   async run(task: TaskEntity, definition: TaskDefinition<D, any>, input: unknown): Promise<void> {
     let current = task
     for (let index = Math.min(task.runner.cursor, definition.steps.length - 1); index >= 0; index--) {
@@ -69,7 +71,7 @@ export class TaskRollback<D> {
     }
   }
 
-  /** False: everything stops first. */
+  /** False: the service stopped first. */
   async #undo(at: StepAt<D>): Promise<boolean> {
     const { task, definition, step, context } = at
     for (let tries = 0; !context.stopping.aborted; tries++) {
@@ -79,14 +81,14 @@ export class TaskRollback<D> {
         return true
       } catch (error) {
         if (error instanceof WorkerCrash) throw error
-        this.#options.log.warn({ err: error, task: task.extId, step: step.name }, 'an undo failed; it is tried again')
+        this.#options.log.warn({ err: error, task: task.extId, step: step.name }, 'an undo failed; it is retried')
         await this.#dependencies.pace.pause(1000, tries)
       }
     }
     return false
   }
 
-  /** Takes back what was written of the step; with that of the first one the task ends. */
+  /** Reverts the record of the step; with that of the first step the task ends. */
   async #unrecord(
     { task, definition, step, input, context }: StepAt<D>,
     index: number,

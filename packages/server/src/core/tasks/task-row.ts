@@ -1,4 +1,4 @@
-/** What stands in a task's row, and how it is written. Source: conventions 18.3. */
+/** The row of a task. Source: conventions 18.3. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Task } from '@hyperplane/contract/platform/task'
@@ -9,22 +9,22 @@ import type { FaultyTask } from '../faults.ts'
 import type { Clock } from '../time/clock.ts'
 import type { AffectedEntity } from './define-task.ts'
 
-/** What the runner keeps in a task's row, beside what clients see. */
+/** The runner's own part of a task's row, hidden from clients. */
 export interface Runner {
   readonly definition: string
-  /** Steps that are done (or, while undoing, not yet undone). */
+  /** Number of steps that are done (or, during a rollback, not undone yet). */
   readonly cursor: number
   readonly undoing?: boolean
   readonly canceling?: boolean
   readonly failure?: readonly AppMessage[]
-  /** Why it goes back when it is taken up again, unless it is past its point of no return. */
+  /** Why the task is rolled back when it resumes, unless it is past its point of no return. */
   readonly interruption?: AppMessage
   /** Sealed JSON: inputs may hold secrets. */
   readonly input: string
-  /** Sealed JSON as well, once a step has given one. */
+  /** Sealed JSON, once a step has an output. */
   readonly outputs?: string
   readonly locks: readonly string[]
-  /** Locks of the tasks that this one is part of: they are held for it as well. */
+  /** Locks that parent tasks hold for this task. */
   readonly inherited?: readonly string[]
   readonly owner: Caller
   readonly startedBy?: string
@@ -58,7 +58,7 @@ export const marking =
   (transaction: Transaction): Promise<TaskEntity> =>
     updateTask(transaction, extId, { ...changes, lastUpdatedTime: clock.iso() })
 
-/** The same in a transaction of its own. */
+/** As `marking`, in a transaction of its own. */
 export const mark = (
   store: Store,
   task: TaskEntity,
@@ -66,7 +66,7 @@ export const mark = (
   clock: Clock,
 ): Promise<TaskEntity> => store.transaction(marking(task, changes, clock))
 
-/** Clients see the first 300 and how many there are; all are kept, for those who wait for the task. */
+/** Clients see the first 300 and the number; all are kept for callers that wait for the task. */
 export const affecting = (all: readonly AffectedEntity[]): Record<string, unknown> => ({
   entitiesAffected: all.slice(0, 300),
   numberOfEntitiesAffected: all.length,
@@ -76,14 +76,14 @@ export const affecting = (all: readonly AffectedEntity[]): Record<string, unknow
 export const affectedBy = (task: TaskEntity): readonly AffectedEntity[] =>
   task.allAffected ?? (task.entitiesAffected as readonly AffectedEntity[] | undefined) ?? []
 
-/** Nothing needs the input and outputs of a task that has ended, and they may hold secrets: they go with its last step. */
+/** Removes input and outputs with the last step: nothing needs them any more, and they may hold secrets. */
 export function withoutWork(hasEnded: boolean, runner: Runner): Partial<Runner> {
   if (!hasEnded) return runner
   const { input: _, outputs: __, ...kept } = runner
   return kept
 }
 
-/** Why a task is being undone; for its `onUndone`, where its row does not say so yet. */
+/** Why a task is rolled back; for its `onUndone`, where the row does not show the error yet. */
 export const failureOf = (task: unknown): string | undefined => (task as TaskEntity).runner.failure?.[0]?.message
 
 export const faultyTask = ({ extId, runner, entitiesAffected = [] }: TaskEntity): FaultyTask => ({

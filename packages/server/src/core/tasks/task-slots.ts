@@ -1,17 +1,17 @@
 /**
- * Who runs next. There is room for so many tasks at once; a free place goes to the identity that holds the fewest, among
- * equals to the one whose turn was the longest ago, and of its tasks to the one that was accepted first.
- * Source: conventions 18.3 (at most 64 at once, fair between identities).
+ * A fair scheduler of task slots. A free slot goes to the identity that holds the fewest; among equals, to the one
+ * whose last turn is the longest ago; within an identity, in the order of acceptance. Source: conventions 18.3 (at most
+ * 64 at once, fair between identities).
  */
 export class TaskSlots {
   readonly #count: number
-  /** Waiting tasks by identity, each line in the order of acceptance. */
+  /** Waiting tasks by identity, in the order of acceptance. */
   readonly #lines = new Map<string, Set<string>>()
   readonly #ownerOf = new Map<string, string>()
-  /** Tasks that hold a place, by identity. */
+  /** Tasks that hold a slot, by identity. */
   readonly #holders = new Map<string, Set<string>>()
   #held = 0
-  /** Which turn was the last of each identity that waits or holds; 0: it had none yet. */
+  /** Number of the last turn of each identity that waits or holds; 0: none yet. */
   readonly #turns = new Map<string, number>()
   #turn = 0
 
@@ -27,7 +27,7 @@ export class TaskSlots {
     else line.add(task)
   }
 
-  /** The next task that `mayRun`; it holds a place from now on. Undefined: none may, or no place is free. */
+  /** Gives a slot to the next task that `mayRun`. Undefined: there is none, or no slot is free. */
   take(mayRun: (task: string) => boolean): string | undefined {
     if (this.#held >= this.#count) return undefined
     const owners = [...this.#lines.keys()].sort(
@@ -45,13 +45,13 @@ export class TaskSlots {
     return undefined
   }
 
-  /** Out of turn: it runs without a place. */
+  /** Removes a task from its queue; it runs without a slot. */
   bypass(task: string): void {
     const owner = this.#ownerOf.get(task)
     if (owner !== undefined) this.#leaveLine(task, owner)
   }
 
-  /** Takes a place, whether one is free or not: what has begun goes on. */
+  /** Takes a slot even if none is free: a running task continues. */
   hold(task: string): void {
     const owner = this.#ownerOf.get(task)
     if (owner === undefined) return
@@ -60,7 +60,7 @@ export class TaskSlots {
     this.#holders.set(owner, held.add(task))
   }
 
-  /** While it only waits for its parts, it needs none. */
+  /** Frees the slot of a task that only waits for its subtasks. */
   release(task: string): void {
     const owner = this.#ownerOf.get(task)
     const held = owner === undefined ? undefined : this.#holders.get(owner)
@@ -69,7 +69,7 @@ export class TaskSlots {
     if (held.size === 0) this.#holders.delete(owner as string)
   }
 
-  /** It has ended. */
+  /** Forgets a task that has ended. */
   forget(task: string): void {
     this.release(task)
     const owner = this.#ownerOf.get(task)

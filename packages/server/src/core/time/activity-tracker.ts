@@ -1,36 +1,36 @@
 /**
- * Work that belongs to the present moment of a world. Time that is moved by hand waits for it, so that each event sees
- * the time at which it happens, and what one event leads to comes before the next one.
+ * Tracks the work of the present moment of a world. A clock that is moved by hand waits for it, so that each event runs
+ * at its own time and its consequences precede the next event.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 interface Work {
-  /** How many of its parts wait for time to pass, or for other work. */
+  /** Number of its parts that wait for time to pass, or for other work. */
   idle: number
-  /** How many of them are known to take long, and to end. */
+  /** Number of its parts that are known to take long and to end. */
   lengthy: number
-  /** Real time at which the last of those ended. */
+  /** Real time at which the last of these ended. */
   lengthyUntil: number
-  /** It was waited for in vain. */
+  /** The wait for it ran out of patience. */
   isStuck: boolean
 }
 
-/** Without anything to give up, it is looked again after this time: the process stays while somebody waits. */
+/** Longest pause before the next check, which also keeps the process alive while somebody waits. */
 const longestWaitMillis = 1000
 
 export class ActivityTracker {
   readonly #patienceMillis: number
   readonly #current = new AsyncLocalStorage<Work>()
   readonly #running = new Set<Work>()
-  /** Those who wait for work to come to rest. */
+  /** Waiters for the next change. */
   readonly #waiting = new Set<() => void>()
 
-  /** @param patienceMillis real time after which work that neither ends nor rests is not waited for: something holds it up */
+  /** @param patienceMillis real time after which work that neither ends nor idles counts as stuck */
   constructor(patienceMillis = 2000) {
     this.#patienceMillis = patienceMillis
   }
 
-  /** Runs work that time waits for. */
+  /** Runs work that the clock waits for. */
   track<T>(run: () => Promise<T>): Promise<T> {
     const work: Work = { idle: 0, lengthy: 0, lengthyUntil: 0, isStuck: false }
     this.#running.add(work)
@@ -44,7 +44,7 @@ export class ActivityTracker {
     })
   }
 
-  /** Meanwhile time does not wait for the work that this is a part of. */
+  /** The clock does not wait for the current work during `wait`. */
   async idle<T>(wait: () => Promise<T>): Promise<T> {
     const work = this.#current.getStore()
     if (work === undefined) return wait()
@@ -58,7 +58,7 @@ export class ActivityTracker {
     }
   }
 
-  /** Time waits for the work that this is a part of, however long that takes. It ends by itself. */
+  /** The clock waits for the current work however long `work` takes. `work` must end by itself. */
   async lengthy<T>(work: () => Promise<T>): Promise<T> {
     const current = this.#current.getStore()
     if (current === undefined) return work()
@@ -72,20 +72,20 @@ export class ActivityTracker {
     }
   }
 
-  /** Resolves when all work has ended, rests, or is held up. */
+  /** Resolves when all work has ended, is idle, or is stuck. */
   async settled(): Promise<void> {
     const begin = performance.now()
-    // One turn in any case: callers of timers go on in it.
+    // At least one turn of the event loop: callers of timers continue in it.
     await new Promise(setImmediate)
     while (this.#active().length > 0) {
       const patience = this.#markStuck(begin)
       if (this.#active().length > 0) await this.#changed(patience)
-      // What goes on where work has ended may be work as well.
+      // Whatever follows the end of work may be tracked work too.
       await new Promise(setImmediate)
     }
   }
 
-  /** @param begin since when it is waited. @returns how long to wait before there is more to give up, in milliseconds */
+  /** Marks work that is out of patience as stuck. @param begin start of the wait. @returns milliseconds until the next mark */
   #markStuck(begin: number): number {
     const now = performance.now()
     let next = longestWaitMillis
@@ -98,7 +98,7 @@ export class ActivityTracker {
     return next
   }
 
-  /** Resolves when some work ends or rests, at the latest after this time. Asking at each turn would keep a processor busy. */
+  /** Resolves when some work ends or becomes idle, at the latest after this time. Polling would keep a core busy. */
   async #changed(withinMillis: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timeout = setTimeout(resolve, withinMillis)

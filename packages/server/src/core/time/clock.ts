@@ -3,7 +3,7 @@ import { formatTime, lastTime } from './time.ts'
 
 export { canonicalTime, formatTime, lastTime, parseTime } from './time.ts'
 
-/** What tells the time and waits. Two are handed in: the world's, and the real one (rate windows, time-outs, leases). */
+/** Time and timers. There are two clocks: the world's, and the real one (rate windows, time-outs, leases). */
 export interface Clock {
   /** Milliseconds since 1970, in whole microseconds. Never runs backwards. */
   now(): number
@@ -11,75 +11,77 @@ export interface Clock {
   iso(): string
   /** Resolves `ms` later by this clock. Rejects with the signal's reason when that aborts. */
   sleep(ms: number, signal?: AbortSignal, about?: string): Promise<void>
-  /** Calls `run` once, `ms` later by this clock, and returns what takes that back. */
+  /** Calls `run` once, `ms` later by this clock. Returns the function that cancels the timer. */
   setTimer(ms: number, run: () => void): () => void
 }
 
-/** A clock that knows what happens at the present moment. */
+/** A clock that knows the work of the present moment. */
 export interface TrackingClock extends Clock {
-  /** Runs work that belongs to the present moment: where time is moved by hand, it waits until the work ends or rests. */
+  /** Runs work that belongs to the present moment: a clock that is moved by hand waits until it ends or idles. */
   track<T>(work: () => Promise<T>): Promise<T>
-  /** Attended work that only waits, for other work or for something that takes no time of this clock. `sleep` rests too. */
+  /**
+   * Marks tracked work that only waits, for other work or for something that needs no time of this clock. `sleep` does
+   * so too.
+   */
   idle<T>(wait: () => Promise<T>): Promise<T>
-  /** Attended work that may take long without anything being wrong, and that ends by itself: it is waited for all the same. */
+  /** Marks tracked work that may take long without being stuck, and that ends by itself: the clock waits for it. */
   lengthy<T>(work: () => Promise<T>): Promise<T>
 }
 
 export type ClockMode = 'real' | 'frozen' | number
 
-/** What a clock goes by: at this real time it was that time in the world. */
+/** A fixed point of a clock: real time and world time of the same moment. */
 export interface ClockState {
   readonly mode: ClockMode
   readonly world: number
   readonly real: number
 }
 
-/** What happened at one moment, or will. */
+/** An event in the past or future. */
 export interface ClockEvent {
   readonly at: number
-  /** `task vmm.create-vm`, `schedule platform.backups`; empty where nobody said. */
+  /** `task vmm.create-vm`, `schedule platform.backups`; empty if not given. */
   readonly about: string
 }
 
-/** A way through time. */
+/** The result of a move of the clock. */
 export interface Passage {
   readonly from: number
-  /** Moments at which something happened. */
+  /** Number of moments with events. */
   readonly moments: number
-  /** What happened at the last of them. */
   readonly last?: ClockEvent
 }
 
-/** The clock of a world: follows the real one, at a speed, or stands until it is moved. */
+/** The clock of a world: follows the real one, at a speed, or is frozen and moved by hand. */
 export interface WorldClock extends TrackingClock {
   readonly mode: ClockMode
-  /** To go on from after a restart, see `timeOf`. */
+  /** For a restart, see `timeOf`. */
   state(): ClockState
-  /** How many timers wait, and for what the earliest that is an event. */
+  /** Number of timers, and the earliest that is an event. */
   waiting(): { readonly count: number; readonly next?: ClockEvent }
-  /** Goes on from the present time of the world at the new speed. */
+  /** Continues from the present world time at the new speed. */
   setMode(mode: ClockMode): void
   /**
-   * Moves the time on by `ms`, when the work that is attended has come to rest. The timers on the way run in order, each at
-   * its own time, and what they start comes to rest before the next. Work that hangs is not waited for longer than 2 s, unless it `last`s.
-   * @throws what a timer throws; the time then stands at that timer
+   * Moves the time by `ms`, once tracked work is idle. Timers on the way run in order, each at its own time, and the
+   * work that they start becomes idle before the next. Stuck work is waited for 2 s, unless it is `lengthy`.
+   * @throws the error of a timer; the clock then stays at that timer
    */
   advance(ms: number): Promise<Passage>
-  /** Moves to the earliest timer that is an event and runs all that are due till then. Nothing: none waits. */
+  /** Moves to the earliest timer that is an event and runs all timers up to it. Undefined: there is none. */
   runToNextEvent(): Promise<Passage | undefined>
   /**
-   * @param sort `derived`: what runs then is no event that others must see between them, see `quietUntil`
-   * @param about what happens then, for people
+   * @param sort `derived`: no event for others, see `quietUntil`
+   * @param about name of the event, for people
    */
   setTimer(ms: number, run: () => void, sort?: 'derived', about?: string): () => void
   /**
-   * Up to this time nothing happens but what is derived: the time that is moved to by hand, or the next timer before it. The
-   * present time where it passes by itself: anything may happen then.
+   * Up to this time only derived timers run: the target of a move by hand, or the next event before it. The present
+   * time when the clock runs by itself: anything may happen then.
    */
   quietUntil(): number
-  /** Resolves when the work that is attended has come to rest, or is held up. */
+  /** Resolves when tracked work has ended, is idle, or is stuck. */
   settled(): Promise<void>
-  /** Drops all timers, so that none runs on, or keeps the process alive, after the world has gone. */
+  /** Drops all timers, so that none keeps the process alive after the world is gone. */
   close(): void
 }
 
@@ -89,12 +91,13 @@ const longestTimeout = 2 ** 31 - 1
 export const realClock: TrackingClock = createRealClock()
 
 /**
- * The machine's clock, made monotonic: it moves with the processor's counter and follows the machine's time when that has gone
- * ahead (sleep, correction). Set back, the machine's time is not followed before the next start.
+ * The machine's clock, made monotonic: it follows the processor's counter, and jumps forward with the machine's time
+ * (sleep, correction). If the machine's time is set back, it is ignored until the next start.
  */
 export function createRealClock(wall = () => Date.now(), monotonic = () => performance.now()): TrackingClock {
   const followBeyondMillis = 50
-  // Each request reads the clock several times, and each of the two readings costs as much as the rest of it.
+  // Re-read the wall clock at most once a millisecond: `Date.now()` doubles the cost of a reading, and a request takes
+  // several.
   const followEveryMillis = 1
   let anchor = wall() - monotonic()
   let followedAt = -Infinity
@@ -301,7 +304,7 @@ class Timeline {
   }
 }
 
-/** What time it is now by a clock that was in this state. Never behind where it was. */
+/** The present time of a clock that was in this state. Never before that state. */
 export function timeOf({ mode, world, real }: ClockState, now: number): number {
   return inMicros(world + Math.max(0, now - real) * speedOf(mode))
 }

@@ -1,4 +1,4 @@
-/** How long what the machinery stores is kept. Source: conventions 6 (answers), 21 (audit). */
+/** Removes expired records of the machinery. Source: conventions 6 (answers), 21 (audit). */
 import type { TypedFilter } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
 import { AuditRecord, RememberedAnswer } from '../records.ts'
@@ -6,7 +6,7 @@ import { formatTime } from './clock.ts'
 import type { Schedule } from './schedules.ts'
 
 const auditKeptMilliseconds = 400 * 24 * 3600 * 1000
-/** Rows that one transaction removes: others write in between. */
+/** Rows removed by one transaction, so that others can write in between. */
 const removedAtOnce = 200
 
 export const recordRetention: Schedule<any> = {
@@ -19,7 +19,7 @@ export const recordRetention: Schedule<any> = {
 /** @param now world milliseconds */
 export async function removeOldRecords(store: Store, now: number): Promise<void> {
   await removeUpTo(store, RememberedAnswer, 'expires', formatTime(now))
-  // From the oldest on: what is left of the chain of hashes still holds together.
+  // Oldest first, so that the rest of the hash chain stays valid.
   await removeUpTo(store, AuditRecord, 'time', formatTime(now - auditKeptMilliseconds))
 }
 

@@ -1,4 +1,4 @@
-/** Work that the service starts itself, on the world's clock: monitors, retention, expiry. */
+/** Scheduled work of the service, on the world's clock: monitors, retention, expiry. */
 
 import type { Store, Transaction } from '../../store/store.ts'
 import { systemCaller } from '../caller.ts'
@@ -10,7 +10,7 @@ import type { WorldClock } from './clock.ts'
 export interface ScheduleContext<D> extends World<D> {
   readonly store: Store
   readonly runner: TaskStarter & Pick<Tasks, 'queueLength'>
-  /** Up to this world time nothing happens that others must see between them, see `WorldClock`. */
+  /** Up to this world time only derived timers run, see `WorldClock`. */
   readonly quietUntil: () => number
 }
 
@@ -19,24 +19,25 @@ export interface Schedule<D> {
   /** World seconds between the end of one run and the next. */
   readonly everySeconds: number
   /**
-   * What it answers says when time alone is a reason for the next run: `again`, as soon as one is due; a number, not before
-   * that world time, in milliseconds since 1970. Nothing: where it watches, none is.
+   * The result says when the next run is due without a change: `again`, after one period; a number, not before that
+   * world time in milliseconds since 1970; nothing: one period later, or, for a schedule that watches, only after a
+   * change.
    */
   readonly run: (ctx: ScheduleContext<D>) => Promise<void | 'again' | number>
   /**
-   * Calls `changed` when something that a run looks at is no longer as it was; the answer ends that. A run that would find
-   * all as the last one left it does not take place: months that are skipped cost nothing. Absent: each run takes place
-   * unless `run` names a later time.
+   * Calls `changed` when something that a run depends on changes; returns the function that ends that. Without a change
+   * no run takes place, so that skipped months cost nothing. Absent: each run takes place unless `run` names a later
+   * time.
    */
   readonly watch?: (ctx: ScheduleContext<D>, changed: () => void) => () => void
   /**
-   * What a run leaves follows from the world at its time, not from the runs before it: monitors, retention. Where the clock
-   * is moved by hand, only the last of those takes place that have no event between them: nobody could tell the difference.
+   * The effect of a run depends on the world at its time, not on earlier runs: monitors, retention. When the clock is
+   * moved by hand, only the last run before each event takes place: nobody could see the others.
    */
   readonly onlyLastCounts?: true
 }
 
-/** A transaction of scheduled work. The tasks that it starts are the system's own, and run after its commit. */
+/** Runs a transaction of scheduled work. Its tasks belong to the system and start after the commit. */
 export async function startingTasks<D>(
   ctx: ScheduleContext<D>,
   work: (store: Transaction, startTask: StartTask) => Promise<void>,
@@ -48,12 +49,14 @@ export async function startingTasks<D>(
   for (const run of after) run()
 }
 
-/** Times are sums of microseconds: their quotients miss whole numbers by less than this. */
+/** Tolerance of quotients of times, which are sums of microseconds. */
 const rounding = 1e-6
 
 type Log = { error(details: object, message: string): void }
 
-/** Starts them all; the answer stops them. A run that fails is logged, and the next one comes all the same. */
+/**
+ * Starts all schedules; returns the function that stops them. A failed run is logged and does not stop the schedule.
+ */
 export function startSchedules<D>(
   schedules: readonly Schedule<D>[],
   world: Omit<ScheduleContext<D>, 'quietUntil'>,
@@ -69,7 +72,7 @@ export function startSchedules<D>(
 
 function start<D>(schedule: Schedule<D>, ctx: ScheduleContext<D>, clock: WorldClock, log: Log): () => void {
   const period = schedule.everySeconds * 1000
-  /** From when on a run is due every period. */
+  /** Runs are due every period from this time on. */
   let from = clock.now()
   let planned = Number.POSITIVE_INFINITY
   let isChanged = false
@@ -79,7 +82,7 @@ function start<D>(schedule: Schedule<D>, ctx: ScheduleContext<D>, clock: WorldCl
 
   const periodsUntil = (time: number): number => Math.floor((time - from) / period + rounding)
 
-  /** The next time at which a run is due, and not before `earliest`. What changes in between is not seen before. */
+  /** Sets the timer for the next due run that is not before `earliest`. */
   const plan = (earliest = 0): void => {
     const now = clock.now()
     const due = from + period * Math.max(periodsUntil(now) + 1, Math.ceil((earliest - from) / period - rounding))
@@ -97,7 +100,7 @@ function start<D>(schedule: Schedule<D>, ctx: ScheduleContext<D>, clock: WorldCl
   }
 
   const run = async (): Promise<void> => {
-    // What changes from now on, the run may miss.
+    // The run may miss changes from now on.
     isChanged = false
     isRunning = true
     let next: void | 'again' | number = 'again'
@@ -106,7 +109,7 @@ function start<D>(schedule: Schedule<D>, ctx: ScheduleContext<D>, clock: WorldCl
         (await schedule.run({ ...ctx, ids: ctx.ids.of(`schedule ${schedule.name} ${clock.iso()}`) })) ??
         (schedule.watch === undefined ? 'again' : undefined)
     } catch (error) {
-      // What the end of the service cut short comes again after the next start.
+      // A run that is cut short by shutdown is repeated after the next start.
       if (!isStopped) log.error({ err: error, schedule: schedule.name }, 'scheduled work failed')
     }
     from = clock.now()

@@ -13,7 +13,7 @@ export function formatTime(ms: number): string {
     : `${secondText(second)}.${String(micros).padStart(6, '0')}Z`
 }
 
-/** What was told last: many times in a row differ in what comes after the second. */
+/** Cache of the last result: consecutive times usually share the second. */
 let lastSecond = { second: Number.NaN, text: '' }
 function secondText(second: number): string {
   if (second !== lastSecond.second) lastSecond = { second, text: new Date(second * 1000).toISOString().slice(0, 19) }
@@ -30,7 +30,7 @@ export function parseTime(text: string): number | undefined {
   return instant && Math.min(instant.millis + instant.micros / 1000, lastTime)
 }
 
-/** The same time in the form of `formatTime`, exact in every year; `undefined` where `parseTime` is. */
+/** The text in the form of `formatTime`, exact in every year; `undefined` where `parseTime` is. */
 export function canonicalTime(text: string): string | undefined {
   const instant = sinceEpoch(text)
   return instant && instantText(instant)
