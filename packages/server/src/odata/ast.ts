@@ -1,4 +1,4 @@
-/** What a query option says, before it is known which fields there are. Positions are columns, from 1. */
+/** The syntax tree of a query option, before fields are resolved. Positions are columns, from 1. */
 
 export const comparisonOperators = ['eq', 'ne', 'gt', 'ge', 'lt', 'le'] as const
 export type ComparisonOperator = (typeof comparisonOperators)[number]
@@ -11,7 +11,7 @@ export type ValueFunction = (typeof valueFunctions)[number]
 
 export interface Path {
   readonly kind: 'path'
-  /** The lambda variable that it begins with; without one it begins at the entity. */
+  /** The lambda variable at its start; absent: the path starts at the entity. */
   readonly variable?: string
   /** Empty for a variable alone. */
   readonly names: readonly string[]

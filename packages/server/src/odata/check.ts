@@ -1,6 +1,7 @@
 /**
- * Fits a parsed option to an operation: every field is listed and exists, every literal has the type of its field, and
- * every collection on the way becomes an `any` (conventions 10.2). What comes out can be evaluated or compiled as it is.
+ * Checks a parsed option against an operation: every field is listed and exists, every literal has the type of its
+ * field, and every collection on a path becomes an `any` (conventions 10.2). The result can be evaluated or compiled
+ * without further checks.
  */
 import type { AnySchema, ObjectSchema, TextSchema } from '@hyperplane/contract/schema'
 import type {
@@ -38,12 +39,15 @@ export interface FieldRules {
   /** Paths that the operation lists. */
   readonly fields: readonly string[]
   readonly schema: ObjectSchema
-  /** The option that a fault names; `$expand` for an option nested in it. */
+  /** The option that faults name; `$expand` for a nested option. */
   readonly option?: string
 }
 
 export interface FilterRules extends FieldRules {
-  /** The canonical spelling of a text that is compared with a field which the naming profiles spell differently. */
+  /**
+   * Converts a text to its canonical spelling, if it is compared with a field that the naming profiles spell
+   * differently.
+   */
   readonly canonical?: (named: NonNullable<TextSchema['named']>, text: string) => string
 }
 
@@ -58,7 +62,7 @@ export function checkOrderby(orderby: Orderby, rules: FieldRules): readonly Type
   }))
 }
 
-/** Refuses names that the operation does not expand. Their nested options obey the lists of their own kinds. */
+/** Refuses names that the operation does not expand. Nested options follow the lists of their own kinds. */
 export function checkExpand(expand: Expand, rules: { readonly names: readonly string[] }): readonly ExpandItem[] {
   for (const { name, position } of expand) {
     if (!rules.names.includes(name)) throw unlisted('$expand', name, position, rules.names)
@@ -67,7 +71,7 @@ export function checkExpand(expand: Expand, rules: { readonly names: readonly st
 }
 
 export interface TypedApply {
-  /** Over the entities, before they are grouped. */
+  /** Applies to the entities before they are grouped. */
   readonly filter: TypedFilter
   readonly groupby: readonly Field[]
 }
@@ -84,14 +88,14 @@ export function checkApply(
   }
 }
 
-/** Through a collection, an order goes by its first element. */
+/** A path through a collection orders by its first element. */
 function orderField(path: Path, rules: PlainRules): Field {
   const { hops, type } = listedPath(path, rules)
   if (type === 'opaque') throw noValue(path, rules)
   return { kind: 'field', from: 0, names: hops.flatMap((hop, index) => (index === 0 ? hop : ['0', ...hop])), type }
 }
 
-/** A collection of plain values is a value of its own: clusters with the same functions are one group. */
+/** A collection of plain values groups as one value: clusters with the same functions are one group. */
 function groupField(path: Path, rules: PlainRules): Field {
   const { hops, type } = listedPath(path, rules)
   const [names = [], ...elements] = hops
@@ -126,12 +130,12 @@ interface Variable {
   readonly at: number
   /** Path of its collection from the entity. */
   readonly path: readonly string[]
-  /** The collection is listed, or lies in one that is: then all of its elements' fields are. */
+  /** The collection, or one around it, is listed: then all fields of its elements are. */
   readonly listed: boolean
 }
 
 interface Scope {
-  /** Quantifiers that stand open. */
+  /** Number of open quantifiers. */
   readonly depth: number
   readonly variables: ReadonlyMap<string, Variable>
 }
@@ -145,7 +149,7 @@ interface Typed {
   readonly name: string
   readonly type: LeafType
   readonly value: Value
-  /** A literal takes its value from the type of what it is compared with. */
+  /** Set for a literal, whose value depends on the type of the other operand. */
   readonly literal?: Literal
 }
 
@@ -183,7 +187,7 @@ class FilterCheck {
     }
   }
 
-  /** A condition about operands, within `any` over each collection that one of them crosses. */
+  /** Wraps a condition into `any` over each collection that its operands cross. */
   #about(operands: readonly Operand[], scope: Scope, condition: (typed: readonly Typed[]) => TypedFilter): TypedFilter {
     const hops: Hop[] = []
     const typed = operands.map((operand) => this.#operand(operand, scope, hops))
@@ -197,7 +201,7 @@ class FilterCheck {
     if (isOrder && (type.type === 'enumeration' || type.type === 'opaque')) {
       throw this.#fault(position, operator, 'eq, ne or in', `${describe(type)} is compared with eq, ne and in only`)
     }
-    // No id is greater or less than what is not one.
+    // A text that is no UUID is neither greater nor less than an id.
     if (isOrder && isId(type.type) && (isNoId(left) || isNoId(right))) return never
     return { kind: 'compare', operator, left: this.#value(left, type, right), right: this.#value(right, type, left) }
   }
@@ -280,10 +284,10 @@ class FilterCheck {
     return { name, type: resolved, value: way.field }
   }
 
-  /** The type as which two operands are compared. */
+  /** The common type for a comparison of two operands. */
   #commonType(left: Typed, right: Typed, position: number): LeafType {
     if (left.literal !== undefined && right.literal !== undefined) {
-      // A text beside a more particular literal is read as one of those; null is of every type.
+      // A text literal takes the type of the other literal; null fits every type.
       return left.type.type === 'text' ? right.type : left.type
     }
     if (left.literal !== undefined) return right.type
@@ -298,7 +302,7 @@ class FilterCheck {
 
   #value({ literal, type, value }: Typed, as: LeafType, beside: Typed): Value {
     if (literal !== undefined) return { kind: 'literal', value: this.#literal(literal, as, beside.name) }
-    // Beside an id, a text is compared without case as well.
+    // Compared with an id, a text is compared without case as well.
     return isId(as.type) && !isId(type.type) ? call('tolower', value) : value
   }
 
@@ -357,7 +361,7 @@ const isNoId = ({ literal }: Typed): boolean =>
 
 const call = (name: ValueFunction, argument: Value): Value => ({ kind: 'call', function: name, argument })
 
-/** Null counts as text here, which gives way to any other type. */
+/** Null counts as text, which yields to any other type. */
 function typeOfLiteral({ type }: Literal): LeafType {
   if (type === 'guid') return { type: 'uuid' }
   if (type === 'instant') return { type: 'timestamp' }

@@ -1,4 +1,4 @@
-/** What a filter means, exactly (conventions 10.2): over one document, true, false or null. */
+/** The exact meaning of a filter (conventions 10.2) for one document: true, false or null. */
 import type { ComparisonOperator, MatchFunction, ValueFunction } from './ast.ts'
 import { type Field, foldId, type Scalar, type TypedFilter, type TypedOrderby, type Value } from './typed-filter.ts'
 
@@ -46,7 +46,7 @@ function evaluate(filter: TypedFilter, elements: Elements): boolean | null {
   }
 }
 
-/** `and` is decided by a false term, `or` by a true one; undecided with a null among the terms, it is null. */
+/** A false term decides `and`, a true one `or`; otherwise a null among the terms makes the result null. */
 function junction(terms: readonly TypedFilter[], deciding: boolean, elements: Elements): boolean | null {
   let result: boolean | null = !deciding
   for (const term of terms) {
@@ -75,7 +75,7 @@ function scalarOf(value: Value, elements: Elements): Scalar | null {
   return typeof argument === 'string' ? textFunctions[value.function](argument) : null
 }
 
-/** Of the element that the field counts from; ids folded as stores fold them. */
+/** The value of a field, with ids folded as stores fold them. */
 export function fieldValue(field: Field, elements: Elements): Scalar | null {
   const value = (valueBelow(elements[field.from], field.names) ?? null) as Scalar | null
   return typeof value === 'string' && (field.type === 'uuid' || field.type === 'taskId') ? foldId(value) : value
@@ -91,7 +91,7 @@ export function valueBelow(from: unknown, names: readonly string[]): unknown {
   return at
 }
 
-/** What the functions of the language do to a text. Stores whose own differ must call these. */
+/** The text functions of the language. Stores whose own functions differ must call these. */
 export const textFunctions: { readonly [name in ValueFunction]: (text: string) => string | number } = {
   tolower: (text) => text.toLowerCase(),
   toupper: (text) => text.toUpperCase(),
@@ -122,8 +122,8 @@ export function sortBy(orderby: readonly TypedOrderby[]): (left: unknown, right:
 }
 
 /**
- * The distinct combinations of these fields, in their order, as documents that hold nothing else. Collections are
- * compared element by element; an empty one is absent.
+ * The distinct combinations of these fields, in order, as documents with only these fields. Collections are compared
+ * element by element; an empty one counts as absent.
  */
 export function groupDocuments(groupby: readonly Field[], documents: Iterable<unknown>): Record<string, unknown>[] {
   const groups = new Map<string, readonly List[]>()
@@ -135,7 +135,7 @@ export function groupDocuments(groupby: readonly Field[], documents: Iterable<un
   return ordered.map((values) => documentOf(groupby, values))
 }
 
-/** A value as the list that holds it, nothing as an empty one. */
+/** A value as a list; absent: empty. */
 type List = readonly (Scalar | null)[]
 
 function documentOf(fields: readonly Field[], values: readonly List[]): Record<string, unknown> {
@@ -170,7 +170,7 @@ function compareScalars(left: Scalar, right: Scalar): number {
   return typeof left === 'string' && typeof right === 'string' ? compareText(left, right) : Number(left) - Number(right)
 }
 
-/** By code point, as stores sort UTF-8. `<` of JavaScript puts U+10000 and above before U+E000. */
+/** Compares by code point, as stores sort UTF-8. `<` of JavaScript puts U+10000 and above before U+E000. */
 export function compareText(left: string, right: string): number {
   const length = Math.min(left.length, right.length)
   for (let index = 0; index < length; index += 1) {

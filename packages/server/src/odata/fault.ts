@@ -1,4 +1,4 @@
-/** What is wrong with a query option, for programs. */
+/** Facts of a fault in a query option. */
 export interface FaultFacts {
   /** `$filter`, `$orderby`, … */
   readonly option: string
@@ -26,12 +26,12 @@ export class ODataFault extends Error {
   }
 }
 
-/** A field that there is not, or that the operation does not list. */
+/** The fault for a field that does not exist or is not listed by the operation. */
 export function unlisted(option: string, field: string, position: number, allowed: readonly string[]): ODataFault {
   const expected = allowed.length === 0 ? 'no field' : `one of ${allowed.join(', ')}`
   const message = `${quoted(field)} is not available here; expected ${expected}`
   return new ODataFault({ option, position, found: quoted(field), expected, message })
 }
 
-/** A piece of the request as it may stand in a message: quoted, and cut when it is long. */
+/** Quotes a piece of the request for a message, shortened if it is long. */
 export const quoted = (text: string): string => `"${text.length <= 60 ? text : text.slice(0, 60) + '…'}"`

@@ -1,10 +1,9 @@
-/** The fields that a filter asks about. */
 import type { Field, TypedFilter, Value } from './typed-filter.ts'
 
-/** Paths as requests write them, each once, sorted. */
+/** Paths of the fields in a filter, as in requests, distinct and sorted. */
 export function fieldsOf(filter: TypedFilter): string[] {
   const found = new Set<string>()
-  /** `elements`: path of the collection that each open quantifier stands at. */
+  /** `elements`: path of the collection of each open quantifier. */
   const add = ({ from, names }: Pick<Field, 'from' | 'names'>, elements: readonly string[]): string => {
     const path = [...(from === 0 ? [] : [elements[from - 1] as string]), ...names].join('/')
     found.add(path)
@@ -40,7 +39,7 @@ export function fieldsOf(filter: TypedFilter): string[] {
       case 'quantified': {
         const collection = add(at, elements)
         if (at.body === undefined) return
-        // The elements are what is asked about, not the collection itself.
+        // The condition is about the elements, not the collection itself.
         found.delete(collection)
         visit(at.body, [...elements, collection])
       }

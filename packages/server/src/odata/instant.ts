@@ -1,8 +1,8 @@
 import { instantText, readInstant } from '@hyperplane/contract/time'
 
 /**
- * The instant that a literal names, as the store keeps it: UTC, six fractional digits. Seconds may be left out, as OData has it.
- * Any year will do: a bound before the first stored time is a bound. Undefined for any other text.
+ * The instant of a literal in stored form: UTC, six fractional digits. Seconds are optional, as in OData. Any year is
+ * allowed, since a bound may precede the first stored time. Undefined for any other text.
  */
 export function instantOf(text: string): string | undefined {
   const instant = readInstant(text, 'optional')

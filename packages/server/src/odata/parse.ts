@@ -1,6 +1,6 @@
 /**
- * Text of a query option -> what it says. The grammar is that of conventions 10.1, and nothing else of OData: what it
- * leaves out is refused by name. The limits of 10.3 hold while reading, so that hostile text costs little.
+ * Parses query options. The grammar is that of conventions 10.1: other constructs of OData are refused by name. The
+ * limits of 10.3 apply while reading, so that hostile text costs little.
  */
 import {
   type Apply,
@@ -30,7 +30,6 @@ export const limits = {
   nodes: 300,
   /** Open parentheses, of groups, functions and lambdas together. */
   depth: 20,
-  /** Of one path. */
   names: 20,
   lambdas: 2,
   literalsOfIn: 200,
@@ -116,7 +115,7 @@ class Parser {
     })
   }
 
-  /** What follows an operand: a comparison, or nothing when a boolean field stands alone. */
+  /** A comparison, or a boolean field alone. */
   #comparison(left: Operand): Filter {
     const token = this.#tokens.peek()
     const { position } = token
@@ -157,7 +156,7 @@ class Parser {
     return found
   }
 
-  /** The path has been read up to and with `any` or `all`; what follows is its parenthesis. */
+  /** Parses the parenthesis after a path that ends with `any` or `all`. */
   #quantified(read: Path): Quantified {
     const quantifier = read.names.at(-1)?.toLowerCase()
     const open = this.#tokens.peek()
@@ -379,7 +378,7 @@ class Parser {
     return token
   }
 
-  /** Refuses the words that OData gives a meaning and this subset does not. */
+  /** Refuses words that are reserved in OData but not supported here. */
   #nameOf(token: Token): string {
     const name = token.source
     if (/^(?:and|or|not)$/i.test(name)) throw this.#tokens.fault(token, 'a field')

@@ -1,30 +1,30 @@
 import type { AnySchema, EnumerationSchema, ObjectSchema, TextSchema } from '@hyperplane/contract/schema'
 
-/** What a field can be compared with. `opaque`: only with null (free JSON, maps, objects without an id). */
+/** The type that a field is compared as. `opaque`: only with null (free JSON, maps, objects without an id). */
 export type FieldType = 'text' | 'uuid' | 'taskId' | 'number' | 'boolean' | 'timestamp' | 'enumeration' | 'opaque'
 
-/** Where a path leads. */
+/** A path resolved in a schema. */
 export interface ResolvedPath {
   /**
-   * The names to follow, cut where a collection is crossed: `disks/backingInfo/extId` through the collection `disks` is
-   * `[['disks'], ['backingInfo', 'extId']]`, a collection of texts `uris` is `[['uris'], []]`.
+   * The names of the path, split where it crosses a collection: `disks/backingInfo/extId` through the collection
+   * `disks` is `[['disks'], ['backingInfo', 'extId']]`, a collection of texts `uris` is `[['uris'], []]`.
    */
   readonly hops: readonly (readonly string[])[]
   readonly type: FieldType
-  /** Members, of an enumeration. */
+  /** Members of an enumeration. */
   readonly values?: readonly string[]
-  /** Which vocabulary of the naming profiles the text belongs to. */
+  /** The vocabulary of the naming profiles that the text belongs to. */
   readonly named?: TextSchema['named']
 }
 
-/** Where a path to a collection leads: the last of `hops` ends at the array. */
+/** A path to a collection: the last of `hops` ends at the array. */
 export interface ResolvedCollection {
   readonly hops: readonly (readonly string[])[]
   readonly element: AnySchema
 }
 
 /**
- * Finds `a/b/c`, which our own code names, in a schema.
+ * Resolves `a/b/c`, a path in the code base, in a schema.
  * @throws Error when there is no such field
  */
 export function resolvePath(schema: ObjectSchema, path: string): ResolvedPath {
@@ -34,9 +34,9 @@ export function resolvePath(schema: ObjectSchema, path: string): ResolvedPath {
 }
 
 /**
- * Finds a path that a request names. One that ends at an object means the field that stands for it, or its `extId`
- * (`parentTask eq '…'`).
- * Undefined when there is no such field, or when it is or lies in a secret.
+ * Resolves a path of a request. A path that ends at an object means its `filteredBy` field, or its `extId` (`parentTask
+ * eq '…'`).
+ * Undefined if there is no such field, or if it is or lies in a secret.
  */
 export function resolveNames(schema: AnySchema, names: readonly string[]): ResolvedPath | undefined {
   const found = walk(schema, names)
@@ -54,7 +54,7 @@ export function resolveNames(schema: AnySchema, names: readonly string[]): Resol
   return { hops, ...leafOf(leaf) }
 }
 
-/** Finds the collection that a lambda ranges over. */
+/** Resolves the collection of a lambda. */
 export function resolveCollection(schema: AnySchema, names: readonly string[]): ResolvedCollection | undefined {
   const found = walk(schema, names)
   const element = found && itemsOf(found.schema)
@@ -77,7 +77,7 @@ function walk(schema: AnySchema, names: readonly string[]): { hops: string[][]; 
   return { hops, schema: at }
 }
 
-/** Alternatives count together where all of them are objects, or all are collections; else there is no way through. */
+/** Merges alternatives if all of them are objects, or all are collections; otherwise the path ends. */
 function fieldOf(schema: AnySchema, name: string): AnySchema | undefined {
   if (schema.type === 'object') return Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined
   if (schema.type !== 'oneOf' || !schema.alternatives.every(isObject)) return undefined

@@ -1,6 +1,6 @@
 /**
- * A filter prepared for being asked again and again. The scope of an identity with a thousand policies is a thousand
- * alternatives; here they are looked up by the document's own values instead of being tried one after another.
+ * Prepares a filter for many evaluations. The scope of an identity with a thousand policies is a thousand alternatives;
+ * they are looked up by the document's values instead of being tried one after another.
  */
 import { evaluateFilter, fieldValue, valueBelow } from './evaluate.ts'
 import type { Field, Scalar, TypedFilter } from './typed-filter.ts'
@@ -9,7 +9,7 @@ export type Predicate = (document: unknown) => boolean
 
 const prepared = new WeakMap<TypedFilter, Predicate>()
 
-/** True for the documents for which `evaluateFilter` is true. Prepared at the first call for a filter, then remembered. */
+/** True where `evaluateFilter` is true. Prepared at the first call for a filter, then cached. */
 export function predicateOf(filter: TypedFilter): Predicate {
   let predicate = prepared.get(filter)
   if (predicate === undefined) {
@@ -30,15 +30,15 @@ function prepare(filter: TypedFilter): Predicate {
     : prepareAlternatives([filter])
 }
 
-/** What a document must have for a term to be worth a look: one of these values, in a field or in an element of a collection. */
+/** A necessary condition of a term: one of these values, in a field or in an element of a collection. */
 interface Key {
-  /** The collection whose elements are looked at, unless the document itself is. */
+  /** The collection with the elements to look at; undefined: the document itself. */
   readonly collection: readonly string[] | undefined
   readonly field: Field
   readonly values: readonly (Scalar | null)[]
 }
 
-/** Alternatives that want values of one field, by value; a value leads to what must hold as well. */
+/** Alternatives that require values of one field: value -> further conditions. */
 interface Lookup {
   readonly collection: readonly string[] | undefined
   readonly field: Field
@@ -77,7 +77,7 @@ function isFound({ collection, field, rest }: Lookup, document: unknown): boolea
   return Array.isArray(found) && found.some((element) => leads([document, element]))
 }
 
-/** Undefined: the filter is not of the form that can be looked up. */
+/** Undefined: the filter cannot be looked up. */
 function keyOf(filter: TypedFilter): Key | undefined {
   if (filter.kind === 'quantified') {
     if (filter.quantifier !== 'any' || filter.from !== 0 || filter.body === undefined) return undefined

@@ -1,10 +1,10 @@
-/** `$select`: which fields of an entity are answered (conventions 10.2). */
+/** `$select`: the fields of an entity that a response holds (conventions 10.2). */
 import type { AnySchema, ObjectSchema } from '@hyperplane/contract/schema'
 import type { Select, SelectItem } from './ast.ts'
 import { unlisted } from './fault.ts'
 import { resolveNames } from './paths.ts'
 
-/** What of a value is kept: all of it, or of an object (of each object in an array) these fields. */
+/** The selected part of a value: all of it, or these fields of an object (of each object in an array). */
 export type SelectedFields = 'all' | ReadonlyMap<string, SelectedFields>
 
 export interface Selection {
@@ -22,12 +22,12 @@ export interface SelectRules {
   readonly option?: string
 }
 
-/** Answered whatever is selected, at the top. */
+/** Always part of the top level. */
 const always = ['extId', '$objectType', '$reserved']
-/** Kept in every object that is. */
+/** Kept in every selected object. */
 const decorations = new Set(['$objectType', '$reserved'])
 
-/** An ignored field counts as not written: where nothing else is, everything is selected. */
+/** Ignored fields do not count: if no other field is selected, all are. */
 export function checkSelect(select: Select, rules: SelectRules): Selection {
   const ignored: string[] = []
   const selected: string[][] = []
@@ -51,7 +51,7 @@ export function checkSelect(select: Select, rules: SelectRules): Selection {
   return { fields: selected.length === 0 ? 'all' : treeOf(selected), ignored }
 }
 
-/** The selected part of a document, and whatever it has under the names `also` (properties that were expanded). */
+/** The selected part of a document, plus the properties in `also` (expanded ones). */
 export function applySelection<T>(selection: Selection, document: T, also: readonly string[] = []): T {
   const { fields } = selection
   if (fields === 'all') return document
@@ -74,7 +74,7 @@ function pick(fields: SelectedFields, value: unknown): unknown {
 
 function isSelectable(names: readonly string[], { fields, schema }: SelectRules): boolean {
   if (names.length === 1 && always.includes(names[0] as string)) return true
-  // resolveNames knows no secrets.
+  // `resolveNames` does not find secrets.
   if (resolveNames(schema, names) === undefined) return false
   return fields === 'any' || names.some((_, index) => fields.includes(names.slice(0, index + 1).join('/')))
 }

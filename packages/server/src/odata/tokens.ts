@@ -29,10 +29,10 @@ const word = /[$@]?[a-z_]\w*(?:\.[a-z_]\w*)*/iy
 const symbol = /[(),/:;=*]/y
 const anything = /[^ \t\r\n(),]+/y
 
-/** Literals of OData that begin like an enumeration and are none. */
+/** Literals of OData that look like enumerations. */
 const refusedLiterals = new Set(['binary', 'duration', 'geography', 'geometry'])
 
-/** Reads the text of an option token by token, one ahead. It costs time in proportion to the text, whatever that is. */
+/** Tokenizes an option, with one token of look-ahead. Time is linear in the length of any text. */
 export class Tokens {
   readonly option: string
   readonly #text: string
@@ -121,7 +121,7 @@ export class Tokens {
     throw this.#unreadable('a field, a literal or an operator')
   }
 
-  /** Reads from the opening quote to the closing one; a doubled quote stands for one. */
+  /** Reads a quoted text; a doubled quote stands for one. */
   #quotedText(): string {
     const open = this.#at
     const parts: string[] = []
@@ -136,7 +136,7 @@ export class Tokens {
       if (this.#text[this.#at] !== "'") break
     }
     const value = parts.join("'")
-    // No stored text has these characters, and stores disagree about them.
+    // Stored texts never have these characters, and stores disagree about them.
     if (/[\0-\x08\x0b\x0c\x0e-\x1f]/.test(value) || !value.isWellFormed()) {
       this.#at = open
       throw this.#unreadable('text without control characters', 'the text holds control characters or half characters')

@@ -1,6 +1,6 @@
 /**
- * A filter whose every field is known: what `check.ts` makes of a text, and what authorization scopes are built from.
- * `evaluate.ts` gives it its meaning over a document; the store's `compile-query.ts` the same meaning in SQL.
+ * A filter with resolved fields: the result of `check.ts`, and the form of authorization scopes. `evaluate.ts` defines
+ * its meaning over a document; the store's `compile-query.ts` compiles the same meaning to SQL.
  */
 import type { ComparisonOperator, MatchFunction, ValueFunction } from './ast.ts'
 import type { FieldType, ResolvedPath } from './paths.ts'
@@ -9,9 +9,11 @@ export type Scalar = string | number | boolean
 
 export interface Field {
   readonly kind: 'field'
-  /** 0: a field of the entity; n: of the element that the nth enclosing quantifier, counted from outside, stands at. */
+  /**
+   * 0: a field of the entity; n: a field of the current element of the nth enclosing quantifier, counted from outside.
+   */
   readonly from: number
-  /** Crosses no collection, but may name an element of one by its index. Empty for the element itself. */
+  /** Crosses no collection, but may hold an index into one. Empty for the element itself. */
   readonly names: readonly string[]
   readonly type: FieldType
 }
@@ -28,9 +30,9 @@ export type TypedFilter =
   | { readonly kind: 'compare'; readonly operator: ComparisonOperator; readonly left: Value; readonly right: Value }
   | { readonly kind: 'in'; readonly value: Value; readonly literals: readonly (Scalar | null)[] }
   | { readonly kind: 'match'; readonly function: MatchFunction; readonly text: Value; readonly pattern: Value }
-  /** A boolean field that stands alone. */
+  /** A boolean field as a condition. */
   | { readonly kind: 'truth'; readonly field: Field }
-  /** Some, or every, element of a collection. Without a body: there is one. */
+  /** Some or every element of a collection. Without a body: the collection is not empty. */
   | {
       readonly kind: 'quantified'
       readonly quantifier: 'any' | 'all'
@@ -81,12 +83,12 @@ export interface Hop {
   readonly names: readonly string[]
 }
 
-/** Puts a condition about an element into `any` over each collection that leads to it, the first outermost. */
+/** Wraps a condition into `any` over each collection that leads to its element, the first outermost. */
 export function within(hops: readonly Hop[], body: TypedFilter): TypedFilter {
   return hops.reduceRight((inner, hop) => ({ kind: 'quantified', quantifier: 'any', ...hop, body: inner }), body)
 }
 
-/** The collections on the way from the element `from`, where `depth` quantifiers stand open already, and the field. */
+/** The collections between the element `from` and the field, if `depth` quantifiers are open already. */
 export function follow(path: ResolvedPath, from: number, depth: number): { hops: readonly Hop[]; field: Field } {
   const hops: Hop[] = []
   let at = from
@@ -97,11 +99,11 @@ export function follow(path: ResolvedPath, from: number, depth: number): { hops:
   return { hops, field: { kind: 'field', from: at, names: path.hops.at(-1) ?? [], type: path.type } }
 }
 
-/** Ids are compared without case: as the store keeps them. */
+/** The stored form of a value: ids are folded, because they are compared without case. */
 export const stored = <T extends Scalar | null>(type: FieldType, value: T): T =>
   (typeof value === 'string' && (type === 'uuid' || type === 'taskId') ? foldId(value) : value) as T
 
-/** A-Z only, as the folding of ids in stores is. */
+/** Folds only A-Z, as stores fold ids. */
 export const foldId = (text: string): string => text.replace(/[A-Z]+/g, (upper) => upper.toLowerCase())
 
 function some(path: ResolvedPath, condition: (field: Field) => TypedFilter): TypedFilter {
@@ -123,8 +125,8 @@ function junction(kind: 'and' | 'or', given: readonly TypedFilter[]): TypedFilte
 }
 
 /**
- * Alternatives about one field become one `in`, those about one collection one `any`. Access scopes have thousands, and
- * a store would walk the collection once for each.
+ * Merges alternatives about one field into one `in`, and those about one collection into one `any`. Access scopes have
+ * thousands, and a store would scan the collection once for each.
  */
 function mergeAlternatives(terms: readonly TypedFilter[]): readonly TypedFilter[] {
   const groups = new Map<unknown, TypedFilter[]>()
@@ -137,7 +139,7 @@ function mergeAlternatives(terms: readonly TypedFilter[]): readonly TypedFilter[
   return groups.size === terms.length ? terms : [...groups.values()].map(mergeGroup)
 }
 
-/** Equal for terms that can be merged. */
+/** The merge key of a term. */
 function subjectOf(term: TypedFilter): unknown {
   if (term.kind === 'in') return JSON.stringify(term.value)
   if (term.kind === 'compare' && term.operator === 'eq' && term.right.kind === 'literal')

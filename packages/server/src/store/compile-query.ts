@@ -1,4 +1,4 @@
-/** Typed filters and orders -> SQL over one table, with the meaning that `odata/evaluate.ts` gives them. */
+/** Compiles typed filters and orders to SQL over one table, with the meaning of `odata/evaluate.ts`. */
 import type { ComparisonOperator } from '../odata/ast.ts'
 import type { Field, TypedFilter, TypedOrderby, Value } from '../odata/typed-filter.ts'
 import type { Dialect } from './dialect.ts'
@@ -6,21 +6,21 @@ import { bound, identifier, joined, raw, type Sql, type SqlText, sql, textOf } f
 
 export interface QueryTarget {
   /**
-   * Path -> column, where a field has one. Columns hold ids in lower case, instants in UTC with six fractional digits,
-   * booleans as the dialect keeps them. Every other field is read from the column `document`.
+   * Path -> column, for fields that have one. Columns hold ids in lower case, instants in UTC with six fractional
+   * digits, booleans as the dialect stores them. All other fields are read from the column `document`.
    */
   readonly columns: ReadonlyMap<string, string>
   readonly dialect: Dialect
-  /** Table or alias that qualifies the columns; needed where other tables, or `json_each`, have columns of these names. */
+  /** Table or alias that qualifies the columns; needed if other tables, or `json_each`, have columns of these names. */
   readonly table?: string
   /**
-   * Collections of ids that the store also keeps as rows of `reference`: path of the id -> the kind that it names. "Any
-   * element is one of these" is then a look-up there, instead of a walk through every document.
+   * Collections of ids that the store also keeps as rows of `reference`: path of the id -> kind that it refers to. "Any
+   * element is one of these" becomes a look-up there instead of a scan of all documents.
    */
   readonly references?: { readonly kind: string; readonly paths: ReadonlyMap<string, string> }
 }
 
-/** Text of a condition, for WHERE. It is 1, 0 or NULL where `evaluateFilter` is true, false or null. */
+/** Text of a condition, for WHERE: 1, 0 or NULL where `evaluateFilter` is true, false or null. */
 export const compileFilter = (filter: TypedFilter, target: QueryTarget): SqlText =>
   textOf(new QueryCompiler(target).condition(filter, 0), target.dialect.placeholder)
 
@@ -43,7 +43,7 @@ const comparisons: { readonly [operator in Exclude<ComparisonOperator, 'eq' | 'n
   le: raw('<='),
 }
 
-/** Terms that stand side by side. More are nested, since databases limit how deep a chain of AND or OR may be. */
+/** Maximum of terms in one chain. Longer chains are nested: databases limit the depth of a chain of AND or OR. */
 const maximumChain = 50
 
 class QueryCompiler {
@@ -59,7 +59,7 @@ class QueryCompiler {
     this.#table = table === undefined ? raw('') : sql`${identifier(table)}.`
   }
 
-  /** `depth` quantifiers stand around it. */
+  /** `depth`: number of enclosing quantifiers. */
   condition(filter: TypedFilter, depth: number): Sql {
     const dialect = this.#dialect
     switch (filter.kind) {
@@ -82,7 +82,7 @@ class QueryCompiler {
       case 'truth':
         return dialect.truth(this.field(filter.field))
       case 'quantified':
-        // Inside another it runs through its elements for each element of that one.
+        // A nested quantifier scans its elements for each element of the outer one.
         return depth === 0 ? this.#quantified(filter, 0) : dialect.timed(this.#quantified(filter, depth))
     }
   }
@@ -96,7 +96,7 @@ class QueryCompiler {
     return sql`${this.#table}${identifier(name)}`
   }
 
-  /** What fields are read from: the document, or the element of a quantifier. */
+  /** The JSON that fields are read from: the document, or the element of a quantifier. */
   #json(from: number): Sql {
     return from === 0 ? this.#column('document') : this.#dialect.element(aliasOf(from))
   }
@@ -112,7 +112,7 @@ class QueryCompiler {
     if (operator === 'eq') return this.#dialect.equal(a, b)
     if (operator === 'ne') return this.#dialect.unequal(a, b)
     if (isNull(left) || isNull(right)) return this.#dialect.condition(false)
-    // False rather than null where a side is null. The comparison stands apart so that an index can serve it.
+    // False, not null, if a side is null. The comparison is a term of its own, so that an index can serve it.
     const present = [left, right].flatMap((side, index) =>
       side.kind === 'literal' ? [] : [sql`${index === 0 ? a : b} IS NOT NULL`],
     )
@@ -135,7 +135,7 @@ class QueryCompiler {
     const column = text.from === 0 ? this.#columns.get(text.names.join('/')) : undefined
     const end = typeof pattern.value === 'string' ? endOfPrefix(pattern.value) : undefined
     if (column === undefined || typeof pattern.value !== 'string' || end === undefined) return condition
-    // The same as a range, so that an index can serve it.
+    // Also as a range, so that an index can serve it.
     const subject = this.#column(column)
     return sql`(${subject} >= ${bound(pattern.value)} AND ${subject} < ${bound(end)} AND ${condition})`
   }
@@ -151,7 +151,9 @@ class QueryCompiler {
     return sql`NOT EXISTS (SELECT 1 FROM ${elements} WHERE (${condition}) IS NOT TRUE)`
   }
 
-  /** Ids of the rows that refer to one of the ids which `body` compares an element with; undefined: it asks something else. */
+  /**
+   * Ids of the rows that refer to an id which `body` compares an element with; undefined: `body` is another condition.
+   */
   #referrers(names: readonly string[], body: TypedFilter, element: number): Sql | undefined {
     const isEquality = body.kind === 'compare' && body.operator === 'eq' && body.right.kind === 'literal'
     const subject = body.kind === 'in' ? body.value : isEquality ? body.left : undefined
@@ -174,17 +176,17 @@ class QueryCompiler {
   }
 }
 
-/** The element at which the nth quantifier stands. */
+/** Alias of the current element of the nth quantifier. */
 const aliasOf = (quantifier: number): Sql => raw(`e${quantifier}`)
 
 const isNull = (value: Value): boolean => value.kind === 'literal' && value.value === null
 
-/** The least text, by code point, after all that begin with `prefix`; undefined when there is none. */
+/** The smallest text, by code point, after all that begin with `prefix`; undefined if there is none. */
 function endOfPrefix(prefix: string): string | undefined {
   const points = [...prefix]
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
     const point = last.codePointAt(0) ?? 0
-    // No text ends in half a surrogate pair.
+    // Skip the surrogates: no text ends in half a pair.
     if (point < 0x10ffff) return points.join('') + String.fromCodePoint(point === 0xd7ff ? 0xe000 : point + 1)
   }
   return undefined

@@ -5,8 +5,8 @@ import type { Scalar } from '../odata/typed-filter.ts'
 import type { Sql } from './sql.ts'
 
 /**
- * Where databases differ in what a filter needs. Each answer must mean exactly what `odata/evaluate.ts` does, null
- * included: the conformance suite compares the two.
+ * The differences between databases in what filters need. Each method must have exactly the meaning of
+ * `odata/evaluate.ts`, null included: the conformance suite compares the two.
  */
 export interface Dialect {
   /** The nth parameter, from 1. */
@@ -19,9 +19,9 @@ export interface Dialect {
   extract(json: Sql, names: readonly string[], type: FieldType): Sql
   /** A FROM item: one row named `alias` for each element of the array at `names`, none when there is no array. */
   elements(json: Sql, names: readonly string[], alias: Sql): Sql
-  /** The JSON of the element at which `alias` stands. */
+  /** The JSON of the current element of `alias`. */
   element(alias: Sql): Sql
-  /** The same condition, where it is asked so often for one row that the time must be watched in between. */
+  /** The condition with a check of the time limit, for conditions that run many times for one row. */
   timed(condition: Sql): Sql
   /** A boolean value as a condition; null stays null. */
   truth(value: Sql): Sql
@@ -37,7 +37,7 @@ export interface Dialect {
   orderKey(value: Sql, descending: boolean): Sql
 }
 
-/** A function that a dialect registers with its database, because the database's own gives other answers. */
+/** A function that replaces the database's own, because that gives other results. */
 export interface SqlFunction {
   readonly name: string
   /** Null for null. */

@@ -1,13 +1,11 @@
-/** Faults of a disk that does not take what is to be written: they pass, and what is stored stays as it was. */
+/** Detects faults of a disk that refuses writes. They are temporary, and stored data stays intact. */
 
 /** SQLite's result codes: FULL, and the I/O errors of writing (WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMOPEN, SHMSIZE, SHMMAP). */
 const sqliteFull = 13
 const sqliteWriteErrors = [778, 1034, 1290, 1546, 4618, 4874, 5386]
 const fullCodes = ['ENOSPC', 'EDQUOT']
 
-/**
- * The fault of the disk behind `error` or its causes, as a sentence; undefined: the error has another reason.
- */
+/** The disk fault behind `error` or its causes, as a sentence; undefined: another reason. */
 export function diskFault(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { errcode, code } = cause as { readonly errcode?: number; readonly code?: string }

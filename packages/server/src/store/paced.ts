@@ -1,12 +1,12 @@
 /**
- * A transaction that gives others their turn now and then: for work of seconds in a store that nobody else uses yet, in a
- * process where others are served.
+ * A transaction that yields to the event loop now and then: for work of seconds in a store that nobody else uses yet,
+ * while the process serves other requests.
  */
 import type { Transaction } from './store.ts'
 
 const turnMilliseconds = 10
 
-/** @param turn lets others go on */
+/** @param turn yields to the event loop */
 export function paced(
   transaction: Transaction,
   now = (): number => performance.now(),

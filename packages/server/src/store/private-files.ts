@@ -1,31 +1,31 @@
-/** Files that are their owner's alone, whatever the process's umask is and whatever modes an earlier process left. */
+/** Makes files private to their owner, whatever umask or earlier modes allow. */
 import { chmodSync, closeSync, lstatSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Rights of the group and of others: all, and those of writing. */
+/** Permissions of group and others: all, and write. */
 const all = 0o077
 const writing = 0o022
 
-/** Takes the rights of all but the owner, or some of them. Nothing happens where the file is missing, or is somebody else's to change. */
+/** Removes permissions of group and others. Does nothing if the file is missing or belongs to another user. */
 export function makePrivate(path: string, removed = all): void {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   if (stats === undefined || stats.isSymbolicLink() || (stats.mode & removed) === 0) return
   try {
     chmodSync(path, stats.mode & 0o777 & ~removed)
   } catch {
-    // The owner of the file chose its mode; what this process writes there follows it.
+    // The file belongs to another user, who chose its mode.
   }
 }
 
 /**
- * The file of a database, before SQLite opens it: what SQLite keeps beside a file gets the mode of the file. An existing one is
- * not opened here, since closing it would drop the locks of other connections of this process.
+ * Creates the file of a database before SQLite opens it: SQLite gives its companion files the mode of the file. An
+ * existing file is not opened here, since closing it would drop the locks of other connections of this process.
  */
 export function makePrivateDatabase(file: string): void {
   try {
     closeSync(openSync(file, 'ax', 0o600))
   } catch {
-    // It is there already; or SQLite will say why it cannot be made.
+    // The file exists, or SQLite will report why it cannot be created.
   }
   for (const suffix of ['', '-wal', '-shm', '-journal']) makePrivate(`${file}${suffix}`)
 }
@@ -39,7 +39,7 @@ function makeTreePrivate(folder: string): void {
   }
 }
 
-/** Names of the files that the service writes into a world's folder. Other files there, and the folder, keep their modes. */
+/** Files that the service writes into a world's folder. Other files there, and the folder itself, keep their modes. */
 const ownFile =
   /^(?:lock|(?:master|backup)\.key|(?:world|worlds|seed|control|restoring|replaced|trial)\.sqlite|seed\.yaml|client-auth)/
 
@@ -48,7 +48,7 @@ export function makeFilesPrivate(folder: string): void {
     if (entry.isFile() && ownFile.test(entry.name)) makePrivate(join(folder, entry.name))
 }
 
-/** Folders that the service makes in the folder of a world, with all that they hold; certificates may be read by everybody. */
+/** Makes the service's own folders in the folder of a world private, with their content; certificates stay readable. */
 export function makeFoldersPrivate(folder: string): void {
   for (const name of ['world', 'seed-files', 'journal']) makeTreePrivate(join(folder, name))
   makePrivate(join(folder, 'tls'))

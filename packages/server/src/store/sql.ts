@@ -1,6 +1,6 @@
 /**
- * SQL under construction. Pieces go into others only as pieces, so a text from outside can become a bound parameter and
- * nothing else. (Not kysely: importing it costs 200 ms and 7 MiB, more than the store's whole share of the start.)
+ * SQL under construction. Pieces nest only as pieces, so a text from outside can only become a bound parameter. (Not
+ * kysely: importing it costs 200 ms and 7 MiB, more than the store's whole share of the start.)
  */
 export interface Sql {
   /** Text before, between and after the parameters. */
@@ -8,7 +8,7 @@ export interface Sql {
   readonly parameters: readonly (string | number | null)[]
 }
 
-/** What a driver takes. */
+/** SQL for the driver. */
 export interface SqlText {
   readonly sql: string
   readonly parameters: readonly (string | number | null)[]
@@ -26,7 +26,7 @@ export function sql(texts: TemplateStringsArray, ...pieces: readonly Sql[]): Sql
 /** A value that the driver binds. */
 export const bound = (value: string | number | null): Sql => ({ texts: ['', ''], parameters: [value] })
 
-/** Text of our own code, never of a request. */
+/** Only for text of this code base, never of a request. */
 export const raw = (text: string): Sql => ({ texts: [text], parameters: [] })
 
 /** Name of a column or table. */

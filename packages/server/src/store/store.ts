@@ -1,4 +1,4 @@
-/** Where state is kept. One interface; `sqlite/` (and, later, others) implement it and pass the same conformance suite. */
+/** The interface of stores. `sqlite/` (and, later, others) implement it and pass the same conformance suite. */
 import type { EntityOf, Resource } from '@hyperplane/contract'
 import type { TypedFilter, TypedOrderby } from '../odata/index.ts'
 
@@ -7,7 +7,7 @@ type AnyResource = Resource<any, any>
 /** A stored entity with what the store knows about it. */
 export interface Row<T> {
   readonly entity: T
-  /** Rises with every accepted mutation; what entity tags are made of. */
+  /** Rises with every accepted mutation; the entity tag derives from it. */
   readonly version: number
   /** Creation order. */
   readonly sequence: number
@@ -17,28 +17,28 @@ export interface Query {
   readonly filter?: TypedFilter
   /** A second condition that every row must meet: what the caller may see. */
   readonly scope?: TypedFilter
-  /** Only rows that name this entity by a declared reference. */
+  /** Only rows that refer to this entity by a declared reference. */
   readonly refersTo?: { readonly kind: string; readonly extId: string }
   readonly orderby?: readonly TypedOrderby[]
   readonly newestFirst?: boolean
   readonly offset?: number
   readonly limit?: number
   /**
-   * A request asks: it takes as long as one query may, and no longer. Pages are always bounded; what the service asks
-   * for itself, and inside a transaction, never is. @throws QueryStopped
+   * Limits the time of the query, because a client requested it. Pages always are limited; the service's own queries,
+   * and those inside a transaction, never are. @throws QueryStopped
    */
   readonly isBounded?: boolean
-  /** Is told how the rows are found. */
+  /** Receives the query plan. */
   readonly explained?: (plan: QueryPlan) => void
 }
 
 /** How the store finds the rows of a query. */
 export interface QueryPlan {
-  /** Path of the field whose index leads to the rows; absent: all rows are looked at. */
+  /** Path of the field whose index finds the rows; absent: all rows are scanned. */
   readonly index?: string
-  /** Fields whose values the index was asked for; of all others each row is read. */
+  /** Fields that the index was searched by. */
   readonly sought: readonly string[]
-  /** The rows are put in order after they were found. */
+  /** The rows are sorted after they are found. */
   readonly isSorted: boolean
 }
 
@@ -56,11 +56,11 @@ export interface Walk {
 
 export interface Page<T> {
   readonly entities: readonly T[]
-  /** All that match, in the same snapshot as the page. */
+  /** Number of all matches, in the same snapshot as the page. */
   readonly total: number
 }
 
-/** One row that names an entity. */
+/** A row that refers to an entity. */
 export interface Referrer {
   readonly kind: string
   readonly extId: string
@@ -71,10 +71,10 @@ export interface Referrer {
 export interface Reader {
   get<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined>
   row<R extends AnyResource>(kind: R, extId: string): Promise<Row<EntityOf<R>> | undefined>
-  /** In the order asked; unknown ids are left out. */
+  /** In the order of `extIds`; unknown ids are left out. */
   getMany<R extends AnyResource>(kind: R, extIds: readonly string[]): Promise<EntityOf<R>[]>
   find<R extends AnyResource>(kind: R, query?: Query): Promise<EntityOf<R>[]>
-  /** Bounded, see there. @throws QueryStopped */
+  /** Always bounded, see `Query`. @throws QueryStopped */
   page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>>
   count(kind: AnyResource, query?: Query): Promise<number>
   /** The first entity whose fields equal these values (paths of columns). */
@@ -84,14 +84,14 @@ export interface Reader {
   walk<R extends AnyResource>(kind: R, walk: Walk): Promise<EntityOf<R>[]>
   /** Also finds rows that are not published yet. */
   pending<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined>
-  /** Who names this entity, by kind and id; published and pending rows alike unless told otherwise. */
+  /** The referrers of this entity, ordered by kind and id; including pending rows unless `publishedOnly`. */
   referrers(
     kind: string,
     extId: string,
     limit?: number,
     options?: { from?: string; publishedOnly?: boolean },
   ): Promise<readonly Referrer[]>
-  /** How many entities name this one, by kind. Of a kind that is declared `counted` it costs the same however many. */
+  /** Number of referrers by kind. Constant cost for kinds declared `counted`. */
   referrerCounts(
     kind: string,
     extId: string,
@@ -103,7 +103,7 @@ export type Scalar = string | number | boolean | null
 
 export interface Transaction extends Reader {
   /**
-   * Stores a new entity. `pending`: its unique values and references are held, but nobody sees it before `publish`.
+   * Stores a new entity. `pending`: holds its unique values and references, but stays invisible until `publish`.
    * @throws UniqueViolation, TooManyReferrers
    */
   insert<R extends AnyResource>(kind: R, entity: EntityOf<R>, options?: { pending?: boolean }): Promise<EntityOf<R>>
@@ -113,23 +113,23 @@ export interface Transaction extends Reader {
   replace<R extends AnyResource>(kind: R, entity: EntityOf<R>): Promise<EntityOf<R>>
   /** Merges these top-level fields (undefined removes) and raises the version. */
   update<R extends AnyResource>(kind: R, extId: string, changes: Partial<EntityOf<R>>): Promise<EntityOf<R>>
-  /** The same without raising the version: observations, counters, times of use. */
+  /** As `update`, without raising the version: observations, counters, times of use. */
   observe<R extends AnyResource>(kind: R, extId: string, changes: Partial<EntityOf<R>>): Promise<EntityOf<R>>
-  /** Raises the version only: something that belongs to the entity changed. */
+  /** Raises the version only, because something that belongs to the entity changed. */
   touch(kind: AnyResource, extId: string): Promise<void>
   remove(kind: AnyResource, extId: string): Promise<void>
-  /** Removes every row that matches; answers how many. */
+  /** Removes every matching row; returns their number. */
   removeWhere(kind: AnyResource, filter: TypedFilter): Promise<number>
 }
 
 export interface Staged<T> {
-  /** The end of `work`: transactions that begin later see what it wrote, readers do not yet. A throw rolled it back. */
+  /** The result of `work`: later transactions see what it wrote, readers do not yet. Rejected: it was rolled back. */
   readonly applied: Promise<T>
-  /** The commit. Rejected where that fails; what was refused needs none. */
+  /** The commit. Refused work needs none. */
   readonly durable: Promise<void>
 }
 
-/** A word that the store keeps, made where it is not there yet. */
+/** A value in the store's metadata, created on first use. */
 export function metaOrCreate(store: Pick<Store, 'meta' | 'setMeta'>, name: string, make: () => string): string {
   const stored = store.meta(name)
   if (stored !== undefined) return stored
@@ -144,35 +144,38 @@ export interface Store extends Reader {
    * `work` only awaits its transaction: everybody else's writes wait for it.
    */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** The same of very much, in a store that nobody else writes to: as little of it as can be is done at once. */
+  /** As `transaction`, for bulk data in a store without other writers. */
   bulkLoad<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /**
-   * The same for one who does many things one after another and waits for the disk at the end: what is asked for between
-   * `applied` and `durable` may share the commit, as long as nobody else waits for it.
+   * As `transaction`, for a caller that makes many writes one after another and waits for the disk at the end: writes
+   * between `applied` and `durable` may share a commit, as long as nobody else waits for it.
    */
   stage<T>(work: (transaction: Transaction) => Promise<T>): Staged<T>
-  /** Calls `changed` after each commit that may have written rows of these kinds; the answer ends that. */
+  /**
+   * Calls `changed` after each commit that may have written rows of these kinds. Returns the function that ends the
+   * watch.
+   */
   watch(kinds: readonly AnyResource[], changed: () => void): () => void
   meta(name: string): string | undefined
   setMeta(name: string, value: string): void
-  /** All or none. */
+  /** Writes all values or none. */
   setMetas(values: Readonly<Record<string, string>>): void
   /**
-   * Writes all that is committed to a new file, between two commits: writes wait, reads go on. `beside` is done in the moment that
-   * is copied.
+   * Copies all committed data to a new file, between two commits: writes wait, reads continue. `beside` runs at the
+   * moment that is copied.
    */
   copyTo(file: string, beside?: () => void): Promise<void>
-  /** Why the last write failed that the disk did not take; undefined: none did, or the disk takes writes again. */
+  /** The last disk fault of a write; undefined: none, or the disk accepts writes again. */
   readonly fault: string | undefined
-  /** The same, found out by a write where a write has failed. */
+  /** As `fault`, checked by a new write if there was a fault. */
   findFault(): Promise<string | undefined>
-  /** Gives up what is only kept to answer sooner. */
+  /** Releases caches. */
   releaseMemory(): void
-  /** Bounded queries that still run are stopped. Without any, everything is closed when this returns. */
+  /** Stops running bounded queries. Without any, everything is closed when this returns. */
   close(): Promise<void>
 }
 
-/** Two entities may not share these values. */
+/** A uniqueness rule is violated. */
 export class UniqueViolation extends Error {
   readonly kind: string
   readonly fields: readonly string[]
@@ -186,7 +189,7 @@ export class UniqueViolation extends Error {
   }
 }
 
-/** A bounded query was given up: it ran too long, too many wait before it, or the store closes. */
+/** A bounded query was stopped: it ran too long, too many wait before it, or the store closes. */
 export class QueryStopped extends Error {
   readonly why: 'too long' | 'busy' | 'closing'
   constructor(why: QueryStopped['why']) {
@@ -195,7 +198,7 @@ export class QueryStopped extends Error {
   }
 }
 
-/** As many entities name this one as may. */
+/** The limit of referrers of an entity is reached. */
 export class TooManyReferrers extends Error {
   /** For people: `category`. */
   readonly title: string
@@ -211,25 +214,24 @@ export class TooManyReferrers extends Error {
   }
 }
 
-/** The entity vanished between the moment it was named and the moment it was written. */
+/** The entity was removed between its look-up and its write. */
 export class RowMissing extends Error {
   constructor(kind: string, extId: string) {
     super(`no row ${extId} of ${kind}`)
   }
 }
 
-/** A commit that an earlier one has to precede: that one failed, so this one does not happen either. */
+/** A commit failed because an earlier commit, on which it depends, failed. */
 export class EarlierCommitFailed extends Error {
   constructor(options?: ErrorOptions) {
     super('an earlier commit failed, on which this one depends', options)
   }
 }
 
-/** The data file cannot be used as it is; the message says why, and what to do before the service starts. */
+/** The data file cannot be used as it is; the message gives the reason and the remedy. */
 export class StoreRefusal extends Error {
-  /** What is wrong. */
   readonly what: string
-  /** The file is of no use: another takes its place. */
+  /** The file is unusable: a backup must replace it. */
   readonly isDamage: boolean
   constructor(what: string, remedy: string, options: ErrorOptions & { readonly isDamage?: boolean } = {}) {
     super(`${what} ${remedy}`, options)

@@ -1,6 +1,7 @@
 /**
- * Contract -> tables. One table a kind: identity, version, the whole document, and a typed, indexed column for every
- * scalar field that some list may filter or order by, that must be unique, or that an access scope compares.
+ * Derives tables from the contract. One table per kind: identity, version, the whole document, and a typed, indexed
+ * column for every scalar field that a list may filter or order by, that must be unique, or that an access scope
+ * compares.
  */
 import type { AnySchema, Operation, Resource } from '@hyperplane/contract'
 
@@ -9,11 +10,11 @@ export interface Column {
   readonly path: string
   readonly name: string
   readonly affinity: 'TEXT' | 'INTEGER' | 'REAL'
-  /** Compared without case: holds the lower-case text. */
+  /** Case-insensitive: holds the lower-case text. */
   readonly folded: boolean
 }
 
-/** A field that names another entity. */
+/** A field that refers to another entity. */
 export interface ReferencePath {
   readonly path: readonly string[]
   readonly kind: string
@@ -31,11 +32,11 @@ export interface Table {
     readonly fields: readonly string[]
   }[]
   readonly references: readonly ReferencePath[]
-  /** Paths of secrets, which are sealed in what is written. */
+  /** Paths of secrets, which the writer seals. */
   readonly secrets: readonly (readonly string[])[]
 }
 
-/** The tables of these kinds; `operations` say which fields are filtered and ordered by. */
+/** The tables of these kinds; `operations` declare which fields are filtered and ordered by. */
 export function tablesOf(resources: readonly Resource[], operations: readonly Operation[]): ReadonlyMap<string, Table> {
   const listed = new Map<string, Set<string>>()
   for (const operation of operations) {
@@ -89,7 +90,7 @@ function tableOf(resource: Resource, listed: ReadonlySet<string>, kinds: Readonl
   const references: ReferencePath[] = []
   const secrets: string[][] = []
   const visit = (schema: AnySchema, path: readonly string[]): void => {
-    // The expanded form of another kind is filled in for an answer, never stored.
+    // The expanded form of another kind is only part of answers, never stored.
     if (path.length > 0 && schema.type === 'object' && schema.readOnly === true && kinds.has(schema.objectType)) return
     if (schema.secret === true) secrets.push([...path])
     if (schema.type === 'uuid' && schema.refersTo !== undefined)

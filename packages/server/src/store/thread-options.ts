@@ -1,25 +1,25 @@
-/** How a thread of this process starts: with its own sources and nothing that the process was started with. */
+/** Options of this process's threads: its own sources, none of the options of the process. */
 import { getCompileCacheDir } from 'node:module'
 import { dirname, extname } from 'node:path'
 import type { WorkerOptions } from 'node:worker_threads'
 
 /**
- * A thread reads what Node made of the sources from where the process reads it, if it does: by itself it would load the
- * type stripper, 35 MiB for as long as it lives. What it is the first to load it keeps there with `flushCompileCache`.
+ * Threads share the compile cache of the process, if it has one: without it each loads the type stripper, which takes
+ * 35 MiB. A thread adds to the cache by `flushCompileCache`.
  */
 export function threadOptions(): Pick<WorkerOptions, 'env' | 'execArgv'> {
   const cache = getCompileCacheDir()
   return {
-    // Not what the process was started with: a check of the Node version, a test runner.
+    // Not the process's own options: a check of the Node version, a test runner.
     execArgv: ['--disable-warning=ExperimentalWarning'],
-    // Node names the folder of its own version below the one that it was given.
+    // Node appends a folder for its own version to the given one.
     ...(cache === undefined ? {} : { env: { ...process.env, NODE_COMPILE_CACHE: dirname(cache) } }),
   }
 }
 
 /**
- * The program of a thread, `name.ts`, beside the module at `moduleUrl`. A published package holds compiled modules only, so
- * the program has the extension of the module that starts it.
+ * URL of a thread's program, `name.ts`, beside the module at `moduleUrl`. A published package holds compiled modules,
+ * so the extension follows that of the importing module.
  */
 export function threadProgram(name: string, moduleUrl: string): URL {
   return new URL(name.replace(/\.ts$/, extname(moduleUrl)), moduleUrl)

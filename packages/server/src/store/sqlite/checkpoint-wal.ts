@@ -1,17 +1,18 @@
-/** A long log moved into its file by another thread: whoever writes goes on, and has little left to move. */
+/**
+ * Checkpoints a long write-ahead log on another thread, so that the writer continues and has little left to checkpoint.
+ */
 import { statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { threadOptions } from '../thread-options.ts'
 
-/** Bytes that are sooner moved than a thread is started. */
+/** A log up to this size is checkpointed faster than a thread starts. */
 const smallWalBytes = 4 * 1024 ** 2
 
 const walOf = (file: string): string => `${file}-wal`
 
 /**
- * @param mode PASSIVE: as much as can be while others write. TRUNCATE: all of it, and the log is short again; who writes
- * meanwhile waits
+ * @param mode PASSIVE: as much as possible while others write. TRUNCATE: all of it, and the log is emptied; writers wait
  */
 export async function checkpointWal(file: string, mode: 'PASSIVE' | 'TRUNCATE'): Promise<void> {
   const { size = 0 } = statSync(walOf(file), { throwIfNoEntry: false }) ?? {}
@@ -20,12 +21,12 @@ export async function checkpointWal(file: string, mode: 'PASSIVE' | 'TRUNCATE'):
     ...threadOptions(),
     workerData: { file, mode },
   })
-  // What it leaves is moved by the writer, as ever; so is all of it, where the thread fails.
+  // Frames that the thread leaves (all of them, if it fails) are checkpointed by the writer as usual.
   thread.on('error', () => undefined)
   await new Promise((resolve) => thread.once('exit', resolve))
 }
 
-/** What is in the log so far is on the disk. */
+/** Flushes the write-ahead log to the disk. */
 export async function fsyncWal(file: string): Promise<void> {
   const handle = await open(walOf(file), 'r+')
   try {

@@ -1,4 +1,4 @@
-/** A store file copied while it is in use, by the one connection that writes to it. */
+/** Copies a store file that is in use, through its only writing connection. */
 import { constants } from 'node:fs'
 import { copyFile, rm } from 'node:fs/promises'
 import type { DatabaseSync } from 'node:sqlite'
@@ -6,19 +6,19 @@ import type { DatabaseSync } from 'node:sqlite'
 import { makePrivateDatabase } from '../private-files.ts'
 
 /**
- * `target` must not exist. Costs no more than reading and writing the bytes, apart from this thread, and nothing at all where
- * files can be cloned. Nobody may write through the connection until it has ended.
- * @param beside is done in the moment that is copied
+ * `target` must not exist. Copies the bytes outside this thread, or clones the file if the file system can. Nothing may
+ * be written through the connection until the copy has ended.
+ * @param beside runs at the moment that is copied
  */
 export async function copyDatabase(database: DatabaseSync, target: string, beside?: () => void): Promise<void> {
-  // With everything in the main file, that file is all there is: nobody else writes.
+  // After a full checkpoint the main file is complete, because nobody else writes.
   const moved = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
   const file = database.location()
   beside?.()
   try {
     if (moved.busy === 0 && file !== null)
       await copyFile(file, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
-    // Somebody reads an older state for long (a backup): what they hold on to stays in the log.
+    // A long read (a backup) keeps frames in the log: SQLite copies the pages.
     else {
       makePrivateDatabase(target)
       database.prepare('VACUUM INTO ?').run(target)

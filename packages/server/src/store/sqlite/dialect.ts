@@ -3,7 +3,7 @@ import { type Dialect, sqlFunctions } from '../dialect.ts'
 import { bound, joined, raw, type Sql, sql } from '../sql.ts'
 import { inTime, TimeLimit } from './time-limit.ts'
 
-/** More values than this travel as one JSON array: the number of parameters of a statement is limited. */
+/** More values are bound as one JSON array: the number of parameters of a statement is limited. */
 const maximumBoundValues = 100
 
 /** SQLite: booleans are 0 and 1, texts compare by their UTF-8 bytes (BINARY), which is the order of code points. */
@@ -17,7 +17,8 @@ export const sqliteDialect: Dialect = {
   },
   elements: (json, names, alias) => {
     const each = names.length === 0 ? sql`json_each(${json})` : sql`json_each(${json}, ${jsonPath(names)})`
-    // Only elements of arrays have an integer key: json_each answers a row for null, and for each field of an object.
+    // Only elements of arrays have an integer key: json_each also returns a row for null and for each field of an
+    // object.
     return sql`(SELECT value FROM ${each} WHERE typeof(key) = 'integer') AS ${alias}`
   },
   element: (alias) => sql`${alias}.value`,
@@ -33,20 +34,20 @@ export const sqliteDialect: Dialect = {
   },
   call: (name, argument) => sql`${raw(functionNames[name])}(${argument})`,
   match: (name, text, pattern) => {
-    // Never LIKE: it ignores case, and has wildcards.
+    // Not LIKE: it ignores case, and has wildcards.
     if (name === 'contains') return sql`instr(${text}, ${pattern}) > 0`
     if (name === 'startswith') return sql`substr(${text}, 1, length(${pattern})) = ${pattern}`
     return sql`substr(${text}, length(${text}) - length(${pattern}) + 1) = ${pattern}`
   },
-  // SQLite's own place for null is the one that is asked for.
+  // SQLite orders null as required.
   orderKey: (value, descending) => (descending ? sql`${value} DESC` : value),
 }
 
 const functionNames = { tolower: 'odata_lower', toupper: 'odata_upper', trim: 'odata_trim', length: 'length' } as const
 
 /**
- * Every connection that runs filters needs these: SQLite's own functions know only ASCII letters and the blank.
- * @param timeLimit that of the bounded queries on this connection
+ * Registers the functions that filters use: SQLite's own know only ASCII letters and the blank. @param timeLimit that
+ * of the bounded queries on this connection
  */
 export function registerFunctions(database: Pick<DatabaseSync, 'function'>, timeLimit = new TimeLimit()): void {
   timeLimit.register(database)

@@ -1,6 +1,6 @@
 /**
- * Fills a new file with rows as they stood in another store, versions and order included; nothing else has it open. What was
- * loaded is durable when `close` returns, and not before.
+ * Fills a new file with rows of another store, including versions and order; nothing else has it open. The rows are
+ * durable when `close` returns, not before.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { type Reader, StoreRefusal } from '../store.ts'
@@ -17,7 +17,7 @@ export interface LoadedRow {
   readonly document: Readonly<Record<string, unknown>>
 }
 
-/** One entity names another one that is not there. */
+/** A reference to an entity that does not exist. */
 export interface DanglingReference {
   readonly kind: string
   readonly extId: string
@@ -39,7 +39,7 @@ export class SqliteLoader {
     this.#references = new References(this.#database, tables)
   }
 
-  /** Everything that `work` inserts, in one transaction. */
+  /** Runs the inserts of `work` in one transaction. */
   together(work: () => void): void {
     this.#database.exec('BEGIN')
     work()
@@ -69,7 +69,6 @@ export class SqliteLoader {
       yield JSON.parse((row as { document: string }).document)
   }
 
-  /** References that lead nowhere. */
   *danglingReferences(): Generator<DanglingReference> {
     for (const { resource, name } of this.#tables.values()) {
       const found = this.#database
@@ -82,12 +81,12 @@ export class SqliteLoader {
     }
   }
 
-  /** Entities of which another number of referrers is kept than there are. */
+  /** Entities whose stored number of referrers is wrong. */
   miscounted(): readonly string[] {
     return miscounted(this.#database, this.#tables)
   }
 
-  /** What was loaded, as the service would read it. */
+  /** A reader over the loaded rows. */
   reader(): Reader {
     return new SqliteReader(this.#database, this.#tables)
   }
@@ -103,7 +102,7 @@ export class SqliteLoader {
 
   close(): void {
     this.#database.exec('PRAGMA synchronous = FULL')
-    // Everything into the file itself, and that onto the disk.
+    // Checkpoint everything into the file, durably.
     const done = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
     this.#database.close()
     if (done.busy !== 0) throw new StoreRefusal('The data file that is being loaded is in use:', 'stop what reads it.')

@@ -1,4 +1,4 @@
-/** A page as text and parameters: it can be read on this thread or on another one. */
+/** A page as SQL text and parameters, so that any thread can read it. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 
 export interface Statement {
@@ -7,9 +7,9 @@ export interface Statement {
 }
 
 export interface PageQuery {
-  /** Answers `document`, from `offset` on, at most `limit` of them. */
+  /** Selects `document`, from `offset` on, at most `limit` rows. */
   readonly select: Statement
-  /** Answers `total`. Absent: nobody asks how many there are. */
+  /** Selects `total`. Absent: the number is not needed. */
   readonly count?: Statement
   readonly offset: number
   readonly limit: number
@@ -17,11 +17,11 @@ export interface PageQuery {
 
 export interface FoundPage {
   readonly documents: readonly string[]
-  /** All that match, in the same snapshot. */
+  /** Number of all matches, in the same snapshot. */
   readonly total: number
 }
 
-/** Both statements in one read transaction: one snapshot. */
+/** Runs both statements in one read transaction, so that they see one snapshot. */
 export function readPage(
   database: Pick<DatabaseSync, 'exec' | 'isTransaction'>,
   prepare: (text: string) => StatementSync,

@@ -1,4 +1,4 @@
-/** What SQLite says of how it runs a query, in the names of the contract. */
+/** Translates SQLite's query plan to the field names of the contract. */
 import type { QueryPlan } from '../store.ts'
 import type { Table } from '../tables.ts'
 
@@ -12,7 +12,7 @@ export function readPlan(steps: readonly { readonly detail: string }[], table: T
   const sought = new Set<string>()
   for (const { detail } of steps) {
     const [, name, terms = ''] = search.exec(detail) ?? []
-    // Ids in collections are looked up where references are kept.
+    // Ids in collections are looked up in table `reference`.
     if (name === 'reference') for (const { path } of table.references) sought.add(path.join('/'))
     if (name !== table.name) continue
     for (const [, column = ''] of terms.matchAll(/(\w+)[=<>]/g)) {

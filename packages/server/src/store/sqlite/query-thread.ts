@@ -9,10 +9,10 @@ import { TimeIsUp, TimeLimit } from './time-limit.ts'
 const { file, limitMilliseconds } = workerData as QueryThreadData
 const timeLimit = new TimeLimit()
 const database = connect(file, { readOnly: true, timeLimit })
-// What it reads once does not come again soon.
+// The thread rarely reads a page twice.
 database.exec('PRAGMA cache_size = -4096')
 
-// Statements are not kept: they are many, each is rare, and preparing one is nothing beside running it.
+// No statement cache: they are many, each is rare, and preparing costs little compared with running.
 const prepare = (text: string): StatementSync => database.prepare(text)
 
 parentPort?.on('message', (query: PageQuery) => parentPort?.postMessage(answerTo(query)))

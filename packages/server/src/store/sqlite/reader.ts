@@ -11,14 +11,14 @@ import { inTime } from './time-limit.ts'
 
 export type AnyResource = Resource<any, any>
 
-/** Paths that name one kind of entity, for look-ups by reference. */
+/** Reference paths of a table that refer to exactly one kind. */
 export function referencesOf(table: Table): { kind: string; paths: ReadonlyMap<string, string> } {
   let cached = referencesByTable.get(table)
   if (cached === undefined) {
     const paths = new Map<string, string>()
     for (const { path, kind } of table.references) {
       const text = path.join('/')
-      // A path of alternatives may name several kinds: those are read from the document.
+      // A path of alternatives may refer to several kinds: these are read from the document.
       if (paths.has(text)) paths.set(text, '')
       else paths.set(text, kind)
     }
@@ -74,7 +74,7 @@ export class SqliteReader implements Reader {
   protected prepare(sql: string): StatementSync {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
-      // Shapes of queries are few; the bound keeps a hostile variety of filters from filling memory.
+      // Query shapes are few; the bound protects memory from hostile variety.
       if (this.#statements.size >= maximumStatements) this.#statements.clear()
       statement = this.database.prepare(sql)
       this.#statements.set(sql, statement)
@@ -208,7 +208,7 @@ export class SqliteReader implements Reader {
       return column
     }
     const by = columnOf(walk.by)
-    // The plus keeps `published` out of the choice of an index.
+    // The plus stops SQLite from choosing an index on `published`.
     const terms = ['+published = 1']
     const parameters: SQLInputValue[] = []
     const add = (term: string, value: Scalar): void => {
@@ -250,7 +250,7 @@ export class SqliteReader implements Reader {
   }
 
   #conditions(table: Table, query: Query): { text: string; parameters: SQLInputValue[] } {
-    // The guard stands first: what stands after a condition is only asked of the rows that meet it.
+    // The time guard comes first: later conditions are evaluated only for rows that pass the earlier ones.
     const terms = query.isBounded === true ? [inTime, isPublished] : [isPublished]
     const parameters: SQLInputValue[] = []
     if (query.refersTo !== undefined) {
@@ -272,7 +272,7 @@ export class SqliteReader implements Reader {
 
   #count(table: Table, query: Query): Statement {
     const where = this.#conditions(table, query)
-    // Of the whole table: the ids and the few pending rows are counted from indexes, and no document is read.
+    // For the whole table, ids and pending rows are counted from indexes, without reading documents.
     const text =
       query.refersTo === undefined && query.filter === undefined && query.scope === undefined
         ? `SELECT (SELECT COUNT(*) FROM ${table.name}) - (SELECT COUNT(*) FROM ${table.name} WHERE published = 0) AS total`

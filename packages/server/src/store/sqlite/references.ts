@@ -1,13 +1,11 @@
 /**
- * The rows of table `reference`, as one writer keeps them: who names whom, and how many may. The limit is asked where a
- * reference is written, so that it holds for every kind that names the entity.
- * Source: behaviour platform.md 1 (limits).
+ * Maintains table `reference`: which entity refers to which, and the limit of referrers. The limit is checked where a
+ * reference is written, so that it holds for every referring kind. Source: behaviour platform.md 1 (limits).
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { TooManyReferrers } from '../store.ts'
 import type { Table } from '../tables.ts'
 
-/** Where a document names whom. */
 interface Reference {
   readonly kind: string
   readonly extId: string
@@ -23,7 +21,7 @@ export class References {
   readonly #publish: StatementSync
   readonly #count: StatementSync
 
-  /** `maxima`: of counted kinds, by kind; the others may be named without end. */
+  /** `maxima`: limits of referrers by counted kind; other kinds have none. */
   constructor(
     database: DatabaseSync,
     tables: ReadonlyMap<string, Table>,
@@ -44,7 +42,7 @@ export class References {
     this.#count = database.prepare('SELECT SUM(total) AS found FROM referrer_count WHERE to_kind = ? AND to_id = ?')
   }
 
-  /** Of a row that is new. @throws TooManyReferrers */
+  /** Adds the references of a new row. @throws TooManyReferrers */
   add(table: Table, document: Readonly<Record<string, any>>, published: number): void {
     if (table.references.length === 0) return
     const from = table.resource.kind
@@ -54,7 +52,7 @@ export class References {
     }
   }
 
-  /** Of a row that was replaced: what it names as before is not written again. @throws TooManyReferrers */
+  /** Updates the references of a replaced row; unchanged ones are not written again. @throws TooManyReferrers */
   change(table: Table, document: Readonly<Record<string, any>>, isPublished: () => number): void {
     if (table.references.length === 0) return
     const from = table.resource.kind
@@ -89,7 +87,7 @@ export class References {
 
 const keyOf = ({ kind, extId, path }: Reference): string => `${kind} ${extId} ${path}`
 
-/** Each once, by key. */
+/** The references of a document, each once. */
 function referencesIn(table: Table, document: unknown): Map<string, Reference> {
   const found = new Map<string, Reference>()
   for (const { kind, path } of table.references) {

@@ -1,16 +1,15 @@
 /**
- * How many entities name one, by the kind of those who name it: kept beside table `reference` for the kinds that declare
- * `counted`, so that asking costs the same with 10 and with 100,000 of them. An entity that names one at two places counts
- * once. Triggers write the counts, in the transaction that writes the reference, whoever does it; a file whose triggers are
- * not these - an older one, or one whose counted kinds were others - is counted anew when it is opened.
- * Source: behaviour platform.md 1 (associations, limits).
+ * Counts the referrers of each entity by their kind, for kinds declared `counted`, so that reading a count costs the
+ * same with 10 and with 100,000 referrers. An entity that refers to another at two places counts once. Triggers
+ * maintain the counts in the transaction that writes the reference. A file with other triggers (an older one, or one
+ * with other counted kinds) is recounted when it is opened. Source: behaviour platform.md 1 (associations, limits).
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Table } from '../tables.ts'
 
-/** Makes the counts exact. Inside the transaction that opens the file. */
+/** Creates the counts, or recounts. Runs inside the transaction that opens the file. */
 export function keepReferrerCounts(database: DatabaseSync, tables: ReadonlyMap<string, Table>): void {
-  // Opened for what stands beside the entities (the rotation of the key): nothing is known of kinds, nothing is counted.
+  // The file is opened without kinds (rotation of the key): nothing to count.
   if (tables.size === 0) return
   database.exec(`CREATE TABLE IF NOT EXISTS referrer_count (
     to_kind TEXT NOT NULL, to_id TEXT NOT NULL, from_kind TEXT NOT NULL, total INTEGER NOT NULL,
@@ -27,7 +26,7 @@ export function keepReferrerCounts(database: DatabaseSync, tables: ReadonlyMap<s
   for (const trigger of triggers) database.exec(trigger)
 }
 
-/** Entities of which another number is kept than a recount finds, as `Category …: Vm`. */
+/** Entities whose stored count differs from a recount, as `Category …: Vm`. */
 export function miscounted(database: DatabaseSync, tables: ReadonlyMap<string, Table>): readonly string[] {
   const kinds = [...tables.values()].filter(({ resource }) => resource.counted === true)
   const counted = recount(kinds.map(({ resource }) => resource.kind))
@@ -44,12 +43,12 @@ const recount = (kinds: readonly string[]): string =>
 
 const listOf = (kinds: readonly string[]): string => kinds.map((kind) => `'${kind}'`).join(', ')
 
-/** In the order of their names. All references of one entity are published together. */
+/** The triggers, ordered by name. All references of one entity are published together. */
 function triggersFor(kinds: readonly string[]): readonly string[] {
   if (kinds.length === 0) return []
   const isRow = (row: string): string =>
     `to_kind = ${row}.to_kind AND to_id = ${row}.to_id AND from_kind = ${row}.from_kind`
-  /** The entity names this one at no other place. */
+  /** True if the entity refers to this one at no other place. */
   const isOnly = (row: string, and = ''): string =>
     `NOT EXISTS (SELECT 1 FROM reference
   WHERE ${isRow(row)} AND from_id = ${row}.from_id AND path <> ${row}.path${and})`
@@ -64,7 +63,7 @@ END`,
   ON CONFLICT (to_kind, to_id, from_kind)
   DO UPDATE SET total = total + 1, published = published + excluded.published;
 END`,
-    // The first of them that is published counts.
+    // Only the first published reference of an entity counts.
     `CREATE TRIGGER referrer_count_publish AFTER UPDATE OF published ON reference
 WHEN NEW.published > OLD.published AND ${isCounted('NEW')} AND ${isOnly('NEW', ' AND published = 1')} BEGIN
   UPDATE referrer_count SET published = published + 1 WHERE ${isRow('NEW')};

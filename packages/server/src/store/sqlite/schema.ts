@@ -1,4 +1,4 @@
-/** The file: its format, its tables as the contract has them now, and how it is opened. */
+/** The data file: its format, its tables as the contract declares them, and how it is opened. */
 import { hash } from 'node:crypto'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { diskFault } from '../disk-fault.ts'
@@ -12,11 +12,11 @@ import type { TimeLimit } from './time-limit.ts'
 /** Format of the file. A newer one is refused, never overwritten. */
 const fileFormat = 1
 /**
- * Pages in the log (16 MiB) before they are moved into the file. What many commits in a row change - the ends of tables and
- * indexes - is moved once for all of them, and a commit that moves pages takes longer than others.
+ * Pages in the write-ahead log (16 MiB) before a checkpoint. Pages that many commits change - the ends of tables and
+ * indexes - are checkpointed once for all of them; a commit with a checkpoint takes longer than others.
  */
 export const checkpointPages = 4096
-/** Files up to this size (64 MiB) are read whole at the start to find damage. */
+/** Files up to this size (64 MiB) are checked completely at the start. */
 const checkedPages = 16_384
 
 const anotherFile = 'Restore it from a backup, or start with another --data folder.'
@@ -25,9 +25,9 @@ export interface ConnectionOptions {
   readonly readOnly?: boolean
   /** false: commits do not wait for the disk. */
   readonly durable?: boolean
-  /** true: nobody else opens the file meanwhile. Then it needs no log that others can read beside it, and each page is written once. */
+  /** true: no other connection opens the file. It then needs no write-ahead log, and each page is written once. */
   readonly isExclusive?: boolean
-  /** Of the bounded queries on this connection. */
+  /** Limit of the bounded queries on this connection. */
   readonly timeLimit?: TimeLimit
 }
 
@@ -55,18 +55,20 @@ export function connect(file: string, options: ConnectionOptions): DatabaseSync 
 const unreadable = (what: string, cause: unknown): StoreRefusal =>
   new StoreRefusal(`${what} (${(cause as Error).message}).`, anotherFile, { cause, isDamage: true })
 
-/** Undefined: the disk is not the reason. */
+/** Undefined: the error has another cause than the disk. */
 function diskRefusal(cause: unknown): StoreRefusal | undefined {
   const fault = diskFault(cause)
   return fault === undefined ? undefined : new StoreRefusal(fault, 'Free room on it, then try again.', { cause })
 }
 
 export interface MigrationOptions {
-  /** The file is one that this process closed, or a copy of one: it is not searched for damage. */
+  /** This process closed the file, or it is a copy of such a file: it is not checked for damage. */
   readonly isOwn?: boolean
 }
 
-/** Makes what is missing. @throws StoreRefusal when the file is damaged or newer than this version */
+/**
+ * Creates missing tables, columns and indexes. @throws StoreRefusal when the file is damaged or newer than this version
+ */
 export function migrate(
   database: DatabaseSync,
   tables: ReadonlyMap<string, Table>,
@@ -74,11 +76,11 @@ export function migrate(
 ): void {
   try {
     const { pages } = database.prepare('SELECT page_count AS pages FROM pragma_page_count').get() as { pages: number }
-    // Reading everything takes longer than a start may; of a large file only the structure is read.
+    // A complete check of a large file takes longer than a start may; only its structure is read.
     if (pages <= checkedPages && !isOwn) {
       const check = database.prepare('PRAGMA quick_check(1)').get() as { quick_check?: string }
       if (check.quick_check !== 'ok') throw new Error(check.quick_check)
-      // The whole file passed through the cache, and is not needed there.
+      // Frees the cache that the check has filled.
       database.exec('PRAGMA shrink_memory')
     }
     database.prepare('SELECT COUNT(*) FROM sqlite_schema').get()
@@ -124,7 +126,7 @@ function createTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>
   for (const table of tables.values()) createTable(database, table, present.get(table.name))
 }
 
-/** The columns of each table that is there. */
+/** Existing columns by table. */
 function presentColumns(database: DatabaseSync): ReadonlyMap<string, ReadonlySet<string>> {
   const rows = database
     .prepare(
@@ -136,7 +138,7 @@ function presentColumns(database: DatabaseSync): ReadonlyMap<string, ReadonlySet
   return new Map([...byTable].map(([table, found]) => [table, new Set(found.map(({ column }) => column))]))
 }
 
-/** What tables, columns and indexes there are to be: a file that was made for the same ones has them all. */
+/** A fingerprint of all tables, columns and indexes: a file with the same one needs no changes. */
 function formOf(tables: ReadonlyMap<string, Table>): string {
   let form = forms.get(tables)
   if (form === undefined) {
@@ -152,7 +154,7 @@ function formOf(tables: ReadonlyMap<string, Table>): string {
 }
 const forms = new WeakMap<ReadonlyMap<string, Table>, string>()
 
-/** @param present the columns that it has; nothing: there is no such table */
+/** @param present existing columns; undefined: the table is missing */
 function createTable(database: DatabaseSync, table: Table, present: ReadonlySet<string> | undefined): void {
   if (present === undefined) {
     const columns = table.columns.map((column) => `, ${column.name} ${column.affinity}`).join('')
@@ -192,7 +194,7 @@ function refill(database: DatabaseSync, table: Table, columns: readonly Column[]
   }
 }
 
-/** What a column holds of a document. */
+/** The value of a column for a document. */
 export function columnValue(document: unknown, column: Column): SQLInputValue {
   let value: any = document
   for (const name of column.path.split('/')) value = value?.[name]

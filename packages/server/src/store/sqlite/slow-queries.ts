@@ -1,22 +1,22 @@
 /**
- * Queries that take long, on a thread of their own: one at a time, each stopped when its time is up. The thread starts with
- * the first of them, and again after it ended by itself.
+ * Runs slow queries on a thread of their own, one at a time, each with a time limit. The thread starts with the first
+ * query, and again after it has ended unexpectedly.
  */
 import { Worker } from 'node:worker_threads'
 import { QueryStopped } from '../store.ts'
 import { threadOptions, threadProgram } from '../thread-options.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
 
-/** More than these do not wait: they are refused. */
+/** Further queries are refused. */
 const maximumWaiting = 64
 
-/** What the thread is told when it starts. */
+/** Options of the thread. */
 export interface QueryThreadData {
   readonly file: string
   readonly limitMilliseconds: number
 }
 
-/** What the thread says of a query: what it found, that its time was up, or what went wrong. */
+/** Answer of the thread: the page, the time limit was reached, or an error. */
 export type ThreadAnswer =
   | { readonly found: FoundPage; readonly milliseconds: number }
   | { readonly stopped: true }
@@ -40,7 +40,7 @@ export class SlowQueries {
     this.#threadData = order
   }
 
-  /** @throws QueryStopped when it ran, or waited for the ones before it, as long as a query may, or too many wait */
+  /** @throws QueryStopped when running or waiting exceeded the limit, or too many queries wait */
   run(query: PageQuery): Promise<{ readonly page: FoundPage; readonly milliseconds: number }> {
     if (this.#isClosed) return Promise.reject(new QueryStopped('closing'))
     if (this.#waiting.length >= maximumWaiting) return Promise.reject(new QueryStopped('busy'))
@@ -51,7 +51,7 @@ export class SlowQueries {
     })
   }
 
-  /** At once when there is no thread. What still waits or runs is rejected. */
+  /** Immediate without a thread. Waiting and running queries are rejected. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const { reject } of this.#waiting.splice(0)) reject(new QueryStopped('closing'))
@@ -84,7 +84,7 @@ export class SlowQueries {
     thread.on('message', (answer: ThreadAnswer) => {
       const asked = this.#running
       this.#running = undefined
-      // It keeps the process alive for as long as somebody waits, and no longer.
+      // The thread keeps the process alive only while a query waits.
       thread.unref()
       if ('found' in answer) asked?.resolve({ page: answer.found, milliseconds: answer.milliseconds })
       else if ('stopped' in answer) asked?.reject(new QueryStopped('too long'))

@@ -1,4 +1,7 @@
-/** The embedded store: one SQLite file (WAL), one writer with group commit, one connection for readers, a thread for slow ones. */
+/**
+ * The embedded store: one SQLite file (WAL), one writer with group commit, one connection for readers, a thread for
+ * slow queries.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import type { EntityOf } from '@hyperplane/contract'
 import { diskFault } from '../disk-fault.ts'
@@ -13,9 +16,9 @@ import { SlowQueries } from './slow-queries.ts'
 import { TimeIsUp, TimeLimit } from './time-limit.ts'
 import { type Seal, SqliteWriter } from './writer.ts'
 
-/** Requests that share one durable commit. */
+/** Maximum of requests that share one durable commit. */
 const commitGroup = 128
-/** Staged ones, which come one after another while the commit waits for them: nobody else may have to wait long. */
+/** Maximum for staged work, which arrives one by one while the commit waits: nobody else may wait long for it. */
 const stagedGroup = 16
 
 export interface SqliteStoreOptions {
@@ -27,19 +30,19 @@ export interface SqliteStoreOptions {
   /** false: commits do not wait for the disk (tests). */
   readonly durable: boolean
   readonly queryTime?: QueryTime
-  /** Notes that are written with each commit, where they are not those of the last one. */
+  /** Metadata that is written with each commit, if it changed. */
   readonly notesOfCommit?: () => Readonly<Record<string, string>> | undefined
   /** See `migrate`. */
   readonly isOwn?: boolean
-  /** How many may name one entity of a kind that is counted, by kind. */
+  /** Limits of referrers, by counted kind. */
   readonly maximumReferrers?: Readonly<Record<string, number>>
 }
 
-/** How long one bounded query may take, in milliseconds of real time. */
+/** Time limits of one bounded query, in milliseconds of real time. */
 export interface QueryTime {
-  /** On the thread that answers everybody; what takes longer begins anew on the one for slow queries. */
+  /** On the main thread; a query that exceeds it starts again on the thread for slow queries. */
   readonly mainThread: number
-  /** There. Also how long it may wait for the ones before it. */
+  /** On that thread. Also the limit of the wait for earlier queries. */
   readonly ownThread: number
 }
 
@@ -58,7 +61,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   }
 }
 
-/** Rows, counts of referrers and texts of slow queries that are remembered; longer documents are not. */
+/** Entries of each cache (rows, counts of referrers, texts of slow queries); longer documents are not cached. */
 const maximumCached = 2000
 const maximumCachedLength = 8192
 
@@ -71,18 +74,18 @@ interface Job {
   readonly work: (transaction: Transaction) => Promise<unknown>
   readonly resolve: (value: any) => void
   readonly reject: (error: unknown) => void
-  /** Told before the commit, of a staged one. */
+  /** For staged work: receives the result before the commit. */
   readonly applied?: (result: Promise<any>) => void
 }
 
 class SqliteStore extends SqliteReader implements Store {
-  /** What was read since the last commit: nothing can have changed, and asking again costs most of a read. */
+  /** Rows read since the last commit: they cannot have changed, and a query costs most of a read. */
   readonly #rows = new Map<string, FoundRow>()
   readonly #counts = new Map<string, ReadonlyMap<string, number>>()
   readonly #writerDatabase: DatabaseSync
   readonly #writer: SqliteWriter
   readonly #queue: Job[] = []
-  /** What is done between two commits. */
+  /** Work to run between two commits. */
   readonly #betweenCommits: (() => void | Promise<void>)[] = []
   readonly #watchers = new Set<{ readonly kinds: ReadonlySet<string>; readonly changed: () => void }>()
   #running = false
@@ -93,7 +96,7 @@ class SqliteStore extends SqliteReader implements Store {
   readonly #timeLimit: TimeLimit
   readonly #queryTime: QueryTime
   readonly #slowQueries: SlowQueries
-  /** Texts of queries that took too long among others when they were last asked. */
+  /** Texts of queries that exceeded the limit of the main thread at their last run. */
   readonly #slowTexts = new Map<string, true>()
 
   constructor(writer: DatabaseSync, options: SqliteStoreOptions, timeLimit: TimeLimit) {
@@ -121,8 +124,8 @@ class SqliteStore extends SqliteReader implements Store {
   }
 
   /**
-   * Whether a query is slow is found out, not guessed: it may hold up everybody for a moment, and then begins anew on the
-   * thread for slow ones; the next one of its kind goes there straight away, until one turns out to be quick.
+   * Slow queries are detected by running them: the first run may block the main thread for a moment, and starts again
+   * on the thread for slow queries. Later ones with the same text go there directly, until one is quick.
    */
   async #bounded(query: PageQuery): Promise<FoundPage> {
     const text = `${query.count?.text} ${query.select.text}`
@@ -174,7 +177,8 @@ class SqliteStore extends SqliteReader implements Store {
         applied: applied.resolve,
         resolve: () => resolve(),
         reject: (error) => {
-          // Where it never came to the work, that is told here as well; where it did, this changes nothing.
+          // If the transaction failed before `work` ran, `applied` must reject too. Otherwise it is settled already and
+          // this is a no-op.
           applied.reject(error)
           reject(error)
         },
@@ -185,7 +189,7 @@ class SqliteStore extends SqliteReader implements Store {
 
   async bulkLoad<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const database = this.#writerDatabase
-    // The commit neither waits for the disk nor moves what it wrote.
+    // The commit neither waits for the disk nor runs a checkpoint.
     database.exec(`PRAGMA wal_autocheckpoint = 0; ${synchronous(false)}`)
     try {
       const result = await this.transaction(work)
@@ -220,7 +224,7 @@ class SqliteStore extends SqliteReader implements Store {
   #begin(): void {
     if (this.#running) return
     this.#running = true
-    // Requests that arrive in the same turn share the commit.
+    // Requests of the same turn of the event loop share the commit.
     setImmediate(() => void this.#drain())
   }
 
@@ -228,13 +232,15 @@ class SqliteStore extends SqliteReader implements Store {
     while (this.#queue.length > 0 || this.#betweenCommits.length > 0) {
       for (const work of this.#betweenCommits.splice(0)) await work()
       if (this.#queue.length > 0) await this.#commit(this.#queue.splice(0, commitGroup))
-      // What asks again and again goes on without a look at the sockets: between two commits everybody gets a turn.
+      // Yield to the event loop between commits, or a caller that keeps queueing writes (a batch) starves socket I/O.
       await new Promise(setImmediate)
     }
     this.#running = false
   }
 
-  /** Runs each job in its own savepoint and commits them together; answers go out only after the commit. Never throws. */
+  /**
+   * Runs each job in its own savepoint and commits them together; results are sent only after the commit. Never throws.
+   */
   async #commit(jobs: Job[]): Promise<void> {
     const database = this.#writerDatabase
     const settle: (() => void)[] = []
@@ -285,7 +291,7 @@ class SqliteStore extends SqliteReader implements Store {
   async findFault(): Promise<string | undefined> {
     if (this.#fault === undefined) return undefined
     try {
-      // As large as a few requests: a disk with room for one page alone is full again at once.
+      // As large as a few requests: a disk with a single free page would be full again at once.
       await this.transaction(async () => this.setMeta('room', '.'.repeat(64 * 1024)))
       this.#fault = undefined
       await this.transaction(async () => this.setMeta('room', ''))
@@ -295,20 +301,26 @@ class SqliteStore extends SqliteReader implements Store {
     return this.#fault
   }
 
-  /** What whoever goes on with a staged one asks for at once: everything that only waited for it has run when this resolves. */
+  /**
+   * Staged work that was queued in reaction to the last result: everything that waited only for it has run when this
+   * resolves.
+   */
   async #nextStaged(): Promise<Job[]> {
     await new Promise<void>((resolve) => process.nextTick(resolve))
     return this.#queue.splice(0, stagedGroup)
   }
 
-  /** A transaction that could not be committed. Whatever becomes of it, everybody is told and the next one begins. */
+  /**
+   * Rolls back a transaction that was not committed. Never throws, so that all callers get their error and the next
+   * transaction begins.
+   */
   #rollBack(): void {
     const database = this.#writerDatabase
     try {
-      // Closed meanwhile, or rolled back by SQLite itself (a full disk): there is nothing to take back.
+      // If it was closed, or SQLite rolled it back itself (a full disk), there is nothing to roll back.
       if (database.isOpen && database.isTransaction) database.exec('ROLLBACK')
     } catch {
-      // A transaction that stays open makes the next BEGIN fail, and that is told again.
+      // A transaction that stays open makes the next BEGIN fail, which is reported.
     }
   }
 
@@ -349,7 +361,7 @@ class SqliteStore extends SqliteReader implements Store {
   }
 
   async close(): Promise<void> {
-    // Before its connection ends: the last one to close the file puts it in order, and only the writer can.
+    // Before the writer's connection: the last connection to close checkpoints the file, which only the writer can do.
     await this.#slowQueries.close()
     this.database.close()
     this.#writerDatabase.close()

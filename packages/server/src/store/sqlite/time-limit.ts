@@ -1,28 +1,28 @@
 /**
- * How a statement notices that its time is up. Nothing can interrupt a statement of node:sqlite from outside; so the
- * statement asks: `in_time()` stands before its other conditions, and is called for each row that it looks at.
+ * Time limits for statements. node:sqlite cannot interrupt a statement; so the statement itself calls `in_time()`,
+ * placed before its other conditions, for each row that it visits.
  */
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Call that guards a condition, always true. It costs a quarter of a microsecond. */
+/** The guard of a condition, always true. One call costs a quarter of a microsecond. */
 export const inTime = 'in_time()'
 
-/** A statement was stopped: it had run for as long as it may. */
+/** A statement exceeded its time limit. */
 export class TimeIsUp extends Error {}
 
 export class TimeLimit {
   #until = Number.POSITIVE_INFINITY
 
-  /** Every connection whose statements carry the guard needs it, also where nothing limits them. */
+  /** Every connection that runs guarded statements needs this, even without a limit. */
   register(database: Pick<DatabaseSync, 'function'>): void {
-    // Not deterministic: such a call without arguments would be made once, before the first row.
+    // Not deterministic: SQLite would call a deterministic function without arguments only once, before the first row.
     database.function('in_time', { deterministic: false, directOnly: true }, () => {
       if (performance.now() >= this.#until) throw new TimeIsUp()
       return 1
     })
   }
 
-  /** @throws TimeIsUp once statements of `work` have run for as many milliseconds of real time */
+  /** @throws TimeIsUp when statements of `work` run longer, in real time */
   within<T>(milliseconds: number, work: () => T): T {
     this.#until = performance.now() + milliseconds
     try {

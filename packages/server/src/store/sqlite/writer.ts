@@ -1,4 +1,4 @@
-/** Writes of one transaction; reads see them. */
+/** The writes of a transaction; its reads see them. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { EntityOf } from '@hyperplane/contract'
 import { compileFilter } from '../compile-query.ts'
@@ -11,13 +11,13 @@ import { columnValue } from './schema.ts'
 
 type Doc = Record<string, any>
 
-/** What stands for a secret in a document. */
+/** Returns the value that is stored in place of a secret. */
 export type Seal = (plain: string, about: string) => unknown
 
 export class SqliteWriter extends SqliteReader implements Transaction {
   readonly #seal: Seal
   readonly #insertions = new Map<string, StatementSync>()
-  /** Kinds of which rows were written; whoever commits empties it. */
+  /** Kinds with written rows; the commit clears it. */
   readonly changed = new Set<string>()
   readonly #references: References
 
@@ -101,7 +101,7 @@ export class SqliteWriter extends SqliteReader implements Transaction {
     const table = this.#changing(kind)
     const stored = this.#sealed(table, entity)
     if (before === undefined) throw new RowMissing(kind.kind, stored['extId'])
-    // SQLite writes the index of every column that a statement names, also where its value stays: only those that change.
+    // Only changed columns: SQLite writes the index of every column in the statement, even if its value stays.
     let text = `UPDATE ${table.name} SET version = version + ?, document = ?`
     const changed: SQLInputValue[] = []
     for (const column of table.columns) {
@@ -146,7 +146,7 @@ export class SqliteWriter extends SqliteReader implements Transaction {
     return Number(this.prepare(`DELETE FROM ${table.name} WHERE ${compiled.sql}`).run(...parameters).changes)
   }
 
-  /** The entity, or a copy of it with its secrets sealed: what holds none is shared. */
+  /** Seals the secrets in a copy of the entity; an entity without secrets is returned as it is. */
   #sealed(table: Table, entity: Doc): Doc {
     let sealed = entity
     for (const path of table.secrets) {
@@ -172,7 +172,7 @@ export class SqliteWriter extends SqliteReader implements Transaction {
   }
 }
 
-/** The value itself where nothing at this path is to be sealed. */
+/** Returns the value itself if there is nothing to seal at this path. */
 function sealedAt(value: unknown, path: readonly string[], seal: (plain: string) => unknown): unknown {
   if (Array.isArray(value)) {
     const items = value.map((item) => sealedAt(item, path, seal))
@@ -187,6 +187,6 @@ function sealedAt(value: unknown, path: readonly string[], seal: (plain: string)
   return sealed === held ? value : { ...value, [name]: sealed }
 }
 
-/** A secret that is not sealed yet. One that is an object is sealed whole, as JSON. */
+/** A secret that is not sealed yet. An object is sealed as a whole, as JSON. */
 const isPlain = (value: unknown): boolean =>
   typeof value === 'string' || (typeof value === 'object' && value !== null && !Object.hasOwn(value, '$sealed'))
