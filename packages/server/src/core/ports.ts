@@ -103,6 +103,8 @@ export interface CanonicalNames {
   path(path: string): string
   /** The plain UUID of a task id in this profile; undefined: not a task id in this profile. */
   taskId(profile: 'spec' | 'public', text: string): string | undefined
+  /** The name of a type (`$objectType`), of either profile. */
+  type(name: string): string
   /** A text that is compared with a field of one of these vocabularies. */
   text(vocabulary: 'rel' | 'href' | 'systemName' | 'clientName' | 'objectType', text: string): string
 }

@@ -4,6 +4,7 @@
  */
 import { type AnySchema, walk } from '@hyperplane/contract'
 import { chooseAlternative } from '../../core/input/validate.ts'
+import { canonicalType } from '../../http/profiles/names.ts'
 
 /** Stands where a secret stood. */
 const secretMark = '[secret]'
@@ -46,7 +47,7 @@ export function concealed(schema: AnySchema, value: unknown): unknown {
       return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, concealed(schema.values, item)]))
     }
     case 'oneOf': {
-      const [alternative, other] = chooseAlternative(schema.alternatives, value)
+      const [alternative, other] = chooseAlternative(schema.alternatives, value, canonicalType)
       return alternative === undefined || other !== undefined ? unknownMark : concealed(alternative, value)
     }
     case 'anything':

@@ -4,6 +4,7 @@
  */
 import { type AnySchema, type ObjectSchema, secretMask, walk } from '@hyperplane/contract'
 import type { ShapeFault } from '../api-error.ts'
+import type { CanonicalNames } from '../ports.ts'
 import { canonicalTime } from '../time/clock.ts'
 import { didYouMean } from './nearest.ts'
 
@@ -18,6 +19,8 @@ export interface ValidationOptions {
   readonly defaults: boolean
   /** The body replaces an entity: an absent immutable field keeps its stored value instead of the default. */
   readonly replaces?: boolean
+  /** Converts names of the naming profiles in the value. Absent: the value has canonical names. */
+  readonly names?: Pick<CanonicalNames, 'type' | 'taskId'>
 }
 
 export interface ValidationResult {
@@ -100,13 +103,6 @@ const patternOf = (source: string): RegExp => {
   return pattern
 }
 
-/** A name in any profile -> the canonical one. */
-export const canonicalType = (name: string): string =>
-  name
-    .replace(/^prism\./, 'platform.')
-    .replace(/^(vmm\.v\d+\.)esxi\./, '$1extern.')
-    .replace(/^(networking\.v\d+\.)aws\./, '$1cloud.')
-
 class Validation {
   readonly faults: ShapeFault[] = []
   readonly warnings: string[] = []
@@ -135,7 +131,9 @@ class Validation {
         }
         return value.toLowerCase()
       case 'taskId': {
-        const plain = typeof value === 'string' ? value.replace(/^(?:ZXJnb24=|legacy):/, '') : ''
+        // Bodies hold task ids in the form of any profile; the profile `spec` accepts them all.
+        const given = typeof value === 'string' ? value : ''
+        const plain = this.options.names?.taskId('spec', given) ?? given
         return uuidForm.test(plain)
           ? plain.toLowerCase()
           : this.#fault(path, `expected the id of a task, found ${describe(value)}`)
@@ -206,6 +204,10 @@ class Validation {
     return field.secret === true && this.#isInSealed && this.options.replaces === true
   }
 
+  #canonicalType(name: string): string {
+    return this.options.names?.type(name) ?? name
+  }
+
   #isNewer(version: string | undefined): boolean {
     return version !== undefined && this.options.version < version
   }
@@ -260,7 +262,7 @@ class Validation {
   }
 
   #oneOf(alternatives: readonly AnySchema[], value: unknown, path: string): unknown {
-    const fitting = chooseAlternative(alternatives, value)
+    const fitting = chooseAlternative(alternatives, value, this.options.names?.type)
     const tag = fitting.length === 0 ? tagOf(alternatives) : undefined
     if (tag !== undefined && isPlainObject(value) && value['$objectType'] === undefined) {
       const values = alternatives.flatMap((alternative) => tagValue(alternative, tag) ?? [])
@@ -336,7 +338,7 @@ class Validation {
     if (
       type !== undefined &&
       schema.objectType !== undefined &&
-      (typeof type !== 'string' || canonicalType(type) !== schema.objectType)
+      (typeof type !== 'string' || this.#canonicalType(type) !== schema.objectType)
     ) {
       this.#fault(join(path, '$objectType'), `expected ${schema.objectType}, found ${describe(type)}`)
     }
@@ -410,7 +412,11 @@ function tagOf(alternatives: readonly AnySchema[]): string | undefined {
 }
 
 /** The alternatives of a oneOf that a value can be: by `$objectType`, by a tag, else by JSON type and required fields. */
-export function chooseAlternative(alternatives: readonly AnySchema[], value: unknown): readonly AnySchema[] {
+export function chooseAlternative(
+  alternatives: readonly AnySchema[],
+  value: unknown,
+  canonicalType: CanonicalNames['type'] = (name) => name,
+): readonly AnySchema[] {
   const kindOf = (schema: AnySchema): string => {
     if (schema.type === 'object' || schema.type === 'map') return 'object'
     if (schema.type === 'list') return 'array'
@@ -424,7 +430,7 @@ export function chooseAlternative(alternatives: readonly AnySchema[], value: unk
     const first = (value as unknown[])[0]
     if (first === undefined) return sameForm.slice(0, 1)
     return sameForm
-      .filter((list) => list.type === 'list' && chooseAlternative([list.items], first).length === 1)
+      .filter((list) => list.type === 'list' && chooseAlternative([list.items], first, canonicalType).length === 1)
       .slice(0, 1)
   }
   if (actual !== 'object') return sameForm.slice(0, 1)

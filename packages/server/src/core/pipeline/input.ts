@@ -48,7 +48,7 @@ export async function readInput(
   const cleanPath = readPath(request, operation, path, names, faults)
   const query = readQuery(operation, request.query, conventions, kinds, faults, warnings)
   const headers = readHeaders(request, operation, faults)
-  const body = readBody(request, operation, rawBody, version, faults, warnings)
+  const body = readBody(request, operation, rawBody, version, names, faults, warnings)
   if (faults.length > 0) throw new ShapeRefusal(faults)
   const files = spooled === undefined ? {} : { files: spooled.files }
   // Frozen from here on: a step that completes the input makes a new object, so that every step sees the change.
@@ -110,6 +110,7 @@ function readBody(
   operation: Operation,
   rawBody: unknown,
   version: string,
+  names: CanonicalNames,
   faults: ShapeFault[],
   warnings: string[],
 ): unknown {
@@ -125,6 +126,7 @@ function readBody(
     sparse,
     defaults: !sparse,
     replaces: operation.verb === 'update',
+    names,
   })
   faults.push(...result.faults)
   warnings.push(...result.warnings)

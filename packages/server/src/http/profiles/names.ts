@@ -64,6 +64,13 @@ export const typeIn = (profile: Profile, type: string): string =>
         .replace(/^(vmm\.v\d+\.)extern\./, '$1esxi.')
         .replace(/^(networking\.v\d+\.)cloud\./, '$1aws.')
 
+/** A type name of either profile -> canonical. */
+export const canonicalType = (type: string): string =>
+  type
+    .replace(/^prism\./, 'platform.')
+    .replace(/^(vmm\.v\d+\.)esxi\./, '$1extern.')
+    .replace(/^(networking\.v\d+\.)aws\./, '$1cloud.')
+
 export const relIn = (profile: Profile, rel: string): string =>
   profile === 'spec' ? rel : rel.replace(/^platform:/, 'prism:').replace(/^vmm:extern:/, 'vmm:esxi:')
 
@@ -106,6 +113,7 @@ export const canonicalSystemName = (name: string): string => specNames.get(name)
 export const canonicalNames: CanonicalNames = {
   path: (path) => canonicalPath(path).path,
   taskId: canonicalTaskId,
+  type: canonicalType,
   text(vocabulary, text) {
     if (vocabulary === 'rel') return canonicalRel(text)
     return vocabulary === 'systemName' || vocabulary === 'clientName' ? canonicalSystemName(text) : text
