@@ -44,16 +44,16 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
   if (await comparesUnseenNames(ctx, query)) {
     const rows = await ctx.store.find(resource, {
       isBounded: true,
-      ...(parentFilter === undefined ? {} : { filter: parentFilter }),
-      ...(scope === 'all' ? {} : { scope }),
+      filter: parentFilter,
+      scope: filterOf(scope),
     })
     return filteredOrGrouped(await withoutUnseenNames(ctx, rows), request)
   }
   if (query.groupby !== undefined) {
     const all = await ctx.store.find(resource, {
       isBounded: true,
-      ...(filter === undefined ? {} : { filter }),
-      ...(scope === 'all' ? {} : { scope }),
+      filter,
+      scope: filterOf(scope),
     })
     const groups = groupDocuments(query.groupby, all)
     return { entities: groups.slice(query.page * query.limit, (query.page + 1) * query.limit), total: groups.length }
@@ -61,9 +61,9 @@ export async function standardList(ctx: ReadContext, request: RequestInput, scop
   const limit = Math.min(query.limit, operation.maximumItems ?? query.limit)
   const orderby = query.orderby ?? defaultOrder(operation, resource)
   const page = await ctx.store.page(resource, {
-    ...(filter === undefined ? {} : { filter }),
-    ...(scope === 'all' ? {} : { scope }),
-    ...(orderby === undefined ? {} : { orderby }),
+    filter,
+    scope: filterOf(scope),
+    orderby,
     newestFirst: resource.newestFirst === true,
     offset: query.page * limit,
     limit,

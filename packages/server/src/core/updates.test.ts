@@ -25,7 +25,7 @@ const stored: any = {
   inner: { note: 'i', key: { $sealed: 'k' }, newer: 'in' },
 }
 
-test('a replacing PUT clears what is absent and keeps what a body cannot say', () => {
+test('a replacing PUT clears absent fields and keeps fields that a body cannot express', () => {
   assert.deepEqual(replaced(Kind, stored, { name: 'new', inner: {} }, 'v4.2'), {
     extId: 'id',
     tenantId: 'tenant',
@@ -38,7 +38,7 @@ test('a replacing PUT clears what is absent and keeps what a body cannot say', (
   })
 })
 
-test('through an older version it keeps the fields that only a newer one knows, at every level', () => {
+test('through an older version it keeps the fields of newer versions, at every level', () => {
   const next: any = replaced(Kind, stored, { name: 'new', inner: { note: 'j' } }, 'v4.0')
   assert.equal(next.newer, 'n')
   assert.deepEqual(next.inner, { note: 'j', key: { $sealed: 'k' }, newer: 'in' })
@@ -51,7 +51,7 @@ test('the changes of a replacing PUT name every field that a client may change, 
   assert.deepEqual(replacingChanges(Kind, withSecret, 'v4.0'), { name: 'new', note: null, password: 'p', inner: null })
 })
 
-test('a sparse PUT keeps what is absent, merges named objects one level deep, and replaces lists', () => {
+test('a sparse PUT keeps absent fields, merges named objects one level deep, and replaces lists', () => {
   const before = { name: 'a', config: { x: 1, y: { z: 1 } }, other: { x: 1 }, list: [1, 2] }
   const next = sparselyUpdated(before, { config: { y: {} }, other: {}, list: [] }, ['config'])
   assert.deepEqual(next, { name: 'a', config: { x: 1, y: {} }, other: {}, list: [] })

@@ -127,7 +127,7 @@ const cases: readonly (readonly [filter: string, document: object, value: boolea
   [`anyValue eq null`, {}, true],
 ]
 
-test('means what the conventions say', () => {
+test('filters have the meaning of the conventions', () => {
   for (const [text, document, value] of cases) {
     assert.equal(evaluateFilter(check(text), document), value, `${text} ${JSON.stringify(document)}`)
   }
@@ -177,7 +177,7 @@ const refused: readonly (readonly [text: string, position: number, message: RegE
   [`name in ('a',5)`, 14, /a text/],
 ]
 
-test('refuses what does not fit, at its column', () => {
+test('refuses faults with their column', () => {
   for (const [text, position, message] of refused) {
     const fault = faultOf(() => check(text))
     assert.equal(fault.position, position, `${text}: ${fault.message}`)
@@ -244,7 +244,7 @@ test('expands listed names only', () => {
   assert.deepEqual([fault.option, fault.position, fault.found], ['$expand', 9, '"vpc"'])
 })
 
-test('groups by distinct combinations, in their order, without what is null', () => {
+test('groups by distinct combinations, in order, without nulls', () => {
   const typed = checkApply(parseApply(`filter(name ne 'x')/groupby((owner/name,state))`), {
     fields: ['owner/name', 'state'],
     filterFields: ['name'],

@@ -13,13 +13,13 @@ const schema = object('a.v1.Vm', {
 const fields = ['name', 'cores', 'nics/mac', 'nics/ips']
 const asked = (filter: string): string[] => fieldsOf(checkFilter(parseFilter(filter), { fields, schema }))
 
-test('names each field that a filter asks about once', () => {
+test('lists each field of a filter once', () => {
   assert.deepEqual(asked("cores gt 2 and (name eq 'a' or not startswith(tolower(name), 'b')) and cores in (1, 2)"), [
     'cores',
     'name',
   ])
 })
 
-test('names fields of elements by the way that leads to them', () => {
+test('lists fields of elements by their full path', () => {
   assert.deepEqual(asked("nics/any(n: n/mac eq 'x' and n/ips/any(i: i eq '10.0.0.1'))"), ['nics/ips', 'nics/mac'])
 })

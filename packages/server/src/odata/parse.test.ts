@@ -92,7 +92,7 @@ const accepted: readonly (readonly [text: string, meaning: string])[] = [
   ['a/any(x:x) or b/any(x:not x)', '(or (any a x: $x) (any b x: (not $x)))'],
 ]
 
-test('reads filters as the grammar says', () => {
+test('parses filters by the grammar', () => {
   for (const [text, meaning] of accepted) assert.equal(shown(parseFilter(text)), meaning, text)
 })
 
@@ -130,7 +130,7 @@ const refused: readonly (readonly [text: string, position: number, message: RegE
   [`a eq 'x\u0000'`, 6, /control characters/],
   ['a eq \u00e9', 6, /"\u00e9"/],
   [`a eq Enum 'V'`, 11, /the end/],
-  // What the grammar of OData has besides.
+  // Other constructs of OData.
   ['a add 1 eq 2', 3, /"add" is not supported/],
   ['a MUL 1 eq 2', 3, /"mul" is not supported/],
   ['a divby 1 eq 2', 3, /"divby" is not supported/],
@@ -162,7 +162,7 @@ const refused: readonly (readonly [text: string, position: number, message: RegE
   ['a/any(x:x/b/any(y:y/c/any(z:z eq 1)))', 27, /2 nested lambdas/],
 ]
 
-test('refuses everything else at its column, and says what it is', () => {
+test('refuses everything else with its column and the reason', () => {
   for (const [text, position, message] of refused) {
     const fault = faultOf(() => parseFilter(text))
     assert.equal(fault.option, '$filter')
@@ -339,7 +339,7 @@ const hostile = fc.oneof(
   fc.array(words, { maxLength: 40 }).map((parts) => parts.join(' ')),
 )
 
-test('ends every text in a tree or a fault', () => {
+test('every text ends in a tree or a fault', () => {
   const parsers = [parseFilter, parseOrderby, parseSelect, parseExpand, parseApply]
   fc.assert(
     fc.property(hostile, fc.constantFrom(...parsers), (text, parse) => {

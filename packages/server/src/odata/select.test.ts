@@ -47,7 +47,7 @@ test('takes every field where all may be selected', () => {
   })
 })
 
-test('keeps what was expanded beside the selected fields', () => {
+test('keeps expanded properties beside the selected fields', () => {
   const document = { ...machine, cluster: { name: 'c' } }
   assert.deepEqual(applySelection<unknown>(select('name'), document, ['cluster']), {
     ...base,
@@ -76,6 +76,6 @@ test('refuses or, leniently, reports what cannot be selected', () => {
   assert.throws(() => select('disks/key', { fields: 'any' }), ODataFault)
 })
 
-test('an option of which nothing is left selects everything', () => {
+test('an option without remaining fields selects everything', () => {
   assert.equal(selected('nope', { lenient: true }), machine)
 })

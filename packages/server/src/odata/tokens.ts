@@ -66,7 +66,7 @@ export class Tokens {
   fault(token: Token, expected: string, message?: string): ODataFault {
     const found = token.kind === 'end' ? 'the end' : quoted(token.source)
     const { option } = this
-    return new ODataFault({ option, position: token.position, found, expected, ...(message && { message }) })
+    return new ODataFault({ option, position: token.position, found, expected, message })
   }
 
   #scan(): Token {

@@ -277,7 +277,7 @@ test('SQL and evaluation agree on every filter and document', () => {
   fc.assert(
     fc.property(filters, fc.array(machine, { minLength: 1, maxLength: 5 }), (text, machines) => {
       const filter = check(text)
-      // As it comes back: without undefined.
+      // As stored: without undefined.
       const documents = machines.map((document) => JSON.parse(JSON.stringify(document)))
       store(documents)
       const expected = documents.map((document) => evaluateFilter(filter, document))
@@ -290,7 +290,7 @@ test('SQL and evaluation agree on every filter and document', () => {
   )
 })
 
-test('many alternatives, prepared, mean what they mean one by one', () => {
+test('a prepared filter of many alternatives equals their evaluation one by one', () => {
   fc.assert(
     fc.property(fc.array(filters, { maxLength: 12 }), fc.array(machine, { maxLength: 5 }), (texts, machines) => {
       const documents = machines.map((document) => JSON.parse(JSON.stringify(document)))
@@ -409,7 +409,7 @@ test('large scopes compile: thousands of values, thousands of alternatives', () 
   assert.deepEqual(inDatabase(or(...alternatives, equals(name, 'n4999')), target), [true, false])
 })
 
-test('an id in a collection of references is looked up where the store keeps them', () => {
+test('an id in a collection of references is looked up in table `reference`', () => {
   const references = {
     kind: 'Machine',
     paths: new Map([

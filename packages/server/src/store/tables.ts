@@ -85,7 +85,7 @@ function tableOf(resource: Resource, listed: ReadonlySet<string>, kinds: Readonl
       return name
     }),
     fields: rule.fields,
-    ...(rule.error === undefined ? {} : { error: rule.error }),
+    error: rule.error,
   }))
   const references: ReferencePath[] = []
   const secrets: string[][] = []

@@ -1,4 +1,4 @@
-/** What every answer says beside its data: links, selections, what was cut, HEAD. Source: behaviour conventions 2.3, 4, 9, 10.2. */
+/** Answers beside their data: links, selections, truncation, HEAD. Source: behaviour conventions 2.3, 4, 9, 10.2. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -31,7 +31,7 @@ const hrefs = (answer: any): Record<string, string> =>
 test('a page beyond the end of any list is 200, empty, with the right total', async () => {
   assert.ok(lists.length > 20)
   for (const operation of lists) {
-    // Older clients are led to the last page instead.
+    // The alpha conventions return the last page instead.
     if (operation.namespace === 'storage') continue
     const clusterId: Record<string, string> = operation.clusterId === undefined ? {} : { 'X-Cluster-Id': ids.cloud }
     const all = await http(url, `${pathOf(operation)}?$limit=1`, { headers: clusterId })
@@ -60,7 +60,7 @@ test('HEAD answers as GET does, without a body', async () => {
   assert.equal(head.headers['etag'], (await http(url, `${categories}/${one.extId}`)).headers['etag'])
 })
 
-test('links of a list lead to the first, last, next and previous page with every option; at the ends there is no further one', async () => {
+test('links of a list lead to the first, last, next and previous page with every option; there is none beyond the ends', async () => {
   const filter = encodeURIComponent("value ne 'x'")
   const page = (number: number) => http(url, `${categories}?$filter=${filter}&$orderby=value&$page=${number}&$limit=5`)
   const first = await page(0)
@@ -93,7 +93,7 @@ test('a selection answers the selected fields, the id and the type, and links on
   assert.deepEqual(await keys('name,%20links'), ['$objectType', 'extId', 'links', 'name'])
 })
 
-test('a list in which a collection was cut says so, and which of its items that were', async () => {
+test('a list reports truncated collections, and the items that hold them', async () => {
   const key = `cut-${randomUUID().slice(0, 8)}`
   const made: string[] = []
   for (const value of ['whole', 'cut'])
@@ -131,7 +131,7 @@ test('a body in another character set than UTF-8 is 415', async () => {
   assert.equal((await post('application/json;charset="UTF-8"')).status, 201)
 })
 
-test('a route that is not there is told in the names that the client uses', async () => {
+test('an unknown route is reported in the names of the profile of the client', async () => {
   const headers = { 'NTNX-Request-Id': randomUUID() }
   const missing = (await http(url, '/api/prism/v4.3/nothing', { headers })).json.data.error[0]
   assert.match(missing.message, /"\/api\/prism\/v4\.3\/nothing"\. The namespace prism is served in v4\.3/)

@@ -17,7 +17,7 @@ before(async () => {
 after(() => app.close())
 
 const records = (): Promise<any[]> => app.store.find(AuditRecord)
-/** What these requests left in the trail. */
+/** The records of these requests. */
 async function left(by: () => Promise<unknown>): Promise<any[]> {
   const before = (await records()).length
   await by()
@@ -43,7 +43,7 @@ test('a change is recorded with time, request id, identity, credential, address,
   assert.ok(!JSON.stringify(record).includes('words'))
 })
 
-test('an asynchronous change names its task; a rehearsal is marked as one; a request without id has the one that was echoed', async () => {
+test('an asynchronous change names its task; a dry run is marked; a request without an id has the echoed one', async () => {
   const profiles = '/api/clustermgmt/v4.2/config/cluster-profiles'
   let answer: any
   const [record] = await left(async () => {
@@ -97,7 +97,7 @@ test('refusals are recorded with their code and target: shape, precondition, not
   }
 })
 
-test('reads leave no trace', async () => {
+test('reads are not recorded', async () => {
   assert.deepEqual(
     await left(async () => {
       await http(url, categories)
@@ -108,7 +108,7 @@ test('reads leave no trace', async () => {
   )
 })
 
-test('each record holds the hash of the one before, and its own follows from what it says', async () => {
+test('each record holds the hash of the one before, and its own is that of its content', async () => {
   const all = await records()
   assert.ok(all.length > 5)
   for (const [index, { hash, ...record }] of all.entries()) {

@@ -1,4 +1,4 @@
-/** What every body refuses or keeps, field by field, generated from the contract. Source: behaviour conventions 3, 13. */
+/** Fields that every body refuses or keeps, generated from the contract. Source: behaviour conventions 3, 13. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AnySchema, contract, type Operation, secretMask } from '@hyperplane/contract'
@@ -54,7 +54,7 @@ const faultsAt = (operation: Operation, { path, bodyWith }: Leaf, value: unknown
     replaces: operation.verb === 'update',
   }).faults.flatMap(({ attributePath, message }) => (attributePath === path ? [message] : []))
 
-test('a name of only blanks is refused in every body', () => {
+test('a blank name is refused in every body', () => {
   const names = texts.filter(({ leaf: { path, field } }) => field.isName === true || /[nN]ame(\[0\])?$/.test(path))
   assert.ok(names.length > 100, `only ${names.length} names`)
   for (const { operation, leaf } of names) {
@@ -63,7 +63,7 @@ test('a name of only blanks is refused in every body', () => {
   }
 })
 
-test('an empty secret is refused where there is none to keep, and keeps the stored one in every update', () => {
+test('an empty secret is refused in a create, and keeps the stored one in every update', () => {
   const secrets = texts.filter(({ leaf }) => leaf.field.secret === true)
   assert.ok(secrets.length > 15, `only ${secrets.length} secrets`)
   for (const { operation, leaf } of secrets) {

@@ -44,11 +44,11 @@ test('every answer is an envelope: metadata and data of the declared types, in t
   }
 })
 
-test('every answer that is no envelope has the declared media type', async () => {
+test('every answer without an envelope has the declared media type', async () => {
   const others = operations.filter(({ produces }) => produces !== undefined)
   assert.deepEqual(others.map(({ id }) => id).sort(), ['exportJournal', 'exportWorld', 'streamJournal'])
   for (const operation of others) {
-    // One of them never ends: its head is all that is read.
+    // One of them is an endless stream: only its head is read.
     const stop = new AbortController()
     const authorization = `Basic ${Buffer.from(`admin:${adminPassword}`).toString('base64')}`
     const answer = await fetch(url + requests.pathOf(operation, subject), {

@@ -1,4 +1,4 @@
-/** Every change that the control interface makes: once for each request id, and of what the caller has seen. Source: conventions 5, 6. */
+/** Every mutation of the control interface takes effect once per request id, and only with a current tag. Source: conventions 5, 6. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -18,7 +18,7 @@ before(async () => {
 })
 after(() => app.close())
 
-test('every change answers a repeated request id as it answered first, and refuses it for another request', async () => {
+test('every mutation replays its first answer to a repeated request id, and refuses the id for another request', async () => {
   for (const operation of operations.filter(({ mutates }) => mutates)) {
     const request = await requests.aRequest(operation)
     const requestId = randomUUID()
@@ -31,7 +31,7 @@ test('every change answers a repeated request id as it answered first, and refus
       { ...first, replayed: true, warnings: again.warnings, headers: again.headers },
       operation.key,
     )
-    // What is asked of worlds, and what is asked of this one, are remembered apart.
+    // Operations on worlds and on this world have separate stores of answers.
     const [path, body] =
       operation.stem === 'world'
         ? [worlds, requests.newWorld()]
@@ -41,7 +41,7 @@ test('every change answers a repeated request id as it answered first, and refus
   }
 })
 
-test('every change that demands a tag is 428 without one, 412 with another, and done with the right one', async () => {
+test('every mutation that requires a tag is 428 without one, 412 with another, and succeeds with the right one', async () => {
   const demanding = operations.filter(({ ifMatch }) => ifMatch === 'required')
   assert.deepEqual(
     demanding.map(({ id }) => id).sort(),
@@ -66,7 +66,7 @@ test('every change that demands a tag is 428 without one, 412 with another, and 
   }
 })
 
-test('every other change of something with a tag compares one that is given', async () => {
+test('every other mutation of a tagged entity compares a tag that is sent', async () => {
   const tagged = operations.filter(
     ({ mutates, ifMatch, target, pathKinds, resource }) =>
       mutates &&

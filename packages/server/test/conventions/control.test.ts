@@ -1,6 +1,6 @@
 /**
- * What every operation of the control interface refuses, generated from its contract: an operation without a case fails.
- * Source: DESIGN D; behaviour conventions 1, 2.3, 4, 5, 9, 16.
+ * Refusals of every operation of the control interface, generated from its contract: an operation without a case fails.
+ * Source: behaviour conventions 1, 2.3, 4, 5, 9, 16.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -35,7 +35,7 @@ test('every operation of the control interface has a case here', () => {
 
 test('every operation refuses a request without credentials with 401', () => refusesStrangers(requests.asking))
 
-test('every operation refuses whoever is no Super Admin with 403', async () => {
+test('every operation refuses callers without the role Super Admin with 403', async () => {
   for (const as of [
     await aUser(app),
     await aUser(app, ['Platform Admin', 'Virtual Machine Admin', 'Network Infra Admin']),
@@ -47,7 +47,7 @@ test('every operation refuses whoever is no Super Admin with 403', async () => {
     }
 })
 
-test('a Super Admin of another world is nobody to any operation: 401, and 403 where the name is known in default too', async () => {
+test('a Super Admin of another world is unknown to every operation: 401, and 403 if default has a user of that name', async () => {
   const known: Person = await aPerson(app, 'known-in-both')
   const forked = await app.call('POST', `${worlds}/default/$actions/fork`, { body: { name: 'elsewhere' } })
   assert.equal(forked.status, 201, facts(forked))
@@ -69,9 +69,9 @@ test('a Super Admin of another world is nobody to any operation: 401, and 403 wh
   }
 })
 
-test('every operation refuses an option that it does not know', () => refusesUnknownOptions(requests.asking))
+test('every operation refuses unknown options', () => refusesUnknownOptions(requests.asking))
 
-test('every body refuses fields that it does not have', () => refusesUnknownFields(requests.asking))
+test('every body refuses unknown fields', () => refusesUnknownFields(requests.asking))
 
 test('every list refuses pages and limits out of range with 400', () => refusesPagesOutOfRange(requests.asking))
 
@@ -85,7 +85,7 @@ test('a page beyond the end of any list is 200, empty, with the right total', as
   }
 })
 
-test('every operation below a world is 404 where there is none of that name, and 400 where there cannot be one', async () => {
+test('every operation below a world is 404 for an unknown name, and 400 for an invalid one', async () => {
   for (const operation of operations.filter(({ path }) => path.includes('{worldName}'))) {
     const content = requests.contentOf(operation, 'nowhere')
     const unknown = await app.call(operation.method, requests.pathOf(operation, 'nowhere'), content)
@@ -105,7 +105,7 @@ test('every operation below a world is 404 where there is none of that name, and
   }
 })
 
-test('every operation on a rule, an event or a call is 404 where the world has none of that id', async () => {
+test('every operation on a rule, an event or a call is 404 for an unknown id', async () => {
   const below = operations.filter(({ path }) => /\{(extId|sequence)\}/.test(path))
   assert.ok(below.length >= 6)
   for (const operation of below) {
@@ -116,7 +116,7 @@ test('every operation on a rule, an event or a call is 404 where the world has n
   }
 })
 
-test('where the control interface is off, every operation of it is 404, whoever asks', async () => {
+test('with the control interface off, every operation of it is 404 for every caller', async () => {
   const plain = await startApp({ config: { control: 'off' } })
   try {
     const at = (await plain.listen()).url

@@ -1,6 +1,6 @@
 /**
  * No field of a body is lost silently, generated from the contract: each writable field of each mutation is sent and read back.
- * Source: behaviour conventions 3, 13. Exceptions stand with their reason in `golden/fields-not-read-back.txt`.
+ * Source: behaviour conventions 3, 13. Exceptions are listed with their reason in `golden/fields-not-read-back.txt`.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -37,7 +37,7 @@ after(async () => {
   await empty.close()
 })
 
-test('every field that a body may hold is read back, or stands with its reason in the golden list', async () => {
+test('every field that a body may hold is read back, or is listed with a reason in the golden list', async () => {
   const reasons = new Map<string, string>()
   for (const line of readFileSync(golden, 'utf8').split('\n')) {
     const [, field, reason] = /^(\S+ \S+): (\S.*)$/.exec(line) ?? []

@@ -1,4 +1,4 @@
-/** Hostile input ends in a refusal, whatever it is. Source: behaviour conventions 25.38. */
+/** Hostile input is always refused. Source: behaviour conventions 25.38. */
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

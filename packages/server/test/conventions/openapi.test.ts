@@ -95,7 +95,7 @@ test('every operation takes bodies in the media type of its document, and in no 
   }
 })
 
-test('every operation accepts to be asked for what its document says that it answers', async () => {
+test('every operation accepts the media types that its document declares for answers', async () => {
   for (const operation of described.filter(({ isBuilt, method }) => isBuilt && method === 'GET')) {
     assert.ok(operation.answers.length > 0, operation.key)
     for (const accept of operation.answers) {
@@ -110,7 +110,7 @@ test('every read that needs no id answers in a media type of its document', asyn
   const answered = new Map<string, number>()
   for (const operation of described) {
     if (!operation.isBuilt || operation.method !== 'GET' || operation.url.includes(someId)) continue
-    // It has no end.
+    // An endless stream.
     if (operation.key.endsWith('streamJournal')) continue
     const variants = operation.key.endsWith('exportJournal') ? ['', '?format=har'] : ['']
     for (const query of variants) {
@@ -130,7 +130,7 @@ test('every read that needs no id answers in a media type of its document', asyn
   ])
 })
 
-test('the seed of a world is a file: YAML where it is answered, a part of a form where it is taken', async () => {
+test('the seed of a world is a file: YAML in answers, a form part in requests', async () => {
   const { json } = await documentOf(url, 'control', 'v1')
   const { get } = json.paths['/control/v1/worlds/{worldName}/seed']
   assert.deepEqual(get.responses[200].content, { 'application/yaml': { schema: { type: 'string' } } })
@@ -143,7 +143,7 @@ test('the seed of a world is a file: YAML where it is answered, a part of a form
   assert.deepEqual(Object.keys(har), ['application/x-ndjson', 'application/json'])
 })
 
-test('the server of a document is where its reader called: host, port and world; a public URL wins', async () => {
+test('the server of a document is the address that its reader called: host, port and world; a public URL takes precedence', async () => {
   const made = await app.call('POST', '/control/v1/worlds', { body: { name: 'beside', preset: 'empty', port: 0 } })
   assert.equal(made.status, 201)
   const { port } = new URL(url)

@@ -1,4 +1,4 @@
-/** What holds for every operation, generated from the contract: a new operation is covered from its first day. */
+/** Rules for every operation, generated from the contract: a new operation is covered from its first day. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { contract, type Operation } from '@hyperplane/contract'
@@ -19,7 +19,7 @@ const someId = '5d3f6a0e-9f0b-4c39-8f4e-3a1d0c9b7e11'
 const pathOf = (operation: Operation, ids: Readonly<Record<string, string>> = {}): string =>
   `/${operation.namespace}/${operation.versions[0]}${operation.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? someId)}`
 
-/** Required query parameters with a value that fits. */
+/** Required query parameters with a valid value. */
 const requiredQuery = (operation: Operation): string =>
   Object.entries(operation.query)
     .filter(([, schema]) => schema.optional !== true)
@@ -60,7 +60,7 @@ after(() => app.close())
 
 test('every operation refuses a request without credentials with 401', () => refusesStrangers(asking))
 
-test('every operation that is not built answers 501, whatever the body, and only after authentication', async () => {
+test('every operation that is not built answers 501 for any body, and only after authentication', async () => {
   for (const namespace of contract) {
     for (const gap of namespace.unimplemented) {
       const path = `/${namespace.name}/${gap.versions[0]}${gap.path.replace(/\{\w+\}/g, someId)}`
@@ -75,14 +75,14 @@ test('every operation that is not built answers 501, whatever the body, and only
 test('every list refuses pages and limits out of range with 400, or clamps them where the namespace says so', () =>
   refusesPagesOutOfRange(asking))
 
-test('every operation refuses an option that it does not know, and ignores it with a warning where clients are public', async () => {
+test('every operation refuses unknown options, and ignores them with a warning in the public profile', async () => {
   await refusesUnknownOptions(asking)
   await ignoresUnknownOptionsOfPublicClients(asking)
 })
 
 test('every body refuses fields that it does not have', () => refusesUnknownFields(asking))
 
-test('every operation that requires a request id refuses its absence, and a text that is none', async () => {
+test('every operation that requires a request id refuses a missing and a malformed one', async () => {
   for (const operation of operations.filter((candidate) => candidate.requestId === 'required')) {
     const absent = await app.call(operation.method, target(operation), { ...headers(operation), requestId: '' })
     assert.ok(

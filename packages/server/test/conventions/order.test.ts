@@ -1,5 +1,5 @@
 /**
- * What a body says by itself is judged before what it refers to: 400 before 404. One case for each operation whose kind has
+ * The rules of a body are checked before its references: 400 before 404. One case for each operation whose kind has
  * rules and whose body can name something; an operation without a case fails.
  * Source: behaviour conventions 1 (steps 13, 14).
  */
@@ -21,7 +21,7 @@ const unknown = '5d3f6a0e-9f0b-4c39-8f4e-3a1d0c9b7e11'
 interface Case {
   /** The path below the version; a function where the target is made for it. */
   readonly path: string | ((app: TestApp) => Promise<string>)
-  /** Breaks no rule, and names something that does not exist. */
+  /** Breaks no rule, and refers to an unknown entity. */
   readonly body: object | (() => Promise<object>)
   /** What breaks a rule. */
   readonly broken: object
@@ -173,7 +173,7 @@ before(async () => {
 })
 after(() => app.close())
 
-test('every operation with rules, whose body can name something, has a case here', () => {
+test('every operation with rules and references has a case here', () => {
   const ruled = new Set(
     Object.entries(domains).flatMap(([prefix, kinds]) =>
       Object.values(kinds).flatMap(({ rules }) => Object.keys(rules).map((id) => `${prefix}.${id}`)),
@@ -186,7 +186,7 @@ test('every operation with rules, whose body can name something, has a case here
 for (const operation of operations) {
   const one = cases[operation.key]
   if (one === undefined) continue
-  test(`${operation.key}: a body that breaks a rule and names something unknown is 400; without the fault it is 404`, async () => {
+  test(`${operation.key}: a body that breaks a rule and refers to an unknown entity is 400; without the fault it is 404`, async () => {
     const path = typeof one.path === 'string' ? one.path : await one.path(app)
     const base = `/${operation.namespace}/${operation.versions[0]}`
     const owner = path.replace(/\/\$actions\/.*/, '')

@@ -1,4 +1,4 @@
-/** What becomes of a list whose query takes too long. Source: behaviour conventions 10.3. */
+/** Lists whose query exceeds the time limit. Source: behaviour conventions 10.3. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { adminPassword, startApp, type TestApp } from '../support/start-app.ts'
@@ -20,7 +20,7 @@ const get = (path: string): Promise<Response> =>
     headers: { authorization: `Basic ${Buffer.from(`admin:${adminPassword}`).toString('base64')}` },
   })
 
-test('a query above the limit is stopped with 503 PLAT-10503, in the envelope, and says what to do', async () => {
+test('a query above the limit is stopped with 503 PLAT-10503, in the envelope, with a remedy', async () => {
   const response = await get(slow)
   assert.equal(response.status, 503)
   const { data, metadata } = (await response.json()) as any
@@ -40,7 +40,7 @@ test('groupings are stopped as well', async () => {
   assert.equal(errors[0]?.code, 'PLAT-10503')
 })
 
-test('reads by id, changes, and what the service asks for itself are not', async () => {
+test('reads by id, mutations and queries of the service itself are not stopped', async () => {
   const body = { key: 'kept', value: 'working' }
   const made = await app.call('POST', categories, { body, requestId: crypto.randomUUID() })
   assert.equal(made.status, 201)

@@ -1,5 +1,5 @@
 /**
- * What was sent as a secret is found nowhere afterwards: not in an answer, a task, the audit trail, the log or the files.
+ * A secret that was sent appears nowhere afterwards: not in an answer, a task, the audit trail, the log or the files.
  * Source: behaviour conventions 13, 25.37.
  */
 
@@ -33,7 +33,7 @@ let url: string
 const log: string[] = []
 const { write, writeSync } = fs
 before(async () => {
-  // The log goes to the error stream: what is written there is kept, and goes nowhere else.
+  // Captures the error stream, which holds the log.
   const keep = (text: string | Uint8Array): number => {
     log.push(typeof text === 'string' ? text : Buffer.from(text).toString())
     return Buffer.byteLength(text)
@@ -89,7 +89,7 @@ async function send(
   if (answer.status === 202) await app.task(taskOf(answer))
   return answer
 }
-/** Not every 202 tells its task in the body. */
+/** Not every 202 names its task in the body. */
 const taskOf = ({ headers }: HttpResult): string => String(headers['location']).split('/').at(-1) as string
 /** The same, and it must succeed: the entity's id. */
 async function made(...given: Parameters<typeof send>): Promise<string> {
@@ -230,7 +230,7 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     for (const keyType of ['API_KEY', 'OBJECT_KEY']) {
       const answer = await send('POST', `${users}/${user}/keys`, { name: keyType, keyType })
       assert.equal(answer.status, 201, answer.text)
-      // This one time it is told, and only here.
+      // The answer to the creation is the only one with the secret.
       answers.pop()
       const { apiKey, secretKey } = answer.json.data.keyDetails
       secrets.add(apiKey ?? secretKey)

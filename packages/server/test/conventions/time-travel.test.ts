@@ -1,4 +1,4 @@
-/** Time that is moved by hand leaves the world as if it had passed. Source: behaviour conventions 23 (virtual clock); DESIGN of worlds. */
+/** Moving the clock by hand leaves the world as passing time would. Source: behaviour conventions 23 (virtual clock). */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
@@ -44,7 +44,7 @@ function plan(app: TestApp): void {
   app.clock.setTimer(2 * day + 302 * minute, () => void faults.put(ids.native, { isDown: true }))
 }
 
-test('one jump of four days leaves what steps of ten minutes leave', async () => {
+test('one jump of four days has the same result as steps of ten minutes', async () => {
   const origin = join(parent, 'origin')
   await aWorld(origin)
   const base = snapshotOf(origin)

@@ -1,5 +1,5 @@
 /**
- * Nothing that the caller may not see shows through another entity: neither by a path that names it nor by a name that stands
+ * Nothing that the caller may not see is revealed by another entity: neither by a path to it nor by a name that is
  * in an answer. Generated from the contract. Source: behaviour conventions 16, iam.md 9.4.
  */
 import assert from 'node:assert/strict'
@@ -29,7 +29,7 @@ const namedKinds = (operation: Operation): readonly (readonly [parameter: string
     return isStored && !viewsOf(name).includes(operation.iamOperation) ? [[parameter, kind] as const] : []
   })
 
-/** Needs no body: the refusal of a path comes after the faults of a body. */
+/** Without a body: faults of a body would precede the refusal of the path. */
 const isBare = (operation: Operation): boolean => !operation.bodyRequired && operation.roles !== 'everyone'
 
 const valueAt = (entity: any, path: string): any => path.split('/').reduce((at, name) => at?.[name], entity)
@@ -105,7 +105,7 @@ const absentFromDemo = [
   'vmm.getCdRomById',
 ]
 
-test('a custom role with one operation alone finds nothing under an entity that it may not see', async () => {
+test('a custom role with a single operation finds nothing under an entity that it may not see', async () => {
   let checked = 0
   const unchecked: string[] = []
   for (const operation of operations.filter((one) => isBare(one) && namedKinds(one).length > 0)) {
@@ -131,7 +131,7 @@ test('a custom role with one operation alone finds nothing under an entity that 
 
 const clusterPath = '/clustermgmt/v4.2/config/clusters'
 
-test('hosts of one cluster are found below it by a policy that names its hosts alone, and no other cluster is', async () => {
+test('a policy for the hosts of one cluster finds them below it, and shows no other cluster', async () => {
   const hosts = (await app.call('GET', '/clustermgmt/v4.2/config/hosts?$limit=100')).data
   const [first] = hosts
   const other = hosts.find((host: any) => host.cluster.uuid !== first.cluster.uuid)
@@ -155,7 +155,7 @@ test('a system role that names an operation below a cluster, but not the cluster
   assert.ok((listed.total as number) > 0)
 })
 
-test('statistics of VMs that the caller may not see are listed as little as they are read', async () => {
+test('statistics of VMs that the caller may not see are neither listed nor read', async () => {
   const robot = await aRobot(app)
   await grant(app, { id: await aRole(app, ['View_Virtual_Machine_Stats']) }, robot.extId)
   const listed = await app.call(
@@ -200,7 +200,7 @@ test('every read-only field that is called after a kind is declared as the name 
       const other = kinds.get(named)
       if (field.type !== 'text' || other === undefined || other === kind) continue
       const around = path.map((_, depth) => fieldAt(schema, path.slice(0, depth + 1)))
-      // An entity that is expanded as a whole is read with the caller's own view of its kind.
+      // A completely expanded entity is read with the caller's own view of its kind.
       const isExpanded = around.some(
         (at) => at?.type === 'object' && at.objectType === resources.get(other)?.objectType,
       )
@@ -214,7 +214,7 @@ test('every read-only field that is called after a kind is declared as the name 
 const fieldAt = (schema: AnySchema, path: readonly string[]): AnySchema | undefined =>
   path.reduce<AnySchema | undefined>((at, name) => (at?.type === 'object' ? at.fields[name] : undefined), schema)
 
-test('names of entities that the caller may not see are left out, and are there for those who see them', async () => {
+test('names of entities that the caller may not see are left out, and are present for callers that may see them', async () => {
   let checked = 0
   const unchecked: string[] = []
   for (const operation of repeating) {
@@ -248,10 +248,10 @@ test('names of entities that the caller may not see are left out, and are there 
   assert.ok(checked >= 10, `only ${checked} operations were asked`)
 })
 
-/** Gateways have no operations yet that would fill these. */
+/** No operation of gateways fills these yet. */
 const neverFilled = new Set(['localGateway/vm', 'remoteGateway/vm'])
 
-test('a filter, an order and a selection give away nothing of a name that is left out', async () => {
+test('a filter, an order and a selection reveal nothing about a hidden name', async () => {
   const blind = await aRobot(app)
   await grant(app, { id: await aRole(app, ['View_Storage_Container', 'View_Host']) }, blind.extId)
   const [container] = (await app.call('GET', '/clustermgmt/v4.2/config/storage-containers')).data
@@ -275,7 +275,7 @@ test('a filter, an order and a selection give away nothing of a name that is lef
   )
 })
 
-test('an identity sees of a volume group only those categories that it may see, and of a datastore only such VMs', async () => {
+test('an identity sees only permitted categories of a volume group, and only permitted VMs of a datastore', async () => {
   const groups = (await app.call('GET', '/volumes/v4.2/config/volume-groups?$limit=100')).data
   const carried = new Map<string, number>()
   for (const { extId } of groups) {

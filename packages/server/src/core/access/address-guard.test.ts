@@ -37,7 +37,7 @@ describe('without --allow-address', () => {
     ['224.0.0.1', /no single host/],
   ] as const
   for (const [address, kind] of refused) {
-    test(`${address} is refused, with what it is and what would open it`, async () => {
+    test(`${address} is refused; the message says what it is and which option allows it`, async () => {
       await assert.rejects(guard.addressesOf(address), (error: Error) => {
         assert.ok(error instanceof AddressRefusal)
         assert.match(error.message, kind)
@@ -61,13 +61,13 @@ describe('without --allow-address', () => {
   }
 })
 
-test('a name is judged by the addresses that it resolves to, and these are what is called', async () => {
+test('a name is checked by its resolved addresses, and only these are called', async () => {
   assert.deepEqual(await guard.addressesOf('Directory.Example.com'), ['192.0.2.7'])
   await assert.rejects(guard.addressesOf('rebound.example.com'), /resolves to 169\.254\.169\.254, a metadata address/)
   await assert.rejects(guard.addressesOf('empty.example.com'), /a name without an address/)
 })
 
-test('of several addresses only those that may be called are answered', async () => {
+test('of several addresses only the allowed ones are returned', async () => {
   assert.deepEqual(await guard.addressesOf('both.example.com'), ['192.0.2.8', '2001:db8::8'])
 })
 
@@ -107,10 +107,10 @@ describe('a guard of registrations', () => {
       await assert.rejects(closed.addressesOf(host), /outside the simulated world/)
     })
 
-  test('still says of a loopback address what it is', () =>
+  test('still reports a loopback address as such', () =>
     assert.match(closed.refusalOf('127.0.0.1') ?? '', /a loopback address/))
 
-  test('lets through what --allow-address names, and judges a name by its addresses', async () => {
+  test('admits networks of --allow-address, and checks a name by its addresses', async () => {
     assert.equal(open.refusalOf('192.0.2.7'), undefined)
     assert.equal(open.refusalOf('directory.example.com'), undefined)
     assert.deepEqual(await open.addressesOf('directory.example.com'), ['192.0.2.7'])
@@ -118,13 +118,13 @@ describe('a guard of registrations', () => {
   })
 })
 
-test('names below localhost are loopback, whatever the resolver knows', async () => {
+test('names below localhost are loopback, whatever the resolver answers', async () => {
   const opened = createAddressGuard({ allowed: ['127.0.0.0/8'], resolve })
   assert.deepEqual(await opened.addressesOf('Staging.LOCALHOST'), ['127.0.0.1'])
   await assert.rejects(guard.addressesOf('staging.localhost'), /a loopback address/)
 })
 
-test('the resolver is asked once while many wait for one name', async () => {
+test('concurrent look-ups of one name share one query', async () => {
   const answer = Promise.withResolvers<readonly string[]>()
   let questions = 0
   const askSlowly = (): Promise<readonly string[]> => {
@@ -138,7 +138,7 @@ test('the resolver is asked once while many wait for one name', async () => {
   assert.equal(questions, 1)
 })
 
-test('a resolver that does not answer is not waited for', async () => {
+test('a look-up fails when the resolver does not answer in time', async () => {
   let ring = (): void => undefined
   const setTimer = (_: number, run: () => void) => {
     ring = run

@@ -54,14 +54,15 @@ export function createAudit(store: Store, clock: Clock, ids: Ids): Audit {
       operation: entry.operation,
       status: entry.status,
       previous: await newestHash(transaction),
-      ...(entry.requestId === undefined ? {} : { requestId: entry.requestId }),
-      ...(entry.caller === undefined ? {} : { identity: entry.caller.extId, identityName: entry.caller.name }),
-      ...(entry.target === undefined ? {} : { target: entry.target }),
-      ...(entry.code === undefined ? {} : { code: entry.code }),
-      ...(entry.task === undefined ? {} : { task: entry.task }),
-      ...(entry.changed === undefined ? {} : { changed: entry.changed }),
-      ...(entry.dryRun === true ? { dryRun: 'true' } : {}),
-      ...(entry.decision === undefined ? {} : { decision: entry.decision }),
+      requestId: entry.requestId,
+      identity: entry.caller?.extId,
+      identityName: entry.caller?.name,
+      target: entry.target,
+      code: entry.code,
+      task: entry.task,
+      changed: entry.changed,
+      dryRun: entry.dryRun === true ? 'true' : undefined,
+      decision: entry.decision,
     }
     const own = hash('sha256', JSON.stringify(record), 'base64url')
     await transaction.insert(AuditRecord, { ...record, hash: own } as EntityOf<typeof AuditRecord>)

@@ -31,7 +31,7 @@ test('sixty failures within a minute refuse the address, and no other, until the
   assert.equal(isRefused(failures, 'a'), undefined)
 })
 
-test('of many attempts at once that fail, sixty run; the others are refused before they run', async () => {
+test('of many concurrent attempts that fail, sixty run; the others are refused before they run', async () => {
   const failures = counter()
   let runs = 0
   const attempts = Array.from({ length: 200 }, () =>
@@ -46,7 +46,7 @@ test('of many attempts at once that fail, sixty run; the others are refused befo
   assert.equal(outcomes.filter(({ status }) => status === 'rejected').length, 140)
 })
 
-test('of many attempts at once that succeed, all run', async () => {
+test('of many concurrent attempts that succeed, all run', async () => {
   const failures = counter()
   const attempts = Array.from({ length: 200 }, () => failures.attempt('a', () => Promise.resolve('in')))
   assert.deepEqual(await Promise.all(attempts), Array(200).fill('in'))
@@ -59,7 +59,7 @@ test('an attempt that throws makes room for the next one', async () => {
   assert.ok(outcomes.every((one) => one.status === 'rejected' && one.reason.message === 'broken'))
 })
 
-test('the addresses that are counted are bounded: the one that failed longest ago makes room', () => {
+test('the number of counted addresses is bounded: the one with the oldest failure is dropped', () => {
   const failures = counter()
   fail(failures, 'first')
   for (let i = 0; i < 20_000; i++) failures.count(`address ${i}`)

@@ -15,7 +15,7 @@ function memoryStore() {
 }
 const masterKey = () => randomBytes(32)
 
-test('opens what it has sealed, whatever the text', () => {
+test('opens every text that it has sealed', () => {
   const sealer = createSealer(masterKey(), memoryStore())
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (plain, about) => {
@@ -24,14 +24,14 @@ test('opens what it has sealed, whatever the text', () => {
   )
 })
 
-test('the same text sealed twice looks different, and shows nothing of itself', () => {
+test('sealing a text twice gives different results, which reveal nothing', () => {
   const sealer = createSealer(masterKey(), memoryStore())
   const first = sealer.seal('open sesame', 'users/1/password')
   assert.notEqual(first, sealer.seal('open sesame', 'users/1/password'))
   assert.ok(!Buffer.from(first.split('.')[2]!, 'base64url').includes('open sesame'))
 })
 
-test('refuses a text that belongs to something else', () => {
+test('refuses a text that was sealed for another place', () => {
   const sealer = createSealer(masterKey(), memoryStore())
   const sealed = sealer.seal('open sesame', 'users/1/password')
   assert.throws(() => sealer.open(sealed, 'users/2/password'))
@@ -55,7 +55,7 @@ test('refuses a text with any bit changed, cut short, or of another form', () =>
   }
 })
 
-test('the next start opens what the last one sealed, with the same master key only', () => {
+test('a restart opens earlier texts, with the same master key only', () => {
   const key = masterKey()
   const store = memoryStore()
   const sealed = createSealer(key, store).seal('open sesame', 'a')
@@ -63,7 +63,7 @@ test('the next start opens what the last one sealed, with the same master key on
   assert.throws(() => createSealer(masterKey(), store), WrongMasterKey)
 })
 
-test('after rewrap the new master key opens what was sealed before, and the old one nothing', () => {
+test('after rewrap the new master key opens earlier texts, and the old one none', () => {
   const [oldKey, newKey] = [masterKey(), masterKey()]
   const store = memoryStore()
   const sealer = createSealer(oldKey, store)
@@ -73,7 +73,7 @@ test('after rewrap the new master key opens what was sealed before, and the old 
   assert.throws(() => createSealer(oldKey, store), WrongMasterKey)
 })
 
-test('the key check knows its own key', () => {
+test('the key check accepts its own key only', () => {
   const key = masterKey()
   const check = makeKeyCheck(key)
   assert.ok(checkKey(key, check))

@@ -21,7 +21,7 @@ test('a request before the first opening waits for it', async () => {
   assert.equal(await waiting, 'first')
 })
 
-test('who waited before it was held goes on with the next opening', async () => {
+test('requests that wait before a hold continue at the next opening', async () => {
   const gate = createGate(names)
   const waiting = dataOf(gate.dispatch(taskRead))
   await gate.hold()
@@ -54,7 +54,7 @@ test('everything but reads of the restore itself is refused with 503 and Retry-A
   assert.equal(await dataOf(gate.dispatch(others[0] as ApiRequest)), 'first')
 })
 
-test('it refuses when what was under way has ended', async () => {
+test('refuse resolves when running requests have ended', async () => {
   const gate = createGate(names)
   const end = Promise.withResolvers<Outcome>()
   gate.open(() => end.promise)
@@ -70,7 +70,7 @@ test('it refuses when what was under way has ended', async () => {
   assert.equal((await underWay).reply.status, 200)
 })
 
-test('while none is open, reads of the restore wait for the next one', async () => {
+test('during a hold, reads of the restore wait for the next opening', async () => {
   const gate = createGate(names)
   gate.open(answerOf('first'))
   await gate.refuse(['restore'])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyedMutex } from './keyed-mutex.ts'
 
-/** Work that ends when it is told to, and notes what happens. */
+/** Work that ends on request, and logs its events. */
 function aWork(turns: KeyedMutex, told: string[], name: string, ...names: string[]) {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const done = turns.runExclusive(names, async () => {
@@ -15,7 +15,7 @@ function aWork(turns: KeyedMutex, told: string[], name: string, ...names: string
 
 const turn = (): Promise<void> => new Promise(setImmediate)
 
-test('those that ask for one name follow one another in the order of asking; others do not wait', async () => {
+test('work with the same name runs in order of arrival; other work does not wait', async () => {
   const turns = new KeyedMutex()
   const told: string[] = []
   const first = aWork(turns, told, 'first', 'a')
@@ -30,7 +30,7 @@ test('those that ask for one name follow one another in the order of asking; oth
   assert.deepEqual(told.slice(-3), ['first ends', 'second begins', 'second ends'])
 })
 
-test('two that need the same names in another order both come to their turn', async () => {
+test('two that need the same names in opposite order do not deadlock', async () => {
   const turns = new KeyedMutex()
   const told: string[] = []
   const works = [aWork(turns, told, 'one', 'a', 'b'), aWork(turns, told, 'two', 'b', 'a')]
@@ -39,7 +39,7 @@ test('two that need the same names in another order both come to their turn', as
   assert.deepEqual(told, ['one begins', 'one ends', 'two begins', 'two ends'])
 })
 
-test('one that fails does not hold up those behind it', async () => {
+test('failed work releases its names', async () => {
   const turns = new KeyedMutex()
   const told: string[] = []
   const first = aWork(turns, told, 'first', 'a')

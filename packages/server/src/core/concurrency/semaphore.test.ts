@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Semaphore } from './semaphore.ts'
 
-test('those for whom there is no room come in their order, one for each that ends', async () => {
+test('waiters get freed slots in order of arrival', async () => {
   const slots = new Semaphore(1)
   const began: string[] = []
   const first = Promise.withResolvers<void>()
@@ -17,7 +17,7 @@ test('those for whom there is no room come in their order, one for each that end
   assert.deepEqual(began, ['second', 'third'])
 })
 
-test('whoever has no patience left, or had none from the beginning, is not waited for', async () => {
+test('a waiter whose signal aborts, or was aborted before, rejects and takes no slot', async () => {
   const slots = new Semaphore(1)
   const first = Promise.withResolvers<void>()
   const running = slots.use(() => first.promise)

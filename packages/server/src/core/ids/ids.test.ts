@@ -16,7 +16,7 @@ test('ids are well formed, follow from the seed, and do not repeat', () => {
   assert.ok(!drawn.includes(other.uuid()))
 })
 
-test('what is drawn for one thing does not depend on what is drawn beside it', () => {
+test('the stream of one purpose does not depend on other draws', () => {
   const [one, other] = [createIds('a'), createIds('a')]
   other.uuid()
   other.of('call 2').uuid()

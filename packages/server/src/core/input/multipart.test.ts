@@ -41,7 +41,7 @@ test('parts become fields of their types; repeated ones a list; JSON an object',
   assert.deepEqual(body, { ...expected, createdTime: 'whenever' })
 })
 
-test('what is not of its type stays a text, which the validation of the body refuses by name', async () => {
+test('a part of the wrong type stays a text, which the validation of the body refuses by name', async () => {
   const body = await read((form) => {
     form.append('isOn', 'yes')
     form.append('count', '1.5')
@@ -56,14 +56,14 @@ test('what is not of its type stays a text, which the validation of the body ref
   ])
 })
 
-test('a file gives its name and its text; bytes that are no text come as base64', async () => {
+test('a file gives its name and its text; bytes that are not UTF-8 come as base64', async () => {
   const ofText = await read((form) => form.append('fileName', new File(['häuser'], 'a b.txt')))
   assert.deepEqual(ofText, { fileName: 'a b.txt', content: 'häuser' })
   const ofBytes = await read((form) => form.append('fileName', new File([new Uint8Array([0x30, 0x82, 0xff])], 'x.der')))
   assert.deepEqual(ofBytes, { fileName: 'x.der', content: 'MIL/' })
 })
 
-test('refuses a file beside the text that it would fill, two of them, and one where a text is expected', async () => {
+test('refuses a file beside a text for the same field, two files, and a file in place of a text', async () => {
   const file = new File(['x'], 'x.txt')
   await refused((form) => {
     form.append('content', 'y')
@@ -76,7 +76,7 @@ test('refuses a file beside the text that it would fill, two of them, and one wh
   await refused((form) => form.append('name', file), /is a file, expected text/)
 })
 
-test('refuses paths in file names, JSON that is none, and more parts than a form has', async () => {
+test('refuses paths in file names, malformed JSON, and too many parts', async () => {
   for (const name of ['../x', 'a/b', 'a\\b', '..'])
     await refused((form) => form.append('fileName', new File(['x'], name)), /holds a path/)
   await refused((form) => form.append('settings', '{'), /no JSON/)
@@ -91,13 +91,13 @@ const readText = (text: string | Buffer): Promise<unknown> =>
 const part = (disposition: string, content: string): string =>
   `--${boundary}\r\nContent-Disposition: ${disposition}\r\n\r\n${content}\r\n`
 
-test('refuses a text that is not in UTF-8 instead of mending it, and a name without end', async () => {
+test('refuses a text that is not UTF-8 instead of repairing it, and an overlong name', async () => {
   const text = Buffer.from(`${part('form-data; name="name"', 'h\xe4user')}--${boundary}--\r\n`, 'latin1')
   await assert.rejects(readText(text), /"name" is not in UTF-8/)
   await refused((form) => form.append('x'.repeat(101), 'y'), /no name, or a long one/)
 })
 
-test('ends with every text, whatever stands in it and wherever it is cut off', async () => {
+test('terminates for every body, whatever its content and wherever it is cut off', async () => {
   const pieces = fc.constantFrom(
     part('form-data; name="name"', 'x'),
     part('form-data; name="fileName"; filename="x"', 'x'.repeat(70_000)),

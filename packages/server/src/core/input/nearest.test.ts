@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { didYouMean, nearest } from './nearest.ts'
 
-test('a slip of the pen finds the name that was meant, whatever the case', () => {
+test('a typing error finds the intended name, regardless of case', () => {
   const known = ['clusters', 'categories', 'subnets', 'vms']
   for (const [written, meant] of [
     ['cluster', 'clusters'],
@@ -14,12 +14,12 @@ test('a slip of the pen finds the name that was meant, whatever the case', () =>
     assert.deepEqual(nearest(written, known), [meant], written)
 })
 
-test('a name that is like none finds none', () => {
+test('a name unlike all others finds none', () => {
   assert.deepEqual(nearest('gateways', ['vms', 'users']), [])
   assert.equal(didYouMean('gateways', ['vms', 'users']), '')
 })
 
-test('the nearest stands first, and there are at most three', () => {
+test('the nearest comes first, and there are at most three', () => {
   assert.deepEqual(nearest('web-01', ['web-11', 'web-01x', 'db-01', 'web-0', 'wxb-02', 'web-10']), [
     'web-0',
     'web-01x',

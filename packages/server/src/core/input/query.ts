@@ -191,7 +191,7 @@ export function readExpressions(
   const { texts, page, limit, dryRun, parameters } = options
   const schema = itemSchemaOf(operation)
   const given = (name: string): string | undefined => texts.get(name)
-  const canonical = conventions.canonical === undefined ? {} : { canonical: conventions.canonical }
+  const { canonical } = conventions
   const lenient = conventions.unknown === 'ignore'
   try {
     const filter = given('$filter')
@@ -220,12 +220,12 @@ export function readExpressions(
             fields: operation.apply ?? [],
             filterFields: operation.filter ?? [],
             schema,
-            ...canonical,
+            canonical,
           })
     const filterOption =
       filter === undefined || schema === undefined
         ? undefined
-        : checkFilter(parseFilter(filter), { fields: operation.filter ?? [], schema, ...canonical })
+        : checkFilter(parseFilter(filter), { fields: operation.filter ?? [], schema, canonical })
     const combinedFilter =
       filterOption === undefined
         ? grouping?.filter
@@ -238,12 +238,13 @@ export function readExpressions(
       dryRun,
       parameters,
       expand: expand === undefined ? [] : readExpand(operation, expand, kinds, lenient),
-      ...(combinedFilter === undefined ? {} : { filter: combinedFilter }),
-      ...(orderby === undefined || schema === undefined
-        ? {}
-        : { orderby: checkOrderby(parseOrderby(orderby), { fields: operation.orderby ?? [], schema }) }),
-      ...(selection === undefined ? {} : { select: selection }),
-      ...(grouping === undefined ? {} : { groupby: grouping.groupby }),
+      filter: combinedFilter,
+      orderby:
+        orderby === undefined || schema === undefined
+          ? undefined
+          : checkOrderby(parseOrderby(orderby), { fields: operation.orderby ?? [], schema }),
+      select: selection,
+      groupby: grouping?.groupby,
     }
   } catch (error) {
     if (!(error instanceof ODataFault)) throw error
@@ -265,22 +266,18 @@ function readExpand(operation: Operation, text: string, kinds: Kinds, lenient: b
     const fields = (listed: readonly string[] | undefined): readonly string[] => listed ?? scalarFields(shape)
     return {
       name: item.name,
-      ...(item.filter === undefined || shape === undefined
-        ? {}
-        : { filter: checkFilter(item.filter, { fields: fields(lists?.filter), schema: shape, option: '$expand' }) }),
-      ...(item.orderby === undefined || shape === undefined
-        ? {}
-        : { orderby: checkOrderby(item.orderby, { fields: fields(lists?.orderby), schema: shape }) }),
-      ...(item.select === undefined || shape === undefined
-        ? {}
-        : {
-            select: checkSelect(item.select, {
-              fields: lists?.select ?? 'any',
-              schema: shape,
-              lenient,
-              option: '$expand',
-            }),
-          }),
+      filter:
+        item.filter === undefined || shape === undefined
+          ? undefined
+          : checkFilter(item.filter, { fields: fields(lists?.filter), schema: shape, option: '$expand' }),
+      orderby:
+        item.orderby === undefined || shape === undefined
+          ? undefined
+          : checkOrderby(item.orderby, { fields: fields(lists?.orderby), schema: shape }),
+      select:
+        item.select === undefined || shape === undefined
+          ? undefined
+          : checkSelect(item.select, { fields: lists?.select ?? 'any', schema: shape, lenient, option: '$expand' }),
     }
   })
 }

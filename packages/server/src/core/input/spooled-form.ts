@@ -67,7 +67,7 @@ export async function readSpooledForm(
       if (textBytes > maximumTexts) throw new ApiError('BODY_TOO_LARGE', { maximum: maximumTexts })
       chunks.push(chunk)
     }
-    parts.push({ name, ...(fileName === undefined ? {} : { fileName }), content: Buffer.concat(chunks) })
+    parts.push({ name, fileName, content: Buffer.concat(chunks) })
   }
   form.on('partsLimit', () => form.destroy(malformed(`the form has more than ${maximumParts} parts.`)))
   form.on('file', (name, stream, fileName) => {

@@ -21,7 +21,7 @@ const shape = oneOf(
   object('test.v1.Square', { type: enumeration(['SQUARE']), side: integer(), name: text() }),
 )
 
-test('a tag tells alternatives apart, so that faults speak of the one that was meant', () => {
+test('a tag selects the alternative, so that faults are about the intended one', () => {
   assert.deepEqual(validateBody(shape, { type: 'CIRCLE', radius: 1 }, options).value, {
     $objectType: 'test.v1.Circle',
     type: 'CIRCLE',
@@ -46,7 +46,7 @@ const journey = oneOf(
   object('test.v1.Walk', { steps: integer() }),
 )
 
-test('of fields that belong to several alternatives those are named that exclude each other', () => {
+test('among fields of several alternatives, the fault names those that exclude each other', () => {
   const faults = (value: unknown) =>
     validateBody(object('test.v1.Trip', { by: journey }), { by: value }, options).faults.map(
       ({ attributePath, message }) => `${attributePath}: ${message}`,

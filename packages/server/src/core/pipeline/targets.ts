@@ -5,7 +5,7 @@ import type { Reader } from '../../store/store.ts'
 import { isInScope } from '../access/scope.ts'
 import type { ApiError } from '../api-error.ts'
 import type { EntityTags } from '../ids/etag.ts'
-import { pathOf as fieldPathOf, notFound } from '../standard.ts'
+import { pathOf as fieldPathOf, filterOf, notFound } from '../standard.ts'
 import { type Call, type Targets, valueAt } from './call.ts'
 import type { Machinery } from './machinery.ts'
 import { denied } from './refusals.ts'
@@ -90,7 +90,7 @@ async function isSeen(
   const parent = equals(fieldPathOf(below, below.parent.field), entity.extId)
   const childId = operation.target === undefined ? undefined : input.path[operation.target]
   const filter = childId === undefined ? parent : and(parent, equals(fieldPathOf(below, 'extId'), childId))
-  const [found] = await reader.find(below, { filter, ...(scope === 'all' ? {} : { scope }), limit: 1, isBounded: true })
+  const [found] = await reader.find(below, { filter, scope: filterOf(scope), limit: 1, isBounded: true })
   return found !== undefined
 }
 

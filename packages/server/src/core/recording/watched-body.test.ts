@@ -9,14 +9,14 @@ const body = {
   description: 'a web server',
 }
 
-/** What nobody read, after `use` did what it does with the body. */
+/** Fields that `use` left unread. */
 function unreadAfter(use: (body: any) => void): string[] {
   const reads = new Set<string>()
   use(watched(body, reads))
   return unreadFields(body, reads)
 }
 
-test('names the fields that nobody read, the outermost ones', () => {
+test('lists the outermost fields that were never read', () => {
   assert.deepEqual(
     unreadAfter((seen) => [seen.name, seen.memory.sizeBytes, seen.nics.map((nic: any) => nic.subnet)]),
     ['description', 'memory/isOvercommitted', 'nics/mac'],
@@ -27,12 +27,12 @@ test('names the fields that nobody read, the outermost ones', () => {
   )
 })
 
-test('whoever stores, clones or sends the body on reads all of it', () => {
+test('storing, cloning or forwarding the body reads all of it', () => {
   for (const use of [JSON.stringify, structuredClone, (seen: any) => assert.deepEqual(seen, body)])
     assert.deepEqual(unreadAfter(use), [])
 })
 
-test('asking whether a field is there, and which ones are, is not reading them', () => {
+test('checking whether fields exist does not read them', () => {
   assert.deepEqual(
     unreadAfter((seen) => ['name' in seen, Object.hasOwn(seen, 'name'), Object.keys(seen)]),
     ['description', 'memory', 'name', 'nics'],
@@ -53,11 +53,11 @@ test('writing to the body throws, at every depth; a spread copy can be written',
   assert.equal(seen.memory, seen.memory)
 })
 
-test('files and other objects with a life of their own stay what they are', () => {
+test('files and other objects that are not plain data stay as they are', () => {
   const content = new Uint8Array([1, 2])
   assert.equal(watched({ content }, new Set()).content, content)
 })
 
-test('what the profiles add to a body is nobody’s to read', () => {
+test('decorations of the profiles never count as unread', () => {
   assert.deepEqual(unreadFields({ $objectType: 'a', $reserved: {}, name: null, kept: 1 }, new Set()), ['kept'])
 })

@@ -1,4 +1,4 @@
-/** How tasks run, fail, are cancelled, and go on after a crash at any border. Source: conventions 18; 25.26 to 25.30. */
+/** Tasks run, fail, are cancelled, and resume after a crash between any two steps. Source: conventions 18; 25.26 to 25.30. */
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -31,7 +31,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 const Mark = resource('internal.v1.test.Mark', { name: text() })
 const owner = systemCaller('00000000-0000-0000-0000-000000000001')
 
-/** The outside world: it survives what happens to the service. */
+/** The outside world: it survives crashes of the service. */
 class Outside {
   readonly effects = new Set<string>()
   readonly calls: string[] = []
@@ -131,7 +131,7 @@ function open(
 
 const newFile = () => join(folder, `${crypto.randomUUID()}.sqlite`)
 
-test('a task runs its steps in order and keeps what they made', async () => {
+test('a task runs its steps in order and keeps their results', async () => {
   const outside = new Outside()
   const definition = definitionOf(outside)
   const service = open(newFile(), [definition])
@@ -149,7 +149,7 @@ test('a task runs its steps in order and keeps what they made', async () => {
   assert.equal(outside.effects.size, 3)
 })
 
-test('records in a row share a commit, and a step acts when all before it is durable', async () => {
+test('consecutive records share a commit, and a step acts only when all earlier records are durable', async () => {
   const recorded = (name: string) => ({
     name,
     progress: 10,
@@ -181,7 +181,7 @@ test('records in a row share a commit, and a step acts when all before it is dur
   assert.equal(commits, 2)
 })
 
-test('a step that has nothing to do for its task is not run, and waits for no commit', async () => {
+test('a step without an effect for its task is skipped, and waits for no commit', async () => {
   const marking = (name: string) => async (ctx: RecordContext<object>) => {
     await ctx.store.insert(Mark, { extId: `${ctx.taskExtId}/${name}`, name })
   }
@@ -212,7 +212,7 @@ test('a step that has nothing to do for its task is not run, and waits for no co
   }
 })
 
-test('steps that have nothing to do are written together; of those, one that fails leaves the ones before it done', async () => {
+test('steps without an effect are recorded together; if one fails, the ones before it stay done', async () => {
   const undone: string[] = []
   for (const fails of [false, true]) {
     const idle = (
@@ -261,7 +261,7 @@ test('steps that have nothing to do are written together; of those, one that fai
   assert.deepEqual(undone, ['two', 'one'])
 })
 
-test('a task whose acceptance is written begins with what it writes, and acts when the acceptance is durable', async () => {
+test('a task starts its records when its acceptance is written, and acts when that is durable', async () => {
   const begins: TaskDefinition<object, { given?: string }>['steps'][number] = {
     name: 'begin',
     progress: 50,
@@ -294,7 +294,7 @@ test('a task whose acceptance is written begins with what it writes, and acts wh
   assert.deepEqual(seen, [['request'], ['request', 'input']])
 })
 
-test('a task whose acceptance comes to nothing does nothing', async () => {
+test('a task whose acceptance is not committed does nothing', async () => {
   const definition: TaskDefinition<object, object> = {
     name: 'test.lost',
     steps: [{ name: 'act', progress: 100, run: async () => assert.fail('nobody accepted it') }],
@@ -314,7 +314,7 @@ test('a task whose acceptance comes to nothing does nothing', async () => {
   assert.equal(await store.count(Task), 0)
 })
 
-test('what a driver told as done and lost is not written as done: the step is undone', async () => {
+test('an effect that a driver reported and lost is not recorded: the step is undone', async () => {
   const outside = new Outside()
   let lost = 0
   const definition: TaskDefinition<object, { name: string }> = {
@@ -335,7 +335,7 @@ test('what a driver told as done and lost is not written as done: the step is un
   assert.equal(outside.effects.size, 0)
 })
 
-test('who waits for a task may go on when its last record is written, and is told of its end when that is durable', async () => {
+test('a waiter is notified when the last record of a task is written, and of its end when that is durable', async () => {
   const part: TaskDefinition<object, object> = {
     name: 'test.part',
     steps: [
@@ -409,7 +409,7 @@ for (const fails of [undefined, 'announce']) {
         const file = newFile()
         const reached = Promise.withResolvers<void>()
         const killed = open(file, [definition], {
-          // It hangs for ever, as a process that is gone.
+          // It never resolves, as in a dead process.
           beforeStep: (_definition, at, inPhase) => {
             if (at !== step || inPhase !== phase) return
             reached.resolve()
@@ -435,7 +435,7 @@ for (const fails of [undefined, 'announce']) {
   }
 }
 
-test('a stop waits for nobody who waits on a clock that stands, and nothing is tried again after it', async () => {
+test('a stop does not wait for sleeps on a frozen clock, and nothing is retried after it', async () => {
   let calls = 0
   const definitionOf = (name: string, more: object): TaskDefinition<object, object> => ({
     name,
@@ -480,7 +480,7 @@ test('retryable faults are tried four times', async () => {
   assert.equal(calls, 4)
 })
 
-test('an undo that fails is tried until done; the task stays RUNNING meanwhile', async () => {
+test('an undo that fails is retried until it succeeds; the task stays RUNNING meanwhile', async () => {
   let undone = 0
   const seen: string[] = []
   const definition: TaskDefinition<object, object> = {
@@ -545,7 +545,7 @@ test('once an irreversible step has run, the task only goes forward; refused, it
   assert.equal(outside.effects.size, 2)
 })
 
-test('a failure beside the steps is tried again too; the task keeps its lock meanwhile', async () => {
+test('a failure between steps is retried too; the task keeps its lock meanwhile', async () => {
   let isInTheWay = true
   const order: string[] = []
   const definition: TaskDefinition<object, { id: string }> = {
@@ -575,7 +575,7 @@ test('a failure beside the steps is tried again too; the task keeps its lock mea
   assert.deepEqual(order, ['run first', 'undone first', 'undone first', 'run second'])
 })
 
-/** A task of one step that ends when it is told to. */
+/** A task of one step that ends on request. */
 function gated(): { definition: TaskDefinition<object, { id: string }>; open(id: string): void; begun: string[] } {
   const gates = new Map<string, PromiseWithResolvers<void>>()
   const gate = (id: string) => {
@@ -632,7 +632,7 @@ test('tasks on one entity run in the order of acceptance, on two they overlap', 
   await Promise.all([service.runner.untilEnded(second), service.runner.untilEnded(other)])
 })
 
-test('64 tasks run at once; the next place goes to the one task of another identity, not to the 936 before it', async () => {
+test('64 tasks run at once; the next slot goes to the one task of another identity, not to the 936 before it', async () => {
   const gates = gated()
   const service = open(newFile(), [gates.definition])
   const all: string[] = []
@@ -673,7 +673,7 @@ test('after a crash the queued tasks of every identity take turns as before', as
   assert.deepEqual(gates.begun, ['a1', 'b1', 'b2', 'a2', 'a3'])
 })
 
-test('a cancel of a task that waits ends it at once; what it waited for goes on', async () => {
+test('a cancel of a waiting task ends it at once; the task that it waited for continues', async () => {
   const gates = gated()
   const service = open(newFile(), [gates.definition])
   const first = await service.start(gates.definition, { id: 'first' }, { locks: ['vm-1'] })
@@ -714,7 +714,7 @@ test('a cancel that is rolled back is none', async () => {
   assert.equal((await service.runner.untilEnded(extId)).status, 'SUCCEEDED')
 })
 
-test('a part does not wait for the lock of its whole', async () => {
+test('a subtask does not wait for the lock of its parent', async () => {
   const part = gated()
   const whole: TaskDefinition<object, object> = {
     name: 'test.whole',
@@ -747,7 +747,7 @@ test('a part does not wait for the lock of its whole', async () => {
   assert.deepEqual([task.numberOfSubtasks, task.subTasks.length], [1, 1])
 })
 
-test('what a step writes on the way is kept, and its task may not reach 100 by it', async () => {
+test('a checkpoint of a step is kept, and cannot raise the progress to 100', async () => {
   const definition: TaskDefinition<object, object> = {
     name: 'test.long',
     steps: [
@@ -771,7 +771,7 @@ test('what a step writes on the way is kept, and its task may not reach 100 by i
   assert.deepEqual(await service.marks(), ['way'])
 })
 
-test('a dry run reports and changes nothing; what would hinder it fails the report', async () => {
+test('a dry run reports and changes nothing; it fails if something would prevent the task', async () => {
   const outside = new Outside()
   for (const problems of [[], [new ApiError('CONFLICT', { fault: 'in the way' }).appMessage]]) {
     const definition: TaskDefinition<object, { name: string }> = {
@@ -806,7 +806,7 @@ test('a dry run reports and changes nothing; what would hinder it fails the repo
   assert.equal(outside.effects.size, 0)
 })
 
-test('a stop leaves steps that give way to be taken up again', async () => {
+test('steps that a stop aborts resume at the next start', async () => {
   let isStopped = false
   const definition: TaskDefinition<object, object> = {
     name: 'test.patient',

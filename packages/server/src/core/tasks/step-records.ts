@@ -65,7 +65,7 @@ export class StepRecords<D> {
       const merged = { ...row }
       for (const changes of changesOfSteps) Object.assign(merged, changes(merged))
       const { outputs } = current.runner
-      const runner = { ...row.runner, ...(outputs === undefined ? {} : { outputs }) }
+      const runner = outputs === undefined ? row.runner : { ...row.runner, outputs }
       return updateTask(transaction, task.extId, {
         ...merged,
         ...this.#progress({ ...row, runner }, definition, done),

@@ -11,7 +11,7 @@ function waiting(count: number, tasks: string): TaskSlots {
   return places
 }
 
-/** Takes as many as there is room for. */
+/** Takes tasks until no slot is free. */
 function begin(places: TaskSlots, mayRun = always): string {
   const begun: string[] = []
   for (let next = places.take(mayRun); next !== undefined; next = places.take(mayRun)) begun.push(next)
@@ -32,7 +32,7 @@ test('identities take turns, and each has its tasks in the order of acceptance',
   assert.equal(wholeOrder(waiting(1, 'a1 a2 a3 a4 b1 b2 c1')), 'a1 b1 c1 a2 b2 a3 a4')
 })
 
-test('one task is not held up by a thousand of another identity', () => {
+test('one task does not wait for a thousand of another identity', () => {
   const places = new TaskSlots(1)
   for (let n = 0; n < 1000; n++) places.wait(`a${n}`, 'a')
   assert.equal(begin(places), 'a0')
@@ -41,7 +41,7 @@ test('one task is not held up by a thousand of another identity', () => {
   assert.equal(begin(places), 'b0')
 })
 
-test('a free place goes to whoever holds the fewest', () => {
+test('a free slot goes to the identity that holds the fewest', () => {
   const places = waiting(4, 'a1 a2 a3 a4 a5 a6')
   assert.equal(begin(places), 'a1 a2 a3 a4')
   for (const task of ['b1', 'b2', 'b3', 'c1']) places.wait(task, task[0] as string)
@@ -53,7 +53,7 @@ test('a free place goes to whoever holds the fewest', () => {
   assert.equal(begin(places), 'a5', 'all hold one, and the turn of a was the longest ago')
 })
 
-test('a task that may not run yet lets later ones pass, of its own identity first', () => {
+test('a task that may not run yet is passed by later ones, of its own identity first', () => {
   const places = waiting(2, 'a1 a2 a3 b1')
   assert.equal(
     begin(places, (task) => task !== 'a1'),
@@ -63,7 +63,7 @@ test('a task that may not run yet lets later ones pass, of its own identity firs
   assert.equal(begin(places), 'a1')
 })
 
-test('what waits for its parts needs no place, and has one again when it goes on', () => {
+test('a task that waits for its subtasks needs no slot, and takes one when it continues', () => {
   const places = waiting(1, 'a1 a2 a3')
   assert.equal(begin(places), 'a1')
   places.release('a1')
@@ -75,7 +75,7 @@ test('what waits for its parts needs no place, and has one again when it goes on
   assert.equal(begin(places), 'a3')
 })
 
-test('what runs out of turn holds no place', () => {
+test('a bypassed task holds no slot', () => {
   const places = waiting(1, 'a1 a2')
   places.bypass('a1')
   assert.equal(begin(places), 'a2')

@@ -17,7 +17,7 @@ test('settled waits until the work has ended, however many turns it takes', asyn
   assert.equal(isOver, true)
 })
 
-test('who waits takes no turns, and leaves the processor to the work', async (t) => {
+test('settled does not poll', async (t) => {
   const attendance = new ActivityTracker()
   const gate = Promise.withResolvers<void>()
   void attendance.track(() => gate.promise)
@@ -30,7 +30,7 @@ test('who waits takes no turns, and leaves the processor to the work', async (t)
   await settled
 })
 
-test('work that rests is not waited for, and is again once it goes on', async () => {
+test('idle work is not waited for until it continues', async () => {
   const attendance = new ActivityTracker()
   const gate = Promise.withResolvers<void>()
   let isOver = false
@@ -46,7 +46,7 @@ test('work that rests is not waited for, and is again once it goes on', async ()
   assert.equal(isOver, true)
 })
 
-test('work that hangs is waited for once; when it goes on after all, it is waited for again', async () => {
+test('stuck work is waited for once; when it continues, it is waited for again', async () => {
   const attendance = new ActivityTracker(0)
   const gate = Promise.withResolvers<void>()
   void attendance.track(() => gate.promise)
@@ -56,7 +56,7 @@ test('work that hangs is waited for once; when it goes on after all, it is waite
   await attendance.settled()
 })
 
-test('work that lasts is waited for beyond all patience, and what comes after it has the whole of that', async () => {
+test('lengthy work is waited for beyond the patience, which starts again after it', async () => {
   const attendance = new ActivityTracker(0)
   const gate = Promise.withResolvers<void>()
   let isOver = false
@@ -67,11 +67,11 @@ test('work that lasts is waited for beyond all patience, and what comes after it
   void turns(100).then(gate.resolve)
   await attendance.settled()
   assert.equal(isOver, true)
-  // Without anything to wait for, it is as before.
+  // The patience applies again.
   assert.equal(await attendance.lengthy(async () => 'done'), 'done')
 })
 
-test('work that rests while it lasts is not waited for: time may be what it waits for', async () => {
+test('lengthy work that is idle is not waited for: it may wait for time', async () => {
   const attendance = new ActivityTracker()
   void attendance.track(() => attendance.lengthy(() => attendance.idle(() => new Promise(() => undefined))))
   await attendance.settled()
@@ -86,7 +86,7 @@ test('work that fails is over', async () => {
   await attendance.settled()
 })
 
-test('work that other work begins is attended by itself', async () => {
+test('work started by other work is tracked on its own', async () => {
   const attendance = new ActivityTracker()
   const order: string[] = []
   void attendance.track(async () => {

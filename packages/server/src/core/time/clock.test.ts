@@ -49,7 +49,7 @@ describe('real clock', () => {
     assert.equal(clock.now(), start + 2 * 3_600_000)
   })
 
-  test('waits no less than it was asked to', async () => {
+  test('never fires a timer early', async () => {
     const clock = createRealClock()
     const before = clock.now()
     await clock.sleep(2)
@@ -65,7 +65,7 @@ describe('frozen clock', () => {
     assert.equal(clock.now(), start - 5000)
   })
 
-  test('advance runs the timers on its way in order, each at its own time', async () => {
+  test('advance runs the timers up to its target in order, each at its own time', async () => {
     const clock = createWorldClock(movableTime(), 'frozen')
     const { at, note } = recorder(clock)
     clock.setTimer(3000, note('c'))
@@ -91,7 +91,7 @@ describe('frozen clock', () => {
     assert.deepEqual(at, ['tick 1', 'tick 2', 'tick 3'])
   })
 
-  test('two advances at once run one after the other', async () => {
+  test('concurrent advances run one after the other', async () => {
     const clock = createWorldClock(movableTime(), 'frozen')
     const { at, note } = recorder(clock)
     for (const seconds of [1, 2, 3]) clock.setTimer(seconds * 1000, note('timer'))
@@ -100,7 +100,7 @@ describe('frozen clock', () => {
     assert.equal(clock.now(), start + 4000)
   })
 
-  test('runToNextEvent moves to the earliest timer and says what it was; nothing where none waits', async () => {
+  test('runToNextEvent moves to the earliest timer and returns it; undefined without timers', async () => {
     const clock = createWorldClock(movableTime(), 'frozen')
     const { at, note } = recorder(clock)
     clock.setTimer(86_400_000, note('tomorrow'))
@@ -114,7 +114,7 @@ describe('frozen clock', () => {
     assert.equal(await clock.runToNextEvent(), undefined)
   })
 
-  test('what is derived is passed on the way to the next event, and is one itself where nothing else waits', async () => {
+  test('derived timers run on the way to the next event, and count as one if there is no other', async () => {
     const clock = createWorldClock(movableTime(), 'frozen')
     const { at, note } = recorder(clock)
     clock.setTimer(1000, note('derived'), 'derived')
@@ -127,15 +127,15 @@ describe('frozen clock', () => {
 })
 
 describe('frozen clock: state and timers', () => {
-  test('a clock goes on from the state that it was left in', () => {
+  test('a clock continues from a stored state', () => {
     assert.equal(timeOf({ mode: 'frozen', world: 5000, real: 1000 }, 9000), 5000)
     assert.equal(timeOf({ mode: 'real', world: 5000, real: 1000 }, 9000), 13_000)
     assert.equal(timeOf({ mode: 60, world: 5000, real: 1000 }, 2000), 65_000)
-    // A machine whose time was set back does not take the world with it.
+    // A machine time that was set back does not set the world back.
     assert.equal(timeOf({ mode: 'real', world: 5000, real: 1000 }, 0), 5000)
   })
 
-  test('a timer that was taken back does not run', async () => {
+  test('a cancelled timer does not run', async () => {
     const clock = createWorldClock(movableTime(), 'frozen')
     const { at, note } = recorder(clock)
     const takeBack = clock.setTimer(2000, note('b'))
@@ -160,13 +160,13 @@ describe('frozen clock: state and timers', () => {
     assert.deepEqual(at, ['b 2'])
   })
 
-  test('does not go back', () => {
+  test('refuses to go back', () => {
     const clock = createWorldClock(movableTime(), 'frozen')
     assert.throws(() => clock.advance(-1), /not by -1/)
     assert.throws(() => clock.advance(Number.NaN), /not by NaN/)
   })
 
-  test('close drops what waits', async () => {
+  test('close drops all timers', async () => {
     const clock = createWorldClock(movableTime(), 'frozen')
     const { at, note } = recorder(clock)
     clock.setTimer(1000, note('a'))
@@ -189,7 +189,7 @@ describe('running clock', () => {
     assert.equal(clock.now(), start + 60_060)
   })
 
-  test('wakes for a timer whose time is no whole number of real microseconds', async () => {
+  test('runs a timer whose time is no whole number of real microseconds', async () => {
     const real = movableTime()
     const clock = createWorldClock(real, 7)
     const { at, note } = recorder(clock)
@@ -208,7 +208,7 @@ describe('running clock', () => {
     assert.deepEqual(at, ['a 1', 'b 2'])
   })
 
-  test('freezing keeps the time, and going on leaves none out', async () => {
+  test('freezing keeps the time, and continuing skips none', async () => {
     const real = movableTime()
     const clock = createWorldClock(real, 'real')
     const { at, note } = recorder(clock)
@@ -237,7 +237,7 @@ describe('running clock', () => {
 })
 
 describe('the end of time', () => {
-  test('a clock that runs stands when the year 9999 has ended, and what was to come later does not', async () => {
+  test('a clock stops at the end of the year 9999, and later timers never run', async () => {
     const real = movableTime()
     const end = Date.UTC(10_000, 0, 1)
     const clock = createWorldClock(real, 'real', end - 1000)

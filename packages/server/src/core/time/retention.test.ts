@@ -1,4 +1,4 @@
-/** What the machinery stores goes when its time is over, and what stays holds together. Source: conventions 6, 21. */
+/** Expired records of the machinery are removed, and the rest stays consistent. Source: conventions 6, 21. */
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -52,7 +52,7 @@ test('runs come every period, in the order of their times', async () => {
   assert.deepEqual(at, ['a 30', 'b 40', 'a 60', 'b 80', 'a 90', 'b 120', 'a 120'])
 })
 
-test('a run that takes many turns ends at the time at which it began, before the next event', async () => {
+test('a run of many turns of the event loop ends at its start time, before the next event', async () => {
   const ends: number[] = []
   const { clock } = running({
     name: 'slow',
@@ -66,7 +66,7 @@ test('a run that takes many turns ends at the time at which it began, before the
   assert.deepEqual(ends, [30, 60, 90])
 })
 
-test('what is watched and does not change is looked at once; a change is seen at the next time of a run', async () => {
+test('a schedule that watches runs once; after a change, it runs at the next due time', async () => {
   const { schedule, change } = watching('poll', 30)
   const { clock, at } = running(schedule)
   await clock.advance(3600_000)
@@ -78,7 +78,7 @@ test('what is watched and does not change is looked at once; a change is seen at
   assert.deepEqual(at, ['poll 30', 'poll 3630'])
 })
 
-test('what changes while it is looked at is looked at again', async () => {
+test('a change during a run causes another run', async () => {
   const { schedule, change } = watching('poll', 30, async () => {
     await turns(3)
     if (clock.now() < start + 60_000) change()
@@ -88,14 +88,14 @@ test('what changes while it is looked at is looked at again', async () => {
   assert.deepEqual(at, ['poll 30', 'poll 60'])
 })
 
-test('a run that waits for the time itself comes again although nothing changes', async () => {
+test('a run that returns `again` is repeated although nothing changes', async () => {
   const { schedule } = watching('wait', 10, async () => (clock.now() < start + 30_000 ? 'again' : undefined))
   const { clock, at } = running(schedule)
   await clock.advance(3600_000)
   assert.deepEqual(at, ['wait 10', 'wait 20', 'wait 30'])
 })
 
-test('a run that names the time of the next one skips those in between, until something changes', async () => {
+test('a run that returns a time skips the runs before it, unless something changes', async () => {
   const { schedule, change } = watching('expiry', 10, async () => start + 95_000)
   const { clock, at } = running(schedule)
   await clock.advance(99_000)
@@ -107,7 +107,7 @@ test('a run that names the time of the next one skips those in between, until so
   assert.deepEqual(at.slice(2), ['expiry 110'])
 })
 
-test('a run that fails is told, and comes again', async () => {
+test('a failed run is logged, and the next one takes place', async () => {
   let fails = 2
   const { schedule } = watching('poll', 30, async () => {
     if (fails-- > 0) throw new Error('no answer')
@@ -118,14 +118,14 @@ test('a run that fails is told, and comes again', async () => {
   assert.equal(faults.length, 2)
 })
 
-test('90 days in which nothing changes cost one look', async () => {
+test('90 days without a change cost one run', async () => {
   const { schedule } = watching('poll', 30)
   const { clock, at } = running(schedule)
   await clock.advance(90 * 24 * 3600_000)
   assert.equal(at.length, 1)
 })
 
-test('of runs that only say how things are, the last one before each event takes place, and the last one of all', async () => {
+test('of runs that depend only on the present, the last one before each event takes place, and the last of all', async () => {
   const { clock, at } = running(
     { name: 'judge', everySeconds: 60, onlyLastCounts: true, run: async () => undefined },
     { name: 'purge', everySeconds: 3600, onlyLastCounts: true, run: async () => undefined },
@@ -137,7 +137,7 @@ test('of runs that only say how things are, the last one before each event takes
   assert.deepEqual(at.slice(5), ['judge 20040'])
 })
 
-test('where time passes by itself, each of them takes place', async () => {
+test('on a running clock, every run takes place', async () => {
   const real = createWorldClock(realClock, 'frozen', start)
   const clock = createWorldClock(real, 'real', start)
   const at: number[] = []
@@ -148,7 +148,7 @@ test('where time passes by itself, each of them takes place', async () => {
   assert.deepEqual(at, [60, 120, 180])
 })
 
-test('after the stop nothing runs and nothing is watched', async () => {
+test('after the stop nothing runs and no watch remains', async () => {
   const { schedule, listeners } = watching('poll', 30)
   const { clock, at, stop } = running(schedule, { name: 'plain', everySeconds: 30, run: async () => undefined })
   stop()

@@ -22,7 +22,7 @@ function aStore(durable: boolean) {
 const logBytes = (file: string): number => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
 const long = 'x'.repeat(8000)
 
-test('much is written in one transaction, and is in the file itself afterwards', async () => {
+test('a bulk load is one transaction, and is checkpointed afterwards', async () => {
   const { store, file } = aStore(true)
   await store.bulkLoad(async (transaction) => {
     for (let index = 0; index < 2000; index++)
@@ -34,7 +34,7 @@ test('much is written in one transaction, and is in the file itself afterwards',
   await store.close()
 })
 
-test('what fails leaves nothing, and what comes after it is written as ever', async () => {
+test('a failed bulk load leaves nothing, and later writes work', async () => {
   const { store, reopened } = aStore(true)
   const filled = store.bulkLoad(async (transaction) => {
     await transaction.insert(Thing, { extId: crypto.randomUUID(), name: 'first' })
@@ -49,7 +49,7 @@ test('what fails leaves nothing, and what comes after it is written as ever', as
   await again.close()
 })
 
-test('a copy of a store with a long log has all of it, also what is written while the log is moved', async () => {
+test('a copy of a store with a long log is complete, including writes during the checkpoint', async () => {
   const { store, file } = aStore(false)
   const write = (count: number) =>
     store.transaction(async (transaction) => {

@@ -22,7 +22,7 @@ export function readPlan(steps: readonly { readonly detail: string }[], table: T
   }
   const [index] = sought
   return {
-    ...(index === undefined ? {} : { index }),
+    index,
     sought: [...sought],
     isSorted: steps.some(({ detail }) => sort.test(detail)),
   }

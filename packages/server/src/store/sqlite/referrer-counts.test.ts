@@ -1,4 +1,4 @@
-/** Counts of referrers are what a recount finds, whatever was written. Source: behaviour platform.md 1 (associations, limits). */
+/** Stored counts of referrers equal a recount after any writes. Source: behaviour platform.md 1 (associations, limits). */
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { openSqliteStore } from './sqlite-store.ts'
 
 const Tag = resource('internal.v1.test.Tag', { name: text() }, { counted: true })
 const Plain = resource('internal.v1.test.Plain', { name: text() })
-/** They name tags at two places, and one of a kind that is not counted. */
+/** They refer to tags at two places, and to a kind that is not counted. */
 const fields = {
   name: text(),
   tags: arrayOf(referenceTo('Tag')),
@@ -74,7 +74,7 @@ const isNamed = (name: string): TypedFilter => ({
 })
 const drawn = (draw: Draw, tags: readonly string[]) => ({
   name: oneOf(draw, names),
-  // Now and then one twice, or at both places.
+  // Sometimes one twice, or at both places.
   tags: Array.from({ length: Math.floor(draw() * 4) }, () => oneOf(draw, tags)),
   main: draw() < 0.5 ? {} : { tag: oneOf(draw, tags) },
   plain: oneOf(draw, tags),
@@ -98,7 +98,7 @@ async function write(store: Transaction, draw: Draw, tags: readonly string[], ma
 }
 
 for (const seed of ['one', 'two', 'three']) {
-  test(`after 1,500 random writes, a third of them taken back, the counts are those of a recount (draws "${seed}")`, async () => {
+  test(`after 1,500 random writes, a third of them rolled back, the counts equal a recount (draws "${seed}")`, async () => {
     const file = `${seed}.sqlite`
     const store = open(file)
     const draw: Draw = drawsFrom(seed)
@@ -179,7 +179,7 @@ test('a kind that was not counted before is counted when the file is opened', as
   await opensExact('uncounted.sqlite', tag)
 })
 
-test('counts that were kept are taken as they are, and written on by whoever writes references', async () => {
+test('stored counts are reused, and maintained by every writer of references', async () => {
   const tag = await aTaggedFile('kept.sqlite')
   inFile('kept.sqlite', (database) => {
     const refer = database.prepare('INSERT OR IGNORE INTO reference VALUES (?, ?, ?, ?, ?, 1)')
@@ -197,7 +197,7 @@ test('counts that were kept are taken as they are, and written on by whoever wri
   await store.close()
 })
 
-test('who opens the file without knowing its kinds leaves the counts as they are', async () => {
+test('opening the file without its kinds leaves the counts as they are', async () => {
   const tag = await aTaggedFile('unknown.sqlite')
   const file = join(folder, 'unknown.sqlite')
   await openSqliteStore({ file, tables: new Map(), seal: (plain) => plain, durable: false }).close()
@@ -211,7 +211,7 @@ test('who opens the file without knowing its kinds leaves the counts as they are
   await opensExact('unknown.sqlite', tag)
 })
 
-test('the maximum is held by the counts: what goes makes room, what is taken back takes none', async () => {
+test('the limit follows the counts: a removal makes room, a rollback uses none', async () => {
   const store = open('limit.sqlite', { maximum: 2 })
   const tag = crypto.randomUUID()
   const insert = (entity: ReturnType<typeof aBox>) =>

@@ -47,19 +47,19 @@ const filter = (expression: string): TypedFilter =>
 const allPairs = filter('parts/all(a: parts/all(b: a ne -1 and b ne -1))')
 const long = { things: 20, parts: 2000 }
 
-/** Whatever takes a row's time among others goes to the thread. */
+/** Every query that visits a row exceeds the limit of the main thread. */
 const alwaysSlow: QueryTime = { mainThread: 0, ownThread: 60_000 }
 
 const isStopped = (why: string) => (error: unknown) => error instanceof QueryStopped && error.why === why
 
-test('a query that runs longer than one may is stopped, also within one row, and the next one works', async () => {
+test('a query above the time limit is stopped, also within one row, and the next one works', async () => {
   const store = await aStore({ mainThread: 5, ownThread: 50 }, { things: 1, parts: 20_000 })
   await assert.rejects(store.page(Thing, { filter: allPairs, limit: 50 }), isStopped('too long'))
   assert.equal((await store.page(Thing, { filter: filter("name eq 'thing 0'"), limit: 50 })).total, 1)
   await assert.rejects(store.find(Thing, { filter: allPairs, isBounded: true }), isStopped('too long'))
 })
 
-test('everybody else is answered while a slow query runs', async () => {
+test('other queries are answered while a slow query runs', async () => {
   const store = await aStore({ mainThread: 500, ownThread: 1000 }, long)
   let isOver = false
   const slow = store.page(Thing, { filter: allPairs, limit: 50 }).finally(() => (isOver = true))
@@ -73,7 +73,7 @@ test('everybody else is answered while a slow query runs', async () => {
   await assert.rejects(slow, isStopped('too long'))
 })
 
-test('the thread answers what the store itself would: page, total, order', async () => {
+test('the thread returns the same result as the main thread: page, total, order', async () => {
   const asked = { filter: filter("name ne 'thing 7'"), offset: 5, limit: 4, newestFirst: true }
   const options = { things: 12 }
   const among = await aStore({ mainThread: 60_000, ownThread: 60_000 }, options)
@@ -95,7 +95,7 @@ test('the thread sees what was committed before it was asked, and nothing that i
   assert.equal((await store.page(Thing, { filter: filter("name ne ''"), limit: 50 })).total, 13)
 })
 
-test('more than 64 do not wait for a slow one: they are refused at once, and so is what waited too long', async () => {
+test('more than 64 waiting queries are refused at once, and so is a query that waited too long', async () => {
   const store = await aStore({ mainThread: 0, ownThread: 300 }, long)
   const slow = store.page(Thing, { filter: allPairs, limit: 50 })
   const others = Array.from({ length: 65 }, () => store.page(Thing, { filter: filter("name ne ''"), limit: 1 }))
@@ -107,7 +107,7 @@ test('more than 64 do not wait for a slow one: they are refused at once, and so 
   assert.equal((await store.page(Thing, { limit: 1, filter: filter("name ne ''") })).total, 20)
 })
 
-test('what a transaction and the service itself ask for is never stopped', async () => {
+test('queries of transactions and of the service itself are never stopped', async () => {
   const store = await aStore({ mainThread: 0, ownThread: 0 })
   assert.equal((await store.find(Thing, { filter: filter("name ne ''") })).length, 3)
   assert.equal(await store.count(Thing, { filter: filter("name ne ''") }), 3)
@@ -118,7 +118,7 @@ test('what a transaction and the service itself ask for is never stopped', async
   await assert.rejects(store.page(Thing, { filter: filter("name ne ''"), limit: 2 }), isStopped('too long'))
 })
 
-test('a store that closes stops what runs', async () => {
+test('closing the store stops running queries', async () => {
   const store = await aStore({ mainThread: 5, ownThread: 60_000 }, long)
   const slow = assert.rejects(store.page(Thing, { filter: allPairs, limit: 50 }), isStopped('closing'))
   const waiting = assert.rejects(store.page(Thing, { filter: allPairs, limit: 50 }), isStopped('closing'))

@@ -27,7 +27,7 @@ function aStore(): { store: Store; commits: () => number } {
 }
 const aThing = (name: string) => ({ extId: crypto.randomUUID(), name })
 
-test('what is staged one after another shares a commit; each sees the ones before, readers see all after it', async () => {
+test('consecutive staged work shares a commit; each sees the ones before, readers see all after it', async () => {
   const { store, commits } = aStore()
   const seen: number[] = []
   const durable: Promise<void>[] = []
@@ -47,7 +47,7 @@ test('what is staged one after another shares a commit; each sees the ones befor
   await store.close()
 })
 
-test('one that throws is rolled back alone, and needs no commit', async () => {
+test('staged work that throws is rolled back alone, and needs no commit', async () => {
   const { store } = aStore()
   const kept = store.stage((transaction) => transaction.insert(Thing, aThing('kept')))
   const refused = store.stage(async (transaction) => {
@@ -63,7 +63,7 @@ test('one that throws is rolled back alone, and needs no commit', async () => {
   await store.close()
 })
 
-test('a commit that somebody waits for is not put off by what is staged', async () => {
+test('staged work does not delay a commit that somebody waits for', async () => {
   const { store } = aStore()
   let ends = false
   let staged = 0
@@ -83,7 +83,7 @@ test('a commit that somebody waits for is not put off by what is staged', async 
   await store.close()
 })
 
-test('between two commits everybody gets a turn, however many go on asking', async () => {
+test('the store yields to the event loop between commits, however many writes are queued', async () => {
   const { store, commits } = aStore()
   let turns = 0
   let ends = false
@@ -102,7 +102,7 @@ test('between two commits everybody gets a turn, however many go on asking', asy
   await store.close()
 })
 
-test('a commit that fails is told to all that it was for', async () => {
+test('a failed commit rejects all of its transactions', async () => {
   const { store } = aStore()
   const first = store.stage((transaction) => transaction.insert(Thing, aThing('first')))
   const second = store.stage((transaction) => transaction.insert(Thing, aThing('second')))

@@ -17,7 +17,7 @@ const Thing = resource(
 const folder = mkdtempSync(join(tmpdir(), 'hyperplane-writer-'))
 after(() => rmSync(folder, { recursive: true }))
 
-test('what an update changes, clears or leaves is found as it is afterwards, and nothing else is', async () => {
+test('queries find the updated values of changed, cleared and unchanged fields, and no old ones', async () => {
   const file = join(folder, 'updates.sqlite')
   const store = openSqliteStore({ file, tables: tablesOf([Thing], []), seal: (plain) => plain, durable: false })
   const extId = crypto.randomUUID()
