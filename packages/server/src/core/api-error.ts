@@ -30,7 +30,6 @@ export class ApiError<K extends ErrorKey = ErrorKey> extends Refusal {
   readonly key: ErrorKey
   readonly status: number
   readonly appMessage: AppMessage
-  /** Further faults found in the same step. */
   readonly further: readonly AppMessage[]
 
   constructor(key: K, ...[values, options]: ArgumentsFor<K>) {
@@ -52,7 +51,6 @@ export class ApiError<K extends ErrorKey = ErrorKey> extends Refusal {
 }
 
 interface ErrorOptions {
-  /** Arguments that the message does not show. */
   readonly extra?: ExtraArguments
   readonly further?: readonly AppMessage[]
   readonly cause?: unknown

@@ -4,11 +4,9 @@ export interface Caller {
   readonly extId: string
   readonly name: string
   readonly type: 'LOCAL' | 'LDAP' | 'SAML' | 'SERVICE_ACCOUNT' | 'SYSTEM'
-  /** Ids of its user groups. */
   readonly groups: readonly string[]
   readonly credential: 'basic' | 'apiKey' | 'certificate' | 'none'
   readonly credentialId?: string
-  /** Source address of the request. */
   readonly address?: string
   readonly tenantId: string
   /** The password is accepted only to change it. */

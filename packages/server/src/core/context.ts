@@ -1,4 +1,4 @@
-/** What handlers receive. Time, ids, the store and the outside world are handed in, never reached for. */
+/** The contexts of handlers. Time, ids, the store and the outside world are handed in, never reached for. */
 import type { Operation } from '@hyperplane/contract'
 import type { TypedFilter } from '../odata/index.ts'
 import type { Reader, Row, Transaction } from '../store/store.ts'
@@ -12,20 +12,20 @@ export interface ReadContext<D = unknown, T = any> extends World<D> {
   readonly caller: Caller
   readonly store: Reader
   readonly kinds: Kinds
-  /** The entity that the path names; the pipeline found it, and checked that the caller may see and use it. */
+  /** The entity in the path. The pipeline has found it, and checked that the caller may see and use it. */
   readonly target: T
   readonly row: Row<T> | undefined
-  /** Entities that the other path parameters name, by parameter. */
+  /** Entities of the other path parameters, by parameter. */
   readonly parents: Readonly<Record<string, any>>
   /** API version of the request, `v4.2`. */
   readonly version: string
-  /** Rows of this kind that the caller may see; undefined: all. */
+  /** The rows of this kind that the caller may see; undefined: all. */
   scopeOf(kind: string): Promise<TypedFilter | 'none' | undefined>
   /** Unknown fields and options of the request: refused, or ignored with a warning. */
   readonly unknown: 'refuse' | 'ignore'
-  /** Says something to the caller beside a success (`metadata.messages`). */
+  /** Adds a warning to a successful response (`metadata.messages`). */
   warn(message: string): void
-  /** Notes a use (`lastUsedTime`): written in a transaction of its own that the answer does not wait for. */
+  /** Records a use (`lastUsedTime`), in a transaction of its own that the response does not wait for. */
   noteUse(write: (transaction: Transaction) => Promise<void>): void
 }
 

@@ -10,7 +10,6 @@ import type { Caller } from './caller.ts'
 import type { TrackingClock } from './time/clock.ts'
 
 export interface FaultyWorld {
-  /** Seed of every random choice of its faults. */
   readonly seed: string
   readonly clock: TrackingClock
 }
@@ -44,14 +43,13 @@ export interface PossibleFault {
 export interface RequestFault extends Fault<RequestSite> {
   /** How the response is cut off on its way to the client. */
   readonly cut: Cut | undefined
-  /** Ids of the rules that applied. */
   readonly struck: readonly string[]
 }
 
 /** The connection is closed before the response, or within its body. */
 export type Cut = 'dropped' | { readonly afterBytes: number }
 
-/** What a fault may do with a request. */
+/** Actions of a fault on a request. */
 export interface RequestSite {
   /** Names of the target and of the created entity. */
   names(): Promise<readonly string[]>
@@ -61,11 +59,9 @@ export interface RequestSite {
   writeTarget(): Promise<void>
 }
 
-/** What a fault may do with a task. */
+/** Actions of a fault on a step of a task. */
 export interface StepSite {
-  /** Aborted when the service stops. */
   readonly stopping: AbortSignal
-  /** Raises the task's progress. */
   reach(percentage: number): Promise<void>
   /** Waits without holding a slot and without holding up the clock. */
   rest<T>(wait: () => Promise<T>): Promise<T>
@@ -75,7 +71,6 @@ export interface FaultyTask {
   readonly extId: string
   /** Name of its definition, `vmm.create-vm`. */
   readonly definition: string
-  /** Key of the operation that started it. */
   readonly startedBy: string | undefined
   readonly owner: Caller
   readonly affected: readonly { readonly extId: string; readonly name?: string }[]

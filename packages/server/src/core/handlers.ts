@@ -9,17 +9,14 @@ import type { TaskDefinition } from './tasks/define-task.ts'
 import type { Schedule } from './time/schedules.ts'
 import type { TwoPhaseEffect } from './two-phase-effect.ts'
 
-/** A page of a list. */
 export interface ListResult<T> {
   readonly entities: readonly T[]
   readonly total: number
-  /** More exist than the answer may hold. */
   readonly truncated?: boolean
   /** The number of this page, if it differs from the requested one. */
   readonly page?: number
 }
 
-/** A started task. */
 export interface TaskStarted {
   readonly extId: string
   /** The entity that the task creates, if its row exists already: the caller's scope is checked against it. */

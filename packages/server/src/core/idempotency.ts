@@ -11,7 +11,6 @@ import { type Clock, formatTime } from './time/clock.ts'
 const retentionMilliseconds = 24 * 3600 * 1000
 
 export interface Idempotency {
-  /** Key of the remembered answer. */
   keyOf(tenantId: string, identity: string, requestId: string): string
   /** Equal for equal requests, independent of the order of fields. Keyed, so that it reveals no secrets. */
   fingerprintOf(method: string, path: string, query: string, body: unknown): string

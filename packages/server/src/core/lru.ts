@@ -1,4 +1,3 @@
-/** A least-recently-used cache. */
 import { LRUCache } from 'lru-cache'
 
 const one = (): number => 1

@@ -10,13 +10,10 @@ import type { Store, Transaction } from '../store/store.ts'
 import type { Caller } from './caller.ts'
 
 export interface Credentials {
-  /** Value of the Authorization header. */
   readonly authorization?: string | undefined
-  /** Value of the API key header. */
   readonly apiKey?: string | undefined
   /** Used only if neither of the others was sent. */
   readonly certificate?: ClientCertificate | undefined
-  /** Source address. */
   readonly address: string
   /** The namespace accepts only Basic. */
   readonly basicOnly: boolean
@@ -45,13 +42,11 @@ export interface Authenticator {
   unlock(name: string): void
 }
 
-/** Client certificates as a credential. */
 export interface ClientCertificates {
   /** Drops cached verifications, because certificate providers or their revocation lists changed. */
   changed(): void
 }
 
-/** The identity of this service towards other services. */
 export interface ServiceIdentity {
   /** PEM; the key pair is generated on first use. */
   certificate(): Promise<string>
@@ -71,7 +66,6 @@ export interface AccessControl {
   scope(caller: Caller, operation: Operation): ScopeDecision
   /** The entities of this kind that the caller may see; undefined: none. */
   viewScope(caller: Caller, resource: Resource): ScopeDecision
-  /** Whether the operation shows entities of this kind. */
   isView(operation: Operation, resource: Resource): boolean
   /**
    * How an identity without a view permission for this kind still reaches an entity in a path: by a system role that
@@ -109,7 +103,6 @@ export interface CanonicalNames {
   text(vocabulary: 'rel' | 'href' | 'systemName' | 'clientName' | 'objectType', text: string): string
 }
 
-/** Kinds by name, and which operation reads one. */
 export interface Kinds {
   resource(kind: string): Resource | undefined
   /** The list operation of a kind, whose options an expanded entity obeys. */
@@ -160,7 +153,6 @@ export interface Restores {
   load(manifest: unknown, parts: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<void>
   /** Checks its consistency, and that some user with all permissions can sign in. @throws as `load` */
   check(signal?: AbortSignal): Promise<void>
-  /** Runs `work` on the second store. */
   within<T>(work: (second: Store) => Promise<T>): Promise<T>
   drop(): void
   /**
@@ -173,7 +165,6 @@ export interface Restores {
 
 /** The task runner, as operations see it. */
 export interface Tasks {
-  /** How many tasks run or wait. */
   size(): number
   /** How many tasks wait for or hold this entity. */
   queueLength(entityExtId: string): number

@@ -5,11 +5,9 @@ export interface Reply {
   readonly operation?: string
   readonly version?: string
   readonly data?: unknown
-  /** Entity tag of the answered entity. */
   readonly etag?: string
   /** Canonical path below /api. */
   readonly location?: string
-  /** Lists: number of all matches. */
   readonly total?: number
   readonly page?: { readonly page: number; readonly limit: number }
   readonly truncated?: boolean

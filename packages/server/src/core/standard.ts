@@ -23,7 +23,6 @@ import type { Scope } from './ports.ts'
 
 type Plain = { readonly [name: string]: unknown }
 
-/** Largest number of expanded entities in one property. */
 const maximumExpanded = 100
 
 export const both = (a: TypedFilter | undefined, b: TypedFilter | undefined): TypedFilter | undefined =>

@@ -44,7 +44,6 @@ export interface Services {
   publicUrl(): string
   /** Checks every host that a client names, before it is called. */
   readonly addressGuard: AddressGuard
-  /** Checks hosts of registrations. */
   readonly registrationGuard: AddressGuard
   readonly snapshots: Snapshots
   readonly restores: Restores
@@ -57,7 +56,6 @@ export interface Services {
   readonly limits: Readonly<Record<string, number>>
 }
 
-/** Decrypts sealed secrets. */
 export interface SecretReader {
   /** `value` as it is stored; undefined if there is none. */
   open(kind: string, extId: string, path: string, value: unknown): string | undefined

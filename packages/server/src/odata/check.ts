@@ -71,7 +71,6 @@ export function checkExpand(expand: Expand, rules: { readonly names: readonly st
 }
 
 export interface TypedApply {
-  /** Applies to the entities before they are grouped. */
   readonly filter: TypedFilter
   readonly groupby: readonly Field[]
 }
@@ -135,7 +134,6 @@ interface Variable {
 }
 
 interface Scope {
-  /** Number of open quantifiers. */
   readonly depth: number
   readonly variables: ReadonlyMap<string, Variable>
 }

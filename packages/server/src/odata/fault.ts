@@ -1,4 +1,3 @@
-/** Facts of a fault in a query option. */
 export interface FaultFacts {
   /** `$filter`, `$orderby`, … */
   readonly option: string

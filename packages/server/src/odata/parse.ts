@@ -71,8 +71,6 @@ class Parser {
     if (token.kind !== 'end') throw this.#tokens.fault(token, 'the end')
   }
 
-  // Filters
-
   filter(): Filter {
     return this.#junction('or', () => this.#junction('and', () => this.#negation()))
   }
@@ -188,8 +186,6 @@ class Parser {
     })
   }
 
-  // Operands
-
   #operand(): Operand {
     const token = this.#tokens.peek()
     if (token.kind !== 'word' || isConstant(token)) return this.#literal('a field or a literal')
@@ -248,8 +244,6 @@ class Parser {
     if (!this.#variables.includes(first.source)) return { kind: 'path', names, position }
     return { kind: 'path', variable: first.source, names: names.slice(1), position }
   }
-
-  // The other options
 
   orderby(): Orderby {
     const keys: OrderbyKey[] = []
@@ -332,8 +326,6 @@ class Parser {
     )
     return { ...(filter && { filter }), groupby }
   }
-
-  // Tokens and limits
 
   #parenthesised<T>(read: () => T): T {
     const open = this.#expectSymbol('(')

@@ -3,7 +3,6 @@ import type { AnySchema, EnumerationSchema, ObjectSchema, TextSchema } from '@hy
 /** The type that a field is compared as. `opaque`: only with null (free JSON, maps, objects without an id). */
 export type FieldType = 'text' | 'uuid' | 'taskId' | 'number' | 'boolean' | 'timestamp' | 'enumeration' | 'opaque'
 
-/** A path resolved in a schema. */
 export interface ResolvedPath {
   /**
    * The names of the path, split where it crosses a collection: `disks/backingInfo/extId` through the collection
@@ -11,7 +10,6 @@ export interface ResolvedPath {
    */
   readonly hops: readonly (readonly string[])[]
   readonly type: FieldType
-  /** Members of an enumeration. */
   readonly values?: readonly string[]
   /** The vocabulary of the naming profiles that the text belongs to. */
   readonly named?: TextSchema['named']
@@ -54,7 +52,6 @@ export function resolveNames(schema: AnySchema, names: readonly string[]): Resol
   return { hops, ...leafOf(leaf) }
 }
 
-/** Resolves the collection of a lambda. */
 export function resolveCollection(schema: AnySchema, names: readonly string[]): ResolvedCollection | undefined {
   const found = walk(schema, names)
   const element = found && itemsOf(found.schema)

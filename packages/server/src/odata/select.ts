@@ -22,9 +22,7 @@ export interface SelectRules {
   readonly option?: string
 }
 
-/** Always part of the top level. */
 const always = ['extId', '$objectType', '$reserved']
-/** Kept in every selected object. */
 const decorations = new Set(['$objectType', '$reserved'])
 
 /** Ignored fields do not count: if no other field is selected, all are. */

@@ -1,13 +1,11 @@
 import { ODataFault, quoted } from './fault.ts'
 import { instantOf } from './instant.ts'
 
-/** Longest text of one option, in characters. */
 export const maximumCharacters = 8192
 
 interface Place {
   /** As written; empty at the end. */
   readonly source: string
-  /** Column of its first character, from 1. */
   readonly position: number
 }
 export interface WordToken extends Place {

@@ -30,7 +30,6 @@ export type TypedFilter =
   | { readonly kind: 'compare'; readonly operator: ComparisonOperator; readonly left: Value; readonly right: Value }
   | { readonly kind: 'in'; readonly value: Value; readonly literals: readonly (Scalar | null)[] }
   | { readonly kind: 'match'; readonly function: MatchFunction; readonly text: Value; readonly pattern: Value }
-  /** A boolean field as a condition. */
   | { readonly kind: 'truth'; readonly field: Field }
   /** Some or every element of a collection. Without a body: the collection is not empty. */
   | {
@@ -41,7 +40,6 @@ export type TypedFilter =
       readonly body?: TypedFilter
     }
 
-/** One key of an order. */
 export interface TypedOrderby {
   readonly field: Field
   readonly descending: boolean
@@ -139,7 +137,6 @@ function mergeAlternatives(terms: readonly TypedFilter[]): readonly TypedFilter[
   return groups.size === terms.length ? terms : [...groups.values()].map(mergeGroup)
 }
 
-/** The merge key of a term. */
 function subjectOf(term: TypedFilter): unknown {
   if (term.kind === 'in') return JSON.stringify(term.value)
   if (term.kind === 'compare' && term.operator === 'eq' && term.right.kind === 'literal')

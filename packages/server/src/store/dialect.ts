@@ -11,7 +11,6 @@ import type { Sql } from './sql.ts'
 export interface Dialect {
   /** The nth parameter, from 1. */
   placeholder(index: number): string
-  /** A condition that always, or never, holds. */
   condition(holds: boolean): Sql
   /** A value of a request, bound. */
   literal(value: Scalar | null): Sql

@@ -8,7 +8,6 @@ export interface Sql {
   readonly parameters: readonly (string | number | null)[]
 }
 
-/** SQL for the driver. */
 export interface SqlText {
   readonly sql: string
   readonly parameters: readonly (string | number | null)[]
@@ -23,13 +22,11 @@ export function sql(texts: TemplateStringsArray, ...pieces: readonly Sql[]): Sql
   return joined(parts, '')
 }
 
-/** A value that the driver binds. */
 export const bound = (value: string | number | null): Sql => ({ texts: ['', ''], parameters: [value] })
 
 /** Only for text of this code base, never of a request. */
 export const raw = (text: string): Sql => ({ texts: [text], parameters: [] })
 
-/** Name of a column or table. */
 export const identifier = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
 
 export function joined(pieces: readonly Sql[], separator: string): Sql {

@@ -28,7 +28,6 @@ export interface Query {
    * and those inside a transaction, never are. @throws QueryStopped
    */
   readonly isBounded?: boolean
-  /** Receives the query plan. */
   readonly explained?: (plan: QueryPlan) => void
 }
 
@@ -38,7 +37,6 @@ export interface QueryPlan {
   readonly index?: string
   /** Fields that the index was searched by. */
   readonly sought: readonly string[]
-  /** The rows are sorted after they are found. */
   readonly isSorted: boolean
 }
 
@@ -60,7 +58,6 @@ export interface Page<T> {
   readonly total: number
 }
 
-/** A row that refers to an entity. */
 export interface Referrer {
   readonly kind: string
   readonly extId: string
@@ -107,9 +104,7 @@ export interface Transaction extends Reader {
    * @throws UniqueViolation, TooManyReferrers
    */
   insert<R extends AnyResource>(kind: R, entity: EntityOf<R>, options?: { pending?: boolean }): Promise<EntityOf<R>>
-  /** Makes a pending entity visible. */
   publish(kind: AnyResource, extId: string): Promise<void>
-  /** Replaces an entity and raises its version. */
   replace<R extends AnyResource>(kind: R, entity: EntityOf<R>): Promise<EntityOf<R>>
   /** Merges these top-level fields (undefined removes) and raises the version. */
   update<R extends AnyResource>(kind: R, extId: string, changes: Partial<EntityOf<R>>): Promise<EntityOf<R>>
@@ -158,7 +153,6 @@ export interface Store extends Reader {
   watch(kinds: readonly AnyResource[], changed: () => void): () => void
   meta(name: string): string | undefined
   setMeta(name: string, value: string): void
-  /** Writes all values or none. */
   setMetas(values: Readonly<Record<string, string>>): void
   /**
    * Copies all committed data to a new file, between two commits: writes wait, reads continue. `beside` runs at the
@@ -169,13 +163,11 @@ export interface Store extends Reader {
   readonly fault: string | undefined
   /** As `fault`, checked by a new write if there was a fault. */
   findFault(): Promise<string | undefined>
-  /** Releases caches. */
   releaseMemory(): void
   /** Stops running bounded queries. Without any, everything is closed when this returns. */
   close(): Promise<void>
 }
 
-/** A uniqueness rule is violated. */
 export class UniqueViolation extends Error {
   readonly kind: string
   readonly fields: readonly string[]

@@ -14,7 +14,6 @@ export interface Column {
   readonly folded: boolean
 }
 
-/** A field that refers to another entity. */
 export interface ReferencePath {
   readonly path: readonly string[]
   readonly kind: string
@@ -32,7 +31,6 @@ export interface Table {
     readonly fields: readonly string[]
   }[]
   readonly references: readonly ReferencePath[]
-  /** Paths of secrets, which the writer seals. */
   readonly secrets: readonly (readonly string[])[]
 }
 

@@ -23,7 +23,7 @@ interface Case {
   readonly path: string | ((app: TestApp) => Promise<string>)
   /** Breaks no rule, and refers to an unknown entity. */
   readonly body: object | (() => Promise<object>)
-  /** What breaks a rule. */
+  /** The fields that break a rule. */
   readonly broken: object
 }
 
@@ -211,7 +211,7 @@ for (const operation of operations) {
   })
 }
 
-/** What cannot change can only be sent as it is: it names nothing new. */
+/** Immutable fields can only be sent unchanged, so they add no reference. */
 function canName({ body, verb }: Operation): boolean {
   const visit = (schema: AnySchema): boolean => {
     if (schema.readOnly === true || (verb === 'update' && schema.immutable === true)) return false

@@ -124,7 +124,7 @@ const withChap = (): object => ({
 })
 const aGroup = (): Promise<string> =>
   made('POST', groups, { name: name(), clusterReference: nativeCluster, ...withChap() })
-/** One that does not answer: whatever its account is, it is kept. */
+/** A directory that does not answer: its account is stored without a check. */
 async function aDirectory() {
   await app.world.collection('directory.hosts').put('mute.simulated', { fault: 'down' })
   const unique = name()
@@ -160,7 +160,7 @@ const withImage = (): object => ({
     basicAuth: { username: 'reader', password: secret() },
   },
 })
-/** Whoever reads the script knows the secret: the encoded text is one, too. */
+/** The script holds the secret; so does its encoded text. */
 function withScript(): object {
   const value = Buffer.from(`#cloud-config\npassword: ${secret()}\n`).toString('base64')
   secrets.add(value)
@@ -404,7 +404,7 @@ test('37 after creating every kind that has secrets no answer, log line, audit r
   )
   search('an answer', answers)
   search('the log', log)
-  // What was recorded of all this is written when somebody asks.
+  // The recorded calls are written on request.
   answers.push((await http(url, '/control/v1/worlds/default/journal/export')).text)
   const files = readdirSync(app.folder, { recursive: true, withFileTypes: true }).filter(
     (entry) => entry.isFile() && entry.name !== 'lock',

@@ -32,7 +32,6 @@ export class AddressRefusal extends Error {
 export interface AddressGuardOptions {
   /** Networks (`10.0.0.0/8`, `::1`) that may be called even if they are refused otherwise. */
   readonly allowed: readonly string[]
-  /** Refuses every address of another machine. */
   readonly isOffline?: boolean
   /** Only networks in `allowed` are called: for registrations without `--allow-outbound`. */
   readonly isClosed?: boolean
@@ -41,7 +40,6 @@ export interface AddressGuardOptions {
   readonly real?: Pick<Clock, 'setTimer'>
 }
 
-/** Time limit of one look-up. */
 const patienceMilliseconds = 5000
 
 /**

@@ -47,7 +47,6 @@ class Window {
     this.times.push(now)
   }
 
-  /** Milliseconds until the oldest request leaves the window. */
   reset(now: number, unit: number): number {
     const oldest = this.times[this.#oldest]
     return oldest === undefined ? 0 : oldest + unit - now
@@ -80,11 +79,9 @@ export interface RateLimiterOptions {
   readonly anonymous: AnonymousLimit
   /** Milliseconds, monotonic, real. */
   readonly now: () => number
-  /** Limit per identity and second over all operations. */
   readonly perIdentity?: number
 }
 
-/** Limit of failed sign-ins per address and second. */
 const anonymousPerSecond = 20
 
 /** Windows kept at once, one for each pair of operation and identity. */

@@ -1,4 +1,3 @@
-/** Whether a permission covers an entity. */
 import { predicateOf, type TypedFilter } from '../../odata/index.ts'
 import type { Scope } from '../ports.ts'
 

@@ -8,7 +8,6 @@ export interface EntityTags {
   require(ifMatch: string, tag: string, title: string, error?: string): void
 }
 
-/** Size of the cache of computed tags. */
 const maximumCached = 2000
 
 export function createEntityTags(salt: string): EntityTags {

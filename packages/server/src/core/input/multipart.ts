@@ -61,7 +61,6 @@ function byName(parts: readonly Part[]): Map<string, Part[]> {
   return named
 }
 
-/** Repeated parts are the elements of a list. */
 const itemOf = (schema: AnySchema | undefined): AnySchema | undefined =>
   schema?.type === 'list' ? schema.items : schema
 

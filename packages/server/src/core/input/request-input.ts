@@ -1,4 +1,3 @@
-/** The input of a request after validation. */
 import type { Field, Selection, TypedFilter, TypedOrderby } from '../../odata/index.ts'
 
 export interface RequestInput {
@@ -13,7 +12,6 @@ export interface RequestInput {
   }
   /** Paths of form parts that are kept in files, by name. A handler may move a file away to keep it. */
   readonly files?: Readonly<Record<string, string>>
-  /** Result of the operation's `prepare`. */
   readonly prepared?: unknown
 }
 
@@ -28,7 +26,6 @@ export interface QueryOptions {
   /** `$apply=groupby(…)`: the fields whose distinct combinations are answered. */
   readonly groupby?: readonly Field[]
   readonly dryRun: boolean
-  /** Further parameters that the operation declares. */
   readonly parameters: Readonly<Record<string, any>>
 }
 

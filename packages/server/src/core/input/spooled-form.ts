@@ -10,9 +10,7 @@ import { fieldsOf, malformed, maximumParts, type Part, partFault } from './multi
 
 /** Temporary files for such parts, for the duration of a request. */
 export interface Spool {
-  /** Largest form. */
   readonly maximumBytes: number
-  /** For one request. */
   open(): SpooledParts
 }
 

@@ -11,11 +11,9 @@ import { didYouMean } from './nearest.ts'
 export interface ValidationOptions {
   /** Unknown fields: a fault, or a warning and ignored. */
   readonly unknown: 'refuse' | 'ignore'
-  /** Version of the interface that the request speaks. */
   readonly version: string
   /** Fields may all be absent (sparse PUT, PATCH). */
   readonly sparse: boolean
-  /** Fills absent fields with their declared defaults. */
   readonly defaults: boolean
   /** The body replaces an entity: an absent immutable field keeps its stored value instead of the default. */
   readonly replaces?: boolean

@@ -18,13 +18,11 @@ export interface Call {
   /** Warnings of a successful response; steps add to it. */
   readonly warnings: string[]
   readonly input: RequestInput & { readonly rawBody: unknown }
-  /** Id stream of this call. */
   readonly ids: Ids
 }
 
 /** The entities that the path of a request names. */
 export interface Targets {
-  /** The target of the operation. */
   readonly row: Row<any> | undefined
   /** Its ancestors, by path parameter. */
   readonly parents: Readonly<Record<string, any>>

@@ -1,5 +1,3 @@
-/** Builds the context of a handler. */
-
 import type { Reader } from '../../store/store.ts'
 import type { ReadContext } from '../context.ts'
 import { both, filterOf } from '../standard.ts'

@@ -104,7 +104,6 @@ async function* allOf(first: Uint8Array, rest: AsyncIterator<Uint8Array>): Async
   yield* { [Symbol.asyncIterator]: () => rest }
 }
 
-/** Validates the body against its declaration. */
 function readBody(
   request: ApiRequest,
   operation: Operation,

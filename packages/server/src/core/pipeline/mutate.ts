@@ -64,9 +64,7 @@ class Mutation<D> {
   readonly #fingerprint: string
   readonly #afterCommit: (() => void)[] = []
   readonly #acceptedTasks: Begin[] = []
-  /** Ids of the tasks that the handler started. */
   readonly #tasks: string[] = []
-  /** Ids of the entities that the handler creates. */
   readonly #created: string[] = []
   /** The input as the handler sees it, once the target is known. */
   #completedInput: Call['input']

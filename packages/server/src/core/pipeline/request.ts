@@ -66,7 +66,6 @@ export interface ApiRequest {
   }
 }
 
-/** A success. */
 export interface Outcome {
   readonly reply: Reply
   readonly operation?: Operation

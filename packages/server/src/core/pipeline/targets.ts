@@ -98,7 +98,6 @@ async function isSeen(
 export const targetsSeen = (machinery: Machinery<any>, call: Call): Promise<Targets | undefined> =>
   findTargets(machinery, machinery.store, call).catch(() => undefined)
 
-/** The ETag of the target. */
 export function tagOf(tags: EntityTags, { operation }: Call, { row, named }: Targets): string | undefined {
   if (operation.resource?.sharesTagOf !== undefined && named !== undefined) {
     return tags.of(named.kind.kind, named.entity.extId, named.version)

@@ -23,6 +23,5 @@ export interface EndedCall {
   readonly refused?: RefusedRequest | undefined
   /** 0: no response was sent. */
   readonly status: number
-  /** Text of the answer, where it has one. */
   readonly body?: string | undefined
 }

@@ -13,11 +13,9 @@ export class Trace {
   readonly began: number
   caller: Caller | undefined
   operation: Operation | undefined
-  /** The body as it was sent. */
   bytes: Uint8Array | undefined
   input: (RequestInput & { readonly rawBody: unknown }) | undefined
   target: { readonly kind: string; readonly extId: string } | undefined
-  /** The entity that the access decision was about. */
   judged: unknown
   /** The policy and the role that allowed it, or what was missing. */
   decision: string | undefined
@@ -26,7 +24,6 @@ export class Trace {
   reads: Watcher | undefined
   /** Names that were converted from a naming profile. */
   rewrites: Rewrite[] | undefined
-  /** Ids of the fault rules that touched it. */
   faults: string[] | undefined
 
   constructor(began: number) {
@@ -40,7 +37,6 @@ export interface Rewrite {
   readonly understood: string
 }
 
-/** How a list found its rows. */
 export interface Search {
   readonly filteredBy: readonly string[]
   readonly orderedBy: readonly string[]

@@ -20,7 +20,6 @@ export interface TaskRequest {
   readonly parentTask: ParentTask | undefined
 }
 
-/** Stores the task as QUEUED. */
 export async function acceptTask(
   transaction: Transaction,
   request: TaskRequest,

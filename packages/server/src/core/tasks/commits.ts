@@ -11,18 +11,15 @@ export class Commits {
   /** Resolves when it is applied. Durable after `done`. */
   stage<T>(store: Store, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { applied, durable } = store.stage(work)
-    // `done` reports the failure.
     durable.catch(() => undefined)
     this.#pending.push(durable)
     return applied
   }
 
-  /** Runs `works` when everything so far is durable. */
   afterwards(works: readonly (() => void)[]): void {
     this.#after.push(...works)
   }
 
-  /** Whether anything waits for the commit. */
   get isAwaited(): boolean {
     return this.#after.length > 0
   }

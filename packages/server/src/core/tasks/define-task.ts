@@ -13,7 +13,6 @@ export interface StepContext<D> extends World<D> {
   readonly owner: Caller
   /** Results of earlier steps of this task, by step name. */
   readonly outputs: Readonly<Record<string, any>>
-  /** Raises progress inside a long step. */
   progress(percentage: number): Promise<void>
   /**
    * Writes partial results of a long step and the task's progress, durably, in one transaction. The step is not done by
@@ -96,7 +95,6 @@ export interface Step<D, I> {
   readonly isIrreversible?: true
   /** Reverts the effect on the outside world. Also runs if `run` failed half-way. */
   readonly undo?: (ctx: StepContext<D>, input: I) => Promise<void>
-  /** Reverts what `record` wrote. */
   readonly unrecord?: (ctx: RecordContext<D>, input: I) => Promise<void>
 }
 
@@ -136,7 +134,6 @@ export interface AffectedEntity {
 export interface TaskOptions {
   /** Identifier that the kind's page gives, e.g. `kSubnetCreate`. */
   readonly operation: string
-  /** For people; default: the identifier. */
   readonly description?: string
   readonly affected: readonly AffectedEntity[]
   readonly clusterExtIds?: readonly string[]
@@ -148,7 +145,6 @@ export interface TaskOptions {
   readonly parent?: string
   readonly appName?: string
   readonly completionDetails?: readonly CompletionDetail[]
-  /** Started and owned by the system. */
   readonly background?: boolean
   /** Key of the operation that requested the task; a subtask inherits that of its parent. */
   readonly startedBy?: string
@@ -167,7 +163,6 @@ export type StartTask = <I>(
  */
 export type Begin = (accepted?: Promise<void>) => void
 
-/** Starts tasks within transactions. */
 export interface TaskStarter {
   /**
    * The `startTask` of a transaction; `afterwards` receives the function that starts the task once its acceptance is

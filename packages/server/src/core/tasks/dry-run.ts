@@ -4,7 +4,6 @@ import { messagesOf, warning } from './messages.ts'
 import type { RunnerLog } from './runner-options.ts'
 import { type TaskEntity, withoutWork } from './task-row.ts'
 
-/** The final row of a dry run. */
 export async function dryRunTask<D>(
   { extId, runner }: TaskEntity,
   definition: TaskDefinition<D, any>,

@@ -20,7 +20,6 @@ export class TaskEnds {
     this.#clock = clock
   }
 
-  /** Resolves when the task has ended. */
   async until(extId: string, written?: Written): Promise<TaskEnd> {
     // Registers before it looks, so that a task which ends in between is not missed.
     const { promise, resolve } = Promise.withResolvers<TaskEnd>()
@@ -64,7 +63,6 @@ const endOf = (task: TaskEntity): TaskEnd => ({
   entitiesAffected: affectedBy(task),
 })
 
-/** The final row of a successful task. */
 export function succeededTask(task: unknown, now: string): Record<string, unknown> {
   const { runner } = task as TaskEntity
   return {

@@ -6,7 +6,6 @@ export class LockTable {
   readonly #queues = new Map<string, string[]>()
   readonly #locksOf = new Map<string, readonly string[]>()
 
-  /** Joins the queue of each lock. */
   enqueue(holder: string, locks: readonly string[]): void {
     const distinct = [...new Set(locks)]
     this.#locksOf.set(holder, distinct)
@@ -22,7 +21,6 @@ export class LockTable {
     return (this.#locksOf.get(holder) ?? []).every((lock) => this.#queues.get(lock)?.[0] === holder)
   }
 
-  /** Leaves every queue. */
   release(holder: string): void {
     for (const lock of this.#locksOf.get(holder) ?? []) {
       const queue = (this.#queues.get(lock) ?? []).filter((waiting) => waiting !== holder)

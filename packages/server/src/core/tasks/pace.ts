@@ -33,7 +33,6 @@ export class Pace {
     })
   }
 
-  /** Whether steps take their typical time. */
   get simulatesDurations(): boolean {
     return this.#durations === 'natural'
   }

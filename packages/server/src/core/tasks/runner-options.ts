@@ -1,5 +1,3 @@
-/** Dependencies of the task runner. */
-
 import type { Store } from '../../store/store.ts'
 import type { Faults } from '../faults.ts'
 import type { World } from '../world.ts'

@@ -27,7 +27,6 @@ import { rollbackOfInterrupted } from './task-rollback.ts'
 import { faultyTask, isUnfinished, mark, type TaskEntity, unfinished, updateTask } from './task-row.ts'
 import { TaskSlots } from './task-slots.ts'
 
-// Used outside core/tasks.
 export { interruptedTask, succeededTask } from './ends.ts'
 export type { Durations } from './pace.ts'
 export type { RunnerOptions, StepPhase } from './runner-options.ts'
@@ -254,7 +253,6 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
     })
   }
 
-  /** Resolves when the task has ended. */
   untilEnded(extId: string): Promise<TaskEnd> {
     return this.#ends.until(extId)
   }

@@ -12,9 +12,7 @@ import { warning } from './messages.ts'
 import { outputsOf, type TaskSeals } from './sealed.ts'
 import { affectedBy, affecting, type TaskEntity, updateTask } from './task-row.ts'
 
-/** Requests to running tasks: cancel, stop. */
 export interface StopRequests {
-  /** Ids of the tasks to cancel. */
   readonly cancelRequests: ReadonlySet<string>
   /** Aborted with a `Stopping` when the service stops. */
   readonly stopping: AbortSignal
@@ -35,7 +33,6 @@ export interface ContextSources<D> extends StopRequests {
   readonly seals: TaskSeals
   readonly ends: TaskEnds
   readonly slotRelease: SlotRelease
-  /** The `startTask` of a transaction. */
   readonly starter: (
     transaction: Transaction,
     owner: Caller,
@@ -47,9 +44,7 @@ export interface ContextSources<D> extends StopRequests {
 /** The context of a step in a transaction, and the changes that it makes to its task. */
 export interface Recording<D> {
   readonly context: RecordContext<D>
-  /** Whether the step changed its task. */
   readonly hasChanges: () => boolean
-  /** The changed fields of the task's row. */
   readonly changes: (current: TaskEntity) => Record<string, unknown>
 }
 

@@ -79,7 +79,6 @@ export class StepRecords<D> {
     return { ...task, runner: { ...task.runner, outputs: sealedOutputs(this.#options, task, step, output) } }
   }
 
-  /** The task's progress after these steps. */
   #progress(
     row: TaskEntity,
     definition: TaskDefinition<D, any>,

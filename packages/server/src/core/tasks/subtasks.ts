@@ -8,9 +8,7 @@ import type { TaskEntity } from './task-row.ts'
 /** A parent task, as its subtasks see it. */
 export interface ParentTask {
   readonly extId: string
-  /** Root task of the subtasks. */
   readonly rootTask: TaskEntity['rootTask']
-  /** Locks that the parent holds for its subtasks. */
   readonly locks: readonly string[]
   readonly startedBy: string | undefined
   readonly recordsSubtasks: boolean

@@ -35,7 +35,6 @@ export function rollbackOfInterrupted(
   return { status: 'RUNNING', runner: { ...runner, undoing: true, failure: why } }
 }
 
-/** Dependencies of execution and rollback. */
 export interface Dependencies<D> {
   readonly contexts: StepContexts<D>
   readonly stepRuns: StepRuns<D>

@@ -5,10 +5,8 @@
  */
 export class TaskSlots {
   readonly #count: number
-  /** Waiting tasks by identity, in the order of acceptance. */
   readonly #lines = new Map<string, Set<string>>()
   readonly #ownerOf = new Map<string, string>()
-  /** Tasks that hold a slot, by identity. */
   readonly #holders = new Map<string, Set<string>>()
   #held = 0
   /** Number of the last turn of each identity that waits or holds; 0: none yet. */
@@ -69,7 +67,6 @@ export class TaskSlots {
     if (held.size === 0) this.#holders.delete(owner as string)
   }
 
-  /** Forgets a task that has ended. */
   forget(task: string): void {
     this.release(task)
     const owner = this.#ownerOf.get(task)

@@ -22,7 +22,6 @@ export class ActivityTracker {
   readonly #patienceMillis: number
   readonly #current = new AsyncLocalStorage<Work>()
   readonly #running = new Set<Work>()
-  /** Waiters for the next change. */
   readonly #waiting = new Set<() => void>()
 
   /** @param patienceMillis real time after which work that neither ends nor idles counts as stuck */
@@ -80,7 +79,7 @@ export class ActivityTracker {
     while (this.#active().length > 0) {
       const patience = this.#markStuck(begin)
       if (this.#active().length > 0) await this.#changed(patience)
-      // Whatever follows the end of work may be tracked work too.
+      // The continuation of ended work may be tracked work too.
       await new Promise(setImmediate)
     }
   }

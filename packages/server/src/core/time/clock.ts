@@ -44,10 +44,8 @@ export interface ClockEvent {
   readonly about: string
 }
 
-/** The result of a move of the clock. */
 export interface Passage {
   readonly from: number
-  /** Number of moments with events. */
   readonly moments: number
   readonly last?: ClockEvent
 }
@@ -164,9 +162,7 @@ class Timeline {
   #worldAnchor: number
   /** Ascending; of two at the same time, the older stands first. */
   #timers: Timer[] = []
-  /** Cancels the real timer. */
   #disarm = (): void => undefined
-  /** End of the last requested move. */
   #moves: Promise<unknown> = Promise.resolve()
   /** The time to which the clock is being moved. */
   #target: number | undefined

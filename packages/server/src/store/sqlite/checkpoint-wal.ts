@@ -26,7 +26,6 @@ export async function checkpointWal(file: string, mode: 'PASSIVE' | 'TRUNCATE'):
   await new Promise((resolve) => thread.once('exit', resolve))
 }
 
-/** Flushes the write-ahead log to the disk. */
 export async function fsyncWal(file: string): Promise<void> {
   const handle = await open(walOf(file), 'r+')
   try {

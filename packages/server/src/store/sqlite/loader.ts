@@ -39,7 +39,6 @@ export class SqliteLoader {
     this.#references = new References(this.#database, tables)
   }
 
-  /** Runs the inserts of `work` in one transaction. */
   together(work: () => void): void {
     this.#database.exec('BEGIN')
     work()
@@ -81,12 +80,10 @@ export class SqliteLoader {
     }
   }
 
-  /** Entities whose stored number of referrers is wrong. */
   miscounted(): readonly string[] {
     return miscounted(this.#database, this.#tables)
   }
 
-  /** A reader over the loaded rows. */
   reader(): Reader {
     return new SqliteReader(this.#database, this.#tables)
   }
@@ -102,7 +99,6 @@ export class SqliteLoader {
 
   close(): void {
     this.#database.exec('PRAGMA synchronous = FULL')
-    // Checkpoint everything into the file, durably.
     const done = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
     this.#database.close()
     if (done.busy !== 0) throw new StoreRefusal('The data file that is being loaded is in use:', 'stop what reads it.')

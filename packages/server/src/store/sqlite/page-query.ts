@@ -17,7 +17,6 @@ export interface PageQuery {
 
 export interface FoundPage {
   readonly documents: readonly string[]
-  /** Number of all matches, in the same snapshot. */
   readonly total: number
 }
 

@@ -9,7 +9,6 @@ import { TimeIsUp, TimeLimit } from './time-limit.ts'
 const { file, limitMilliseconds } = workerData as QueryThreadData
 const timeLimit = new TimeLimit()
 const database = connect(file, { readOnly: true, timeLimit })
-// The thread rarely reads a page twice.
 database.exec('PRAGMA cache_size = -4096')
 
 // No statement cache: they are many, each is rare, and preparing costs little compared with running.

@@ -1,4 +1,3 @@
-/** Reads over one connection. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { EntityOf, Resource } from '@hyperplane/contract'
 import { compileFilter, compileOrderby } from '../compile-query.ts'

@@ -100,7 +100,6 @@ function referencesIn(table: Table, document: unknown): Map<string, Reference> {
   return found
 }
 
-/** Every value at a path, through collections. */
 function* valuesAt(value: unknown, path: readonly string[]): Generator<unknown> {
   if (Array.isArray(value)) {
     for (const item of value) yield* valuesAt(item, path)

@@ -27,7 +27,6 @@ export interface ConnectionOptions {
   readonly durable?: boolean
   /** true: no other connection opens the file. It then needs no write-ahead log, and each page is written once. */
   readonly isExclusive?: boolean
-  /** Limit of the bounded queries on this connection. */
   readonly timeLimit?: TimeLimit
 }
 
@@ -80,7 +79,6 @@ export function migrate(
     if (pages <= checkedPages && !isOwn) {
       const check = database.prepare('PRAGMA quick_check(1)').get() as { quick_check?: string }
       if (check.quick_check !== 'ok') throw new Error(check.quick_check)
-      // Frees the cache that the check has filled.
       database.exec('PRAGMA shrink_memory')
     }
     database.prepare('SELECT COUNT(*) FROM sqlite_schema').get()
@@ -126,7 +124,6 @@ function createTables(database: DatabaseSync, tables: ReadonlyMap<string, Table>
   for (const table of tables.values()) createTable(database, table, present.get(table.name))
 }
 
-/** Existing columns by table. */
 function presentColumns(database: DatabaseSync): ReadonlyMap<string, ReadonlySet<string>> {
   const rows = database
     .prepare(
@@ -194,7 +191,6 @@ function refill(database: DatabaseSync, table: Table, columns: readonly Column[]
   }
 }
 
-/** The value of a column for a document. */
 export function columnValue(document: unknown, column: Column): SQLInputValue {
   let value: any = document
   for (const name of column.path.split('/')) value = value?.[name]

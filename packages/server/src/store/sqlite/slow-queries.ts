@@ -7,10 +7,8 @@ import { QueryStopped } from '../store.ts'
 import { threadOptions, threadProgram } from '../thread-options.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
 
-/** Further queries are refused. */
 const maximumWaiting = 64
 
-/** Options of the thread. */
 export interface QueryThreadData {
   readonly file: string
   readonly limitMilliseconds: number

@@ -45,7 +45,6 @@ export class SqliteSnapshot {
     return this.#database.prepare(text).iterate() as Iterable<unknown> as Iterable<SnapshotRow<Uint8Array>>
   }
 
-  /** Distinct values of a text column, ascending. */
   distinct(table: string, column: string): readonly string[] {
     const rows = this.#database.prepare(`SELECT DISTINCT ${column} AS value FROM ${table} ORDER BY 1`).all()
     return (rows as { value: string }[]).map(({ value }) => value)

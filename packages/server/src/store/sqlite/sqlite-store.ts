@@ -16,13 +16,11 @@ import { SlowQueries } from './slow-queries.ts'
 import { TimeIsUp, TimeLimit } from './time-limit.ts'
 import { type Seal, SqliteWriter } from './writer.ts'
 
-/** Maximum of requests that share one durable commit. */
 const commitGroup = 128
 /** Maximum for staged work, which arrives one by one while the commit waits: nobody else may wait long for it. */
 const stagedGroup = 16
 
 export interface SqliteStoreOptions {
-  /** Path of the file. */
   readonly file: string
   readonly tables: ReadonlyMap<string, Table>
   /** Seals a secret of a document that is written. */
@@ -34,7 +32,6 @@ export interface SqliteStoreOptions {
   readonly notesOfCommit?: () => Readonly<Record<string, string>> | undefined
   /** See `migrate`. */
   readonly isOwn?: boolean
-  /** Limits of referrers, by counted kind. */
   readonly maximumReferrers?: Readonly<Record<string, number>>
 }
 
@@ -85,7 +82,6 @@ class SqliteStore extends SqliteReader implements Store {
   readonly #writerDatabase: DatabaseSync
   readonly #writer: SqliteWriter
   readonly #queue: Job[] = []
-  /** Work to run between two commits. */
   readonly #betweenCommits: (() => void | Promise<void>)[] = []
   readonly #watchers = new Set<{ readonly kinds: ReadonlySet<string>; readonly changed: () => void }>()
   #running = false

@@ -7,7 +7,6 @@ import type { DatabaseSync } from 'node:sqlite'
 /** The guard of a condition, always true. One call costs a quarter of a microsecond. */
 export const inTime = 'in_time()'
 
-/** A statement exceeded its time limit. */
 export class TimeIsUp extends Error {}
 
 export class TimeLimit {
