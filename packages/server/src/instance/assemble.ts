@@ -135,7 +135,7 @@ const taskRunner = (
     seal: (plain, about) => sealer.seal(plain, about),
     open: (sealed, about) => sealer.open(sealed, about),
     lostEffects: () => world.lost(),
-    whyLost: () => world.whyLost(),
+    lostEffectsCause: () => world.whyLost(),
     ...(options.beforeStep === undefined ? {} : { beforeStep: options.beforeStep }),
     ...(faults === undefined ? {} : { faults }),
   })
