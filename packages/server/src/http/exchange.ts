@@ -1,6 +1,6 @@
 /**
- * One request of the interface, from its parsed form to its answer: recording, dispatch, envelope. Sockets and callers in the
- * same process share it, so that both are answered, and recorded, alike.
+ * One request, from its parsed form to its answer: dispatch, envelope, recording. The HTTP server and callers in the same
+ * process share this code, so that both get the same answers and the same journal.
  */
 
 import type { Namespace } from '@hyperplane/contract'
@@ -9,50 +9,50 @@ import type { Cut } from '../core/faults.ts'
 import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from '../core/pipeline/request.ts'
 import type { CallRecorder } from '../core/recording/recording.ts'
 import { formatTime } from '../core/time/time.ts'
-import type { Asked } from './asked.ts'
-import { reaching } from './cut.ts'
-import type { Answer, EnvelopeWriter } from './envelope.ts'
+import type { Answer } from './answers/answer.ts'
+import { receivedPart } from './answers/cut.ts'
+import type { AnswerContext } from './envelope/answer-context.ts'
+import type { EnvelopeWriter } from './envelope.ts'
 import type { Profile } from './profiles/names.ts'
 
-/** Answers requests: a world, or the control interface. */
+/** One destination of requests: a world, or the control interface. */
 export interface Site {
-  /** Prefix of its paths: `/api`, or nothing. */
+  /** Prefix of the paths: `/api`, or nothing for the control interface. */
   readonly base: string
-  /** Time there, in milliseconds since 1970; answers are dated with it. */
+  /** Time of the site, in milliseconds since 1970; answers carry it as their date. */
   readonly now: () => number
-  /** Resolves when a world that rests has opened, and never rejects; undefined: there is nothing to wait for. */
+  /** Opens a closed world; never rejects. undefined: the site is open. */
   readonly opening: () => Promise<unknown> | undefined
-  /** For a request that brings none. */
+  /** Makes the id of a request whose client sent none. */
   readonly makeRequestId: () => string
   readonly dispatch: Dispatch
   readonly envelopes: EnvelopeWriter
   readonly namespaces: ReadonlyMap<string, Namespace>
-  /** Absent: calls are not recorded. */
+  /** undefined: calls are not recorded. */
   readonly recorder?: CallRecorder | undefined
 }
 
-export interface Arrived {
+export interface ReceivedRequest {
   readonly api: ApiRequest
   readonly profile: Profile
   /** `https://host:port`, for links in the answer. */
   readonly origin: string
-  /** The client's request id, else a generated one; the answer carries it. */
+  /** The request id of the client, or a generated one; the answer repeats it. */
   readonly requestId: string
 }
 
 export interface Exchanged {
-  /** Without a body where `outcome.raw` is the content. */
+  /** Has no body if `outcome.raw` holds the content. */
   readonly answer: Answer
   readonly outcome?: Outcome
   readonly refused?: RefusedRequest
-  /** A fault rule cuts the connection here. */
+  /** Set when a fault rule breaks the connection. */
   readonly cut: Cut | undefined
 }
 
 type Log = { error(details: object, message: string): void }
 
-/** The request as the envelope sees it. */
-export const askedOf = (site: Site, { api, profile, origin }: Arrived): Asked => ({
+const contextOf = (site: Site, { api, profile, origin }: ReceivedRequest): AnswerContext => ({
   profile,
   origin,
   base: site.base,
@@ -61,43 +61,43 @@ export const askedOf = (site: Site, { api, profile, origin }: Arrived): Asked =>
   now: () => formatTime(site.now()),
 })
 
-export interface Exchange {
-  /** Answers before the pipeline does; undefined: it leaves that to the pipeline. @throws ApiError a refusal */
-  before?(): Answer | undefined
-  /** The refusal of a request that names no world; the site tells it to its administrators alone. */
+export interface ExchangeOptions {
+  /** Answers a request that the pipeline does not serve; undefined: the pipeline serves it. @throws ApiError a refusal */
+  readonly before?: (context: AnswerContext) => Answer | undefined
+  /** Set for a request to an unknown world. The site reveals this refusal only to its administrators. */
   readonly misdirected?: ApiError
 }
 
 export async function exchange(
   site: Site,
-  arrived: Arrived,
+  received: ReceivedRequest,
   log: Log,
-  { before, misdirected }: Exchange = {},
+  { before, misdirected }: ExchangeOptions = {},
 ): Promise<Exchanged> {
-  const { api } = arrived
-  const asked = askedOf(site, arrived)
+  const { api } = received
+  const context = contextOf(site, received)
   try {
-    const early = before?.()
+    const early = before?.(context)
     if (early !== undefined) return { answer: early, cut: undefined }
     const outcome = await site.dispatch(misdirected === undefined ? api : { ...api, misdirected })
     const answer =
       outcome.raw === undefined
-        ? site.envelopes.reply(outcome.reply, outcome.operation, asked)
+        ? site.envelopes.reply(outcome.reply, outcome.operation, context)
         : { status: outcome.reply.status, headers: outcome.reply.headers ?? {} }
     return { answer, outcome, cut: outcome.cut }
   } catch (error) {
     const refused = error instanceof RefusedRequest ? error : new RefusedRequest(error, undefined, undefined, {})
     if (!(refused.refusal instanceof Error && 'status' in refused.refusal))
-      log.error({ err: refused.refusal, requestId: arrived.requestId }, 'an uncaught fault')
-    return { answer: site.envelopes.refusal(refused, asked, arrived.requestId), refused, cut: refused.cut }
+      log.error({ err: refused.refusal, requestId: received.requestId }, 'the pipeline failed with an unexpected error')
+    return { answer: site.envelopes.refusal(refused, context, received.requestId), refused, cut: refused.cut }
   }
 }
 
-/** Call it in the turn in which the answer leaves: a client that has its answer finds its call in the journal. */
-export function record(site: Site, { api, requestId }: Arrived, ended: Exchanged, log: Log): void {
+/** Call this in the tick that sends the answer, so that a client that has its answer finds the call in the journal. */
+export function record(site: Site, { api, requestId }: ReceivedRequest, ended: Exchanged, log: Log): void {
   if (api.trace === undefined) return
   const { outcome, refused, answer, cut } = ended
-  const { status, body } = outcome?.raw === undefined ? reaching(answer, cut) : answer
+  const { status, body } = outcome?.raw === undefined ? receivedPart(answer, cut) : answer
   try {
     site.recorder?.record({ request: api, path: site.base + api.path, outcome, refused, status, body })
   } catch (error) {

@@ -1,4 +1,4 @@
-/** What a request of HTTP says, in the words of the pipeline. Source: conventions 1 (steps 1, 2), 2.1. */
+/** An HTTP request -> the request of the pipeline. Source: conventions 1 (steps 1, 2), 2.1. */
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../core/api-error.ts'
 import type { ApiRequest } from '../core/pipeline/request.ts'
@@ -11,20 +11,20 @@ export const maximumTarget = 16 * 1024
 export const maximumHeaderBytes = 32 * 1024
 const maximumHeaders = 100
 
-/** Names of headers as Node spells them. */
+/** Header names in lower case, as Node spells them. */
 const idHeaders = {
   spec: requestIdHeader.spec.toLowerCase(),
   public: requestIdHeader.public.toLowerCase(),
 } as const
 const keyHeaders = { spec: apiKeyHeader.spec.toLowerCase(), public: apiKeyHeader.public.toLowerCase() } as const
 
-export interface Incoming extends Names {
+export interface IncomingRequest extends RequestNames {
   readonly api: ApiRequest
 }
 
-export interface Names {
+export interface RequestNames {
   readonly profile: Profile
-  /** The client's, else one that was made up: answers carry one in any case. */
+  /** The request id of the client, or a generated one. */
   readonly requestId: string
 }
 
@@ -35,17 +35,19 @@ const headerOf =
     return Array.isArray(value) ? value[0] : value
   }
 
-/** The profile of a request outside the interface, and the id that its answer carries. */
-export function readNames(message: IncomingMessage, fallback: Profile, makeRequestId: () => string): Names {
+/** For a request outside the API, whose path tells no profile. */
+export function readNames(message: IncomingMessage, fallback: Profile, makeRequestId: () => string): RequestNames {
   const header = headerOf(message)
-  const given = header(idHeaders.spec) || header(idHeaders.public)
-  return { profile: profileOf({ pathProfile: undefined, header, fallback }), requestId: given || makeRequestId() }
+  const clientId = header(idHeaders.spec) || header(idHeaders.public)
+  return { profile: profileOf({ pathProfile: undefined, header, fallback }), requestId: clientId || makeRequestId() }
 }
 
 /**
- * @param path below /api, in the names of either profile; `query` is the text after `?`
- * @param makeRequestId called where the client gives no id
- * @param traceOf asked once, with the path in canonical names; undefined: nobody records the request
+ * @param path below /api, in the names of either profile
+ * @param query the text after `?`
+ * @param fallback the profile of a request that shows none
+ * @param makeRequestId called when the client sends no id
+ * @param traceOf called once, with the canonical path; returns undefined when the request is not recorded
  */
 export function readRequest(
   message: IncomingMessage,
@@ -54,18 +56,18 @@ export function readRequest(
   fallback: Profile,
   makeRequestId: () => string,
   traceOf: (canonicalPath: string) => Trace | undefined,
-): Incoming {
+): IncomingRequest {
   const canonical = canonicalPath(path)
   const header = headerOf(message)
   const profile = profileOf({ pathProfile: canonical.profile, header, fallback })
-  // An empty one says nothing.
+  // An empty header counts as absent.
   const specId = header(idHeaders.spec) || undefined
   const publicId = header(idHeaders.public) || undefined
-  const givenId = specId ?? publicId
-  const requestId = givenId ?? makeRequestId()
+  const clientId = specId ?? publicId
+  const requestId = clientId ?? makeRequestId()
   const authorization = header('authorization')
   const apiKey = header(keyHeaders.spec) ?? header(keyHeaders.public)
-  const mayCount = authorization === undefined && apiKey === undefined
+  const certificateCounts = authorization === undefined && apiKey === undefined
   const api: ApiRequest = {
     method: message.method ?? 'GET',
     path: canonical.path,
@@ -74,14 +76,14 @@ export function readRequest(
       authorization,
       apiKey,
       ifMatch: header('if-match'),
-      requestId: givenId,
+      requestId: clientId,
       clusterId: header('x-cluster-id'),
       contentType: header('content-type'),
       accept: header('accept'),
       lastEventId: header('last-event-id'),
     },
     address: message.socket.remoteAddress ?? '',
-    certificate: mayCount ? clientCertificateOf(message.socket) : undefined,
+    certificate: certificateCounts ? clientCertificateOf(message.socket) : undefined,
     profile,
     unknown: profile === 'spec' ? 'refuse' : 'ignore',
     echoedId: requestId.slice(0, 100),
@@ -93,13 +95,13 @@ export function readRequest(
   return { api, profile, requestId }
 }
 
-/** The negotiation of versions judges no credentials, so it brings none. */
-export const bringsCredentials = ({ method, headers, socket }: IncomingMessage): boolean =>
+/** False for the version negotiation (OPTIONS), which ignores credentials. */
+export const hasCredentials = ({ method, headers, socket }: IncomingMessage): boolean =>
   method !== 'OPTIONS' &&
   (['authorization', keyHeaders.spec, keyHeaders.public].some((name) => headers[name] !== undefined) ||
     clientCertificateOf(socket) !== undefined)
 
-/** Why a head is refused, whatever it asks for: 400, 414, 417, 431. The connection is closed with such an answer. */
+/** The refusal of a malformed head, whatever its target: 400, 414, 417, 431. The connection closes after such an answer. */
 export function headFault({ url = '', rawHeaders, headers, httpVersion }: IncomingMessage): ApiError | undefined {
   if (url.length > maximumTarget) return new ApiError('TARGET_TOO_LONG', { maximum: maximumTarget })
   if (rawHeaders.length / 2 > maximumHeaders)

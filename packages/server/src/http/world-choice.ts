@@ -1,8 +1,8 @@
-/** Which world a request is for: by the port that it came to, the header `X-World`, or the host `<world>.localhost`. */
+/** The world that a request names: by the port it came to, the header `X-World`, or the host `<world>.localhost`. */
 import { ApiError } from '../core/api-error.ts'
 
-export interface AskedWorld {
-  /** The world that the port belongs to. */
+export interface WorldHints {
+  /** The world that owns the port. */
   readonly port?: string | undefined
   /** Value of `X-World`. */
   readonly header: string | undefined
@@ -10,9 +10,9 @@ export interface AskedWorld {
   readonly host: string | undefined
 }
 
-/** In lower case; undefined: the request names none. @throws ApiError 400 when two ways name two worlds */
-export function chosenWorld({ port, header, host }: AskedWorld): string | undefined {
-  // Nearly every request.
+/** @returns the name in lower case; undefined: the request names no world. @throws ApiError 400 for two different names */
+export function chosenWorld({ port, header, host }: WorldHints): string | undefined {
+  // Nearly every request ends here.
   if (port === undefined && header === undefined && (host === undefined || !namesWorld(host))) return undefined
   const named = [
     { way: 'port', name: port },
@@ -22,13 +22,13 @@ export function chosenWorld({ port, header, host }: AskedWorld): string | undefi
   const [first, ...others] = named
   const other = others.find(({ name }) => name !== first?.name)
   if (first !== undefined && other !== undefined) {
-    const told = ({ way, name }: typeof first): string => `${way} (${name.slice(0, 100)})`
-    throw new ApiError('WORLDS_DISAGREE', { first: told(first), second: told(other) })
+    const describe = ({ way, name }: typeof first): string => `${way} (${name.slice(0, 100)})`
+    throw new ApiError('WORLDS_DISAGREE', { first: describe(first), second: describe(other) })
   }
   return first?.name
 }
 
 const worldHost = /^([^:]*)\.localhost\.?(?::\d{1,5})?$/i
-/** Whether a host names a world, known or not. */
+/** True for `<world>.localhost`, whether or not the world exists. */
 export const namesWorld = (host: string): boolean => worldHost.test(host)
 const worldOfHost = (host: string): string | undefined => worldHost.exec(host)?.[1]

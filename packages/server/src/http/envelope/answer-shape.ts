@@ -1,9 +1,9 @@
-/** The declared shape of an answer, with what `$expand` adds to it. Source: conventions 2.3, 10.2. */
+/** The declared shape of an answer, with the properties that `$expand` adds. Source: conventions 2.3, 10.2. */
 import type { AnySchema, Namespace, Operation } from '@hyperplane/contract'
 
 type Namespaces = ReadonlyMap<string, Namespace>
 
-/** @param isExpanded items that were expanded carry another type name, where the operation says so */
+/** @param isExpanded expanded items carry the `expandedType` of the operation, if it declares one */
 export function answerShape(operation: Operation, namespaces: Namespaces, isExpanded: boolean): Operation['answer'] {
   const answer = withExpansions(operation, namespaces)
   const type = operation.rowType ?? (isExpanded ? operation.expandedType : undefined)
@@ -23,19 +23,19 @@ function withExpansions(operation: Operation, namespaces: Namespaces): Operation
     if (shape === undefined || item.fields[property] !== undefined) continue
     added[property] = crossesList(item, expansion.by) ? { type: 'list', items: shape } : shape
   }
-  const shown = { ...item, fields: { ...item.fields, ...added } }
-  return answer?.type === 'list' ? { ...answer, items: shown } : shown
+  const expanded = { ...item, fields: { ...item.fields, ...added } }
+  return answer?.type === 'list' ? { ...answer, items: expanded } : expanded
 }
 
 const resourceOf = (kind: string | undefined, namespaces: Namespaces) =>
   [...namespaces.values()].flatMap((namespace) => namespace.resources).find((resource) => resource.kind === kind)
 
-/** A path that leads through a collection names several entities. */
+/** True for a path through a list: its expansion is a list too. */
 function crossesList(schema: AnySchema, path: string | undefined): boolean {
-  let at: AnySchema | undefined = schema
+  let current: AnySchema | undefined = schema
   for (const name of path?.split('/') ?? []) {
-    if (at?.type === 'list') return true
-    at = at?.type === 'object' ? at.fields[name] : undefined
+    if (current?.type === 'list') return true
+    current = current?.type === 'object' ? current.fields[name] : undefined
   }
-  return at?.type === 'list'
+  return current?.type === 'list'
 }

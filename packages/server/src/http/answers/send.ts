@@ -1,32 +1,26 @@
-/** Answers to the socket: the head at once, then the body. Source: conventions 1, 2.2 (reason phrases). */
+/** Writes answers to the socket: the head, then the body. Source: conventions 1, 2.2 (reason phrases). */
 
 import type { ServerResponse } from 'node:http'
-import { STATUS_CODES } from '../core/node-http.ts'
-import type { RawAnswer } from '../core/reply.ts'
-import type { Answer } from './envelope.ts'
-import type { Profile } from './profiles/names.ts'
-import type { Lingering } from './wire/linger.ts'
+import { STATUS_CODES } from '../../core/node-http.ts'
+import type { RawAnswer } from '../../core/reply.ts'
+import type { Profile } from '../profiles/names.ts'
+import type { Lingering } from '../wire/linger.ts'
+import type { Answer } from './answer.ts'
+import { addHeaders, type Head } from './head.ts'
 
-/** Names and values in turn, as Node writes them: a header set one by one costs as much as finding the entity. */
-export type Head = string[]
-
-export function addHeaders(head: Head, headers: Readonly<Record<string, string>> = {}): void {
-  for (const name in headers) head.push(name, headers[name] as string)
-}
-
-/** Where an answer goes. */
-export interface Way {
-  readonly response: ServerResponse
-  readonly lingering: Lingering
-}
-
-export function send({ response, lingering }: Way, answer: Answer, profile: Profile, head: Head): void {
+export function send(
+  response: ServerResponse,
+  lingering: Lingering,
+  answer: Answer,
+  profile: Profile,
+  head: Head,
+): void {
   addContent(head, answer)
   const start = (all: Head): void => void response.writeHead(answer.status, reasonOf(answer, profile), all)
   lingering.end(response, head, start, isHead(response) ? undefined : answer.body)
 }
 
-/** The whole answer as text, for a connection that has no response. */
+/** The head and body as text, for a connection that has no response object. */
 export function answerText(answer: Answer, profile: Profile, head: Head): string {
   addContent(head, answer)
   let text = `HTTP/1.1 ${answer.status} ${reasonOf(answer, profile)}\r\n`
@@ -46,10 +40,9 @@ function reasonOf({ status }: Answer, profile: Profile): string {
   return profile === 'public' ? reason.toUpperCase() : reason
 }
 
-/** A HEAD is answered as a GET, without the body. */
 export const isHead = ({ req }: ServerResponse): boolean => req.method === 'HEAD'
 
-/** A file or a text with its own media type. */
+/** Sends a file or a text with its own media type. */
 export async function sendRaw(response: ServerResponse, raw: RawAnswer, head: Head): Promise<void> {
   const withoutBody = isHead(response)
   head.push('Content-Type', raw.contentType)
@@ -60,7 +53,7 @@ export async function sendRaw(response: ServerResponse, raw: RawAnswer, head: He
   if (typeof content === 'string' || content instanceof Uint8Array)
     return void response.end(withoutBody ? undefined : content)
   if (withoutBody) {
-    // What it holds open for its reader is given up.
+    // An unread export would keep its snapshot of the store open.
     await content[Symbol.asyncIterator]().return?.()
     return void response.end()
   }
@@ -71,7 +64,7 @@ export async function sendRaw(response: ServerResponse, raw: RawAnswer, head: He
   response.end()
 }
 
-/** A client that went away never drains. */
+/** Also resolves when the connection closes: the buffer of a client that went away never drains. */
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const done = (): void => {

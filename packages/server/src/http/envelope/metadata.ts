@@ -1,9 +1,9 @@
-/** The `metadata` of an answer as text. Source: conventions 2.3. */
+/** The JSON text of `metadata`. Source: conventions 2.3. */
 
 import { ApiResponseMetadata } from '@hyperplane/contract/envelope'
-import type { Reply } from '../core/reply.ts'
-import type { Link } from './asked.ts'
-import { type RenderSettings, rendererOf } from './profiles/render.ts'
+import type { Reply } from '../../core/reply.ts'
+import { type RenderSettings, rendererOf } from '../profiles/render.ts'
+import type { Link } from './answer-context.ts'
 
 export interface MetadataParts {
   readonly links: readonly Link[]
@@ -14,13 +14,12 @@ export interface MetadataParts {
   readonly warnings?: Reply['warnings'] | undefined
 }
 
-/** Stands in no link, and is easy to find in JSON. */
-const hole = '\u0000'
+/** A character that no link contains. */
+const placeholder = '\u0000'
 
-/** Writes the metadata of one operation's answers, or of refusals. */
-export function metadataWriter(using: RenderSettings, isPaged: boolean): (parts: MetadataParts) => string {
-  const render = rendererOf(ApiResponseMetadata, using)
-  const whole = ({ links, hasError, total, truncated, truncatedIndexes, warnings = [] }: MetadataParts): string =>
+export function metadataWriter(settings: RenderSettings, isPaged: boolean): (parts: MetadataParts) => string {
+  const render = rendererOf(ApiResponseMetadata, settings)
+  const renderAll = ({ links, hasError, total, truncated, truncatedIndexes, warnings = [] }: MetadataParts): string =>
     render(
       {
         flags: [
@@ -37,17 +36,19 @@ export function metadataWriter(using: RenderSettings, isPaged: boolean): (parts:
       },
       '',
     )
-  // Most answers differ in their link to themselves alone: what stands around it is written once.
-  const [before = '', after = ''] = whole({ links: [{ href: hole, rel: 'self' }] }).split(JSON.stringify(hole))
+  // Most metadata differs only in the link `self`, so the text around that link is rendered once.
+  const [before = '', after = ''] = renderAll({ links: [{ href: placeholder, rel: 'self' }] }).split(
+    JSON.stringify(placeholder),
+  )
   return (parts) => {
     const { links, hasError, total, truncated, warnings = [] } = parts
-    const isUsual =
+    const isOnlySelf =
       links.length === 1 &&
       links[0]?.rel === 'self' &&
       total === undefined &&
       truncated !== true &&
       hasError !== true &&
       warnings.length === 0
-    return isUsual ? `${before}${JSON.stringify(links[0]?.href)}${after}` : whole(parts)
+    return isOnlySelf ? `${before}${JSON.stringify(links[0]?.href)}${after}` : renderAll(parts)
   }
 }

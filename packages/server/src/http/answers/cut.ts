@@ -1,28 +1,28 @@
-/** Answers that do not reach their client whole, on purpose. */
+/** Fault rules that break the connection instead of completing an answer. */
 import type { ServerResponse } from 'node:http'
-import type { Cut } from '../core/faults.ts'
-import type { Answer } from './envelope.ts'
+import type { Cut } from '../../core/faults.ts'
+import type { Answer } from './answer.ts'
 
 /**
- * Whatever is sent from now on ends as `cut` says: the connection is closed without a word, or within the body. The head
- * promises what it always does.
+ * Makes the response end as `cut` says, either without any byte or within the body. Headers stay as they are, so that
+ * Content-Length promises more than the client receives.
  */
 export function cutOff(response: ServerResponse, cut: Cut): void {
   const { socket } = response
-  const writeOn = response.write.bind(response)
+  const write = response.write.bind(response)
   const left = { bytes: cut === 'dropped' ? 0 : cut.afterBytes }
-  /** The last byte of what came; whether it is that of the whole body is seen when more comes. */
-  let last = Buffer.alloc(0)
+  /** The last byte received so far. It is held back, because it may be the last byte of the body. */
+  let heldBack = Buffer.alloc(0)
   const pass = (chunk: unknown): void => {
-    const whole = Buffer.concat([last, typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Uint8Array)])
-    const sent = whole.subarray(0, Math.min(left.bytes, whole.length - 1))
-    last = whole.subarray(whole.length - 1)
+    const bytes = Buffer.concat([heldBack, typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Uint8Array)])
+    const sent = bytes.subarray(0, Math.min(left.bytes, bytes.length - 1))
+    heldBack = bytes.subarray(bytes.length - 1)
     left.bytes -= sent.length
-    if (sent.length > 0) writeOn(sent)
+    if (sent.length > 0) write(sent)
   }
   const end = (): void => {
     if (cut === 'dropped') return void response.destroy()
-    // The head, and what is written so far, leave first.
+    // Send the head, and the part of the body that is written, before closing.
     response.flushHeaders()
     socket?.destroySoon()
   }
@@ -41,8 +41,8 @@ export function cutOff(response: ServerResponse, cut: Cut): void {
   })
 }
 
-/** What of the answer reaches its client; of a dropped one, nothing (0, as HAR writes it). */
-export function reaching(answer: Answer, cut: Cut | undefined): Answer {
+/** The part of the answer that reaches the client. The status of a dropped answer is 0, as in HAR. */
+export function receivedPart(answer: Answer, cut: Cut | undefined): Answer {
   if (cut === undefined) return answer
   if (cut === 'dropped') return { status: 0, headers: {} }
   const bytes = Buffer.from(answer.body ?? '')

@@ -1,0 +1,7 @@
+/** An answer before its headers are complete and its bytes are sent. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** undefined: no body. */
+  readonly body?: string
+}

@@ -1,0 +1,21 @@
+/** The part of a request that its answer repeats, in links and paths. */
+import type { Profile } from '../profiles/names.ts'
+
+export interface AnswerContext {
+  readonly profile: Profile
+  /** `https://host:port` */
+  readonly origin: string
+  /** Prefix of all paths: `/api`, or nothing for the control interface. */
+  readonly base: string
+  /** Canonical path below `base`. */
+  readonly path: string
+  /** Text after `?`. */
+  readonly query: string
+  /** Time of the world that answers, as text. */
+  readonly now: () => string
+}
+
+export interface Link {
+  readonly href: string
+  readonly rel: string
+}

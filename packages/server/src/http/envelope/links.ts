@@ -1,0 +1,100 @@
+/** Links: pages of a list, the task of an asynchronous operation, the entity itself. Source: conventions 2.3. */
+
+import type { Namespace, Operation } from '@hyperplane/contract'
+import type { Reply } from '../../core/reply.ts'
+import { pathIn } from '../profiles/names.ts'
+import type { AnswerContext, Link } from './answer-context.ts'
+
+type Namespaces = ReadonlyMap<string, Namespace>
+
+export function linksOf(
+  reply: Reply,
+  operation: Operation,
+  context: AnswerContext,
+  namespaces: Namespaces,
+): readonly Link[] {
+  if (reply.status === 202 && reply.location !== undefined) {
+    const self = { href: `${context.origin}${context.base}${pathIn(context.profile, reply.location)}`, rel: 'self' }
+    const collection = collectionOf(operation, namespaces)
+    if (collection === undefined) return [self]
+    const path = pathIn(context.profile, `/${operation.namespace}/${reply.version}${collection}`)
+    return [self, { href: `${context.origin}${context.base}${path}`, rel: 'collection' }]
+  }
+  if (reply.page === undefined || reply.total === undefined)
+    return [{ href: hrefOf(context, context.query), rel: 'self' }]
+  const { page, limit } = reply.page
+  const last = limit === 0 ? 0 : Math.max(0, Math.ceil(reply.total / limit) - 1)
+  const kept = context.query.split('&').filter((part) => part !== '' && !/^(?:\$|%24)(?:page|limit)(?:=|$)/i.test(part))
+  const pageLink = (number: number): string =>
+    hrefOf(context, [...kept, `$page=${number}`, `$limit=${limit}`].join('&'))
+  const links = [
+    { href: pageLink(page), rel: 'self' },
+    { href: pageLink(0), rel: 'first' },
+    { href: pageLink(last), rel: 'last' },
+  ]
+  if (page > 0 && page <= last + 1) links.push({ href: pageLink(page - 1), rel: 'prev' })
+  if (page < last) links.push({ href: pageLink(page + 1), rel: 'next' })
+  return links
+}
+
+/** The URL of the request, in the names of its profile. */
+export function hrefOf(context: AnswerContext, query = ''): string {
+  const href = `${context.origin}${context.base}${pathIn(context.profile, context.path)}`
+  return query === '' ? href : `${href}?${query}`
+}
+
+function collectionOf(operation: Operation, namespaces: Namespaces): string | undefined {
+  const kind = operation.resource?.kind
+  if (kind === undefined) return undefined
+  const list = namespaces
+    .get(operation.namespace)
+    ?.operations.find((other) => other.verb === 'list' && other.resource?.kind === kind)
+  return list === undefined || list.path.includes('{') ? undefined : list.path
+}
+
+/** Adds a link `self` to an entity, unless the entity has links already. */
+export type LinkSelf = (item: unknown, version: string | undefined) => unknown
+
+/** undefined: entities in the answer of this operation carry no link to themselves. */
+export function selfLinks(operation: Operation, namespaces: Namespaces): LinkSelf | undefined {
+  const { resource } = operation
+  if (resource === undefined || operation.runs === 'async' || resource.schema.fields['links'] === undefined)
+    return undefined
+  const getter = namespaces
+    .get(operation.namespace)
+    ?.operations.find((other) => other.verb === 'get' && other.resource === resource)
+  if (getter === undefined) return undefined
+  // Every second piece is the name of a path variable.
+  const pieces = getter.path.split(/[{}]/)
+  const parentParameter = resource.parent?.param
+  const parentSteps = resource.parent?.field.split('/') ?? []
+  // Entities of the control interface that belong to a world have no field with its name, so the path cannot be filled in.
+  const namesWorld = pieces.some((piece, index) => index % 2 === 1 && piece === 'worldName')
+  if (namesWorld) return undefined
+  const namesParent = pieces.some((piece, index) => index % 2 === 1 && piece === parentParameter)
+  return (item, version) => {
+    if (!isObject(item) || typeof item['extId'] !== 'string' || item['links'] !== undefined) return item
+    const parent = namesParent ? valueAt(item, parentSteps) : undefined
+    // A `$select` may leave out the parent, without which the path cannot be written.
+    if (namesParent && parent === undefined) return item
+    let href = `/${operation.namespace}/${version}${pieces[0]}`
+    for (let index = 1; index < pieces.length; index += 2)
+      href += `${pieces[index] === parentParameter ? parent : item['extId']}${pieces[index + 1]}`
+    return { ...item, links: [{ href, rel: 'self' }] }
+  }
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null
+
+const valueAt = (item: unknown, steps: readonly string[]): unknown =>
+  steps.reduce((value, step) => (isObject(value) ? value[step] : undefined), item)
+
+/** True unless `$select` leaves out the links. */
+export function selectsLinks(query: string): boolean {
+  if (query === '') return true
+  const [, selection] = /(?:^|&)(?:\$|%24)select=([^&]*)/i.exec(query) ?? []
+  if (selection === undefined) return true
+  const names = selection.split(/,|%2c/i).map((name) => name.replace(/\+|%20/g, ' ').trim())
+  return names.some((name) => name === '*' || name === '%2A' || name === 'links')
+}

@@ -1,0 +1,105 @@
+/** Writes replies of operations in the envelope. Source: conventions 2.3. */
+import type { Namespace, Operation } from '@hyperplane/contract'
+import type { Reply } from '../../core/reply.ts'
+import type { Answer } from '../answers/answer.ts'
+import { type Profile, pathIn } from '../profiles/names.ts'
+import { discriminatorOf, type Renderer, type RenderSettings, rendererOf } from '../profiles/render.ts'
+import type { AnswerContext } from './answer-context.ts'
+import { answerShape } from './answer-shape.ts'
+import { addDeprecation } from './deprecation.ts'
+import { type LinkSelf, linksOf, selectsLinks, selfLinks } from './links.ts'
+import { type EnvelopeText, envelopeText } from './text.ts'
+
+export type Namespaces = ReadonlyMap<string, Namespace>
+
+/** The parts of an answer that are the same for every reply of one operation in one profile and version. */
+interface Form {
+  readonly shape: Operation['answer']
+  readonly render: Renderer | undefined
+  readonly linkSelf: LinkSelf | undefined
+  readonly write: EnvelopeText
+}
+
+export class ReplyWriter {
+  readonly #namespaces: Namespaces
+  /** Bounded: there are as many as the contract has operations, profiles and versions. */
+  readonly #forms = new Map<string, Form>()
+
+  constructor(namespaces: Namespaces) {
+    this.#namespaces = namespaces
+  }
+
+  write(reply: Reply, operation: Operation | undefined, context: AnswerContext): Answer {
+    const headers = headersOf(reply, operation, context)
+    if (reply.status === 204 || operation === undefined) return { status: reply.status, headers }
+
+    const form = this.#formOf(operation, reply, context)
+    const { total, truncated, truncatedIndexes, warnings } = reply
+    const links = linksOf(reply, operation, context, this.#namespaces)
+    const [data, discriminator] = contentOf(form, reply, operation, context)
+    const body = form.write({ links, total, truncated, truncatedIndexes, warnings }, data, discriminator)
+    return { status: reply.status, headers, body }
+  }
+
+  #formOf(operation: Operation, reply: Reply, { profile, query }: AnswerContext): Form {
+    const isExpanded = operation.expandedType !== undefined && /(?:^|&)(?:\$|%24)expand=./i.test(query)
+    const name = `${operation.key} ${profile} ${reply.version}${isExpanded ? ' expanded' : ''}`
+    const cached = this.#forms.get(name)
+    if (cached !== undefined) return cached
+    const settings = {
+      ...renderSettings(this.#namespaces, profile, operation.namespace, reply.version),
+      isCreation: operation.verb === 'create',
+    }
+    const shape = answerShape(operation, this.#namespaces, isExpanded)
+    const form = {
+      shape,
+      render: shape === undefined ? undefined : rendererOf(shape, settings),
+      linkSelf: selfLinks(operation, this.#namespaces),
+      write: envelopeText(operation.envelope, settings, operation.paged),
+    }
+    this.#forms.set(name, form)
+    return form
+  }
+}
+
+export const renderSettings = (
+  namespaces: Namespaces,
+  profile: Profile,
+  namespace: string,
+  version: string | undefined,
+): RenderSettings => ({
+  profile,
+  namespace,
+  version: version ?? namespaces.get(namespace)?.versions[0] ?? 'v4.3',
+  versionOf: (name) => namespaces.get(name)?.versions[0] ?? 'v4.0',
+})
+
+function headersOf(reply: Reply, operation: Operation | undefined, context: AnswerContext): Record<string, string> {
+  const headers: Record<string, string> = { ...reply.headers }
+  if (reply.etag !== undefined) headers['ETag'] = reply.etag
+  if (reply.replayed === true) headers['Idempotent-Replayed'] = 'true'
+  if (reply.location !== undefined)
+    headers['Location'] = `${context.origin}${context.base}${pathIn(context.profile, reply.location)}`
+  if (operation?.deprecated !== undefined) addDeprecation(headers, operation, context)
+  return headers
+}
+
+/** The JSON text of `data`, and the discriminator that public clients expect beside it. */
+function contentOf(
+  { shape, render, linkSelf }: Form,
+  { data, version }: Reply,
+  operation: Operation,
+  { profile, query, origin }: AnswerContext,
+): readonly [data: string | undefined, discriminator: string | undefined] {
+  if (data === undefined || shape === undefined || render === undefined) return [undefined, 'EMPTY']
+  // For most operations, public clients expect no `data` rather than an empty list.
+  if (Array.isArray(data) && data.length === 0)
+    return [profile === 'spec' || operation.showsEmptyList === true ? '[]' : undefined, undefined]
+  let linked: unknown = data
+  if (linkSelf !== undefined && selectsLinks(query)) {
+    if (shape.type !== 'list') linked = linkSelf(data, version)
+    else if (Array.isArray(data)) linked = data.map((item) => linkSelf(item, version))
+  }
+  const discriminator = profile === 'public' ? discriminatorOf(shape, linked, 'public') : undefined
+  return [render(linked, origin), discriminator]
+}

@@ -1,0 +1,147 @@
+/** Handles one HTTP request, from its target to the bytes of its answer. Source: conventions 1 (steps 1, 2), 14, 15. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ApiError } from '../core/api-error.ts'
+import { cutOff } from './answers/cut.ts'
+import { type AnswerHeads, addHeaders, addNames, type Head } from './answers/head.ts'
+import type { Refusals } from './answers/refusals.ts'
+import { isHead, send, sendRaw } from './answers/send.ts'
+import { type Exchanged, exchange, record, type Site } from './exchange.ts'
+import { hasCredentials, headFault, readRequest } from './incoming.ts'
+import { negotiate } from './negotiation.ts'
+import type { Origins } from './origins.ts'
+import type { PageAnswer } from './pages.ts'
+import type { Profile } from './profiles/names.ts'
+import type { ChosenSite, Sites } from './sites.ts'
+import type { Lingering } from './wire/linger.ts'
+import { readTarget, type Target } from './wire/target.ts'
+import type { WorldPorts } from './wire/world-ports.ts'
+
+export interface HandlerOptions {
+  /** The profile of requests that show none. */
+  readonly profile: Profile
+  readonly sites: Sites
+  /** The site of paths below /control; undefined: there is none. */
+  readonly controlSite: Site | undefined
+  readonly pages: (path: string, request: IncomingMessage, origin: string) => Promise<PageAnswer | undefined>
+  readonly observe: (operation: string, status: number, seconds: number) => void
+  readonly log: { error(details: object, message: string): void }
+  readonly origins: Origins
+  readonly heads: AnswerHeads
+  readonly refusals: Refusals
+  readonly lingering: Lingering
+  readonly worldPorts: WorldPorts
+}
+
+export class RequestHandler {
+  readonly #options: HandlerOptions
+
+  constructor(options: HandlerOptions) {
+    this.#options = options
+  }
+
+  /** Never rejects. */
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const start = performance.now()
+    const { controlSite, sites, log, refusals } = this.#options
+    const target = readTarget(request.url ?? '/')
+    const { path } = target
+    try {
+      if (path === '/api' || path.startsWith('/api/')) {
+        const apiTarget = { ...target, path: path.slice(4) }
+        await this.#answerApi(request, response, sites.choose(request, target), apiTarget, start)
+      } else if (controlSite !== undefined && (path === '/control' || path.startsWith('/control/')))
+        await this.#answerApi(request, response, { site: controlSite }, target, start)
+      else await this.#answerPage(request, response, target)
+    } catch (error) {
+      log.error({ err: error }, 'a request failed outside the pipeline')
+      // Destroying the connection shows the client that the answer is incomplete.
+      if (response.headersSent) return void response.destroy()
+      try {
+        refusals.send(request, response, target, error)
+      } catch {
+        response.destroy()
+      }
+    }
+  }
+
+  async #answerApi(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { site, refusal }: ChosenSite,
+    target: Target,
+    start: number,
+  ): Promise<void> {
+    const { profile: fallback, sites, heads, origins, lingering, observe, log } = this.#options
+    // The clock and the request ids of a world exist while it is open. A request without credentials must not open a world.
+    const mayOpen = hasCredentials(request)
+    const opening = mayOpen ? site.opening() : undefined
+    if (opening !== undefined) await opening
+    const defaultSite = sites.default
+    // A request id made by the world would tell a client without credentials that the world exists.
+    const { makeRequestId } = mayOpen && refusal === undefined ? site : defaultSite
+    const now = site.now()
+    const head = heads.begin(now)
+    const { path, query } = target
+    const { recorder } = site
+    const sentPath = site.base + path
+    const { api, profile, requestId } = readRequest(request, path, query, fallback, makeRequestId, (canonical) =>
+      recorder?.begin(now, sentPath, canonical === path ? sentPath : site.base + canonical),
+    )
+    const received = { api, profile, origin: origins.of(request, target), requestId }
+    const ended = await exchange(site, received, log, {
+      before(context) {
+        const fault = headFault(request)
+        if (fault === undefined) return negotiate(site, api.method, context)
+        response.shouldKeepAlive = false
+        throw fault
+      },
+      ...(refusal === undefined ? {} : { misdirected: refusal }),
+    })
+    const { answer, outcome, refused, cut } = ended
+    const isHidden = this.#hidesWorld(request, site, ended)
+    if (isHidden) heads.redate(head, defaultSite.now())
+    const isIdOfWorld = api.headers.requestId === undefined && makeRequestId !== defaultSite.makeRequestId
+    addNames(head, profile, isHidden && isIdOfWorld ? defaultSite.makeRequestId() : requestId)
+    try {
+      if (cut !== undefined) cutOff(response, cut)
+      if (outcome?.raw === undefined) send(response, lingering, answer, profile, head)
+      else {
+        addHeaders(head, answer.headers)
+        await sendRaw(response, outcome.raw, head)
+      }
+      record(site, received, ended, log)
+    } finally {
+      const operation = outcome?.operation ?? refused?.operation
+      observe(operation?.key ?? 'none', response.statusCode, (performance.now() - start) / 1000)
+    }
+  }
+
+  /**
+   * True when date and request id of the answer must be those of `default`: the client has proved no identity, and those of
+   * its world would tell that the world exists. A port of the world's own tells that anyway.
+   */
+  #hidesWorld({ socket }: IncomingMessage, { base }: Site, { outcome, refused }: Exchanged): boolean {
+    const isAuthenticated = outcome !== undefined || refused?.isAuthenticated === true
+    return !isAuthenticated && base === '/api' && this.#options.worldPorts.worldOf(socket) === undefined
+  }
+
+  async #answerPage(request: IncomingMessage, response: ServerResponse, target: Target): Promise<void> {
+    const { sites, heads, origins, refusals, lingering, pages } = this.#options
+    const fault = headFault(request)
+    if (fault !== undefined) {
+      response.shouldKeepAlive = false
+      return refusals.send(request, response, target, fault)
+    }
+    const page = await pages(target.path, request, origins.of(request, target))
+    if (page === undefined) {
+      const hint = 'The interface lives under /api, its documents under /docs.'
+      const refusal = new ApiError('ROUTE_NOT_FOUND', { path: target.path.slice(0, 300), hint })
+      return refusals.send(request, response, target, refusal)
+    }
+    const { status, contentType, body } = page
+    const head = heads.begin(sites.default.now())
+    head.push('Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(body)))
+    const start = (all: Head): void => void response.writeHead(status, all)
+    lingering.end(response, head, start, isHead(response) ? undefined : body)
+  }
+}

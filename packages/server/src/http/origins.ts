@@ -1,0 +1,43 @@
+/** Scheme, host and port of the links in answers. */
+import type { IncomingMessage } from 'node:http'
+import type { Target } from './wire/target.ts'
+import type { WorldPorts } from './wire/world-ports.ts'
+import { namesWorld } from './world-choice.ts'
+
+export interface OriginOptions {
+  readonly scheme: 'http' | 'https'
+  /** The configured origin; undefined: links repeat the host that the client called. */
+  readonly publicUrl: string | undefined
+  readonly worldPorts: WorldPorts
+}
+
+/** The host of a target in absolute form, or the header `Host`. */
+export const hostOf = (request: IncomingMessage, { authority }: Target): string | undefined =>
+  authority ?? request.headers.host
+
+export class Origins {
+  /** The port of the service, once it is open. */
+  port = 0
+  readonly #options: OriginOptions
+
+  constructor(options: OriginOptions) {
+    this.#options = options
+  }
+
+  /** The origin that reaches this service if the request shows no better one. */
+  get local(): string {
+    return `${this.#options.scheme}://localhost:${this.port}`
+  }
+
+  /** A malformed or hostile `Host` never appears in a link. */
+  of(request: IncomingMessage, target: Target): string {
+    const { scheme, publicUrl, worldPorts } = this.#options
+    const host = hostOf(request, target)
+    // Only the host or port that the client called leads to a world other than `default`.
+    const isOfWorld = worldPorts.worldOf(request.socket) !== undefined || (host !== undefined && namesWorld(host))
+    if (publicUrl !== undefined && !isOfWorld) return publicUrl
+    return host !== undefined && validHost.test(host) ? `${scheme}://${host}` : this.local
+  }
+}
+
+const validHost = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:]{2,45}\])(?::\d{1,5})?$/

@@ -1,0 +1,61 @@
+/** The metrics at /metrics, in the format of Prometheus. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+export class Metrics {
+  readonly #registry = new Registry()
+  /** Counted here and exported on demand: a labelled counter costs more than all other measurements of a request. */
+  readonly #answers = new Map<string, { operation: string; status: number; count: number }>()
+  readonly #seconds: Histogram
+
+  /** @param runningTasks how many tasks run or wait now */
+  constructor(runningTasks: () => number) {
+    const registers = [this.#registry]
+    collectDefaultMetrics({ register: this.#registry, prefix: 'hyperplane_' })
+    const answers = this.#answers
+    new Counter({
+      name: 'hyperplane_requests_total',
+      help: 'Answered requests by operation and status.',
+      labelNames: ['operation', 'status'],
+      registers,
+      collect() {
+        this.reset()
+        for (const { operation, status, count } of answers.values()) this.inc({ operation, status }, count)
+      },
+    })
+    this.#seconds = new Histogram({
+      name: 'hyperplane_request_seconds',
+      help: 'Time from the head of a request to its answer.',
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+      registers,
+    })
+    new Gauge({
+      name: 'hyperplane_tasks_running',
+      help: 'Tasks that run or wait.',
+      registers,
+      collect() {
+        this.set(runningTasks())
+      },
+    })
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics()
+  }
+
+  observe(operation: string, status: number, seconds: number): void {
+    const key = `${operation} ${status}`
+    const answer = this.#answers.get(key)
+    if (answer === undefined) this.#answers.set(key, { operation, status, count: 1 })
+    else answer.count++
+    this.#seconds.observe(seconds)
+  }
+
+  /** Stops the measurements in the background. */
+  close(): void {
+    this.#registry.clear()
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * The servers of Node that turn connections into requests: one for plain HTTP, and with TLS also those of `tls.ts`. Whatever
+ * Node would answer by itself, or not at all, is refused in the envelope instead. Source: conventions 1, 14.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket, Server as TcpServer } from 'node:net'
+import { createServer } from '../../core/node-http.ts'
+import { maximumHeaderBytes, maximumTarget } from '../incoming.ts'
+import { createTlsServers, type TlsOptions, type TlsServers } from '../tls.ts'
+import { awaitsContinue } from './body.ts'
+import { type BrokenConnections, faultOf, noTunnels } from './broken.ts'
+
+export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
+
+export interface HttpServersOptions {
+  /** Receives each request. */
+  readonly onRequest: RequestListener
+  /** Receives each request in plain HTTP to a service with TLS. */
+  readonly onPlainRequest: RequestListener
+  readonly broken: BrokenConnections
+  /** undefined: plain HTTP only. */
+  readonly tls: Pick<TlsOptions, 'cert' | 'key' | 'certificateOf'> | undefined
+}
+
+const serverOptions = {
+  maxHeaderSize: maximumTarget + maximumHeaderBytes,
+  keepAlive: true,
+  noDelay: true,
+  // `headFault` refuses a missing header Host in the envelope.
+  requireHostHeader: false,
+  requestTimeout: 60_000,
+  headersTimeout: 20_000,
+  // Proxies close idle connections after 60 s. Closing later ensures that no request of theirs meets a closed connection.
+  keepAliveTimeout: 65_000,
+}
+
+export class HttpServers {
+  readonly plain: ReturnType<typeof createServer>
+  readonly #tls: TlsServers | undefined
+  readonly #broken: BrokenConnections
+  #isStarted = false
+
+  constructor({ onRequest, onPlainRequest, broken, tls }: HttpServersOptions) {
+    this.#broken = broken
+    const onPlain = tls === undefined ? onRequest : onPlainRequest
+    this.plain = createServer(serverOptions, onPlain)
+    this.#refuseInEnvelope(this.plain, onPlain)
+    if (tls === undefined) return
+    this.#tls = createTlsServers({ ...serverOptions, ...tls, minVersion: 'TLSv1.2' }, (server) => {
+      server.on('request', onRequest)
+      this.#refuseInEnvelope(server, onRequest)
+      if (this.#isStarted) server.emit('listening')
+    })
+  }
+
+  get hasTls(): boolean {
+    return this.#tls !== undefined
+  }
+
+  all() {
+    return [this.plain, ...(this.#tls?.all() ?? [])]
+  }
+
+  /**
+   * Takes a new connection. With TLS its first byte tells TLS from plain HTTP, which gets a readable refusal.
+   */
+  accept(socket: Socket): void {
+    const tls = this.#tls
+    if (tls === undefined) return void this.plain.emit('connection', socket)
+    socket.on('error', () => socket.destroy())
+    socket.setTimeout(20_000, () => socket.destroy())
+    socket.once('data', (first) => {
+      socket.setTimeout(0)
+      socket.pause()
+      socket.unshift(first)
+      const server = first[0] === 0x16 ? tls.current() : this.plain
+      server.emit('connection', socket)
+      process.nextTick(() => socket.resume())
+    })
+  }
+
+  /**
+   * Starts the timers that close slow and idle connections. Node starts them when a server listens; behind the sniffing of
+   * `accept` no server listens itself.
+   */
+  start(): void {
+    if (this.#tls === undefined) return
+    this.#isStarted = true
+    for (const server of this.all()) server.emit('listening')
+  }
+
+  /** From the next connection on, asks clients for certificates of these authorities (PEM). */
+  askForCertificates(authorities: readonly string[]): void {
+    this.#tls?.ask(authorities)
+  }
+
+  /** Stops the timers, and closes idle connections. */
+  close(): void {
+    for (const server of this.all()) server.close()
+  }
+
+  closeIdleConnections(): void {
+    for (const server of this.all()) server.closeIdleConnections()
+  }
+
+  #refuseInEnvelope(server: TcpServer, listener: RequestListener): void {
+    const broken = this.#broken
+    server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      awaitsContinue(request, response)
+      listener(request, response)
+    })
+    // `headFault` refuses an unknown header Expect.
+    server.on('checkExpectation', listener)
+    server.on('connect', (_request, socket: Socket) => broken.refuse(socket, noTunnels()))
+    server.on('clientError', (error, socket: Socket) => broken.refuse(socket, faultOf(error)))
+    server.on('tlsClientError', (_error, socket: Socket) => socket.destroy())
+  }
+}

@@ -1,0 +1,106 @@
+/** The TCP ports: that of the service, and those of worlds that have a port of their own. Opens and closes them. */
+import { createServer, type Server, type Socket } from 'node:net'
+import type { HttpServers } from './http-servers.ts'
+import type { WorldPorts } from './world-ports.ts'
+
+/** An answer that is not complete by then is cut off, because an answer may be endless. */
+const drainMillis = 3000
+const idleCheckMillis = 20
+
+export class Ports {
+  readonly #host: string
+  readonly #servers: HttpServers
+  readonly #worldPorts: WorldPorts
+  readonly #main: Server
+  readonly #ofWorlds = new Map<number, Server>()
+  readonly #sockets = new Set<Socket>()
+
+  constructor(host: string, servers: HttpServers, worldPorts: WorldPorts) {
+    this.#host = host
+    this.#servers = servers
+    this.#worldPorts = worldPorts
+    this.#main = this.#track(servers.hasTls ? this.#createServer() : servers.plain)
+  }
+
+  /** Opens the port of the service. @param port 0: a free one. @returns the port that is open */
+  async listen(port: number): Promise<number> {
+    const opened = await this.#open(this.#main, port)
+    this.#servers.start()
+    return opened
+  }
+
+  /** Opens a port for one world. @param port 0: a free one. @returns the port that is open */
+  async listenFor(world: string, port: number): Promise<number> {
+    const server = this.#track(this.#createServer())
+    const opened = await this.#open(server, port)
+    this.#ofWorlds.set(opened, server)
+    this.#worldPorts.add(opened, world)
+    return opened
+  }
+
+  /**
+   * Closes the port of a world, and its connections, so that the next world on it cannot answer them. Connections with a
+   * pending response finish first: one of the requests may be the DELETE of this world.
+   */
+  unlisten(port: number): void {
+    this.#ofWorlds.get(port)?.close()
+    this.#ofWorlds.delete(port)
+    this.#worldPorts.delete(port)
+    const pending = new Set<string>()
+    for (const response of this.#worldPorts.pendingOn(port)) {
+      const { socket } = response.req
+      pending.add(peerOf(socket))
+      response.shouldKeepAlive = false
+      response.once('close', () => socket.destroySoon())
+    }
+    const sockets = [...this.#sockets].filter((socket) => socket.localPort === port)
+    for (const socket of sockets) if (!pending.has(peerOf(socket))) socket.destroy()
+    setTimeout(() => destroyAll(sockets), drainMillis).unref()
+  }
+
+  /** Stops accepting, lets pending requests end, then closes all connections. */
+  async close(): Promise<void> {
+    const ports = [this.#main, ...this.#ofWorlds.values()]
+    const closed = Promise.all(ports.map((each) => new Promise<void>((resolve) => each.close(() => resolve()))))
+    this.#servers.close()
+    const forced = setTimeout(() => destroyAll(this.#sockets), drainMillis)
+    const idle = setInterval(() => this.#servers.closeIdleConnections(), idleCheckMillis)
+    await closed
+    clearTimeout(forced)
+    clearInterval(idle)
+  }
+
+  #createServer(): Server {
+    return createServer({ noDelay: true }, (socket) => this.#servers.accept(socket))
+  }
+
+  #track(server: Server): Server {
+    return server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
+  }
+
+  #open(server: Server, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, this.#host, () => {
+        server.off('error', reject)
+        resolve(portOf(server))
+      })
+    })
+  }
+}
+
+function portOf(server: Server): number {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('a server listens on no TCP port')
+  return address.port
+}
+
+/** Identifies a connection to one port, by the same text for the TLS socket and the TCP socket below it. */
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
+
+function destroyAll(sockets: Iterable<Socket>): void {
+  for (const socket of sockets) socket.destroy()
+}

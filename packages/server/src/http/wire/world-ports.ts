@@ -1,0 +1,39 @@
+/** Worlds that have a port of their own, and the connections to these ports. */
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+export class WorldPorts {
+  readonly #worldOfPort = new Map<number, string>()
+  /** A connection belongs to its world until it ends, even after the port is closed or given to another world. */
+  readonly #worldOfSocket = new WeakMap<Socket, string>()
+  readonly #pending = new Set<ServerResponse>()
+
+  add(port: number, world: string): void {
+    this.#worldOfPort.set(port, world)
+  }
+
+  delete(port: number): void {
+    this.#worldOfPort.delete(port)
+  }
+
+  /** Call this when a request arrives: a socket that broke before its answer has no local port any more. */
+  note(response: ServerResponse): void {
+    if (this.#worldOfPort.size === 0) return
+    const { socket } = response.req
+    const world = this.#worldOfSocket.get(socket) ?? this.#worldOfPort.get(socket.localPort ?? 0)
+    if (world === undefined) return
+    this.#worldOfSocket.set(socket, world)
+    this.#pending.add(response)
+    response.once('close', () => this.#pending.delete(response))
+  }
+
+  /** undefined: the request came to the port of the service. */
+  worldOf(socket: Socket): string | undefined {
+    return this.#worldOfSocket.get(socket)
+  }
+
+  /** Answers that are not sent yet. */
+  pendingOn(port: number): readonly ServerResponse[] {
+    return [...this.#pending].filter(({ req }) => req.socket.localPort === port)
+  }
+}
