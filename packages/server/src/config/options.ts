@@ -1,0 +1,144 @@
+/** The settings of the service: types, defaults, and how each value is parsed. */
+import { presets } from '../seeds/presets.ts'
+import type { SeedSource } from '../seeds/read-seed.ts'
+import {
+  choice,
+  parseClock,
+  parseHost,
+  parseImportMebibytes,
+  parseNetworks,
+  parseOrigin,
+  parsePath,
+  parsePort,
+  parseSeed,
+  parseSwitch,
+  type Setting,
+} from './values.ts'
+
+/** The settings of the service. Paths are absolute. */
+export interface Config {
+  /** Address or name to listen on. */
+  readonly host: string
+  /** 0: the system chooses a free one. */
+  readonly port: number
+  /** The data folder. */
+  readonly data: string
+  /** Content of a new data folder; ignored for an existing one. */
+  readonly seed: SeedSource
+  readonly rateLimits: 'on' | 'report' | 'off'
+  /** The clock that rate limits count by. By the clock of a frozen world, a throttled client would never be served again. */
+  readonly limits: 'real-time' | 'world-clock'
+  /** Size of this manager: the column of the rate limit table. */
+  readonly tier: 'xsmall' | 'small' | 'large' | 'xlarge'
+  /** Naming profile of requests that show none. */
+  readonly names: 'spec' | 'public'
+  readonly durations: 'instant' | 'natural'
+  /** A number is the speed: seconds of the world per real second. */
+  readonly clock: 'real' | 'frozen' | number
+  readonly versions: 'strict' | 'loose'
+  readonly lockout: 'on' | 'off'
+  readonly control: 'on' | 'off'
+  /** Largest seed that a world may be imported from over HTTP, in MiB. */
+  readonly importMebibytes: number
+  /** Plain HTTP instead of HTTPS; only on a loopback address. */
+  readonly http: boolean
+  /** Origin under which clients reach the service, without a trailing slash. */
+  readonly publicUrl: string | undefined
+  /** PEM files; both or none. */
+  readonly tlsCert: string | undefined
+  readonly tlsKey: string | undefined
+  readonly masterKeyFile: string | undefined
+  readonly backupKeyFile: string | undefined
+  /** Loopback, link-local and metadata networks that the service may call nevertheless. */
+  readonly allowAddress: readonly string[]
+  /** Clients may register managers and clusters outside the simulated world. */
+  readonly allowOutbound: boolean
+  /** The service calls no other machine, whatever else is allowed. */
+  readonly offline: boolean
+  /** Password of `admin` at the first start. Secret: read only from the environment, and never quoted in a message. */
+  readonly adminPassword: string | undefined
+  /** The backup key in base64, instead of a file. Secret, like `adminPassword`. */
+  readonly backupKey: string | undefined
+}
+
+/** `rateLimits` is `rate-limits` on the command line and in the file, and HYPERPLANE_RATE_LIMITS in the environment. */
+export type SettingName = Exclude<keyof Config, 'adminPassword' | 'backupKey'>
+
+export const settings: { readonly [Name in SettingName]: Setting<Config[Name]> } = {
+  host: { argument: 'HOST', about: 'address to listen on', default: '127.0.0.1', parse: parseHost },
+  port: { argument: 'PORT', about: 'port to listen on, 0 for a free one', default: '9440', parse: parsePort },
+  data: { argument: 'DIR', about: 'folder of everything that the service stores', default: './data', parse: parsePath },
+  seed: {
+    argument: 'SEED',
+    about: `content of a new data folder: ${presets.join(', ')} or FILE.yaml`,
+    default: 'demo',
+    parse: parseSeed,
+  },
+  rateLimits: choice('enforce, only report, or ignore rate limits', ['on', 'report', 'off']),
+  limits: choice('clock that rate limits count by', ['real-time', 'world-clock']),
+  tier: choice('size of this manager, hence of its rate limits', ['xsmall', 'small', 'large', 'xlarge'], 'small'),
+  names: choice('naming profile of requests that show none', ['spec', 'public']),
+  durations: choice('how long tasks take', ['instant', 'natural']),
+  clock: {
+    argument: 'real|frozen|SCALE',
+    about: "clock of the world; SCALE is the world's seconds in one real second",
+    default: 'real',
+    parse: parseClock,
+  },
+  versions: choice('refuse, or accept, versions that are not served', ['strict', 'loose']),
+  lockout: choice('lock a user out after failed logins', ['on', 'off']),
+  control: choice('serve the control interface under /control', ['on', 'off']),
+  importMebibytes: {
+    argument: 'MIB',
+    about: 'largest seed that a world may be imported from over HTTP, in MiB, up to 400',
+    default: '400',
+    parse: parseImportMebibytes,
+  },
+  http: { about: 'plain HTTP, on a loopback address only', default: 'false', parse: parseSwitch },
+  publicUrl: { argument: 'URL', about: 'address under which clients reach the service', parse: parseOrigin },
+  tlsCert: { argument: 'FILE', about: 'certificate (PEM), instead of one of the local authority', parse: parsePath },
+  tlsKey: { argument: 'FILE', about: 'private key (PEM) of the certificate', parse: parsePath },
+  masterKeyFile: {
+    argument: 'FILE',
+    about: 'key that protects stored secrets, 32 bytes in base64 (default: master.key in the data folder)',
+    parse: parsePath,
+  },
+  backupKeyFile: {
+    argument: 'FILE',
+    about: 'key that encrypts backups, 32 bytes in base64 (default: backup.key in the data folder)',
+    parse: parsePath,
+  },
+  allowAddress: {
+    argument: 'CIDR',
+    about: 'loopback, link-local or metadata network that the service may call (repeatable; default: none)',
+    default: '',
+    repeatable: true,
+    parse: parseNetworks,
+  },
+  allowOutbound: {
+    about: 'let clients register managers outside the simulated world',
+    default: 'false',
+    parse: parseSwitch,
+  },
+  offline: {
+    about: 'call no other machine: no directory, certificate list, metadata URL, bucket or manager',
+    default: 'false',
+    parse: parseSwitch,
+  },
+}
+
+export const settingNames = Object.keys(settings).filter(isSettingName)
+
+export function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(settings, name)
+}
+
+/** rateLimits -> rate-limits */
+export function optionName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
+/** rateLimits -> HYPERPLANE_RATE_LIMITS */
+export function variableName(name: string): string {
+  return `HYPERPLANE_${optionName(name).replaceAll('-', '_').toUpperCase()}`
+}
