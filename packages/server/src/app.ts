@@ -1,10 +1,11 @@
-/** The process: the lock of the data folder, the sockets, and the worlds that answer. Tests start the same thing. */
+/** The process: the lock of the data folder, the HTTP server, and the worlds. Tests start the same app. */
 
-import { randomUUID } from 'node:crypto'
-import { statfs } from 'node:fs/promises'
 import { contract } from '@hyperplane/contract'
 import { control as controlContract } from '@hyperplane/contract/control'
 import { pino } from 'pino'
+import { ClientAuthorities } from './app/client-authorities.ts'
+import { diskSpaceFault } from './app/disk-space.ts'
+import { WorldSites } from './app/world-sites.ts'
 import type { Config } from './config/config.ts'
 import { createControl } from './control/control.ts'
 import { StartRefusal } from './core/start-refusal.ts'
@@ -12,40 +13,24 @@ import { realClock } from './core/time/clock.ts'
 import { openDataFolder } from './data-folder/folder.ts'
 import { loadCertificate } from './http/certificate.ts'
 import { createWorldCertificates } from './http/certificates/worlds.ts'
-import { createEnvelopeWriter } from './http/envelope.ts'
 import type { Site } from './http/exchange.ts'
-import { createPages } from './http/pages.ts'
+import { createPages, type Pages } from './http/pages.ts'
 import { createApiServer } from './http/server.ts'
 import type { AppOptions } from './instance/app-options.ts'
 import type { Instance } from './instance/instance.ts'
-import { createShared } from './instance/process-wide.ts'
+import { createShared, type Shared } from './instance/process-wide.ts'
 import { seedJsonSchema } from './seeds/json-schema.ts'
 import { diskFault } from './store/disk-fault.ts'
 import { StoreRefusal } from './store/store.ts'
-import { storeAuthorities, storedAuthorities } from './worlds/client-authorities.ts'
-import { inOrder } from './worlds/in-order.ts'
 import type { HostedWorld } from './worlds/world.ts'
 import { createWorlds, defaultWorld, type Worlds } from './worlds/worlds.ts'
 
-/** Free bytes below which not even a request fits on the disk. */
-const leastRoom = 128 * 1024
-
-/** Whether a write has failed and would fail again, or is about to; undefined: there is room. */
-async function faultOfDisk(worlds: Worlds, folder: string): Promise<string | undefined> {
-  const faults = await Promise.all([...worlds.all()].map(({ current }) => current?.store.findFault()))
-  const found = faults.find((fault) => fault !== undefined)
-  if (found !== undefined) return found
-  const { bavail, bfree, blocks, bsize } = await statfs(folder)
-  // The superuser may use what is set aside for it. A file system that does not count its blocks says nothing.
-  const free = (process.getuid?.() === 0 ? bfree : bavail) * bsize
-  return blocks > 0 && free < leastRoom ? 'The disk that holds the data folder is full.' : undefined
-}
-
+/** `banner`, `dispatch`, `store` and the like are those of the world `default`, also after a restore has replaced its instance. */
 export interface App
   extends Pick<Instance, 'banner' | 'dispatch' | 'store' | 'clock' | 'runner' | 'drivers' | 'world'> {
   readonly config: Config
   readonly worlds: Worlds
-  /** Answers requests for a world, as its sockets do; undefined: there is no such world. */
+  /** undefined: there is no such world. */
   siteOf(world: string): Site | undefined
   /** undefined: the control interface is off. */
   readonly controlSite: Site | undefined
@@ -53,17 +38,15 @@ export interface App
   close(): Promise<void>
 }
 
-/**
- * What lives as long as the process is here: the lock of the folder, the sockets. What hangs on one store is an instance,
- * and a restore puts another one in its place. What stands above, of the world `default`, is told through the app.
- * @throws StartRefusal with cause and remedy in one line
- */
+type DataFolder = ReturnType<typeof openDataFolder>
+
+/** @throws StartRefusal with cause and remedy in one line */
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
   const log = pino(
     { level: options.logLevel ?? 'warn', redact: ['authorization', 'apiKey', 'password', '*.authorization'] },
     pino.destination(2),
   )
-  let folder: ReturnType<typeof openDataFolder>
+  let folder: DataFolder
   try {
     folder = openDataFolder(config.data)
   } catch (error) {
@@ -87,163 +70,133 @@ function refusalToStart(error: unknown, folder: string): unknown {
   return error instanceof StoreRefusal ? new StartRefusal(error.message, { cause: error }) : error
 }
 
-async function start(
-  config: Config,
-  options: AppOptions,
-  folder: ReturnType<typeof openDataFolder>,
-  log: pino.Logger,
-): Promise<App> {
+async function start(config: Config, options: AppOptions, folder: DataFolder, log: pino.Logger): Promise<App> {
   const real = options.realClock ?? realClock
   const shared = createShared(config, options)
   const scheme = config.http ? 'http' : 'https'
-  let port = config.port
-  let closing = false
-  let listening = false
+  const state = { port: config.port, isListening: false, isClosing: false }
 
   const control =
     config.control === 'off'
       ? undefined
       : createControl({ config, options, folder, shared, log, real, home: () => home })
   const worlds: Worlds = createWorlds({
-    config,
-    options,
-    folder,
-    shared,
-    log,
-    // What others are told of a world names its host; `default` is there without.
-    localUrl: (name) => `${scheme}://${name === defaultWorld ? '' : `${name}.`}localhost:${port}`,
+    ...{ config, options, folder, shared, log },
+    localUrl: (name) => `${scheme}://${name === defaultWorld ? '' : `${name}.`}localhost:${state.port}`,
     controlOf: (world) => control?.ofWorld(world),
     async onOpen({ current }) {
-      current?.clientCertificates.onChange(() => void askForCertificates())
-      if (listening) await askForCertificates()
+      current?.clientCertificates.onChange(() => void authorities.refresh())
+      if (state.isListening) await authorities.refresh()
     },
   })
-  const home = worlds.get(defaultWorld) as HostedWorld
+  const home = homeOf(worlds)
   const opened = await home.instance()
   await control?.begin(worlds)
 
-  const { namespaces } = shared.router
-  const envelopes = createEnvelopeWriter({ namespaces })
-  /** Ids follow from the world, so they are known while it is open; a world that does not open says so itself. */
-  const edgeOf = (world: HostedWorld): Pick<Site, 'opening' | 'makeRequestId'> => ({
-    opening() {
-      return world.state.is === 'RESTING' ? world.instance().catch(() => undefined) : undefined
-    },
-    makeRequestId: () => world.current?.makeRequestId() ?? randomUUID(),
-  })
-  /** One a world, for as long as it is there. */
-  const sites = new WeakMap<HostedWorld, Site>()
-  function siteOf(world: HostedWorld): Site {
-    let site = sites.get(world)
-    if (site === undefined) {
-      const recorder = control?.ofWorld(world).recorder
-      const answering = { dispatch: inOrder(world), recorder, ...edgeOf(world) }
-      site = { base: '/api', namespaces, envelopes, now: world.now, ...answering }
-      sites.set(world, site)
-    }
-    return site
-  }
-
-  const siteNamed = (name: string): Site | undefined => {
-    const world = worlds.get(name)
-    return world === undefined ? undefined : siteOf(world)
-  }
-
-  const pages = createPages({
-    contract: control === undefined ? contract : [...contract, controlContract],
-    async whyNotReady() {
-      if (closing) return 'the service is stopping'
-      if (home.current === undefined) return 'the world default is not open'
-      return faultOfDisk(worlds, config.data)
-    },
-    version: shared.version,
-    runningTasks: () => [...worlds.all()].reduce((sum, { current }) => sum + (current?.runner.size() ?? 0), 0),
-    documents: { '/docs/seed.schema.json': seedJsonSchema },
-  })
+  const sites = new WorldSites(worlds, control, shared.router.namespaces)
+  const controlSite = sites.control(home)
+  const isClosing = (): boolean => state.isClosing
+  const pages = createServicePages({ config, shared, worlds, hasControl: control !== undefined, isClosing })
   const { certificateOf } = createWorldCertificates({
     data: config.data,
     folderOf: (name) => worlds.get(name)?.config.data,
     now: real.now,
     log,
   })
-  const controlSite = control === undefined ? undefined : { ...control.site, ...edgeOf(home), opening: () => undefined }
   const server = createApiServer({
-    host: config.host,
-    port: config.port,
-    ...(config.http ? {} : { tls: { ...loadCertificate(config, new Date(real.now())), certificateOf } }),
-    names: config.names,
-    publicUrl: config.publicUrl,
-    worldSite: siteNamed,
-    controlSite,
-    pages: pages.answer,
-    observe: pages.observe,
-    log,
-    setTimer: real.setTimer,
+    ...{ host: config.host, port: config.port, names: config.names, publicUrl: config.publicUrl },
+    tls: config.http ? undefined : { ...loadCertificate(config, new Date(real.now())), certificateOf },
+    worldSite: (name) => sites.get(name),
+    ...{ controlSite, pages: pages.answer, observe: pages.observe, log, setTimer: real.setTimer },
   })
+  const authorities = new ClientAuthorities(worlds, server, log, isClosing)
 
-  /** Clients are asked for what some world takes; each world judges what they show. */
-  async function askForCertificates(): Promise<void> {
-    const authorities = await Promise.all([...worlds.all()].map(authoritiesOf))
-    server.askForCertificates([...new Set(authorities.flat())])
-  }
-  /** One that cannot tell, because it is broken or being closed, keeps no other from being asked. */
-  async function authoritiesOf({ name, current, config }: HostedWorld): Promise<readonly string[]> {
-    try {
-      if (current === undefined) return storedAuthorities(config.data)
-      const authorities = await current.clientCertificates.authorities()
-      storeAuthorities(config.data, authorities)
-      return authorities
-    } catch (error) {
-      if (!closing) log.error({ err: error, world: name }, 'clients are not asked for the certificates of a world')
-      return []
-    }
-  }
+  return createAppObject(
+    { config, worlds, home, opened, sites, controlSite },
+    {
+      async listen() {
+        await authorities.refresh()
+        const { url } = await server.listen()
+        state.isListening = true
+        state.port = Number(new URL(url).port)
+        await control?.listening(server, url)
+        return { url }
+      },
+      async close() {
+        if (state.isClosing) return
+        state.isClosing = true
+        pages.close()
+        control?.release()
+        if (state.isListening) await server.close()
+        await worlds.close()
+        await control?.close()
+        folder.close()
+      },
+    },
+  )
+}
 
-  /** What the world answers with now; after a restore that is another one. */
-  let last = opened
-  const present = (): Instance => {
-    last = home.current ?? last
-    return last
+function homeOf(worlds: Worlds): HostedWorld {
+  const home = worlds.get(defaultWorld)
+  if (home === undefined) throw new Error(`the world ${defaultWorld} is missing`)
+  return home
+}
+
+interface PagesContext {
+  readonly config: Config
+  readonly shared: Shared
+  readonly worlds: Worlds
+  readonly hasControl: boolean
+  readonly isClosing: () => boolean
+}
+
+function createServicePages({ config, shared, worlds, hasControl, isClosing }: PagesContext): Pages {
+  return createPages({
+    contract: hasControl ? [...contract, controlContract] : contract,
+    async whyNotReady() {
+      if (isClosing()) return 'the service is stopping'
+      if (worlds.get(defaultWorld)?.current === undefined) return 'the world default is not open'
+      return diskSpaceFault(worlds, config.data)
+    },
+    version: shared.version,
+    runningTasks: () => [...worlds.all()].reduce((sum, { current }) => sum + (current?.runner.size() ?? 0), 0),
+    documents: { '/docs/seed.schema.json': seedJsonSchema },
+  })
+}
+
+interface AppParts extends Pick<App, 'config' | 'worlds' | 'controlSite'> {
+  readonly home: HostedWorld
+  /** The first instance of the world `default`. */
+  readonly opened: Instance
+  readonly sites: WorldSites
+}
+
+function createAppObject(parts: AppParts, lifecycle: Pick<App, 'listen' | 'close'>): App {
+  const { config, worlds, controlSite, home, opened, sites } = parts
+  let latest = opened
+  /** While `default` has no instance, the one before stays visible. */
+  const instance = (): Instance => {
+    latest = home.current ?? latest
+    return latest
   }
   return {
-    config,
-    banner: opened.banner,
-    worlds,
-    dispatch: home.dispatch,
-    siteOf: siteNamed,
-    controlSite,
+    ...{ config, worlds, controlSite, banner: opened.banner, dispatch: home.dispatch },
+    ...lifecycle,
+    siteOf: (name) => sites.get(name),
     get store() {
-      return present().store
+      return instance().store
     },
     get clock() {
-      return present().clock
+      return instance().clock
     },
     get runner() {
-      return present().runner
+      return instance().runner
     },
     get drivers() {
-      return present().drivers
+      return instance().drivers
     },
     get world() {
-      return present().world
-    },
-    async listen() {
-      await askForCertificates()
-      const listened = await server.listen()
-      listening = true
-      port = Number(new URL(listened.url).port)
-      await control?.listening(server, listened.url)
-      return listened
-    },
-    async close() {
-      if (closing) return
-      closing = true
-      pages.close()
-      control?.release()
-      if (listening) await server.close()
-      await worlds.close()
-      await control?.close()
-      folder.close()
+      return instance().world
     },
   }
 }

@@ -1,0 +1,45 @@
+/** Keeps the certificate authorities that the server requests client certificates of up to date. */
+import type { pino } from 'pino'
+import type { HttpServer } from '../http/server.ts'
+import { storeAuthorities, storedAuthorities } from '../worlds/client-authorities.ts'
+import type { HostedWorld } from '../worlds/world.ts'
+import type { Worlds } from '../worlds/worlds.ts'
+
+export class ClientAuthorities {
+  readonly #worlds: Worlds
+  readonly #server: Pick<HttpServer, 'askForCertificates'>
+  readonly #log: pino.Logger
+  readonly #isClosing: () => boolean
+
+  constructor(
+    worlds: Worlds,
+    server: Pick<HttpServer, 'askForCertificates'>,
+    log: pino.Logger,
+    isClosing: () => boolean,
+  ) {
+    this.#worlds = worlds
+    this.#server = server
+    this.#log = log
+    this.#isClosing = isClosing
+  }
+
+  /** Clients are asked for certificates that any world trusts, because the world of a connection is not known yet. */
+  async refresh(): Promise<void> {
+    const authorities = await Promise.all([...this.#worlds.all()].map((world) => this.#authoritiesOf(world)))
+    this.#server.askForCertificates([...new Set(authorities.flat())])
+  }
+
+  /** A world that is broken or being closed has none, so that it does not hinder the others. */
+  async #authoritiesOf({ name, current, config }: HostedWorld): Promise<readonly string[]> {
+    try {
+      if (current === undefined) return storedAuthorities(config.data)
+      const authorities = await current.clientCertificates.authorities()
+      storeAuthorities(config.data, authorities)
+      return authorities
+    } catch (error) {
+      const message = 'the trusted authorities of a world cannot be read: clients are not asked for its certificates'
+      if (!this.#isClosing()) this.#log.error({ err: error, world: name }, message)
+      return []
+    }
+  }
+}

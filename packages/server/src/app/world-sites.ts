@@ -1,0 +1,56 @@
+/** The sites of the HTTP server: one for each world, and one for the control interface. */
+import { randomUUID } from 'node:crypto'
+import type { Namespace } from '@hyperplane/contract'
+import type { Control } from '../control/control.ts'
+import { createEnvelopeWriter, type EnvelopeWriter } from '../http/envelope.ts'
+import type { Site } from '../http/exchange.ts'
+import { inOrder } from '../worlds/in-order.ts'
+import type { HostedWorld } from '../worlds/world.ts'
+import type { Worlds } from '../worlds/worlds.ts'
+
+export class WorldSites {
+  readonly #worlds: Worlds
+  readonly #control: Control | undefined
+  readonly #namespaces: ReadonlyMap<string, Namespace>
+  readonly #envelopes: EnvelopeWriter
+  readonly #sites = new WeakMap<HostedWorld, Site>()
+
+  constructor(worlds: Worlds, control: Control | undefined, namespaces: ReadonlyMap<string, Namespace>) {
+    this.#worlds = worlds
+    this.#control = control
+    this.#namespaces = namespaces
+    this.#envelopes = createEnvelopeWriter({ namespaces })
+  }
+
+  /** undefined: there is no such world. */
+  get(name: string): Site | undefined {
+    const world = this.#worlds.get(name)
+    return world === undefined ? undefined : this.#siteOf(world)
+  }
+
+  /** @param home makes the request ids of the control interface */
+  control(home: HostedWorld): Site | undefined {
+    if (this.#control === undefined) return undefined
+    return { ...this.#control.site, opening: () => undefined, makeRequestId: requestIdsOf(home) }
+  }
+
+  #siteOf(world: HostedWorld): Site {
+    const cached = this.#sites.get(world)
+    if (cached !== undefined) return cached
+    const site: Site = {
+      base: '/api',
+      namespaces: this.#namespaces,
+      envelopes: this.#envelopes,
+      now: world.now,
+      opening: () => (world.state.is === 'RESTING' ? world.instance().catch(() => undefined) : undefined),
+      makeRequestId: requestIdsOf(world),
+      dispatch: inOrder(world),
+      recorder: this.#control?.ofWorld(world).recorder,
+    }
+    this.#sites.set(world, site)
+    return site
+  }
+}
+
+/** Request ids come from the random source of the world, so that a world repeats them; a world that is not open has none. */
+const requestIdsOf = (world: HostedWorld) => (): string => world.current?.makeRequestId() ?? randomUUID()
