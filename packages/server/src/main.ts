@@ -1,16 +1,16 @@
 import './boot/node-version.js'
 import { mkdirSync } from 'node:fs'
 
-// Everything else is imported after the check above: an older Node would stop at the first import that it does not know.
+// Everything else is imported after the check of the version: an older Node would fail at the first import it does not support.
 await import('./boot/source-loader.ts')
 const { readConfig, InformationRequest } = await import('./config/config.ts')
 const { reasonOf, StartRefusal } = await import('./core/start-refusal.ts')
 const { diskFault } = await import('./store/disk-fault.ts')
 
-/** Below the 10 s that a stop may take. */
-const drainMillis = 9_000
+/** A stop may take 10 s. */
+const stopMillis = 9_000
 
-/** After the first answers; the collection takes some 50 ms. */
+/** Long enough for the first answers: the garbage collection takes some 50 ms. */
 const settleMillis = 1_000
 
 let stopped = false
@@ -20,13 +20,12 @@ else if (command === 'check-backup') checkBackup(options).catch((error: unknown)
 else if (command === 'rotate-key') rotateKey(options).catch(refuse)
 else start().catch(refuse)
 
-/** Makes a data folder from a backup; nothing is started. */
 async function restore(argv: readonly string[]): Promise<void> {
   const { readRestore, restoreOffline } = await import('./commands/restore.ts')
   print([await restoreOffline(readRestore(argv, process.env, process.cwd()))])
 }
 
-/** Exits with 0 for a good restore point, 1 for a broken one, 2 when that could not be found out. */
+/** Exits with 0 for a good restore point, 1 for a broken one, 2 when the check itself fails. */
 async function checkBackup(argv: readonly string[]): Promise<void> {
   const { checkBackup, readCheck } = await import('./commands/check-backup.ts')
   const { code, lines } = await checkBackup(readCheck(argv, process.env, process.cwd()))
@@ -34,7 +33,6 @@ async function checkBackup(argv: readonly string[]): Promise<void> {
   process.exitCode = code
 }
 
-/** Protects the secrets of a data folder with another master key; nothing is started. */
 async function rotateKey(argv: readonly string[]): Promise<void> {
   const { rotateKey } = await import('./commands/rotate-key.ts')
   print([await rotateKey(argv)])
@@ -42,11 +40,11 @@ async function rotateKey(argv: readonly string[]): Promise<void> {
 
 async function start(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env, process.cwd())
-  // Programs that the service starts have no use for it.
+  // Child processes must not inherit the secrets.
   delete process.env['HYPERPLANE_ADMIN_PASSWORD']
   delete process.env['HYPERPLANE_BACKUP_KEY']
 
-  // What Node makes of the sources is kept beside the data: later starts read it instead of making it again.
+  // Later starts read the compiled sources from this cache.
   const { enableCompileCache } = await import('node:module')
   makeFolder(config.data)
   makeFolder(`${config.data}/cache`)
@@ -55,10 +53,10 @@ async function start(): Promise<void> {
   const { giveBackMemory } = await import('./worlds/give-back-memory.ts')
   const { certificatePath } = await import('./http/certificate.ts')
   const opening = createApp(config, { tell: (line) => print([line]), worldsGone: () => void giveBackMemory() })
-  // From here on there is something to close; a signal during the start waits until it can be closed.
+  // A signal during the start takes effect when the start is complete.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(opening))
   const app = await opening
-  // Before anything can fail: a generated password is told only once, and the world with it exists from now on.
+  // Printed before anything else can fail: a generated password is shown only once, and the world with it exists now.
   print(app.banner)
   if (stopped) return
   const { url } = await app.listen().catch((error: unknown) => {
@@ -74,16 +72,16 @@ async function start(): Promise<void> {
     `World        ${config.data}`,
     `Ready in ${Math.round(performance.now())} ms: ${api}`,
   ])
-  // Frees memory that only the start needed: sources, schemas under construction, the young generation.
+  // Releases memory that only the start needed: sources, intermediate schemas, the young generation.
   setTimeout(() => void giveBackMemory(), settleMillis).unref()
 }
 
-/** The folder of the data is its owner's alone; Node would make it for everybody, on the way to that of its cache. */
+/** Only the owner may read the data folder. The compile cache would otherwise create it, readable by everybody. */
 function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch {
-    // Told by whoever opens it, with what to do.
+    // Opening the folder fails too, with a better message.
   }
 }
 
@@ -91,14 +89,14 @@ function print(lines: readonly string[]): void {
   for (const line of lines) process.stdout.write(`${line}\n`)
 }
 
-/** Asked twice, it goes on: a terminal and npm each pass the same Ctrl-C. */
+/** Ignores a second signal: a terminal and npm each send one for the same Ctrl-C. */
 function stop(opening: Promise<{ close(): Promise<void> }>): void {
   if (stopped) return
   stopped = true
-  setTimeout(() => process.exit(0), drainMillis)
+  setTimeout(() => process.exit(0), stopMillis)
   opening.then(
     (app) => app.close().then(() => process.exit(0), refuse),
-    () => {}, // start() tells of it
+    () => {}, // start() reports the failure
   )
 }
 
@@ -110,10 +108,10 @@ function refusalToListen(error: unknown, host: string, port: number): unknown {
     )
   }
   if (code === 'EACCES') {
-    return new StartRefusal(`Port ${port} on ${host} is not allowed to this user: choose one from 1024 on with --port.`)
+    return new StartRefusal(`This user may not listen on port ${port} of ${host}: choose one from 1024 on with --port.`)
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return new StartRefusal(`${host} is no address of this machine: give one of its own with --host.`)
+    return new StartRefusal(`${host} is no address of this machine: give an address of this machine with --host.`)
   }
   const fault = diskFault(error)
   if (fault !== undefined) return new StartRefusal(`${fault} Free room on it, then start again.`, { cause: error })

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command `hyperplane` of the published package: main.js, in a Node that fits, with the flags that `npm start` gives it in a
-// checkout. Plain JavaScript, so that an old Node can run it far enough to find another.
+// The command `hyperplane` of the published package: runs main.js on a suitable Node, with the flags of `npm start` in a
+// checkout. Plain JavaScript, so that an old Node can run this file and find a newer Node.
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +17,7 @@ if (program === undefined) {
   run(program, [...process.execArgv, ...flags, main, ...process.argv.slice(2)])
 }
 
-/** A Node that the project has as a package. */
+/** The Node that is installed as a package of the project. */
 function installedNode() {
   try {
     return createRequire(import.meta.url).resolve(
@@ -28,7 +28,7 @@ function installedNode() {
   }
 }
 
-/** In the place of this process where the system and this Node can do that; else as its child, which gets its signals. */
+/** Replaces this process if the system and this Node can do that; otherwise runs a child and forwards signals to it. */
 function run(file, argv) {
   if (process.execve !== undefined && process.platform !== 'win32') process.execve(file, [file, ...argv], process.env)
   const child = spawn(file, argv, { stdio: 'inherit' })

@@ -1,7 +1,7 @@
-// Plain JavaScript without newer syntax, so that an old Node can run it far enough to say what is missing.
+// Plain JavaScript without newer syntax, so that an old Node can run it and report what is missing.
 
 /**
- * Why this Node cannot run the service, in one line with the remedy; undefined for a fitting one. 24.7 is the first with
+ * Why this Node cannot run the service, in one line with the remedy; undefined: it can. 24.7 is the first version with
  * crypto.argon2.
  * @returns {string | undefined}
  */
@@ -10,9 +10,9 @@ export function nodeFault() {
   if (major > 24 || (major === 24 && minor >= 7)) return undefined
   const remedy = import.meta.url.includes('/node_modules/')
     ? `add one to your project with "npm install --save-dev ${nodePackage}@24"`
-    : 'run "npm ci" and then "npm start", which bring a fitting Node on Linux and on Windows (x64)'
+    : 'run "npm ci" and then "npm start", which bring a suitable Node on Linux and on Windows (x64)'
   return `Hyperplane needs Node 24.7 or newer and this is ${process.versions.node}: ${remedy}, or install Node 24 from https://nodejs.org.`
 }
 
-/** The package of npm's registry that holds the Node of this kind of machine, and nothing that runs when it is installed. */
+/** The npm package that contains Node for this platform, without install scripts. */
 export const nodePackage = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`

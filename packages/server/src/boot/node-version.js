@@ -9,11 +9,11 @@ if (fault !== undefined) {
   process.exit(1)
 }
 
-// What an earlier start made of the sources is kept beside the data. Read from here on, it spares a later start the type
-// stripper (25 MiB). The folder is guessed, as config.ts will read it; main.ts settles it, also for a first start.
-const given = process.argv.lastIndexOf('--data')
+// Compiled sources of an earlier start are cached in the data folder. With the cache enabled this early, the type stripper
+// (25 MiB) is never loaded. The folder is a guess at what config.ts will read; main.ts enables the cache of the right one.
+const position = process.argv.lastIndexOf('--data')
 const joined = process.argv.filter((argument) => argument.startsWith('--data=')).pop()
 const data =
-  given > 0 ? process.argv[given + 1] : joined !== undefined ? joined.slice(7) : process.env['HYPERPLANE_DATA']
+  position > 0 ? process.argv[position + 1] : joined !== undefined ? joined.slice(7) : process.env['HYPERPLANE_DATA']
 const cache = (data || './data') + '/cache'
 if (existsSync(cache)) module.enableCompileCache(cache)

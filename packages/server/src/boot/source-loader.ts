@@ -1,21 +1,21 @@
 /**
- * How the service finds its own sources. For each of some 3,500 import statements Node asks the disk whether the file is there,
- * what its real path is and which package it belongs to: more than a quarter of a start. All of that is known here: a relative
- * path that ends as this file does is a module beside others, and a package of the workspace is the same wherever it is named.
- * A published package holds compiled modules: there this file, and those beside it, end with `.js`.
+ * Resolves imports between the sources of the service without the disk. For each of some 3,500 imports, Node asks the disk
+ * whether the file exists, what its real path is and which package it belongs to, which takes more than a quarter of a start.
+ * Here a relative path with the extension of this file is a module (`.js` in a published package), and a package of the
+ * workspace resolves to the same file from everywhere.
  */
 import { type ResolveFnOutput, registerHooks } from 'node:module'
 import { extname } from 'node:path'
 
-/** Everything else is found as ever: nobody's imports but those of the sources here are touched. */
+/** Only imports by files below this folder are resolved here. */
 const sources = new URL('../../../', import.meta.url).href
-const ofWorkspace = '@hyperplane/'
+const workspacePrefix = '@hyperplane/'
 const extension = extname(import.meta.url)
 const format = extension === '.ts' ? 'module-typescript' : 'module'
 
-const known = new Map<string, ResolveFnOutput>()
+const cache = new Map<string, ResolveFnOutput>()
 
-/** npm may install dependencies below a published package; those are found as ever. */
+/** False for dependencies that npm installs below a published package. */
 const isOwn = (module: string | undefined): boolean =>
   module?.startsWith(sources) === true && !module.includes('/node_modules/', sources.length)
 
@@ -24,9 +24,9 @@ registerHooks({
     if (!isOwn(context.parentURL)) return resolve(specifier, context)
     if (specifier.startsWith('.') && specifier.endsWith(extension))
       return { url: new URL(specifier, context.parentURL).href, format, shortCircuit: true }
-    if (!specifier.startsWith(ofWorkspace)) return resolve(specifier, context)
-    let found = known.get(specifier)
-    if (found === undefined) known.set(specifier, (found = { ...resolve(specifier, context), shortCircuit: true }))
-    return found
+    if (!specifier.startsWith(workspacePrefix)) return resolve(specifier, context)
+    let result = cache.get(specifier)
+    if (result === undefined) cache.set(specifier, (result = { ...resolve(specifier, context), shortCircuit: true }))
+    return result
   },
 })

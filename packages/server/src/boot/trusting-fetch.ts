@@ -1,15 +1,14 @@
-/** Fetch for the typed client over HTTPS that trusts one file of certificates, and what they vouch for. */
+/** A fetch for the typed client that trusts the certificates of one file, and certificates that they issue. */
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import type { ClientOptions } from '@hyperplane/client'
 
-/** Its connections stay open for the next request, until the other side ends them. */
 export function trustingFetch(certificatePath: string): NonNullable<ClientOptions['fetch']> {
   const agent = new Agent({ ca: readFileSync(certificatePath), keepAlive: true })
   return (url, { method, headers, body }) =>
     new Promise((resolve, reject) => {
-      const sent = request(url, { method, headers, agent }, (answer) => {
+      const outgoing = request(url, { method, headers, agent }, (answer) => {
         const read = text(answer)
         read.then(
           () =>
@@ -21,7 +20,7 @@ export function trustingFetch(certificatePath: string): NonNullable<ClientOption
           reject,
         )
       })
-      sent.on('error', reject)
-      sent.end(body)
+      outgoing.on('error', reject)
+      outgoing.end(body)
     })
 }

@@ -1,4 +1,4 @@
-/** The body of `startHyperplane`, loaded once the version of Node is known to fit. */
+/** The implementation of `startHyperplane`, imported after the check of the Node version. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -28,9 +28,9 @@ const settingNames = [
   'offline',
 ] as const satisfies readonly (keyof Config)[]
 
-/** Fails to compile where an option has other values than the setting of its name, or is missing on one side. */
+/** The next lines fail to compile if an option and the setting of its name differ in their values, or one is missing. */
 type Settings = { readonly [Name in (typeof settingNames)[number]]?: Config[Name] | undefined }
-/** Options that are no settings of the command line. */
+/** Options without a setting on the command line. */
 const otherNames = ['startTime', 'data', 'adminPassword', 'https', 'logLevel'] as const
 type Others = (typeof otherNames)[number]
 const sameValues = <T>(_: (value: T) => T): void => {}
@@ -40,7 +40,7 @@ sameValues<Required<Settings>>((options: Required<Omit<HyperplaneOptions, Others
 export async function startEmbedded(options: HyperplaneOptions): Promise<Hyperplane> {
   refuseUnknown(options)
   const folder = options.data === undefined ? mkdtempSync(join(tmpdir(), 'hyperplane-')) : resolve(options.data)
-  const clearUp = (): void => {
+  const removeTemporary = (): void => {
     if (options.data === undefined) rmSync(folder, { recursive: true, force: true })
   }
   try {
@@ -64,7 +64,7 @@ export async function startEmbedded(options: HyperplaneOptions): Promise<Hyperpl
     }
     const admin = { username: 'admin', password: adminPassword }
     let closing: Promise<void> | undefined
-    const close = (): Promise<void> => (closing ??= app.close().finally(clearUp))
+    const close = (): Promise<void> => (closing ??= app.close().finally(removeTemporary))
     return {
       url,
       adminPassword,
@@ -77,27 +77,27 @@ export async function startEmbedded(options: HyperplaneOptions): Promise<Hyperpl
       [Symbol.asyncDispose]: close,
     }
   } catch (error) {
-    clearUp()
+    removeTemporary()
     throw error
   }
 }
 
 function configIn(data: string, options: HyperplaneOptions): Config {
   const { seed, https = false, port = 0, rateLimits = 'off' } = options
-  const given = Object.fromEntries(settingNames.map((name) => [name, options[name]]))
+  const values = Object.fromEntries(settingNames.map((name) => [name, options[name]]))
   const preset = typeof seed === 'object' ? undefined : seed
-  const config = configOf({ ...given, port, rateLimits, seed: preset, data, http: !https }, process.cwd())
-  // A file or a text, which no command line could say.
+  const config = configOf({ ...values, port, rateLimits, seed: preset, data, http: !https }, process.cwd())
+  // A seed given as text cannot be parsed from a command line value.
   if (typeof seed !== 'object') return config
   return { ...config, seed: 'file' in seed ? { file: resolve(seed.file) } : seed }
 }
 
 function newPassword(folder: string): string {
   if (!existsSync(storeFiles(folder).first)) return generatedPassword()
-  throw new StartRefusal(`The data folder ${folder} was used before: give the adminPassword that it was made with.`)
+  throw new StartRefusal(`The data folder ${folder} was used before: give the adminPassword that it was created with.`)
 }
 
-/** Checks the options of JavaScript callers. */
+/** Checks the options of callers without types. */
 function refuseUnknown(options: object): void {
   const names: string[] = [...settingNames, ...otherNames]
   const unknown = Object.keys(options).filter((name) => !names.includes(name))

@@ -1,14 +1,14 @@
-/** The types of `startHyperplane`, written out so that editors show them whole and a published package needs no others. */
+/** The types of `startHyperplane`, written out so that editors show them in full and a published package needs no other types. */
 import type { Client, ClientOptions, ControlClient } from '@hyperplane/client'
 
 /**
- * The settings of the command line, with three other defaults: a free port, plain HTTP, and rate limits that are off, because
- * they count by the real clock: a fast machine would run into them and a slow one would not.
+ * The settings of the command line, with three other defaults: a free port, plain HTTP, and no rate limits. Rate limits count
+ * by the real clock, so the result of a test would depend on the speed of the machine.
  */
 export interface HyperplaneOptions {
   /** Default: 0, a free one. */
   readonly port?: number | undefined
-  /** Content of a new data folder: a preset, or a seed of your own. Relative paths start from the working directory. Default: `demo`. */
+  /** Content of a new data folder: a preset, or your own seed. Relative paths start from the working directory. Default: `demo`. */
   readonly seed?:
     | 'empty'
     | 'tiny'
@@ -20,7 +20,7 @@ export interface HyperplaneOptions {
     | undefined
   /** Clock of the world; a number is the speed, in seconds of the world per real second. Default: `real`. */
   readonly clock?: 'real' | 'frozen' | number | undefined
-  /** How long tasks take; `instant` waits for no clock. Default: `instant`. */
+  /** How long tasks take; with `instant`, tasks do not wait for the clock. Default: `instant`. */
   readonly durations?: 'instant' | 'natural' | undefined
   /** Default: `off`. */
   readonly rateLimits?: 'on' | 'report' | 'off' | undefined
@@ -32,7 +32,7 @@ export interface HyperplaneOptions {
   readonly lockout?: 'on' | 'off' | undefined
   /** Serve the control interface below `/control`. Default: `on`. */
   readonly control?: 'on' | 'off' | undefined
-  /** Names in answers to requests that do not show which names they speak. Default: `spec`. */
+  /** Naming profile of requests that show none. Default: `spec`. */
   readonly names?: 'spec' | 'public' | undefined
   /** `loose` serves other minor versions by the nearest one. Default: `strict`. */
   readonly versions?: 'strict' | 'loose' | undefined
@@ -42,13 +42,13 @@ export interface HyperplaneOptions {
   readonly offline?: boolean | undefined
   /** Time of the world at its start. Default: the real time. */
   readonly startTime?: string | Date | undefined
-  /** Folder that keeps everything and may be opened again. Default: a temporary one, removed at the end. */
+  /** The data folder; may be opened again later. Default: a temporary one, removed at the end. */
   readonly data?: string | undefined
   /** Password of the user `admin`. Default: a generated one; required for a data folder that was used before. */
   readonly adminPassword?: string | undefined
   /** HTTPS with a certificate of a local authority. Default: plain HTTP on the loopback address. */
   readonly https?: boolean | undefined
-  /** Least severe messages that are logged to stderr. Default: `silent`. */
+  /** Lowest severity that is logged to stderr. Default: `silent`. */
   readonly logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug' | undefined
 }
 
@@ -59,16 +59,16 @@ export interface Hyperplane extends AsyncDisposable {
   /** Origin, without a trailing slash: the interface is below `/api`, the control interface below `/control`. */
   readonly url: string
   readonly adminPassword: string
-  /** The file that clients of HTTPS trust (PEM); undefined with plain HTTP. */
+  /** Path of the certificates that HTTPS clients trust (PEM); undefined with plain HTTP. */
   readonly certificate: string | undefined
   /** The interface of the world `default`, as `admin`. */
   readonly client: Client
-  /** The control interface: worlds, clocks, faults, events, journals. A call that names no world is for `default`. */
+  /** The control interface: worlds, clocks, faults, events, journals. */
   readonly control: ControlClient
   /** The interface of the world `default`, with other credentials. */
   as(credentials: Credentials): Client
-  /** The interface of another world, as its `admin`, who has the password of `default` unless the world was given one. */
+  /** The interface of another world, by default as its `admin`, who has the password of `default` unless the world has its own. */
   world(name: string, credentials?: Credentials): Client
-  /** Answers the requests under way, then frees the port and removes the temporary folder. */
+  /** Answers pending requests, then frees the port and removes the temporary folder. */
   close(): Promise<void>
 }

@@ -1,14 +1,13 @@
-/** The certificate that the service shows whoever asks for no world. Source: decision a-local-authority. */
+/** The default certificate of the service, for every server name except those of worlds. Source: decision a-local-authority. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf, StartRefusal } from '../core/start-refusal.ts'
 import { loadAuthority } from './certificates/authority.ts'
 import { write, writePair } from './certificates/files.ts'
-import { loadKept } from './certificates/kept.ts'
+import { loadIssued } from './certificates/issued.ts'
 import { issueCertificate, type ServerCertificate } from './certificates/make.ts'
 
-/** The settings that decide which certificate the service shows. */
 export interface CertificateSettings {
   readonly host: string
   readonly data: string
@@ -17,38 +16,38 @@ export interface CertificateSettings {
   readonly tlsKey?: string | undefined
 }
 
-/** The file that clients may trust: a given certificate, else that of the service and its authority. */
+/** The file that clients can trust: the configured certificate, or that of the service with its authority. */
 export function certificatePath(settings: CertificateSettings): string {
   return settings.tlsCert ?? join(settings.data, 'tls', 'cert.pem')
 }
 
 /**
- * The given certificate, else that of the data folder. This one is issued by the authority of the folder at the first start,
- * and again when it has expired, is damaged, is of an authority that is gone, or lacks a name under which the service is now
- * reached. One that signs itself, as those of earlier versions do, is kept as long.
+ * The configured certificate, or that of the data folder. The authority of the folder issues the latter at the first start,
+ * and again when it has expired, is damaged, has another issuer, or does not cover all names of the service. Self-signed
+ * certificates of earlier versions stay in use as long as they are valid.
  * @param now real time
- * @throws StartRefusal when given files cannot be read or do not belong together, or those of the folder not be read or written
+ * @throws StartRefusal when a file cannot be read or written, or the configured files do not belong together
  */
 export function loadCertificate(settings: CertificateSettings, now: Date): ServerCertificate {
   const { tlsCert, tlsKey } = settings
-  if (tlsCert !== undefined && tlsKey !== undefined) return loadGiven(tlsCert, tlsKey)
+  if (tlsCert !== undefined && tlsKey !== undefined) return loadConfigured(tlsCert, tlsKey)
 
   const names = namesOf(settings)
   const certPath = certificatePath(settings)
   const keyPath = join(settings.data, 'tls', 'key.pem')
   const authority = loadAuthority(settings.data, now)
-  const kept = loadKept(certPath, keyPath, authority, names, now)
-  const { cert, key } = kept ?? issueCertificate(authority, names, now)
+  const issued = loadIssued(certPath, keyPath, authority, names, now)
+  const { cert, key } = issued ?? issueCertificate(authority, names, now)
   const trusted = cert + authority.certificate.toString()
-  if (kept === undefined) writePair(certPath, trusted, keyPath, key)
-  else if (kept.file !== trusted) write(certPath, trusted, 0o644)
-  // Whoever trusts the authority has it: it is not shown.
+  if (issued === undefined) writePair(certPath, trusted, keyPath, key)
+  else if (issued.file !== trusted) write(certPath, trusted, 0o644)
+  // The certificate of the authority is not sent: a client that trusts it has it already.
   return { cert, key }
 }
 
-function loadGiven(certPath: string, keyPath: string): ServerCertificate {
-  const cert = readGiven('certificate', certPath)
-  const key = readGiven('private key', keyPath)
+function loadConfigured(certPath: string, keyPath: string): ServerCertificate {
+  const cert = readConfigured('certificate', certPath)
+  const key = readConfigured('private key', keyPath)
   const remedy = 'give PEM files that belong together with --tls-cert and --tls-key'
   let certificate: X509Certificate
   try {
@@ -66,7 +65,7 @@ function loadGiven(certPath: string, keyPath: string): ServerCertificate {
   return { cert, key }
 }
 
-function readGiven(what: string, path: string): string {
+function readConfigured(what: string, path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
@@ -79,7 +78,7 @@ function readGiven(what: string, path: string): string {
 
 function namesOf({ host, publicUrl }: CertificateSettings): readonly string[] {
   const names = new Set(['localhost', '127.0.0.1', '::1'])
-  // "All addresses" is nothing that a client could ask for.
+  // Clients cannot connect to the wildcard address.
   if (host !== '0.0.0.0' && host !== '::') names.add(host.replace(/%.*$/, ''))
   if (publicUrl !== undefined) names.add(new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1'))
   return [...names]

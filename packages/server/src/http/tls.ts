@@ -1,7 +1,7 @@
 /**
- * TLS with a certificate for each server name, with and without the question for a client certificate. Only while some
- * authority is trusted are clients asked, and for certificates of these authorities alone; else they notice nothing. Every
- * certificate is let in: whether it counts is judged for each request, so nothing that a session remembers decides.
+ * TLS with a certificate for each server name. The server requests client certificates only while some world trusts an
+ * authority, and only certificates of trusted authorities. The handshake accepts every certificate; each request checks it
+ * again, so that a resumed session proves nothing by itself.
  * Source: behaviour iam.md 5; conventions 14; decision a-local-authority.
  */
 import { X509Certificate } from 'node:crypto'
@@ -18,29 +18,29 @@ import type { ClientCertificate } from '../core/ports.ts'
 import type { ServerCertificate } from './certificates/make.ts'
 
 export interface TlsOptions extends ServerOptions {
-  /** The usual certificate and its key, PEM. */
+  /** The default certificate, PEM. */
   readonly cert: string
   readonly key: string
-  /** Another certificate for a server name that the usual one does not cover; undefined: there is none. */
+  /** The certificate of a server name that the default certificate does not cover; undefined: there is none. */
   readonly certificateOf?: ((serverName: string) => ServerCertificate | undefined) | undefined
 }
 
 export interface TlsServers {
-  /** The one that new connections belong to. */
+  /** The server that takes new connections. */
   current(): Server
   all(): readonly Server[]
-  /** From the next connection on, clients are asked for certificates of these authorities (PEM); none: they are not asked. */
+  /** From the next connection on, requests client certificates of these authorities (PEM); none: requests no certificates. */
   ask(authorities: readonly string[]): void
 }
 
 const maximumPresented = 10
 
 /**
- * The revocation list of an authority that nobody has. With a list, the TLS library wants one of each authority, and finds
- * that it cannot tell. So it has no verdict that could be taken for ours, and keeps what a client sent along, which Node drops
- * where the library verified the chain itself (nodejs/node#65579).
+ * The revocation list of an authority that nobody uses. With any list present, OpenSSL demands a list of every authority and
+ * leaves the chain unverified. This is intended: the requests check certificates, and Node keeps the intermediate certificates
+ * that a client sent only while OpenSSL has not verified the chain (nodejs/node#65579).
  */
-const listOfNobody = `-----BEGIN X509 CRL-----
+const unusedRevocationList = `-----BEGIN X509 CRL-----
 MIGoMFACAQEwCgYIKoZIzj0EAwIwETEPMA0GA1UEAwwGTm9ib2R5Fw0yNjExMjEw
 NzUxNDFaFw0yNjExMjIwNzUxNDFaoA4wDDAKBgNVHRQEAwIBATAKBggqhkjOPQQD
 AgNIADBFAiEAvUVXxhUos25ouE5q7hPxmTblKjptGTliINtEZL9waMwCIGI9le3K
@@ -48,10 +48,10 @@ AgNIADBFAiEAvUVXxhUos25ouE5q7hPxmTblKjptGTliINtEZL9waMwCIGI9le3K
 -----END X509 CRL-----
 `
 
-/** Node's question which context belongs to a server name; what it throws ends that one connection. */
-type AnswerName = NonNullable<ServerOptions['SNICallback']>
+/** Selects the context of a server name. An exception ends only the connection at hand. */
+type SelectContext = NonNullable<ServerOptions['SNICallback']>
 
-/** @param prepare is called with each server before its first connection */
+/** @param prepare called with each server before its first connection */
 export function createTlsServers(options: TlsOptions, prepare: (server: Server) => void): TlsServers {
   const { cert, key, minVersion } = options
   const make = (more: ServerOptions): Server => {
@@ -59,51 +59,51 @@ export function createTlsServers(options: TlsOptions, prepare: (server: Server) 
     prepare(server)
     return server
   }
-  const answersWith = (trusted: SecureContextOptions): AnswerName => {
+  const selectorFor = (trusted: SecureContextOptions): SelectContext => {
     const contextOf = contextsOf(options, { minVersion, ...trusted })
     return (serverName, answer) => answer(null, contextOf(serverName))
   }
 
-  const silent = make({ SNICallback: answersWith({}) })
+  const notAsking = make({ SNICallback: selectorFor({}) })
   let asking: Server | undefined
-  let answerAsking: AnswerName
+  let selectAsking: SelectContext
   function trust(authorities: readonly string[]): Server {
-    const trusted = { ca: [...authorities], crl: listOfNobody }
-    answerAsking = answersWith(trusted)
+    const trusted = { ca: [...authorities], crl: unusedRevocationList }
+    selectAsking = selectorFor(trusted)
     if (asking === undefined) {
-      const SNICallback: AnswerName = (serverName, answer) => answerAsking(serverName, answer)
+      const SNICallback: SelectContext = (serverName, answer) => selectAsking(serverName, answer)
       asking = make({ ...trusted, SNICallback, requestCert: true, rejectUnauthorized: false })
     }
-    // Connections that are open stay; what they showed is judged again with their next request.
+    // Open connections stay: their next request checks their certificates again.
     else asking.setSecureContext({ cert, key, minVersion, ...trusted })
     return asking
   }
 
-  let current = silent
-  let asked = ''
+  let current = notAsking
+  let currentAuthorities = ''
   return {
     current: () => current,
-    all: () => (asking === undefined ? [silent] : [silent, asking]),
+    all: () => (asking === undefined ? [notAsking] : [notAsking, asking]),
     ask(authorities) {
-      const wanted = authorities.join()
-      // Worlds come and go, which mostly changes nothing here.
-      if (wanted === asked) return
-      current = authorities.length === 0 ? silent : trust(authorities)
-      asked = wanted
+      const text = authorities.join()
+      // Worlds are opened and removed often, mostly without a change here.
+      if (text === currentAuthorities) return
+      current = authorities.length === 0 ? notAsking : trust(authorities)
+      currentAuthorities = text
     },
   }
 }
 
-/** What a connection to a server name begins with, if not with the usual certificate. */
+/** Finds the context of a server name; undefined: the default certificate covers it, or no other certificate does. */
 function contextsOf(
   options: TlsOptions,
   more: SecureContextOptions,
 ): (serverName: string) => SecureContext | undefined {
-  const usual = new X509Certificate(options.cert)
-  // Each is forgotten with its certificate.
+  const defaultCertificate = new X509Certificate(options.cert)
   const contexts = new WeakMap<ServerCertificate, SecureContext>()
   return (serverName) => {
-    const certificate = usual.checkHost(serverName) === undefined ? options.certificateOf?.(serverName) : undefined
+    const certificate =
+      defaultCertificate.checkHost(serverName) === undefined ? options.certificateOf?.(serverName) : undefined
     if (certificate === undefined) return undefined
     let context = contexts.get(certificate)
     if (context === undefined) {
@@ -114,28 +114,27 @@ function contextsOf(
   }
 }
 
-/** What was shown on a connection, which shows it once: null for nothing. */
-const shownOn = new WeakMap<Socket, ClientCertificate | null>()
+/** The client certificate of each connection, which never changes; null: none. */
+const certificates = new WeakMap<Socket, ClientCertificate | null>()
 
-/** What the client showed on this connection; undefined: nothing. */
 export function clientCertificateOf(socket: Socket): ClientCertificate | undefined {
-  let shown = shownOn.get(socket)
-  if (shown === undefined) {
-    shown = socket instanceof TLSSocket ? readShown(socket) : null
-    shownOn.set(socket, shown)
+  let certificate = certificates.get(socket)
+  if (certificate === undefined) {
+    certificate = socket instanceof TLSSocket ? readCertificate(socket) : null
+    certificates.set(socket, certificate)
   }
-  return shown ?? undefined
+  return certificate ?? undefined
 }
 
-function readShown(socket: TLSSocket): ClientCertificate | null {
-  // Its type does not say that it is null once the connection has ended.
+function readCertificate(socket: TLSSocket): ClientCertificate | null {
+  // The types of Node leave out that the certificate is null once the connection has ended.
   const leaf = socket.getPeerCertificate(true) as DetailedPeerCertificate | null
   if (leaf?.raw === undefined) return null
   const presented: Buffer[] = []
   // The issuer of a root is the root itself.
-  for (let above = leaf.issuerCertificate; above !== undefined; above = above.issuerCertificate) {
-    const { raw } = above
-    if (presented.length === maximumPresented || presented.some((known) => known.equals(raw))) break
+  for (let issuer = leaf.issuerCertificate; issuer !== undefined; issuer = issuer.issuerCertificate) {
+    const { raw } = issuer
+    if (presented.length === maximumPresented || presented.some((earlier) => earlier.equals(raw))) break
     presented.push(raw)
   }
   return { raw: leaf.raw, presented }

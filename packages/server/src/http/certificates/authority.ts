@@ -1,6 +1,6 @@
 /**
- * The authority of a data folder: it issues what the service shows, and is what clients trust. It is made when it is first
- * needed, and replaced when it is damaged or could not vouch for a new certificate for as long as that lasts.
+ * The authority of a data folder, which issues the certificates of the service and is trusted by clients. It is created on
+ * first use, and replaced when it is damaged or would expire before a new certificate.
  * Source: decision a-local-authority.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
@@ -8,31 +8,29 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf, StartRefusal } from '../../core/start-refusal.ts'
 import { readKey, writePair } from './files.ts'
-import { type Authority, dayMillis, makeAuthority, serverDays } from './make.ts'
+import { type Authority, dayMillis, makeAuthority, privateKeyPem, serverDays } from './make.ts'
 
-/** Its certificate. */
 export const authorityPath = (data: string): string => join(data, 'tls', 'ca.pem')
 const keyPathOf = (data: string): string => join(data, 'tls', 'ca-key.pem')
 
 /**
  * @param now real time
- * @throws StartRefusal when its files are there and cannot be read, or cannot be written
+ * @throws StartRefusal when its files exist but cannot be read, or cannot be written
  */
 export function loadAuthority(data: string, now: Date): Authority {
   const [certPath, keyPath] = [authorityPath(data), keyPathOf(data)]
-  const cert = readIfThere(certPath, (path) => readFileSync(path, 'utf8'))
-  const key = readIfThere(keyPath, readKey)
-  const kept = cert === undefined || key === undefined ? undefined : parse(cert, key)
-  if (kept !== undefined && isFit(kept, now)) return kept
+  const cert = readIfPresent(certPath, (path) => readFileSync(path, 'utf8'))
+  const key = readIfPresent(keyPath, readKey)
+  const stored = cert === undefined || key === undefined ? undefined : parse(cert, key)
+  if (stored !== undefined && isUsable(stored, now)) return stored
 
-  const made = makeAuthority(now)
-  const madeKey = made.key.export({ type: 'pkcs8', format: 'pem' }) as string
-  writePair(certPath, made.certificate.toString(), keyPath, madeKey)
-  return made
+  const created = makeAuthority(now)
+  writePair(certPath, created.certificate.toString(), keyPath, privateKeyPem(created.key))
+  return created
 }
 
-/** Unlike one that is damaged, a file that cannot be read may be whole, and clients may trust it: it is not replaced. */
-function readIfThere(path: string, read: (path: string) => string): string | undefined {
+/** An unreadable file is not replaced, unlike a damaged one: it may be intact, and clients may trust it. */
+function readIfPresent(path: string, read: (path: string) => string): string | undefined {
   try {
     return read(path)
   } catch (error) {
@@ -53,7 +51,7 @@ function parse(cert: string, key: string): Authority | undefined {
   }
 }
 
-function isFit({ certificate, key }: Authority, now: Date): boolean {
+function isUsable({ certificate, key }: Authority, now: Date): boolean {
   const remaining = certificate.validToDate.getTime() - now.getTime()
   return (
     certificate.ca &&

@@ -1,6 +1,5 @@
 /**
- * The values that a certificate is made of, written in DER. Certificates of others are read elsewhere
- * (`domains/iam/certificates`). Source: ITU-T X.690; RFC 5280 4.1.2.5 (times).
+ * Writes the DER values of a certificate. `domains/iam/certificates` reads certificates of others. Source: ITU-T X.690; RFC 5280 4.1.2.5 (times).
  */
 
 function value(tag: number, content: readonly Uint8Array[]): Buffer {
@@ -8,38 +7,38 @@ function value(tag: number, content: readonly Uint8Array[]): Buffer {
   const { length } = bytes
   if (length < 0x80) return Buffer.concat([Buffer.of(tag, length), bytes])
   const octets = length < 0x100 ? [length] : [length >> 8, length & 0xff]
-  if (length > 0xffff) throw new RangeError(`a value of ${length} bytes is too long for a certificate of ours`)
+  if (length > 0xffff) throw new RangeError(`a DER value of ${length} bytes is too long: at most 65535 are supported`)
   return Buffer.concat([Buffer.of(tag, 0x80 + octets.length, ...octets), bytes])
 }
 
 export const sequence = (...values: readonly Uint8Array[]): Buffer => value(0x30, values)
 export const set = (...values: readonly Uint8Array[]): Buffer => value(0x31, values)
-/** Its first byte is below 0x80, since DER has signs, and no zero before one that is. */
+/** DER integers are signed and minimal: the first byte is below 0x80, and not 0 unless the second is 0x80 or more. */
 export const integer = (...bytes: readonly number[]): Buffer => value(0x02, [Buffer.from(bytes)])
 export const truth = (): Buffer => value(0x01, [Buffer.of(0xff)])
 export const octets = (bytes: Uint8Array): Buffer => value(0x04, [bytes])
 /** @param unused bits at the end of the last byte */
 export const bits = (bytes: Uint8Array, unused = 0): Buffer => value(0x03, [Buffer.of(unused), bytes])
 export const text = (content: string): Buffer => value(0x0c, [Buffer.from(content, 'utf8')])
-/** A value whose place tells what it is: `[0]` of a choice. */
-export const numbered = (number: number, content: Uint8Array): Buffer => value(0x80 + number, [content])
-/** A whole value inside `[0]`. */
-export const wrapped = (number: number, content: Uint8Array): Buffer => value(0xa0 + number, [content])
+/** An implicitly tagged value, such as `[0]` of a choice. */
+export const implicit = (number: number, content: Uint8Array): Buffer => value(0x80 + number, [content])
+/** An explicitly tagged value: a complete value inside `[0]`. */
+export const explicit = (number: number, content: Uint8Array): Buffer => value(0xa0 + number, [content])
 
 /** `2.5.29.19` */
 export function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...others] = dotted.split('.').map(Number)
-  return value(0x06, [Buffer.from([first * 40 + second, ...others].flatMap(inSevens))])
+  return value(0x06, [Buffer.from([first * 40 + second, ...others].flatMap(base128))])
 }
 
-/** In groups of seven bits; all but the last are marked. */
-function inSevens(part: number): number[] {
+/** Groups of seven bits, with the high bit set in all but the last. */
+function base128(part: number): number[] {
   const groups = [part & 0x7f]
   for (let rest = part >> 7; rest > 0; rest >>= 7) groups.unshift((rest & 0x7f) | 0x80)
   return groups
 }
 
-/** In whole seconds; years from 2050 on have four digits. */
+/** In whole seconds; years from 2050 on have four digits, earlier ones two. */
 export function time(date: Date): Buffer {
   const digits = `${date.toISOString().slice(0, 19).replace(/\D/g, '')}Z`
   return date.getUTCFullYear() < 2050 ? value(0x17, [Buffer.from(digits.slice(2))]) : value(0x18, [Buffer.from(digits)])

@@ -5,7 +5,7 @@ import { reasonOf, StartRefusal } from '../../core/start-refusal.ts'
 
 /** @throws the fault of the file system */
 export function readKey(path: string): string {
-  // Copied folders lose modes. A file system that has none cannot be helped.
+  // A copy of the folder may have lost the mode. Some file systems have no modes, so failure is accepted.
   if ((statSync(path).mode & 0o077) !== 0) {
     try {
       chmodSync(path, 0o600)
@@ -15,8 +15,8 @@ export function readKey(path: string): string {
 }
 
 /**
- * Whole files: a crash leaves what was there or what is wanted. The key is written first: a crash between the two leaves a
- * pair that does not match, which is replaced when it is next looked at.
+ * Writes to temporary names, then renames, so that a crash never leaves a truncated file. A crash between key and certificate
+ * leaves a pair that does not match; the next start replaces it.
  */
 export function writePair(certPath: string, cert: string, keyPath: string, key: string): void {
   write(keyPath, key, 0o600)
@@ -25,12 +25,12 @@ export function writePair(certPath: string, cert: string, keyPath: string, key: 
 
 /** @throws StartRefusal when it cannot be written */
 export function write(path: string, content: string, mode: 0o600 | 0o644): void {
-  const unfinished = `${path}.new`
+  const temporary = `${path}.new`
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    rmSync(unfinished, { force: true })
-    writeFileSync(unfinished, content, { mode, flush: true })
-    renameSync(unfinished, path)
+    rmSync(temporary, { force: true })
+    writeFileSync(temporary, content, { mode, flush: true })
+    renameSync(temporary, path)
   } catch (error) {
     throw new StartRefusal(
       `${path} cannot be written (${reasonOf(error)}): correct the permissions of the folder ${dirname(path)}.`,

@@ -1,6 +1,5 @@
 /**
- * Makes an authority, and certificates for servers that it issues, in the one form that they have here: ECDSA P-256 with
- * SHA-256. Source: RFC 5280 4.1, 4.2.1; RFC 5758 3.2; decision a-local-authority.
+ * Creates certificate authorities and issues server certificates, always with ECDSA P-256 and SHA-256. Source: RFC 5280 4.1, 4.2.1; RFC 5758 3.2; decision a-local-authority.
  */
 import {
   createHash,
@@ -12,27 +11,27 @@ import {
   X509Certificate,
 } from 'node:crypto'
 import { isIP, isIPv4 } from 'node:net'
-import { bits, integer, numbered, octets, oid, sequence, set, text, time, truth, wrapped } from './der.ts'
+import { bits, explicit, implicit, integer, octets, oid, sequence, set, text, time, truth } from './der.ts'
 
 export interface Authority {
   readonly certificate: X509Certificate
   readonly key: KeyObject
 }
 
-/** A server's certificate with its key, both PEM. A given one may bring its chain. */
+/** A certificate and its key, PEM. A configured certificate may include its chain. */
 export interface ServerCertificate {
   readonly cert: string
   readonly key: string
 }
 
 export const dayMillis = 86_400_000
-/** The longest that Apple's clients accept of a server. */
+/** The maximum that Apple's clients accept. */
 export const serverDays = 825
 const authorityDays = 3650
 
 const signature = sequence(oid('1.2.840.10045.4.3.2'))
 
-/** Named after its key: no two have the same name. */
+/** The name contains a hash of the key, so that no two authorities have the same name. */
 export function makeAuthority(now: Date): Authority {
   const { privateKey: key } = newKey()
   const id = keyId(key)
@@ -44,7 +43,7 @@ export function makeAuthority(now: Date): Authority {
     notBefore,
     notAfter: after(notBefore, authorityDays),
     extensions: [
-      // What it issues issues nothing.
+      // Path length 0: an issued certificate cannot issue others.
       extension('2.5.29.19', sequence(truth(), integer(0)), 'critical'),
       extension('2.5.29.15', usage.keyCertSign, 'critical'),
       extension('2.5.29.14', octets(id)),
@@ -53,14 +52,14 @@ export function makeAuthority(now: Date): Authority {
   return { certificate, key }
 }
 
-/** A new key, and a certificate for a server that is reached under `names`: host names and IP addresses. */
+/** @param names host names and IP addresses of the server */
 export function issueCertificate(authority: Authority, names: readonly string[], now: Date): ServerCertificate {
   const { privateKey: key } = newKey()
   const { certificate: issuer } = authority
   const notBefore = later(beforeNow(now), issuer.validFromDate)
   const certificate = makeCertificate({
     issuer: { name: issuer.subject.replace(/^CN=/, ''), key: authority.key },
-    // A host name can be longer than a common name; clients look at the names below.
+    // A host name may be too long for a common name. Clients check only the alternative names below.
     subject: { name: 'Hyperplane', key },
     notBefore,
     notAfter: earlier(after(notBefore, serverDays), issuer.validToDate),
@@ -70,10 +69,10 @@ export function issueCertificate(authority: Authority, names: readonly string[],
       extension('2.5.29.37', sequence(oid('1.3.6.1.5.5.7.3.1'))),
       extension('2.5.29.17', sequence(...names.map(alternativeName))),
       extension('2.5.29.14', octets(keyId(key))),
-      extension('2.5.29.35', sequence(numbered(0, keyId(authority.key)))),
+      extension('2.5.29.35', sequence(implicit(0, keyId(authority.key)))),
     ],
   })
-  return { cert: certificate.toString(), key: key.export({ type: 'pkcs8', format: 'pem' }) as string }
+  return { cert: certificate.toString(), key: privateKeyPem(key) }
 }
 
 interface Party {
@@ -82,7 +81,7 @@ interface Party {
   readonly key: KeyObject
 }
 
-function makeCertificate(of: {
+function makeCertificate(fields: {
   readonly issuer: Party
   readonly subject: Party
   readonly notBefore: Date
@@ -90,23 +89,25 @@ function makeCertificate(of: {
   readonly extensions: readonly Buffer[]
 }): X509Certificate {
   const toBeSigned = sequence(
-    wrapped(0, integer(2)), // version 3
+    explicit(0, integer(2)), // version 3
     serialNumber(),
     signature,
-    distinguished(of.issuer.name),
-    sequence(time(of.notBefore), time(of.notAfter)),
-    distinguished(of.subject.name),
-    publicKeyOf(of.subject.key),
-    wrapped(3, sequence(...of.extensions)),
+    distinguished(fields.issuer.name),
+    sequence(time(fields.notBefore), time(fields.notAfter)),
+    distinguished(fields.subject.name),
+    publicKeyOf(fields.subject.key),
+    explicit(3, sequence(...fields.extensions)),
   )
-  return new X509Certificate(sequence(toBeSigned, signature, bits(sign('sha256', toBeSigned, of.issuer.key))))
+  return new X509Certificate(sequence(toBeSigned, signature, bits(sign('sha256', toBeSigned, fields.issuer.key))))
 }
+
+export const privateKeyPem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString()
 
 const newKey = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
 const publicKeyOf = (key: KeyObject): Buffer => createPublicKey(key).export({ type: 'spki', format: 'der' })
 
-/** How certificates point to the key of their issuer: 160 bits of the hash of its point. Source: RFC 7093 2. */
+/** The key identifier: 160 bits of the hash of the public point. Source: RFC 7093 2. */
 function keyId(key: KeyObject): Buffer {
   const point = publicKeyOf(key).subarray(-65)
   return createHash('sha256').update(point).digest().subarray(0, 20)
@@ -125,11 +126,11 @@ const extension = (id: string, content: Uint8Array, critical?: 'critical'): Buff
   sequence(oid(id), ...(critical === undefined ? [] : [truth()]), octets(content))
 
 const alternativeName = (name: string): Buffer =>
-  isIP(name) === 0 ? numbered(2, Buffer.from(name, 'latin1')) : numbered(7, addressBytes(name))
+  isIP(name) === 0 ? implicit(2, Buffer.from(name, 'latin1')) : implicit(7, addressBytes(name))
 
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number))
-  // As URLs write it: an IPv4 address at the end is in groups, too.
+  // The URL parser writes an IPv4 address at the end as groups too.
   const [head = [], tail = []] = new URL(`http://[${address}]`).hostname
     .slice(1, -1)
     .split('::')
@@ -138,7 +139,7 @@ function addressBytes(address: string): Buffer {
   return Buffer.from([...head, ...zeros, ...tail].map((group) => group.padStart(4, '0')).join(''), 'hex')
 }
 
-/** For clients whose clock is behind. */
+/** An hour before now, for clients whose clock is slow. */
 const beforeNow = (now: Date): Date => new Date(now.getTime() - dayMillis / 24)
 const after = (date: Date, days: number): Date => new Date(date.getTime() + days * dayMillis)
 const later = (one: Date, other: Date): Date => (one > other ? one : other)

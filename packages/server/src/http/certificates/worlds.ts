@@ -1,6 +1,6 @@
 /**
- * Certificates for `<world>.localhost`, one for each, since clients refuse `*.localhost`. Each is kept in the folder of its world,
- * so that whoever remembers it finds the same after a restart. Source: DESIGN C; decision a-local-authority.
+ * Certificates for `<world>.localhost`, one for each world because clients refuse `*.localhost`. Each is stored in the folder of
+ * its world, so that it stays the same after a restart. Source: decision a-local-authority.
  */
 import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -8,18 +8,17 @@ import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { authorityPath, loadAuthority } from './authority.ts'
 import { writePair } from './files.ts'
-import { loadKept } from './kept.ts'
+import { loadIssued } from './issued.ts'
 import { type Authority, dayMillis, issueCertificate, type ServerCertificate } from './make.ts'
 
 export interface WorldCertificates {
   /**
-   * The certificate for a server name that a client asks for, issued when it is first asked for; undefined: it is the name of
-   * no world, or none can be issued, which is in the log.
+   * Issued on first use. undefined: the server name belongs to no world, or issuing failed, which is logged.
    */
   certificateOf(serverName: string): ServerCertificate | undefined
   /**
-   * The file that clients of worlds may trust; the authority is made when there is none.
-   * @throws StartRefusal when it can neither be read nor be made
+   * The file that clients of worlds can trust. Creates the authority if there is none.
+   * @throws StartRefusal when the authority can neither be read nor created
    */
   trustedPath(): string
 }
@@ -27,75 +26,82 @@ export interface WorldCertificates {
 export interface WorldCertificatesOptions {
   /** The data folder. */
   readonly data: string
-  /** Of the world of a name in lower case; undefined: there is none. */
+  /** The folder of a world, by its name in lower case; undefined: there is no such world. */
   readonly folderOf: (name: string) => string | undefined
   /** Real time, in milliseconds since 1970. */
   readonly now: () => number
   readonly log: { error(details: object, message: string): void }
 }
 
-/** In memory: as many as there can be worlds. */
-const maximumKept = 500
-/** A certificate is not shown in its last days. */
-const lastDays = 30
+/** As many as there can be worlds. */
+const maximumCached = 500
+/** A certificate is renewed this many days before it expires. */
+const renewalDays = 30
 
 const worldHost = /^([a-z0-9-]{1,63})\.localhost$/
 
-/** Beside the certificate of the service, for the world whose folder is that of the service. */
+/** Names that differ from those of the service, whose folder is also that of the world `default`. */
 const filesIn = (folder: string) => ({
   cert: join(folder, 'tls', 'world-cert.pem'),
   key: join(folder, 'tls', 'world-key.pem'),
 })
 
-interface Shown {
+interface CachedCertificate {
   readonly certificate: ServerCertificate
   readonly until: number
-  /** Where it is kept; absent: it cannot be. */
+  /** undefined: the certificate could not be stored. */
   readonly file?: string
 }
 
 export function createWorldCertificates({ data, folderOf, now, log }: WorldCertificatesOptions): WorldCertificates {
-  const shown = new LRUCache<string, Shown>({ max: maximumKept })
+  const cache = new LRUCache<string, CachedCertificate>({ max: maximumCached })
   let loaded: Authority | undefined
   const authority = (): Authority => (loaded ??= loadAuthority(data, new Date(now())))
 
-  function show(serverName: string, folder: string): ServerCertificate | undefined {
+  function load(serverName: string, folder: string): ServerCertificate | undefined {
     try {
       const files = filesIn(folder)
-      const good = new Date(now() + lastDays * dayMillis)
-      const kept = loadKept(files.cert, files.key, authority(), [serverName], good)
-      const { cert, key } = kept ?? issueCertificate(authority(), [serverName], new Date(now()))
+      const renewal = new Date(now() + renewalDays * dayMillis)
+      const issued = loadIssued(files.cert, files.key, authority(), [serverName], renewal)
+      const { cert, key } = issued ?? issueCertificate(authority(), [serverName], new Date(now()))
       const certificate = { cert, key }
-      const until = new X509Certificate(certificate.cert).validToDate.getTime() - lastDays * dayMillis
-      const file = kept === undefined ? keep(certificate, files) : files.cert
-      shown.set(serverName, { certificate, until, ...(file === undefined ? {} : { file }) })
+      const until = new X509Certificate(certificate.cert).validToDate.getTime() - renewalDays * dayMillis
+      const file = issued === undefined ? store(certificate, files) : files.cert
+      cache.set(serverName, { certificate, until, ...(file === undefined ? {} : { file }) })
       return certificate
     } catch (error) {
-      log.error({ err: error, serverName }, 'no certificate can be issued for a world; clients are shown the usual one')
+      log.error(
+        { err: error, serverName },
+        'issuing the certificate of a world failed: clients get the default certificate',
+      )
       return undefined
     }
   }
 
-  function keep({ cert, key }: ServerCertificate, files: ReturnType<typeof filesIn>): string | undefined {
+  function store({ cert, key }: ServerCertificate, files: ReturnType<typeof filesIn>): string | undefined {
     try {
       writePair(files.cert, cert, files.key, key)
       return files.cert
     } catch (error) {
-      log.error({ err: error }, 'the certificate of a world cannot be kept: it will be another one after a restart')
+      log.error(
+        { err: error },
+        'storing the certificate of a world failed: the world gets a new certificate after a restart',
+      )
       return undefined
     }
   }
 
   return {
-    certificateOf(asked) {
-      const serverName = asked.toLowerCase()
+    certificateOf(requestedName) {
+      const serverName = requestedName.toLowerCase()
       const [, world] = worldHost.exec(serverName) ?? []
       const folder = world === undefined ? undefined : folderOf(world)
       if (folder === undefined) return undefined
-      const last = shown.get(serverName)
-      // A world that was made again under the name of an earlier one begins with none.
-      const isPresent = last !== undefined && now() < last.until && (last.file === undefined || existsSync(last.file))
-      return isPresent ? last.certificate : show(serverName, folder)
+      const cached = cache.get(serverName)
+      // The file is gone when the world was removed, and perhaps created again.
+      const isUsable =
+        cached !== undefined && now() < cached.until && (cached.file === undefined || existsSync(cached.file))
+      return isUsable ? cached.certificate : load(serverName, folder)
     },
     trustedPath() {
       authority()

@@ -1,6 +1,6 @@
 /**
- * The two naming profiles. `spec` is what the specification writes and what everything inside uses; `public` is what
- * unmodified public clients speak. Every difference in names stands in this file. Source: conventions 2.
+ * The two naming profiles: `spec` has the names of the specification, which all other code uses; `public` has the names of
+ * unmodified public clients. Every difference in names is in this file. Source: conventions 2.
  */
 
 import type { CanonicalNames } from '../../core/ports.ts'
@@ -13,20 +13,20 @@ export const apiKeyHeader = { spec: 'X-SVC-Api-Key', public: 'X-ntnx-api-key' } 
 const taskPrefix = 'ZXJnb24='
 const bareUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Rewrites of a path segment, by where it stands. */
+/** The path segments after the version that differ. */
 const groups = [
   { namespace: 'vmm', spec: 'extern', public: 'esxi' },
   { namespace: 'networking', spec: 'cloud', public: 'aws' },
 ] as const
 
-/** A path below /api -> canonical, and the profile that it betrays. */
+/** A path below /api -> the canonical path, and the profile that the path belongs to, if its names differ. */
 export function canonicalPath(path: string): { path: string; profile?: Profile } {
   const begin = path.indexOf('/') + 1
   const slash = begin === 0 ? 0 : path.indexOf('/', begin)
   const end = slash < 0 ? path.length : slash
   const namespace = path.slice(begin, end)
   if (namespace === 'prism') return { path: `${path.slice(0, begin)}platform${path.slice(end)}`, profile: 'public' }
-  // The control interface has the names of the specification alone.
+  // The control interface has only the names of the specification.
   if (namespace === 'platform' || namespace === 'control') return { path, profile: 'spec' }
   for (const group of groups) {
     if (namespace !== group.namespace) continue
@@ -50,7 +50,7 @@ export function pathIn(profile: Profile, path: string): string {
   }
   const tasks = segments.indexOf('tasks')
   const id = segments[5]
-  // A request's own path, shown as its link, has the prefix already.
+  // In a link to the request itself, the id has the prefix already.
   if (tasks === 4 && segments[1] === 'prism' && id !== undefined && bareUuid.test(id))
     segments[5] = `${taskPrefix}:${id}`
   return segments.join('/')
@@ -80,8 +80,8 @@ export const canonicalRel = (rel: string): string =>
 export const taskIdIn = (profile: Profile, id: string): string => (profile === 'spec' ? id : `${taskPrefix}:${id}`)
 
 /**
- * The id of a task as this profile writes it -> the plain UUID. Public clients must send the prefix; in the spec
- * profile both forms are taken.
+ * The id of a task in the form of the profile -> the plain UUID. Public clients must send the prefix; the spec profile
+ * accepts both forms.
  */
 export function canonicalTaskId(profile: Profile, text: string): string | undefined {
   const at = text.lastIndexOf(':')
@@ -109,7 +109,6 @@ export const systemNameIn = (profile: Profile, name: string): string =>
   profile === 'spec' ? name : (publicNames.get(name) ?? name)
 export const canonicalSystemName = (name: string): string => specNames.get(name) ?? name
 
-/** What core asks of the profiles. */
 export const canonicalNames: CanonicalNames = {
   path: (path) => canonicalPath(path).path,
   taskId: canonicalTaskId,
@@ -120,7 +119,7 @@ export const canonicalNames: CanonicalNames = {
   },
 }
 
-/** Which profile a request asks for; first match wins (conventions 2.1). */
+/** The profile of a request; the first match wins. Source: conventions 2.1. */
 export function profileOf(request: {
   readonly pathProfile: Profile | undefined
   readonly header: (name: string) => string | undefined

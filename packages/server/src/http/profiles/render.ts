@@ -1,7 +1,7 @@
 /**
- * Canonical values -> JSON text of a profile, guided by the contract: type names, discriminators, task ids, links. What the
- * contract does not name is never answered, so neither internal fields nor secrets can leave. A schema is read once for each
- * profile and version; what remains for an answer is to look up values and to join texts. Source: conventions 2.3.
+ * Canonical values -> JSON text of a profile: type names, discriminators, task ids, links. Only fields of the contract are
+ * written, so neither internal fields nor secrets can leak. Each schema is compiled once for each profile and version; for an
+ * answer, its renderer only looks up values and joins texts. Source: conventions 2.3.
  */
 import { type AnySchema, type ObjectSchema, secretMask } from '@hyperplane/contract'
 import { chooseAlternative } from '../../core/input/validate.ts'
@@ -12,12 +12,13 @@ export interface RenderSettings {
   /** Namespace and version that answer: `clustermgmt`, `v4.0`. */
   readonly namespace: string
   readonly version: string
-  /** The answer to a creation: the only one that shows one-time secrets. */
+  /** The answer to a creation, the only answer that shows one-time secrets. */
   readonly isCreation?: boolean
-  /** Newest version of a namespace, for types of others. */
+  /** Newest version of a namespace, for types of other namespaces. */
   readonly versionOf: (namespace: string) => string
 }
 
+/** A schema has no static type here, so values are not checked against it. */
 type Json = any
 
 /** JSON text of a value. `origin`: `https://host:port`, for absolute links. */
@@ -40,7 +41,7 @@ export function reservedOf(settings: RenderSettings, type: string): Record<strin
 
 const plain: Renderer = (value) => JSON.stringify(value) ?? 'null'
 
-/** @throws TypeError (from the renderer) for a value that is not of the schema's form: a mistake in the code */
+/** The renderer throws a TypeError for a value that does not fit the schema, which is a bug. */
 export function rendererOf(schema: AnySchema, settings: RenderSettings): Renderer {
   const { profile } = settings
   switch (schema.type) {
@@ -99,14 +100,14 @@ interface FieldRenderer {
   /** `"name":` */
   readonly key: string
   readonly render: Renderer
-  /** Of a oneOf, for public clients: `"$nameItemDiscriminator":`, and what it says of a value. */
+  /** For a oneOf in the public profile: `"$nameItemDiscriminator":`, and the type of a value. */
   readonly discriminator?: { readonly key: string; readonly of: (value: Json) => string }
-  /** Clients may give what they made themselves a name that the system uses. */
+  /** Only names of entities that the system defines are rewritten: an entity of a client may have the same name. */
   readonly isSystemName: boolean
 }
 
 function objectRenderer(schema: ObjectSchema, settings: RenderSettings): Renderer {
-  // The order of the fields is the contract's, whatever the order in which they were stored.
+  // Fields are in the order of the contract, not in the order in which they were stored.
   const fields = Object.entries(schema.fields).flatMap(([name, field]) =>
     isShown(field, settings) ? [fieldRenderer(name, field, settings)] : [],
   )
@@ -116,8 +117,8 @@ function objectRenderer(schema: ObjectSchema, settings: RenderSettings): Rendere
     for (const field of fields) {
       const item = value[field.name]
       if (item === undefined || item === null || (Array.isArray(item) && item.length === 0)) continue
-      const isOwnName = field.isSystemName && value['isSystemDefined'] === false
-      text += `${text === '{' ? '' : ','}${field.key}${(isOwnName ? plain : field.render)(item, origin)}`
+      const isNameOfClient = field.isSystemName && value['isSystemDefined'] === false
+      text += `${text === '{' ? '' : ','}${field.key}${(isNameOfClient ? plain : field.render)(item, origin)}`
       if (field.discriminator !== undefined)
         text += `,${field.discriminator.key}${JSON.stringify(field.discriminator.of(item))}`
     }
@@ -149,27 +150,27 @@ const fieldRenderer = (name: string, field: AnySchema, settings: RenderSettings)
     : {}),
 })
 
-/** What stands before the fields: nothing, or the type, and in public `$reserved`. */
+/** The text before the fields: `{`, the type if there is one, and in the public profile `$reserved`. */
 function beginningOf(schema: ObjectSchema, settings: RenderSettings): (value: Json) => string {
   const { objectType, foldsInto } = schema
   if (objectType === undefined) return () => '{'
   const type = `{"$objectType":${JSON.stringify(typeIn(settings.profile, objectType))}`
   if (settings.profile === 'spec') return () => type
   const reserved = (content: object): string => `${type},"$reserved":${JSON.stringify(content)}`
-  const usual = reserved(reservedOf(settings, objectType))
-  if (foldsInto === undefined) return () => usual
+  const defaultText = reserved(reservedOf(settings, objectType))
+  if (foldsInto === undefined) return () => defaultText
   return (value) => {
-    const given = value[foldsInto] as object | undefined | null
-    return given === undefined || given === null ? usual : reserved(given)
+    const content: object | undefined | null = value[foldsInto]
+    return content === undefined || content === null ? defaultText : reserved(content)
   }
 }
 
-/** Tells public clients which alternative a value is. */
+/** The type of a value, in the form that public clients expect beside a oneOf. */
 export function discriminatorOf(schema: AnySchema, value: Json, profile: Profile): string {
   const actual = schema.type === 'oneOf' ? chooseAlternative(schema.alternatives, value)[0] : schema
   if (actual === undefined) return 'EMPTY'
   if (actual.type === 'object') return typeIn(profile, actual.objectType ?? '')
-  if (actual.type === 'list') return `List<${discriminatorOf(actual.items, (value as Json[])[0], profile)}>`
+  if (actual.type === 'list') return `List<${discriminatorOf(actual.items, value[0], profile)}>`
   if (actual.type === 'map') return 'Map<String, String>'
   if (actual.type === 'integer' || actual.type === 'number') return 'Integer'
   return actual.type === 'boolean' ? 'Boolean' : 'String'

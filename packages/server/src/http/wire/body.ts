@@ -1,10 +1,10 @@
-/** Request bodies, read within bounds. A refused body leaves the connection open, so that the refusal can be sent on it. */
+/** Reads request bodies within bounds. A refused body leaves the connection open, so that the refusal can be sent. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { ApiError } from '../../core/api-error.ts'
 
-/** A body that is announced with no more than this is read to its end after a refusal, and the connection stays open. */
+/** After a refusal, a body up to this length is read to its end, so that the connection can stay open. */
 const smallBodyBytes = 32 * 1024
 
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
@@ -13,30 +13,30 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
 /** Responses to clients that wait for `100 Continue` before they send their body. */
 const waiting = new WeakMap<IncomingMessage, ServerResponse>()
 
-/** The client waits: it is told to go on when its body is first read, and never if the request is refused before. */
-export function awaitsContinue(message: IncomingMessage, response: ServerResponse): void {
+/** Sends `100 Continue` when the body is first read: never, if the request is refused before. */
+export function deferContinue(message: IncomingMessage, response: ServerResponse): void {
   waiting.set(message, response)
 }
 
-function askForBody(message: IncomingMessage): void {
+function sendContinue(message: IncomingMessage): void {
   waiting.get(message)?.writeContinue()
   waiting.delete(message)
 }
 
-/** True when more of the body may still come than is worth reading for the sake of the connection. */
+/** True when the unread rest of the body is too long to read it only to keep the connection open. */
 export function leavesBodyUnread(message: IncomingMessage): boolean {
   if (message.complete || !hasBody(message)) return false
   return waiting.has(message) || Number(message.headers['content-length'] ?? Infinity) > smallBodyBytes
 }
 
-/** @throws ApiError 413 as soon as the body is known to be larger, 400 when the connection ends within it */
+/** @throws ApiError 413 for a larger body, as soon as its length is known; 400 when the connection ends within the body */
 export async function readBody(message: IncomingMessage, maximum: number): Promise<Uint8Array> {
-  refuseAnnounced(message, maximum)
-  askForBody(message)
+  refuseLength(message, maximum)
+  sendContinue(message)
   const chunks: Buffer[] = []
   let size = 0
   try {
-    for await (const chunk of piecesOf(message)) {
+    for await (const chunk of chunksOf(message)) {
       size += chunk.length
       if (size > maximum) throw new ApiError('BODY_TOO_LARGE', { maximum })
       chunks.push(chunk)
@@ -47,7 +47,7 @@ export async function readBody(message: IncomingMessage, maximum: number): Promi
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
 }
 
-/** The body as it arrives. The maximum holds for what is read, so also for what a compressed body expands to. */
+/** The body in chunks as they arrive, decompressed. The maximum limits the decompressed bytes. */
 export async function* openBody(message: IncomingMessage, maximum: number): AsyncGenerator<Uint8Array> {
   const encoding = message.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
   if (encoding !== 'identity' && encoding !== 'gzip')
@@ -55,11 +55,11 @@ export async function* openBody(message: IncomingMessage, maximum: number): Asyn
       expected: 'the encoding gzip, or none',
       found: encoding.slice(0, 100),
     })
-  refuseAnnounced(message, maximum)
-  askForBody(message)
+  refuseLength(message, maximum)
+  sendContinue(message)
   let size = 0
   try {
-    for await (const chunk of encoding === 'gzip' ? expanded(message) : piecesOf(message)) {
+    for await (const chunk of encoding === 'gzip' ? decompressed(message) : chunksOf(message)) {
       size += chunk.length
       if (size > maximum) throw new ApiError('BODY_TOO_LARGE', { maximum })
       yield chunk
@@ -69,25 +69,25 @@ export async function* openBody(message: IncomingMessage, maximum: number): Asyn
   }
 }
 
-function refuseAnnounced({ headers }: IncomingMessage, maximum: number): void {
+function refuseLength({ headers }: IncomingMessage, maximum: number): void {
   if (Number(headers['content-length'] ?? 0) > maximum) throw new ApiError('BODY_TOO_LARGE', { maximum })
 }
 
-/** Without the option, a reader that stops early would destroy the connection. */
-const piecesOf = (message: IncomingMessage): AsyncIterable<Buffer> => ({
+/** Without `destroyOnReturn: false`, a reader that stops early would destroy the connection. */
+const chunksOf = (message: IncomingMessage): AsyncIterable<Buffer> => ({
   [Symbol.asyncIterator]: () => message.iterator({ destroyOnReturn: false }),
 })
 
-/** A client that goes away is no fault of this service. */
+/** A client that disconnects is no error of this service. */
 function asRefusal(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   return new ApiError('MALFORMED_REQUEST', { fault: 'its body breaks off: the connection ended.' }, { cause: error })
 }
 
-async function* expanded(message: IncomingMessage): AsyncGenerator<Buffer> {
+async function* decompressed(message: IncomingMessage): AsyncGenerator<Buffer> {
   const content = createGunzip()
-  // Failures reach the reader of the content. The pieces, not the message itself: a pipeline destroys what it reads from.
-  pipeline(piecesOf(message), content, () => undefined)
+  // `pipeline` destroys its source, so it gets the chunks instead of the message. Its errors reach the reader of `content`.
+  pipeline(chunksOf(message), content, () => undefined)
   try {
     yield* content as AsyncIterable<Buffer>
   } catch {

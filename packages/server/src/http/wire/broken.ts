@@ -1,6 +1,6 @@
 /**
- * Connections whose bytes node:http cannot hand over as a request: it would answer them itself, without the envelope, or not
- * at all. Source: conventions 1.
+ * Answers connections whose bytes node:http cannot parse as a request. By default Node answers them without the envelope, or
+ * not at all. Source: conventions 1.
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,7 +8,6 @@ import { ApiError } from '../../core/api-error.ts'
 import { maximumHeaderBytes, maximumTarget } from '../incoming.ts'
 import type { Lingering } from './linger.ts'
 
-/** As node:http reports them. */
 export interface ParserError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer
 }
@@ -16,44 +15,44 @@ export interface ParserError extends NodeJS.ErrnoException {
 export class BrokenConnections {
   readonly #lingering: Lingering
   readonly #answerOf: (fault: ApiError) => string
-  /** The newest request of each connection, by its response. */
-  readonly #newest = new WeakMap<Socket, ServerResponse>()
+  /** The response to the latest request of each connection. */
+  readonly #latest = new WeakMap<Socket, ServerResponse>()
   readonly #refused = new WeakSet<Socket>()
 
-  /** @param answerOf head and body as they are sent */
+  /** @param answerOf head and body of the answer, as text */
   constructor(lingering: Lingering, answerOf: (fault: ApiError) => string) {
     this.#lingering = lingering
     this.#answerOf = answerOf
   }
 
-  /** Called with the response to each request. */
+  /** Call this with the response to each request. */
   note(response: ServerResponse): void {
-    this.#newest.set(response.req.socket, response)
+    this.#latest.set(response.req.socket, response)
   }
 
-  /** Answers after all earlier requests of the connection, then closes it. */
+  /** Waits for the answers to earlier requests of the connection, answers with the fault, then closes the connection. */
   refuse(socket: Socket, fault: ApiError): void {
-    // The parser reports its error again with all that arrives later.
+    // The parser repeats its error for all bytes that arrive later.
     if (this.#refused.has(socket) || this.#lingering.isClosing(socket)) return
     this.#refused.add(socket)
-    // For CONNECT node:http takes its own listener off the socket; without one a reset would end the process.
+    // For CONNECT, node:http removes its own listener; without any, a reset by the client would crash the process.
     socket.on('error', () => socket.destroy())
-    const newest = this.#newest.get(socket)
+    const latest = this.#latest.get(socket)
     const answer = (): void => this.#answer(socket, fault)
-    if (newest === undefined || newest.closed || newest.writableFinished) answer()
-    else if (newest.req.complete) newest.once('close', answer)
+    if (latest === undefined || latest.closed || latest.writableFinished) answer()
+    else if (latest.req.complete) latest.once('close', answer)
     else {
-      // The fault is in the body of the newest request: this is the answer to it, unless it is being answered already.
-      const inItsTurn = (): void => (newest.headersSent ? socket.destroySoon() : answer())
-      if (newest.socket === null) newest.once('socket', () => process.nextTick(inItsTurn))
-      else inItsTurn()
+      // The fault is in the body of the latest request, so this answers that request, unless its answer has begun.
+      const answerOrClose = (): void => (latest.headersSent ? socket.destroySoon() : answer())
+      if (latest.socket === null) latest.once('socket', () => process.nextTick(answerOrClose))
+      else answerOrClose()
     }
   }
 
   #answer(socket: Socket, fault: ApiError): void {
     if (!socket.writable) return void socket.destroy()
     socket.write(this.#answerOf(fault))
-    // The parser takes nothing more: it would only report its error again.
+    // Detach the parser, which would only repeat its error.
     socket.removeAllListeners('data')
     this.#lingering.close(socket, (count) => socket.on('data', count).resume())
   }
@@ -94,6 +93,6 @@ export const noTunnels = (): ApiError => malformed('it asks for a tunnel (CONNEC
 
 const malformed = (fault: string): ApiError => new ApiError('MALFORMED_REQUEST', { fault })
 
-/** True when what was read last begins a request whose target alone is too long. */
+/** True when the packet is the beginning of a request line that has not ended yet. */
 const isInTarget = (packet: Buffer | undefined): boolean =>
   packet !== undefined && /^[A-Z-]+ [^\s]*$/.test(packet.toString('latin1', 0, maximumTarget))

@@ -7,7 +7,7 @@ import type { Socket, Server as TcpServer } from 'node:net'
 import { createServer } from '../../core/node-http.ts'
 import { maximumHeaderBytes, maximumTarget } from '../incoming.ts'
 import { createTlsServers, type TlsOptions, type TlsServers } from '../tls.ts'
-import { awaitsContinue } from './body.ts'
+import { deferContinue } from './body.ts'
 import { type BrokenConnections, faultOf, noTunnels } from './broken.ts'
 
 export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
@@ -106,7 +106,7 @@ export class HttpServers {
   #refuseInEnvelope(server: TcpServer, listener: RequestListener): void {
     const broken = this.#broken
     server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-      awaitsContinue(request, response)
+      deferContinue(request, response)
       listener(request, response)
     })
     // `headFault` refuses an unknown header Expect.

@@ -1,6 +1,6 @@
 /**
- * Lingering close. A connection that is closed while its client still sends is reset, and the client may lose the answer that
- * it was sent. So this side ends first, and the rest of what the client sends is discarded, within bounds.
+ * Lingering close. Closing a connection while its client still sends resets it, and the client may lose the answer. So the
+ * server closes only its sending side at first, and discards the rest of the input, within bounds.
  * Source: RFC 9112, 9.6; decision refused-bodies-are-discarded.
  */
 import type { ServerResponse } from 'node:http'
@@ -9,13 +9,13 @@ import type { Clock } from '../../core/time/clock.ts'
 import { leavesBodyUnread } from './body.ts'
 
 export interface LingerBounds {
-  /** Bytes that are discarded on one connection. */
+  /** Maximum of bytes to discard on one connection. */
   readonly bytes: number
-  /** Connections that linger at the same time; a further one is closed at once. */
+  /** Maximum of lingering connections; further ones close at once. */
   readonly connections: number
-  /** How often progress is checked. A connection that sent nothing since the last check is closed. */
+  /** Interval between checks. A connection that received nothing since the last check is closed. */
   readonly checkMillis: number
-  /** Checks after which the connection is closed in any case. */
+  /** Maximum of checks before the connection is closed in any case. */
   readonly checks: number
 }
 
@@ -32,12 +32,12 @@ export class Lingering {
     this.#bounds = bounds
   }
 
-  /** True when nothing that still arrives on the connection is a request to answer. */
+  /** True when further requests on the connection must not be answered. */
   isClosing(socket: Socket): boolean {
     return this.#closing.has(socket)
   }
 
-  /** Ends the response, and with it the connection where much of the request's body has not been read. */
+  /** Ends the response. If a large part of the request's body is unread, also closes the connection. */
   end(response: ServerResponse, head: string[], start: (head: string[]) => void, body?: string | Uint8Array): void {
     const request = response.req
     if (!leavesBodyUnread(request)) {
@@ -49,48 +49,48 @@ export class Lingering {
     start(head)
     this.#closing.add(request.socket)
     if (body === undefined) return void response.end()
-    // The answer is complete for the client; ending the response here would make node:http close the connection.
+    // Ending the response would make node:http close the connection. The client has its complete answer without that.
     response.write(body)
     const discard = (): void => {
       request.resume()
       request.once('end', () => response.end())
       this.close(request.socket, (count) => request.on('data', count))
     }
-    // Answers to earlier requests on the connection come first.
+    // The response has no socket until earlier requests of the connection are answered.
     if (response.socket === null) response.once('socket', () => process.nextTick(discard))
     else discard()
   }
 
   /**
-   * Ends this side of the connection, and closes it when the client has, or when a bound is reached.
-   * @param watch calls back with each piece that is discarded
+   * Closes the sending side of the connection, and the whole connection when the client closes it or a bound is reached.
+   * @param watch calls its argument with each discarded chunk
    */
-  close(socket: Socket, watch: (count: (piece: Uint8Array) => void) => void): void {
+  close(socket: Socket, watch: (count: (chunk: Uint8Array) => void) => void): void {
     this.#closing.add(socket)
     if (this.#open.size >= this.#bounds.connections) return void socket.destroySoon()
     this.#open.add(socket)
     let discarded = 0
-    let seen = -1
+    let discardedAtLastCheck = -1
     let checks = 0
     let stopTimer = (): void => undefined
     const check = (): void => {
-      if (discarded === seen || ++checks > this.#bounds.checks) return void socket.destroy()
-      seen = discarded
+      if (discarded === discardedAtLastCheck || ++checks > this.#bounds.checks) return void socket.destroy()
+      discardedAtLastCheck = discarded
       stopTimer = this.#setTimer(this.#bounds.checkMillis, check)
     }
     socket.once('close', () => {
       stopTimer()
       this.#open.delete(socket)
     })
-    watch((piece) => {
-      discarded += piece.length
+    watch((chunk) => {
+      discarded += chunk.length
       if (discarded > this.#bounds.bytes) socket.destroy()
     })
     check()
     socket.end()
   }
 
-  /** Closes all connections that linger. */
+  /** Closes all lingering connections. */
   stop(): void {
     for (const socket of this.#open) socket.destroy()
   }

@@ -4,7 +4,7 @@ export interface Target {
   readonly path: string
   /** Text after `?`. */
   readonly query: string
-  /** Host and port of a target in absolute form; they count instead of the header Host. */
+  /** Host and port of a target in absolute form. They replace the header Host. */
   readonly authority: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** A certificate that was issued before, if it is still good. */
+/** A server certificate that was issued before, if it is still usable. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
@@ -6,10 +6,10 @@ import { readKey } from './files.ts'
 import type { Authority, ServerCertificate } from './make.ts'
 
 /**
- * @param now when it must be valid
- * @returns undefined where the files are absent or damaged, or of another authority, or do not cover all names
+ * @param now the time at which the certificate must be valid
+ * @returns undefined if the files are absent or damaged, of another authority, or do not cover all names
  */
-export function loadKept(
+export function loadIssued(
   certPath: string,
   keyPath: string,
   authority: Authority,
@@ -23,14 +23,14 @@ export function loadKept(
     const valid = certificate.validFromDate <= now && now < certificate.validToDate
     const covers = names.every((name) => (isIP(name) ? certificate.checkIP(name) : certificate.checkHost(name)))
     const issued = isIssuedBy(certificate, authority.certificate) || isIssuedBy(certificate, certificate)
-    const belongs = certificate.checkPrivateKey(createPrivateKey(key))
-    return valid && covers && issued && belongs ? { cert: certificate.toString(), key, file } : undefined
+    const matchesKey = certificate.checkPrivateKey(createPrivateKey(key))
+    return valid && covers && issued && matchesKey ? { cert: certificate.toString(), key, file } : undefined
   } catch {
-    // Absent or damaged: nothing depends on it but clients, which trust the authority.
+    // The caller issues a new certificate, which clients accept because they trust the authority.
     return undefined
   }
 }
 
-// Not `checkIssued`: it wants of an issuer that it may issue, which one that signs itself need not.
+// `checkIssued` demands a CA certificate, which a self-signed server certificate is not. So compare names and verify the signature.
 const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
   certificate.issuer === issuer.subject && certificate.verify(issuer.publicKey)
