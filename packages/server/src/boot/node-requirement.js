@@ -1,8 +1,7 @@
 // Plain JavaScript without newer syntax, so that an old Node can run it and report what is missing.
 
 /**
- * Why this Node cannot run the service, in one line with the remedy; undefined: it can. 24.7 is the first version with
- * crypto.argon2.
+ * The reason and the remedy in one line if this Node is too old. 24.7 is the first version with crypto.argon2.
  * @returns {string | undefined}
  */
 export function nodeFault() {

@@ -18,9 +18,7 @@ export { InformationRequest } from './sources.ts'
 /**
  * A setting comes from the command line, else from the environment, else from `hyperplane.yaml` (or the file of `--config`),
  * else it has its default. Relative paths start from the working directory; those in the file, from the folder of the file.
- * @param argv the arguments after the name of the script
- * @throws StartRefusal for an unknown name, a bad value, or settings that exclude each other
- * @throws InformationRequest for `--help` and `--version`
+ * @throws StartRefusal for an unknown name, a bad value, or settings that exclude each other; InformationRequest
  */
 export function readConfig(argv: readonly string[], env: Environment, cwd: string): Config {
   const commandLine = readCommandLine(argv, cwd)
@@ -33,11 +31,7 @@ export function readConfig(argv: readonly string[], env: Environment, cwd: strin
   return createConfig(writtenValue, { adminPassword, backupKey }, cwd)
 }
 
-/**
- * The configuration of a program that sets some settings itself; the others have their defaults.
- * @param cwd where relative paths start
- * @throws StartRefusal as `readConfig`
- */
+/** For programs that set some settings themselves; the others have their defaults. @throws StartRefusal as `readConfig` */
 export function configOf(options: { readonly [Name in SettingName]?: unknown }, cwd: string): Config {
   const writtenValue = (name: SettingName): WrittenValue | undefined => {
     const value = options[name]

@@ -1,4 +1,4 @@
-/** The settings of the service: types, defaults, and how each value is parsed. */
+/** The settings of the service: types, defaults, and how each value is parsed. Paths in values are absolute. */
 import { presets } from '../seeds/presets.ts'
 import type { SeedSource } from '../seeds/read-seed.ts'
 import {
@@ -15,20 +15,16 @@ import {
   type Setting,
 } from './values.ts'
 
-/** The settings of the service. Paths are absolute. */
 export interface Config {
-  /** Address or name to listen on. */
   readonly host: string
   /** 0: the system chooses a free one. */
   readonly port: number
-  /** The data folder. */
   readonly data: string
   /** Content of a new data folder; ignored for an existing one. */
   readonly seed: SeedSource
   readonly rateLimits: 'on' | 'report' | 'off'
   /** The clock that rate limits count by. By the clock of a frozen world, a throttled client would never be served again. */
   readonly limits: 'real-time' | 'world-clock'
-  /** Size of this manager: the column of the rate limit table. */
   readonly tier: 'xsmall' | 'small' | 'large' | 'xlarge'
   /** Naming profile of requests that show none. */
   readonly names: 'spec' | 'public'
@@ -51,7 +47,6 @@ export interface Config {
   readonly backupKeyFile: string | undefined
   /** Loopback, link-local and metadata networks that the service may call nevertheless. */
   readonly allowAddress: readonly string[]
-  /** Clients may register managers and clusters outside the simulated world. */
   readonly allowOutbound: boolean
   /** The service calls no other machine, whatever else is allowed. */
   readonly offline: boolean
@@ -133,12 +128,10 @@ export function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(settings, name)
 }
 
-/** rateLimits -> rate-limits */
 export function optionName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
-/** rateLimits -> HYPERPLANE_RATE_LIMITS */
 export function variableName(name: string): string {
   return `HYPERPLANE_${optionName(name).replaceAll('-', '_').toUpperCase()}`
 }

@@ -12,9 +12,7 @@ import { joined } from './values.ts'
 /** A value as a person wrote it. */
 export interface WrittenValue {
   readonly text: string
-  /** The place of the value, for messages. */
   readonly where: string
-  /** The folder where relative paths start. */
   readonly folder: string
 }
 export type WrittenValues = ReadonlyMap<SettingName, WrittenValue>
@@ -59,7 +57,6 @@ export function readCommandLine(
   return { values, configFile }
 }
 
-/** @returns the options by their names in camel case; a switch is true */
 function parseOptions(argv: readonly string[]): Readonly<Record<string, string | true>> {
   let printed = ''
   const command = createCommand((text) => (printed += text))
@@ -139,10 +136,7 @@ export function readEnvironment(env: Environment, cwd: string): EnvironmentValue
   return { values, configFile, adminPassword, backupKey }
 }
 
-/**
- * @param file undefined: `hyperplane.yaml` of the working directory, if there is one
- * @throws StartRefusal with line and column of the first fault
- */
+/** @param file undefined: `hyperplane.yaml` of the working directory, if there is one */
 export function readFile(file: string | undefined, cwd: string): WrittenValues {
   if (file === '') throw new StartRefusal('--config is empty: give a file or leave it out.')
   const path = resolve(cwd, file ?? configFileName)
@@ -174,7 +168,6 @@ export function readFile(file: string | undefined, cwd: string): WrittenValues {
   return values
 }
 
-/** undefined: there is no file, and none is required. */
 function readText(path: string, isRequired: boolean): string | undefined {
   try {
     return readFileSync(path, 'utf8')

@@ -6,7 +6,6 @@ import { presets } from '../seeds/presets.ts'
 import type { SeedSource } from '../seeds/read-seed.ts'
 
 export interface Setting<Value> {
-  /** The line in `--help`. */
   readonly about: string
   /** The value in `--help`; undefined: the setting is a switch. */
   readonly argument?: string
@@ -75,7 +74,6 @@ export function parseClock(text: string): 'real' | 'frozen' | number {
   return scale
 }
 
-/** Adds the value of a repeated option to the values before it. */
 export const joined = (text: string, before: string | undefined): string =>
   before === undefined ? text : `${before},${text}`
 

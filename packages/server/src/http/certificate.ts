@@ -25,7 +25,6 @@ export function certificatePath(settings: CertificateSettings): string {
  * The configured certificate, or that of the data folder. The authority of the folder issues the latter at the first start,
  * and again when it has expired, is damaged, has another issuer, or does not cover all names of the service. Self-signed
  * certificates of earlier versions stay in use as long as they are valid.
- * @param now real time
  * @throws StartRefusal when a file cannot be read or written, or the configured files do not belong together
  */
 export function loadCertificate(settings: CertificateSettings, now: Date): ServerCertificate {
@@ -78,7 +77,6 @@ function readConfigured(what: string, path: string): string {
 
 function namesOf({ host, publicUrl }: CertificateSettings): readonly string[] {
   const names = new Set(['localhost', '127.0.0.1', '::1'])
-  // Clients cannot connect to the wildcard address.
   if (host !== '0.0.0.0' && host !== '::') names.add(host.replace(/%.*$/, ''))
   if (publicUrl !== undefined) names.add(new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1'))
   return [...names]

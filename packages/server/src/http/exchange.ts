@@ -23,21 +23,17 @@ export interface Site {
   readonly now: () => number
   /** Opens a closed world; never rejects. undefined: the site is open. */
   readonly opening: () => Promise<unknown> | undefined
-  /** Makes the id of a request whose client sent none. */
   readonly makeRequestId: () => string
   readonly dispatch: Dispatch
   readonly envelopes: EnvelopeWriter
   readonly namespaces: ReadonlyMap<string, Namespace>
-  /** undefined: calls are not recorded. */
   readonly recorder?: CallRecorder | undefined
 }
 
 export interface ReceivedRequest {
   readonly api: ApiRequest
   readonly profile: Profile
-  /** `https://host:port`, for links in the answer. */
   readonly origin: string
-  /** The request id of the client, or a generated one; the answer repeats it. */
   readonly requestId: string
 }
 
@@ -46,7 +42,6 @@ export interface Exchanged {
   readonly answer: Answer
   readonly outcome?: Outcome
   readonly refused?: RefusedRequest
-  /** Set when a fault rule breaks the connection. */
   readonly cut: Cut | undefined
 }
 

@@ -17,10 +17,8 @@ import { readTarget, type Target } from './wire/target.ts'
 import type { WorldPorts } from './wire/world-ports.ts'
 
 export interface HandlerOptions {
-  /** The profile of requests that show none. */
   readonly profile: Profile
   readonly sites: Sites
-  /** The site of paths below /control; undefined: there is none. */
   readonly controlSite: Site | undefined
   readonly pages: (path: string, request: IncomingMessage, origin: string) => Promise<PageAnswer | undefined>
   readonly observe: (operation: string, status: number, seconds: number) => void

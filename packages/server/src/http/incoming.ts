@@ -24,7 +24,6 @@ export interface IncomingRequest extends RequestNames {
 
 export interface RequestNames {
   readonly profile: Profile
-  /** The request id of the client, or a generated one. */
   readonly requestId: string
 }
 
@@ -43,11 +42,9 @@ export function readNames(message: IncomingMessage, fallback: Profile, makeReque
 }
 
 /**
- * @param path below /api, in the names of either profile
- * @param query the text after `?`
+ * @param path in the names of either profile
  * @param fallback the profile of a request that shows none
- * @param makeRequestId called when the client sends no id
- * @param traceOf called once, with the canonical path; returns undefined when the request is not recorded
+ * @param traceOf called once, with the canonical path
  */
 export function readRequest(
   message: IncomingMessage,
@@ -60,7 +57,6 @@ export function readRequest(
   const canonical = canonicalPath(path)
   const header = headerOf(message)
   const profile = profileOf({ pathProfile: canonical.profile, header, fallback })
-  // An empty header counts as absent.
   const specId = header(idHeaders.spec) || undefined
   const publicId = header(idHeaders.public) || undefined
   const clientId = specId ?? publicId

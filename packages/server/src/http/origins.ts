@@ -16,7 +16,6 @@ export const hostOf = (request: IncomingMessage, { authority }: Target): string 
   authority ?? request.headers.host
 
 export class Origins {
-  /** The port of the service, once it is open. */
   port = 0
   readonly #options: OriginOptions
 

@@ -12,21 +12,17 @@ export interface PageAnswer {
 }
 
 export interface Pages {
-  /** undefined: there is no such page. */
   answer(path: string, request: IncomingMessage, origin: string): Promise<PageAnswer | undefined>
   /** Counts one answered request; `operation` is a key of the contract. */
   observe(operation: string, status: number, seconds: number): void
-  /** Stops the measurements in the background. */
   close(): void
 }
 
 export interface PagesOptions {
   readonly contract: readonly Namespace[]
-  /** The reason in words without names; undefined: the service is ready. */
   readonly whyNotReady: () => Promise<string | undefined>
   readonly version: string
   readonly runningTasks: () => number
-  /** Further JSON documents, by path. */
   readonly documents: Readonly<Record<string, () => unknown>>
 }
 

@@ -18,14 +18,12 @@ import { WorldPorts } from './wire/world-ports.ts'
 export interface HttpServerOptions extends Pick<HandlerOptions, 'controlSite' | 'pages' | 'observe' | 'log'> {
   readonly host: string
   readonly port: number
-  /** undefined: plain HTTP. */
   readonly tls?: HttpServersOptions['tls']
   /** The naming profile of requests that show none. */
   readonly names: Profile
   readonly publicUrl: string | undefined
   /** The site of a world, by its name in lower case; `default` always has one. */
   readonly worldSite: (name: string) => Site | undefined
-  /** Of the real clock. */
   readonly setTimer: Clock['setTimer']
 }
 

@@ -2,11 +2,8 @@
 import { ApiError } from '../core/api-error.ts'
 
 export interface WorldHints {
-  /** The world that owns the port. */
   readonly port?: string | undefined
-  /** Value of `X-World`. */
   readonly header: string | undefined
-  /** Value of `Host`. */
   readonly host: string | undefined
 }
 

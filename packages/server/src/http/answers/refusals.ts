@@ -14,7 +14,6 @@ import { type AnswerHeads, addNames, type Head } from './head.ts'
 import { answerText, send } from './send.ts'
 
 export interface RefusalsOptions {
-  /** The profile of requests that show none. */
   readonly profile: Profile
   readonly sites: Sites
   readonly origins: Origins

@@ -13,10 +13,7 @@ import { type Authority, dayMillis, makeAuthority, privateKeyPem, serverDays } f
 export const authorityPath = (data: string): string => join(data, 'tls', 'ca.pem')
 const keyPathOf = (data: string): string => join(data, 'tls', 'ca-key.pem')
 
-/**
- * @param now real time
- * @throws StartRefusal when its files exist but cannot be read, or cannot be written
- */
+/** @throws StartRefusal when its files exist but cannot be read, or cannot be written */
 export function loadAuthority(data: string, now: Date): Authority {
   const [certPath, keyPath] = [authorityPath(data), keyPathOf(data)]
   const cert = readIfPresent(certPath, (path) => readFileSync(path, 'utf8'))

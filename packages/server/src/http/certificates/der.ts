@@ -1,6 +1,4 @@
-/**
- * Writes the DER values of a certificate. `domains/iam/certificates` reads certificates of others. Source: ITU-T X.690; RFC 5280 4.1.2.5 (times).
- */
+/** Writes the values of a certificate in DER. Source: ITU-T X.690; RFC 5280 4.1.2.5 (times). */
 
 function value(tag: number, content: readonly Uint8Array[]): Buffer {
   const bytes = Buffer.concat(content)
@@ -17,7 +15,6 @@ export const set = (...values: readonly Uint8Array[]): Buffer => value(0x31, val
 export const integer = (...bytes: readonly number[]): Buffer => value(0x02, [Buffer.from(bytes)])
 export const truth = (): Buffer => value(0x01, [Buffer.of(0xff)])
 export const octets = (bytes: Uint8Array): Buffer => value(0x04, [bytes])
-/** @param unused bits at the end of the last byte */
 export const bits = (bytes: Uint8Array, unused = 0): Buffer => value(0x03, [Buffer.of(unused), bytes])
 export const text = (content: string): Buffer => value(0x0c, [Buffer.from(content, 'utf8')])
 /** An implicitly tagged value, such as `[0]` of a choice. */
@@ -25,7 +22,6 @@ export const implicit = (number: number, content: Uint8Array): Buffer => value(0
 /** An explicitly tagged value: a complete value inside `[0]`. */
 export const explicit = (number: number, content: Uint8Array): Buffer => value(0xa0 + number, [content])
 
-/** `2.5.29.19` */
 export function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...others] = dotted.split('.').map(Number)
   return value(0x06, [Buffer.from([first * 40 + second, ...others].flatMap(base128))])

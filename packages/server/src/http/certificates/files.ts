@@ -3,7 +3,6 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, write
 import { dirname } from 'node:path'
 import { reasonOf, StartRefusal } from '../../core/start-refusal.ts'
 
-/** @throws the fault of the file system */
 export function readKey(path: string): string {
   // A copy of the folder may have lost the mode. Some file systems have no modes, so failure is accepted.
   if ((statSync(path).mode & 0o077) !== 0) {

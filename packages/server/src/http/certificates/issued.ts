@@ -5,10 +5,7 @@ import { isIP } from 'node:net'
 import { readKey } from './files.ts'
 import type { Authority, ServerCertificate } from './make.ts'
 
-/**
- * @param now the time at which the certificate must be valid
- * @returns undefined if the files are absent or damaged, of another authority, or do not cover all names
- */
+/** @param now the time at which the certificate must be valid */
 export function loadIssued(
   certPath: string,
   keyPath: string,
@@ -31,6 +28,6 @@ export function loadIssued(
   }
 }
 
-// `checkIssued` demands a CA certificate, which a self-signed server certificate is not. So compare names and verify the signature.
+// `checkIssued` demands a CA certificate; a self-signed server certificate is none. Compare names and signature instead.
 const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
   certificate.issuer === issuer.subject && certificate.verify(issuer.publicKey)

@@ -1,5 +1,6 @@
 /**
- * Creates certificate authorities and issues server certificates, always with ECDSA P-256 and SHA-256. Source: RFC 5280 4.1, 4.2.1; RFC 5758 3.2; decision a-local-authority.
+ * Creates certificate authorities and issues server certificates, always with ECDSA P-256 and SHA-256.
+ * Source: RFC 5280 4.1, 4.2.1; RFC 5758 3.2; decision a-local-authority.
  */
 import {
   createHash,
@@ -52,7 +53,6 @@ export function makeAuthority(now: Date): Authority {
   return { certificate, key }
 }
 
-/** @param names host names and IP addresses of the server */
 export function issueCertificate(authority: Authority, names: readonly string[], now: Date): ServerCertificate {
   const { privateKey: key } = newKey()
   const { certificate: issuer } = authority
@@ -76,7 +76,6 @@ export function issueCertificate(authority: Authority, names: readonly string[],
 }
 
 interface Party {
-  /** Common name. */
   readonly name: string
   readonly key: KeyObject
 }
@@ -139,7 +138,6 @@ function addressBytes(address: string): Buffer {
   return Buffer.from([...head, ...zeros, ...tail].map((group) => group.padStart(4, '0')).join(''), 'hex')
 }
 
-/** An hour before now, for clients whose clock is slow. */
 const beforeNow = (now: Date): Date => new Date(now.getTime() - dayMillis / 24)
 const after = (date: Date, days: number): Date => new Date(date.getTime() + days * dayMillis)
 const later = (one: Date, other: Date): Date => (one > other ? one : other)

@@ -12,28 +12,20 @@ import { loadIssued } from './issued.ts'
 import { type Authority, dayMillis, issueCertificate, type ServerCertificate } from './make.ts'
 
 export interface WorldCertificates {
-  /**
-   * Issued on first use. undefined: the server name belongs to no world, or issuing failed, which is logged.
-   */
+  /** undefined: the server name belongs to no world, or issuing its certificate failed, which is logged. */
   certificateOf(serverName: string): ServerCertificate | undefined
-  /**
-   * The file that clients of worlds can trust. Creates the authority if there is none.
-   * @throws StartRefusal when the authority can neither be read nor created
-   */
+  /** The file that clients of worlds can trust. @throws StartRefusal when there is no authority, and none can be created */
   trustedPath(): string
 }
 
 export interface WorldCertificatesOptions {
-  /** The data folder. */
   readonly data: string
   /** The folder of a world, by its name in lower case; undefined: there is no such world. */
   readonly folderOf: (name: string) => string | undefined
-  /** Real time, in milliseconds since 1970. */
   readonly now: () => number
   readonly log: { error(details: object, message: string): void }
 }
 
-/** As many as there can be worlds. */
 const maximumCached = 500
 /** A certificate is renewed this many days before it expires. */
 const renewalDays = 30
@@ -49,7 +41,6 @@ const filesIn = (folder: string) => ({
 interface CachedCertificate {
   readonly certificate: ServerCertificate
   readonly until: number
-  /** undefined: the certificate could not be stored. */
   readonly file?: string
 }
 

@@ -9,7 +9,6 @@ export interface AnswerContext {
   readonly base: string
   /** Canonical path below `base`. */
   readonly path: string
-  /** Text after `?`. */
   readonly query: string
   /** Time of the world that answers, as text. */
   readonly now: () => string

@@ -7,7 +7,6 @@ export class Metrics {
   readonly #answers = new Map<string, { operation: string; status: number; count: number }>()
   readonly #seconds: Histogram
 
-  /** @param runningTasks how many tasks run or wait now */
   constructor(runningTasks: () => number) {
     const registers = [this.#registry]
     collectDefaultMetrics({ register: this.#registry, prefix: 'hyperplane_' })
@@ -54,7 +53,6 @@ export class Metrics {
     this.#seconds.observe(seconds)
   }
 
-  /** Stops the measurements in the background. */
   close(): void {
     this.#registry.clear()
   }

@@ -40,7 +40,6 @@ export function canonicalPath(path: string): { path: string; profile?: Profile }
   return { path }
 }
 
-/** A canonical path below /api in the names of the profile. */
 export function pathIn(profile: Profile, path: string): string {
   if (profile === 'spec') return path
   const segments = path.split('/')
@@ -89,7 +88,6 @@ export function canonicalTaskId(profile: Profile, text: string): string | undefi
   return text.slice(0, at) === taskPrefix || text.slice(0, at) === 'legacy' ? text.slice(at + 1) : undefined
 }
 
-/** Display names of system-defined roles, clients and operations. */
 const systemNames: readonly (readonly [spec: string, public_: string])[] = [
   ['Platform Admin', 'Prism Admin'],
   ['Platform Viewer', 'Prism Viewer'],

@@ -14,7 +14,6 @@ export interface RenderSettings {
   readonly version: string
   /** The answer to a creation, the only answer that shows one-time secrets. */
   readonly isCreation?: boolean
-  /** Newest version of a namespace, for types of other namespaces. */
   readonly versionOf: (namespace: string) => string
 }
 
@@ -27,7 +26,6 @@ export type Renderer = (value: Json, origin: string) => string
 /** `v4.3` -> `v4.r3`, `v4.1.b2` -> `v4.r1.b2`. */
 const revision = (version: string): string => version.replace(/^v(\d+)\.(\d+)/, 'v$1.r$2')
 
-/** Content of `$reserved` for an object of this type. */
 export function reservedOf(settings: RenderSettings, type: string): Record<string, string> {
   if (settings.namespace === 'storage') {
     const [owner, major, ...rest] = typeIn('public', type).split('.')
@@ -165,7 +163,6 @@ function beginningOf(schema: ObjectSchema, settings: RenderSettings): (value: Js
   }
 }
 
-/** The type of a value, in the form that public clients expect beside a oneOf. */
 export function discriminatorOf(schema: AnySchema, value: Json, profile: Profile): string {
   const actual = schema.type === 'oneOf' ? chooseAlternative(schema.alternatives, value)[0] : schema
   if (actual === undefined) return 'EMPTY'

@@ -78,7 +78,6 @@ const chunksOf = (message: IncomingMessage): AsyncIterable<Buffer> => ({
   [Symbol.asyncIterator]: () => message.iterator({ destroyOnReturn: false }),
 })
 
-/** A client that disconnects is no error of this service. */
 function asRefusal(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   return new ApiError('MALFORMED_REQUEST', { fault: 'its body breaks off: the connection ended.' }, { cause: error })

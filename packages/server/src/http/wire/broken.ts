@@ -25,7 +25,6 @@ export class BrokenConnections {
     this.#answerOf = answerOf
   }
 
-  /** Call this with the response to each request. */
   note(response: ServerResponse): void {
     this.#latest.set(response.req.socket, response)
   }
@@ -52,13 +51,11 @@ export class BrokenConnections {
   #answer(socket: Socket, fault: ApiError): void {
     if (!socket.writable) return void socket.destroy()
     socket.write(this.#answerOf(fault))
-    // Detach the parser, which would only repeat its error.
     socket.removeAllListeners('data')
     this.#lingering.close(socket, (count) => socket.on('data', count).resume())
   }
 }
 
-/** The refusal that an error of the parser becomes. */
 export function faultOf(error: ParserError): ApiError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':

@@ -13,12 +13,10 @@ import { type BrokenConnections, faultOf, noTunnels } from './broken.ts'
 export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface HttpServersOptions {
-  /** Receives each request. */
   readonly onRequest: RequestListener
   /** Receives each request in plain HTTP to a service with TLS. */
   readonly onPlainRequest: RequestListener
   readonly broken: BrokenConnections
-  /** undefined: plain HTTP only. */
   readonly tls: Pick<TlsOptions, 'cert' | 'key' | 'certificateOf'> | undefined
 }
 
@@ -26,7 +24,7 @@ const serverOptions = {
   maxHeaderSize: maximumTarget + maximumHeaderBytes,
   keepAlive: true,
   noDelay: true,
-  // `headFault` refuses a missing header Host in the envelope.
+  // `headFault` refuses a missing header Host, and an unknown Expect, in the envelope.
   requireHostHeader: false,
   requestTimeout: 60_000,
   headersTimeout: 20_000,
@@ -61,9 +59,7 @@ export class HttpServers {
     return [this.plain, ...(this.#tls?.all() ?? [])]
   }
 
-  /**
-   * Takes a new connection. With TLS its first byte tells TLS from plain HTTP, which gets a readable refusal.
-   */
+  /** With TLS, the first byte of the connection tells TLS from plain HTTP, which gets a readable refusal. */
   accept(socket: Socket): void {
     const tls = this.#tls
     if (tls === undefined) return void this.plain.emit('connection', socket)
@@ -79,22 +75,17 @@ export class HttpServers {
     })
   }
 
-  /**
-   * Starts the timers that close slow and idle connections. Node starts them when a server listens; behind the sniffing of
-   * `accept` no server listens itself.
-   */
+  /** Starts the timers against slow connections, which Node starts when a server listens. Behind `accept` no server does. */
   start(): void {
     if (this.#tls === undefined) return
     this.#isStarted = true
     for (const server of this.all()) server.emit('listening')
   }
 
-  /** From the next connection on, asks clients for certificates of these authorities (PEM). */
   askForCertificates(authorities: readonly string[]): void {
     this.#tls?.ask(authorities)
   }
 
-  /** Stops the timers, and closes idle connections. */
   close(): void {
     for (const server of this.all()) server.close()
   }
@@ -109,7 +100,6 @@ export class HttpServers {
       deferContinue(request, response)
       listener(request, response)
     })
-    // `headFault` refuses an unknown header Expect.
     server.on('checkExpectation', listener)
     server.on('connect', (_request, socket: Socket) => broken.refuse(socket, noTunnels()))
     server.on('clientError', (error, socket: Socket) => broken.refuse(socket, faultOf(error)))

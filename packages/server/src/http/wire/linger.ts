@@ -9,13 +9,11 @@ import type { Clock } from '../../core/time/clock.ts'
 import { leavesBodyUnread } from './body.ts'
 
 export interface LingerBounds {
-  /** Maximum of bytes to discard on one connection. */
   readonly bytes: number
   /** Maximum of lingering connections; further ones close at once. */
   readonly connections: number
   /** Interval between checks. A connection that received nothing since the last check is closed. */
   readonly checkMillis: number
-  /** Maximum of checks before the connection is closed in any case. */
   readonly checks: number
 }
 
@@ -37,7 +35,6 @@ export class Lingering {
     return this.#closing.has(socket)
   }
 
-  /** Ends the response. If a large part of the request's body is unread, also closes the connection. */
   end(response: ServerResponse, head: string[], start: (head: string[]) => void, body?: string | Uint8Array): void {
     const request = response.req
     if (!leavesBodyUnread(request)) {
@@ -61,10 +58,7 @@ export class Lingering {
     else discard()
   }
 
-  /**
-   * Closes the sending side of the connection, and the whole connection when the client closes it or a bound is reached.
-   * @param watch calls its argument with each discarded chunk
-   */
+  /** @param watch calls its argument with each discarded chunk */
   close(socket: Socket, watch: (count: (chunk: Uint8Array) => void) => void): void {
     this.#closing.add(socket)
     if (this.#open.size >= this.#bounds.connections) return void socket.destroySoon()
@@ -90,7 +84,6 @@ export class Lingering {
     socket.end()
   }
 
-  /** Closes all lingering connections. */
   stop(): void {
     for (const socket of this.#open) socket.destroy()
   }

@@ -22,14 +22,12 @@ export class Ports {
     this.#main = this.#track(servers.hasTls ? this.#createServer() : servers.plain)
   }
 
-  /** Opens the port of the service. @param port 0: a free one. @returns the port that is open */
   async listen(port: number): Promise<number> {
     const opened = await this.#open(this.#main, port)
     this.#servers.start()
     return opened
   }
 
-  /** Opens a port for one world. @param port 0: a free one. @returns the port that is open */
   async listenFor(world: string, port: number): Promise<number> {
     const server = this.#track(this.#createServer())
     const opened = await this.#open(server, port)
@@ -58,7 +56,6 @@ export class Ports {
     setTimeout(() => destroyAll(sockets), drainMillis).unref()
   }
 
-  /** Stops accepting, lets pending requests end, then closes all connections. */
   async close(): Promise<void> {
     const ports = [this.#main, ...this.#ofWorlds.values()]
     const closed = Promise.all(ports.map((each) => new Promise<void>((resolve) => each.close(() => resolve()))))

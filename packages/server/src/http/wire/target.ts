@@ -2,7 +2,6 @@
 
 export interface Target {
   readonly path: string
-  /** Text after `?`. */
   readonly query: string
   /** Host and port of a target in absolute form. They replace the header Host. */
   readonly authority: string | undefined

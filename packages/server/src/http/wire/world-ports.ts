@@ -27,12 +27,10 @@ export class WorldPorts {
     response.once('close', () => this.#pending.delete(response))
   }
 
-  /** undefined: the request came to the port of the service. */
   worldOf(socket: Socket): string | undefined {
     return this.#worldOfSocket.get(socket)
   }
 
-  /** Answers that are not sent yet. */
   pendingOn(port: number): readonly ServerResponse[] {
     return [...this.#pending].filter(({ req }) => req.socket.localPort === port)
   }
