@@ -12,7 +12,7 @@ before(() => {
 })
 after(() => rmSync(cwd, { recursive: true }))
 
-/** Reads `yaml` through `--config`, so that the cases of this file share one folder without meeting. */
+/** Reads `yaml` through `--config`, so that the tests can share one working directory. */
 function readYaml(yaml: string, argv: string[] = [], env = {}): Config {
   const file = join(mkdtempSync(join(cwd, 'case-')), 'settings.yaml')
   writeFileSync(file, yaml)
@@ -77,7 +77,7 @@ test('hyperplane.yaml of the working directory is read unless another file is na
   assert.equal(readConfig([], { HYPERPLANE_CONFIG: 'other.yaml' }, folder).rateLimits, 'on')
 })
 
-test('--allow-address is given as often as there are networks, in a file as a list', () => {
+test('--allow-address may be repeated, and is a list in the file', () => {
   const networks = ['127.0.0.0/8', '::1']
   const argv = networks.flatMap((network) => ['--allow-address', network])
   assert.deepEqual(readConfig(argv, {}, cwd).allowAddress, networks)
@@ -90,7 +90,7 @@ test('--allow-address is given as often as there are networks, in a file as a li
   )
 })
 
-test('relative paths start from the working directory, those of a file from its folder', () => {
+test('relative paths start from the working directory; those in a settings file, from the folder of the file', () => {
   const folder = mkdtempSync(join(cwd, 'folder-'))
   const file = join(folder, 'settings.yaml')
   writeFileSync(file, 'data: kept\nseed: worlds/one.yaml\n')
@@ -193,7 +193,7 @@ describe('file', () => {
   }
 })
 
-test('the password of admin comes from the environment alone and is in no message', () => {
+test('the password of admin is read only from the environment, and no message quotes it', () => {
   const secret = 'Tr0ub4dor&3'
   assert.equal(readConfig([], { HYPERPLANE_ADMIN_PASSWORD: secret }, cwd).adminPassword, secret)
   const refusals = [
@@ -212,7 +212,7 @@ test('the password of admin comes from the environment alone and is in no messag
   for (const message of [...refusals, ...mistyped]) assert.ok(!message.includes(secret), message)
 })
 
-test('--help and --version answer instead of starting, whatever the environment holds', () => {
+test('--help and --version print text instead of starting, even if the environment has faults', () => {
   const textOf = (argv: string[]) => {
     try {
       readConfig(argv, { HYPERPLANE_NONSENSE: '1' }, cwd)
@@ -234,7 +234,7 @@ test('--help and --version answer instead of starting, whatever the environment 
   }
 })
 
-test('the backup key comes from a file or from the environment, not from both', () => {
+test('a backup key in a file and another in the environment are refused together', () => {
   assert.equal(readConfig(['--backup-key-file', 'key'], {}, cwd).backupKeyFile, join(cwd, 'key'))
   const env = { HYPERPLANE_BACKUP_KEY: 'c2VjcmV0' }
   assert.equal(readConfig([], env, cwd).backupKey, 'c2VjcmV0')

@@ -6,14 +6,14 @@ import { Arrivals } from './arrivals.ts'
 const response = {} as ServerResponse
 const requests = ['first', 'second', 'third'].map((url) => ({ url }) as IncomingMessage)
 
-/** What is asked for, in the order in which it is begun. */
-function begun(): { arrivals: Arrivals; urls: (string | undefined)[] } {
+/** The targets of the requests, in the order of their handling. */
+function setUp(): { arrivals: Arrivals; urls: (string | undefined)[] } {
   const urls: (string | undefined)[] = []
   return { arrivals: new Arrivals(({ url }) => void urls.push(url)), urls }
 }
 
-test('what comes in one turn is begun together, in the order in which it came', async () => {
-  const { arrivals, urls } = begun()
+test('requests that arrive in the same tick are handled together, in the order of arrival', async () => {
+  const { arrivals, urls } = setUp()
   for (const request of requests) arrivals.add(request, response)
   assert.deepEqual(urls, [])
   await new Promise(setImmediate)

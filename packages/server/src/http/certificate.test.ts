@@ -42,7 +42,7 @@ const authorityIn = (data: string): X509Certificate => new X509Certificate(readF
 const isIssuedIn = (data: string, cert: string): boolean =>
   new X509Certificate(cert).verify(authorityIn(data).publicKey)
 
-/** What a client that trusts `ca` and nothing else is greeted with. */
+/** The greeting that a client receives which trusts only `ca`. */
 async function greeting({ cert, key }: ServerCertificate, ca: string, host = '127.0.0.1'): Promise<string> {
   const server = createServer({ cert, key }, (socket) => socket.end('hello')).listen(0, host)
   await once(server, 'listening')
@@ -58,7 +58,7 @@ async function greeting({ cert, key }: ServerCertificate, ca: string, host = '12
   }
 }
 
-/** As earlier versions made it: it signs itself. */
+/** A self-signed certificate, as earlier versions created it. */
 async function leaveOldCertificate(data: string, { names = ownNames, from = now, days = 825 } = {}): Promise<string> {
   x509.cryptoProvider.set(webcrypto as never)
   const signingAlgorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
@@ -86,106 +86,107 @@ async function leaveOldCertificate(data: string, { names = ownNames, from = now,
 }
 
 test('the certificate names every way to reach the service', () => {
-  const made = loadCertificate(settings({ host: '2001:db8::7', publicUrl: 'https://hp.example:8443' }), now)
-  const certificate = new X509Certificate(made.cert)
+  const created = loadCertificate(settings({ host: '2001:db8::7', publicUrl: 'https://hp.example:8443' }), now)
+  const certificate = new X509Certificate(created.cert)
   for (const name of ['localhost', 'hp.example']) assert.ok(certificate.checkHost(name), name)
   for (const address of ['127.0.0.1', '::1', '2001:db8::7']) assert.ok(certificate.checkIP(address), address)
   assert.equal(certificate.checkHost('other.example'), undefined)
 })
 
-test('the file to trust holds the certificate and its authority, the server shows the certificate alone', () => {
-  const kept = settings()
-  const made = loadCertificate(kept, now)
-  const authority = authorityIn(kept.data).toString()
-  assert.equal(readFileSync(certificatePath(kept), 'utf8'), made.cert + authority)
-  assert.equal(made.cert.match(/BEGIN/g)?.length, 1)
-  assert.ok(isIssuedIn(kept.data, made.cert))
+test('the file for clients holds the certificate and its authority; the server sends only the certificate', () => {
+  const options = settings()
+  const created = loadCertificate(options, now)
+  const authority = authorityIn(options.data).toString()
+  assert.equal(readFileSync(certificatePath(options), 'utf8'), created.cert + authority)
+  assert.equal(created.cert.match(/BEGIN/g)?.length, 1)
+  assert.ok(isIssuedIn(options.data, created.cert))
 })
 
 test('a client that trusts the file connects', async () => {
-  const kept = settings()
-  const made = loadCertificate(kept, new Date())
-  assert.equal(await greeting(made, readFileSync(certificatePath(kept), 'utf8')), 'hello')
+  const options = settings()
+  const created = loadCertificate(options, new Date())
+  assert.equal(await greeting(created, readFileSync(certificatePath(options), 'utf8')), 'hello')
 })
 
-test('the certificate of the data folder is kept, and its key is for its owner only', () => {
-  const kept = settings()
-  const first = loadCertificate(kept, now)
-  assert.deepEqual(loadCertificate(kept, later(800)), first)
+test('the certificate of the data folder stays the same, and only the owner can read its key', () => {
+  const options = settings()
+  const first = loadCertificate(options, now)
+  assert.deepEqual(loadCertificate(options, later(800)), first)
   if (process.platform === 'win32') return
   for (const key of ['key.pem', 'ca-key.pem']) {
-    assert.equal(statSync(inTls(kept.data, key)).mode & 0o777, 0o600)
-    chmodSync(inTls(kept.data, key), 0o644)
+    assert.equal(statSync(inTls(options.data, key)).mode & 0o777, 0o600)
+    chmodSync(inTls(options.data, key), 0o644)
   }
-  assert.deepEqual(loadCertificate(kept, now), first)
-  for (const key of ['key.pem', 'ca-key.pem']) assert.equal(statSync(inTls(kept.data, key)).mode & 0o777, 0o600)
+  assert.deepEqual(loadCertificate(options, now), first)
+  for (const key of ['key.pem', 'ca-key.pem']) assert.equal(statSync(inTls(options.data, key)).mode & 0o777, 0o600)
 })
 
 test('the certificate of the data folder is issued again when it has expired, and clients trust it as before', async () => {
-  const kept = settings()
+  const options = settings()
   const today = Date.now()
-  const first = loadCertificate(kept, new Date(today - 825 * dayMillis))
-  const trusted = readFileSync(certificatePath(kept), 'utf8')
-  assert.equal(loadCertificate(kept, new Date(today - dayMillis)).cert, first.cert)
-  const second = loadCertificate(kept, new Date(today))
+  const first = loadCertificate(options, new Date(today - 825 * dayMillis))
+  const trusted = readFileSync(certificatePath(options), 'utf8')
+  assert.equal(loadCertificate(options, new Date(today - dayMillis)).cert, first.cert)
+  const second = loadCertificate(options, new Date(today))
   assert.notEqual(second.cert, first.cert)
   assert.equal(await greeting(second, trusted), 'hello')
 })
 
 test('a certificate that has expired is refused by a client that trusts its authority', async () => {
-  const kept = settings()
+  const options = settings()
   const past = new Date(Date.now() - 826 * dayMillis)
-  const authority = loadAuthority(kept.data, past)
+  const authority = loadAuthority(options.data, past)
   const expired = issueCertificate(authority, ['127.0.0.1'], past)
   await assert.rejects(greeting(expired, authority.certificate.toString()), { code: 'CERT_HAS_EXPIRED' })
 })
 
-test('the certificate of the data folder is issued again for a new name, and kept when the name goes', () => {
-  const kept = settings()
-  const first = loadCertificate(kept, now)
-  const second = loadCertificate({ ...kept, publicUrl: 'https://hp.example' }, now)
+test('the certificate of the data folder is issued again for a new name, and stays when the name is removed', () => {
+  const options = settings()
+  const first = loadCertificate(options, now)
+  const second = loadCertificate({ ...options, publicUrl: 'https://hp.example' }, now)
   assert.notEqual(second.cert, first.cert)
-  assert.ok(isIssuedIn(kept.data, first.cert) && isIssuedIn(kept.data, second.cert))
-  assert.deepEqual(loadCertificate(kept, now), second)
-  assert.deepEqual(loadCertificate({ ...kept, host: '0.0.0.0' }, now), second)
+  assert.ok(isIssuedIn(options.data, first.cert) && isIssuedIn(options.data, second.cert))
+  assert.deepEqual(loadCertificate(options, now), second)
+  assert.deepEqual(loadCertificate({ ...options, host: '0.0.0.0' }, now), second)
 })
 
 test('the certificate of the data folder is issued again when it is damaged, lacks its key, or its authority is gone', () => {
-  const kept = settings()
+  const options = settings()
   for (const file of ['cert.pem', 'key.pem', 'ca.pem', 'ca-key.pem']) {
-    const before = loadCertificate(kept, now)
-    writeFileSync(inTls(kept.data, file), 'damaged')
-    const again = loadCertificate(kept, now)
+    const before = loadCertificate(options, now)
+    writeFileSync(inTls(options.data, file), 'damaged')
+    const again = loadCertificate(options, now)
     assert.notEqual(again.cert, before.cert, file)
-    assert.ok(isIssuedIn(kept.data, again.cert), file)
-    assert.equal(loadCertificate(kept, now).cert, again.cert, file)
+    assert.ok(isIssuedIn(options.data, again.cert), file)
+    assert.equal(loadCertificate(options, now).cert, again.cert, file)
   }
 })
 
-test('a damaged end of the file to trust is mended, and the certificate stays', () => {
-  const kept = settings()
-  const first = loadCertificate(kept, now)
-  const whole = readFileSync(certificatePath(kept), 'utf8')
-  writeFileSync(certificatePath(kept), whole.slice(0, -100))
-  assert.deepEqual(loadCertificate(kept, now), first)
-  assert.equal(readFileSync(certificatePath(kept), 'utf8'), whole)
+test('damage at the end of the file for clients is repaired, and the certificate stays', () => {
+  const options = settings()
+  const first = loadCertificate(options, now)
+  const whole = readFileSync(certificatePath(options), 'utf8')
+  writeFileSync(certificatePath(options), whole.slice(0, -100))
+  assert.deepEqual(loadCertificate(options, now), first)
+  assert.equal(readFileSync(certificatePath(options), 'utf8'), whole)
 })
 
-test('a certificate of an earlier version is kept, with the authority behind it in the file', async () => {
-  const kept = settings()
-  const old = await leaveOldCertificate(kept.data)
-  assert.equal(loadCertificate(kept, later(1)).cert, old)
-  const trusted = readFileSync(certificatePath(kept), 'utf8')
-  assert.equal(trusted, old + authorityIn(kept.data).toString())
-  assert.equal(loadCertificate(kept, later(2)).cert, old)
-  assert.equal(readFileSync(certificatePath(kept), 'utf8'), trusted)
+test('a certificate of an earlier version stays, and the authority is appended to its file', async () => {
+  const options = settings()
+  const old = await leaveOldCertificate(options.data)
+  assert.equal(loadCertificate(options, later(1)).cert, old)
+  const trusted = readFileSync(certificatePath(options), 'utf8')
+  assert.equal(trusted, old + authorityIn(options.data).toString())
+  assert.equal(loadCertificate(options, later(2)).cert, old)
+  assert.equal(readFileSync(certificatePath(options), 'utf8'), trusted)
 })
 
-test('clients that trust the file of an earlier version, or what became of it, connect', async () => {
-  const kept = settings()
-  const old = await leaveOldCertificate(kept.data, { from: new Date(Date.now() - dayMillis) })
-  const shown = loadCertificate(kept, new Date())
-  for (const ca of [old, readFileSync(certificatePath(kept), 'utf8')]) assert.equal(await greeting(shown, ca), 'hello')
+test('clients that trust the file of an earlier version connect, before and after the authority is appended', async () => {
+  const options = settings()
+  const old = await leaveOldCertificate(options.data, { from: new Date(Date.now() - dayMillis) })
+  const current = loadCertificate(options, new Date())
+  for (const ca of [old, readFileSync(certificatePath(options), 'utf8')])
+    assert.equal(await greeting(current, ca), 'hello')
 })
 
 test('a certificate of an earlier version is replaced when it has expired or lacks a name', async () => {
@@ -198,17 +199,17 @@ test('a certificate of an earlier version is replaced when it has expired or lac
   assert.ok(isIssuedIn(lacking.data, loadCertificate(lacking, now).cert))
 })
 
-test('an authority that cannot be read is no reason to replace it', () => {
-  const kept = settings()
-  loadCertificate(kept, now)
-  const before = readFileSync(inTls(kept.data, 'ca.pem'), 'utf8')
-  rmSync(inTls(kept.data, 'ca-key.pem'))
-  mkdirSync(inTls(kept.data, 'ca-key.pem'))
-  assert.throws(() => loadCertificate(kept, now), refusedWith(/ca-key\.pem cannot be read \(EISDIR\)/))
-  assert.equal(readFileSync(inTls(kept.data, 'ca.pem'), 'utf8'), before)
+test('an unreadable authority is not replaced', () => {
+  const options = settings()
+  loadCertificate(options, now)
+  const before = readFileSync(inTls(options.data, 'ca.pem'), 'utf8')
+  rmSync(inTls(options.data, 'ca-key.pem'))
+  mkdirSync(inTls(options.data, 'ca-key.pem'))
+  assert.throws(() => loadCertificate(options, now), refusedWith(/ca-key\.pem cannot be read \(EISDIR\)/))
+  assert.equal(readFileSync(inTls(options.data, 'ca.pem'), 'utf8'), before)
 })
 
-test('a given certificate is used as it is, and nothing is made beside it', () => {
+test('a configured certificate is used unchanged, and no other certificate is created', () => {
   const folder = mkdtempSync(join(parent, 'given-'))
   const { ca: _, ...given } = makeServerCertificate(['hp.example'], now)
   const tlsCert = join(folder, 'c.pem')
@@ -221,7 +222,7 @@ test('a given certificate is used as it is, and nothing is made beside it', () =
   assert.ok(!existsSync(join(used.data, 'tls')))
 })
 
-test('refuses given files that are absent, of the wrong kind, or do not belong together', () => {
+test('refuses configured files that are absent, of the wrong kind, or do not belong together', () => {
   const folder = mkdtempSync(join(parent, 'given-'))
   const tlsCert = join(folder, 'c.pem')
   const tlsKey = join(folder, 'k.pem')

@@ -105,7 +105,7 @@ export function headFault({ url = '', rawHeaders, headers, httpVersion }: Incomi
   let bytes = 0
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index++) {
-    const text = rawHeaders[index] as string
+    const text = rawHeaders[index] ?? ''
     bytes += text.length
     if (index % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host') hosts++
   }

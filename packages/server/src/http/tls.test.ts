@@ -1,4 +1,4 @@
-/** Handshakes over real connections, by clients that look at names and trust the local authority alone. */
+/** Handshakes over real connections, by clients that check names and trust only the local authority. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ import { clientCertificateOf, createTlsServers, type TlsServers } from './tls.ts
 const now = new Date()
 const authority = makeAuthority(new Date(now.getTime() - 1000 * dayMillis))
 const ca = authority.certificate.toString()
-const usual = issueCertificate(authority, ['localhost', 'named.localhost'], now)
+const defaultCertificate = issueCertificate(authority, ['localhost', 'named.localhost'], now)
 const worlds = new Map(
   ['alpha', 'beta', 'named'].map((name) => [
     `${name}.localhost`,
@@ -31,9 +31,9 @@ afterEach(() => {
   for (const end of ends.splice(0)) end()
 })
 
-/** Greets each connection with whether a client certificate was shown. */
+/** Greets each connection, and says whether the client sent a certificate. */
 async function serve(certificateOf?: (serverName: string) => ServerCertificate | undefined) {
-  const servers = createTlsServers({ ...usual, minVersion: 'TLSv1.2', certificateOf }, (server) => {
+  const servers = createTlsServers({ ...defaultCertificate, minVersion: 'TLSv1.2', certificateOf }, (server) => {
     server.removeAllListeners('secureConnection')
     server.on('secureConnection', (socket: TLSSocket) => {
       socket.on('error', () => undefined)
@@ -52,14 +52,14 @@ async function serve(certificateOf?: (serverName: string) => ServerCertificate |
 const serveWorlds = () => serve((serverName) => worlds.get(serverName))
 
 interface Met {
-  /** The names of the certificate that was shown. */
+  /** The names of the server's certificate. */
   readonly names: string | undefined
   readonly greeting: string
   readonly resumed: boolean
   readonly session: Buffer | undefined
 }
 
-/** Connects, reads the greeting and leaves. @throws what the client refuses */
+/** Connects, reads the greeting and disconnects. @throws the reason why the client refuses the connection */
 async function meet(port: number, servername: string, options: ConnectionOptions = {}): Promise<Met> {
   const socket = connect({ port, host: '127.0.0.1', servername, ca, ...options })
   ends.push(() => socket.destroy())
@@ -77,7 +77,7 @@ function askFor(servers: TlsServers, ...authorities: readonly Authority[]): void
 }
 
 for (const maxVersion of versions) {
-  test(`${maxVersion}: two worlds and the service show the certificate of their name to one port`, async () => {
+  test(`${maxVersion}: one port serves the certificates of two worlds and of the service, by server name`, async () => {
     const { port } = await serveWorlds()
     const met = ['alpha.localhost', 'beta.localhost', 'localhost'].map((name) => meet(port, name, { maxVersion }))
     assert.deepEqual(
@@ -86,7 +86,7 @@ for (const maxVersion of versions) {
     )
   })
 
-  test(`${maxVersion}: worlds are told apart also while clients are asked for certificates`, async () => {
+  test(`${maxVersion}: worlds have their own certificates also while clients are asked for certificates`, async () => {
     const { servers, port } = await serveWorlds()
     askFor(servers, makeAuthority(now))
     for (const [options, greeting] of [
@@ -118,22 +118,22 @@ for (const maxVersion of versions) {
   })
 }
 
-/** All that the server says before it is encrypted. */
+/** All plaintext that the server sends before encryption begins. */
 async function openWords(port: number, servername: string): Promise<Buffer> {
-  const said: Buffer[] = []
+  const texts: Buffer[] = []
   const listener = createServer((near) => {
     const far = connectPlain({ port, host: '127.0.0.1' })
-    far.on('data', (bytes) => said.push(bytes))
+    far.on('data', (bytes) => texts.push(bytes))
     for (const socket of [near, far]) socket.on('error', () => undefined)
     near.pipe(far).pipe(near)
   }).listen(0, '127.0.0.1')
   ends.push(() => listener.close())
   await once(listener, 'listening')
   await meet((listener.address() as AddressInfo).port, servername, { maxVersion: 'TLSv1.2' })
-  return Buffer.concat(said)
+  return Buffer.concat(texts)
 }
 
-test('a world asks for certificates of the authorities that are trusted now', async () => {
+test('clients are asked for certificates of the authorities that are trusted now', async () => {
   const { servers, port } = await serveWorlds()
   const [first, second] = [makeAuthority(now), makeAuthority(now)]
   const nameOf = ({ certificate }: Authority) => certificate.subject.replace('CN=', '')
@@ -147,28 +147,28 @@ test('a world asks for certificates of the authorities that are trusted now', as
   }
 })
 
-test('a name that is no world is shown the usual certificate, which a client refuses for that name', async () => {
+test('a name of no world gets the default certificate, which the client refuses for that name', async () => {
   const { port } = await serveWorlds()
   await assert.rejects(meet(port, 'gamma.localhost'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
   const { names } = await meet(port, 'gamma.localhost', { checkServerIdentity: () => undefined })
   assert.equal(names, 'DNS:localhost, DNS:named.localhost')
 })
 
-test('a client without a server name is shown the usual certificate', async () => {
+test('a client without a server name gets the default certificate', async () => {
   const { port } = await serveWorlds()
   const { names } = await meet(port, '', { checkServerIdentity: () => undefined })
   assert.equal(names, 'DNS:localhost, DNS:named.localhost')
 })
 
-test('a name that the usual certificate covers is not asked for', async () => {
+test('a name that the default certificate covers needs no other certificate', async () => {
   const { port } = await serveWorlds()
   assert.equal((await meet(port, 'named.localhost')).names, 'DNS:localhost, DNS:named.localhost')
 })
 
-test('names that are none harm nobody', async () => {
-  const asked: string[] = []
+test('malformed server names do no harm', async () => {
+  const requested: string[] = []
   const { port } = await serve((serverName) => {
-    asked.push(serverName)
+    requested.push(serverName)
     return undefined
   })
   const strange = [
@@ -183,23 +183,23 @@ test('names that are none harm nobody', async () => {
     'x'.repeat(255),
   ]
   for (const name of strange) await meet(port, name, { checkServerIdentity: () => undefined }).catch(() => undefined)
-  assert.ok(asked.includes('*.localhost'))
+  assert.ok(requested.includes('*.localhost'))
   assert.equal((await meet(port, 'localhost')).greeting, 'nobody')
 })
 
-test('a certificate that cannot be had ends that connection and no other', async () => {
+test('a failure to get a certificate ends only the connection at hand', async () => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const foreignKey = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
   const { port } = await serve((serverName) => {
     if (serverName === 'alpha.localhost') throw new Error('none to be had')
-    return { cert: usual.cert, key: foreignKey }
+    return { cert: defaultCertificate.cert, key: foreignKey }
   })
   for (const name of ['alpha.localhost', 'beta.localhost'])
     await assert.rejects(meet(port, name), { code: 'ECONNRESET' })
   assert.equal((await meet(port, 'localhost')).greeting, 'nobody')
 })
 
-test('a certificate that was renewed is shown from the next connection on', async () => {
+test('a renewed certificate is used from the next connection on', async () => {
   let shown = issueCertificate(authority, ['alpha.localhost'], new Date(now.getTime() - 825 * dayMillis))
   const { port } = await serve(() => shown)
   await assert.rejects(meet(port, 'alpha.localhost'), { code: 'CERT_HAS_EXPIRED' })
@@ -207,7 +207,7 @@ test('a certificate that was renewed is shown from the next connection on', asyn
   assert.equal((await meet(port, 'alpha.localhost')).names, 'DNS:alpha.localhost')
 })
 
-test('servers without certificates for names serve as they are', async () => {
+test('servers without certificates for server names use the default certificate', async () => {
   const { port } = await serve()
   assert.equal((await meet(port, 'localhost')).names, 'DNS:localhost, DNS:named.localhost')
   await assert.rejects(meet(port, 'alpha.localhost'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' })

@@ -1,4 +1,4 @@
-/** Client certificates of worlds that rest: who asks for one is not known before it has been shown. Source: behaviour iam.md 5. */
+/** Client certificates of closed worlds: the handshake comes before the world of the connection is known. Source: behaviour iam.md 5. */
 
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -13,8 +13,8 @@ import { inside, worlds } from '../support/worlds.ts'
 
 const providers = '/iam/v4.1.b2/authn/cert-auth-providers'
 
-/** The status of a request of the world's viewer, on a connection of its own. */
-function asked(url: string, world: string, viewer: Issued): Promise<number> {
+/** The status of a request of the world's viewer, on a new connection. */
+function statusOf(url: string, world: string, viewer: Issued): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = request(
       `${url}/api/iam/v4.1.b2/authn/users/${seedId('user/viewer')}`,
@@ -29,12 +29,12 @@ function asked(url: string, world: string, viewer: Issued): Promise<number> {
   })
 }
 
-test('a client is asked for a certificate of a world that rests, and signed in there; no longer once the provider is gone', async () => {
+test('a client is asked for a certificate of a closed world and signed in there, until the provider is deleted', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-rest-'))
   const settings = { folder, config: { http: false, seed: 'empty' } as const }
   const root = await issue({ name: 'CN=Client Root', isAuthority: true })
   const viewer = await issue({ name: 'CN=viewer', from: root })
-  const kept = join(folder, 'worlds', 'certified', 'client-authorities.pem')
+  const stored = join(folder, 'worlds', 'certified', 'client-authorities.pem')
   async function during(work: (app: TestApp, url: string) => Promise<void>): Promise<void> {
     const app = await startApp(settings)
     try {
@@ -45,22 +45,22 @@ test('a client is asked for a certificate of a world that rests, and signed in t
   }
   try {
     await during(async (app, url) => {
-      const made = await app.call('POST', worlds, { body: { name: 'certified', preset: 'demo' } })
-      assert.equal(made.status, 201, JSON.stringify(made.errors))
+      const created = await app.call('POST', worlds, { body: { name: 'certified', preset: 'demo' } })
+      assert.equal(created.status, 201, JSON.stringify(created.errors))
       const form = providerForm({ name: 'clients', clientCaChain: root.pem })
       assert.equal((await inside(app, 'certified').call('POST', providers, { form })).status, 201)
-      assert.equal(await asked(url, 'certified', viewer), 200)
+      assert.equal(await statusOf(url, 'certified', viewer), 200)
     })
     await during(async (app, url) => {
       assert.equal((await app.call('GET', `${worlds}/certified`)).data.state, 'RESTING')
-      assert.equal(await asked(url, 'certified', viewer), 200)
+      assert.equal(await statusOf(url, 'certified', viewer), 200)
       const { call } = inside(app, 'certified')
       const [{ extId }] = (await call('GET', providers)).data
       const { etag = '' } = await call('GET', `${providers}/${extId}`)
       assert.equal((await call('DELETE', `${providers}/${extId}`, { ifMatch: etag })).status, 204)
-      assert.equal(await asked(url, 'certified', viewer), 401)
+      assert.equal(await statusOf(url, 'certified', viewer), 401)
     })
-    assert.equal(existsSync(kept), false)
+    assert.equal(existsSync(stored), false)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,4 +1,4 @@
-/** Client certificates over real connections: asked for only when somebody trusts them, judged with each request. Source: behaviour iam.md 5. */
+/** Client certificates over real connections: requested only while a world trusts them, checked with each request. Source: behaviour iam.md 5. */
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -33,12 +33,11 @@ class Client {
   constructor(options: ConnectionOptions = {}) {
     this.socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options })
     this.ready = new Promise((resolve, reject) => this.socket.once('secureConnect', resolve).once('error', reject))
-    // What breaks a connection is told by its end.
+    // Errors also end the connection, which the tests see.
     this.socket.on('error', () => undefined)
     this.socket.on('session', (session) => (this.session = session))
   }
 
-  /** The status of the answer. */
   async ask(path = viewerPath, authorization?: string): Promise<number> {
     await this.ready
     const credentials = authorization === undefined ? '' : `Authorization: ${authorization}\r\n`
@@ -54,7 +53,7 @@ class Client {
         this.socket.off('close', closed)
         resolve(Number(head.split(' ')[1]))
       }
-      // One that had ended before says nothing more.
+      // A connection that has ended already emits no further event.
       const closed = (): void => reject(new Error(`the connection ended before the answer to ${path}`))
       if (this.socket.destroyed) closed()
       this.socket.on('data', take)
@@ -69,11 +68,11 @@ const credentials = (one: Issued, ...beside: Issued[]): ConnectionOptions => ({
 })
 const basic = `Basic ${Buffer.from(`admin:${adminPassword}`).toString('base64')}`
 
-/** What the server asked for: names of authorities; undefined: it did not ask. */
+/** True when the server asked the client for a certificate. */
 async function askedFor(): Promise<boolean> {
   const client = new Client({ ...credentials(viewer), maxVersion: 'TLSv1.2' })
   await client.ready
-  // A client that is not asked sends nothing, and its own certificate stays out of the session.
+  // A client that is not asked does not send its certificate.
   const status = await client.ask()
   client.socket.destroy()
   return status === 200
@@ -92,29 +91,29 @@ async function createProvider(fields: Readonly<Record<string, unknown>> = {}): P
   }
 }
 
-test('without a provider nobody is asked for a certificate, and one that is shown all the same is none', async () => {
+test('without a provider the server asks for no certificates, and a client with a certificate is not signed in', async () => {
   assert.equal(await askedFor(), false)
 })
 
-test('a client with a certificate is signed in on the same port, others with their passwords as before', async () => {
+test('clients with certificates and clients with passwords sign in on the same port', async () => {
   const provider = await createProvider()
   const [certified, plain, both] = [new Client(credentials(viewer)), new Client(), new Client(credentials(viewer))]
   assert.equal(await certified.ask(), 200)
   assert.equal(await plain.ask(viewerPath, basic), 200)
   assert.equal(await plain.ask(), 401)
-  // An Authorization header wins, also a wrong one.
+  // An Authorization header takes precedence, even a wrong one.
   assert.equal(await both.ask(viewerPath, 'Basic dmlld2VyOndyb25n'), 401)
   for (const { socket } of [certified, plain, both]) socket.destroy()
   await provider.remove()
 })
 
-test('a provider takes effect for the next connection, and its end for the next request on an open one', async () => {
+test('a new provider counts from the next connection on; its deletion counts for the next request on an open connection', async () => {
   const before = new Client(credentials(viewer))
   assert.equal(await before.ask(), 401)
   const provider = await createProvider()
   const after = new Client(credentials(viewer))
   assert.equal(await after.ask(), 200)
-  // Nobody asked this connection for a certificate.
+  // The server did not ask for a certificate when this connection began.
   assert.equal(await before.ask(), 401)
   await provider.remove()
   assert.equal(await after.ask(), 401)
@@ -122,7 +121,7 @@ test('a provider takes effect for the next connection, and its end for the next 
   for (const { socket } of [before, after]) socket.destroy()
 })
 
-test('a revoked certificate is refused with its next request on an open connection, and on one that is resumed', async () => {
+test('a revoked certificate is refused with the next request, on open connections and on resumed sessions', async () => {
   await publish(app, host, root)
   const revocation = { isCrlEnabled: true, crlDps: [`http://${host}/ca.crl`], globalCrlRefreshInterval: 60 }
   const provider = await createProvider(revocation)
@@ -147,7 +146,7 @@ test('a revoked certificate is refused with its next request on an open connecti
   await provider.remove()
 })
 
-test('authorities that the client sends along count, also when its session is resumed', async () => {
+test('intermediate certificates that the client sends count, also when its session is resumed', async () => {
   const provider = await createProvider()
   const issuing = await issue({ name: 'CN=Issuing', isAuthority: true, from: root })
   const certificate = await issue({ name: 'CN=viewer', from: issuing })

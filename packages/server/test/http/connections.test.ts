@@ -1,4 +1,4 @@
-/** What holds for connections rather than for requests, with TLS and without. Source: behaviour conventions 1, 14. */
+/** Behaviour of connections, with TLS and without. Source: behaviour conventions 1, 14. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectPlain, type Socket } from 'node:net'
@@ -20,13 +20,13 @@ for (const http of [true, false]) {
     assert.match(answer, /^HTTP\/1\.1 200 /)
     const began = performance.now()
     await app.close()
-    // Connections that do not end by themselves are cut after three seconds.
+    // A stop destroys the remaining connections after three seconds.
     assert.ok(performance.now() - began < 2500, 'the idle connection was cut rather than closed')
     socket.destroy()
   })
 }
 
-test('a download that breaks off does not look whole', async () => {
+test('a download that fails midway ends with an error at the client', async () => {
   const app = await startApp({ logLevel: 'silent' })
   try {
     const { url } = await app.listen()
@@ -48,7 +48,7 @@ test('a download that breaks off does not look whole', async () => {
   }
 })
 
-test('TLS: a request whose connection breaks with it is still for the world whose port it came to', async () => {
+test('TLS: a request whose connection breaks is still handled by the world that owns the port', async () => {
   const app = await startApp({ config: { http: false, seed: 'empty' }, logLevel: 'silent' })
   try {
     await app.listen()
@@ -63,7 +63,7 @@ test('TLS: a request whose connection breaks with it is still for the world whos
       },
     })
     raw.on('data', (bytes) => wire.push(bytes))
-    // The client of this version has said everything when it is connected.
+    // With TLS 1.2, the client sends nothing more for the handshake once it is connected.
     const socket = connectTls({ socket: wire, maxVersion: 'TLSv1.2', rejectUnauthorized: false })
     socket.on('error', () => undefined)
     await once(socket, 'secureConnect')
@@ -82,19 +82,19 @@ test('TLS: a request whose connection breaks with it is still for the world whos
   }
 })
 
-test('a client that goes away in the middle of a body is no fault of the service: the request is refused as 400', async () => {
+test('a client that disconnects within a body gets a 400, not a 500', async () => {
   const app = await startApp({ config: { seed: 'empty' } })
   try {
     const port = Number(new URL((await app.listen()).url).port)
     const world = app.worlds.get('default') ?? assert.fail()
     const { dispatch } = world
-    const begun = Promise.withResolvers<unknown>()
-    const answered = new Promise((_, reject) => {
+    const bodyRequested = Promise.withResolvers<unknown>()
+    const dispatched = new Promise((_, reject) => {
       const spied: typeof dispatch = (request) => {
         const answer = dispatch({
           ...request,
           readBody: (maximum) => {
-            begun.resolve(undefined)
+            bodyRequested.resolve(undefined)
             return request.readBody?.(maximum) ?? assert.fail()
           },
         })
@@ -108,9 +108,9 @@ test('a client that goes away in the middle of a body is no fault of the service
     socket.write(
       `POST /api/platform/v4.3/config/categories HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"key"`,
     )
-    await begun.promise
+    await bodyRequested.promise
     socket.destroy()
-    await assert.rejects(answered, ({ refusal }: any) => refusal.status === 400 && /breaks off/.test(refusal.message))
+    await assert.rejects(dispatched, ({ refusal }: any) => refusal.status === 400 && /breaks off/.test(refusal.message))
   } finally {
     await app.close()
   }

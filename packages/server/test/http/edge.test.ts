@@ -1,4 +1,4 @@
-/** Requests that node:http answers by itself, or not at all, unless it is told otherwise. Source: behaviour conventions 1, 15. */
+/** Requests that node:http by default answers itself, or not at all. Source: behaviour conventions 1, 15. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
@@ -10,10 +10,10 @@ const head = (line: string, ...headers: string[]): string => `${[line, ...header
 const get = (path: string, ...headers: string[]): string =>
   head(`GET ${path} HTTP/1.1`, 'Host: a.example', basic(), ...headers)
 
-/** A path that both profiles spell alike. */
+/** A path that is the same in both profiles. */
 const users = '/api/iam/v4.1.b2/authn/users'
 
-/** Bytes, the status that answers them, and what its message says. */
+/** Bytes, and the status and message of the answer. */
 const refused: Readonly<Record<string, readonly [bytes: string, status: number, message: RegExp]>> = {
   'no Host': [head(`GET ${users} HTTP/1.1`, basic()), 400, /expected one header Host, found 0/],
   'no Host on a page': [head('GET /health/live HTTP/1.1'), 400, /expected one header Host, found 0/],
@@ -56,13 +56,13 @@ const refused: Readonly<Record<string, readonly [bytes: string, status: number, 
 
 for (const http of [true, false]) {
   for (const names of ['spec', 'public'] as const) {
-    test(`${http ? 'plain HTTP' : 'TLS'}, ${names} names: what cannot be a request is refused in the envelope, and the connection ends`, async () => {
+    test(`${http ? 'plain HTTP' : 'TLS'}, ${names} names: malformed requests are refused in the envelope, and the connection ends`, async () => {
       const app = await startApp({ config: { http, names, seed: 'empty' } })
       try {
         const { url } = await app.listen()
         const host = `${http ? 'http' : 'https'}://localhost:${new URL(url).port}`
         for (const [about, [bytes, status, message]] of Object.entries(refused)) {
-          // Over TLS the bytes of a long target come in several pieces: nothing tells a target from a header then.
+          // Over TLS the long target arrives in several chunks, so the parser's error does not tell a target from a header.
           const expected = !http && about === 'a target beyond all heads' ? undefined : status
           const answers = answersIn(await exchange(url, bytes))
           assert.equal(answers.length, 1, about)
@@ -83,7 +83,7 @@ for (const http of [true, false]) {
   }
 }
 
-test('an HTTP/1.0 request needs no Host, and one that asks for another protocol is answered in this one', async () => {
+test('an HTTP/1.0 request needs no Host, and a request to upgrade the protocol is answered in HTTP/1.1', async () => {
   const app = await startApp({ config: { seed: 'empty' } })
   try {
     const { url } = await app.listen()
@@ -102,7 +102,7 @@ test('an HTTP/1.0 request needs no Host, and one that asks for another protocol 
   }
 })
 
-test('requests before bytes that are none get their own answers first, in order', async () => {
+test('requests before malformed bytes get their own answers first, in order', async () => {
   const app = await startApp({ config: { seed: 'empty' } })
   try {
     const { url } = await app.listen()
@@ -126,7 +126,7 @@ test('requests before bytes that are none get their own answers first, in order'
       inBody.map(({ status }) => status),
       [200, 400],
     )
-    // After "close" nothing that follows is a request.
+    // After "Connection: close", further bytes are no request.
     const closed = answersIn(await exchange(url, `${get(categories, 'Connection: close')}${create}`))
     assert.deepEqual(
       closed.map(({ status }) => status),
@@ -138,11 +138,11 @@ test('requests before bytes that are none get their own answers first, in order'
   }
 })
 
-test('a request that breaks off is refused, and a connection that says nothing ends without a word', async () => {
+test('a truncated request is refused, and an idle connection ends without an answer', async () => {
   const app = await startApp({ config: { seed: 'empty' } })
   try {
     const { url } = await app.listen()
-    for (const [begun, count] of [
+    for (const [prefix, count] of [
       ['', 0],
       ['GET /api', 1],
       [`${head(`POST ${categories} HTTP/1.1`, 'Host: a', basic(), 'Content-Length: 10')}{`, 1],
@@ -150,18 +150,18 @@ test('a request that breaks off is refused, and a connection that says nothing e
       const socket = connectTo(url)
       const chunks: Buffer[] = []
       socket.on('data', (chunk) => chunks.push(chunk))
-      socket.end(begun)
+      socket.end(prefix)
       await once(socket, 'close')
       const answers = answersIn(Buffer.concat(chunks))
-      assert.equal(answers.length, count, begun)
-      for (const answer of answers) isRefusal(answer, 400, begun)
+      assert.equal(answers.length, count, prefix)
+      for (const answer of answers) isRefusal(answer, 400, prefix)
     }
   } finally {
     await app.close()
   }
 })
 
-test('a client that waits for 100 Continue is told to go on only when its body is wanted', async () => {
+test('a client that waits for 100 Continue gets it only when its body will be read', async () => {
   const app = await startApp({ config: { seed: 'empty' } })
   try {
     const { url } = await app.listen()
@@ -218,7 +218,7 @@ test('the negotiation of an unknown namespace is 404 without credentials, in bot
   }
 })
 
-test('a target in absolute form decides host, world and links; only a well-formed host, and a public URL wins', async () => {
+test('a target in absolute form sets host, world and links, if its host is well-formed and no public URL is configured', async () => {
   const app = await startApp({ config: { seed: 'empty' } })
   try {
     const { url } = await app.listen()
@@ -263,7 +263,7 @@ test('a target in absolute form decides host, world and links; only a well-forme
   }
 })
 
-test('a client that resets its connection after a refused CONNECT does not end the process', async () => {
+test('a client that resets its connection after a refused CONNECT does not crash the process', async () => {
   const app = await startApp({ config: { seed: 'empty' } })
   try {
     const { url } = await app.listen()

@@ -16,7 +16,7 @@ before(async () => {
 })
 after(() => app.close())
 
-/** Every property name anywhere in a value. */
+/** All property names in a value, at any depth. */
 function* names(value: unknown): Generator<string> {
   if (Array.isArray(value)) for (const item of value) yield* names(item)
   else if (typeof value === 'object' && value !== null) {
@@ -100,7 +100,7 @@ test('the same category in both profiles has the same id and tag; a PUT in one t
   assert.equal(changed.status, 200, changed.text)
 })
 
-test('a name that looks like a rewritten one is unchanged in both profiles', async () => {
+test('a value that looks like a rewritten name is unchanged in both profiles', async () => {
   const created = await http(url, '/api/prism/v4.3/config/categories', {
     method: 'POST',
     body: JSON.stringify({ key: 'prism.config', value: 'prism.v4.config.x' }),
@@ -174,7 +174,7 @@ test('a method that a path does not answer is 405 with Allow', async () => {
   assert.equal(answer.headers['allow'], 'GET, POST')
 })
 
-test('a hostile Host header never shows in a link', async () => {
+test('a hostile Host header never appears in a link', async () => {
   const answer = await raw(
     url,
     `GET /api/platform/v4.3/config/categories HTTP/1.1\r\nHost: evil.example/x?y\r\nAuthorization: Basic ${Buffer.from('admin:Admin.Passw0rd!').toString('base64')}\r\nConnection: close\r\n\r\n`,
@@ -217,7 +217,7 @@ test('elements of reservedIpAddresses carry $objectType and $reserved for public
   }
 })
 
-test('health, metrics and documents need no credentials and hold no names', async () => {
+test('health, metrics and documents need no credentials and contain no names of users', async () => {
   assert.equal((await http(url, '/health/live', { as: null })).text, 'live\n')
   assert.equal((await http(url, '/health/ready', { as: null })).status, 200)
   const metrics = await http(url, '/metrics', { as: null })

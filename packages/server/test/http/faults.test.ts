@@ -27,7 +27,7 @@ function post(requestId: string, value: string): Promise<HttpResult> {
   return http(url, categories, { method: 'POST', body, headers: { 'SVC-Request-Id': requestId } })
 }
 
-test('a connection dropped before the commit: no answer, no effect; the retry with the same id does it', async () => {
+test('a connection dropped before the commit: no answer, no effect; the retry with the same id has the effect', async () => {
   await aFault(app, match, { dropConnection: 'BEFORE_COMMIT' }, { next: 1 })
   const requestId = randomUUID()
   const before = await count()
@@ -37,7 +37,7 @@ test('a connection dropped before the commit: no answer, no effect; the retry wi
   assert.deepEqual([retried.status, retried.headers['idempotent-replayed']], [201, undefined])
 })
 
-test('a connection dropped after the commit: no answer, the effect; the retry with the same id is answered, and does nothing twice', async () => {
+test('a connection dropped after the commit: no answer, but the effect; the retry with the same id is answered, and repeats no effect', async () => {
   await aFault(app, match, { dropConnection: 'AFTER_COMMIT' }, { next: 1 })
   const requestId = randomUUID()
   const before = await count()
@@ -51,7 +51,7 @@ test('a connection dropped after the commit: no answer, the effect; the retry wi
   assert.equal(await count(), before + 1)
 })
 
-test('a task is started once, although the connection that asked for it was dropped after the commit', async () => {
+test('a task starts only once when the connection of its request is dropped after the commit', async () => {
   await aFault(app, { operation: 'createVolumeGroup' }, { dropConnection: 'AFTER_COMMIT' }, { next: 1 })
   const [cluster] = (await app.call('GET', '/clustermgmt/v4.2/config/clusters?$limit=1')).data
   const body = JSON.stringify({ name: `dropped-${randomUUID().slice(0, 8)}`, clusterReference: cluster.extId })
@@ -63,7 +63,7 @@ test('a task is started once, although the connection that asked for it was drop
   assert.equal((await app.task(retried.json.data.extId)).status, 'SUCCEEDED')
 })
 
-test('a refusal is dropped as well: nobody is told', async () => {
+test('a refusal is dropped as well: the client gets no answer', async () => {
   await aFault(app, { operation: 'getCategoryById' }, { dropConnection: 'AFTER_COMMIT' })
   await assert.rejects(http(url, `${categories}/${randomUUID()}`), { code: 'ECONNRESET' })
 })
@@ -71,7 +71,7 @@ test('a refusal is dropped as well: nobody is told', async () => {
 const asBytes = (path: string): Promise<string> =>
   raw(url, `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\n\r\n`)
 
-test('an answer breaks off in its body: the head promises all of it, the connection ends', async () => {
+test('an answer is cut within its body: the head announces the full length, then the connection ends', async () => {
   await aFault(app, { operation: 'listCategories' }, { truncateAfterBytes: 40 })
   const [head = '', body = ''] = (await asBytes(categories)).split('\r\n\r\n')
   assert.match(head, /^HTTP\/1\.1 200 /)
@@ -80,20 +80,20 @@ test('an answer breaks off in its body: the head promises all of it, the connect
   await assert.rejects(http(url, categories), /aborted/)
 })
 
-test('an answer that is shorter breaks off before its last byte', async () => {
+test('an answer shorter than the limit of the rule is cut before its last byte', async () => {
   await aFault(app, { operation: 'listCategories' }, { truncateAfterBytes: 10_000_000 })
   const [head = '', body = ''] = (await asBytes(categories)).split('\r\n\r\n')
   assert.equal(Buffer.byteLength(body), Number(/content-length: (\d+)/i.exec(head)?.[1]) - 1)
 })
 
-test('no byte of the body is sent where none is asked for', async () => {
+test('no byte of the body is sent when the rule allows none', async () => {
   await aFault(app, { operation: 'listCategories' }, { truncateAfterBytes: 0 })
   const [head = '', body] = (await asBytes(categories)).split('\r\n\r\n')
   assert.match(head, /^HTTP\/1\.1 200 /)
   assert.equal(body, '')
 })
 
-test('the journal says which rule struck, and what reached the client', async () => {
+test('the journal records the rule that applied, and the bytes that reached the client', async () => {
   await app.call('POST', '/control/v1/worlds/default/journal/$actions/clear')
   const rule = await aFault(app, { operation: 'listCategories' }, { dropConnection: 'AFTER_COMMIT' })
   await assert.rejects(http(url, categories))
@@ -101,7 +101,7 @@ test('the journal says which rule struck, and what reached the client', async ()
   assert.deepEqual([call.status, call.faults], [0, [rule.extId]])
 })
 
-test('over TLS as well', async () => {
+test('faults apply over TLS as well', async () => {
   const secure = await startApp({ config: { http: false } })
   try {
     const { port } = new URL((await secure.listen()).url)

@@ -1,4 +1,4 @@
-/** Files of the data folder are their owner's alone, whatever the umask of the process and the modes of an earlier one were. */
+/** Only the owner can read the files of the data folder, whatever the umask and the modes of earlier files are. */
 import assert from 'node:assert/strict'
 import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ afterEach(async () => {
   rmSync(join(folder, '..'), { recursive: true, force: true })
 })
 
-/** Certificates may be read by everybody, and written by nobody else. */
+/** Everybody may read certificates; only the owner may write them. */
 const forbiddenIn = (path: string): number =>
   /^(?:worlds\/[^/]+\/)?tls\/(?:ca|[^/]*cert)\.pem$/.test(path) ? 0o022 : 0o077
 
@@ -36,7 +36,7 @@ function open(): string[] {
     .map((path) => `${relative(folder, path)} ${(lstatSync(path).mode & 0o777).toString(8)}`)
 }
 
-/** Everything that is written in a folder: stores, journals, copies, backups' objects, certificates. */
+/** Writes every type of file: stores, journals, copies, objects of backups, certificates. */
 async function use(): Promise<TestApp> {
   const used = await startApp({ folder, config: { http: false }, logLevel: 'silent' })
   app = used
@@ -49,7 +49,9 @@ async function use(): Promise<TestApp> {
   return used
 }
 
-test('with a umask of 0 and a folder that everybody may enter, no file is for others', { skip }, async () => {
+test('with a umask of 0 and a folder that is open to everybody, only the owner can read the files', {
+  skip,
+}, async () => {
   mkdirSync(folder, { mode: 0o777 })
   const used = await use()
   assert.deepEqual(open(), [])
@@ -60,7 +62,7 @@ test('with a umask of 0 and a folder that everybody may enter, no file is for ot
   assert.deepEqual(open(), [])
 })
 
-test('wider modes of an earlier process are narrowed at the start; files of others keep theirs', { skip }, async () => {
+test('a start restricts the modes of its own files; foreign files keep theirs', { skip }, async () => {
   await (await use()).close()
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
     chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o777 : 0o666)
@@ -71,7 +73,7 @@ test('wider modes of an earlier process are narrowed at the start; files of othe
     open().filter((path) => !path.startsWith('worlds/')),
     [],
   )
-  // Nobody gets to the files of a world that rests; its stores are narrowed all the same.
+  // The folder of a closed world is inaccessible to others; the modes of its stores are restricted nevertheless.
   assert.equal(lstatSync(join(folder, 'worlds')).mode & 0o077, 0)
   assert.deepEqual(
     open().filter((path) => path.includes('.sqlite') && !path.includes('found.sqlite')),

@@ -25,7 +25,7 @@ async function send(fields: Readonly<Record<string, unknown>>, headers: Readonly
   })
 }
 
-test('a form is understood in both profiles, and each answers in its own', async () => {
+test('a form is accepted in both profiles, and answered in the profile of the request', async () => {
   const [one, two] = [
     await issue({ name: 'CN=One', isAuthority: true }),
     await issue({ name: 'CN=Two', isAuthority: true }),
@@ -35,7 +35,7 @@ test('a form is understood in both profiles, and each answers in its own', async
   assert.equal(spec.json.data.$objectType, 'iam.v4.authn.CertAuthProvider')
   assert.equal(spec.json.data.$reserved, undefined)
   const ids = { 'ntnx-request-id': '0f3a5a52-58b3-4c39-9f4e-3a1d0c9b7e77' }
-  // Public clients send base fields of their own along; they are ignored.
+  // Public clients also send base fields, which are ignored.
   const fields = { name: 'public', clientCaChain: two.pem, createdTime: 'whenever', someNewField: 'x' }
   const result = await send(fields, ids)
   assert.equal(result.status, 201, result.text)
@@ -44,7 +44,7 @@ test('a form is understood in both profiles, and each answers in its own', async
   assert.notEqual(result.json.data.createdTime, 'whenever')
 })
 
-test('a form without a boundary, or one that is cut off, is 400', async () => {
+test('a form without a boundary, or a truncated form, is 400', async () => {
   for (const [contentType, body] of [
     ['multipart/form-data', '--x\r\n'],
     ['multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name="name"\r\n\r\ncut'],
@@ -61,7 +61,7 @@ test('a form of more than 2 MiB is 413', async () => {
   assert.equal(result.status, 413)
 })
 
-test('service provider metadata comes as exactly text/xml in both profiles, with the public URL of the service', async () => {
+test('service provider metadata has the media type text/xml in both profiles, and the public URL of the service', async () => {
   for (const headers of [{}, { 'user-agent': 'Nutanix-iam/v4' }] as Record<string, string>[]) {
     const result = await http(url, '/api/iam/v4.1.b2/authn/saml-sp-metadata', { headers })
     assert.equal(result.status, 200)

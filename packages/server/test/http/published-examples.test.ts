@@ -1,6 +1,6 @@
 /**
- * Everything that the published pages tell readers to send is accepted by a running service. A body with an elision (`…`) is
- * judged by the contract alone.
+ * A running service accepts every example of the published pages. A body with an elision (`…`) is only checked against the
+ * contract.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -20,7 +20,7 @@ import { aWorld, worlds } from '../support/worlds.ts'
 
 let app: TestApp
 let url: string
-/** This manager, as the interface shows it. */
+/** This manager, as the API shows it. */
 let own: any
 let manager: string
 before(async () => {
@@ -35,8 +35,8 @@ after(() => app?.close())
 const faults = '/control/v1/worlds/default/faults'
 const registrar = '/api/platform/v4.3/management/domain-managers/{extId}/$actions/register'
 
-/** Inline JSON that nobody sends: what the service says. */
-const said = ['{"missed": 120}']
+/** Inline JSON that is an answer of the service, not a request. */
+const answers = ['{"missed": 120}']
 const routers = [
   createRouter(contract, { loose: false, base: '' }),
   createRouter([control], { loose: false, base: '' }),
@@ -53,7 +53,7 @@ function operationOf(method: string, path: string, where: string): Operation {
 
 const isElided = (text: string): boolean => text.includes('…')
 
-/** An elided body has the declared shape, with something in place of each elision. */
+/** Checks a body against the declared shape, with a value in place of each elision. */
 function judge(method: string, path: string, body: string, where: string): void {
   const operation = operationOf(method, path, where)
   assert.ok(operation.body !== undefined, `${where}: ${operation.key} takes no body`)
@@ -64,7 +64,7 @@ function judge(method: string, path: string, body: string, where: string): void 
 }
 
 function withoutElisions(value: unknown, name = ''): unknown {
-  // Ids have a form of their own, secrets a length.
+  // Ids must be UUIDs, and secrets have a minimum length.
   if (value === '…') return '9f0b5d3f-6a0e-4c39-8f4e-3a1d0c9b7e11'
   if (Array.isArray(value))
     return value.flatMap((each) => (/^…,/.test(String(each)) ? own.network[name] : [withoutElisions(each)]))
@@ -80,12 +80,12 @@ interface Sent {
   readonly body?: string | Uint8Array
 }
 
-/** As it stands; afterwards no rule is left. The world that it names is there for it. */
+/** Sends the example unchanged, to an existing world, and deletes its fault rules afterwards. */
 async function send({ where, method, path, headers = {}, body }: Sent): Promise<void> {
   for (const name of [/^\/control\/v1\/worlds\/([a-z]+)/.exec(path)?.[1], headers['x-world']])
     if (name !== undefined && app.worlds.get(name) === undefined) await aWorld(app, name, { preset: 'tiny' })
   const sent = http(url, path, { method, headers, ...(body === undefined ? {} : { body }) })
-  // An assertion waits for the clock of its world, which stands.
+  // An assertion waits for the clock of its world, which is frozen.
   if (path.endsWith('/$actions/assert'))
     await app.call('POST', '/control/v1/worlds/default/clock/$actions/advance', { body: { duration: 'PT1M' } })
   const answer = await sent
@@ -93,7 +93,7 @@ async function send({ where, method, path, headers = {}, body }: Sent): Promise<
   await app.call('DELETE', faults)
 }
 
-/** A body, with the headers that its operation demands. */
+/** Sends a body with the headers that its operation requires. */
 async function sendBody({ path, ...sent }: Sent): Promise<void> {
   const { ifMatch, mutates } = operationOf(sent.method, path, sent.where)
   const headers = {
@@ -131,7 +131,7 @@ describe('calls of curl are answered with success', () => {
       })
 })
 
-describe('commands that start the service are understood', () => {
+describe('commands that start the service are accepted', () => {
   for (const page of pages)
     for (const block of blocksOf(page).filter(({ language }) => /^(?:ba)?sh$/.test(language)))
       test(`${named(block.where)}`, () => {
@@ -142,7 +142,7 @@ describe('commands that start the service are understood', () => {
       })
 })
 
-describe('a block of JSON says which request it is the body of, or that it is an answer, and the request is accepted', () => {
+describe('a block of JSON names its request, or is marked as an answer; the request is accepted', () => {
   for (const page of pages)
     for (const { where, language, mark, text } of blocksOf(page))
       if (language === 'json')
@@ -155,11 +155,11 @@ describe('a block of JSON says which request it is the body of, or that it is an
         })
 })
 
-describe('JSON in running text is part of a rule of faults, or of a request that its page names, and is accepted', () => {
+describe('JSON in running text is part of a fault rule, or of a request that the page names; the request is accepted', () => {
   for (const page of pages)
     for (const example of inlineOf(page))
       test(`${named(example.where)} ${example.text}`, async () => {
-        if (said.includes(example.text)) return
+        if (answers.includes(example.text)) return
         const { where } = example
         const [request, body] = requestOf(example)
         if (isElided(example.text)) judge('POST', request, JSON.stringify(body), where)
@@ -167,7 +167,7 @@ describe('JSON in running text is part of a rule of faults, or of a request that
       })
 })
 
-/** Path and body of what a piece of JSON belongs to. */
+/** Path and body of the request that contains a piece of JSON. */
 function requestOf({ where, text }: Example): readonly [path: string, body: object] {
   const value = JSON.parse(text)
   if ('effect' in value) return [faults, value]
@@ -179,18 +179,18 @@ function requestOf({ where, text }: Example): readonly [path: string, body: obje
   const effect = isDetail
     ? { error: 'BACKEND_TIMEOUT', arguments: { fault: 'The hypervisor did not answer.' }, ...value }
     : value
-  // Whatever it is, an effect is judged by the service.
+  // The service checks effects of any type.
   assert.ok(Object.keys(value).length > 0, where)
   return [faults, { match: { taskStep: { task: 'vmm.create-vm' } }, effect }]
 }
 
-describe('a block of YAML is a seed of which a world is made', () => {
+describe('a world can be created from each block of YAML', () => {
   for (const page of pages)
     for (const [index, { where, language, text }] of blocksOf(page).entries())
       if (language === 'yaml')
         test(named(where), async () => {
-          const made = await app.call('POST', worlds, { body: { name: `seed-${index}`, seed: text } })
-          assert.equal(made.status, 201, `${where}: ${JSON.stringify(made.errors)}`)
+          const created = await app.call('POST', worlds, { body: { name: `seed-${index}`, seed: text } })
+          assert.equal(created.status, 201, `${where}: ${JSON.stringify(created.errors)}`)
           await app.call('DELETE', `${worlds}/seed-${index}`)
         })
 })
@@ -199,18 +199,18 @@ test('the table of options in README names each option of the service, and no ot
   const rows = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8').matchAll(
     /^\| (`--[^|]*(?:\\\|[^|]*)*) \|/gm,
   )
-  const told = [...rows].flatMap(([, cell = '']) => [...cell.matchAll(/--[a-z-]+/g)].map(([name]) => name))
+  const documented = [...rows].flatMap(([, cell = '']) => [...cell.matchAll(/--[a-z-]+/g)].map(([name]) => name))
   let help = ''
   try {
     readConfig(['--help'], {}, '/')
   } catch (information) {
     help = (information as InformationRequest).text
   }
-  const known = [...help.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name)
-  assert.deepEqual(told.sort(), known.filter((name) => name !== '--config').sort())
+  const options = [...help.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name)
+  assert.deepEqual(documented.sort(), options.filter((name) => name !== '--config').sort())
 })
 
-test('there is something of each sort to read', () => {
+test('the pages have examples of each sort', () => {
   const blocks = pages.flatMap(blocksOf)
   const curls = blocks.flatMap((block) => (block.language === 'sh' ? curlCallsOf(block, { manager }) : []))
   assert.ok(curls.length >= 8, `${curls.length} calls of curl`)

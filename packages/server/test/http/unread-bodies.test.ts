@@ -1,4 +1,4 @@
-/** A refusal reaches clients that read only after they have sent all of a large body. Source: behaviour conventions 1 (step 7). */
+/** A refusal reaches clients that read only after they have sent a large body completely. Source: behaviour conventions 1 (step 7). */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
@@ -17,14 +17,14 @@ interface Sent {
   readonly method?: string
   readonly headers: readonly string[]
   readonly mebibytes?: number
-  /** Without a length that is announced. */
+  /** The body has no Content-Length. */
   readonly isChunked?: boolean
 }
 
 const written = (socket: Socket, bytes: string | Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => socket.write(bytes, (error) => (error ? reject(error) : resolve())))
 
-/** Sends all before it reads anything. Fails where the connection is reset. */
+/** Sends everything before it reads anything. Fails if the connection is reset. */
 async function answerTo(url: string, sent: Sent): Promise<WireAnswer> {
   const { target, method = 'POST', headers, mebibytes = 24, isChunked } = sent
   const socket = connectTo(url).pause()
@@ -51,13 +51,13 @@ async function answerTo(url: string, sent: Sent): Promise<WireAnswer> {
 
 async function withoutRights(app: TestApp): Promise<string> {
   const body = { username: 'reader', userType: 'LOCAL', password: 'Some.Other-Passw0rd' }
-  const made = await app.call('POST', '/iam/v4.1.b2/authn/users', { body, requestId: crypto.randomUUID() })
-  assert.equal(made.status, 201, JSON.stringify(made.errors))
+  const created = await app.call('POST', '/iam/v4.1.b2/authn/users', { body, requestId: crypto.randomUUID() })
+  assert.equal(created.status, 201, JSON.stringify(created.errors))
   return basic('reader:Some.Other-Passw0rd')
 }
 
 for (const http of [true, false]) {
-  test(`${http ? 'plain HTTP' : 'TLS'}: every refusal of a large body is read after all of it was sent`, async () => {
+  test(`${http ? 'plain HTTP' : 'TLS'}: a client that has sent a large body completely can read every refusal`, async () => {
     const app = await startApp({ config: { http, seed: 'empty', importMebibytes: 2 } })
     try {
       const { url } = await app.listen()
@@ -102,7 +102,7 @@ for (const http of [true, false]) {
   })
 }
 
-test('plain HTTP to a port that speaks TLS is refused in the envelope after all of a large body was sent', async () => {
+test('plain HTTP to a TLS port is refused in the envelope, also after a large body was sent completely', async () => {
   const app = await startApp({ config: { http: false, seed: 'empty' } })
   try {
     const { url } = await app.listen()
@@ -113,7 +113,7 @@ test('plain HTTP to a port that speaks TLS is refused in the envelope after all 
   }
 })
 
-test('a throttled client reads its 429 after all of a large body was sent', async () => {
+test('a throttled client can read its 429 after it has sent a large body completely', async () => {
   const realClock = { now: () => 0, iso: () => '', sleep: async () => undefined, setTimer: () => () => undefined }
   const app = await startApp({ config: { seed: 'empty', rateLimits: 'on' }, realClock })
   try {
@@ -127,7 +127,7 @@ test('a throttled client reads its 429 after all of a large body was sent', asyn
   }
 })
 
-test('an answer to a page leaves no large body unread on a connection that stays open', async () => {
+test('a page closes the connection when a large body is left unread', async () => {
   const app = await startApp({ config: { seed: 'empty' } })
   try {
     const { url } = await app.listen()

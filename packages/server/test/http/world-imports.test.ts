@@ -1,4 +1,4 @@
-/** Worlds that are imported over HTTP: files of any length up to the bound, compressed or not, that never lie in memory whole. */
+/** Imports of worlds over HTTP: files up to the limit, compressed or not, that are never held in memory completely. */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -50,36 +50,36 @@ const nothingIsLeft = (): void =>
     [],
   )
 
-test('a seed of 70 MiB is taken as a file, and kept with its world as it was sent', async () => {
+test('a seed of 70 MiB is accepted as a file, and stored unchanged with its world', async () => {
   const seed = aSeed(70 * MiB)
-  const made = await imported({ name: 'long', seed: new Blob([seed]) })
-  assert.equal(made.status, 201, made.text.slice(0, 1000))
+  const created = await imported({ name: 'long', seed: new Blob([seed]) })
+  assert.equal(created.status, 201, created.text.slice(0, 1000))
   assert.equal(readFileSync(join(app.folder, 'worlds', 'long', 'seed.yaml'), 'utf8').length, seed.length)
   nothingIsLeft()
 })
 
-test('a seed that comes as text of the form is the same: its lines end as they were written', async () => {
+test('a seed sent as a text field is the same: its line endings are preserved', async () => {
   const seed = 'extends: empty\ncategories:\n  - { key: Team, value: blue }\n'
   assert.equal((await imported({ seed, name: 'text' })).status, 201)
   assert.equal(readFileSync(join(app.folder, 'worlds', 'text', 'seed.yaml'), 'utf8'), seed)
 })
 
-test('what an export gave comes back, compressed as well', async () => {
+test('an export can be imported again, also compressed', async () => {
   const exported = await http(url, '/control/v1/worlds/text/seed')
   assert.equal(exported.status, 200)
   const gzip = { name: 'gzip', by: gzipSync }
-  const made = await imported({ name: 'again', seed: new Blob([exported.text]) }, gzip)
-  assert.equal(made.status, 201, made.text)
+  const created = await imported({ name: 'again', seed: new Blob([exported.text]) }, gzip)
+  assert.equal(created.status, 201, created.text)
   const filter = `$filter=${encodeURIComponent("key eq 'Team' and value eq 'blue'")}`
   const read = await http(url, `/api/platform/v4.3/config/categories?${filter}`, { headers: { 'x-world': 'again' } })
   assert.equal(read.json.metadata.totalAvailableResults, 1)
 })
 
-test('a file that is compressed is taken as it was before; one that is cut off or damaged is told', async () => {
+test('a compressed file is decompressed; a truncated or damaged file is refused', async () => {
   const seed = `extends: empty\ncategories:\n${Array.from({ length: 900 }, (_, index) => `  - { key: Many, value: v${index} }\n`).join('')}`
   const file = gzipSync(seed)
-  const made = await imported({ name: 'zipped', seed: new Blob([file]) })
-  assert.equal(made.status, 201, made.text)
+  const created = await imported({ name: 'zipped', seed: new Blob([file]) })
+  assert.equal(created.status, 201, created.text)
   assert.equal(readFileSync(join(app.folder, 'worlds', 'zipped', 'seed.yaml'), 'utf8'), seed)
   const damaged = Buffer.from(file)
   damaged.fill(0, file.length >> 1)
@@ -91,7 +91,7 @@ test('a file that is compressed is taken as it was before; one that is cut off o
   }
 })
 
-test('the bound is that of what is expanded: 413 in the envelope, and nothing is left', async () => {
+test('the limit counts decompressed bytes: 413 in the envelope, and no file is left behind', async () => {
   const gzip = { name: 'gzip', by: gzipSync }
   for (const encode of [undefined, gzip]) {
     const refused = await imported({ name: 'beyond', seed: new Blob([aSeed(81 * MiB)]) }, encode)
@@ -105,7 +105,7 @@ test('the bound is that of what is expanded: 413 in the envelope, and nothing is
   assert.equal((await http(url, '/control/v1/worlds/beyond')).status, 404)
 })
 
-test('a body that is not compressed as it says, or in another way, is refused in the envelope', async () => {
+test('a body that does not match its Content-Encoding, or has an unsupported one, is refused in the envelope', async () => {
   const fields = { name: 'wrong', seed: new Blob(['extends: empty\n']) }
   const plain = await imported(fields, { name: 'gzip', by: (body) => body })
   assert.equal(plain.status, 400, plain.text)
@@ -115,7 +115,7 @@ test('a body that is not compressed as it says, or in another way, is refused in
   nothingIsLeft()
 })
 
-test('a form that is cut off, or names a part twice, or none, is 400, and nothing is left', async () => {
+test('a form that is truncated, repeats a part, or has none is 400, and no file is left behind', async () => {
   const { body, type } = await aForm({ name: 'cut', seed: new Blob(['extends: empty\n'.repeat(1000)]) })
   const send = (bytes: Uint8Array): Promise<HttpResult> =>
     http(url, path, { method: 'POST', body: bytes, headers: { 'content-type': type } })
@@ -131,7 +131,7 @@ test('a form that is cut off, or names a part twice, or none, is 400, and nothin
   nothingIsLeft()
 })
 
-test('a client that goes away in the middle leaves nothing behind', async () => {
+test('a client that disconnects midway leaves no file behind', async () => {
   const { port } = new URL(url)
   const socket = connect(Number(port), '127.0.0.1')
   const authorization = `Basic ${Buffer.from(`admin:${adminPassword}`).toString('base64')}`
@@ -145,7 +145,7 @@ test('a client that goes away in the middle leaves nothing behind', async () => 
   while (incoming()) await new Promise(setImmediate)
 })
 
-test('a disk that does not take the file is not told as a fault of the form', async () => {
+test('a disk failure while the file is written is not reported as a fault of the form', async () => {
   const other = await startApp({ config: { seed: 'empty' }, logLevel: 'silent' })
   try {
     writeFileSync(join(other.folder, 'worlds'), 'no folder')

@@ -1,4 +1,4 @@
-/** A client that proves no identity cannot tell which worlds there are. Source: decision strangers-cannot-tell-worlds. */
+/** A client without a proven identity cannot find out which worlds exist. Source: decision strangers-cannot-tell-worlds. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,16 +13,16 @@ let app: TestApp
 let url: string
 const categories = '/api/platform/v4.3/config/categories'
 const unknown = 'nowhere'
-const known = ['awake', 'resting', 'damaged']
+const existing = ['awake', 'resting', 'damaged']
 
-/** Real time: the failures of each test are forgotten in the next one. */
+/** Real time: moved on in each test, so that failed sign-ins of earlier tests no longer count. */
 let moved = 0
 beforeEach(() => void (moved += 60_000))
 
 before(async () => {
   app = await startApp({ logLevel: 'silent', realClock: { ...realClock, now: () => realClock.now() + moved } })
   url = (await app.listen()).url
-  for (const name of known)
+  for (const name of existing)
     await aWorld(app, name, { clock: { mode: 'frozen', startTime: '2031-01-01T00:00:00Z' }, rateLimits: 'off' })
   await sleep('resting')
   await sleep('damaged')
@@ -62,7 +62,7 @@ const ways: Record<string, (world: string) => Record<string, string>> = {
   'the host name': (world) => ({ host: `${world}.localhost:9440` }),
 }
 
-/** Everything that a client sees, but for the name that it wrote itself. */
+/** Everything that the client receives, without the name of the world that it sent. */
 const seen = async ({ path = categories, ...attempt }: Attempt, of: Record<string, string>, name: string) => {
   const headers = { 'svc-request-id': '7e0c6ad1-8d0c-4a5e-9a77-000000000001', ...attempt.headers, ...of }
   const answer: HttpResult = await http(url, path, { ...attempt, headers })
@@ -74,7 +74,7 @@ const seen = async ({ path = categories, ...attempt }: Attempt, of: Record<strin
 for (const [way, headersOf] of Object.entries(ways))
   describe(`by ${way}`, () => {
     for (const [what, attempt] of Object.entries(attempts))
-      for (const world of known)
+      for (const world of existing)
         test(`${what}: a world that is ${world} answers as one that does not exist`, async () => {
           if (world === 'resting') await sleep(world)
           const expected = await seen(attempt, headersOf(unknown), unknown)
@@ -84,7 +84,7 @@ for (const [way, headersOf] of Object.entries(ways))
   })
 
 describe('a generated request id', () => {
-  /** Ids of one world share everything but the counter at their end. */
+  /** Ids of one world differ only in the counter at their end. */
   const worldOfId = async (attempt: Attempt, world: string): Promise<string> => {
     const headers = { ...attempt.headers, 'x-world': world }
     const answer = await http(url, attempt.path ?? categories, { ...attempt, headers })
@@ -93,18 +93,18 @@ describe('a generated request id', () => {
   for (const [what, attempt] of Object.entries(attempts))
     test(`${what}: the answers of all worlds carry ids of default`, async () => {
       const expected = await worldOfId(attempt, unknown)
-      for (const world of known) assert.equal(await worldOfId(attempt, world), expected, world)
+      for (const world of existing) assert.equal(await worldOfId(attempt, world), expected, world)
     })
 })
 
-test('a request without credentials does not wake a world', async () => {
+test('a request without credentials does not open a world', async () => {
   await sleep('resting')
   assert.equal((await http(url, categories, { as: null, headers: { 'x-world': 'resting' } })).status, 401)
   assert.equal(app.worlds.get('resting')?.state.is, 'RESTING')
 })
 
-describe('of a world that cannot judge who asks', () => {
-  const asked = async (as: string, world: string): Promise<[number, string]> => {
+describe('a world that cannot check credentials', () => {
+  const requested = async (as: string, world: string): Promise<[number, string]> => {
     const { status, json } = await http(url, categories, { as, headers: { 'x-world': world } })
     return [status, json.data.error[0].code]
   }
@@ -118,28 +118,28 @@ describe('of a world that cannot judge who asks', () => {
       identities: [{ identityFilter: { user: { uuid: { eq: data.extId } } } }],
       entities: [{ entityFilter: { '*': { '*': { eq: '*' } } } }],
     }
-    const made = await app.call('POST', '/iam/v4.1.b2/authz/authorization-policies', { body: policy })
-    assert.equal(made.status, 201, JSON.stringify(made.errors))
+    const created = await app.call('POST', '/iam/v4.1.b2/authz/authorization-policies', { body: policy })
+    assert.equal(created.status, 201, JSON.stringify(created.errors))
     return `${username}:${password}`
   }
 
-  // Tests above guessed at `admin`.
+  // Tests above used wrong passwords of `admin`.
   before(() => app.clock.advance(15 * 60_000))
 
-  test('an administrator of default learns why', async () => {
+  test('an administrator of default sees the reason', async () => {
     for (const as of [`admin:${adminPassword}`, await aPerson('second-admin', 'Super Admin')]) {
-      assert.deepEqual(await asked(as, unknown), [404, 'CTRL-10002'])
-      assert.deepEqual(await asked(as, 'damaged'), [503, 'CTRL-10004'])
+      assert.deepEqual(await requested(as, unknown), [404, 'CTRL-10002'])
+      assert.deepEqual(await requested(as, 'damaged'), [503, 'CTRL-10004'])
     }
   })
 
-  test('another user of default learns nothing, as in a world that exists and does not know the user', async () => {
+  test('another user of default gets the same answer as from an existing world that does not know the user', async () => {
     const as = await aPerson('onlooker')
-    for (const world of [unknown, ...known]) assert.deepEqual(await asked(as, world), [401, 'PLAT-10401'], world)
+    for (const world of [unknown, ...existing]) assert.deepEqual(await requested(as, world), [401, 'PLAT-10401'], world)
   })
 })
 
-test('guesses at a world that does not exist count for the address, and lock the administrator of default', async () => {
+test('wrong passwords for an unknown world count for the address, and lock the administrator of default', async () => {
   for (let i = 0; i < 5; i++) await http(url, categories, { as: `admin:guess ${i}`, headers: { 'x-world': unknown } })
   assert.equal((await http(url, categories)).status, 401)
   assert.equal((await http(url, categories, { headers: { 'x-world': unknown } })).status, 401)

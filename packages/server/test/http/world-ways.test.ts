@@ -1,4 +1,4 @@
-/** Ways to a world that only the whole service has: its certificate by the name that is asked for, its port after a restart. */
+/** Worlds of a complete service: certificates by server name, and ports after a restart. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -17,7 +17,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 const categories = '/api/platform/v4.3/config/categories'
 
-/** Asks by this host name, as a client does that trusts the file of the service and nothing else. */
+/** Sends a request to this host name, trusting only the file of the service. */
 async function ask(
   port: string,
   host: string,
@@ -36,7 +36,7 @@ async function ask(
   return { names, total: metadata.totalAvailableResults }
 }
 
-test('over TLS a world is found by its host name, whose certificate clients of the service trust', async () => {
+test('over TLS the host name chooses the world, and clients of the service trust its certificate', async () => {
   const app = await startApp({ folder, config: { seed: 'empty', http: false } })
   try {
     await aWorld(app, 'by-name')
@@ -53,25 +53,25 @@ test('over TLS a world is found by its host name, whose certificate clients of t
   }
 })
 
-test('after a restart a world has a port of its own again: the one that it asked for, or a free one', async () => {
-  const asked = await freePort()
+test('after a restart a world has its own port again: the configured one, or a free one', async () => {
+  const requested = await freePort()
   const portOf = async (app: TestApp, world: string) =>
     (await app.call('GET', `${worlds}/${world}`)).data.port as number
   for (const isFirst of [true, false]) {
-    const told: string[] = []
-    const app = await startApp({ folder, config: { seed: 'empty' }, tell: (line) => told.push(line) })
+    const reported: string[] = []
+    const app = await startApp({ folder, config: { seed: 'empty' }, tell: (line) => reported.push(line) })
     try {
       await app.listen()
       if (isFirst) {
-        await aWorld(app, 'with-a-port', { port: asked })
+        await aWorld(app, 'with-a-port', { port: requested })
         await aWorld(app, 'with-any-port', { port: 0 })
         for (const world of ['with-a-port', 'with-any-port'])
           await app.call('POST', categories.slice(4), { world, body: { key: 'of', value: world } })
       }
-      assert.equal(await portOf(app, 'with-a-port'), asked)
+      assert.equal(await portOf(app, 'with-a-port'), requested)
       const free = await portOf(app, 'with-any-port')
-      assert.deepEqual(told.toSorted(), [
-        `World with-a-port has a port of its own: http://localhost:${asked}/api`,
+      assert.deepEqual(reported.toSorted(), [
+        `World with-a-port has a port of its own: http://localhost:${requested}/api`,
         `World with-any-port has a port of its own: http://localhost:${free}/api`,
       ])
       for (const world of ['with-a-port', 'with-any-port']) {

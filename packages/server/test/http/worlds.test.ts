@@ -1,4 +1,4 @@
-/** Which world a request is for, over real sockets: header, host, port; the control interface on the same port. */
+/** The world of a request over real sockets: header, host, port; the control interface on the same port. */
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -25,15 +25,15 @@ const keys = async (at: string, headers: Record<string, string> = {}): Promise<{
 before(async () => {
   app = await startApp({ logLevel: 'silent' })
   url = (await app.listen()).url
-  const made = await http(url, '/control/v1/worlds', {
+  const created = await http(url, '/control/v1/worlds', {
     method: 'POST',
     body: JSON.stringify({ name: 'lab-1', preset: 'empty', port: 0 }),
   })
-  assert.equal(made.status, 201, made.text)
-  own = `http://127.0.0.1:${made.json.data.port}`
-  assert.deepEqual(made.json.data.urls, [
+  assert.equal(created.status, 201, created.text)
+  own = `http://127.0.0.1:${created.json.data.port}`
+  assert.deepEqual(created.json.data.urls, [
     `http://lab-1.localhost:${new URL(url).port}/api`,
-    `http://localhost:${made.json.data.port}/api`,
+    `http://localhost:${created.json.data.port}/api`,
   ])
   for (const [headers, key] of [
     [{}, 'only-default'],
@@ -53,22 +53,22 @@ test('header, host name and port each choose a world; without them it is default
   assert.deepEqual(await keys(own), { status: 200, keys: ['only-lab'] })
 })
 
-test('links of an answer lead to where the client called', async () => {
+test('links of an answer have the origin that the client called', async () => {
   const own1 = await http(own, categories)
   assert.ok(own1.json.metadata.links[0].href.startsWith(`${own}/api/`), own1.json.metadata.links[0].href)
   const byHost = await http(url, categories, { headers: { host: 'lab-1.localhost:9440' } })
   assert.ok(byHost.json.metadata.links[0].href.startsWith('http://lab-1.localhost:9440/api/'))
 })
 
-test('an unknown world is 404 in the envelope, once the caller is known to be an administrator of default', async () => {
-  const asked = await http(url, categories, { headers: { 'x-world': 'nowhere' } })
-  assert.equal(asked.status, 404)
-  assert.equal(asked.json.data.error[0].code, 'CTRL-10002')
+test('an unknown world is 404 in the envelope for administrators of default, 401 without credentials', async () => {
+  const requested = await http(url, categories, { headers: { 'x-world': 'nowhere' } })
+  assert.equal(requested.status, 404)
+  assert.equal(requested.json.data.error[0].code, 'CTRL-10002')
   assert.equal((await http(url, categories, { headers: { host: 'nowhere.localhost' } })).status, 404)
   assert.equal((await http(url, categories, { as: null, headers: { 'x-world': 'nowhere' } })).status, 401)
 })
 
-test('ways that name different worlds are 400, whichever they are', async () => {
+test('two of header, host and port that name different worlds are 400', async () => {
   for (const [at, headers] of [
     [url, { 'x-world': 'lab-1', host: 'default.localhost' }],
     [own, { 'x-world': 'default' }],
@@ -103,7 +103,7 @@ test('the control interface describes itself', async () => {
   assert.ok(json.paths['/control/v1/worlds/{worldName}/clock/$actions/advance'])
 })
 
-test('a port of a world is closed with it; a taken one is refused', async () => {
+test('the port of a world closes with the world; a port in use is refused', async () => {
   const taken = Number(new URL(own).port)
   const body = JSON.stringify({ name: 'other', preset: 'empty', port: taken })
   const refused = await http(url, '/control/v1/worlds', { method: 'POST', body })
@@ -117,20 +117,20 @@ test('a port of a world is closed with it; a taken one is refused', async () => 
   await assert.rejects(http(at, categories))
 })
 
-test('a world changes its port when its row is written: until then, and where that fails, it keeps the one it has', async () => {
+test('a world changes its port when its row is committed; if that fails, it keeps its port', async () => {
   const path = '/control/v1/worlds/shifting'
-  const made = await http(url, '/control/v1/worlds', {
+  const created = await http(url, '/control/v1/worlds', {
     method: 'POST',
     body: JSON.stringify({ name: 'shifting', preset: 'empty', port: 0 }),
   })
-  const before = `http://127.0.0.1:${made.json.data.port}`
+  const before = `http://127.0.0.1:${created.json.data.port}`
   const moveTo = async (port: number) => {
     const headers = { 'if-match': String((await http(url, path)).headers['etag']) }
     return http(url, path, { method: 'PUT', headers, body: JSON.stringify({ name: 'shifting', port }) })
   }
   const asBefore = async (): Promise<void> => {
     assert.equal((await http(before, categories)).status, 200)
-    assert.equal((await http(url, path)).json.data.port, made.json.data.port)
+    assert.equal((await http(url, path)).json.data.port, created.json.data.port)
   }
 
   const free = await freePort()
@@ -149,7 +149,7 @@ test('a world changes its port when its row is written: until then, and where th
   await assert.rejects(http(before, categories))
 })
 
-/** One that nobody listens on. */
+/** A port in no use. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -158,16 +158,16 @@ async function freePort(): Promise<number> {
   return port
 }
 
-test('who removes a world by way of its own port hears that it is gone; the port is closed after that', async () => {
+test('a DELETE of a world through its own port is answered before the port closes', async () => {
   for (const [method, name] of [
     ['DELETE', 'leaving-1'],
     ['PUT', 'leaving-2'],
   ] as const) {
     const path = `/control/v1/worlds/${name}`
     const body = JSON.stringify({ name, preset: 'empty', port: 0 })
-    const made = await http(url, '/control/v1/worlds', { method: 'POST', body })
-    assert.equal(made.status, 201, made.text)
-    const at = `http://127.0.0.1:${made.json.data.port}`
+    const created = await http(url, '/control/v1/worlds', { method: 'POST', body })
+    assert.equal(created.status, 201, created.text)
+    const at = `http://127.0.0.1:${created.json.data.port}`
     const read = await http(at, path)
     const headers = { 'if-match': String(read.headers['etag']) }
     const change = method === 'PUT' ? { body: JSON.stringify({ name }) } : {}
@@ -178,12 +178,12 @@ test('who removes a world by way of its own port hears that it is gone; the port
   }
 })
 
-test('a world keeps its port where the one that it asks for is taken, and gives it up when it asks for none', async () => {
+test('a world keeps its port if the requested one is in use, and releases it if none is requested', async () => {
   const at = '/control/v1/worlds/moving'
   const body = JSON.stringify({ name: 'moving', preset: 'empty', port: 0 })
-  const made = await http(url, '/control/v1/worlds', { method: 'POST', body })
-  assert.equal(made.status, 201, made.text)
-  const first = `http://127.0.0.1:${made.json.data.port}`
+  const created = await http(url, '/control/v1/worlds', { method: 'POST', body })
+  assert.equal(created.status, 201, created.text)
+  const first = `http://127.0.0.1:${created.json.data.port}`
   const moved = async (port?: number) => {
     const { headers, json } = await http(url, at)
     const sent = { 'if-match': String(headers['etag']) }
@@ -195,7 +195,7 @@ test('a world keeps its port where the one that it asks for is taken, and gives 
   await assert.rejects(http(first, categories))
 })
 
-test('HEAD of an export gives up what it would have read: the store can be tidied', async () => {
+test('HEAD of an export releases its snapshot, so that the store can checkpoint', async () => {
   const { status, text } = await http(url, '/control/v1/worlds/lab-1/seed', { method: 'HEAD' })
   assert.deepEqual([status, text], [200, ''])
   const body = JSON.stringify({ key: 'after-head', value: 'x' })
@@ -205,21 +205,21 @@ test('HEAD of an export gives up what it would have read: the store can be tidie
   assert.equal(statSync(join(app.folder, 'worlds', 'lab-1', 'world.sqlite-wal')).size, 0)
 })
 
-test('an export that waits for tasks does not keep the service from ending', async () => {
+test('an export that waits for tasks does not delay a stop', async () => {
   const ending = await startApp({ config: { seed: 'tiny', durations: 'natural' } })
   const at = (await ending.listen()).url
   const body = JSON.stringify({ name: 'slow', memorySizeBytes: 1024 ** 3, cluster: { extId: seedId('cluster/tiny') } })
   const headers = { 'SVC-Request-Id': crypto.randomUUID() }
   const started = await http(at, '/api/vmm/v4.2/ahv/config/vms', { method: 'POST', body, headers })
   assert.equal(started.status, 202, started.text)
-  const asked = http(at, '/control/v1/worlds/default/seed?within=PT1M')
-  // It has come: what is asked after it on another connection is answered.
+  const requested = http(at, '/control/v1/worlds/default/seed?within=PT1M')
+  // The export has arrived: a later request on another connection is answered.
   assert.equal((await http(at, '/control/v1/worlds')).status, 200)
-  const [answer] = await Promise.all([asked, ending.close()])
+  const [answer] = await Promise.all([requested, ending.close()])
   assert.equal(answer.status, 409, answer.text)
 })
 
-test('where it is off, there is no control interface, and no world but default', async () => {
+test('with --control off there is no control interface, and no world but default', async () => {
   const plain = await startApp({ config: { control: 'off' } })
   try {
     const at = (await plain.listen()).url

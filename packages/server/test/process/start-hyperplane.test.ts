@@ -1,4 +1,4 @@
-/** The service within a test's own process: what `startHyperplane` promises whoever calls it. */
+/** `startHyperplane`: the service in the process of a test. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { ApiRefusal, type HyperplaneOptions, StartRefusal, startHyperplane } from '@hyperplane/server'
 
 let parent: string
-/** Where temporary folders of this process are made, and nobody else's. */
+/** The folder for temporary folders of this process only. */
 let temporary: string
 before(() => {
   parent = mkdtempSync(join(tmpdir(), 'hyperplane-embedded-'))
@@ -27,12 +27,12 @@ const refused =
   (error: unknown): boolean =>
     error instanceof ApiRefusal && error.status === status
 
-test('two in one process hold each their own: rows, passwords, clocks', async () => {
+test('two services in one process have separate rows, passwords and clocks', async () => {
   await using first = await start({ clock: 'frozen', startTime: '2026-01-01T00:00:00Z' })
   await using second = await start({ clock: 'frozen', startTime: new Date('2027-01-01T00:00:00Z') })
   assert.notEqual(first.url, second.url)
-  const { data: made } = await first.client.platform.createCategory({ body: { key: 'team', value: 'first' } })
-  const path = { extId: made.extId }
+  const { data: created } = await first.client.platform.createCategory({ body: { key: 'team', value: 'first' } })
+  const path = { extId: created.extId }
   await first.client.platform.getCategoryById({ path })
   await assert.rejects(second.client.platform.getCategoryById({ path }), refused(404))
   const stranger = second.as({ username: 'admin', password: first.adminPassword })
@@ -42,7 +42,7 @@ test('two in one process hold each their own: rows, passwords, clocks', async ()
   assert.match((await second.control.getClock()).data.time, /^2027-01-01T/)
 })
 
-test('the client completes tasks, and pages, filters and refusals are those of the interface', async () => {
+test('the client completes tasks, and supports pages, filters and refusals', async () => {
   await using hyperplane = await start({ seed: 'tiny' })
   const { client } = hyperplane
   const { data: vms, total } = await client.vmm.listVms({ filter: "name eq 'vm-3'" })
@@ -55,7 +55,7 @@ test('the client completes tasks, and pages, filters and refusals are those of t
   await assert.rejects(client.vmm.listVms({ filter: 'colour eq 1' }), refused(400))
 })
 
-test('a client is bound to a world, and what names no world stays with default', async () => {
+test('a client is bound to one world; calls without a world go to default', async () => {
   await using hyperplane = await start()
   const { client, control } = hyperplane
   await control.createWorld({ body: { name: 'left', preset: 'empty', adminPassword: 'Left.Passw0rd!' } })
@@ -72,7 +72,7 @@ test('a client is bound to a world, and what names no world stays with default',
   assert.equal((await control.getClock()).data.mode, 'real')
 })
 
-test('closing frees the port and removes the temporary folder; asked again, it is done already', async () => {
+test('closing frees the port and removes the temporary folder; a second close does nothing', async () => {
   const hyperplane = await start()
   const port = Number(new URL(hyperplane.url).port)
   assert.equal(readdirSync(temporary).length, 1)
@@ -85,7 +85,7 @@ test('closing frees the port and removes the temporary folder; asked again, it i
   await new Promise((resolve) => next.close(resolve))
 })
 
-test('a data folder that was given stays, and opens again with its password', async () => {
+test('a configured data folder stays, and opens again with its password', async () => {
   const data = join(parent, 'kept')
   const first = await start({ data, adminPassword: 'Kept.Passw0rd!' })
   await first.client.platform.createCategory({ body: { key: 'team', value: 'kept' } })
@@ -95,7 +95,7 @@ test('a data folder that was given stays, and opens again with its password', as
   assert.equal((await second.client.platform.listCategories({ filter: "key eq 'team'" })).total, 1)
 })
 
-test('https shows a certificate that its own client and whoever is given the file trust', async () => {
+test('with https, the included client and clients that trust the file accept the certificate', async () => {
   await using hyperplane = await start({ https: true })
   assert.match(hyperplane.url, /^https:/)
   assert.match(readFileSync(hyperplane.certificate!, 'utf8'), /BEGIN CERTIFICATE/)
@@ -105,7 +105,7 @@ test('https shows a certificate that its own client and whoever is given the fil
   assert.equal(plain.certificate, undefined)
 })
 
-test('a seed may be a text or a file of your own', async () => {
+test('a seed may be a text or a file', async () => {
   const text = 'extends: tiny\nvms:\n  - { name: from-text }\n'
   const file = join(parent, 'seed.yaml')
   writeFileSync(file, text.replace('from-text', 'from-file'))
@@ -118,16 +118,16 @@ test('a seed may be a text or a file of your own', async () => {
   }
 })
 
-test('without the control interface its paths are 404', async () => {
+test('with control off, the paths of the control interface are 404', async () => {
   await using hyperplane = await start({ control: 'off' })
   await assert.rejects(hyperplane.control.listWorlds(), refused(404))
 })
 
-describe('refuses in words, and leaves nothing', () => {
+describe('refuses with a remedy, and leaves nothing behind', () => {
   const refusals: readonly (readonly [string, object, RegExp])[] = [
-    ['an option that is unknown', { rateLimit: 'on' }, /rateLimit is unknown: use one of .*rateLimits/],
-    ['a value that is none', { clock: 'fast' }, /clock is "fast": give real, frozen, or a number/],
-    ['a time that is none', { startTime: 'tomorrow' }, /startTime is "tomorrow": give a time such as/],
+    ['an unknown option', { rateLimit: 'on' }, /rateLimit is unknown: use one of .*rateLimits/],
+    ['an invalid value', { clock: 'fast' }, /clock is "fast": give real, frozen, or a number/],
+    ['an invalid time', { startTime: 'tomorrow' }, /startTime is "tomorrow": give a time such as/],
     ['a seed with faults', { seed: { text: 'vms: 3\n' } }, /The seed.*1/s],
   ]
   for (const [title, options, message] of refusals) {

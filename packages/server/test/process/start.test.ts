@@ -1,4 +1,4 @@
-/** The real process: what it prints, how it ends, and that it starts again after any end. */
+/** The real process: its output, its exit codes, and its restart after any end. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +33,7 @@ interface Launch {
 }
 
 function launch({ argv = [], env = {}, nodeOptions = [] }: Launch) {
-  // A folder of its own to work in, and nothing of the environment that could be a setting.
+  // An empty working directory, and no environment variable that could be a setting.
   const cwd = mkdtempSync(join(parent, 'cwd-'))
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...nodeOptions, main, ...argv], {
     cwd,
@@ -45,7 +45,7 @@ function launch({ argv = [], env = {}, nodeOptions = [] }: Launch) {
   return child
 }
 
-/** For a process that is to end by itself; one that serves instead is ended, and shows by its exit code. */
+/** Runs a process that should end by itself. A process that serves instead is killed, which its exit code shows. */
 async function outcome({ argv = [], ...rest }: Launch) {
   const child = launch({ argv: argv.includes('--port') ? argv : ['--port', '0', ...argv], ...rest })
   let stdout = ''
@@ -57,11 +57,11 @@ async function outcome({ argv = [], ...rest }: Launch) {
   return { stdout, stderr, code }
 }
 
-/** What `--seed` would bring makes no difference to most tests, and takes time. */
+/** The content of the world does not matter for most tests, and takes time. */
 const startEmpty = (data: string, { argv = [], ...rest }: Launch = {}) =>
   start(data, { argv: ['--seed', 'empty', ...argv], ...rest })
 
-/** For a process that is to serve: resolves at its ready line. */
+/** Starts a process that should serve, and resolves at its ready line. */
 async function start(data: string, { argv = [], ...rest }: Launch = {}) {
   const child = launch({ argv: ['--port', '0', '--data', data, ...argv], ...rest })
   const stderr = text(child.stderr)
@@ -86,7 +86,7 @@ async function start(data: string, { argv = [], ...rest }: Launch = {}) {
   }
 }
 
-/** Status of listUsers for these credentials, by a client that trusts the service's certificate and nothing else. */
+/** Status of listUsers for these credentials, by a client that trusts only the certificate of the service. */
 async function statusOf(url: string, data: string, credentials?: string): Promise<number | undefined> {
   const options = { ca: readFileSync(join(data, 'tls', 'cert.pem')), auth: credentials, agent: false }
   const sent = request(new URL(users, url), options).end()
@@ -105,7 +105,7 @@ async function refusal(what: Launch): Promise<string> {
 
 describe('the first start of a folder, and the next one', () => {
   const data = () => join(parent, 'data')
-  // As users start it: what Node makes of the sources is kept beside the data.
+  // As users start it: the compile cache is in the data folder.
   const plainly = { env: { NODE_COMPILE_CACHE: '' } }
   let first: Awaited<ReturnType<typeof seen>>
   let second: Awaited<ReturnType<typeof seen>>
@@ -115,7 +115,6 @@ describe('the first start of a folder, and the next one', () => {
     second = await seen('SIGINT')
   })
 
-  /** What it printed, how it answered without and with the password, and how it ended. */
   async function seen(signal: 'SIGTERM' | 'SIGINT') {
     const { url, lines, end } = await start(data(), plainly)
     const printed = lines.join('\n')
@@ -124,11 +123,11 @@ describe('the first start of a folder, and the next one', () => {
     return { url, printed, statuses, code: await end(signal) }
   }
 
-  test('the folder is for its owner only', { skip: process.platform === 'win32' && 'no modes there' }, () => {
+  test('only the owner can read the folder', { skip: process.platform === 'win32' && 'no modes there' }, () => {
     assert.equal(statSync(data()).mode & 0o777, 0o700)
   })
 
-  test('each prints where everything is, serves, and exits 0 on SIGTERM and on SIGINT', () => {
+  test('each start prints URL, certificate and folder, serves, and exits 0 on SIGTERM and on SIGINT', () => {
     for (const { url, printed, statuses, code } of [first, second]) {
       for (const what of [url, 'admin', join(data(), 'tls', 'cert.pem'), data()])
         assert.ok(printed.includes(what), what)
@@ -138,7 +137,7 @@ describe('the first start of a folder, and the next one', () => {
     assert.ok(existsSync(join(data(), 'cache')))
   })
 
-  test('a generated password is printed at the first start only, works, and is nowhere in the data folder', () => {
+  test('a generated password is printed only at the first start, works, and is not stored in the data folder', () => {
     assert.ok(password !== undefined)
     assert.doesNotMatch(second.printed, /Password/)
     for (const { statuses } of [first, second]) assert.equal(statuses[1], 200)
@@ -147,7 +146,7 @@ describe('the first start of a folder, and the next one', () => {
         assert.ok(!readFileSync(join(file.parentPath, file.name)).includes(password), join(file.parentPath, file.name))
   })
 
-  test('the backup key is printed at the first start only, and is the one in its file', () => {
+  test('the backup key is printed only at the first start, and is the key in its file', () => {
     const key = /Backup key\s+(\S+)/.exec(first.printed)?.[1]
     assert.equal(readFileSync(join(data(), 'backup.key'), 'utf8').trim(), key)
     assert.doesNotMatch(second.printed, /Backup key/)
@@ -155,7 +154,7 @@ describe('the first start of a folder, and the next one', () => {
 })
 
 describe('start', () => {
-  test('a given password works and is not printed', async () => {
+  test('a configured password works and is not printed', async () => {
     const data = newFolder()
     const password = 'Correct-horse-1'
     const service = await startEmpty(data, { env: { HYPERPLANE_ADMIN_PASSWORD: password } })
@@ -239,7 +238,7 @@ describe('refuses in one line and exits 1', () => {
     await first.end('SIGTERM')
   })
 
-  test('a missing and a wrong master key, and starts again with the right one', async () => {
+  test('a missing and a wrong master key; the right one starts again', async () => {
     const data = newFolder()
     await (await startEmpty(data)).end('SIGTERM')
     const keyFile = join(data, 'master.key')
@@ -253,7 +252,7 @@ describe('refuses in one line and exits 1', () => {
     await (await startEmpty(data)).end('SIGTERM')
   })
 
-  test('a damaged data file, and leaves it as it is', async () => {
+  test('a damaged data file, which stays unchanged', async () => {
     const data = newFolder()
     await (await startEmpty(data)).end('SIGTERM')
     const file = join(data, 'world.sqlite')

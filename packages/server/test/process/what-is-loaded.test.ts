@@ -1,4 +1,4 @@
-/** What a start does not load. Source: docs/decisions/2026-11-21-what-a-start-does-not-need.md. */
+/** Modules that a start does not load. Source: docs/decisions/2026-11-21-what-a-start-does-not-need.md. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'

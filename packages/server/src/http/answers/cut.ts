@@ -13,8 +13,8 @@ export function cutOff(response: ServerResponse, cut: Cut): void {
   const left = { bytes: cut === 'dropped' ? 0 : cut.afterBytes }
   /** The last byte received so far. It is held back, because it may be the last byte of the body. */
   let heldBack = Buffer.alloc(0)
-  const pass = (chunk: unknown): void => {
-    const bytes = Buffer.concat([heldBack, typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Uint8Array)])
+  const pass = (chunk: string | Uint8Array): void => {
+    const bytes = Buffer.concat([heldBack, typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
     const sent = bytes.subarray(0, Math.min(left.bytes, bytes.length - 1))
     heldBack = bytes.subarray(bytes.length - 1)
     left.bytes -= sent.length
@@ -28,12 +28,12 @@ export function cutOff(response: ServerResponse, cut: Cut): void {
   }
   Object.assign(response, {
     writeHead: cut === 'dropped' ? () => response : response.writeHead.bind(response),
-    write(chunk: unknown): boolean {
+    write(chunk: string | Uint8Array): boolean {
       if (cut !== 'dropped') pass(chunk)
       if (left.bytes <= 0) end()
       return !response.destroyed
     },
-    end(chunk?: unknown): ServerResponse {
+    end(chunk?: string | Uint8Array): ServerResponse {
       if (cut !== 'dropped' && chunk !== undefined) pass(chunk)
       end()
       return response

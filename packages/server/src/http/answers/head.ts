@@ -5,7 +5,7 @@ import { type Profile, requestIdHeader } from '../profiles/names.ts'
 export type Head = string[]
 
 export function addHeaders(head: Head, headers: Readonly<Record<string, string>> = {}): void {
-  for (const name in headers) head.push(name, headers[name] as string)
+  for (const name in headers) head.push(name, headers[name] ?? '')
 }
 
 /** Tells the client which naming profile answered, and repeats the id of its request. */

@@ -22,14 +22,14 @@ const keyPath = (data: string) => join(data, 'tls', 'ca-key.pem')
 const serial = (data: string, at = now) => loadAuthority(data, at).certificate.serialNumber
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
-test('the authority is made once and kept', () => {
+test('the authority is created once, and stays', () => {
   const data = newFolder()
-  const made = loadAuthority(data, now)
-  assert.equal(serial(data), made.certificate.serialNumber)
-  assert.equal(readFileSync(authorityPath(data), 'utf8'), made.certificate.toString())
+  const created = loadAuthority(data, now)
+  assert.equal(serial(data), created.certificate.serialNumber)
+  assert.equal(readFileSync(authorityPath(data), 'utf8'), created.certificate.toString())
 })
 
-test('its key is for its owner only, and is again after a copy that lost the modes', () => {
+test('only the owner can read the key of the authority, also after a copy that lost the file modes', () => {
   if (process.platform === 'win32') return
   const data = newFolder()
   const before = serial(data)
@@ -39,20 +39,20 @@ test('its key is for its owner only, and is again after a copy that lost the mod
   assert.equal(modeOf(keyPath(data)), 0o600)
 })
 
-test('it is replaced while it can still vouch for a certificate as long as that lasts, not after', () => {
+test('the authority is replaced as soon as it would expire before a new certificate', () => {
   const data = newFolder()
   const before = serial(data)
   assert.equal(serial(data, later(3650 - 826)), before)
   assert.notEqual(serial(data, later(3650 - 825)), before)
 })
 
-test('it is replaced when it is not valid yet', () => {
+test('the authority is replaced when its validity has not begun', () => {
   const data = newFolder()
   const before = serial(data, later(30))
   assert.notEqual(serial(data), before)
 })
 
-test('it is replaced when a file is damaged or gone, or the two do not belong together', () => {
+test('the authority is replaced when one of its files is damaged or missing, or the files do not belong together', () => {
   const data = newFolder()
   const changes: readonly (() => void)[] = [
     () => writeFileSync(authorityPath(data), 'damaged'),
@@ -70,7 +70,7 @@ test('it is replaced when a file is damaged or gone, or the two do not belong to
   }
 })
 
-test('a certificate that may not issue, or with a key of another kind, is replaced', () => {
+test('an authority is replaced when it may not issue certificates, or has a key of another type', () => {
   const data = newFolder()
   const { cert, key } = issueCertificate(loadAuthority(data, now), ['localhost'], now)
   writeFileSync(authorityPath(data), cert)
@@ -82,7 +82,7 @@ test('a certificate that may not issue, or with a key of another kind, is replac
   assert.equal(loadAuthority(data, now).key.asymmetricKeyType, 'ec')
 })
 
-test('a file that cannot be read may be whole: it is refused, not replaced', () => {
+test('an unreadable file is refused and not replaced, because it may be intact', () => {
   for (const pathOf of [authorityPath, keyPath]) {
     const data = newFolder()
     mkdirSync(pathOf(data), { recursive: true })
@@ -95,7 +95,7 @@ test('a file that cannot be read may be whole: it is refused, not replaced', () 
   }
 })
 
-test('a folder that cannot be read or written is refused in words', () => {
+test('a folder that cannot be read or written is refused with a remedy', () => {
   const data = newFolder()
   writeFileSync(join(data, 'tls'), 'not a folder')
   assert.throws(() => loadAuthority(data, now), /ca\.pem cannot be read \(ENOTDIR\)/)

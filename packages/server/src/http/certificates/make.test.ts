@@ -9,12 +9,12 @@ const now = new Date('2026-11-24T09:30:00Z')
 const later = (days: number) => new Date(now.getTime() + days * dayMillis)
 const issued = (names: readonly string[], at = now, authority: Authority = makeAuthority(at)) =>
   new X509Certificate(issueCertificate(authority, names, at).cert)
-/** As another implementation reads it. */
+/** The fields as another implementation reads them. */
 const read = (certificate: X509Certificate) => new x509.X509Certificate(certificate.raw)
 const extensions = (certificate: X509Certificate) =>
   Array.from(read(certificate).extensions, ({ type, critical }) => `${type}${critical ? ' critical' : ''}`)
 
-test('an authority may sign certificates and nothing else, and none for other authorities', () => {
+test('an authority may only sign certificates, and no certificates of other authorities', () => {
   const { certificate } = makeAuthority(now)
   assert.equal(certificate.ca, true)
   assert.ok(certificate.verify(certificate.publicKey))
@@ -31,7 +31,7 @@ test('two authorities differ in name, key and serial number', () => {
   assert.ok(!one.publicKey.equals(other.publicKey))
 })
 
-test('an issued certificate is for a server, no authority, and points to the key of its issuer', () => {
+test('an issued certificate is for a server, is no authority, and names the key of its issuer', () => {
   const authority = makeAuthority(now)
   const certificate = issued(['localhost'], now, authority)
   assert.ok(certificate.checkIssued(authority.certificate))
@@ -47,7 +47,7 @@ test('an issued certificate is for a server, no authority, and points to the key
   assert.notEqual(own.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId, keyIdOfIssuer)
 })
 
-test('names and addresses keep their bytes in the certificate', () => {
+test('names and addresses are encoded byte for byte in the certificate', () => {
   const longest = `${'a'.repeat(63)}.localhost`
   const addresses = [
     '0.0.0.1',
@@ -65,12 +65,12 @@ test('names and addresses keep their bytes in the certificate', () => {
   assert.equal(certificate.checkHost('other.localhost'), undefined)
 })
 
-test('a certificate with a hundred names is whole', () => {
+test('a certificate can hold a hundred names', () => {
   const names = Array.from({ length: 100 }, (_, index) => `name-${index}.example`)
   assert.equal(issued(names).subjectAltName?.split(', ').length, 100)
 })
 
-test('an issued certificate begins an hour ago, lasts 825 days, and never longer than its issuer', () => {
+test('an issued certificate is valid from an hour ago for 825 days, but never longer than its issuer', () => {
   const authority = makeAuthority(now)
   const first = issued(['localhost'], now, authority)
   assert.equal(first.validFromDate.toISOString(), '2026-11-24T08:30:00.000Z')
@@ -79,7 +79,7 @@ test('an issued certificate begins an hour ago, lasts 825 days, and never longer
   assert.deepEqual(last.validToDate, authority.certificate.validToDate)
 })
 
-test('a validity beyond 2049 is written in the longer form', () => {
+test('dates after 2049 are written with four digits of the year', () => {
   const certificate = issued(['localhost'], new Date('2049-06-01T00:00:00Z'))
   assert.equal(certificate.validFromDate.toISOString(), '2049-05-31T23:00:00.000Z')
   assert.equal(certificate.validToDate.toISOString(), '2051-09-03T23:00:00.000Z')

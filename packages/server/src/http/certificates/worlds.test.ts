@@ -19,18 +19,18 @@ after(() => rmSync(parent, { recursive: true }))
 
 function certificatesOf(worlds: readonly string[], data = mkdtempSync(join(parent, 'data-'))) {
   const logged: string[] = []
-  const known = new Set(worlds)
+  const existing = new Set(worlds)
   const real = { now: start }
   const certificates = createWorldCertificates({
     data,
-    folderOf: (name) => (known.has(name) ? join(data, 'worlds', name) : undefined),
+    folderOf: (name) => (existing.has(name) ? join(data, 'worlds', name) : undefined),
     now: () => real.now,
     log: { error: (details, message) => logged.push(`${message}: ${(details as { err: Error }).err.message}`) },
   })
-  return { data, known, logged, real, ...certificates }
+  return { data, existing, logged, real, ...certificates }
 }
 
-test('a world gets a certificate for exactly its name from the authority of the folder, and keeps it', () => {
+test('the authority of the folder issues one certificate for the name of a world, and the world keeps it', () => {
   const { data, certificateOf } = certificatesOf(['alpha', 'beta'])
   const alpha = certificateOf('alpha.localhost')
   assert.ok(alpha !== undefined)
@@ -42,7 +42,7 @@ test('a world gets a certificate for exactly its name from the authority of the 
   assert.notEqual(certificateOf('beta.localhost')?.cert, alpha.cert)
 })
 
-test('other names have none, and no file is made for them', () => {
+test('other names have no certificate, and no file is written for them', () => {
   const { data, certificateOf } = certificatesOf(['alpha', 'a.b', '', '*'])
   const others = ['gamma.localhost', 'localhost', '.localhost', '*.localhost', 'a.b.localhost', 'alpha.localhost.']
   for (const name of [...others, 'alpha.localhost.example', 'alpha', '', `${'a'.repeat(64)}.localhost`, 'ä.localhost'])
@@ -61,14 +61,14 @@ test('a certificate is renewed thirty days before it expires', () => {
   assert.ok(new X509Certificate(second.cert).validToDate.getTime() > real.now + 800 * dayMillis)
 })
 
-test('a world that is gone has no certificate any more', () => {
-  const { known, certificateOf } = certificatesOf(['alpha'])
+test('a removed world has no certificate', () => {
+  const { existing, certificateOf } = certificatesOf(['alpha'])
   assert.ok(certificateOf('alpha.localhost'))
-  known.delete('alpha')
+  existing.delete('alpha')
   assert.equal(certificateOf('alpha.localhost'), undefined)
 })
 
-test('of more than 500 certificates the one that was not asked for longest is read again', () => {
+test('the cache holds 500 certificates and drops the least recently used one', () => {
   const names = Array.from({ length: 501 }, (_, index) => `w${index}.localhost`)
   const { certificateOf } = certificatesOf(names.map((name) => name.replace('.localhost', '')))
   const first = names.map((name) => certificateOf(name))
@@ -77,59 +77,59 @@ test('of more than 500 certificates the one that was not asked for longest is re
   assert.equal(certificateOf('w0.localhost')?.cert, first[0]?.cert)
 })
 
-test('the next process shows the same certificate; its key is readable by its owner alone', () => {
+test('the next process uses the same certificate; only the owner can read its key', () => {
   const before = certificatesOf(['alpha'])
-  const shown = before.certificateOf('alpha.localhost')
-  assert.ok(shown !== undefined)
+  const current = before.certificateOf('alpha.localhost')
+  assert.ok(current !== undefined)
   const after = certificatesOf(['alpha'], before.data)
-  assert.deepEqual({ ...after.certificateOf('alpha.localhost') }, { ...shown })
+  assert.deepEqual({ ...after.certificateOf('alpha.localhost') }, { ...current })
   const key = join(before.data, 'worlds', 'alpha', 'tls', 'world-key.pem')
-  assert.equal(readFileSync(key, 'utf8'), shown.key)
+  assert.equal(readFileSync(key, 'utf8'), current.key)
   assert.equal(statSync(key).mode & 0o077, 0)
 })
 
-test('one of another authority, or of another name, is not shown again', () => {
-  const { data, known, certificateOf } = certificatesOf(['alpha', 'beta'])
+test('a stored certificate of another authority, or for another name, is not used', () => {
+  const { data, existing, certificateOf } = certificatesOf(['alpha', 'beta'])
   const alpha = certificateOf('alpha.localhost')
   certificateOf('beta.localhost')
   const folder = (name: string): string => join(data, 'worlds', name, 'tls')
   cpSync(folder('alpha'), folder('beta'), { recursive: true })
-  const next = certificatesOf([...known], data)
+  const next = certificatesOf([...existing], data)
   assert.ok(new X509Certificate(next.certificateOf('beta.localhost')?.cert ?? '').checkHost('beta.localhost'))
   rmSync(join(data, 'tls'), { recursive: true })
-  const last = certificatesOf([...known], data)
+  const last = certificatesOf([...existing], data)
   assert.notEqual(last.certificateOf('alpha.localhost')?.cert, alpha?.cert)
 })
 
-test('a world that is made again under the same name begins with another certificate', () => {
+test('a world that is created again under the same name gets another certificate', () => {
   const { data, certificateOf } = certificatesOf(['alpha'])
   const first = certificateOf('alpha.localhost')
   rmSync(join(data, 'worlds', 'alpha'), { recursive: true })
   assert.notEqual(certificateOf('alpha.localhost')?.cert, first?.cert)
 })
 
-test('a certificate that cannot be kept is shown all the same, and the log says so', () => {
+test('a certificate that cannot be stored is used nevertheless, and the failure is logged', () => {
   const { data, logged, certificateOf } = certificatesOf(['alpha'])
   mkdirSync(join(data, 'worlds'))
   writeFileSync(join(data, 'worlds', 'alpha'), 'no folder')
-  const shown = certificateOf('alpha.localhost')
-  assert.ok(shown)
-  assert.equal(certificateOf('alpha.localhost'), shown)
+  const current = certificateOf('alpha.localhost')
+  assert.ok(current)
+  assert.equal(certificateOf('alpha.localhost'), current)
   assert.match(logged.join(), /^storing the certificate of a world failed/)
 })
 
-test('the file to trust is made before the first connection when it is asked for', () => {
+test('asking for the file for clients creates the authority before the first connection', () => {
   const { data, certificateOf, trustedPath } = certificatesOf(['alpha'])
   const trusted = new X509Certificate(readFileSync(trustedPath(), 'utf8'))
   assert.equal(trustedPath(), authorityPath(data))
   assert.ok(new X509Certificate(certificateOf('alpha.localhost')?.cert ?? '').verify(trusted.publicKey))
 })
 
-test('an authority that cannot be read is told in the log, and works as soon as it can', () => {
+test('an unreadable authority is logged, and works as soon as it can be read', () => {
   const { data, logged, certificateOf, trustedPath } = certificatesOf(['alpha'])
   mkdirSync(authorityPath(data), { recursive: true })
   assert.equal(certificateOf('alpha.localhost'), undefined)
-  assert.match(logged.join('\n'), /^no certificate can be issued for a world.+ca\.pem cannot be read \(EISDIR\)/)
+  assert.match(logged.join('\n'), /^issuing the certificate of a world failed.+ca\.pem cannot be read \(EISDIR\)/)
   assert.throws(trustedPath, StartRefusal)
   rmSync(authorityPath(data), { recursive: true })
   assert.ok(certificateOf('alpha.localhost'))

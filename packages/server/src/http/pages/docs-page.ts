@@ -1,7 +1,7 @@
-/** The page at /docs: every operation, readable without network and without scripts from elsewhere. */
+/** The page at /docs: all operations, on one page that loads nothing from other servers. */
 import type { Namespace, Operation } from '@hyperplane/contract'
 
-const escaped = (text: string): string =>
+const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 const style = `
@@ -21,7 +21,6 @@ box.addEventListener('input', () => {
   for (const row of document.querySelectorAll('details')) row.hidden = !row.dataset.text.includes(wanted)
 })`
 
-/** One self-contained HTML page, made from the contract. */
 export function browsePage(contract: readonly Namespace[]): string {
   const links = contract
     .flatMap((namespace) =>
@@ -45,7 +44,7 @@ function section(namespace: Namespace): string {
   const built = namespace.operations.map((operation) => ({ path: operation.path, html: row(namespace, operation) }))
   const gaps = namespace.unimplemented.map((gap) => ({
     path: gap.path,
-    html: `<details class="gap" data-text="${escaped(`${gap.key} ${gap.path}`.toLowerCase())}"><summary><span class="method">${gap.method}</span><code>/api/${namespace.name}/${gap.versions[0]}${escaped(gap.path)}</code><span>${gap.key.slice(gap.key.lastIndexOf('.') + 1)} (not built yet)</span></summary></details>`,
+    html: `<details class="gap" data-text="${escapeHtml(`${gap.key} ${gap.path}`.toLowerCase())}"><summary><span class="method">${gap.method}</span><code>/api/${namespace.name}/${gap.versions[0]}${escapeHtml(gap.path)}</code><span>${gap.key.slice(gap.key.lastIndexOf('.') + 1)} (not built yet)</span></summary></details>`,
   }))
   const rows = [...built, ...gaps]
     .sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
@@ -80,9 +79,8 @@ function row(namespace: Namespace, operation: Operation): string {
     ['$expand', operation.expand === undefined ? undefined : Object.keys(operation.expand).join(', ')],
   ]
   const list = facts
-    .filter(([, value]) => value !== undefined && value !== '')
-    .map(([name, value]) => `<dt>${escaped(name)}</dt><dd>${escaped(value as string)}</dd>`)
+    .map(([name, value]) => (value ? `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd>` : ''))
     .join('')
   const path = `/api/${namespace.name}/${operation.versions[0]}${operation.path}`
-  return `<details data-text="${escaped(`${operation.key} ${path} ${roles}`.toLowerCase())}"><summary><span class="method">${operation.method}</span><code>${escaped(path)}</code><span>${operation.id}</span></summary><dl>${list}</dl></details>`
+  return `<details data-text="${escapeHtml(`${operation.key} ${path} ${roles}`.toLowerCase())}"><summary><span class="method">${operation.method}</span><code>${escapeHtml(path)}</code><span>${operation.id}</span></summary><dl>${list}</dl></details>`
 }

@@ -53,9 +53,8 @@ export function rendererOf(schema: AnySchema, settings: RenderSettings): Rendere
       const renderers = new Map(schema.alternatives.map((each) => [each, rendererOf(each, settings)]))
       return (value, origin) => {
         const [alternative] = chooseAlternative(schema.alternatives, value)
-        return alternative === undefined
-          ? plain(value, origin)
-          : (renderers.get(alternative) as Renderer)(value, origin)
+        const render = alternative === undefined ? plain : (renderers.get(alternative) ?? plain)
+        return render(value, origin)
       }
     }
     case 'map':

@@ -44,7 +44,8 @@ export async function readBody(message: IncomingMessage, maximum: number): Promi
   } catch (error) {
     throw asRefusal(error)
   }
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+  const [only] = chunks
+  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
 }
 
 /** The body in chunks as they arrive, decompressed. The maximum limits the decompressed bytes. */
@@ -88,7 +89,7 @@ async function* decompressed(message: IncomingMessage): AsyncGenerator<Buffer> {
   // `pipeline` destroys its source, so it gets the chunks instead of the message. Its errors reach the reader of `content`.
   pipeline(chunksOf(message), content, () => undefined)
   try {
-    yield* content as AsyncIterable<Buffer>
+    yield* content
   } catch {
     throw new ApiError('MALFORMED_REQUEST', {
       fault: 'its body is not compressed as its Content-Encoding says (gzip).',

@@ -1,4 +1,4 @@
-/** The bounds of a lingering close, with a clock that is moved by hand. */
+/** The bounds of a lingering close, on a clock that the test moves. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -12,7 +12,7 @@ interface Line {
   readonly closed: Promise<unknown>
 }
 
-/** Runs with connections, and with what moves the clock on to the next check. */
+/** Runs a test with connections, and with a function that moves the clock to the next check. */
 async function on(run: (connection: () => Promise<Line>, timers: (() => void)[], setTimer: Timer) => Promise<void>) {
   const timers: (() => void)[] = []
   const setTimer: Timer = (_ms, check) => {
@@ -45,7 +45,7 @@ type Timer = ConstructorParameters<typeof Lingering>[0]
 
 const watching = (socket: Socket) => (count: (piece: Uint8Array) => void) => void socket.on('data', count)
 
-test('a client that sends nothing more is cut off at the next check', () =>
+test('a client that stops sending is disconnected at the next check', () =>
   on(async (connection, timers, setTimer) => {
     const { server, closed } = await connection()
     new Lingering(setTimer).close(server, watching(server))
@@ -55,7 +55,7 @@ test('a client that sends nothing more is cut off at the next check', () =>
     assert.equal(timers.length, 0)
   }))
 
-test('a client that sends on is cut off after the last check', () =>
+test('a client that keeps sending is disconnected after the last check', () =>
   on(async (connection, timers, setTimer) => {
     const { client, server, closed } = await connection()
     new Lingering(setTimer, { ...lingerBounds, checks: 3 }).close(server, watching(server))
@@ -71,7 +71,7 @@ test('a client that sends on is cut off after the last check', () =>
     await closed
   }))
 
-test('a client that sends too much is cut off at once', () =>
+test('a client that sends too much is disconnected at once', () =>
   on(async (connection, timers, setTimer) => {
     const { client, server, closed } = await connection()
     new Lingering(setTimer, { ...lingerBounds, bytes: 1000 }).close(server, watching(server))
@@ -80,7 +80,7 @@ test('a client that sends too much is cut off at once', () =>
     assert.equal(timers.length, 0)
   }))
 
-test('only so many connections linger at once; those that end make room', () =>
+test('the number of lingering connections is limited; a connection that ends frees its place', () =>
   on(async (connection, timers, setTimer) => {
     const lingering = new Lingering(setTimer, { ...lingerBounds, connections: 1 })
     const [first, second, third] = [await connection(), await connection(), await connection()]
@@ -96,7 +96,7 @@ test('only so many connections linger at once; those that end make room', () =>
     await third.closed
   }))
 
-test('a client that reads to the end sees it before it has sent all, and its own end closes the connection', () =>
+test('a client sees the end of the answer before it has sent everything, and the connection closes when the client ends it', () =>
   on(async (connection, timers, setTimer) => {
     const { client, server, closed } = await connection()
     const lingering = new Lingering(setTimer)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readTarget } from './target.ts'
 
-test('a target is a path with a query, or a URL whose authority counts', () => {
+test('a target is a path with a query, or a URL with its own authority', () => {
   for (const [target, path, query, authority] of [
     ['/', '/', '', undefined],
     ['/api/x?a=1?b', '/api/x', 'a=1?b', undefined],
