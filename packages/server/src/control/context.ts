@@ -13,7 +13,7 @@ import type { HostedWorld } from '../worlds/world.ts'
 import type { Worlds } from '../worlds/worlds.ts'
 import type { RuleBook } from './faults/rule-book.ts'
 import type { Journal } from './journal/journals.ts'
-import type { OwnPorts } from './own-ports.ts'
+import type { OwnPorts } from './worlds/own-ports.ts'
 
 /** What is done to worlds as such. */
 export interface WorldsDriver {

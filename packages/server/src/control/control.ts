@@ -23,9 +23,8 @@ import type { WorldHooks } from '../worlds/world-hooks.ts'
 import { defaultWorld, type Worlds } from '../worlds/worlds.ts'
 import { createControlAccess, createControlAuthenticator } from './access.ts'
 import type { WorldsDriver } from './context.ts'
-import { worldKinds, worldsDomains } from './index.ts'
 import { createJournals } from './journal/journals.ts'
-import { OwnPorts } from './own-ports.ts'
+import { worldKinds, worldsDomains } from './operations/index.ts'
 import {
   type ControlPipeline,
   type ControlShared,
@@ -34,10 +33,11 @@ import {
   openControlPipeline,
   registryFile,
 } from './pipeline.ts'
-import { createSpool } from './spool.ts'
 import { usable } from './usable.ts'
 import { createWorldControl } from './world-control.ts'
-import { settingsOf } from './world-settings.ts'
+import { createSpool } from './worlds/import-spool.ts'
+import { OwnPorts } from './worlds/own-ports.ts'
+import { settingsOf } from './worlds/settings.ts'
 
 export interface ControlOptions {
   readonly config: Config

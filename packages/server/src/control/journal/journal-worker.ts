@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { TimeIsUp, TimeLimit } from '../../store/sqlite/time-limit.ts'
 import type { Bounds, FromThread, Question, QuestionAboutCalls, ToThread } from './protocol.ts'
-import { isDamage, StoredJournal } from './stored-journal.ts'
+import { isDamage, StoredJournal } from './storage/stored-journal.ts'
 
 /** Journals that are open at once; another one closes the one that rested longest. */
 const maximumOpen = 16

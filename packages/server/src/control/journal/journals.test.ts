@@ -14,9 +14,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { QueryStopped } from '../../store/store.ts'
-import { readCallFilter } from './call-filter.ts'
 import { createJournals, type Journal, journalFolder, usualSettings } from './journals.ts'
 import type { CallText } from './protocol.ts'
+import { readCallFilter } from './reading/call-filter.ts'
 
 const log = { warn: () => undefined, error: () => undefined }
 

@@ -3,10 +3,10 @@
 import { type Dispatch, type Outcome, RefusedRequest } from '../../core/pipeline/request.ts'
 import type { CallRecorder, EndedCall } from '../../core/recording/recording.ts'
 import { noteRewrite, Trace } from '../../core/recording/trace.ts'
-import { answerText, type BodyText, type Naming, rawText, requestText } from './body-texts.ts'
-import { longestText, member, operationOf, ownText, sharedText } from './call-head.ts'
 import type { Journal } from './journals.ts'
 import type { CallText } from './protocol.ts'
+import { answerText, type BodyText, type Naming, rawText, requestText } from './recording/body-texts.ts'
+import { longestText, member, operationOf, ownText, sharedText } from './recording/call-head.ts'
 
 export interface RecorderOptions {
   /** undefined: the world is gone. */

@@ -1,7 +1,7 @@
 /** All calls of a journal as one file, read a piece at a time: what is held at once is bounded, however long it is. */
-import type { TypedFilter } from '../../odata/index.ts'
+import type { TypedFilter } from '../../../odata/index.ts'
+import type { Journal } from '../journals.ts'
 import { type HarOptions, harEntry, harFrame } from './har.ts'
-import type { Journal } from './journals.ts'
 
 const pieceBytes = 1024 * 1024
 const pieceCalls = 1000

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { TimeLimit } from '../../store/sqlite/time-limit.ts'
-import { CallPart } from './packed-calls.ts'
-import type { Bounds, PackedPart } from './protocol.ts'
+import { TimeLimit } from '../../../store/sqlite/time-limit.ts'
+import { CallPart } from '../packed-calls.ts'
+import type { Bounds, PackedPart } from '../protocol.ts'
 import { StoredJournal } from './stored-journal.ts'
 
 const bounds: Bounds = { maximumCalls: 5, maximumSizeBytes: 64 * 1024 * 1024 }

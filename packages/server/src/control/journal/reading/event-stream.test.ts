@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createJournals, usualSettings } from '../journals.ts'
 import { eventsOf, type StreamWanted } from './event-stream.ts'
-import { createJournals, usualSettings } from './journals.ts'
 
 function aJournal(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-stream-'))

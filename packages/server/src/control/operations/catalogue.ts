@@ -1,11 +1,11 @@
 /** Names that fault rules and events can use, read from the registries that check rules and events. */
 import { catalogueOperations } from '@hyperplane/contract/control/catalogue'
-import { ApiError } from '../core/api-error.ts'
-import { defaultWorld } from '../worlds/worlds.ts'
-import { eventsAndFacts } from './catalogue/event-examples.ts'
-import { driverCallEntries, errorEntries, taskEntries } from './catalogue/rule-examples.ts'
-import { implementForWorlds } from './context.ts'
-import { usable } from './usable.ts'
+import { ApiError } from '../../core/api-error.ts'
+import { defaultWorld } from '../../worlds/worlds.ts'
+import { eventsAndFacts } from '../catalogue/event-examples.ts'
+import { driverCallEntries, errorEntries, taskEntries } from '../catalogue/rule-examples.ts'
+import { implementForWorlds } from '../context.ts'
+import { usable } from '../usable.ts'
 
 export const catalogue = implementForWorlds(catalogueOperations, {
   async getCatalogue(ctx, { query }) {

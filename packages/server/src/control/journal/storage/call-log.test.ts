@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { CallPart, callsIn } from '../packed-calls.ts'
+import type { PackedPart } from '../protocol.ts'
 import { CallLog } from './call-log.ts'
-import { CallPart, callsIn } from './packed-calls.ts'
-import type { PackedPart } from './protocol.ts'
 
 function aFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-log-'))

@@ -2,11 +2,11 @@
  * Waits until so many calls match, or the time for that is over. Time is the world's; where the world's clock stands, as much
  * real time ends the wait, so that nobody waits for ever for a clock that nobody moves.
  */
-import type { Clock, WorldClock } from '../../core/time/clock.ts'
-import { formatTime } from '../../core/time/time.ts'
-import { and, evaluateFilter, fieldsOf, type TypedFilter } from '../../odata/index.ts'
+import type { Clock, WorldClock } from '../../../core/time/clock.ts'
+import { formatTime } from '../../../core/time/time.ts'
+import { and, evaluateFilter, fieldsOf, type TypedFilter } from '../../../odata/index.ts'
+import type { Journal } from '../journals.ts'
 import { until } from './call-filter.ts'
-import type { Journal } from './journals.ts'
 
 export interface Asserted {
   readonly filter: TypedFilter | undefined

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatTime } from '../../core/time/time.ts'
+import { formatTime } from '../../../core/time/time.ts'
 import { type Asserted, longestWaitMilliseconds, settleAssertion } from './assertion.ts'
 import { readCallFilter } from './call-filter.ts'
 

@@ -1,5 +1,5 @@
 /** Ports of worlds' own, beside the one of all: a world changes from one to another, or has none, as its row is written. */
-import type { HttpServer } from '../http/server.ts'
+import type { HttpServer } from '../../http/server.ts'
 
 type Listener = Pick<HttpServer, 'listenFor' | 'unlisten'>
 

@@ -1,8 +1,8 @@
 /** Where calls are kept: the columns by which they are found apart from what they hold, which is long. */
 import { hash } from 'node:crypto'
 import { Call, callOperations } from '@hyperplane/contract/control/call'
-import { type Table, tablesOf } from '../../store/tables.ts'
-import { packing } from './packed-calls.ts'
+import { type Table, tablesOf } from '../../../store/tables.ts'
+import { packing } from '../packed-calls.ts'
 
 /** What is asked for most. All else is read from the record. */
 const kept: ReadonlySet<string> = new Set([

@@ -4,12 +4,12 @@
  */
 
 import type { Operation } from '@hyperplane/contract'
-import { ApiError, Refusal } from '../../core/api-error.ts'
-import type { Caller } from '../../core/caller.ts'
-import type { RefusedRequest } from '../../core/pipeline/request.ts'
-import type { EndedCall } from '../../core/recording/recording.ts'
-import type { Search, Trace } from '../../core/recording/trace.ts'
-import { unreadFields } from '../../core/recording/watched-body.ts'
+import { ApiError, Refusal } from '../../../core/api-error.ts'
+import type { Caller } from '../../../core/caller.ts'
+import type { RefusedRequest } from '../../../core/pipeline/request.ts'
+import type { EndedCall } from '../../../core/recording/recording.ts'
+import type { Search, Trace } from '../../../core/recording/trace.ts'
+import { unreadFields } from '../../../core/recording/watched-body.ts'
 
 /** Longer texts are cut. */
 export const longestText = 2000

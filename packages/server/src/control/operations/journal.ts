@@ -1,17 +1,17 @@
 /** The journal of a world as a whole: its bounds, assertions about it, exports and streams of it. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Journal, journalOperations } from '@hyperplane/contract/control/journal'
-import { ApiError, invalid } from '../core/api-error.ts'
-import { TwoPhaseEffect } from '../core/two-phase-effect.ts'
-import type { Store } from '../store/store.ts'
-import { implementWithinWorld, type WorldReadContext } from './context.ts'
-import { millisecondsOf } from './duration.ts'
-import { settleAssertion } from './journal/assertion.ts'
-import { readCallFilter } from './journal/call-filter.ts'
-import { eventsOf } from './journal/event-stream.ts'
-import { asHar, asJsonLines } from './journal/export.ts'
-import { type JournalSettings, type Journal as KeptJournal, usualSettings } from './journal/journals.ts'
-import { unknownOperations } from './unknown-operations.ts'
+import { ApiError, invalid } from '../../core/api-error.ts'
+import { TwoPhaseEffect } from '../../core/two-phase-effect.ts'
+import type { Store } from '../../store/store.ts'
+import { implementWithinWorld, type WorldReadContext } from '../context.ts'
+import { millisecondsOf } from '../duration.ts'
+import { type JournalSettings, type Journal as KeptJournal, usualSettings } from '../journal/journals.ts'
+import { settleAssertion } from '../journal/reading/assertion.ts'
+import { readCallFilter } from '../journal/reading/call-filter.ts'
+import { eventsOf } from '../journal/reading/event-stream.ts'
+import { asHar, asJsonLines } from '../journal/reading/export.ts'
+import { unknownOperations } from '../journal/reading/unknown-operations.ts'
 
 type JournalEntity = EntityOf<typeof Journal>
 

@@ -1,10 +1,10 @@
 /** The clock of a world: read, freeze, move, scale. What hangs on it is the world's own business. */
 import { clockOperations } from '@hyperplane/contract/control/clock'
-import { ApiError, invalid } from '../core/api-error.ts'
-import { type ClockEvent, formatTime, lastTime, type Passage, type WorldClock } from '../core/time/clock.ts'
-import type { Instance } from '../instance/instance.ts'
-import { implementWithinWorld, type WorldContext } from './context.ts'
-import { durationFault, millisecondsOf } from './duration.ts'
+import { ApiError, invalid } from '../../core/api-error.ts'
+import { type ClockEvent, formatTime, lastTime, type Passage, type WorldClock } from '../../core/time/clock.ts'
+import type { Instance } from '../../instance/instance.ts'
+import { implementWithinWorld, type WorldContext } from '../context.ts'
+import { durationFault, millisecondsOf } from '../duration.ts'
 
 export const clock = implementWithinWorld(
   clockOperations,

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { ApiError } from '../core/api-error.ts'
-import { malformed } from '../core/input/multipart.ts'
-import type { Spool } from '../core/input/spooled-form.ts'
+import { ApiError } from '../../core/api-error.ts'
+import { malformed } from '../../core/input/multipart.ts'
+import type { Spool } from '../../core/input/spooled-form.ts'
 
 /** @param folder where they lie, each request in a folder of its own */
 export function createSpool(folder: string, prefix: string, maximumBytes: number): Spool {

@@ -1,15 +1,15 @@
 /** Events in a world: asked for, told of, called off. What they do is in `drivers/simulated/events/`. */
 import type { EntityOf } from '@hyperplane/contract'
 import { type WorldEvent, worldEventOperations } from '@hyperplane/contract/control/world-event'
-import type { ApiError } from '../core/api-error.ts'
-import { invalid } from '../core/api-error.ts'
-import { notFound } from '../core/standard.ts'
-import { parseTime } from '../core/time/clock.ts'
-import { EventRecord, type EventRow } from '../drivers/simulated/events/record.ts'
-import type { Instance } from '../instance/instance.ts'
-import { sortOf } from '../simulation/world-events.ts'
-import { implementWithinWorld, type WorldReadContext } from './context.ts'
-import { durationFault, millisecondsOf } from './duration.ts'
+import type { ApiError } from '../../core/api-error.ts'
+import { invalid } from '../../core/api-error.ts'
+import { notFound } from '../../core/standard.ts'
+import { parseTime } from '../../core/time/clock.ts'
+import { EventRecord, type EventRow } from '../../drivers/simulated/events/record.ts'
+import type { Instance } from '../../instance/instance.ts'
+import { sortOf } from '../../simulation/world-events.ts'
+import { implementWithinWorld, type WorldReadContext } from '../context.ts'
+import { durationFault, millisecondsOf } from '../duration.ts'
 
 type Plan = {
   readonly event: EventRow['event']

@@ -1,10 +1,10 @@
 /** Calls of a world, as its journal keeps them. */
 import { Call, callOperations } from '@hyperplane/contract/control/call'
-import { notFound } from '../core/standard.ts'
-import { implementWithinWorld, type WorldReadContext } from './context.ts'
-import { isCall } from './journal/call-filter.ts'
-import type { JournalState } from './journal/protocol.ts'
-import { unknownOperations } from './unknown-operations.ts'
+import { notFound } from '../../core/standard.ts'
+import { implementWithinWorld, type WorldReadContext } from '../context.ts'
+import type { JournalState } from '../journal/protocol.ts'
+import { isCall } from '../journal/reading/call-filter.ts'
+import { unknownOperations } from '../journal/reading/unknown-operations.ts'
 
 export const call = implementWithinWorld(callOperations, {
   async listCalls(ctx, { query }) {

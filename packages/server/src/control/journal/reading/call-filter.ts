@@ -1,8 +1,8 @@
 /** Filters over calls that stand in bodies: the same language as `$filter` of the list. */
 import { Call, callFilter } from '@hyperplane/contract/control/call'
-import { ApiError } from '../../core/api-error.ts'
-import { pathOf } from '../../core/standard.ts'
-import { checkFilter, equals, ODataFault, parseFilter, type TypedFilter } from '../../odata/index.ts'
+import { ApiError } from '../../../core/api-error.ts'
+import { pathOf } from '../../../core/standard.ts'
+import { checkFilter, equals, ODataFault, parseFilter, type TypedFilter } from '../../../odata/index.ts'
 
 /** @throws ApiError 400, with the position of the fault */
 export function readCallFilter(text: string): TypedFilter {

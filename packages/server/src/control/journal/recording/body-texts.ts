@@ -2,11 +2,11 @@
 
 import type { Operation } from '@hyperplane/contract'
 import { BatchSpec } from '@hyperplane/contract/platform/batch'
-import type { ApiRequest } from '../../core/pipeline/request.ts'
-import type { CanonicalNames } from '../../core/ports.ts'
-import type { Trace } from '../../core/recording/trace.ts'
-import type { RawAnswer } from '../../core/reply.ts'
-import type { Router } from '../../core/router.ts'
+import type { ApiRequest } from '../../../core/pipeline/request.ts'
+import type { CanonicalNames } from '../../../core/ports.ts'
+import type { Trace } from '../../../core/recording/trace.ts'
+import type { RawAnswer } from '../../../core/reply.ts'
+import type { Router } from '../../../core/router.ts'
 import { concealed, holdsSecrets, unknownMark } from './concealed.ts'
 
 /** Bytes of one body. */

@@ -1,12 +1,12 @@
 /** Rules of faults: kept in the control store of their world, at work in its rule book. Source: reference faults.md. */
 
 import { FaultRule, faultOperations } from '@hyperplane/contract/control/fault'
-import { ApiError } from '../core/api-error.ts'
-import { seedId } from '../core/ids/named-id.ts'
-import { standardList } from '../core/standard.ts'
-import type { Instance } from '../instance/instance.ts'
-import { implementWithinWorld } from './context.ts'
-import { faultsOfRule } from './faults/rules.ts'
+import { ApiError } from '../../core/api-error.ts'
+import { seedId } from '../../core/ids/named-id.ts'
+import { standardList } from '../../core/standard.ts'
+import type { Instance } from '../../instance/instance.ts'
+import { implementWithinWorld } from '../context.ts'
+import { faultsOfRule } from '../faults/rules.ts'
 
 const maximumRules = 1000
 

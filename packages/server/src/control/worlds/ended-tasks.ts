@@ -3,12 +3,12 @@
  * clock stands, as much real time ends the wait, and no call waits longer than a minute.
  */
 import { Task } from '@hyperplane/contract/platform/task'
-import { pathOf } from '../core/standard.ts'
-import { unfinished } from '../core/tasks/runner.ts'
-import type { Clock, WorldClock } from '../core/time/clock.ts'
-import { anyOf } from '../odata/index.ts'
-import type { Store } from '../store/store.ts'
-import { longestWaitMilliseconds } from './journal/assertion.ts'
+import { pathOf } from '../../core/standard.ts'
+import { unfinished } from '../../core/tasks/runner.ts'
+import type { Clock, WorldClock } from '../../core/time/clock.ts'
+import { anyOf } from '../../odata/index.ts'
+import type { Store } from '../../store/store.ts'
+import { longestWaitMilliseconds } from '../journal/reading/assertion.ts'
 
 export interface TaskSite {
   readonly store: Pick<Store, 'count' | 'watch'>

@@ -3,8 +3,8 @@
  * kept but what the contract names.
  */
 import { type AnySchema, walk } from '@hyperplane/contract'
-import { chooseAlternative } from '../../core/input/validate.ts'
-import { canonicalType } from '../../http/profiles/names.ts'
+import { chooseAlternative } from '../../../core/input/validate.ts'
+import { canonicalType } from '../../../http/profiles/names.ts'
 
 /** Stands where a secret stood. */
 const secretMark = '[secret]'

@@ -1,8 +1,8 @@
 /** What a world was made with: as it was asked for, as it is kept, and as the world is told. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { presets, World } from '@hyperplane/contract/control/world'
-import { parseTime } from '../core/time/clock.ts'
-import type { NewSeed, WorldSettings } from '../worlds/worlds.ts'
+import { parseTime } from '../../core/time/clock.ts'
+import type { NewSeed, WorldSettings } from '../../worlds/worlds.ts'
 
 type WorldRow = EntityOf<typeof World>
 

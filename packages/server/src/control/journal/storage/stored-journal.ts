@@ -6,25 +6,15 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { Call } from '@hyperplane/contract/control/call'
-import { and, type TypedFilter } from '../../odata/index.ts'
-import { compileFilter } from '../../store/compile-query.ts'
-import { sqliteDialect } from '../../store/sqlite/dialect.ts'
-import type { FoundPage } from '../../store/sqlite/page-query.ts'
-import { SqliteReader } from '../../store/sqlite/reader.ts'
-import { columnValue, connect } from '../../store/sqlite/schema.ts'
-import type { TimeLimit } from '../../store/sqlite/time-limit.ts'
-import { type Query, StoreRefusal } from '../../store/store.ts'
-import { CallLog, type LoggedPart } from './call-log.ts'
-import {
-  callColumns,
-  insertFound,
-  insertRecord,
-  journalForm,
-  journalTable,
-  journalTables,
-  updateState,
-} from './journal-table.ts'
-import { callsIn } from './packed-calls.ts'
+import { and, type TypedFilter } from '../../../odata/index.ts'
+import { compileFilter } from '../../../store/compile-query.ts'
+import { sqliteDialect } from '../../../store/sqlite/dialect.ts'
+import type { FoundPage } from '../../../store/sqlite/page-query.ts'
+import { SqliteReader } from '../../../store/sqlite/reader.ts'
+import { columnValue, connect } from '../../../store/sqlite/schema.ts'
+import type { TimeLimit } from '../../../store/sqlite/time-limit.ts'
+import { type Query, StoreRefusal } from '../../../store/store.ts'
+import { callsIn } from '../packed-calls.ts'
 import type {
   Bounds,
   Excerpt,
@@ -35,7 +25,17 @@ import type {
   PageOfCalls,
   Tally,
   TallyWanted,
-} from './protocol.ts'
+} from '../protocol.ts'
+import { CallLog, type LoggedPart } from './call-log.ts'
+import {
+  callColumns,
+  insertFound,
+  insertRecord,
+  journalForm,
+  journalTable,
+  journalTables,
+  updateState,
+} from './journal-table.ts'
 
 /** Calls that one look for near misses compares at most: the newest. */
 const maximumCompared = 20_000

@@ -3,9 +3,9 @@
  * journal: it reads on as fast as its reader takes, and holds one piece at most. Who is so slow that calls go before they were
  * read is told how many.
  */
-import type { Clock } from '../../core/time/clock.ts'
-import type { TypedFilter } from '../../odata/index.ts'
-import type { Journal } from './journals.ts'
+import type { Clock } from '../../../core/time/clock.ts'
+import type { TypedFilter } from '../../../odata/index.ts'
+import type { Journal } from '../journals.ts'
 
 /** Real time after which a silent stream says that it is there. */
 const heartbeatMilliseconds = 15_000

@@ -16,8 +16,8 @@ import {
   writevSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { sizesIn } from './packed-calls.ts'
-import type { PackedPart } from './protocol.ts'
+import { sizesIn } from '../packed-calls.ts'
+import type { PackedPart } from '../protocol.ts'
 
 /** Bytes after which the next file begins. */
 const fullBytes = 4 * 1024 * 1024

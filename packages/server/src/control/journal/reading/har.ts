@@ -2,7 +2,7 @@
 
 import type { EntityOf } from '@hyperplane/contract'
 import type { Call } from '@hyperplane/contract/control/call'
-import { STATUS_CODES } from '../../core/node-http.ts'
+import { STATUS_CODES } from '../../../core/node-http.ts'
 
 type CallEntity = EntityOf<typeof Call>
 

@@ -1,7 +1,7 @@
 /** Operations that a filter of calls names and nobody has. Of their calls there are none, which looks like an answer. */
-import { nearest } from '../core/input/nearest.ts'
-import type { TypedFilter, Value } from '../odata/index.ts'
-import { meant, names } from './faults/names.ts'
+import { nearest } from '../../../core/input/nearest.ts'
+import type { TypedFilter, Value } from '../../../odata/index.ts'
+import { meant, names } from '../../faults/names.ts'
 
 /** A sentence for each of them. */
 export function unknownOperations(filter: TypedFilter | undefined): readonly string[] {
