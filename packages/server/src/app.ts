@@ -7,7 +7,7 @@ import { ClientAuthorities } from './app/client-authorities.ts'
 import { diskSpaceFault } from './app/disk-space.ts'
 import { WorldSites } from './app/world-sites.ts'
 import type { Config } from './config/config.ts'
-import { createControl } from './control/control.ts'
+import { Control } from './control/control.ts'
 import { StartRefusal } from './core/start-refusal.ts'
 import { realClock } from './core/time/clock.ts'
 import { openDataFolder } from './data-folder/folder.ts'
@@ -77,9 +77,7 @@ async function start(config: Config, options: AppOptions, folder: DataFolder, lo
   const state = { port: config.port, isListening: false, isClosing: false }
 
   const control =
-    config.control === 'off'
-      ? undefined
-      : createControl({ config, options, folder, shared, log, real, home: () => home })
+    config.control === 'off' ? undefined : new Control({ config, options, folder, shared, log, real, home: () => home })
   const worlds: Worlds = createWorlds({
     ...{ config, options, folder, shared, log },
     localUrl: (name) => `${scheme}://${name === defaultWorld ? '' : `${name}.`}localhost:${state.port}`,

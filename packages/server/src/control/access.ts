@@ -17,7 +17,7 @@ export function createControlAccess(home: Home): AccessControl {
   return {
     async scope(caller) {
       if (caller.mustChangePassword === true) throw new ApiError('PASSWORD_CHANGE_REQUIRED')
-      const isAdministrator = await inPresent(home, ({ access }) => access.hasRole(caller, ['Super Admin']))
+      const isAdministrator = await withCurrentInstance(home, ({ access }) => access.hasRole(caller, ['Super Admin']))
       administrators[isAdministrator ? 'add' : 'delete'](caller)
       return isAdministrator ? 'all' : undefined
     },
@@ -27,7 +27,7 @@ export function createControlAccess(home: Home): AccessControl {
     reachOfUnseen: async () => 'by role',
     referScope: async () => 'all',
     explain: (caller) => `the role Super Admin in the world default${administrators.has(caller) ? '' : ' is missing'}`,
-    hasRole: (caller, roles) => inPresent(home, ({ access }) => access.hasRole(caller, roles)),
+    hasRole: (caller, roles) => withCurrentInstance(home, ({ access }) => access.hasRole(caller, roles)),
     scopedKind: (operation) => operation.resource?.kind,
     // Nothing is remembered here.
     changed: () => undefined,
@@ -37,7 +37,8 @@ export function createControlAccess(home: Home): AccessControl {
 /** Credentials are those of the world `default`, which itself hears of what changes them. */
 export function createControlAuthenticator(home: Home): Authenticator {
   return {
-    authenticate: (credentials) => inPresent(home, ({ authenticator }) => authenticator.authenticate(credentials)),
+    authenticate: (credentials) =>
+      withCurrentInstance(home, ({ authenticator }) => authenticator.authenticate(credentials)),
     forget: () => undefined,
     forgetProvider: () => undefined,
     countFailure: () => undefined,
@@ -47,7 +48,7 @@ export function createControlAuthenticator(home: Home): Authenticator {
 }
 
 /** Asks again when another instance took the place of the one that was asked: a password of before a reset is worth nothing. */
-async function inPresent<T>(home: Home, ask: (instance: Instance) => T | Promise<T>): Promise<T> {
+async function withCurrentInstance<T>(home: Home, ask: (instance: Instance) => T | Promise<T>): Promise<T> {
   for (;;) {
     const instance = await home()
     try {

@@ -1,4 +1,4 @@
-/** The control interface beside /api: the registry of worlds, and what is done within each. Source: DESIGN C, D. */
+/** The control interface, served beside /api: the registry of all worlds, and the operations within each world. */
 
 import { existsSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
@@ -23,7 +23,7 @@ import type { WorldHooks } from '../worlds/world-hooks.ts'
 import { defaultWorld, type Worlds } from '../worlds/worlds.ts'
 import { createControlAccess, createControlAuthenticator } from './access.ts'
 import type { WorldsDriver } from './context.ts'
-import { createJournals } from './journal/journals.ts'
+import { Journals } from './journal/journals.ts'
 import { worldKinds, worldsDomains } from './operations/index.ts'
 import {
   type ControlPipeline,
@@ -33,8 +33,8 @@ import {
   openControlPipeline,
   registryFile,
 } from './pipeline.ts'
-import { usable } from './usable.ts'
-import { createWorldControl } from './world-control.ts'
+import { orWorldUnusable } from './usable.ts'
+import { WorldControl } from './world-control.ts'
 import { createSpool } from './worlds/import-spool.ts'
 import { OwnPorts } from './worlds/own-ports.ts'
 import { settingsOf } from './worlds/settings.ts'
@@ -49,150 +49,167 @@ export interface ControlOptions {
   readonly home: () => HostedWorld
 }
 
-export interface Control {
+/** The control interface of a process. */
+export class Control {
   readonly site: Omit<Site, 'opening' | 'makeRequestId'>
-  /** What is kept for, and done within, one world. */
-  ofWorld(world: HostedWorld): WorldHooks
-  /** The worlds of an earlier process are there again. */
-  begin(worlds: Worlds): Promise<void>
-  /** What waits for calls ends, so that connections can close. */
-  release(): void
-  /** Worlds with a port of their own get it. */
-  listening(server: HttpServer, url: string): Promise<void>
-  close(): Promise<void>
-}
+  readonly #options: ControlOptions
+  readonly #shared: ControlShared
+  readonly #tablesOfWorld = controlTables(worldKinds)
+  readonly #worldControls = new WeakMap<HostedWorld, WorldControl>()
+  readonly #ports: OwnPorts
+  readonly #ending = new AbortController()
+  #origin: URL | undefined
+  #worlds!: Worlds
+  /** Opened by `begin`, after the world `default`: the start of that world creates the keys of a new data folder. */
+  #registry!: ControlPipeline
 
-export function createControl(options: ControlOptions): Control {
-  const { config, folder, log, real } = options
-  const { durable, tell } = options.options
-  const home = () => usable(defaultWorld, () => options.home().instance())
-  const shared: ControlShared = {
-    ...{ config, folder, log, real, durable: durable !== false },
-    router: controlRouter(),
-    authenticator: createControlAuthenticator(home),
-    access: createControlAccess(home),
-    passwords: options.shared.passwords,
-    anonymous: options.shared.anonymous,
-    journals: createJournals({ log }),
-    recording: recordingOf(options.shared),
-  }
-  const tablesOfWorld = controlTables(worldKinds)
-  /** Each is closed, and forgotten, with its world. */
-  const within = new WeakMap<HostedWorld, WorldHooks>()
-  let worlds: Worlds
-  let origin: URL | undefined
-  const ports = new OwnPorts((world) => {
-    const [, own] = driver.urlsOf(world, ports.of(world))
-    if (own !== undefined) tell?.(`World ${world} has a port of its own: ${own}`)
-  })
-  const ending = new AbortController()
-
-  const driver: WorldsDriver = {
-    get worlds() {
-      return worlds
-    },
-    tables: options.shared.tables,
-    version: options.shared.version,
-    ports,
-    ending: ending.signal,
-    urlsOf(world, ownPort) {
-      if (origin === undefined) return []
-      const at = (host: string, port: string | number): string => `${origin?.protocol}//${host}:${port}/api`
-      const byName = world === defaultWorld ? 'localhost' : `${world.toLowerCase()}.localhost`
-      return [at(byName, origin.port), ...(ownPort === undefined ? [] : [at('localhost', ownPort)])]
-    },
-  }
-  /** Opened after the world `default`: a new folder gets its keys with it. */
-  let registry: ControlPipeline
-
-  /** Operations within a world go there; the registry answers all others, also about worlds that there are not. */
-  const dispatch: Dispatch = (request) => {
-    const [, , , worldsSegment, name] = request.path.split('/')
-    const world = worldsSegment === 'worlds' && name !== undefined ? worlds.get(decoded(name)) : undefined
-    if (world === undefined) return registry.dispatch(request)
-    const asked = named(request, world.name)
-    const route = shared.router.route(asked.method, asked.path)
-    const isWithin = route.found === 'operation' && !Object.hasOwn(worldsDomains, route.operation.stem)
-    // Where nothing is kept yet, the registry judges who asks before something is.
-    return isWithin && ofWorld(world).isKept ? ofWorld(world).dispatch(asked) : registry.dispatch(asked)
+  constructor(options: ControlOptions) {
+    const { config, folder, log, real } = options
+    const home = () => orWorldUnusable(defaultWorld, () => options.home().instance())
+    this.#options = options
+    this.#shared = {
+      ...{ config, folder, log, real, durable: options.options.durable !== false },
+      router: controlRouter(),
+      authenticator: createControlAuthenticator(home),
+      access: createControlAccess(home),
+      passwords: options.shared.passwords,
+      anonymous: options.shared.anonymous,
+      journals: new Journals({ log }),
+      recording: recordingOf(options.shared),
+    }
+    this.#ports = new OwnPorts((world) => this.#announcePort(world))
+    const { namespaces } = this.#shared.router
+    this.site = {
+      base: '',
+      namespaces,
+      envelopes: createEnvelopeWriter({ namespaces }),
+      now: () => real.now(),
+      dispatch: (request) => this.#dispatch(request),
+    }
   }
 
-  /** Of a request that reached the registry though it is for one world: what answers it. */
-  function elsewhere({ stem }: Operation, { path }: ApiRequest): Dispatch | undefined {
-    if (Object.hasOwn(worldsDomains, stem)) return undefined
-    const world = worlds.get(decoded(path.split('/')[4] ?? ''))
-    return world === undefined ? undefined : ofWorld(world).dispatch
-  }
-
-  function ofWorld(world: HostedWorld): WorldHooks {
-    let control = within.get(world)
-    if (control === undefined)
-      within.set(
+  /** The hooks of one world, which keep its fault rules and its journal. */
+  ofWorld(world: HostedWorld): WorldHooks {
+    let control = this.#worldControls.get(world)
+    if (control === undefined) {
+      control = new WorldControl({
+        shared: this.#shared,
         world,
-        (control = createWorldControl({
-          ...{ shared, world, tables: tablesOfWorld, version: options.shared.version },
-          origin: () => driver.urlsOf(world.name, undefined)[0]?.replace(/\/api$/, '') ?? 'https://localhost',
-        })),
-      )
+        tables: this.#tablesOfWorld,
+        version: this.#options.shared.version,
+        origin: () => this.#urlsOf(world.name, undefined)[0]?.replace(/\/api$/, '') ?? 'https://localhost',
+      })
+      this.#worldControls.set(world, control)
+    }
     return control
   }
 
-  return {
-    site: {
-      base: '',
-      namespaces: shared.router.namespaces,
-      envelopes: createEnvelopeWriter({ namespaces: shared.router.namespaces }),
-      now: () => real.now(),
-      dispatch,
-    },
-    ofWorld,
-    async begin(all) {
-      worlds = all
-      requireRegistry(registryFile(config.data), worlds.listed())
-      registry = openControlPipeline({
-        shared,
-        file: registryFile(config.data),
-        tables: controlTables([World]),
-        kinds: [World],
-        domains: worldsDomains,
-        drivers: driver,
-        tagsFrom: options.home,
-        elsewhere,
-        spool: createSpool(worlds.place, spoolPrefix, config.importMebibytes * 1024 ** 2),
-      })
-      const rows = await registry.store.find(World)
-      if (!rows.some(({ name }) => name === defaultWorld)) {
-        const row = { extId: defaultWorld, name: defaultWorld, createTime: formatTime(real.now()) }
-        await registry.store.transaction((transaction) => transaction.insert(World, row))
-      }
-      for (const row of rows) if (row.name !== defaultWorld) worlds.add(row.name, settingsOf(row))
-      const unknown = worlds.tidy()
-      if (unknown.length > 0) log.warn({ folders: unknown, registry: registryFile(config.data) }, foldersOfNone)
-    },
-    async listening(listened, url) {
-      ports.listening(listened)
-      origin = new URL(url)
-      for (const { name, port } of await registry.store.find(World)) {
-        if (port === undefined) continue
-        await ports.open(name, port).then(
-          (opened) => opened.keep(),
-          (error: unknown) => log.error({ err: error, world: name, port }, "a world's own port cannot be opened"),
-        )
-      }
-    },
-    release() {
-      ending.abort()
-      shared.journals.release()
-      for (const world of worlds.all()) within.get(world)?.release()
-    },
-    async close() {
-      await registry.close()
-      await shared.journals.close()
-    },
+  /** Opens the registry, and adds the worlds that it lists. @throws StartRefusal */
+  async begin(worlds: Worlds): Promise<void> {
+    const { config, log, real } = this.#options
+    const file = registryFile(config.data)
+    this.#worlds = worlds
+    requireRegistry(file, worlds.listed())
+    this.#registry = this.#openRegistry(file)
+    const { store } = this.#registry
+    const rows = await store.find(World)
+    if (!rows.some(({ name }) => name === defaultWorld)) {
+      const row = { extId: defaultWorld, name: defaultWorld, createTime: formatTime(real.now()) }
+      await store.transaction((transaction) => transaction.insert(World, row))
+    }
+    for (const row of rows) if (row.name !== defaultWorld) worlds.add(row.name, settingsOf(row))
+    const unlisted = worlds.tidy()
+    if (unlisted.length > 0) log.warn({ folders: unlisted, registry: file }, unlistedFolders)
+  }
+
+  /** Opens the ports of worlds that have their own. */
+  async listening(server: HttpServer, url: string): Promise<void> {
+    this.#ports.listening(server)
+    this.#origin = new URL(url)
+    for (const { name, port } of await this.#registry.store.find(World)) {
+      if (port === undefined) continue
+      await this.#ports.open(name, port).then(
+        (opened) => opened.commit(),
+        (error: unknown) =>
+          this.#options.log.error({ err: error, world: name, port }, "a world's own port cannot be opened"),
+      )
+    }
+  }
+
+  /** Ends requests that wait for calls or tasks, so that their connections can close. */
+  release(): void {
+    this.#ending.abort()
+    this.#shared.journals.stopWaiting()
+    for (const world of this.#worlds.all()) this.#worldControls.get(world)?.release()
+  }
+
+  async close(): Promise<void> {
+    await this.#registry.close()
+    await this.#shared.journals.close()
+  }
+
+  #openRegistry(file: string): ControlPipeline {
+    const worlds = this.#worlds
+    return openControlPipeline({
+      shared: this.#shared,
+      file,
+      tables: controlTables([World]),
+      kinds: [World],
+      domains: worldsDomains,
+      drivers: this.#driver(worlds),
+      tagsFrom: this.#options.home,
+      elsewhere: (operation, request) => this.#dispatchWithinWorld(operation, request),
+      spool: createSpool(worlds.place, spoolPrefix, this.#options.config.importMebibytes * 1024 ** 2),
+    })
+  }
+
+  #driver(worlds: Worlds): WorldsDriver {
+    const { tables, version } = this.#options.shared
+    return {
+      worlds,
+      tables,
+      version,
+      ports: this.#ports,
+      ending: this.#ending.signal,
+      urlsOf: (world, ownPort) => this.#urlsOf(world, ownPort),
+    }
+  }
+
+  /** The world answers operations within it; the registry answers all others, also those that name an unknown world. */
+  #dispatch(request: ApiRequest): ReturnType<Dispatch> {
+    const [, , , segment, name] = request.path.split('/')
+    const world = segment === 'worlds' && name !== undefined ? this.#worlds.get(decoded(name)) : undefined
+    if (world === undefined) return this.#registry.dispatch(request)
+    const renamed = withWorldName(request, world.name)
+    const route = this.#shared.router.route(renamed.method, renamed.path)
+    const isWithin = route.found === 'operation' && !Object.hasOwn(worldsDomains, route.operation.stem)
+    const hooks = this.ofWorld(world)
+    // The world has no control store yet: the registry checks access before one is created.
+    return isWithin && hooks.isKept ? hooks.dispatch(renamed) : this.#registry.dispatch(renamed)
+  }
+
+  /** For a request within a world that reached the registry because the world had no control store. */
+  #dispatchWithinWorld({ stem }: Operation, { path }: ApiRequest): Dispatch | undefined {
+    if (Object.hasOwn(worldsDomains, stem)) return undefined
+    const world = this.#worlds.get(decoded(path.split('/')[4] ?? ''))
+    return world === undefined ? undefined : this.ofWorld(world).dispatch
+  }
+
+  #urlsOf(world: string, ownPort: number | undefined): string[] {
+    const origin = this.#origin
+    if (origin === undefined) return []
+    const urlAt = (host: string, port: string | number): string => `${origin.protocol}//${host}:${port}/api`
+    const host = world === defaultWorld ? 'localhost' : `${world.toLowerCase()}.localhost`
+    return [urlAt(host, origin.port), ...(ownPort === undefined ? [] : [urlAt('localhost', ownPort)])]
+  }
+
+  #announcePort(world: string): void {
+    const [, url] = this.#urlsOf(world, this.#ports.of(world))
+    if (url !== undefined) this.#options.options.tell?.(`World ${world} has a port of its own: ${url}`)
   }
 }
 
-/** @throws StartRefusal: with a new registry nobody could reach the worlds that lie there */
+/** @throws StartRefusal when folders of worlds exist without a registry: a new registry would make them unreachable */
 function requireRegistry(file: string, folders: readonly string[]): void {
   if (folders.length === 0 || hasStore(file)) return
   const names = folders.map((folder) => basename(folder))
@@ -202,10 +219,10 @@ function requireRegistry(file: string, folders: readonly string[]): void {
   )
 }
 
-const foldersOfNone =
+const unlistedFolders =
   'the registry lists no worlds for these folders, which are left as they are: stop the service and put back the registry that lists them, or move the folders away'
 
-/** Elements of batches are answered to nobody: they are told as they would be in the names of the specification. */
+/** Renders the answers of batch elements, which no client receives, in the names of the specification. */
 function recordingOf({ router }: Shared): ControlShared['recording'] {
   const { namespaces } = router
   const envelopes = createEnvelopeWriter({ namespaces })
@@ -213,18 +230,18 @@ function recordingOf({ router }: Shared): ControlShared['recording'] {
     naming: { router, names: canonicalNames },
     render({ path, query, profile, trace }, outcome, refused) {
       const now = (): string => formatTime(trace?.began ?? 0)
-      const asked = { profile, origin: '', base: '/api', path, query, now }
+      const target = { profile, origin: '', base: '/api', path, query, now }
       const answer =
         refused === undefined
-          ? outcome && envelopes.reply(outcome.reply, outcome.operation, asked)
-          : envelopes.refusal(refused, asked, '')
+          ? outcome && envelopes.reply(outcome.reply, outcome.operation, target)
+          : envelopes.refusal(refused, target, '')
       return { status: answer?.status ?? 0, body: answer?.body }
     },
   }
 }
 
-/** The same request for the world as it is spelled. */
-function named(request: ApiRequest, name: string): ApiRequest {
+/** The request with the name of the world spelled as it was created: names ignore case. */
+function withWorldName(request: ApiRequest, name: string): ApiRequest {
   const segments = request.path.split('/')
   segments[4] = encodeURIComponent(name)
   return { ...request, path: segments.join('/') }

@@ -3,7 +3,7 @@ import { ApiError } from '../core/api-error.ts'
 import { unusableBecause } from '../worlds/unusable.ts'
 
 /** @throws ApiError 503 where the world does not open */
-export async function usable<T>(name: string, work: () => Promise<T>): Promise<T> {
+export async function orWorldUnusable<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -13,7 +13,7 @@ export async function usable<T>(name: string, work: () => Promise<T>): Promise<T
 }
 
 /** The world was reset, restored or removed while something was done to it. */
-export function unsettled(name: string): ApiError {
+export function worldClosedError(name: string): ApiError {
   const fault = `The world ${name} was closed meanwhile, to begin anew or to go: ask again in a moment.`
   const error = new ApiError('SERVICE_UNAVAILABLE', { fault })
   error.headers['Retry-After'] = '1'

@@ -1,109 +1,163 @@
 /**
- * What the control interface keeps and does for one world, apart from the world's own store: a fork does not take it along,
- * and a reset drops it. Its store is made when something is first kept.
+ * The control interface of one world: its fault rules, its journal and their store. A fork of the world does not copy them, a
+ * reset removes them. The store file is created by the first operation that stores something.
  */
 import { existsSync } from 'node:fs'
 import { FaultRule } from '@hyperplane/contract/control/fault'
 import { Refusal } from '../core/api-error.ts'
-import { RefusedRequest } from '../core/pipeline/request.ts'
+import type { FaultyWorld } from '../core/faults.ts'
+import { type Dispatch, RefusedRequest } from '../core/pipeline/request.ts'
+import type { CallRecorder } from '../core/recording/recording.ts'
 import { removeStore } from '../data-folder/store-files.ts'
+import type { Instance } from '../instance/instance.ts'
 import type { Table } from '../store/tables.ts'
 import type { HostedWorld } from '../worlds/world.ts'
 import type { WorldHooks } from '../worlds/world-hooks.ts'
 import type { WorldDriver } from './context.ts'
-import { type FaultsOfWorld, faultsOfWorld } from './faults/faults-of-world.ts'
-import { RuleBook } from './faults/rule-book.ts'
+import { WorldFaults } from './faults/faults-of-world.ts'
+import { RuleBook, type StoredCounts } from './faults/rule-book.ts'
 import type { Journal } from './journal/journals.ts'
 import { createRecorder } from './journal/recorder.ts'
 import { worldDomains, worldKinds } from './operations/index.ts'
-import { keptJournalSettings } from './operations/journal.ts'
+import { loadJournalSettings } from './operations/journal.ts'
 import { type ControlPipeline, type ControlShared, controlStoreFile, openControlPipeline } from './pipeline.ts'
-import { unsettled, usable } from './usable.ts'
+import { orWorldUnusable, worldClosedError } from './usable.ts'
 
 export interface WorldControlOptions {
   readonly shared: ControlShared
   readonly world: HostedWorld
   readonly tables: ReadonlyMap<string, Table>
-  /** Where clients reach the world. */
+  /** Where clients reach the world, `https://localhost:9440`. */
   readonly origin: () => string
-  /** Of the product. */
+  /** Version of the product. */
   readonly version: string
 }
 
-export function createWorldControl(options: WorldControlOptions): WorldHooks {
-  const { shared, world, tables, version } = options
-  const folder = world.config.data
-  const file = controlStoreFile(folder)
-  let pipeline: Promise<ControlPipeline> | undefined
-  let isClosed = false
-  let clearing: Promise<void> | undefined
-  /** How often the world was closed, or what is kept for it. */
-  let closings = 0
-  /** Refuse those who wait for the world, inside a transaction that is waited for before the world begins anew. */
-  const waiting = new Set<() => void>()
-  let journal: Journal | undefined = shared.journals.of(folder)
-  /** What is kept for the world may say that nobody records, or that more is kept than usual. */
-  let areSettingsKnown = !existsSync(file)
-  let faults: FaultsOfWorld | undefined
-  const rules = new RuleBook({
-    log: shared.log,
-    async keep(counts) {
-      const { store } = (await pipeline) ?? {}
-      await store?.transaction(async (transaction) => {
-        for (const { extId, ...kept } of counts)
-          if ((await transaction.get(FaultRule, extId)) !== undefined) await transaction.observe(FaultRule, extId, kept)
-      })
-    },
-  })
+export class WorldControl implements WorldHooks {
+  readonly #shared: ControlShared
+  readonly #world: HostedWorld
+  readonly #tables: ReadonlyMap<string, Table>
+  readonly #folder: string
+  readonly #file: string
+  readonly #driver: WorldDriver
+  readonly #rules: RuleBook
+  #pipeline: Promise<ControlPipeline> | undefined
+  #journal: Journal | undefined
+  /** False until the stored settings are read: they may turn recording off, or keep more calls than the default. */
+  #areSettingsKnown: boolean
+  #faults: WorldFaults | undefined
+  #isClosed = false
+  #clearing: Promise<void> | undefined
+  /** How often the world was closed, or its control store was cleared. */
+  #closings = 0
+  /** Rejects requests that wait for the instance: a reset waits for their transactions, and would wait for ever. */
+  readonly #abandonWaits = new Set<() => void>()
+  readonly recorder: CallRecorder
 
-  const driver: WorldDriver = {
-    world,
-    version,
-    get origin() {
-      return options.origin()
-    },
-    async instance() {
-      const inVain = Promise.withResolvers<never>()
-      const giveUp = () => inVain.reject(unsettled(world.name))
-      if (clearing !== undefined) giveUp()
-      waiting.add(giveUp)
-      try {
-        return await usable(world.name, () => Promise.race([inVain.promise, world.instance()]))
-      } finally {
-        waiting.delete(giveUp)
-      }
-    },
-    faults: rules,
-    get journal() {
-      if (journal === undefined) throw unsettled(world.name)
-      return journal
-    },
+  constructor({ shared, world, tables, origin, version }: WorldControlOptions) {
+    this.#shared = shared
+    this.#world = world
+    this.#tables = tables
+    this.#folder = world.config.data
+    this.#file = controlStoreFile(this.#folder)
+    this.#journal = shared.journals.of(this.#folder)
+    this.#areSettingsKnown = !existsSync(this.#file)
+    this.#rules = new RuleBook({ log: shared.log, saveCounts: (counts) => this.#saveCounts(counts) })
+    const openJournal = (): Journal => this.#openJournal()
+    this.#driver = {
+      world,
+      version,
+      get origin() {
+        return origin()
+      },
+      instance: () => this.#instance(),
+      faults: this.#rules,
+      get journal() {
+        return openJournal()
+      },
+    }
+    this.recorder = createRecorder({
+      ...shared.recording,
+      journal: () => this.#journal,
+      areSettingsKnown: () => this.#areSettingsKnown,
+      now: world.now,
+    })
   }
 
-  function open(): Promise<ControlPipeline> {
-    if (isClosed) return Promise.reject(unsettled(world.name))
-    // What does not open is tried again when it is asked for again.
-    pipeline ??= begin().catch((error) => {
-      pipeline = undefined
+  get isKept(): boolean {
+    return this.#pipeline !== undefined || existsSync(this.#file)
+  }
+
+  readonly dispatch: Dispatch = async (request) => {
+    await this.#clearing?.catch(() => undefined)
+    const before = this.#closings
+    try {
+      return await (await this.#open()).dispatch(request)
+    } catch (error) {
+      const isRefusal = error instanceof RefusedRequest && error.refusal instanceof Refusal
+      if (isRefusal || this.#closings === before) throw error
+      // The store was closed during the request: whatever failed, the client may try again.
+      throw new RefusedRequest(worldClosedError(this.#world.name), undefined, undefined, {})
+    }
+  }
+
+  async opening(): Promise<void> {
+    if (existsSync(this.#file)) await this.#open()
+  }
+
+  readonly faultsOf = (world: FaultyWorld): WorldFaults => (this.#faults = new WorldFaults(this.#rules, world))
+
+  release(): void {
+    this.#closings++
+    this.#faults?.release()
+  }
+
+  resume(): void {
+    this.#faults?.resume()
+  }
+
+  clear(): Promise<void> {
+    this.#closings++
+    const clearing = this.#removeStored().finally(() => {
+      this.#clearing = undefined
+    })
+    this.#clearing = clearing
+    for (const abandon of this.#abandonWaits) abandon()
+    return clearing
+  }
+
+  async close(): Promise<void> {
+    this.#closings++
+    this.#isClosed = true
+    await this.#closePipeline('close')
+    this.#journal = undefined
+    await this.#shared.journals.closeJournal(this.#folder)
+  }
+
+  #open(): Promise<ControlPipeline> {
+    if (this.#isClosed) return Promise.reject(worldClosedError(this.#world.name))
+    // A failed opening is forgotten: the next request tries again.
+    this.#pipeline ??= this.#openPipeline().catch((error) => {
+      this.#pipeline = undefined
       throw error
     })
-    return pipeline
+    return this.#pipeline
   }
 
-  async function begin(): Promise<ControlPipeline> {
+  async #openPipeline(): Promise<ControlPipeline> {
     const opened = openControlPipeline({
-      shared,
-      file,
-      tables,
+      shared: this.#shared,
+      file: this.#file,
+      tables: this.#tables,
       kinds: worldKinds,
       domains: worldDomains,
-      drivers: driver,
-      tagsFrom: () => world,
+      drivers: this.#driver,
+      tagsFrom: () => this.#world,
     })
     try {
-      journal?.configure(await keptJournalSettings(opened.store))
-      areSettingsKnown = true
-      rules.load(await opened.store.find(FaultRule))
+      this.#journal?.configure(await loadJournalSettings(opened.store))
+      this.#areSettingsKnown = true
+      this.#rules.load(await opened.store.find(FaultRule))
       return opened
     } catch (error) {
       await opened.close()
@@ -111,70 +165,48 @@ export function createWorldControl(options: WorldControlOptions): WorldHooks {
     }
   }
 
-  async function shut(how: 'close' | 'end'): Promise<void> {
-    await rules.written()
-    const open = pipeline
-    pipeline = undefined
-    await (await open?.catch(() => undefined))?.[how]()
+  async #closePipeline(how: 'close' | 'end'): Promise<void> {
+    await this.#rules.countsWritten()
+    const pipeline = this.#pipeline
+    this.#pipeline = undefined
+    await (await pipeline?.catch(() => undefined))?.[how]()
   }
 
-  async function clear(): Promise<void> {
-    await shut('end')
-    rules.load([])
-    removeStore(file)
+  async #removeStored(): Promise<void> {
+    await this.#closePipeline('end')
+    this.#rules.load([])
+    removeStore(this.#file)
     try {
-      await shared.journals.remove(folder)
+      await this.#shared.journals.remove(this.#folder)
     } finally {
-      // The one before takes no calls any more, whatever became of its file.
-      journal = shared.journals.of(folder)
-      areSettingsKnown = true
+      // The old journal takes no more calls, even if its files could not be removed.
+      this.#journal = this.#shared.journals.of(this.#folder)
+      this.#areSettingsKnown = true
     }
   }
 
-  return {
-    get isKept() {
-      return pipeline !== undefined || existsSync(file)
-    },
-    async dispatch(request) {
-      await clearing?.catch(() => undefined)
-      const before = closings
-      try {
-        return await (await open()).dispatch(request)
-      } catch (error) {
-        const isRefusal = error instanceof RefusedRequest && error.refusal instanceof Refusal
-        if (isRefusal || closings === before) throw error
-        throw new RefusedRequest(unsettled(world.name), undefined, undefined, {})
-      }
-    },
-    recorder: createRecorder({
-      ...shared.recording,
-      journal: () => journal,
-      areSettingsKnown: () => areSettingsKnown,
-      now: world.now,
-    }),
-    async opening() {
-      if (existsSync(file)) await open()
-    },
-    faultsOf: (of) => (faults = faultsOfWorld(rules, of)),
-    release() {
-      closings++
-      faults?.release()
-    },
-    resume: () => faults?.resume(),
-    async clear() {
-      closings++
-      clearing = clear().finally(() => {
-        clearing = undefined
-      })
-      for (const giveUp of waiting) giveUp()
-      return clearing
-    },
-    async close() {
-      closings++
-      isClosed = true
-      await shut('close')
-      journal = undefined
-      await shared.journals.leave(folder)
-    },
+  async #saveCounts(counts: readonly StoredCounts[]): Promise<void> {
+    const { store } = (await this.#pipeline) ?? {}
+    await store?.transaction(async (transaction) => {
+      for (const { extId, ...values } of counts)
+        if ((await transaction.get(FaultRule, extId)) !== undefined) await transaction.observe(FaultRule, extId, values)
+    })
+  }
+
+  #openJournal(): Journal {
+    if (this.#journal === undefined) throw worldClosedError(this.#world.name)
+    return this.#journal
+  }
+
+  async #instance(): Promise<Instance> {
+    const abandoned = Promise.withResolvers<never>()
+    const abandon = () => abandoned.reject(worldClosedError(this.#world.name))
+    if (this.#clearing !== undefined) abandon()
+    this.#abandonWaits.add(abandon)
+    try {
+      return await orWorldUnusable(this.#world.name, () => Promise.race([abandoned.promise, this.#world.instance()]))
+    } finally {
+      this.#abandonWaits.delete(abandon)
+    }
   }
 }

@@ -2,7 +2,7 @@
 import { driverCallEntries } from './rule-examples.ts'
 
 const code = (text: string): string => `\`${text}\``
-const inWords = (value: unknown): string =>
+const formatJson = (value: unknown): string =>
   JSON.stringify(value, undefined, 1).replaceAll(/\n\s*/g, ' ').replaceAll('{ ', '{').replaceAll(' }', '}')
 
 /** Markdown; a row for each driver. */
@@ -11,7 +11,7 @@ export function driverTable(): string {
   const rows = [...byDriver].map(([driver, calls]) => {
     const methods = calls.map(({ method }) => code(method)).join(', ')
     const faults = calls[0]?.driverFaults.map(code).join(', ') || 'any error of the interface'
-    return `| ${code(driver)} | ${methods} | ${faults} | ${code(inWords(calls[0]?.example))} |`
+    return `| ${code(driver)} | ${methods} | ${faults} | ${code(formatJson(calls[0]?.example))} |`
   })
   return ['| Driver | Calls | Faults | Example |', '|---|---|---|---|', ...rows].join('\n')
 }

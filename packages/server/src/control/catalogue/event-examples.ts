@@ -28,7 +28,7 @@ type World = Pick<Instance, 'store' | 'world' | 'clock' | 'drivers'>
 type Example = Pick<Entries['events'][number], 'example' | 'missing'>
 
 /** Things of one kind that are tried for one example. */
-const triedNames = 200
+const maximumTriedNames = 200
 
 /** The examples are accepted one after the other, in the order of the answer. */
 export async function eventsAndFacts(world: World): Promise<Pick<Entries, 'events' | 'facts'>> {
@@ -109,7 +109,7 @@ class Examples {
       for (const { name } of (await this.#world.store.find(Cluster)).filter(isManager))
         if (names.delete(name)) names.add(name)
     }
-    return [...names].slice(0, triedNames)
+    return [...names].slice(0, maximumTriedNames)
   }
 
   async #find(naming: Naming) {
@@ -136,7 +136,7 @@ class Examples {
       })
       return true
     } catch (error) {
-      if (error instanceof Written) return true
+      if (error instanceof WouldWrite) return true
       if (error instanceof CannotHappen) return false
       throw error
     }
@@ -144,11 +144,11 @@ class Examples {
 }
 
 /** Ends a trial: events write their facts last, when nothing can refuse them any more. */
-class Written extends Error {}
+class WouldWrite extends Error {}
 
 function withoutWrites(world: SimulatedWorld): SimulatedWorld {
   const refuse = async (): Promise<never> => {
-    throw new Written()
+    throw new WouldWrite()
   }
   return {
     ...world,

@@ -2,10 +2,10 @@
 import type { ValueOf } from '@hyperplane/contract'
 import type { Catalogue } from '@hyperplane/contract/control/catalogue'
 import type { ErrorDefinition } from '@hyperplane/contract/error-catalogue'
-import { argumentsWanted } from '../faults/errors.ts'
+import { requiredArguments } from '../faults/errors.ts'
 import { names } from '../faults/names.ts'
 import type { Effect } from '../faults/rule.ts'
-import { faultsOfRule, type GivenRule } from '../faults/rules.ts'
+import { faultsOfRule, type RequestedRule } from '../faults/rules.ts'
 
 type Entries = ValueOf<typeof Catalogue>
 
@@ -32,18 +32,18 @@ const effects = (word: string | undefined): Readonly<Record<EffectName, object>>
 })
 
 function errorEffect(key: string): object {
-  const wanted = argumentsWanted(names().errors.get(key) as ErrorDefinition, 'step')
+  const wanted = requiredArguments(names().errors.get(key) as ErrorDefinition, 'step')
   if (wanted.length === 0) return { error: key }
   return { error: key, arguments: Object.fromEntries(wanted.map((name) => [name, argumentText])) }
 }
 
 /** Names of the effects that a rule with this match may have. */
-const outcomesOf = (match: GivenRule['match'], word?: string): string[] =>
+const outcomesOf = (match: RequestedRule['match'], word?: string): string[] =>
   Object.entries(effects(word))
     .filter(([, effect]) => faultsOfRule({ match, effect: effect as Effect }).length === 0)
     .map(([name]) => name)
 
-const once = (match: NonNullable<GivenRule['match']>, effect: object) => ({ match, trigger: { next: 1 }, effect })
+const once = (match: NonNullable<RequestedRule['match']>, effect: object) => ({ match, trigger: { next: 1 }, effect })
 
 export const taskEntries = (): Entries['tasks'] =>
   [...names().tasks.values()].sort(byText(({ name }) => name)).map(({ name, steps, cancelableUntil }) => {
@@ -76,7 +76,7 @@ export const driverCallEntries = (): Entries['driverCalls'] =>
 export const errorEntries = (): Entries['errors'] =>
   [...names().errors].sort(byText(([key]) => key)).map(([key, definition]) => {
     const { code, status, message } = definition
-    return { key, code, status, message, arguments: [...argumentsWanted(definition, 'step')] }
+    return { key, code, status, message, arguments: [...requiredArguments(definition, 'step')] }
   })
 
 const byText =

@@ -16,27 +16,27 @@ export class Candidates {
   }
 
   /** Names have to be known. */
-  get isNamed(): boolean {
+  get dependsOnNames(): boolean {
     return this.#named !== undefined
   }
 
   /** Those whose pattern fits one of these names, and those without one, in the order of creation. */
-  of(names: readonly string[]): readonly Rule[] {
-    const fitting = this.#named?.fitting(names)
+  matching(names: readonly string[]): readonly Rule[] {
+    const fitting = this.#named?.matching(names)
     if (fitting === undefined || fitting.size === 0) return this.#unnamed
     return [...this.#unnamed, ...fitting].sort((a, b) => a.ordinal - b.ordinal)
   }
 }
 
 /** More sorts of what asks are not remembered. */
-const maximumKnown = 5000
+const maximumEntries = 5000
 
 /** What was found, by what is done and who does it: joined to one key they would cost more than to look twice. */
-export class Known<T> {
+export class LookupCache<T> {
   readonly #known = new Map<string, Map<string, T>>()
   #size = 0
 
-  at(what: string, who: string, find: () => T): T {
+  getOrCompute(what: string, who: string, find: () => T): T {
     const known = this.#known.get(what)
     const found = known?.get(who)
     // That nothing is met is known as well.
@@ -45,14 +45,14 @@ export class Known<T> {
   }
 
   #learn(what: string, who: string, found: T): T {
-    if (this.#size >= maximumKnown) this.forget()
+    if (this.#size >= maximumEntries) this.clear()
     const known = this.#known.get(what) ?? new Map<string, T>()
     this.#known.set(what, known.set(who, found))
     this.#size++
     return found
   }
 
-  forget(): void {
+  clear(): void {
     this.#known.clear()
     this.#size = 0
   }

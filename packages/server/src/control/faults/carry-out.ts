@@ -8,12 +8,12 @@ import type { Strike } from './strike.ts'
 type Moment = 'BEFORE' | 'AFTER'
 
 /** @throws what is to be answered in place of what `work` answers */
-export async function carryOut<T>(strike: Strike, work: () => Promise<T>): Promise<T> {
+export async function applyEffects<T>(strike: Strike, work: () => Promise<T>): Promise<T> {
   const { rules } = strike
-  for (const rule of rules) await happen(strike, rule, 'BEFORE')
+  for (const rule of rules) await applyEffect(strike, rule, 'BEFORE')
   if (rules.some(({ effect }) => 'answerTwice' in effect)) await work()
   const answer = await work()
-  for (const rule of rules) await happen(strike, rule, 'AFTER')
+  for (const rule of rules) await applyEffect(strike, rule, 'AFTER')
   return answer
 }
 
@@ -25,7 +25,7 @@ export function cutBy(rules: readonly Rule[]): Cut | undefined {
   return 'truncateAfterBytes' in effect ? { afterBytes: effect.truncateAfterBytes } : undefined
 }
 
-async function happen(strike: Strike, rule: Rule, moment: Moment): Promise<void> {
+async function applyEffect(strike: Strike, rule: Rule, moment: Moment): Promise<void> {
   const { effect } = rule
   if (momentOf(effect, strike.subject) !== moment) return
   if ('delay' in effect) await wait(strike, rule, draw(effect.delay, rule.delaySeed(strike.seed)))
@@ -48,7 +48,7 @@ function momentOf(effect: Effect, { operation }: Subject): Moment | undefined {
 }
 
 /** Until so much time has passed by the world's clock, or the rule has gone. */
-async function wait({ clock, ended }: Strike, { gone }: Rule, milliseconds: number): Promise<void> {
+async function wait({ clock, ended }: Strike, { retired: gone }: Rule, milliseconds: number): Promise<void> {
   if (milliseconds <= 0) return
   try {
     await clock.sleep(milliseconds, AbortSignal.any([gone, ended]), 'fault')
@@ -61,11 +61,11 @@ async function wait({ clock, ended }: Strike, { gone }: Rule, milliseconds: numb
 /** Until the rule has gone, over restarts. */
 async function hang({ step, subject, book, ended }: Strike, rule: Rule, percentage: number): Promise<void> {
   await step?.reach(percentage)
-  await book.written()
-  await step?.rest(() => untilAborted(AbortSignal.any([rule.gone, ended])))
+  await book.countsWritten()
+  await step?.rest(() => untilAborted(AbortSignal.any([rule.retired, ended])))
   ended.throwIfAborted()
   rule.heldTasks.delete(subject.task?.extId ?? '')
-  book.note(rule)
+  book.noteChange(rule)
 }
 
 const untilAborted = (signal: AbortSignal): Promise<void> =>

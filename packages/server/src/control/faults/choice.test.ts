@@ -7,10 +7,10 @@ import fc from 'fast-check'
 import type { Caller } from '../../core/caller.ts'
 import type { Faults, FaultyTask } from '../../core/faults.ts'
 import { createWorldClock, realClock } from '../../core/time/clock.ts'
-import { faultsOfWorld } from './faults-of-world.ts'
+import { WorldFaults } from './faults-of-world.ts'
 import { names } from './names.ts'
 import { type Place, placeOf, type StoredRule } from './rule.ts'
-import { type KeptCounts, RuleBook } from './rule-book.ts'
+import { RuleBook, type StoredCounts } from './rule-book.ts'
 import { isDue } from './trigger.ts'
 
 /** Somebody who comes to a place where rules may strike. */
@@ -177,9 +177,9 @@ test('what is met, counted and struck is what a walk over all rules in their ord
   await fc.assert(
     fc.asyncProperty(rules, happenings, async (drawn, happened) => {
       const walk = new Walk(drawn)
-      const book = new RuleBook({ keep: async () => undefined, log: { error: assert.fail } })
+      const book = new RuleBook({ saveCounts: async () => undefined, log: { error: assert.fail } })
       book.load(drawn)
-      const faults = faultsOfWorld(book, { seed: '', clock: createWorldClock(realClock, 'frozen', 0) })
+      const faults = new WorldFaults(book, { seed: '', clock: createWorldClock(realClock, 'frozen', 0) })
       for (const happening of happened) {
         if ('comes' in happening) {
           walk.comes(happening.comes)
@@ -197,7 +197,7 @@ test('what is met, counted and struck is what a walk over all rules in their ord
           else book.put({ ...changed, isEnabled })
         }
         for (const { extId } of walk.rules) {
-          const { timesMatched, timesFired } = book.countsOf(extId) as KeptCounts
+          const { timesMatched, timesFired } = book.countsOf(extId) as StoredCounts
           assert.deepEqual(
             { timesMatched, timesFired },
             walk.counts.get(extId) ?? { timesMatched: 0, timesFired: 0 },

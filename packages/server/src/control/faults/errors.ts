@@ -7,20 +7,24 @@ import { DirectoryError, type DirectoryFault } from '../../drivers/directory.ts'
 import { ObjectStoreError, type ObjectStoreFault } from '../../drivers/object-store.ts'
 import { RemoteFault, type RemoteFaultReason } from '../../drivers/remote-managers.ts'
 import { WebError, type WebFault } from '../../drivers/web.ts'
-import { errorsMeant } from './names.ts'
+import { matchingErrorKeys } from './names.ts'
 import type { Effect, Place } from './rule.ts'
-import type { Strike, Told } from './strike.ts'
+import type { MessageArguments, Strike } from './strike.ts'
 
 type ErrorEffect = Extract<Effect, { error: string }>
 type DriverFaultEffect = Extract<Effect, { driverFault: string }>
 
 /** What `{name}` in a message can be without being given: the request or the task that is met tells it. */
-const toldOfAll = ['kind', 'id', 'name', 'operation', 'requestId']
-const toldOfRequests = ['bucket', 'limit', 'unit']
+const alwaysProvided = ['kind', 'id', 'name', 'operation', 'requestId']
+const providedByRequests = ['bucket', 'limit', 'unit']
 
 /** Names that arguments must be given for. */
-export function argumentsWanted({ message, status }: ErrorDefinition, place: Place): readonly string[] {
-  const told = [...toldOfAll, ...(place === 'request' ? toldOfRequests : []), ...(status === 429 ? ['seconds'] : [])]
+export function requiredArguments({ message, status }: ErrorDefinition, place: Place): readonly string[] {
+  const told = [
+    ...alwaysProvided,
+    ...(place === 'request' ? providedByRequests : []),
+    ...(status === 429 ? ['seconds'] : []),
+  ]
   return placeholdersOf(message).filter((name) => !told.includes(name))
 }
 
@@ -31,18 +35,21 @@ const placeholdersOf = (message: string): readonly string[] =>
 export async function errorOf(effect: ErrorEffect | DriverFaultEffect, strike: Strike): Promise<Error> {
   const { place, driver } = strike
   if ('driverFault' in effect) return driverErrors[driver as keyof typeof driverErrors](effect.driverFault as never)
-  const error = apiError(effect, await strike.told())
+  const error = apiError(effect, await strike.messageArguments())
   const { isRetryable = false } = effect
   // A step that fails for good fails with the error itself; whoever calls a driver knows what drivers throw.
   if (place === 'request' || (place === 'step' && !isRetryable)) return error
   return new DriverError(error.message, { retryable: isRetryable, appMessage: error.appMessage, cause: error })
 }
 
-function apiError({ error: written, arguments: given, retryAfterSeconds }: ErrorEffect, told: Told): ApiError {
-  const key = errorsMeant(written)[0] as ErrorKey
+function apiError(
+  { error: written, arguments: given, retryAfterSeconds }: ErrorEffect,
+  told: MessageArguments,
+): ApiError {
+  const key = matchingErrorKeys(written)[0] as ErrorKey
   const { message, status }: ErrorDefinition = errorCatalogue[key]
   const seconds = retryAfterSeconds ?? (status === 429 ? 1 : undefined)
-  const known: Told = { ...told, ...(seconds === undefined ? {} : { seconds: String(seconds) }) }
+  const known: MessageArguments = { ...told, ...(seconds === undefined ? {} : { seconds: String(seconds) }) }
   const shown = Object.fromEntries(placeholdersOf(message).map((name) => [name, known[name] ?? '']))
   // Which arguments the error takes was asked when the rule was made.
   const error: ApiError = new ApiError(key as 'CONFLICT', { ...shown, ...given } as { fault: string })
@@ -52,7 +59,7 @@ function apiError({ error: written, arguments: given, retryAfterSeconds }: Error
 }
 
 /** Headers of a bucket that is empty. */
-const spent = ({ limit = '', unit }: Told, seconds: string): Record<string, string> => ({
+const spent = ({ limit = '', unit }: MessageArguments, seconds: string): Record<string, string> => ({
   'X-Api-Ratelimit-Limit': limit,
   'X-Api-Ratelimit-Remaining': '0',
   'X-Api-Ratelimit-Reset': seconds,

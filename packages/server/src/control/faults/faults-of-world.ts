@@ -1,10 +1,13 @@
-/** What the machinery of a world asks when something may go wrong on purpose, answered from the rules of that world. */
+/** Injected faults of a world: decides where a request, a task step or a driver call is struck, by the rules of the world. */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Operation } from '@hyperplane/contract'
 import { ApiError } from '../../core/api-error.ts'
+import type { Caller } from '../../core/caller.ts'
 import type {
   Fault,
   Faults,
+  FaultyStep,
   FaultyTask,
   FaultyWorld,
   PossibleFault,
@@ -13,139 +16,159 @@ import type {
   StepSite,
 } from '../../core/faults.ts'
 import type { Candidates } from './candidates.ts'
-import { carryOut, cutBy } from './carry-out.ts'
+import { applyEffects, cutBy } from './carry-out.ts'
 import { names } from './names.ts'
 import type { Rule, Subject } from './rule.ts'
-import type { Met, RuleBook } from './rule-book.ts'
-import type { Strike, Told } from './strike.ts'
+import type { ApplicableRules, RuleBook } from './rule-book.ts'
+import type { MessageArguments, Strike } from './strike.ts'
 
-/** What a driver is called in. */
-interface Context {
+/** The request or task that makes a call of a driver. */
+interface CallContext {
   readonly subject: Subject
   readonly names: () => Promise<readonly string[]>
-  readonly told: () => Promise<Told>
+  readonly messageArguments: () => Promise<MessageArguments>
   /** See `Strike.ended`. */
   readonly ended: AbortSignal
 }
 
-export interface FaultsOfWorld extends Faults {
-  /** Requests that wait, or come to wait, are refused: what answers them is about to be closed. */
-  release(): void
-  /** It is not closed after all: requests wait again. */
-  resume(): void
-}
+/** Answers the pipeline, the tasks and the drivers of one instance of a world from the rules of that world. */
+export class WorldFaults implements Faults {
+  readonly #book: RuleBook
+  readonly #world: FaultyWorld & { readonly book: RuleBook }
+  readonly #context = new AsyncLocalStorage<CallContext>()
+  #closing = new AbortController()
 
-export function faultsOfWorld(book: RuleBook, { seed, clock }: FaultyWorld): FaultsOfWorld {
-  const within = new AsyncLocalStorage<Context>()
-  let closing = new AbortController()
-  const world = { seed, clock, book }
-  /** Of a call that neither a request nor a task makes. */
-  const nowhere = (): Context => ({
-    subject: nobody,
-    names: async () => [],
-    told: async () => ({}),
-    ended: closing.signal,
-  })
-
-  /** Counts what is met. @returns those whose turn it is, up to the first after which nothing happens any more */
-  function struckBy(rules: readonly Rule[], subject: Subject): readonly Rule[] {
-    const struck: Rule[] = []
-    for (const rule of rules) {
-      if (rule.gone.aborted) continue
-      const task = subject.task?.extId
-      // One that was held when the process ended is held again.
-      const isHeld = task !== undefined && rule.heldTasks.has(task)
-      const isDue = isHeld || rule.count(seed)
-      book.note(rule)
-      if (!isDue || struck.at(-1)?.isTerminal === true) continue
-      if (!isHeld) rule.fire(clock.iso())
-      if ('hangAtPercentage' in rule.effect && task !== undefined) rule.hold(task)
-      struck.push(rule)
-    }
-    return struck
+  constructor(book: RuleBook, { seed, clock }: FaultyWorld) {
+    this.#book = book
+    this.#world = { seed, clock, book }
   }
 
-  const inContext = <T>({ isContext }: Met, context: Context, work: () => Promise<T>): Promise<T> =>
-    isContext ? within.run(context, work) : work()
+  ofRequest(operation: Operation, caller: Caller, batchElement: number | undefined): PossibleFault | undefined {
+    if (this.#book.isEmpty) return undefined
+    const subject = { operation, caller: caller.name, batchElement }
+    const applicable = this.#book.applicableTo(subject)
+    return applicable && this.#possibleFault(applicable, subject)
+  }
 
-  const possibleFault = (met: Met, subject: Subject): PossibleFault => ({
-    isNamed: met.rules.isNamed,
-    of(called) {
-      const rules = struckBy(met.rules.of(called), subject)
-      return rules.length === 0 && !met.isContext ? undefined : requestFault(met, rules, subject)
-    },
-  })
+  ofStep(task: FaultyTask, step: FaultyStep): Fault<StepSite> | undefined {
+    if (this.#book.isEmpty) return undefined
+    const subject = { ...subjectOf(task), step }
+    const applicable = this.#book.applicableTo(subject)
+    return applicable && this.#stepFault(applicable, task, subject)
+  }
 
-  const requestFault = (met: Met, rules: readonly Rule[], subject: Subject): RequestFault => ({
-    cut: cutBy(rules),
-    struck: rules.map(({ extId }) => extId),
-    around<T>(site: RequestSite, work: () => Promise<T>): Promise<T> {
-      const context: Context = {
-        subject,
-        names: () => site.names(),
-        told: () => site.messageArguments(),
-        ended: closing.signal,
-      }
-      const strike: Strike = { ...world, ...context, place: 'request', rules, request: site }
-      const carried = (): Promise<T> => carryOut(strike, () => inContext(met, context, work))
-      // What waits for a time belongs to that time. An element of a batch is part of a task, which does already.
-      const isPutOff = subject.batchElement === undefined && rules.some(({ effect }) => 'delay' in effect)
-      return isPutOff ? clock.track(carried) : carried()
-    },
-  })
+  ofCall(driver: string, method: string): Fault<void> | undefined {
+    if (this.#book.active('call').length === 0) return undefined
+    const context = this.#context.getStore() ?? this.#contextOfBackgroundCall()
+    const candidates = this.#book.applicableToCall(driver, method, context.subject)
+    return candidates.isEmpty ? undefined : this.#callFault(driver, candidates, context)
+  }
 
-  function stepFault(met: Met, task: FaultyTask, subject: Subject): Fault<StepSite> {
+  ignoresCancel(task: FaultyTask): boolean {
+    const subject = subjectOf(task)
+    const candidates = this.#book.applicableToCancel(subject).matching(namesOf(task))
+    return this.#strikingRules(candidates, subject).length > 0
+  }
+
+  /** Refuses requests that a fault keeps waiting, now and from now on: the instance is about to close. */
+  release(): void {
+    const error = new ApiError('SERVICE_UNAVAILABLE', { fault: 'The world is being closed. Ask again in a moment.' })
+    error.headers['Retry-After'] = '1'
+    this.#closing.abort(error)
+  }
+
+  /** The instance stays open after all: faults may keep requests waiting again. */
+  resume(): void {
+    this.#closing = new AbortController()
+  }
+
+  #possibleFault(applicable: ApplicableRules, subject: Subject): PossibleFault {
     return {
-      async around(step, work) {
-        const called = namesOf(task)
-        const told = async (): Promise<Told> => toldOf(task, subject)
-        const context = { subject, names: async () => called, told, ended: step.stopping }
-        const rules = struckBy(met.rules.of(called), subject)
-        const strike: Strike = { ...world, ...context, place: 'step', rules, step }
-        return carryOut(strike, () => inContext(met, context, work))
+      isNamed: applicable.rules.dependsOnNames,
+      of: (names) => {
+        const rules = this.#strikingRules(applicable.rules.matching(names), subject)
+        return rules.length === 0 && !applicable.needsContext
+          ? undefined
+          : this.#requestFault(applicable, rules, subject)
       },
     }
   }
 
-  const callFault = (driver: string, met: Candidates, context: Context): Fault<void> => ({
-    async around(_, work) {
-      const { subject, names } = context
-      const rules = struckBy(met.of(met.isNamed ? await names() : []), subject)
-      return carryOut({ ...world, ...context, place: 'call', rules, driver }, work)
-    },
-  })
+  #requestFault(applicable: ApplicableRules, rules: readonly Rule[], subject: Subject): RequestFault {
+    const around = <T>(site: RequestSite, work: () => Promise<T>): Promise<T> => {
+      const context: CallContext = {
+        subject,
+        names: () => site.names(),
+        messageArguments: () => site.messageArguments(),
+        ended: this.#closing.signal,
+      }
+      const strike: Strike = { ...this.#world, ...context, place: 'request', rules, request: site }
+      const apply = (): Promise<T> => applyEffects(strike, () => this.#inContext(applicable, context, work))
+      // Advancing the world clock waits for delayed requests. Batch elements are already tracked as part of their task.
+      const isDelayed = subject.batchElement === undefined && rules.some(({ effect }) => 'delay' in effect)
+      return isDelayed ? this.#world.clock.track(apply) : apply()
+    }
+    return { cut: cutBy(rules), struck: rules.map(({ extId }) => extId), around }
+  }
 
-  return {
-    ofRequest(operation, caller, batchElement) {
-      if (book.isEmpty) return undefined
-      const subject = { operation, caller: caller.name, batchElement }
-      const met = book.metBy(subject)
-      return met && possibleFault(met, subject)
-    },
-    ofStep(task, step) {
-      if (book.isEmpty) return undefined
-      const subject = { ...subjectOf(task), step }
-      const met = book.metBy(subject)
-      return met && stepFault(met, task, subject)
-    },
-    ofCall(driver, method) {
-      if (book.active('call').length === 0) return undefined
-      const context = within.getStore()
-      const met = book.metByCall(driver, method, context?.subject ?? nobody)
-      return met.isEmpty ? undefined : callFault(driver, met, context ?? nowhere())
-    },
-    ignoresCancel(task) {
-      const subject = subjectOf(task)
-      return struckBy(book.metByCancel(subject).of(namesOf(task)), subject).length > 0
-    },
-    release() {
-      const error = new ApiError('SERVICE_UNAVAILABLE', { fault: 'The world is being closed. Ask again in a moment.' })
-      error.headers['Retry-After'] = '1'
-      closing.abort(error)
-    },
-    resume() {
-      closing = new AbortController()
-    },
+  #stepFault(applicable: ApplicableRules, task: FaultyTask, subject: Subject): Fault<StepSite> {
+    return {
+      around: async (step, work) => {
+        const names = namesOf(task)
+        const context: CallContext = {
+          subject,
+          names: async () => names,
+          messageArguments: async () => messageArgumentsOf(task, subject),
+          ended: step.stopping,
+        }
+        const rules = this.#strikingRules(applicable.rules.matching(names), subject)
+        const strike: Strike = { ...this.#world, ...context, place: 'step', rules, step }
+        return applyEffects(strike, () => this.#inContext(applicable, context, work))
+      },
+    }
+  }
+
+  #callFault(driver: string, candidates: Candidates, context: CallContext): Fault<void> {
+    return {
+      around: async (_, work) => {
+        const names = candidates.dependsOnNames ? await context.names() : []
+        const rules = this.#strikingRules(candidates.matching(names), context.subject)
+        return applyEffects({ ...this.#world, ...context, place: 'call', rules, driver }, work)
+      },
+    }
+  }
+
+  /** Counts a match for each rule. @returns the rules that are due, up to the first that ends the event */
+  #strikingRules(rules: readonly Rule[], subject: Subject): readonly Rule[] {
+    const { seed, clock } = this.#world
+    const striking: Rule[] = []
+    for (const rule of rules) {
+      if (rule.retired.aborted) continue
+      const task = subject.task?.extId
+      // A task that a rule held when the process ended is held again after the restart.
+      const isHeld = task !== undefined && rule.heldTasks.has(task)
+      const isDue = isHeld || rule.count(seed)
+      this.#book.noteChange(rule)
+      if (!isDue || striking.at(-1)?.isTerminal === true) continue
+      if (!isHeld) rule.fire(clock.iso())
+      if ('hangAtPercentage' in rule.effect && task !== undefined) rule.hold(task)
+      striking.push(rule)
+    }
+    return striking
+  }
+
+  #inContext<T>({ needsContext }: ApplicableRules, context: CallContext, work: () => Promise<T>): Promise<T> {
+    return needsContext ? this.#context.run(context, work) : work()
+  }
+
+  /** A call that neither a request nor a task makes, such as one of a schedule. */
+  #contextOfBackgroundCall(): CallContext {
+    return {
+      subject: nobody,
+      names: async () => [],
+      messageArguments: async () => ({}),
+      ended: this.#closing.signal,
+    }
   }
 }
 
@@ -162,7 +185,7 @@ const subjectOf = (task: FaultyTask): Subject => ({
 
 const namesOf = ({ affected }: FaultyTask): readonly string[] => affected.flatMap(({ name }) => name ?? [])
 
-const toldOf = ({ extId, definition, affected }: FaultyTask, { operation }: Subject): Told => ({
+const messageArgumentsOf = ({ extId, definition, affected }: FaultyTask, { operation }: Subject): MessageArguments => ({
   kind: operation?.resource?.title ?? definition,
   id: affected[0]?.extId ?? '',
   name: affected[0]?.name ?? '',

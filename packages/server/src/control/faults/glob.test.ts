@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fitsGlob, GlobIndex } from './glob.ts'
+import { GlobIndex, matchesGlob } from './glob.ts'
 
 for (const [pattern, fitting, others] of [
   ['web-01', ['web-01'], ['web-011', 'Web-01', '']],
@@ -12,13 +12,13 @@ for (const [pattern, fitting, others] of [
   ['a.b(c)[d]', ['a.b(c)[d]'], ['axb(c)[d]']],
 ] as const) {
   test(`${pattern} fits ${fitting.length} names and not ${others.length} others`, () => {
-    for (const text of fitting) assert.equal(fitsGlob(pattern, text), true, text)
-    for (const text of others) assert.equal(fitsGlob(pattern, text), false, text)
+    for (const text of fitting) assert.equal(matchesGlob(pattern, text), true, text)
+    for (const text of others) assert.equal(matchesGlob(pattern, text), false, text)
   })
 }
 
 test('a pattern of many stars against a long text that almost fits ends soon', () => {
-  assert.equal(fitsGlob(`${'*a'.repeat(128)}b`, 'a'.repeat(4096)), false)
+  assert.equal(matchesGlob(`${'*a'.repeat(128)}b`, 'a'.repeat(4096)), false)
 })
 
 test('an index finds what trying every pattern finds', () => {
@@ -39,7 +39,7 @@ test('an index finds what trying every pattern finds', () => {
   ]
   const index = new GlobIndex(patterns, (pattern) => pattern)
   for (const text of ['web-01', 'db-01', 'w', '', 'wab-9']) {
-    const expected = patterns.filter((pattern) => fitsGlob(pattern, text))
-    assert.deepEqual([...index.fitting([text])].sort(), expected.sort(), text)
+    const expected = patterns.filter((pattern) => matchesGlob(pattern, text))
+    assert.deepEqual([...index.matching([text])].sort(), expected.sort(), text)
   }
 })

@@ -1,6 +1,6 @@
 /** Patterns of names: `*` stands for any text, also none, `?` for one character; all else for itself. */
 
-export function fitsGlob(pattern: string, text: string): boolean {
+export function matchesGlob(pattern: string, text: string): boolean {
   let at = 0
   let inPattern = 0
   /** Where the last `*` stands, and how much of the text it has taken so far. */
@@ -27,7 +27,7 @@ export function fitsGlob(pattern: string, text: string): boolean {
  * all its texts have, three characters in a row: of its parts, the one that fewest patterns have.
  */
 export class GlobIndex<T> {
-  readonly #byPart = new Map<number, Filed<T>[]>()
+  readonly #byPart = new Map<number, IndexedPattern<T>[]>()
   readonly #lengths = new Set<number>()
 
   constructor(things: readonly T[], patternOf: (thing: T) => string) {
@@ -48,18 +48,18 @@ export class GlobIndex<T> {
   }
 
   /** Those whose pattern fits one of the texts, in no order. */
-  fitting(texts: readonly string[]): ReadonlySet<T> {
+  matching(texts: readonly string[]): ReadonlySet<T> {
     let found: Set<T> | undefined
     for (const text of texts) {
       for (const { pattern, things } of this.#near(text))
-        if (fitsGlob(pattern, text)) for (const thing of things) (found ??= new Set()).add(thing)
+        if (matchesGlob(pattern, text)) for (const thing of things) (found ??= new Set()).add(thing)
     }
     return found ?? nothing
   }
 
   /** Those that have a part of the text. */
-  #near(text: string): ReadonlySet<Filed<T>> {
-    let near: Set<Filed<T>> | undefined
+  #near(text: string): ReadonlySet<IndexedPattern<T>> {
+    let near: Set<IndexedPattern<T>> | undefined
     const framed = frame + text + frame
     for (const length of this.#lengths) {
       for (let at = 0; at + length <= framed.length; at++) {
@@ -71,7 +71,7 @@ export class GlobIndex<T> {
   }
 }
 
-interface Filed<T> {
+interface IndexedPattern<T> {
   readonly pattern: string
   readonly things: readonly T[]
 }

@@ -48,13 +48,13 @@ const wordsOf = (table: Readonly<Record<string, object>>): ReadonlyMap<string, R
   new Map(Object.entries(table).map(([name, words]) => [name, new Set(Object.keys(words))]))
 
 /** What somebody can have meant by a name: keys, or what follows their last point. */
-export const meant = (keys: Iterable<string>, written: string): readonly string[] => {
+export const matchingKeys = (keys: Iterable<string>, written: string): readonly string[] => {
   const all = [...keys]
   return all.includes(written) ? [written] : all.filter((key) => key.slice(key.lastIndexOf('.') + 1) === written)
 }
 
 /** Keys of the errors with this key or code. */
-export const errorsMeant = (written: string): readonly string[] => {
+export const matchingErrorKeys = (written: string): readonly string[] => {
   const { errors } = names()
   if (errors.has(written)) return [written]
   const keys = [...errors].flatMap(([key, { code }]) => (code === written ? [key] : []))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { editDistance, nearest } from './nearest.ts'
+import { closestNames, editDistance } from './nearest.ts'
 
 for (const [from, to, distance] of [
   ['', '', 0],
@@ -17,6 +17,6 @@ for (const [from, to, distance] of [
 
 test('the nearest come first, whatever the case, and whether or not the namespace was written', () => {
   const known = ['vmm.createVm', 'vmm.updateVm', 'iam.createUser', 'platform.createCategory']
-  assert.equal(nearest('CreateVn', known)[0], 'vmm.createVm')
-  assert.equal(nearest('vm.createVm', known)[0], 'vmm.createVm')
+  assert.equal(closestNames('CreateVn', known)[0], 'vmm.createVm')
+  assert.equal(closestNames('vm.createVm', known)[0], 'vmm.createVm')
 })

@@ -3,7 +3,7 @@
 const shown = 3
 
 /** The nearest first, however far. */
-export function nearest(written: string, known: Iterable<string>): readonly string[] {
+export function closestNames(written: string, known: Iterable<string>): readonly string[] {
   const wanted = written.toLowerCase()
   return [...known]
     .map((name) => ({ name, distance: distanceTo(wanted, name) }))

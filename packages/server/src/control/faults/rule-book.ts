@@ -2,29 +2,29 @@
  * The rules of one world at work, and how often each was met. Counts are kept here and written when there is time for it:
  * nobody who is met waits for that.
  */
-import { Candidates, Known } from './candidates.ts'
-import { type Counts, type Place, Rule, type StoredRule, type Subject, sortOf } from './rule.ts'
+import { Candidates, LookupCache } from './candidates.ts'
+import { type Counts, cacheKeyOf, type Place, Rule, type StoredRule, type Subject } from './rule.ts'
 
-export interface KeptCounts extends Counts {
+export interface StoredCounts extends Counts {
   readonly extId: string
   readonly heldTaskExtIds: string[]
 }
 
 export interface RuleBookOptions {
   /** Writes what became of rules that were met; of those that are there no longer, nothing. */
-  readonly keep: (counts: readonly KeptCounts[]) => Promise<void>
+  readonly saveCounts: (counts: readonly StoredCounts[]) => Promise<void>
   readonly log: { error(details: object, message: string): void }
 }
 
 /** What one sort of request, or of step, may meet. */
-export interface Met {
+export interface ApplicableRules {
   readonly rules: Candidates
   /** Calls of drivers are told in what they are made. */
-  readonly isContext: boolean
+  readonly needsContext: boolean
 }
 
 /** Rules in all sets of candidates that are remembered: each set may hold them all. */
-const maximumInSets = 100_000
+const maximumCachedRules = 100_000
 
 export class RuleBook {
   readonly #options: RuleBookOptions
@@ -32,11 +32,11 @@ export class RuleBook {
   #rules: readonly Rule[] = []
   /** Those at work, by place. */
   #active: ReadonlyMap<Place, readonly Rule[]> = new Map()
-  readonly #met = new Known<Met | undefined>()
-  readonly #calls = new Known<Candidates>()
+  readonly #applicable = new LookupCache<ApplicableRules | undefined>()
+  readonly #applicableCalls = new LookupCache<Candidates>()
   /** By their rules: most that meet any meet the same ones. */
   readonly #sets = new Map<string, Candidates>()
-  #inSets = 0
+  #cachedRules = 0
   readonly #unwritten = new Set<Rule>()
   #writing: Promise<void> | undefined
   #lastOrdinal = 0
@@ -78,8 +78,8 @@ export class RuleBook {
   resetCounts(extId: string): void {
     const rule = this.#rules.find((each) => each.extId === extId)
     if (rule === undefined) return
-    rule.startAgain()
-    this.note(rule)
+    rule.resetCounts()
+    this.noteChange(rule)
   }
 
   #replace(rules: readonly Rule[]): void {
@@ -90,23 +90,23 @@ export class RuleBook {
       rules.filter(({ isEnabled }) => isEnabled),
       ({ place }) => place,
     )
-    this.#forget()
+    this.#clearCaches()
     // Told last: whoever waits by a rule goes on among those that are here now.
     const kept = new Set(rules)
     for (const rule of before) if (!kept.has(rule)) rule.retire()
   }
 
-  #forget(): void {
-    this.#met.forget()
-    this.#calls.forget()
+  #clearCaches(): void {
+    this.#applicable.clear()
+    this.#applicableCalls.clear()
     this.#sets.clear()
-    this.#inSets = 0
+    this.#cachedRules = 0
   }
 
   /** As they are now: what is written may lag behind. */
-  countsOf(extId: string): KeptCounts | undefined {
+  countsOf(extId: string): StoredCounts | undefined {
     const rule = this.#rules.find((each) => each.extId === extId)
-    return rule && keptOf(rule)
+    return rule && storedCountsOf(rule)
   }
 
   active(place: Place): readonly Rule[] {
@@ -114,48 +114,50 @@ export class RuleBook {
   }
 
   /** What a request meets, or a step. Undefined: nothing. */
-  metBy(subject: Subject): Met | undefined {
-    return this.#met.at(subject.operation?.key ?? '', sortOf(subject), () => {
+  applicableTo(subject: Subject): ApplicableRules | undefined {
+    return this.#applicable.getOrCompute(subject.operation?.key ?? '', cacheKeyOf(subject), () => {
       // What waits in a task ends with the task, whoever asks; a request pays for it only where a rule asks in what it is.
       const isOfTask = subject.task !== undefined
-      const rules = this.#meeting(isOfTask ? 'step' : 'request', subject)
-      const isContext = this.active('call').some((rule) => isOfTask || (rule.needsContext && rule.meets(subject)))
-      return rules.isEmpty && !isContext ? undefined : { rules, isContext }
+      const rules = this.#candidatesFor(isOfTask ? 'step' : 'request', subject)
+      const isContext = this.active('call').some((rule) => isOfTask || (rule.needsContext && rule.matches(subject)))
+      return rules.isEmpty && !isContext ? undefined : { rules, needsContext: isContext }
     })
   }
 
   /** What a call of a driver meets that is made in this. */
-  metByCall(driver: string, method: string, subject: Subject): Candidates {
-    return this.#calls.at(`${driver}\n${method}`, `${subject.operation?.key}\n${sortOf(subject)}`, () =>
-      this.#meeting('call', subject, (rule) => rule.meetsCall(driver, method)),
+  applicableToCall(driver: string, method: string, subject: Subject): Candidates {
+    return this.#applicableCalls.getOrCompute(
+      `${driver}\n${method}`,
+      `${subject.operation?.key}\n${cacheKeyOf(subject)}`,
+      () => this.#candidatesFor('call', subject, (rule) => rule.matchesCall(driver, method)),
     )
   }
 
-  metByCancel(subject: Subject): Candidates {
-    return this.#meeting('cancel', subject)
+  applicableToCancel(subject: Subject): Candidates {
+    return this.#candidatesFor('cancel', subject)
   }
 
-  #meeting(place: Place, subject: Subject, fits: (rule: Rule) => boolean = () => true): Candidates {
-    const rules = this.active(place).filter((rule) => rule.meets(subject) && fits(rule))
+  #candidatesFor(place: Place, subject: Subject, fits: (rule: Rule) => boolean = () => true): Candidates {
+    const rules = this.active(place).filter((rule) => rule.matches(subject) && fits(rule))
     const set = rules.map(({ ordinal }) => ordinal).join()
     const known = this.#sets.get(set)
     if (known !== undefined) return known
-    if (this.#inSets > maximumInSets) this.#forget()
-    this.#inSets += rules.length
+    if (this.#cachedRules > maximumCachedRules) this.#clearCaches()
+    this.#cachedRules += rules.length
     const candidates = new Candidates(rules)
     this.#sets.set(set, candidates)
     return candidates
   }
 
   /** Its counts are to be written. */
-  note(rule: Rule): void {
+  noteChange(rule: Rule): void {
     this.#unwritten.add(rule)
     // After what is under way now: several of one request are one write.
     this.#writing ??= new Promise((resolve) => setImmediate(resolve)).then(() => this.#write())
   }
 
   /** Resolves when all counts up to now are written. */
-  async written(): Promise<void> {
+  async countsWritten(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing
   }
 
@@ -163,7 +165,7 @@ export class RuleBook {
     const rules = [...this.#unwritten].filter((rule) => this.#rules.includes(rule))
     this.#unwritten.clear()
     try {
-      if (rules.length > 0) await this.#options.keep(rules.map(keptOf))
+      if (rules.length > 0) await this.#options.saveCounts(rules.map(storedCountsOf))
     } catch (error) {
       this.#options.log.error({ err: error }, 'counts of fault rules could not be written')
     }
@@ -173,7 +175,7 @@ export class RuleBook {
 
 const none: readonly Rule[] = []
 
-const keptOf = ({ extId, counts, heldTasks }: Rule): KeptCounts => ({
+const storedCountsOf = ({ extId, counts, heldTasks }: Rule): StoredCounts => ({
   extId,
   ...counts,
   heldTaskExtIds: [...heldTasks],

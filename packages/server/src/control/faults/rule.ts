@@ -1,7 +1,7 @@
 /** A rule at work: what it meets, how often it was met, who waits by it. */
 import type { EntityOf, Operation } from '@hyperplane/contract'
 import type { FaultRule } from '@hyperplane/contract/control/fault'
-import { meant, names } from './names.ts'
+import { matchingKeys, names } from './names.ts'
 import { isDue } from './trigger.ts'
 
 export type StoredRule = EntityOf<typeof FaultRule>
@@ -23,7 +23,7 @@ export interface Subject {
 }
 
 /** All that `meets` asks of it but the operation. */
-export const sortOf = ({ caller = '', batchElement, task, step }: Subject): string =>
+export const cacheKeyOf = ({ caller = '', batchElement, task, step }: Subject): string =>
   task === undefined && batchElement === undefined
     ? caller
     : [caller, batchElement, task?.definition, step?.name, step?.phase].join('\n')
@@ -35,7 +35,7 @@ export interface Counts {
 }
 
 /** Tasks that one rule shows as held. */
-const maximumHeld = 100
+const maximumHeldTasks = 100
 
 export class Rule {
   readonly extId: string
@@ -58,7 +58,8 @@ export class Rule {
     this.effect = stored.effect
     this.place = placeOf(stored)
     this.namePattern = match.namePattern
-    this.#operation = match.operation === undefined ? undefined : meant(names().operations.keys(), match.operation)[0]
+    this.#operation =
+      match.operation === undefined ? undefined : matchingKeys(names().operations.keys(), match.operation)[0]
     this.counts = working?.counts ?? {
       timesMatched: stored.timesMatched ?? 0,
       timesFired: stored.timesFired ?? 0,
@@ -72,7 +73,7 @@ export class Rule {
   }
 
   /** Aborted when it is removed, replaced or disabled: whoever waits by it goes on. */
-  get gone(): AbortSignal {
+  get retired(): AbortSignal {
     return this.#gone.signal
   }
 
@@ -97,7 +98,7 @@ export class Rule {
   }
 
   /** All fits but the name, which is asked apart. */
-  meets(subject: Subject): boolean {
+  matches(subject: Subject): boolean {
     const { operation, caller, task, step } = subject
     const { kind, caller: user, batchElement, taskStep } = this.#stored.match ?? {}
     const { effect, place } = this
@@ -114,7 +115,7 @@ export class Rule {
     return !('hangAtPercentage' in effect) || crosses(effect.hangAtPercentage, step)
   }
 
-  meetsCall(driver: string, method: string): boolean {
+  matchesCall(driver: string, method: string): boolean {
     const { driverCall } = this.#stored.match ?? {}
     return driverCall?.driver === driver && (driverCall.method === undefined || driverCall.method === method)
   }
@@ -137,7 +138,7 @@ export class Rule {
     return `${worldSeed}/${this.ordinal}/delay/${this.counts.timesFired}`
   }
 
-  startAgain(): void {
+  resetCounts(): void {
     Object.assign(this.counts, { timesMatched: 0, timesFired: 0 })
     delete this.counts.lastFiredTime
   }
@@ -147,7 +148,7 @@ export class Rule {
   }
 
   hold(task: string): void {
-    if (this.heldTasks.size < maximumHeld) this.heldTasks.add(task)
+    if (this.heldTasks.size < maximumHeldTasks) this.heldTasks.add(task)
   }
 
   letGo(task: string): void {

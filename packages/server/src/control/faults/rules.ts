@@ -4,21 +4,21 @@ import { type ErrorDefinition, type ErrorKey, errorCatalogue } from '@hyperplane
 import { type ApiError, invalid } from '../../core/api-error.ts'
 import { millisecondsOf } from '../duration.ts'
 import { longestDelayMillis } from './delay.ts'
-import { argumentsWanted } from './errors.ts'
-import { errorsMeant, meant, names } from './names.ts'
-import { nearest } from './nearest.ts'
+import { requiredArguments } from './errors.ts'
+import { matchingErrorKeys, matchingKeys, names } from './names.ts'
+import { closestNames } from './nearest.ts'
 import { type Effect, placeOf, type StoredRule } from './rule.ts'
 
-export type GivenRule = Pick<StoredRule, 'match' | 'trigger' | 'effect'>
+export type RequestedRule = Pick<StoredRule, 'match' | 'trigger' | 'effect'>
 
-export function faultsOfRule(rule: GivenRule): readonly ApiError[] {
+export function faultsOfRule(rule: RequestedRule): readonly ApiError[] {
   return [...matchFaults(rule), ...flagFaults(rule), ...placeFaults(rule), ...effectFaults(rule)]
 }
 
 const unknown = (path: string, what: string, found: string, known: Iterable<string>): ApiError =>
-  invalid(path, `expected ${what}, found "${found}". The nearest are ${nearest(found, known).join(', ')}.`)
+  invalid(path, `expected ${what}, found "${found}". The nearest are ${closestNames(found, known).join(', ')}.`)
 
-function matchFaults({ match = {}, ...rule }: GivenRule): ApiError[] {
+function matchFaults({ match = {}, ...rule }: RequestedRule): ApiError[] {
   const { operation, kind, taskStep, driverCall } = match
   const { kinds, tasks, driverCalls } = names()
   const faults: ApiError[] = []
@@ -42,15 +42,15 @@ function matchFaults({ match = {}, ...rule }: GivenRule): ApiError[] {
 }
 
 /** It is tasks that the rule meets: what it names as the operation must start some. */
-const startsTask = (rule: GivenRule): boolean => ['step', 'cancel'].includes(placeOf(rule))
+const startsTask = (rule: RequestedRule): boolean => ['step', 'cancel'].includes(placeOf(rule))
 
 function operationFaults(written: string, kind: string | undefined, mustStartTask: boolean): ApiError[] {
   const path = 'match/operation'
   const { operations, unbuilt, kinds } = names()
-  const keys = meant(operations.keys(), written)
+  const keys = matchingKeys(operations.keys(), written)
   if (written.startsWith('control.')) return [invalid(path, 'no rule touches the control interface.')]
   if (keys.length > 1) return [invalid(path, `several are called "${written}": write ${keys.join(' or ')}.`)]
-  if (keys.length === 0 && meant(unbuilt, written).length > 0)
+  if (keys.length === 0 && matchingKeys(unbuilt, written).length > 0)
     return [invalid(path, `${written} is not built yet: it answers 501 to everybody.`)]
   if (keys[0] === undefined) return [unknown(path, 'an operation', written, operations.keys())]
   const operation = operations.get(keys[0]) as Operation
@@ -63,7 +63,7 @@ function operationFaults(written: string, kind: string | undefined, mustStartTas
 }
 
 /** What is only ever true: a rule that does nothing is removed, or disabled. */
-function flagFaults({ trigger = { always: true }, effect }: GivenRule): ApiError[] {
+function flagFaults({ trigger = { always: true }, effect }: RequestedRule): ApiError[] {
   const flags = Object.entries({ trigger, effect }).flatMap(([part, fields]) =>
     Object.entries(fields).map(([name, value]) => [`${part}/${name}`, value] as const),
   )
@@ -75,7 +75,7 @@ function flagFaults({ trigger = { always: true }, effect }: GivenRule): ApiError
 }
 
 /** What cannot happen where the rule strikes. */
-function placeFaults(rule: GivenRule): ApiError[] {
+function placeFaults(rule: RequestedRule): ApiError[] {
   const { match = {}, effect } = rule
   const { batchElement, taskStep, driverCall } = match
   const place = placeOf(rule)
@@ -105,7 +105,7 @@ function placeFaults(rule: GivenRule): ApiError[] {
 
 /** There must be something that both write. */
 function competitionFaults(written: string | undefined): ApiError[] {
-  const key = written === undefined ? undefined : meant(names().operations.keys(), written)[0]
+  const key = written === undefined ? undefined : matchingKeys(names().operations.keys(), written)[0]
   const operation = key === undefined ? undefined : names().operations.get(key)
   if (operation === undefined) return []
   const isOfEntity = Object.keys(operation.pathKinds).length > 0 && operation.resource?.derived !== true
@@ -114,14 +114,14 @@ function competitionFaults(written: string | undefined): ApiError[] {
     : [invalid('match/operation', `${operation.key} names no stored entity that somebody else could write.`)]
 }
 
-function effectFaults(rule: GivenRule): ApiError[] {
+function effectFaults(rule: RequestedRule): ApiError[] {
   const { match = {}, effect } = rule
   if ('error' in effect) return errorFaults(rule, effect)
   if ('driverFault' in effect) return driverFaultFaults(match.driverCall?.driver, effect.driverFault)
   return 'delay' in effect ? delayFaults(effect.delay) : []
 }
 
-function errorFaults(rule: GivenRule, effect: Extract<Effect, { error: string }>): ApiError[] {
+function errorFaults(rule: RequestedRule, effect: Extract<Effect, { error: string }>): ApiError[] {
   const { error, retryAfterSeconds, isRetryable } = effect
   const driver = rule.match?.driverCall?.driver ?? ''
   const words = names().driverFaults.get(driver)
@@ -132,7 +132,7 @@ function errorFaults(rule: GivenRule, effect: Extract<Effect, { error: string }>
         `${driver} says what went wrong in its own words: use driverFault, ${[...words].join(', ')}.`,
       ),
     ]
-  const [key, ...others] = errorsMeant(error)
+  const [key, ...others] = matchingErrorKeys(error)
   if (key === undefined) {
     const { errors } = names()
     const known = [...errors.keys(), ...new Set([...errors.values()].map(({ code }) => code))]
@@ -144,7 +144,7 @@ function errorFaults(rule: GivenRule, effect: Extract<Effect, { error: string }>
   const place = placeOf(rule)
   const faults: ApiError[] = []
   const given = effect.arguments ?? {}
-  for (const name of argumentsWanted(definition, place))
+  for (const name of requiredArguments(definition, place))
     if (given[name] === undefined)
       faults.push(invalid(`effect/arguments/${name}`, `is required: the message is "${definition.message}"`))
   const isRetriedLater = place === 'request' && (definition.status === 429 || definition.status === 503)

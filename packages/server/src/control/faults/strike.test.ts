@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { carryOut } from './carry-out.ts'
+import { applyEffects } from './carry-out.ts'
 import type { Rule } from './rule.ts'
 import type { Strike } from './strike.ts'
 
 test('a call that is answered twice reaches the driver twice, and the second answer counts', async () => {
   const rules = [{ effect: { answerTwice: true } } as Rule]
   const calls: number[] = []
-  const answer = await carryOut({ place: 'call', subject: {}, rules } as unknown as Strike, async () => {
+  const answer = await applyEffects({ place: 'call', subject: {}, rules } as unknown as Strike, async () => {
     calls.push(calls.length + 1)
     return calls.length
   })

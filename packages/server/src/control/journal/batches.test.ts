@@ -10,7 +10,7 @@ test('what is taken from many journals holds little more than their calls', () =
   let held = 0
   for (let index = 0; index < 500; index++) {
     batches.add(`journal ${index}`, call(1000))
-    for (const { buffer } of batches.take(`journal ${index}`).parts) held += buffer.byteLength
+    for (const { buffer } of batches.takeBatch(`journal ${index}`).parts) held += buffer.byteLength
   }
   assert.ok(held < 500 * 2 * 1100, String(held))
 })
@@ -20,19 +20,19 @@ test('more than 64 MiB on their way are not kept, and counted', () => {
   const taken = []
   for (let index = 0; index < 100; index++) {
     batches.add('journal', call(1024 * 1024))
-    taken.push(batches.take('journal'))
+    taken.push(batches.takeBatch('journal'))
   }
   const missed = taken.reduce((sum, batch) => sum + batch.missed, 0)
   assert.ok(missed > 35 && missed < 40, String(missed))
-  for (const { parts } of taken) batches.giveBack(parts)
+  for (const { parts } of taken) batches.release(parts)
   batches.add('journal', call(1024 * 1024))
-  assert.equal(batches.take('journal').parts.length, 1)
+  assert.equal(batches.takeBatch('journal').parts.length, 1)
 })
 
 test('a long call shares the buffer of the next one', () => {
   const batches = new Batches()
   for (let index = 0; index < 2; index++) batches.add('journal', call(60_000))
-  assert.equal(batches.take('journal').parts.length, 1)
+  assert.equal(batches.takeBatch('journal').parts.length, 1)
 })
 
 test('who ends is not told of calls that were lost before', () => {

@@ -3,19 +3,19 @@ import { CallPart, longestPacked, packedLength } from './packed-calls.ts'
 import type { CallText, PackedPart } from './protocol.ts'
 
 /** Bytes that may be on their way, of all worlds; more are not kept. */
-const maximumUnderWay = 64 * 1024 * 1024
+const maximumBytesInFlight = 64 * 1024 * 1024
 const partBytes = 128 * 1024
 /** A batch of as many is full. */
-const fullParts = 8
+const maximumParts = 8
 /** Buffers that are kept for the next parts. */
-const maximumSpare = 2 * fullParts
+const maximumSpare = 2 * maximumParts
 
 export class Batches {
   readonly #batches = new Map<string, CallPart[]>()
   readonly #spare: ArrayBuffer[] = []
   /** Calls that were lost on their way, until their journal is told. */
   readonly #lost = new Map<string, number>()
-  #underWay = 0
+  #bytesInFlight = 0
 
   /** Journals for which there is something to take. */
   folders(): ReadonlySet<string> {
@@ -24,37 +24,37 @@ export class Batches {
 
   /** @returns whether the batch of this journal is full */
   add(folder: string, call: CallText): boolean {
-    const longest = roomFor(call)
-    if (this.#underWay + longest > maximumUnderWay) {
+    const longest = reservedBytes(call)
+    if (this.#bytesInFlight + longest > maximumBytesInFlight) {
       this.noteLost(folder, 1)
       return false
     }
     const parts = this.#partsOf(folder)
-    const part = this.#partFor(parts, longest)
+    const part = this.#partWithRoom(parts, longest)
     const { length } = part
     part.add(call)
-    this.#underWay += part.length - length
-    return parts.length > fullParts
+    this.#bytesInFlight += part.length - length
+    return parts.length > maximumParts
   }
 
-  take(folder: string): { readonly parts: readonly PackedPart[]; readonly missed: number } {
+  takeBatch(folder: string): { readonly parts: readonly PackedPart[]; readonly missed: number } {
     const parts = this.#batches.get(folder) ?? []
     const missed = this.#lost.get(folder) ?? 0
     this.#batches.delete(folder)
     this.#lost.delete(folder)
-    return { parts: parts.map((part) => this.#handedOver(part)), missed }
+    return { parts: parts.map((part) => this.#packedPart(part)), missed }
   }
 
   /** What was taken is written, or lost for good. */
-  giveBack(parts: readonly PackedPart[]): void {
-    this.#underWay -= lengthOf(parts)
-    for (const { buffer } of parts) this.#keep(buffer)
+  release(parts: readonly PackedPart[]): void {
+    this.#bytesInFlight -= lengthOf(parts)
+    for (const { buffer } of parts) this.#keepSpare(buffer)
   }
 
   /** What was taken comes back no more. */
-  forgetTaken(): void {
-    this.#underWay = 0
-    for (const parts of this.#batches.values()) this.#underWay += lengthOf(parts)
+  forgetInFlight(): void {
+    this.#bytesInFlight = 0
+    for (const parts of this.#batches.values()) this.#bytesInFlight += lengthOf(parts)
   }
 
   noteLost(folder: string, count: number): void {
@@ -63,20 +63,20 @@ export class Batches {
 
   /** The journal goes, or nobody writes to it any more. */
   drop(folder: string): void {
-    this.#underWay -= lengthOf(this.#batches.get(folder) ?? [])
+    this.#bytesInFlight -= lengthOf(this.#batches.get(folder) ?? [])
     this.#batches.delete(folder)
     this.#lost.delete(folder)
   }
 
   /** A buffer that is half empty stays: while the thread is busy, those of many worlds would pile up. */
-  #handedOver({ bytes, length, count, sizeBytes }: CallPart): PackedPart {
+  #packedPart({ bytes, length, count, sizeBytes }: CallPart): PackedPart {
     if (2 * length > bytes.length) return { buffer: bytes.buffer, length, count, sizeBytes }
     const buffer = bytes.buffer.slice(0, length)
-    this.#keep(bytes.buffer)
+    this.#keepSpare(bytes.buffer)
     return { buffer, length, count, sizeBytes }
   }
 
-  #keep(buffer: ArrayBuffer): void {
+  #keepSpare(buffer: ArrayBuffer): void {
     if (buffer.byteLength === partBytes && this.#spare.length < maximumSpare) this.#spare.push(buffer)
   }
 
@@ -87,7 +87,7 @@ export class Batches {
   }
 
   /** One with room for so many bytes. */
-  #partFor(parts: CallPart[], bytes: number): CallPart {
+  #partWithRoom(parts: CallPart[], bytes: number): CallPart {
     const begun = parts.at(-1)
     if (begun !== undefined && begun.length + bytes <= begun.bytes.length) return begun
     const spare = bytes > partBytes ? undefined : this.#spare.pop()
@@ -98,7 +98,7 @@ export class Batches {
 }
 
 /** Bytes that it takes at most. Those of a long text are counted: that costs less than a buffer of its own. */
-function roomFor(call: CallText): number {
+function reservedBytes(call: CallText): number {
   const longest = longestPacked(call)
   return longest > partBytes ? packedLength(call) : longest
 }

@@ -14,18 +14,18 @@ const batchMilliseconds = 100
 /** Where somebody waits for calls. */
 const awaitedMilliseconds = 20
 /** Calls that wait to be put into words, and what they keep in memory meanwhile. */
-const maximumHeld = 16
-const maximumHeldBytes = 1024 * 1024
+const maximumWaitingCalls = 16
+const maximumWaitingBytes = 1024 * 1024
 
 export interface JournalThreadOptions {
   readonly log: { warn(details: object, message: string): void; error(details: object, message: string): void }
   /** Calls were written to this one. */
   readonly onWritten: (folder: string) => void
   /** Somebody waits to be told that. */
-  readonly isAwaited: (folder: string) => boolean
+  readonly hasListeners: (folder: string) => boolean
 }
 
-interface Asked {
+interface PendingRequest {
   readonly resolve: (answer: any) => void
   readonly reject: (error: Error) => void
 }
@@ -36,15 +36,15 @@ export class JournalThread {
   readonly #bounds = new Map<string, Bounds>()
   readonly #batches = new Batches()
   /** Calls that are not in words yet. */
-  #ended: { readonly folder: string; readonly call: () => CallText }[] = []
-  #heldBytes = 0
-  readonly #asked = new Map<number, Asked>()
+  #waitingCalls: { readonly folder: string; readonly call: () => CallText }[] = []
+  #waitingBytes = 0
+  readonly #pending = new Map<number, PendingRequest>()
   #timer: NodeJS.Timeout | undefined
   #worker: Worker | undefined
-  #number = 0
+  #lastRequest = 0
   #isClosed = false
   /** Calls that were handed over, or told as missed, and are not written yet. */
-  readonly #underWay = new Map<string, number>()
+  readonly #inFlight = new Map<string, number>()
   /** Those of which the last batch could not be written. */
   readonly #failing = new Set<string>()
 
@@ -54,15 +54,15 @@ export class JournalThread {
 
   /** Calls of before are bound as they were. */
   setBounds(folder: string, bounds: Bounds): void {
-    this.#pack()
-    this.#handOver(folder)
+    this.#packWaiting()
+    this.#sendBatch(folder)
     // A copy of its own: `leave` knows by it whose they are.
     this.#bounds.set(folder, { ...bounds })
-    if (this.#worker !== undefined) this.#say({ folder, bounds })
+    if (this.#worker !== undefined) this.#post({ folder, bounds })
   }
 
-  async leave(folder: string): Promise<void> {
-    this.#pack()
+  async closeJournal(folder: string): Promise<void> {
+    this.#packWaiting()
     const bounds = this.#bounds.get(folder)
     if (this.#worker !== undefined || this.#batches.folders().has(folder)) await this.ask(folder, { asks: 'close' })
     // Another one may have been opened there meanwhile.
@@ -73,7 +73,7 @@ export class JournalThread {
 
   /** What was not written yet goes as well. */
   async remove(folder: string): Promise<void> {
-    this.#pack()
+    this.#packWaiting()
     this.#bounds.delete(folder)
     this.#batches.drop(folder)
     this.#failing.delete(folder)
@@ -87,20 +87,21 @@ export class JournalThread {
    * @param heldBytes what it keeps in memory until then
    */
   write(folder: string, call: () => CallText, heldBytes: number): void {
-    this.#heldBytes += heldBytes
-    if (this.#ended.push({ folder, call }) >= maximumHeld || this.#heldBytes >= maximumHeldBytes) this.#pack()
-    else this.#timer ??= setTimeout(() => this.flush(), this.#patienceFor(folder))
+    this.#waitingBytes += heldBytes
+    if (this.#waitingCalls.push({ folder, call }) >= maximumWaitingCalls || this.#waitingBytes >= maximumWaitingBytes)
+      this.#packWaiting()
+    else this.#timer ??= setTimeout(() => this.flush(), this.#flushDelay(folder))
   }
 
-  #pack(): void {
-    const ended = this.#ended
-    this.#ended = []
-    this.#heldBytes = 0
+  #packWaiting(): void {
+    const ended = this.#waitingCalls
+    this.#waitingCalls = []
+    this.#waitingBytes = 0
     for (const { folder, call } of ended) {
       try {
         if (this.#isClosed) continue
-        if (this.#batches.add(folder, call())) this.#handOver(folder)
-        else this.#timer ??= setTimeout(() => this.flush(), this.#patienceFor(folder))
+        if (this.#batches.add(folder, call())) this.#sendBatch(folder)
+        else this.#timer ??= setTimeout(() => this.flush(), this.#flushDelay(folder))
       } catch (error) {
         this.#batches.noteLost(folder, 1)
         this.#options.log.error({ err: error, folder }, 'a call could not be recorded')
@@ -108,29 +109,29 @@ export class JournalThread {
     }
   }
 
-  #patienceFor(folder: string): number {
-    return this.#options.isAwaited(folder) ? awaitedMilliseconds : batchMilliseconds
+  #flushDelay(folder: string): number {
+    return this.#options.hasListeners(folder) ? awaitedMilliseconds : batchMilliseconds
   }
 
   /** Hands over all that waits here. */
   flush(): void {
-    this.#pack()
+    this.#packWaiting()
     clearTimeout(this.#timer)
     this.#timer = undefined
-    for (const folder of this.#batches.folders()) this.#handOver(folder)
+    for (const folder of this.#batches.folders()) this.#sendBatch(folder)
   }
 
   /** After what was written before. @throws QueryStopped */
   ask<Q extends Question>(folder: string, question: Q): Promise<AnswerTo<Q>> {
     if (this.#isClosed) return Promise.reject(new QueryStopped('closing'))
-    this.#pack()
-    this.#handOver(folder)
-    const number = ++this.#number
+    this.#packWaiting()
+    this.#sendBatch(folder)
+    const number = ++this.#lastRequest
     return new Promise((resolve, reject) => {
-      this.#asked.set(number, { resolve, reject })
+      this.#pending.set(number, { resolve, reject })
       // It keeps the process alive for as long as somebody waits, and no longer.
-      this.#started().ref()
-      this.#say({ folder, number, question })
+      this.#startedWorker().ref()
+      this.#post({ folder, number, question })
     })
   }
 
@@ -142,26 +143,26 @@ export class JournalThread {
     if (worker === undefined) return
     const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     worker.ref()
-    this.#say({ end: true })
+    this.#post({ end: true })
     await ended
   }
 
-  #handOver(folder: string): void {
+  #sendBatch(folder: string): void {
     if (!this.#batches.folders().has(folder)) return
     // Before they are taken: it may not start.
-    this.#started()
-    const batch = this.#batches.take(folder)
+    this.#startedWorker()
+    const batch = this.#batches.takeBatch(folder)
     const count = countOf(batch)
     const buffers = batch.parts.map(({ buffer }) => buffer)
-    this.#say({ folder, ...batch }, buffers)
-    add(this.#underWay, folder, count)
+    this.#post({ folder, ...batch }, buffers)
+    add(this.#inFlight, folder, count)
   }
 
-  #say(message: ToThread, handed: readonly ArrayBuffer[] = []): void {
-    this.#started().postMessage(message, handed)
+  #post(message: ToThread, handed: readonly ArrayBuffer[] = []): void {
+    this.#startedWorker().postMessage(message, handed)
   }
 
-  #started(): Worker {
+  #startedWorker(): Worker {
     if (this.#worker !== undefined) return this.#worker
     const worker = new Worker(threadProgram('journal-worker.ts', import.meta.url), {
       ...threadOptions(),
@@ -169,28 +170,28 @@ export class JournalThread {
     })
     this.#worker = worker
     worker.unref()
-    worker.on('message', (message: FromThread) => this.#hear(message))
+    worker.on('message', (message: FromThread) => this.#onMessage(message))
     let cause: Error | undefined
     worker.on('error', (error) => void (cause = error as Error))
-    worker.on('exit', () => this.#exited(worker, cause))
+    worker.on('exit', () => this.#onExit(worker, cause))
     for (const [folder, bounds] of this.#bounds) worker.postMessage({ folder, bounds } satisfies ToThread)
     return worker
   }
 
-  #hear(message: FromThread): void {
+  #onMessage(message: FromThread): void {
     if ('folder' in message) {
       const { folder, parts, failed } = message
       const count = countOf(message)
-      this.#batches.giveBack(parts)
-      add(this.#underWay, folder, -count)
+      this.#batches.release(parts)
+      add(this.#inFlight, folder, -count)
       if (failed === undefined) this.#failing.delete(folder)
       else this.#noteFailure(folder, count, failed)
       this.#options.onWritten(folder)
       return
     }
-    const asked = this.#asked.get(message.number)
-    this.#asked.delete(message.number)
-    if (this.#asked.size === 0) this.#worker?.unref()
+    const asked = this.#pending.get(message.number)
+    this.#pending.delete(message.number)
+    if (this.#pending.size === 0) this.#worker?.unref()
     if ('answer' in message) asked?.resolve(message.answer)
     else if ('stopped' in message) asked?.reject(new QueryStopped('too long'))
     else asked?.reject(new Error(`the journal failed: ${message.failed}`))
@@ -204,16 +205,16 @@ export class JournalThread {
     this.#failing.add(folder)
   }
 
-  #exited(worker: Worker, cause: Error | undefined): void {
+  #onExit(worker: Worker, cause: Error | undefined): void {
     if (this.#worker === worker) this.#worker = undefined
     // What it had not written is gone; the next call starts another one.
-    for (const [folder, count] of this.#underWay) if (this.#bounds.has(folder)) this.#batches.noteLost(folder, count)
-    this.#underWay.clear()
-    this.#batches.forgetTaken()
+    for (const [folder, count] of this.#inFlight) if (this.#bounds.has(folder)) this.#batches.noteLost(folder, count)
+    this.#inFlight.clear()
+    this.#batches.forgetInFlight()
     if (!this.#isClosed) this.#options.log.error({ err: cause }, 'the journal thread ended')
-    for (const { reject } of this.#asked.values())
+    for (const { reject } of this.#pending.values())
       reject(this.#isClosed ? new QueryStopped('closing') : new Error('the journal thread ended', { cause }))
-    this.#asked.clear()
+    this.#pending.clear()
   }
 }
 

@@ -10,10 +10,10 @@ const maximumOpen = 16
 /** After this time without use one is closed. */
 const idleMilliseconds = 2000
 /** One question. */
-const longestMilliseconds = 5000
+const queryTimeoutMilliseconds = 5000
 
 const port = parentPort as NonNullable<typeof parentPort>
-const say = (message: FromThread): void => port.postMessage(message)
+const post = (message: FromThread): void => port.postMessage(message)
 
 const timeLimit = new TimeLimit()
 const bounds = new Map<string, Bounds>()
@@ -27,7 +27,7 @@ function journalOf(folder: string): StoredJournal {
   open.set(folder, { journal, usedAt: performance.now() })
   const [oldest] = open.keys()
   if (open.size > maximumOpen && oldest !== undefined) close(oldest)
-  watchIdle()
+  scheduleIdleCheck()
   return journal
 }
 
@@ -35,14 +35,14 @@ function journalOf(folder: string): StoredJournal {
  * One that is damaged is replaced by an empty one: a journal is no data. Any other fault may pass, and the journal stays.
  * @param work leaves the journal as it was where it fails
  */
-function using<T>(folder: string, work: (journal: StoredJournal) => T): T {
+function withJournal<T>(folder: string, work: (journal: StoredJournal) => T): T {
   try {
     return work(journalOf(folder))
   } catch (error) {
     if (!isDamage(error)) throw error
-    say({ folder, parts: [], missed: 0, failed: `${(error as Error).message}: the journal begins anew` })
+    post({ folder, parts: [], missed: 0, failed: `${(error as Error).message}: the journal begins anew` })
     close(folder)
-    remove(folder)
+    removeFolder(folder)
     return work(journalOf(folder))
   }
 }
@@ -59,14 +59,14 @@ function forget(folder: string): void {
   bounds.delete(folder)
 }
 
-const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true })
+const removeFolder = (folder: string): void => rmSync(folder, { recursive: true, force: true })
 
-let watching: NodeJS.Timeout | undefined
-function watchIdle(): void {
-  watching ??= setTimeout(() => {
-    watching = undefined
+let idleTimer: NodeJS.Timeout | undefined
+function scheduleIdleCheck(): void {
+  idleTimer ??= setTimeout(() => {
+    idleTimer = undefined
     for (const [folder, { usedAt }] of open) if (performance.now() - usedAt >= idleMilliseconds) close(folder)
-    if (open.size > 0) watchIdle()
+    if (open.size > 0) scheduleIdleCheck()
   }, idleMilliseconds)
 }
 
@@ -78,7 +78,7 @@ port.on('message', (message: ToThread) => {
 })
 
 function end(): void {
-  clearTimeout(watching)
+  clearTimeout(idleTimer)
   for (const folder of [...open.keys()]) close(folder)
   port.close()
 }
@@ -89,17 +89,17 @@ function setBounds(folder: string, given: Bounds): void {
   const isLower =
     known !== undefined && (given.maximumCalls < known.maximumCalls || given.maximumSizeBytes < known.maximumSizeBytes)
   try {
-    if (isLower) using(folder, (journal) => journal.setBounds(given))
+    if (isLower) withJournal(folder, (journal) => journal.setBounds(given))
     else if (open.has(folder)) journalOf(folder).bounds = given
   } catch (error) {
-    say({ folder, parts: [], missed: 0, failed: (error as Error).message })
+    post({ folder, parts: [], missed: 0, failed: (error as Error).message })
   }
 }
 
 function write({ folder, parts, missed }: Extract<ToThread, { parts: unknown }>): void {
   const buffers = parts.map(({ buffer }) => buffer)
   try {
-    using(folder, (journal) => journal.append(parts, missed))
+    withJournal(folder, (journal) => journal.append(parts, missed))
     port.postMessage({ folder, parts, missed } satisfies FromThread, buffers)
   } catch (error) {
     const failed = (error as Error).message
@@ -109,37 +109,37 @@ function write({ folder, parts, missed }: Extract<ToThread, { parts: unknown }>)
 
 function answer(folder: string, number: number, question: Question): void {
   try {
-    say({ number, answer: answerTo(folder, question) })
+    post({ number, answer: answerTo(folder, question) })
   } catch (error) {
-    say(error instanceof TimeIsUp ? { number, stopped: true } : { number, failed: (error as Error).message })
+    post(error instanceof TimeIsUp ? { number, stopped: true } : { number, failed: (error as Error).message })
   }
 }
 
 function answerTo(folder: string, question: Question): unknown {
   switch (question.asks) {
     case 'state':
-      return using(folder, (journal) => journal.state())
+      return withJournal(folder, (journal) => journal.state())
     case 'clear':
-      return using(folder, (journal) => {
+      return withJournal(folder, (journal) => {
         journal.clear()
         return journal.state()
       })
     case 'remove':
       forget(folder)
-      remove(folder)
+      removeFolder(folder)
       return undefined
     case 'close':
       forget(folder)
       return undefined
     default:
-      return using(folder, (journal) => {
-        journal.unpack()
-        return timeLimit.within(longestMilliseconds, () => found(journal, question))
+      return withJournal(folder, (journal) => {
+        journal.indexAll()
+        return timeLimit.within(queryTimeoutMilliseconds, () => queryResult(journal, question))
       })
   }
 }
 
-function found(journal: StoredJournal, question: QuestionAboutCalls): unknown {
+function queryResult(journal: StoredJournal, question: QuestionAboutCalls): unknown {
   switch (question.asks) {
     case 'page':
       return journal.page(question.query)

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { QueryStopped } from '../../store/store.ts'
-import { createJournals, type Journal, journalFolder, usualSettings } from './journals.ts'
+import { defaultSettings, type Journal, Journals, journalFolder } from './journals.ts'
 import type { CallText } from './protocol.ts'
 import { readCallFilter } from './reading/call-filter.ts'
 
@@ -22,7 +22,7 @@ const log = { warn: () => undefined, error: () => undefined }
 
 function startJournals(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-journal-'))
-  let journals = createJournals({ log })
+  let journals = new Journals({ log })
   t.after(async () => {
     await journals.close()
     rmSync(folder, { recursive: true, force: true })
@@ -32,7 +32,7 @@ function startJournals(t: TestContext) {
     journals: () => journals,
     async restart() {
       await journals.close()
-      journals = createJournals({ log })
+      journals = new Journals({ log })
     },
   }
 }
@@ -92,7 +92,7 @@ test('what was written is there for whoever asks next, in order and numbered', a
 test('of more calls than it may keep, the oldest go, and it says how many', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
-  journal.configure({ ...usualSettings, maximumCalls: 10 })
+  journal.configure({ ...defaultSettings, maximumCalls: 10 })
   writeMany(journal, 25)
   assert.deepEqual(await sequences(journal), [16, 17, 18, 19, 20, 21, 22, 23, 24, 25])
   const { first, last, dropped, missed } = await journal.state()
@@ -102,7 +102,7 @@ test('of more calls than it may keep, the oldest go, and it says how many', asyn
 test('calls that somebody asked about go before those that nobody did, each as soon as it must', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
-  journal.configure({ ...usualSettings, maximumCalls: 15 })
+  journal.configure({ ...defaultSettings, maximumCalls: 15 })
   writeMany(journal, 10)
   assert.equal((await sequences(journal)).length, 10)
   writeMany(journal, 10)
@@ -122,7 +122,7 @@ test('of more bytes than it may keep, the oldest go', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   const maximumSizeBytes = 64 * 1024
-  journal.configure({ ...usualSettings, maximumSizeBytes })
+  journal.configure({ ...defaultSettings, maximumSizeBytes })
   writeMany(journal, 30, { decision: 'é'.repeat(2000) })
   const { first, last, sizeBytes, dropped } = await journal.state()
   assert.ok(sizeBytes <= maximumSizeBytes && sizeBytes > maximumSizeBytes - 5000, String(sizeBytes))
@@ -134,7 +134,7 @@ test('a call counts the same whether somebody asked about it or not', async (t) 
   const { journals, folder } = startJournals(t)
   const sizes = async (isAsked: boolean): Promise<object> => {
     const journal = journals().of(mkdtempSync(join(folder, 'world-')))
-    journal.configure({ ...usualSettings, maximumSizeBytes: 64 * 1024 })
+    journal.configure({ ...defaultSettings, maximumSizeBytes: 64 * 1024 })
     for (let round = 0; round < 4; round++) {
       writeMany(journal, 15, { decision: '"é"'.repeat(round * 300) })
       if (isAsked) await sequences(journal)
@@ -159,7 +159,7 @@ test('a call that cannot be put into words is left out, and no other', async (t)
 test('a call that is larger than all that may be kept goes at once, and takes no number of others', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
-  journal.configure({ ...usualSettings, maximumSizeBytes: 64 * 1024 })
+  journal.configure({ ...defaultSettings, maximumSizeBytes: 64 * 1024 })
   writeMany(journal, 5)
   writeMany(journal, 1, { decision: 'x'.repeat(70_000) })
   assert.deepEqual(await sequences(journal), [])
@@ -173,18 +173,18 @@ test('calls of before are bound as they were when they came', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   writeMany(journal, 10)
-  journal.configure({ ...usualSettings, maximumCalls: 5 })
-  journal.configure(usualSettings)
+  journal.configure({ ...defaultSettings, maximumCalls: 5 })
+  journal.configure(defaultSettings)
   const { first, dropped } = await journal.state()
   assert.deepEqual([first, dropped], [6, 5])
 })
 
 test('a journal that is opened again is bound by what it is told then', async (t) => {
   const { journals, folder } = startJournals(t)
-  const large = { ...usualSettings, maximumCalls: 200_000 }
+  const large = { ...defaultSettings, maximumCalls: 200_000 }
   journals().of(folder).configure(large)
   writeMany(journals().of(folder), 100_050)
-  await journals().leave(folder)
+  await journals().closeJournal(folder)
   const journal = journals().of(folder)
   journal.configure(large)
   assert.equal((await journal.state()).dropped, 0)
@@ -193,7 +193,7 @@ test('a journal that is opened again is bound by what it is told then', async (t
 test('one that is opened while the one before is left records on', async (t) => {
   const { journals, folder } = startJournals(t)
   writeMany(journals().of(folder), 2)
-  const left = journals().leave(folder)
+  const left = journals().closeJournal(folder)
   const journal = journals().of(folder)
   writeMany(journal, 1)
   await left
@@ -209,7 +209,7 @@ test('one that has ended answers nobody, and does not come back', async (t) => {
   await journal.state()
   await journals().remove(world)
   await assert.rejects(journal.state(), QueryStopped)
-  journal.configure({ ...usualSettings, maximumCalls: 5 })
+  journal.configure({ ...defaultSettings, maximumCalls: 5 })
   journals().of(world)
   // What the thread was told before is done by then.
   await journals().of(other).state()
@@ -221,9 +221,9 @@ test('lower bounds hold at once, and give the disk back', async (t) => {
   const journal = journals().of(folder)
   writeMany(journal, 500, { decision: 'x'.repeat(5000) })
   await journal.page({ limit: 1 })
-  journal.configure({ ...usualSettings, maximumCalls: 1 })
+  journal.configure({ ...defaultSettings, maximumCalls: 1 })
   assert.deepEqual(await sequences(journal), [500])
-  await journals().leave(folder)
+  await journals().closeJournal(folder)
   assert.ok(bytesIn(journalFolder(folder)) < 200_000)
 })
 
@@ -333,7 +333,7 @@ test('of a log that nobody asks about, whole files go with the calls that may no
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   const maximumSizeBytes = 6 * 1024 * 1024
-  journal.configure({ ...usualSettings, maximumSizeBytes })
+  journal.configure({ ...defaultSettings, maximumSizeBytes })
   for (let round = 0; round < 15; round++) {
     writeMany(journal, 20, { decision: 'x'.repeat(50_000) })
     const { first, last, dropped, sizeBytes } = await journal.state()
@@ -384,15 +384,15 @@ test('bounds that cannot hold at once harm no other journal', async (t) => {
   writeMany(journal, 2)
   journals()
     .of(join(folder, 'not-there'))
-    .configure({ ...usualSettings, maximumCalls: 5 })
+    .configure({ ...defaultSettings, maximumCalls: 5 })
   assert.deepEqual(await sequences(journal), [1, 2])
 })
 
 test('a world that nobody calls has no journal file', async (t) => {
   const { journals, folder } = startJournals(t)
-  journals().of(folder).configure(usualSettings)
+  journals().of(folder).configure(defaultSettings)
   await journals().remove(folder)
-  await journals().leave(folder)
+  await journals().closeJournal(folder)
   assert.deepEqual(readdirSync(folder), [])
 })
 
@@ -406,18 +406,18 @@ test('journals of more worlds than are open at once are apart', async (t) => {
 test('a piece holds no more than asked, goes on where it ended, and tells what went unseen', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
-  journal.configure({ ...usualSettings, maximumCalls: 6 })
+  journal.configure({ ...defaultSettings, maximumCalls: 6 })
   writeMany(journal, 10)
   const wanted = { maximumCalls: 4, maximumBytes: 1_000_000 }
   const piece = await journal.excerpt({ ...wanted, after: 2 })
   assert.deepEqual(
-    [piece.calls.map(({ sequence }) => sequence), piece.lookedUpTo, piece.isAll, piece.missed],
+    [piece.calls.map(({ sequence }) => sequence), piece.readUpTo, piece.isComplete, piece.missed],
     [[5, 6, 7, 8], 8, false, 2],
   )
   const rest = await journal.excerpt({ ...wanted, after: 8 })
-  assert.deepEqual([rest.calls.map(({ sequence }) => sequence), rest.isAll, rest.missed], [[9, 10], true, 0])
+  assert.deepEqual([rest.calls.map(({ sequence }) => sequence), rest.isComplete, rest.missed], [[9, 10], true, 0])
   const small = await journal.excerpt({ after: 4, maximumCalls: 100, maximumBytes: 1 })
   assert.equal(small.calls.length, 1)
   const none = await journal.excerpt({ ...wanted, after: 4, filter: readCallFilter('status eq 500') })
-  assert.deepEqual([none.calls, none.lookedUpTo, none.isAll], [[], 10, true])
+  assert.deepEqual([none.calls, none.readUpTo, none.isComplete], [[], 10, true])
 })

@@ -1,4 +1,4 @@
-/** The journals of a process: one a world, all kept by one thread. */
+/** The journals of a process: one for each world, all written and read by one thread. */
 import { join } from 'node:path'
 import type { TypedFilter } from '../../odata/index.ts'
 import { type Query, QueryStopped } from '../../store/store.ts'
@@ -8,19 +8,19 @@ import type {
   Bounds,
   CallText,
   Excerpt,
-  ExcerptWanted,
+  ExcerptRequest,
   JournalState,
   PageOfCalls,
   Question,
   Tally,
-  TallyWanted,
+  TallyRequest,
 } from './protocol.ts'
 
 export interface JournalSettings extends Bounds {
   readonly isRecording: boolean
 }
 
-export const usualSettings: JournalSettings = {
+export const defaultSettings: JournalSettings = {
   isRecording: true,
   maximumCalls: 100_000,
   maximumSizeBytes: 256 * 1024 * 1024,
@@ -30,119 +30,164 @@ export interface Journal {
   readonly settings: JournalSettings
   configure(settings: JournalSettings): void
   /**
-   * @param call asked soon, and before the next question; what it tells of was over when this was called
-   * @param heldBytes what it keeps in memory until then, where that may be much
+   * @param call builds the record; called soon, and before the next query of this journal
+   * @param heldBytes memory that `call` retains until then
    */
   write(call: () => CallText, heldBytes?: number): void
   state(): Promise<JournalState>
   page(query: Query): Promise<PageOfCalls>
-  excerpt(wanted: ExcerptWanted): Promise<Excerpt>
-  tally(wanted: TallyWanted): Promise<Tally>
-  /** JSON of calls that meet most of these terms, but not all. */
+  excerpt(wanted: ExcerptRequest): Promise<Excerpt>
+  tally(wanted: TallyRequest): Promise<Tally>
+  /** JSON of calls that satisfy most of these terms, but not all. */
   near(terms: readonly TypedFilter[], limit: number): Promise<readonly string[]>
   clear(): Promise<JournalState>
-  /** Resolves when calls were written since this was asked, or the journal or `signal` ended. */
+  /** Resolves when calls have been written after this was called, or when `ending` or `signal` aborts. */
   changed(signal: AbortSignal): Promise<void>
-  /** Aborted when nobody is to wait for calls any longer: the world goes or begins anew, or the process stops. */
+  /** Aborted when requests must stop waiting for calls: the world is deleted or reset, or the process stops. */
   readonly ending: AbortSignal
-}
-
-export interface Journals {
-  /** Of the world whose folder this is; made when it is first asked for. Touches no file. */
-  of(world: string): Journal
-  /** The world begins anew: what was recorded goes. */
-  remove(world: string): Promise<void>
-  /** The world goes, or the process stops: what was recorded is written, and nobody has its files open. */
-  leave(world: string): Promise<void>
-  /** Ends what waits for calls, so that connections can close. */
-  release(): void
-  close(): Promise<void>
-}
-
-interface Open {
-  readonly journal: Journal
-  readonly ended: AbortController
-  readonly listeners: Set<() => void>
 }
 
 export const journalFolder = (world: string): string => join(world, 'journal')
 
-export function createJournals({ log }: Pick<JournalThreadOptions, 'log'>): Journals {
-  const journals = new Map<string, Open>()
-  const thread = new JournalThread({
-    log,
-    onWritten(folder) {
-      for (const told of journals.get(folder)?.listeners ?? []) told()
-    },
-    isAwaited: (folder) => (journals.get(folder)?.listeners.size ?? 0) > 0,
-  })
+/** The journals of all worlds, addressed by the folder of their world. */
+export class Journals {
+  readonly #open = new Map<string, OpenJournal>()
+  readonly #thread: JournalThread
 
-  function open(folder: string): Open {
-    let settings = usualSettings
-    const ended = new AbortController()
-    const listeners = new Set<() => void>()
-    thread.setBounds(folder, settings)
-    const isThere = (): boolean => journals.get(folder)?.journal === journal
-    /** Of one that has ended nothing is found, and nothing of it comes back. */
-    const ask = <Q extends Question>(question: Q): Promise<AnswerTo<Q>> =>
-      isThere() ? thread.ask(folder, question) : Promise.reject(new QueryStopped('closing'))
-    const journal: Journal = {
-      get settings() {
-        return settings
-      },
-      configure(given) {
-        settings = given
-        if (isThere()) thread.setBounds(folder, given)
-      },
-      write(call, heldBytes = 0) {
-        // A request that ends late has no journal to go to.
-        if (isThere()) thread.write(folder, call, heldBytes)
-      },
-      state: () => ask({ asks: 'state' }),
-      page: (query) => ask({ asks: 'page', query }),
-      excerpt: (wanted) => ask({ asks: 'excerpt', wanted }),
-      tally: (wanted) => ask({ asks: 'tally', wanted }),
-      near: async (terms, limit) => (await ask({ asks: 'near', terms, limit })).documents,
-      clear: () => ask({ asks: 'clear' }),
-      ending: ended.signal,
-      changed: (signal) =>
-        new Promise((resolve) => {
-          const told = (): void => {
-            listeners.delete(told)
-            for (const each of [signal, ended.signal]) each.removeEventListener('abort', told)
-            resolve()
-          }
-          if (signal.aborted || ended.signal.aborted) return told()
-          listeners.add(told)
-          for (const each of [signal, ended.signal]) each.addEventListener('abort', told)
-        }),
+  constructor({ log }: Pick<JournalThreadOptions, 'log'>) {
+    this.#thread = new JournalThread({
+      log,
+      onWritten: (folder) => this.#open.get(folder)?.notify(),
+      hasListeners: (folder) => this.#open.get(folder)?.hasListeners === true,
+    })
+  }
+
+  /** The journal of a world, created on first use. Touches no file. */
+  of(world: string): Journal {
+    const folder = journalFolder(world)
+    let journal = this.#open.get(folder)
+    if (journal === undefined) {
+      journal = new OpenJournal(this.#thread, folder)
+      this.#open.set(folder, journal)
     }
-    return { journal, ended, listeners }
+    return journal
   }
 
-  function end(folder: string): void {
-    journals.get(folder)?.ended.abort()
-    journals.delete(folder)
+  /** Deletes all recorded calls: the world is reset. */
+  async remove(world: string): Promise<void> {
+    this.#end(journalFolder(world))
+    await this.#thread.remove(journalFolder(world))
   }
 
-  return {
-    of(world) {
-      const folder = journalFolder(world)
-      let known = journals.get(folder)
-      if (known === undefined) journals.set(folder, (known = open(folder)))
-      return known.journal
-    },
-    async remove(world) {
-      end(journalFolder(world))
-      await thread.remove(journalFolder(world))
-    },
-    async leave(world) {
-      end(journalFolder(world))
-      await thread.leave(journalFolder(world))
-    },
-    release() {
-      for (const { ended } of journals.values()) ended.abort()
-    },
-    close: () => thread.close(),
+  /** Writes the recorded calls and closes the files: the world is deleted, or the process stops. */
+  async closeJournal(world: string): Promise<void> {
+    this.#end(journalFolder(world))
+    await this.#thread.closeJournal(journalFolder(world))
+  }
+
+  /** Ends requests that wait for calls, so that their connections can close. */
+  stopWaiting(): void {
+    for (const journal of this.#open.values()) journal.stopWaiting()
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close()
+  }
+
+  #end(folder: string): void {
+    this.#open.get(folder)?.end()
+    this.#open.delete(folder)
+  }
+}
+
+/** A journal until it is closed or removed; then it rejects queries and drops calls. */
+class OpenJournal implements Journal {
+  readonly #thread: JournalThread
+  readonly #folder: string
+  readonly #ending = new AbortController()
+  readonly #listeners = new Set<() => void>()
+  #settings = defaultSettings
+  #hasEnded = false
+
+  constructor(thread: JournalThread, folder: string) {
+    this.#thread = thread
+    this.#folder = folder
+    thread.setBounds(folder, this.#settings)
+  }
+
+  get settings(): JournalSettings {
+    return this.#settings
+  }
+
+  get ending(): AbortSignal {
+    return this.#ending.signal
+  }
+
+  get hasListeners(): boolean {
+    return this.#listeners.size > 0
+  }
+
+  configure(settings: JournalSettings): void {
+    this.#settings = settings
+    if (!this.#hasEnded) this.#thread.setBounds(this.#folder, settings)
+  }
+
+  write(call: () => CallText, heldBytes = 0): void {
+    if (!this.#hasEnded) this.#thread.write(this.#folder, call, heldBytes)
+  }
+
+  state(): Promise<JournalState> {
+    return this.#ask({ asks: 'state' })
+  }
+
+  page(query: Query): Promise<PageOfCalls> {
+    return this.#ask({ asks: 'page', query })
+  }
+
+  excerpt(wanted: ExcerptRequest): Promise<Excerpt> {
+    return this.#ask({ asks: 'excerpt', wanted })
+  }
+
+  tally(wanted: TallyRequest): Promise<Tally> {
+    return this.#ask({ asks: 'tally', wanted })
+  }
+
+  async near(terms: readonly TypedFilter[], limit: number): Promise<readonly string[]> {
+    return (await this.#ask({ asks: 'near', terms, limit })).documents
+  }
+
+  clear(): Promise<JournalState> {
+    return this.#ask({ asks: 'clear' })
+  }
+
+  changed(signal: AbortSignal): Promise<void> {
+    const signals = [signal, this.ending]
+    return new Promise((resolve) => {
+      const listener = (): void => {
+        this.#listeners.delete(listener)
+        for (const each of signals) each.removeEventListener('abort', listener)
+        resolve()
+      }
+      if (signals.some(({ aborted }) => aborted)) return resolve()
+      this.#listeners.add(listener)
+      for (const each of signals) each.addEventListener('abort', listener)
+    })
+  }
+
+  notify(): void {
+    for (const listener of this.#listeners) listener()
+  }
+
+  stopWaiting(): void {
+    this.#ending.abort()
+  }
+
+  end(): void {
+    this.#hasEnded = true
+    this.stopWaiting()
+  }
+
+  #ask<Q extends Question>(question: Q): Promise<AnswerTo<Q>> {
+    return this.#hasEnded ? Promise.reject(new QueryStopped('closing')) : this.#thread.ask(this.#folder, question)
   }
 }

@@ -47,7 +47,7 @@ export interface PageOfCalls {
   readonly state: JournalState
 }
 
-export interface ExcerptWanted {
+export interface ExcerptRequest {
   readonly after: number
   readonly upTo?: number
   readonly filter?: TypedFilter
@@ -58,14 +58,14 @@ export interface ExcerptWanted {
 export interface Excerpt {
   readonly calls: readonly { readonly sequence: number; readonly document: string }[]
   /** The next one goes on here. */
-  readonly lookedUpTo: number
-  readonly isAll: boolean
+  readonly readUpTo: number
+  readonly isComplete: boolean
   /** Calls after the number that was asked for, which are no longer there. */
   readonly missed: number
   readonly last: number
 }
 
-export interface TallyWanted {
+export interface TallyRequest {
   readonly after: number
   readonly filter?: TypedFilter
   /** How many numbers are told. */
@@ -78,7 +78,7 @@ export interface Tally {
   readonly last: number
 }
 
-export interface Near {
+export interface NearMisses {
   readonly documents: readonly string[]
 }
 
@@ -93,8 +93,8 @@ export type Question =
 
 export type QuestionAboutCalls =
   | { readonly asks: 'page'; readonly query: Query }
-  | { readonly asks: 'excerpt'; readonly wanted: ExcerptWanted }
-  | { readonly asks: 'tally'; readonly wanted: TallyWanted }
+  | { readonly asks: 'excerpt'; readonly wanted: ExcerptRequest }
+  | { readonly asks: 'tally'; readonly wanted: TallyRequest }
   | { readonly asks: 'near'; readonly terms: readonly TypedFilter[]; readonly limit: number }
 
 export type AnswerTo<Q extends Question> = Q extends { asks: 'state' | 'clear' }
@@ -106,7 +106,7 @@ export type AnswerTo<Q extends Question> = Q extends { asks: 'state' | 'clear' }
       : Q extends { asks: 'tally' }
         ? Tally
         : Q extends { asks: 'near' }
-          ? Near
+          ? NearMisses
           : undefined
 
 export type ToThread =

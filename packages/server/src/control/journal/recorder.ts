@@ -6,7 +6,7 @@ import { noteRewrite, Trace } from '../../core/recording/trace.ts'
 import type { Journal } from './journals.ts'
 import type { CallText } from './protocol.ts'
 import { answerText, type BodyText, type Naming, rawText, requestText } from './recording/body-texts.ts'
-import { longestText, member, operationOf, ownText, sharedText } from './recording/call-head.ts'
+import { maximumTextLength, member, operationOf, ownText, sharedText } from './recording/call-head.ts'
 
 export interface RecorderOptions {
   /** undefined: the world is gone. */
@@ -24,7 +24,7 @@ export function createRecorder({ journal, areSettingsKnown, now, naming, render 
     begin(began, sentPath, path) {
       if (areSettingsKnown() && journal()?.settings.isRecording !== true) return undefined
       const trace = new Trace(began)
-      noteRewrite(trace, 'path', sentPath.slice(0, longestText), path.slice(0, longestText))
+      noteRewrite(trace, 'path', sentPath.slice(0, maximumTextLength), path.slice(0, maximumTextLength))
       return trace
     },
     record(call) {
@@ -33,15 +33,15 @@ export function createRecorder({ journal, areSettingsKnown, now, naming, render 
       if (trace === undefined || !areSettingsKnown() || kept?.settings.isRecording !== true) return
       const ended = now()
       const heldBytes = (trace.bytes?.length ?? 0) + (call.body?.length ?? 0)
-      kept.write(() => textOf(call, trace, ended, naming), heldBytes)
+      kept.write(() => callTextOf(call, trace, ended, naming), heldBytes)
     },
-    elements: (dispatch) => recordingElements(dispatch, recorder, now, render),
+    elements: (dispatch) => recordBatchElements(dispatch, recorder, now, render),
   }
   return recorder
 }
 
 /** Each element is a call of its own, told by the task of its batch. */
-function recordingElements(
+function recordBatchElements(
   dispatch: Dispatch,
   recorder: CallRecorder,
   now: RecorderOptions['now'],
@@ -79,7 +79,7 @@ export type EndedCallRenderer = (
   refused: RefusedRequest | undefined,
 ) => Pick<EndedCall, 'status' | 'body'>
 
-function textOf(call: EndedCall, trace: Trace, ended: number, naming: Naming): CallText {
+function callTextOf(call: EndedCall, trace: Trace, ended: number, naming: Naming): CallText {
   const shared = sharedText(call, trace)
   let own = ownText(call, trace)
   const request = requestText(call.request, trace, naming)
@@ -92,7 +92,7 @@ function textOf(call: EndedCall, trace: Trace, ended: number, naming: Naming): C
 
 /** What is told of a body; of one whose size is not known yet, what stands in front of that. */
 const bodyMembers = ({ mediaType, sizeBytes, isCut, text }: BodyText): string =>
-  (mediaType === undefined ? '' : mediaText(mediaType)) +
+  (mediaType === undefined ? '' : mediaTypeMember(mediaType)) +
   (sizeBytes === undefined ? '' : `"sizeBytes":${sizeBytes}${member('isCut', isCut)}${member('text', text)}`)
 
 function answerOf(call: EndedCall, trace: Trace): BodyText | undefined {
@@ -103,5 +103,5 @@ function answerOf(call: EndedCall, trace: Trace): BodyText | undefined {
 }
 
 /** Nearly all are of one type. */
-const mediaText = (mediaType: string): string =>
+const mediaTypeMember = (mediaType: string): string =>
   mediaType === 'application/json' ? '"mediaType":"application/json",' : `"mediaType":${JSON.stringify(mediaType)},`

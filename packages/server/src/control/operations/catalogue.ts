@@ -5,14 +5,14 @@ import { defaultWorld } from '../../worlds/worlds.ts'
 import { eventsAndFacts } from '../catalogue/event-examples.ts'
 import { driverCallEntries, errorEntries, taskEntries } from '../catalogue/rule-examples.ts'
 import { implementForWorlds } from '../context.ts'
-import { usable } from '../usable.ts'
+import { orWorldUnusable } from '../usable.ts'
 
 export const catalogue = implementForWorlds(catalogueOperations, {
   async getCatalogue(ctx, { query }) {
     const name = (query.parameters['world'] as string | undefined) ?? defaultWorld
     const hosted = ctx.drivers.worlds.get(name)
     if (hosted === undefined) throw new ApiError('WORLD_NOT_FOUND', { kind: 'world', id: name, attribute: 'world' })
-    const world = await usable(name, () => hosted.instance())
+    const world = await orWorldUnusable(name, () => hosted.instance())
     return {
       tasks: taskEntries(),
       driverCalls: driverCallEntries(),

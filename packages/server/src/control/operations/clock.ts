@@ -9,12 +9,12 @@ import { durationFault, millisecondsOf } from '../duration.ts'
 export const clock = implementWithinWorld(
   clockOperations,
   {
-    getClock: async (ctx) => shown(ctx.clock.now(), (await ctx.drivers.instance()).clock),
-    freezeClock: (ctx) => changed(ctx, ({ clock }) => clock.setMode('frozen')),
-    resumeClock: (ctx) => changed(ctx, ({ clock }) => clock.setMode('real')),
-    scaleClock: (ctx, { body }) => changed(ctx, ({ clock }) => clock.setMode(body.scale)),
+    getClock: async (ctx) => clockView(ctx.clock.now(), (await ctx.drivers.instance()).clock),
+    freezeClock: (ctx) => changeMode(ctx, ({ clock }) => clock.setMode('frozen')),
+    resumeClock: (ctx) => changeMode(ctx, ({ clock }) => clock.setMode('real')),
+    scaleClock: (ctx, { body }) => changeMode(ctx, ({ clock }) => clock.setMode(body.scale)),
     advanceClock: (ctx, { body: { duration } }) =>
-      moved(ctx, (clock) => {
+      moveClock(ctx, (clock) => {
         const by = millisecondsOf(duration) as number
         const expected = 'expected a duration that ends before the year 10000, with which times end'
         if (clock.now() + by > lastTime)
@@ -23,7 +23,7 @@ export const clock = implementWithinWorld(
       }),
     async runClockToNextEvent(ctx) {
       const nothing = 'Nothing waits for a time to come in this world: start something first, or advance by a duration.'
-      return moved(ctx, async (clock) => {
+      return moveClock(ctx, async (clock) => {
         const { next } = clock.waiting()
         if (next !== undefined && next.at > lastTime) {
           const fault = `What comes next in this world (${next.about || 'something that waits'}) is due after the year 9999, with which times end.`
@@ -46,29 +46,29 @@ export const clock = implementWithinWorld(
 )
 
 /** A change of how the clock goes is kept before it is told. */
-async function changed(ctx: WorldContext, change: (instance: Instance) => void) {
+async function changeMode(ctx: WorldContext, change: (instance: Instance) => void) {
   const instance = await ctx.drivers.instance()
   change(instance)
   instance.noteClock()
-  return shown(ctx.clock.now(), instance.clock)
+  return clockView(ctx.clock.now(), instance.clock)
 }
 
-async function moved(ctx: WorldContext, move: (clock: WorldClock) => Promise<Passage>) {
+async function moveClock(ctx: WorldContext, move: (clock: WorldClock) => Promise<Passage>) {
   const instance = await ctx.drivers.instance()
   try {
     const { from, moments, last } = await move(instance.clock)
     return {
-      clock: shown(ctx.clock.now(), instance.clock),
+      clock: clockView(ctx.clock.now(), instance.clock),
       from: formatTime(from),
       moments,
-      ...(last === undefined ? {} : { last: event(last) }),
+      ...(last === undefined ? {} : { last: eventView(last) }),
     }
   } finally {
     instance.noteClock()
   }
 }
 
-function shown(realTime: number, clock: WorldClock) {
+function clockView(realTime: number, clock: WorldClock) {
   const { mode } = clock
   const { count, next } = clock.waiting()
   return {
@@ -77,11 +77,11 @@ function shown(realTime: number, clock: WorldClock) {
     time: clock.iso(),
     realTime: formatTime(realTime),
     waiting: count,
-    ...(next === undefined ? {} : { next: event(next) }),
+    ...(next === undefined ? {} : { next: eventView(next) }),
   }
 }
 
-const event = ({ at, about }: ClockEvent) => ({
+const eventView = ({ at, about }: ClockEvent) => ({
   time: formatTime(at),
   what: about === '' ? 'something that waits' : about,
 })

@@ -15,11 +15,11 @@ export const fault = implementWithinWorld(
   {
     // Counts lag behind what happened, until they are asked for.
     async listFaultRules(ctx, request) {
-      await ctx.drivers.faults.written()
+      await ctx.drivers.faults.countsWritten()
       return standardList(ctx, { ...request, body: undefined }, 'all')
     },
     async getFaultRule(ctx) {
-      await ctx.drivers.faults.written()
+      await ctx.drivers.faults.countsWritten()
       return (await ctx.store.get(FaultRule, ctx.target.extId)) ?? ctx.target
     },
     async createFaultRule(ctx, { body, prepared }) {

@@ -6,10 +6,10 @@ import { TwoPhaseEffect } from '../../core/two-phase-effect.ts'
 import type { Store } from '../../store/store.ts'
 import { implementWithinWorld, type WorldReadContext } from '../context.ts'
 import { millisecondsOf } from '../duration.ts'
-import { type JournalSettings, type Journal as KeptJournal, usualSettings } from '../journal/journals.ts'
-import { settleAssertion } from '../journal/reading/assertion.ts'
+import { defaultSettings, type JournalSettings, type Journal as KeptJournal } from '../journal/journals.ts'
+import { evaluateAssertion } from '../journal/reading/assertion.ts'
 import { readCallFilter } from '../journal/reading/call-filter.ts'
-import { eventsOf } from '../journal/reading/event-stream.ts'
+import { streamEvents } from '../journal/reading/event-stream.ts'
 import { asHar, asJsonLines } from '../journal/reading/export.ts'
 import { unknownOperations } from '../journal/reading/unknown-operations.ts'
 
@@ -21,7 +21,7 @@ export const journal = implementWithinWorld(
     async updateJournal(ctx, { body }) {
       const { journal } = ctx.drivers
       const before = journal.settings
-      const settings = { ...usualSettings, ...settingsIn(body) }
+      const settings = { ...defaultSettings, ...settingsIn(body) }
       let counts = {}
       // They hold before they are kept: what is answered, and remembered, counts what lower bounds leave.
       return new TwoPhaseEffect({
@@ -49,7 +49,7 @@ export const journal = implementWithinWorld(
       const { atLeast, atMost, exactly, within } = body
       const filter = body.filter === undefined ? undefined : readCallFilter(body.filter)
       for (const warning of unknownOperations(filter)) ctx.warn(warning)
-      const settled = await settleAssertion(
+      const settled = await evaluateAssertion(
         { journal: ctx.drivers.journal, clock, real: ctx.clock },
         {
           filter,
@@ -81,7 +81,7 @@ export const journal = implementWithinWorld(
 
     async streamJournal(ctx, { query, headers }) {
       const after = lastSeen(headers.lastEventId) ?? (query.parameters['after'] as number | undefined)
-      const content = eventsOf(ctx.drivers.journal, { after, filter: query.filter }, ctx.clock)
+      const content = streamEvents(ctx.drivers.journal, { after, filter: query.filter }, ctx.clock)
       return { contentType: 'text/event-stream', content }
     },
   },
@@ -99,11 +99,11 @@ export const journal = implementWithinWorld(
 )
 
 /** The settings are kept beside the world, from when its control store is made. Tells what they are. */
-export async function keptJournalSettings(store: Store): Promise<JournalSettings> {
+export async function loadJournalSettings(store: Store): Promise<JournalSettings> {
   const [kept] = await store.find(Journal)
-  if (kept !== undefined) return { ...usualSettings, ...settingsIn(kept) }
-  await store.transaction((transaction) => transaction.insert(Journal, settingsEntity(usualSettings)))
-  return usualSettings
+  if (kept !== undefined) return { ...defaultSettings, ...settingsIn(kept) }
+  await store.transaction((transaction) => transaction.insert(Journal, settingsEntity(defaultSettings)))
+  return defaultSettings
 }
 
 const settingsEntity = (settings: JournalSettings): JournalEntity =>

@@ -32,35 +32,35 @@ export const worldEvent = implementWithinWorld(
         offset: page * limit,
         limit,
       })
-      return { entities: found.entities.map(shown), total: found.total }
+      return { entities: found.entities.map(entityOf), total: found.total }
     },
 
-    getWorldEvent: async (ctx, { path }) => shown(await known(ctx, await ctx.drivers.instance(), path)),
+    getWorldEvent: async (ctx, { path }) => entityOf(await requireEvent(ctx, await ctx.drivers.instance(), path)),
 
     async createWorldEvent(ctx, { body }) {
       const { clock, events } = await ctx.drivers.instance()
-      const { at, until } = timesOf(body, clock.now())
+      const { at, until } = resolveTimes(body, clock.now())
       const row = await events.add({
         event: body.event,
         ...(at === undefined ? {} : { at }),
         ...(until === undefined ? {} : { until }),
       })
       if (row.status === 'OVER' && row.effects?.length === 0) ctx.warn('It was so already: nothing changed.')
-      return shown(row)
+      return entityOf(row)
     },
 
     async deleteWorldEvent(ctx, { path }) {
       const instance = await ctx.drivers.instance()
-      await instance.events.callOff(await known(ctx, instance, path))
+      await instance.events.callOff(await requireEvent(ctx, instance, path))
       return undefined
     },
   },
   { rules: { createWorldEvent: ({ body }) => planFaults(body) } },
 )
 
-const shown = ({ secretDigest, ...row }: EventRow): EntityOf<typeof WorldEvent> => row
+const entityOf = ({ secretDigest, ...row }: EventRow): EntityOf<typeof WorldEvent> => row
 
-async function known(
+async function requireEvent(
   { operation }: WorldReadContext,
   { store }: Instance,
   path: Readonly<Record<string, string>>,
@@ -92,7 +92,7 @@ function faultsOfDuration(path: string, text: string | undefined, mayBeNothing: 
 }
 
 /** When it begins and ends, in milliseconds since 1970. @throws ApiError for a time that is over */
-function timesOf({ after, at, duration, until }: Plan, now: number): { at?: number; until?: number } {
+function resolveTimes({ after, at, duration, until }: Plan, now: number): { at?: number; until?: number } {
   const length = (text: string): number => millisecondsOf(text) as number
   const begins = after !== undefined ? now + length(after) : at === undefined ? undefined : (parseTime(at) as number)
   if (at !== undefined && (begins as number) < now)

@@ -19,8 +19,8 @@ import type { HostedWorld } from '../../worlds/world.ts'
 import { type Draft, defaultWorld, type NewSeed, type Worlds } from '../../worlds/worlds.ts'
 import { implementForWorlds, type WorldsContext, type WorldsReadContext } from '../context.ts'
 import { millisecondsOf } from '../duration.ts'
-import { unsettled, usable } from '../usable.ts'
-import { untilTasksEnd } from '../worlds/ended-tasks.ts'
+import { orWorldUnusable, worldClosedError } from '../usable.ts'
+import { waitForTasks } from '../worlds/ended-tasks.ts'
 import type { OpenedPort } from '../worlds/own-ports.ts'
 import { type NewWorld, rowOf, settingsOf } from '../worlds/settings.ts'
 
@@ -31,18 +31,18 @@ export const world = implementForWorlds(
   {
     async createWorld(ctx, { body, prepared }) {
       const { seed, ...asked } = body
-      if (seed !== undefined) return filled(ctx, asked, prepared as Prepared, { text: seed })
-      return filled(ctx, { ...asked, preset: asked.preset ?? 'demo' }, prepared as Prepared)
+      if (seed !== undefined) return createFromSeed(ctx, asked, prepared as Prepared, { text: seed })
+      return createFromSeed(ctx, { ...asked, preset: asked.preset ?? 'demo' }, prepared as Prepared)
     },
     // What the body holds in its place is its digest.
     importWorld: async (ctx, { body: { seed: _, ...asked }, files, prepared }) =>
-      filled(ctx, asked, prepared as Prepared, { moved: files?.['seed'] as string }),
+      createFromSeed(ctx, asked, prepared as Prepared, { moved: files?.['seed'] as string }),
     async updateWorld(ctx, { body }) {
       const before: WorldRow = ctx.target
       const after = replaced(World, before, body, ctx.version)
       if (after.port === before.port) {
         await ctx.store.replace(World, after)
-        return shown(ctx, after)
+        return worldView(ctx, after)
       }
       let opened: OpenedPort | undefined
       return new TwoPhaseEffect({
@@ -51,10 +51,10 @@ export const world = implementForWorlds(
         },
         async conclude({ store, afterCommit }) {
           await store.replace(World, after)
-          afterCommit(() => opened?.keep())
-          return shown(ctx, after, opened)
+          afterCommit(() => opened?.commit())
+          return worldView(ctx, after, opened)
         },
-        giveUp: async () => opened?.giveUp(),
+        giveUp: async () => opened?.rollback(),
       })
     },
     async deleteWorld(ctx) {
@@ -78,29 +78,29 @@ export const world = implementForWorlds(
       const origin: WorldRow = ctx.target
       const { rateLimits, limits, durations, lockout, clock, preset } = origin
       const settings = { rateLimits, limits, durations, lockout, clock, preset }
-      return made(ctx, { ...body, ...settings, forkedFrom: origin.name }, (draft, row) =>
-        usable(origin.name, () => draft.copy(hostedOf(ctx, origin), settingsOf(row))),
+      return createWorldEffect(ctx, { ...body, ...settings, forkedFrom: origin.name }, (draft, row) =>
+        orWorldUnusable(origin.name, () => draft.copy(hostedOf(ctx, origin), settingsOf(row))),
       )
     },
     async resetWorld(ctx) {
       const row: WorldRow = ctx.target
       return new TwoPhaseEffect({
-        make: () => usable(row.name, () => hostedOf(ctx, row).reset()),
+        make: () => orWorldUnusable(row.name, () => hostedOf(ctx, row).reset()),
         async conclude({ store }) {
           await store.touch(World, row.extId)
-          return shown(ctx, row)
+          return worldView(ctx, row)
         },
       })
     },
     async exportWorld(ctx, { query }) {
       const { name }: WorldRow = ctx.target
       const hosted = hostedOf(ctx, ctx.target)
-      const instance = await usable(name, () => hosted.instance())
+      const instance = await orWorldUnusable(name, () => hosted.instance())
       const { store, clock } = instance
       const isClosed = (): boolean => hosted.current !== instance
       const isOver = (): boolean => isClosed() || ctx.drivers.ending.aborted
-      await untilTasksEnd({ store, clock, real: ctx.clock, isOver }, millisecondsWithin(query.parameters['within']))
-      if (isClosed()) throw unsettled(name)
+      await waitForTasks({ store, clock, real: ctx.clock, isOver }, millisecondsWithin(query.parameters['within']))
+      if (isClosed()) throw worldClosedError(name)
       const seed = exportSeed({
         file: storeFiles(hosted.config.data).first,
         tables: ctx.drivers.tables,
@@ -110,7 +110,7 @@ export const world = implementForWorlds(
       // What refuses an export is known with its first text, while there can still be a refusal.
       const first = await seed.next().catch((error: unknown) => {
         if (!(error instanceof UnfinishedTasks)) throw error
-        throw new ApiError('CONFLICT', { fault: `${error.message} ${whatHelps(clock.mode)}` })
+        throw new ApiError('CONFLICT', { fault: `${error.message} ${exportAdvice(clock.mode)}` })
       })
       return { contentType: 'application/yaml', fileName: `${name}.yaml`, content: bytesOf(first, seed) }
     },
@@ -136,7 +136,7 @@ export const world = implementForWorlds(
       deleteWorld: ({ path }) => [keyOf(path['worldName'] as string)],
       resetWorld: ({ path }) => [keyOf(path['worldName'] as string)],
     },
-    present: [[World, async (ctx, worlds) => worlds.map((row: WorldRow) => shown(ctx, row))]],
+    present: [[World, async (ctx, worlds) => worlds.map((row: WorldRow) => worldView(ctx, row))]],
   },
 )
 
@@ -150,7 +150,7 @@ function millisecondsWithin(text: unknown): number {
 }
 
 /** Where tasks are under way, and somebody wants an export. */
-function whatHelps(mode: ClockMode): string {
+function exportAdvice(mode: ClockMode): string {
   const first =
     mode === 'frozen'
       ? 'The clock of this world stands: move it until they end (POST …/clock/$actions/advance)'
@@ -183,8 +183,13 @@ function faultsOf(body: NewWorld): ApiError[] {
 }
 
 /** From a seed. */
-function filled(ctx: WorldsContext, body: NewWorld, prepared: Prepared, seed?: NewSeed): TwoPhaseEffect<WorldRow> {
-  return made(ctx, body, async (draft, row) => {
+function createFromSeed(
+  ctx: WorldsContext,
+  body: NewWorld,
+  prepared: Prepared,
+  seed?: NewSeed,
+): TwoPhaseEffect<WorldRow> {
+  return createWorldEffect(ctx, body, async (draft, row) => {
     const hash = prepared.adminPasswordHash ?? (await hashOfDefault(ctx))
     try {
       await draft.fill(settingsOf(row, seed), hash)
@@ -209,7 +214,7 @@ async function hashOfDefault({ drivers }: WorldsContext): Promise<string> {
 }
 
 /** A new world is built apart; a row and a name that others find come last. */
-function made(ctx: WorldsContext, body: NewWorld, build: (draft: Draft, row: WorldRow) => Promise<void>) {
+function createWorldEffect(ctx: WorldsContext, body: NewWorld, build: (draft: Draft, row: WorldRow) => Promise<void>) {
   const row = rowOf(body, formatTime(ctx.clock.now()))
   let draft: Draft | undefined
   let opened: OpenedPort | undefined
@@ -224,13 +229,13 @@ function made(ctx: WorldsContext, body: NewWorld, build: (draft: Draft, row: Wor
       await store.insert(World, row)
       draft?.publish()
       afterCommit(() => {
-        opened?.keep()
+        opened?.commit()
         draft?.settle()
       })
-      return shown(ctx, row, opened)
+      return worldView(ctx, row, opened)
     },
     async giveUp() {
-      opened?.giveUp()
+      opened?.rollback()
       await draft?.discard()
     },
   })
@@ -263,12 +268,12 @@ async function openPort({ drivers }: WorldsContext, name: string, port: number |
 /** @throws ApiError 503 for a row whose world is being removed */
 function hostedOf({ drivers }: WorldsReadContext, { name }: WorldRow): HostedWorld {
   const hosted = drivers.worlds.get(name)
-  if (hosted === undefined) throw unsettled(name)
+  if (hosted === undefined) throw worldClosedError(name)
   return hosted
 }
 
 /** @param own the port that it has as soon as this is answered; usually the one that it has */
-function shown(
+function worldView(
   { drivers }: WorldsReadContext,
   row: WorldRow,
   own: Pick<OpenedPort, 'port'> = { port: drivers.ports.of(row.name) },
@@ -278,7 +283,7 @@ function shown(
   const { state, config } = hosted
   const port = own.port ?? row.port
   return {
-    ...pick(config),
+    ...settingsView(config),
     ...row,
     ...(port === undefined ? {} : { port }),
     // Nobody knows how the clock of one that rests stands before it is opened.
@@ -290,7 +295,7 @@ function shown(
   }
 }
 
-const pick = ({ rateLimits, limits, durations, lockout, clock }: Config) => ({
+const settingsView = ({ rateLimits, limits, durations, lockout, clock }: Config) => ({
   rateLimits,
   limits,
   durations,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type TaskSite, untilTasksEnd } from './ended-tasks.ts'
+import { type TaskWait, waitForTasks } from './ended-tasks.ts'
 
 /** A world in which a task is under way, whose time goes on with each look at it, if at all. */
-function aSite(mode: TaskSite['clock']['mode']) {
+function aSite(mode: TaskWait['clock']['mode']) {
   let elapsed = 0
   let counted = 0
-  const site: TaskSite & { readonly counted: () => number; readonly elapsed: () => number } = {
+  const site: TaskWait & { readonly counted: () => number; readonly elapsed: () => number } = {
     store: { count: async () => ++counted && 1, watch: () => () => undefined },
     clock: { mode, now: () => (mode === 'frozen' ? 0 : mode === 'real' ? elapsed : elapsed * mode) },
     real: {
@@ -26,7 +26,7 @@ function aSite(mode: TaskSite['clock']['mode']) {
 
 test('without a time nobody waits', async () => {
   const site = aSite('real')
-  await untilTasksEnd(site, 0)
+  await waitForTasks(site, 0)
   assert.equal(site.elapsed(), 0)
 })
 
@@ -39,13 +39,13 @@ test("the time is the world's; where its clock stands, as much real time; never 
     ['frozen', 3_600_000, 60_000],
   ] as const) {
     const site = aSite(mode)
-    await untilTasksEnd(site, within)
+    await waitForTasks(site, within)
     assert.equal(site.elapsed(), waited, `${mode}, ${within}`)
   }
 })
 
 test('a world that is closed is waited for no longer', async () => {
   const site = aSite('real')
-  await untilTasksEnd({ ...site, isOver: () => site.counted() > 2 }, 60_000)
+  await waitForTasks({ ...site, isOver: () => site.counted() > 2 }, 60_000)
   assert.equal(site.counted(), 3)
 })

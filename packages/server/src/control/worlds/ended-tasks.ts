@@ -10,7 +10,7 @@ import { anyOf } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
 import { longestWaitMilliseconds } from '../journal/reading/assertion.ts'
 
-export interface TaskSite {
+export interface TaskWait {
   readonly store: Pick<Store, 'count' | 'watch'>
   /** The world's. */
   readonly clock: Pick<WorldClock, 'now' | 'mode'>
@@ -20,9 +20,9 @@ export interface TaskSite {
 }
 
 /** How often the world's time is looked at while no task changes. A timer there would be an event of the world. */
-const lookMilliseconds = 20
+const pollMilliseconds = 20
 
-export async function untilTasksEnd({ store, clock, real, isOver }: TaskSite, withinMilliseconds: number) {
+export async function waitForTasks({ store, clock, real, isOver }: TaskWait, withinMilliseconds: number) {
   const filter = anyOf(pathOf(Task, 'status'), unfinished)
   const deadline = clock.now() + withinMilliseconds
   const patience = clock.mode === 'frozen' ? withinMilliseconds : longestWaitMilliseconds
@@ -30,7 +30,7 @@ export async function untilTasksEnd({ store, clock, real, isOver }: TaskSite, wi
   while (!isOver() && clock.now() < deadline && real.now() < giveUp && (await store.count(Task, { filter })) > 0) {
     await new Promise<void>((resolve) => {
       const stop = store.watch([Task], go)
-      const take = real.setTimer(lookMilliseconds, go)
+      const take = real.setTimer(pollMilliseconds, go)
       function go(): void {
         stop()
         take()

@@ -28,7 +28,7 @@ export function createSpool(folder: string, prefix: string, maximumBytes: number
           const file = join(own, String(writing.length))
           const digest = createHash('sha256')
           async function* digested(chunks: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
-            for await (const chunk of isText ? withoutReturns(chunks) : expanded(name, chunks, maximumBytes)) {
+            for await (const chunk of isText ? withUnixLineEnds(chunks) : decompressed(name, chunks, maximumBytes)) {
               digest.update(chunk)
               yield chunk
             }
@@ -51,18 +51,22 @@ export function createSpool(folder: string, prefix: string, maximumBytes: number
 }
 
 /** A file that was compressed (gzip) as it was before: tools send one in a form sooner than they compress the form. */
-async function* expanded(name: string, chunks: AsyncIterable<Buffer>, maximumBytes: number): AsyncGenerator<Buffer> {
+async function* decompressed(
+  name: string,
+  chunks: AsyncIterable<Buffer>,
+  maximumBytes: number,
+): AsyncGenerator<Buffer> {
   const rest = chunks[Symbol.asyncIterator]()
   let head = Buffer.alloc(0)
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
     head = Buffer.concat([head, next.value])
-    if (head.length >= gzipMark.length) break
+    if (head.length >= gzipMagic.length) break
   }
   async function* whole(): AsyncGenerator<Buffer> {
     yield head
     yield* { [Symbol.asyncIterator]: () => rest }
   }
-  if (!head.subarray(0, gzipMark.length).equals(gzipMark)) {
+  if (!head.subarray(0, gzipMagic.length).equals(gzipMagic)) {
     yield* whole()
     return
   }
@@ -84,12 +88,12 @@ async function* expanded(name: string, chunks: AsyncIterable<Buffer>, maximumByt
   }
 }
 
-const gzipMark = Buffer.of(0x1f, 0x8b)
+const gzipMagic = Buffer.of(0x1f, 0x8b)
 
 const [carriageReturn, lineFeed] = [0x0d, 0x0a]
 
 /** CR LF become LF, also where they came apart. */
-async function* withoutReturns(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* withUnixLineEnds(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let held = false
   for await (const chunk of chunks) {
     const bytes: Buffer = held ? Buffer.concat([Buffer.of(carriageReturn), chunk]) : chunk

@@ -8,9 +8,9 @@ export interface OpenedPort {
   /** Absent: it is to have none, or nobody listens yet. */
   readonly port?: number
   /** It is the world's, and the one before is closed. */
-  keep(): void
+  commit(): void
   /** It is closed, and the one before goes on. */
-  giveUp(): void
+  rollback(): void
 }
 
 export class OwnPorts {
@@ -36,18 +36,18 @@ export class OwnPorts {
   async open(world: string, port: number | undefined): Promise<OpenedPort> {
     const server = this.#server
     const present = this.#ports.get(world)
-    if (server === undefined || port === present) return { ...withPort(present), keep() {}, giveUp() {} }
+    if (server === undefined || port === present) return { ...withPort(present), commit() {}, rollback() {} }
     const opened = port === undefined ? undefined : await server.listenFor(world.toLowerCase(), port)
     return {
       ...withPort(opened),
-      keep: () => {
+      commit: () => {
         const before = this.#ports.get(world)
         if (opened === undefined) this.#ports.delete(world)
         else this.#ports.set(world, opened)
         if (before !== undefined) server.unlisten(before)
         this.#changed(world)
       },
-      giveUp: () => {
+      rollback: () => {
         if (opened !== undefined) server.unlisten(opened)
       },
     }

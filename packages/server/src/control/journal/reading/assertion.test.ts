@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatTime } from '../../../core/time/time.ts'
-import { type Asserted, longestWaitMilliseconds, settleAssertion } from './assertion.ts'
+import { type CallAssertion, evaluateAssertion, longestWaitMilliseconds } from './assertion.ts'
 import { readCallFilter } from './call-filter.ts'
 
 const beginning = Date.parse('2026-03-02T09:00:00Z')
@@ -46,8 +46,8 @@ function aSite(mode: 'frozen' | 'real' = 'frozen') {
     },
   }
   return {
-    settle: (asserted: Partial<Asserted>) =>
-      settleAssertion(site, { filter: undefined, withinMilliseconds: 0, ...asserted }),
+    settle: (asserted: Partial<CallAssertion>) =>
+      evaluateAssertion(site, { filter: undefined, withinMilliseconds: 0, ...asserted }),
     /** At the nth look at the clock. */
     later: (...work: (() => void)[]) => void looks.push(...work),
     record: (count = 1) => {

@@ -8,7 +8,7 @@ import { and, evaluateFilter, fieldsOf, type TypedFilter } from '../../../odata/
 import type { Journal } from '../journals.ts'
 import { until } from './call-filter.ts'
 
-export interface Asserted {
+export interface CallAssertion {
   readonly filter: TypedFilter | undefined
   readonly atLeast?: number | undefined
   readonly atMost?: number | undefined
@@ -17,7 +17,7 @@ export interface Asserted {
   readonly withinMilliseconds: number
 }
 
-export interface AssertionSite {
+export interface AssertionContext {
   readonly journal: Pick<Journal, 'tally' | 'near' | 'changed' | 'ending'>
   /** The world's. */
   readonly clock: Pick<WorldClock, 'now' | 'mode'>
@@ -27,11 +27,11 @@ export interface AssertionSite {
 /** One call waits no longer in real time. */
 export const longestWaitMilliseconds = 60_000
 /** How often the world's time is looked at while nothing is recorded. A timer there would be an event of the world. */
-const lookMilliseconds = 20
+const pollMilliseconds = 20
 const shownMatching = 10
 const shownNear = 5
 
-export async function settleAssertion({ journal, clock, real }: AssertionSite, asserted: Asserted) {
+export async function evaluateAssertion({ journal, clock, real }: AssertionContext, asserted: CallAssertion) {
   const { filter, withinMilliseconds } = asserted
   const deadline = clock.now() + withinMilliseconds
   const began = real.now()
@@ -51,10 +51,10 @@ export async function settleAssertion({ journal, clock, real }: AssertionSite, a
     count += tally.count
     matching.push(...tally.matching)
     last = Math.max(last, tally.last)
-    const verdict = decided(asserted, count)
+    const verdict = earlyVerdict(asserted, count)
     if (verdict !== undefined || isOver || !isPatient) {
       waiting.abort()
-      const isHeld = verdict ?? inTheEnd(asserted, count)
+      const isHeld = verdict ?? finalVerdict(asserted, count)
       return {
         isHeld,
         count,
@@ -65,25 +65,25 @@ export async function settleAssertion({ journal, clock, real }: AssertionSite, a
         nearest: isHeld ? [] : await nearest(journal, filter),
       }
     }
-    const stop = real.setTimer(lookMilliseconds, () => waiting.abort())
+    const stop = real.setTimer(pollMilliseconds, () => waiting.abort())
     await changed
     stop()
   }
 }
 
 /** Whether the count settles it, however much time is left. */
-function decided({ atMost, exactly, ...asserted }: Asserted, count: number): boolean | undefined {
+function earlyVerdict({ atMost, exactly, ...asserted }: CallAssertion, count: number): boolean | undefined {
   if (atMost !== undefined) return count > atMost ? false : undefined
   if (exactly !== undefined) return count === exactly ? true : count > exactly ? false : undefined
-  return count >= leastOf(asserted) ? true : undefined
+  return count >= minimumCount(asserted) ? true : undefined
 }
 
-const inTheEnd = ({ atMost }: Asserted, count: number): boolean => atMost !== undefined && count <= atMost
+const finalVerdict = ({ atMost }: CallAssertion, count: number): boolean => atMost !== undefined && count <= atMost
 
 /** Nothing else said, there is one. */
-const leastOf = ({ atLeast }: Pick<Asserted, 'atLeast'>): number => atLeast ?? 1
+const minimumCount = ({ atLeast }: Pick<CallAssertion, 'atLeast'>): number => atLeast ?? 1
 
-async function nearest(journal: AssertionSite['journal'], filter: TypedFilter | undefined) {
+async function nearest(journal: AssertionContext['journal'], filter: TypedFilter | undefined) {
   const terms = filter === undefined ? [] : filter.kind === 'and' ? filter.terms : [filter]
   const documents = await journal.near(terms, shownNear)
   return documents.map((document) => {

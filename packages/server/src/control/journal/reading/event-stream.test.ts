@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { createJournals, usualSettings } from '../journals.ts'
-import { eventsOf, type StreamWanted } from './event-stream.ts'
+import { defaultSettings, Journals } from '../journals.ts'
+import { type StreamRequest, streamEvents } from './event-stream.ts'
 
 function aJournal(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-stream-'))
-  const journals = createJournals({ log: { warn: () => undefined, error: () => undefined } })
+  const journals = new Journals({ log: { warn: () => undefined, error: () => undefined } })
   const journal = journals.of(folder)
   t.after(async () => {
     await journals.close()
@@ -31,8 +31,8 @@ function aJournal(t: TestContext) {
     },
     /** Time in which nothing happened. */
     beat: () => beats[0]?.(),
-    read(wanted: Partial<StreamWanted> = {}) {
-      const events = eventsOf(journal, { after: undefined, filter: undefined, ...wanted }, clock)
+    read(wanted: Partial<StreamRequest> = {}) {
+      const events = streamEvents(journal, { after: undefined, filter: undefined, ...wanted }, clock)
       return {
         next: async () => Buffer.from((await events.next()).value ?? 'ended').toString(),
         end: () => events.return(undefined),
@@ -67,7 +67,7 @@ test('a stream that is taken up again goes on after the last call that arrived',
 
 test('who reads too slowly is told how many calls went', async (t) => {
   const { read, write, journal } = aJournal(t)
-  journal.configure({ ...usualSettings, maximumCalls: 3 })
+  journal.configure({ ...defaultSettings, maximumCalls: 3 })
   write(2)
   const stream = read({ after: 0 })
   await stream.next()

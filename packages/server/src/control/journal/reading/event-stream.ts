@@ -9,18 +9,18 @@ import type { Journal } from '../journals.ts'
 
 /** Real time after which a silent stream says that it is there. */
 const heartbeatMilliseconds = 15_000
-const pieceBytes = 256 * 1024
-const pieceCalls = 200
+const maximumBytes = 256 * 1024
+const maximumCalls = 200
 
-export interface StreamWanted {
+export interface StreamRequest {
   /** The last call that the reader has; undefined: only what comes from now on. */
   readonly after: number | undefined
   readonly filter: TypedFilter | undefined
 }
 
-export async function* eventsOf(
+export async function* streamEvents(
   journal: Pick<Journal, 'state' | 'excerpt' | 'changed' | 'ending'>,
-  { after, filter }: StreamWanted,
+  { after, filter }: StreamRequest,
   real: Pick<Clock, 'setTimer'>,
 ): AsyncGenerator<Uint8Array> {
   let place = after ?? (await journal.state()).last
@@ -35,10 +35,14 @@ export async function* eventsOf(
     })
     const changed = journal.changed(waiting.signal)
     try {
-      const wanted = { after: place, maximumCalls: pieceCalls, maximumBytes: pieceBytes }
-      const { calls, lookedUpTo, isAll, missed, last } = await journal.excerpt(
-        filter === undefined ? wanted : { ...wanted, filter },
-      )
+      const wanted = { after: place, maximumCalls: maximumCalls, maximumBytes: maximumBytes }
+      const {
+        calls,
+        readUpTo: lookedUpTo,
+        isComplete: isAll,
+        missed,
+        last,
+      } = await journal.excerpt(filter === undefined ? wanted : { ...wanted, filter })
       if (place > last) {
         // Its numbers begin anew: the world was reset since.
         yield event('anew', { last })

@@ -33,7 +33,11 @@ async function* pieces(journal: Journal, filter: TypedFilter | undefined): Async
   let after = 0
   for (;;) {
     const wanted = { after, upTo, maximumCalls: pieceCalls, maximumBytes: pieceBytes }
-    const { calls, lookedUpTo, isAll } = await journal.excerpt(filter === undefined ? wanted : { ...wanted, filter })
+    const {
+      calls,
+      readUpTo: lookedUpTo,
+      isComplete: isAll,
+    } = await journal.excerpt(filter === undefined ? wanted : { ...wanted, filter })
     if (calls.length > 0) yield calls.map(({ document }) => document)
     if (isAll) return
     after = lookedUpTo

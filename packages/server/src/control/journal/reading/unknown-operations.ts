@@ -1,7 +1,7 @@
 /** Operations that a filter of calls names and nobody has. Of their calls there are none, which looks like an answer. */
 import { nearest } from '../../../core/input/nearest.ts'
 import type { TypedFilter, Value } from '../../../odata/index.ts'
-import { meant, names } from '../../faults/names.ts'
+import { matchingKeys, names } from '../../faults/names.ts'
 
 /** A sentence for each of them. */
 export function unknownOperations(filter: TypedFilter | undefined): readonly string[] {
@@ -11,7 +11,7 @@ export function unknownOperations(filter: TypedFilter | undefined): readonly str
     .filter((name) => !operations.has(name))
     .map((name) => {
       const keys = [...operations.keys()]
-      const called = meant(keys, name)
+      const called = matchingKeys(keys, name)
       const others = called.length > 0 ? called : nearest(name, keys)
       const advice = others.length === 0 ? 'Calls name theirs as vmm.createVm.' : `Did you mean ${others.join(' or ')}?`
       return `No operation is called "${name}", and no call has it. ${advice}`

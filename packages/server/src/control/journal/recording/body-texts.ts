@@ -7,10 +7,10 @@ import type { CanonicalNames } from '../../../core/ports.ts'
 import type { Trace } from '../../../core/recording/trace.ts'
 import type { RawAnswer } from '../../../core/reply.ts'
 import type { Router } from '../../../core/router.ts'
-import { concealed, holdsSecrets, unknownMark } from './concealed.ts'
+import { holdsSecrets, redacted, unknownMark } from './concealed.ts'
 
 /** Bytes of one body. */
-const longestBody = 64 * 1024
+const maximumBodyBytes = 64 * 1024
 
 export interface BodyText {
   readonly mediaType?: string
@@ -33,13 +33,21 @@ export function requestText(request: ApiRequest, trace: Trace, naming: Naming): 
   if (onBehalfOf !== undefined) {
     if (onBehalfOf.body === undefined) return undefined
     const text = JSON.stringify(onBehalfOf.body)
-    return cut(plainText(operation, text, onBehalfOf.body, naming), Buffer.byteLength(text), 'application/json')
+    return truncated(
+      redactedText(operation, text, onBehalfOf.body, naming),
+      Buffer.byteLength(text),
+      'application/json',
+    )
   }
   if (bytes === undefined || bytes.length === 0) return undefined
   const mediaType = request.headers.contentType?.slice(0, 200)
   if (operation?.form !== undefined || operation?.body === undefined) return { mediaType, sizeBytes: bytes.length }
-  if (!needsCare(operation)) return cut(bytes, bytes.length, mediaType)
-  return cut(plainText(operation, undefined, trace.input?.rawBody ?? parsed(bytes), naming), bytes.length, mediaType)
+  if (!mayHoldSecrets(operation)) return truncated(bytes, bytes.length, mediaType)
+  return truncated(
+    redactedText(operation, undefined, trace.input?.rawBody ?? parsed(bytes), naming),
+    bytes.length,
+    mediaType,
+  )
 }
 
 /** @param body as it was sent: rendered by the contract, so that it holds no secrets but those that are shown once */
@@ -49,34 +57,39 @@ export function answerText(operation: Operation | undefined, body: string, isSuc
   // To know its size beforehand takes as long as to keep it.
   if (!showsSecrets && body !== '' && isShort(body)) return { mediaType, text: body }
   const sizeBytes = Buffer.byteLength(body)
-  if (!showsSecrets) return cut(body, sizeBytes, mediaType)
+  if (!showsSecrets) return truncated(body, sizeBytes, mediaType)
   const envelope = JSON.parse(body)
-  const data = concealed(operation.answer as NonNullable<Operation['answer']>, envelope.data)
-  return cut(JSON.stringify({ ...envelope, data }), sizeBytes, mediaType)
+  const data = redacted(operation.answer as NonNullable<Operation['answer']>, envelope.data)
+  return truncated(JSON.stringify({ ...envelope, data }), sizeBytes, mediaType)
 }
 
 /** A file is told by its size; a short text is kept. */
 export function rawText({ contentType, content, contentLength }: RawAnswer): BodyText {
-  const isKept =
+  const keepsText =
     typeof content === 'string' || (content instanceof Uint8Array && /^text\/|[/+](?:json|xml)$/.test(contentType))
-  if (isKept) return cut(content, Buffer.byteLength(content), contentType)
+  if (keepsText) return truncated(content, Buffer.byteLength(content), contentType)
   const sizeBytes = content instanceof Uint8Array ? content.length : (contentLength ?? 0)
   return { mediaType: contentType, sizeBytes }
 }
 
 /** Elements of a batch hold what the operation that they invoke takes. */
 const isBatch = ({ body }: Operation): boolean => body === BatchSpec
-const needsCare = (operation: Operation): boolean => isBatch(operation) || holdsSecrets(operation.body)
+const mayHoldSecrets = (operation: Operation): boolean => isBatch(operation) || holdsSecrets(operation.body)
 
-function plainText(operation: Operation | undefined, text: string | undefined, body: unknown, naming: Naming): string {
+function redactedText(
+  operation: Operation | undefined,
+  text: string | undefined,
+  body: unknown,
+  naming: Naming,
+): string {
   // Of an element whose operation was never found nobody knows what is in it.
   if (operation?.body === undefined || body === undefined) return unknownMark
-  if (isBatch(operation)) return JSON.stringify(concealedBatch(body, naming))
+  if (isBatch(operation)) return JSON.stringify(redactedBatch(body, naming))
   if (!holdsSecrets(operation.body)) return text ?? JSON.stringify(body)
-  return JSON.stringify(concealed(operation.body, body))
+  return JSON.stringify(redacted(operation.body, body))
 }
 
-function concealedBatch(body: any, { router, names }: Naming): unknown {
+function redactedBatch(body: any, { router, names }: Naming): unknown {
   const elements: unknown[] = Array.isArray(body?.payload) ? body.payload : []
   const uri = String(body?.metadata?.uri ?? '').split('?')[0] as string
   const path = names.path(uri.replace(/^\/api/, ''))
@@ -88,7 +101,7 @@ function concealedBatch(body: any, { router, names }: Naming): unknown {
   const payload = elements.map((element: any) => {
     if (element?.data === undefined) return element
     const isPlain = schema !== undefined && !invoked.some(holdsSecrets)
-    const data = isPlain ? element.data : schema === undefined ? unknownMark : concealed(schema, element.data)
+    const data = isPlain ? element.data : schema === undefined ? unknownMark : redacted(schema, element.data)
     return { ...element, data }
   })
   return { ...body, payload }
@@ -103,14 +116,14 @@ function parsed(bytes: Uint8Array): unknown {
 }
 
 /** No character takes more than three bytes for each of its code units. */
-const isShort = (text: string): boolean => text.length * 3 <= longestBody
+const isShort = (text: string): boolean => text.length * 3 <= maximumBodyBytes
 
-function cut(content: string | Uint8Array, sizeBytes: number, mediaType: string | undefined): BodyText {
+function truncated(content: string | Uint8Array, sizeBytes: number, mediaType: string | undefined): BodyText {
   const told = mediaType === undefined ? { sizeBytes } : { mediaType, sizeBytes }
   if (typeof content === 'string' && isShort(content)) return { ...told, text: content }
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
-  if (bytes.length <= longestBody) return { ...told, text: Buffer.from(bytes).toString() }
+  if (bytes.length <= maximumBodyBytes) return { ...told, text: Buffer.from(bytes).toString() }
   // A character that the border divides is left out.
-  const text = new TextDecoder().decode(bytes.subarray(0, longestBody), { stream: true })
+  const text = new TextDecoder().decode(bytes.subarray(0, maximumBodyBytes), { stream: true })
   return { ...told, text, isCut: true }
 }

@@ -12,7 +12,7 @@ import type { Search, Trace } from '../../../core/recording/trace.ts'
 import { unreadFields } from '../../../core/recording/watched-body.ts'
 
 /** Longer texts are cut. */
-export const longestText = 2000
+export const maximumTextLength = 2000
 
 export const operationOf = ({ outcome, refused }: EndedCall, trace: Trace): Operation | undefined =>
   trace.operation ?? outcome?.operation ?? refused?.operation
@@ -28,23 +28,23 @@ export function sharedText(call: EndedCall, trace: Trace): string {
   const operation = operationOf(call, trace)
   const codes = refused === undefined ? undefined : codesOf(refused.refusal)
   const manner = { caller, address, profile, method, status, decision }
-  const latest = operation && latestOf.get(operation)
-  if (latest !== undefined && codes === undefined && isSame(latest, manner)) return latest.text
+  const latest = operation && latestSuccess.get(operation)
+  if (latest !== undefined && codes === undefined && isSameContext(latest, manner)) return latest.text
   const { extId, name, type, credential, credentialId: credentialExtId } = caller ?? {}
   const text =
     member('caller', caller && { extId, name, type, credential, credentialExtId }) +
     member('address', address) +
     member('profile', profile) +
-    member('method', method.slice(0, longestText)) +
+    member('method', method.slice(0, maximumTextLength)) +
     member('operation', operation?.key) +
     `,"status":${status}` +
     member('errorCodes', codes ?? []) +
     member('decision', decision)
-  if (operation !== undefined && codes === undefined) latestOf.set(operation, { ...manner, text })
+  if (operation !== undefined && codes === undefined) latestSuccess.set(operation, { ...manner, text })
   return text
 }
 
-interface Manner {
+interface CallContext {
   readonly caller: Caller | undefined
   readonly address: string
   readonly profile: string
@@ -54,9 +54,9 @@ interface Manner {
 }
 
 /** Of the successes of each operation the latest. */
-const latestOf = new WeakMap<Operation, Manner & { readonly text: string }>()
+const latestSuccess = new WeakMap<Operation, CallContext & { readonly text: string }>()
 
-const isSame = (one: Manner, other: Manner): boolean =>
+const isSameContext = (one: CallContext, other: CallContext): boolean =>
   one.caller === other.caller &&
   one.status === other.status &&
   one.address === other.address &&
@@ -71,12 +71,12 @@ export function ownText(call: EndedCall, trace: Trace): string {
   const reply = outcome?.reply
   const requestId = onBehalfOf?.requestId ?? request.headers.requestId
   return (
-    `,"path":${quoted(call.path.slice(0, longestText))}` +
-    (query === '' ? '' : `,"query":${quoted(query.slice(0, longestText))}`) +
+    `,"path":${quoted(call.path.slice(0, maximumTextLength))}` +
+    (query === '' ? '' : `,"query":${quoted(query.slice(0, maximumTextLength))}`) +
     (trace.target === undefined ? '' : targetText(trace.target)) +
     (reply?.status === 202 ? member('taskExtId', taskIn(reply.data)) : '') +
     (onBehalfOf === undefined ? '' : `,"parentTaskExtId":${quoted(onBehalfOf.parentTask)}`) +
-    (requestId === undefined ? '' : `,"requestId":${quoted(requestId.slice(0, longestText))}`) +
+    (requestId === undefined ? '' : `,"requestId":${quoted(requestId.slice(0, maximumTextLength))}`) +
     (reply?.replayed === true ? ',"isReplayed":true' : '') +
     (trace.input?.query.dryRun === true ? ',"isDryRun":true' : '') +
     rateText(reply?.headers ?? headersOf(refused)) +

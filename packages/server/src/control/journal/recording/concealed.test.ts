@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { arrayOf, integer, mapOf, object, oneOf, optional, secret, text } from '@hyperplane/contract'
-import { concealed, holdsSecrets } from './concealed.ts'
+import { holdsSecrets, redacted } from './concealed.ts'
 
 const Login = object('a.v1.Login', { user: text(), password: secret(text()) })
 const Token = object('a.v1.Token', { token: secret(text()) })
@@ -21,7 +21,7 @@ test('secrets are replaced wherever they stand, and nothing else', () => {
     by: { token: 'p2' },
     byHost: { one: { user: 'b', password: 'p3' } },
   }
-  assert.deepEqual(concealed(Body, body), {
+  assert.deepEqual(redacted(Body, body), {
     $objectType: 'a.v1.Body',
     name: 'x',
     logins: [{ user: 'a', password: '[secret]' }],
@@ -39,7 +39,7 @@ test('where there are secrets, what the contract does not name is not kept eithe
     byHost: ['p5'],
     $reserved: { password: 'p6' },
   }
-  const kept = JSON.stringify(concealed(Body, body))
+  const kept = JSON.stringify(redacted(Body, body))
   for (const plain of ['p1', 'p2', 'p3', 'p4', 'p5', 'p6']) assert.ok(!kept.includes(plain), kept)
 })
 

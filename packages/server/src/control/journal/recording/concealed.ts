@@ -11,14 +11,14 @@ const secretMark = '[secret]'
 /** Stands where something stood of which nobody knows whether it is one. */
 export const unknownMark = '[not kept]'
 
-const secretive = new WeakMap<AnySchema, boolean>()
+const secretsBySchema = new WeakMap<AnySchema, boolean>()
 
 export function holdsSecrets(schema: AnySchema | undefined): schema is AnySchema {
   if (schema === undefined) return false
-  let known = secretive.get(schema)
+  let known = secretsBySchema.get(schema)
   if (known === undefined) {
     known = [...walk(schema)].some((entry) => entry.schema.secret === true)
-    secretive.set(schema, known)
+    secretsBySchema.set(schema, known)
   }
   return known
 }
@@ -27,7 +27,7 @@ export function holdsSecrets(schema: AnySchema | undefined): schema is AnySchema
 const isDecoration = (name: string): boolean => name.startsWith('$') && name !== '$reserved'
 
 /** A copy in which marks stand for secrets, and for what the schema does not name. */
-export function concealed(schema: AnySchema, value: unknown): unknown {
+export function redacted(schema: AnySchema, value: unknown): unknown {
   if (value === undefined || value === null) return value
   if (schema.secret === true) return secretMark
   switch (schema.type) {
@@ -35,20 +35,20 @@ export function concealed(schema: AnySchema, value: unknown): unknown {
       if (typeof value !== 'object' || Array.isArray(value)) return unknownMark
       const entries = Object.entries(value).map(([name, item]) => {
         const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined
-        if (field !== undefined) return [name, concealed(field, item)]
+        if (field !== undefined) return [name, redacted(field, item)]
         return [name, isDecoration(name) && typeof item === 'string' ? item : unknownMark]
       })
       return Object.fromEntries(entries)
     }
     case 'list':
-      return Array.isArray(value) ? value.map((item) => concealed(schema.items, item)) : unknownMark
+      return Array.isArray(value) ? value.map((item) => redacted(schema.items, item)) : unknownMark
     case 'map': {
       if (typeof value !== 'object' || Array.isArray(value)) return unknownMark
-      return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, concealed(schema.values, item)]))
+      return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, redacted(schema.values, item)]))
     }
     case 'oneOf': {
       const [alternative, other] = chooseAlternative(schema.alternatives, value, canonicalType)
-      return alternative === undefined || other !== undefined ? unknownMark : concealed(alternative, value)
+      return alternative === undefined || other !== undefined ? unknownMark : redacted(alternative, value)
     }
     case 'anything':
       return value

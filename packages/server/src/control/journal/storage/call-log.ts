@@ -20,7 +20,7 @@ import { sizesIn } from '../packed-calls.ts'
 import type { PackedPart } from '../protocol.ts'
 
 /** Bytes after which the next file begins. */
-const fullBytes = 4 * 1024 * 1024
+const maximumFileBytes = 4 * 1024 * 1024
 /** In front of each part, as 32 bits each: its bytes, its calls, what they count. */
 const headerBytes = 12
 
@@ -86,7 +86,7 @@ export class CallLog {
     if (parts.length === 0) return () => undefined
     const bytes = parts.flatMap((part) => [headerOf(part), new Uint8Array(part.buffer, 0, part.length)])
     const length = bytes.reduce((sum, { byteLength }) => sum + byteLength, 0)
-    const { file, descriptor } = this.#openFor(first)
+    const { file, descriptor } = this.#fileFor(first)
     const before = { ...file }
     const takeBack = (): void => {
       Object.assign(file, before)
@@ -123,7 +123,7 @@ export class CallLog {
   }
 
   /** Calls up to this number are not needed any more: files that hold nothing else go. One that cannot is tried again. */
-  dropUpTo(number: number): void {
+  removeFilesUpTo(number: number): void {
     for (let oldest = this.#files[0]; oldest !== undefined && oldest.last <= number; oldest = this.#files[0]) {
       if (this.#files.length === 1) this.close()
       try {
@@ -141,9 +141,9 @@ export class CallLog {
   }
 
   /** The file that these calls belong to, which is a new one where the newest is full. */
-  #openFor(first: number): { readonly file: LogFile; readonly descriptor: number } {
+  #fileFor(first: number): { readonly file: LogFile; readonly descriptor: number } {
     let file = this.#files.at(-1)
-    if (file === undefined || file.length >= fullBytes) {
+    if (file === undefined || file.length >= maximumFileBytes) {
       this.close()
       file = { path: this.#pathOf(first), first, last: first - 1, length: 0, sizes: [] }
       this.#descriptor = openSync(file.path, 'a', 0o600)

@@ -5,7 +5,7 @@ import { type Table, tablesOf } from '../../../store/tables.ts'
 import { packing } from '../packed-calls.ts'
 
 /** What is asked for most. All else is read from the record. */
-const kept: ReadonlySet<string> = new Set([
+const indexedPaths: ReadonlySet<string> = new Set([
   'caller/extId',
   'caller/name',
   'durationMicros',
@@ -28,8 +28,8 @@ function callTable(): Table {
   const table = tablesOf([stored], operations as never).get(Call.kind) as Table
   return {
     ...table,
-    columns: table.columns.filter(({ path }) => kept.has(path)),
-    columnOf: new Map([...table.columnOf].filter(([path]) => kept.has(path))),
+    columns: table.columns.filter(({ path }) => indexedPaths.has(path)),
+    columnOf: new Map([...table.columnOf].filter(([path]) => indexedPaths.has(path))),
   }
 }
 

@@ -18,13 +18,13 @@ import { callsIn } from '../packed-calls.ts'
 import type {
   Bounds,
   Excerpt,
-  ExcerptWanted,
+  ExcerptRequest,
   JournalState,
-  Near,
+  NearMisses,
   PackedPart,
   PageOfCalls,
   Tally,
-  TallyWanted,
+  TallyRequest,
 } from '../protocol.ts'
 import { CallLog, type LoggedPart } from './call-log.ts'
 import {
@@ -65,7 +65,7 @@ export class StoredJournal {
   /** @throws StoreRefusal, SyntaxError where it is damaged */
   constructor(folder: string, bounds: Bounds, timeLimit: TimeLimit) {
     this.bounds = bounds
-    this.#database = openFound(folder, timeLimit)
+    this.#database = openDatabase(folder, timeLimit)
     try {
       this.#log = new CallLog(folder)
       this.#reader = new CallReader(this.#database, new Map([[Call.kind, journalTable]]))
@@ -85,7 +85,7 @@ export class StoredJournal {
   append(parts: readonly PackedPart[], missed: number): void {
     const takeBack = this.#log.append(parts, this.#state.last + 1)
     try {
-      this.#together(() => {
+      this.#inTransaction(() => {
         for (const part of parts) this.#count(part)
         this.#state.missed += missed
         this.#trim()
@@ -94,26 +94,26 @@ export class StoredJournal {
       takeBack()
       throw error
     }
-    this.#dropNeedless()
+    this.#removeLogFiles()
   }
 
   setBounds(bounds: Bounds): void {
     this.bounds = bounds
     const before = this.#state.first
-    this.#together(() => this.#trim())
-    this.#dropNeedless()
-    if (this.#state.first !== before) this.#giveRoomBack()
+    this.#inTransaction(() => this.#trim())
+    this.#removeLogFiles()
+    if (this.#state.first !== before) this.#reclaimSpace()
   }
 
   /** Numbers go on: whoever saw one never sees it again for another call. */
   clear(): void {
-    this.#together(() => {
+    this.#inTransaction(() => {
       const { last } = this.#state
       Object.assign(this.#state, { first: last + 1, unpacked: last, size: 0, dropped: 0, missed: 0 })
       this.#deleteRows()
     })
-    this.#dropNeedless()
-    this.#giveRoomBack()
+    this.#removeLogFiles()
+    this.#reclaimSpace()
   }
 
   state(): JournalState {
@@ -122,14 +122,14 @@ export class StoredJournal {
   }
 
   /** Makes every call one that can be found: before questions about calls, which tell what is found. */
-  unpack(): void {
-    if (this.#needless === this.#state.last) return
+  indexAll(): void {
+    if (this.#lastNotNeeded === this.#state.last) return
     for (const parts of this.#log.after(this.#state.unpacked))
-      this.#together(() => {
-        for (const part of parts) this.#unpack(part)
+      this.#inTransaction(() => {
+        for (const part of parts) this.#indexPart(part)
       })
-    if (this.#needless !== this.#state.last) throw incomplete()
-    this.#dropNeedless()
+    if (this.#lastNotNeeded !== this.#state.last) throw incomplete()
+    this.#removeLogFiles()
   }
 
   page(query: Query): PageOfCalls {
@@ -137,7 +137,7 @@ export class StoredJournal {
   }
 
   /** Calls after a number, as many as one may hold at once. */
-  excerpt({ after, upTo, filter, maximumBytes, maximumCalls }: ExcerptWanted): Excerpt {
+  excerpt({ after, upTo, filter, maximumBytes, maximumCalls }: ExcerptRequest): Excerpt {
     const last = Math.min(upTo ?? this.#state.last, this.#state.last)
     const calls: { sequence: number; document: string }[] = []
     let bytes = 0
@@ -157,10 +157,10 @@ export class StoredJournal {
     }
     // What was dropped before anybody could read it.
     const missed = Math.max(0, Math.min(this.#state.first, lookedUpTo + 1) - after - 1)
-    return { calls, lookedUpTo, isAll: lookedUpTo >= last, missed, last: this.#state.last }
+    return { calls, readUpTo: lookedUpTo, isComplete: lookedUpTo >= last, missed, last: this.#state.last }
   }
 
-  tally({ after, filter, matching }: TallyWanted): Tally {
+  tally({ after, filter, matching }: TallyRequest): Tally {
     const { sql, parameters } = this.#where(filter)
     const where = `in_time() AND sequence > ? AND ${sql}`
     const counted = this.#database
@@ -173,7 +173,7 @@ export class StoredJournal {
   }
 
   /** Calls that meet most of these terms but not all: nearest first, of those the newest. */
-  near(terms: readonly TypedFilter[], limit: number): Near {
+  near(terms: readonly TypedFilter[], limit: number): NearMisses {
     if (terms.length === 0) return { documents: [] }
     const compiled = terms.map((term) => this.#where(term))
     const met = compiled.map(({ sql }) => `(${sql} IS TRUE)`).join(' + ')
@@ -208,12 +208,12 @@ export class StoredJournal {
   #catchUp(): void {
     const { last } = this.#state
     if (this.#log.last !== undefined && this.#log.last > last)
-      this.#together(() => {
+      this.#inTransaction(() => {
         for (const parts of this.#log.after(last)) for (const part of parts) this.#count(part)
         this.#trim()
       })
-    this.#dropNeedless()
-    if ((this.#log.last ?? this.#needless) !== this.#state.last) throw incomplete()
+    this.#removeLogFiles()
+    if ((this.#log.last ?? this.#lastNotNeeded) !== this.#state.last) throw incomplete()
   }
 
   #count({ count, sizeBytes }: Pick<PackedPart, 'count' | 'sizeBytes'>): void {
@@ -221,9 +221,9 @@ export class StoredJournal {
     this.#state.size += sizeBytes
   }
 
-  #unpack({ last, count, content }: LoggedPart): void {
+  #indexPart({ last, count, content }: LoggedPart): void {
     let sequence = last - count
-    if (sequence > this.#needless) throw incomplete()
+    if (sequence > this.#lastNotNeeded) throw incomplete()
     for (const packed of callsIn(content)) {
       sequence += 1
       // What went because of the bounds while it was packed.
@@ -267,16 +267,16 @@ export class StoredJournal {
   }
 
   /** No call up to this number is looked for in the log. */
-  get #needless(): number {
+  get #lastNotNeeded(): number {
     return Math.max(this.#state.first - 1, this.#state.unpacked)
   }
 
-  #dropNeedless(): void {
-    this.#log.dropUpTo(this.#needless)
+  #removeLogFiles(): void {
+    this.#log.removeFilesUpTo(this.#lastNotNeeded)
   }
 
   /** It needs some for a while, which a full disk does not have. */
-  #giveRoomBack(): void {
+  #reclaimSpace(): void {
     try {
       this.#database.exec('VACUUM')
     } catch {
@@ -285,7 +285,7 @@ export class StoredJournal {
   }
 
   /** @throws what SQLite throws; the journal is then as it was */
-  #together(work: () => void): void {
+  #inTransaction(work: () => void): void {
     const before = { ...this.#state }
     this.#database.exec('BEGIN')
     try {
@@ -304,7 +304,7 @@ export class StoredJournal {
 const incomplete = (): SyntaxError => new SyntaxError('calls are missing from the log')
 
 /** A journal that was made for other columns is replaced by an empty one. */
-function openFound(folder: string, timeLimit: TimeLimit): DatabaseSync {
+function openDatabase(folder: string, timeLimit: TimeLimit): DatabaseSync {
   // That of the world is not made: one that is gone does not come back with its journal.
   if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 })
   const database = connect(join(folder, 'found.sqlite'), { durable: false, isExclusive: true, timeLimit })
@@ -320,7 +320,7 @@ function openFound(folder: string, timeLimit: TimeLimit): DatabaseSync {
   }
   database.close()
   rmSync(folder, { recursive: true })
-  return openFound(folder, timeLimit)
+  return openDatabase(folder, timeLimit)
 }
 
 /** What was read cannot have been written so: it is no database, or there are no calls in the log. */
