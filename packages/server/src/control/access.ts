@@ -1,16 +1,16 @@
-/** Who may use the control interface: whoever is Super Admin in the world `default`, on everything. */
+/** Access to the control interface: a Super Admin of the world `default` may do everything, nobody else anything. */
 
 import { ApiError } from '../core/api-error.ts'
 import type { Caller } from '../core/caller.ts'
 import type { AccessControl, Authenticator } from '../core/ports.ts'
 import type { Instance } from '../instance/instance.ts'
 
-/** The world `default`, as it is when asked: a reset or a restore puts another instance in its place. */
+/** The current instance of the world `default`: a reset or a restore replaces it. */
 export type Home = () => Promise<Instance>
 
 /**
- * The world is asked once for each request, before its transaction: whoever resets a world waits for the transactions about it,
- * which therefore must not wait for the world.
+ * Reads the world once for each request, before its transaction: a reset waits for open transactions, so a transaction that
+ * waited for the world would block it for ever.
  */
 export function createControlAccess(home: Home): AccessControl {
   const administrators = new WeakSet<Caller>()
@@ -21,7 +21,7 @@ export function createControlAccess(home: Home): AccessControl {
       administrators[isAdministrator ? 'add' : 'delete'](caller)
       return isAdministrator ? 'all' : undefined
     },
-    // Asked of those whom `scope` let in.
+    // Called only for callers that `scope` accepted.
     viewScope: () => 'all',
     isView: () => true,
     reachOfUnseen: async () => 'by role',
@@ -29,12 +29,12 @@ export function createControlAccess(home: Home): AccessControl {
     explain: (caller) => `the role Super Admin in the world default${administrators.has(caller) ? '' : ' is missing'}`,
     hasRole: (caller, roles) => withCurrentInstance(home, ({ access }) => access.hasRole(caller, roles)),
     scopedKind: (operation) => operation.resource?.kind,
-    // Nothing is remembered here.
+    // No decisions are cached here.
     changed: () => undefined,
   }
 }
 
-/** Credentials are those of the world `default`, which itself hears of what changes them. */
+/** Credentials are those of the world `default`, whose own authenticator is notified of changes. */
 export function createControlAuthenticator(home: Home): Authenticator {
   return {
     authenticate: (credentials) =>
@@ -47,7 +47,7 @@ export function createControlAuthenticator(home: Home): Authenticator {
   }
 }
 
-/** Asks again when another instance took the place of the one that was asked: a password of before a reset is worth nothing. */
+/** Repeats `ask` if a reset replaced the instance meanwhile: a password from before the reset is no longer valid. */
 async function withCurrentInstance<T>(home: Home, ask: (instance: Instance) => T | Promise<T>): Promise<T> {
   for (;;) {
     const instance = await home()

@@ -1,6 +1,6 @@
 /**
- * What handlers of the control interface receive: core's contexts, in which the "drivers of the outside world" are what this
- * interface acts upon. Of the worlds: all of them; below one world: that one.
+ * Contexts of the handlers of the control interface. They are core's contexts; `drivers` holds what the interface acts on: all
+ * worlds for operations on worlds, one world for the operations within it.
  */
 
 import type { OperationSet } from '@hyperplane/contract'
@@ -15,30 +15,30 @@ import type { RuleBook } from './faults/rule-book.ts'
 import type { Journal } from './journal/journals.ts'
 import type { OwnPorts } from './worlds/own-ports.ts'
 
-/** What is done to worlds as such. */
+/** What operations on worlds act on. */
 export interface WorldsDriver {
   readonly worlds: Worlds
-  /** Of the stores of worlds. */
+  /** Tables of the stores of worlds. */
   readonly tables: ReadonlyMap<string, Table>
-  /** Of the product. */
+  /** Version of the product. */
   readonly version: string
   readonly ports: OwnPorts
-  /** The process ends: nobody waits for anything that may take long. */
+  /** Aborted when the process stops: requests must stop waiting. */
   readonly ending: AbortSignal
-  /** Where clients reach the world without naming it, by its host and by this port of its own. */
+  /** URLs that reach the world without the header `X-World`: by host name, and by the port of its own. */
   urlsOf(world: string, ownPort: number | undefined): string[]
 }
 
-/** What is done within one world. */
+/** What operations within one world act on. */
 export interface WorldDriver {
   readonly world: HostedWorld
-  /** Opens it if need be. @throws ApiError 503 when it does not open */
+  /** Opens the world if it is closed. @throws ApiError 503 when it does not open */
   instance(): Promise<Instance>
   readonly faults: RuleBook
   readonly journal: Journal
-  /** Where clients reach the world, `https://localhost:9440`. */
+  /** Origin of the world's URLs, `https://localhost:9440`. */
   readonly origin: string
-  /** Of the product. */
+  /** Version of the product. */
   readonly version: string
 }
 
@@ -47,7 +47,7 @@ export type WorldsReadContext<T = any> = ReadContext<WorldsDriver, T>
 export type WorldContext<T = any> = WriteContext<WorldDriver, T>
 export type WorldReadContext<T = any> = ReadContext<WorldDriver, T>
 
-/** Names of what a request changes: requests that share one take turns, from before they are judged until they are answered. */
+/** Keys of a mutex for a request: requests that share a key run one after another, from validation to answer. */
 type TurnsOf = (request: RequestInput) => readonly string[]
 
 export interface ControlDomain<D> extends Domain<D> {

@@ -1,19 +1,19 @@
-/** ISO 8601 durations of fixed length: weeks, days, hours, minutes, seconds. Months and years have none. */
+/** ISO 8601 durations of fixed length: weeks, days, hours, minutes, seconds; not months and years. */
 
 const form = /^P(?=.)(?:(\d+)W)?(?:(\d+)D)?(?:T(?=.)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d{1,6})?)S)?)?$/
 const units = [7 * 86_400_000, 86_400_000, 3_600_000, 60_000, 1000]
 
-/** Milliseconds; undefined: the text is no such duration. */
+/** Milliseconds; undefined for any other text. */
 export function millisecondsOf(text: string): number | undefined {
   const [matched, ...amounts] = form.exec(text) ?? []
   if (matched === undefined) return undefined
   return units.reduce((sum, unit, index) => sum + unit * Number((amounts[index] ?? '0').replace(',', '.')), 0)
 }
 
-/** Ten years, with as many leap days as there can be. */
+/** Ten years with three leap days. */
 const longest = 'P3653D'
 
-/** What is wrong with a duration that a world is to pass; undefined: nothing. Above 0, where it may not be nothing. */
+/** Why a duration cannot be used on the world clock; undefined if it can. */
 export function durationFault(text: string, mayBeNothing: boolean): string | undefined {
   const found = millisecondsOf(text)
   const isLong = found === undefined || found > (millisecondsOf(longest) as number)

@@ -1,8 +1,8 @@
-/** What cannot be done because of the state that a world is in, in words for clients. */
+/** Errors for clients about a world that is closed or does not open. */
 import { ApiError } from '../core/api-error.ts'
 import { unusableBecause } from '../worlds/unusable.ts'
 
-/** @throws ApiError 503 where the world does not open */
+/** @throws ApiError 503 when the world does not open */
 export async function orWorldUnusable<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -12,7 +12,7 @@ export async function orWorldUnusable<T>(name: string, work: () => Promise<T>): 
   }
 }
 
-/** The world was reset, restored or removed while something was done to it. */
+/** For a request during which the world was reset, restored or removed. */
 export function worldClosedError(name: string): ApiError {
   const fault = `The world ${name} was closed meanwhile, to begin anew or to go: ask again in a moment.`
   const error = new ApiError('SERVICE_UNAVAILABLE', { fault })

@@ -27,7 +27,7 @@ export interface WorldControlOptions {
   readonly shared: ControlShared
   readonly world: HostedWorld
   readonly tables: ReadonlyMap<string, Table>
-  /** Where clients reach the world, `https://localhost:9440`. */
+  /** Origin of the world's URLs, `https://localhost:9440`. */
   readonly origin: () => string
   /** Version of the product. */
   readonly version: string

@@ -1,4 +1,4 @@
-/** The drivers as the page `docs/reference/faults.md` shows them: their calls, their faults, and a rule that is accepted. */
+/** The table of drivers in `docs/reference/faults.md`: calls, faults, and a rule that is accepted. */
 import { driverCallEntries } from './rule-examples.ts'
 
 const code = (text: string): string => `\`${text}\``

@@ -1,6 +1,6 @@
 /**
- * Events and facts with their parameters, and examples that name things of one world. An example is tried before it is shown:
- * its event is carried out until it would write its first fact.
+ * Events and facts with their parameters, and examples that name entities of one world. Each example is tried first: its event
+ * runs until it would write its first fact.
  */
 import type { AnySchema, ObjectSchema, ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -27,10 +27,10 @@ type Entries = ValueOf<typeof Catalogue>
 type World = Pick<Instance, 'store' | 'world' | 'clock' | 'drivers'>
 type Example = Pick<Entries['events'][number], 'example' | 'missing'>
 
-/** Things of one kind that are tried for one example. */
+/** Limits how many entities of a kind are tried for one example. */
 const maximumTriedNames = 200
 
-/** The examples are accepted one after the other, in the order of the answer. */
+/** All examples are accepted if they are sent in the order of the answer. */
 export async function eventsAndFacts(world: World): Promise<Pick<Entries, 'events' | 'facts'>> {
   const examples = new Examples(world)
   const events: Entries['events'] = []
@@ -49,7 +49,7 @@ export async function eventsAndFacts(world: World): Promise<Pick<Entries, 'event
 
 class Examples {
   readonly #world: World
-  /** Entities that an earlier example changes for good, by kind; later examples skip them. */
+  /** Kind and name of entities that an earlier example changes permanently; later examples skip them. */
   readonly #changed = new Set<string>()
   readonly #named = new Map<HappeningType, string>()
 
@@ -86,7 +86,7 @@ class Examples {
     return { example: { event }, missing: `No ${target} of this world was found of which a fact could change.` }
   }
 
-  /** The first field of a thing for which an event is accepted. */
+  /** A change of the first field of this entity for which an event is accepted. */
   async #factChange(kind: FactKind, name: string): Promise<Happening | undefined> {
     const { target, schema, read } = kindsOfFacts[kind]
     const found = await this.#find({ kind: target, text: name, field: 'of' })
@@ -105,7 +105,7 @@ class Examples {
     if (kind === 'content server') return ['images.example.com']
     const names = new Set(await namesOf(this.#world, kind))
     if (kind === 'cluster') {
-      // The manager lists itself as a cluster, which has no hosts and containers: an example names it last.
+      // The manager is listed as a cluster without hosts and containers: prefer real clusters.
       for (const { name } of (await this.#world.store.find(Cluster)).filter(isManager))
         if (names.delete(name)) names.add(name)
     }
@@ -116,7 +116,7 @@ class Examples {
     try {
       return await findTarget(this.#world, naming)
     } catch (error) {
-      // Nothing has the name, or several things have it.
+      // No entity has the name, or several have it.
       if (error instanceof ApiError) return undefined
       throw error
     }
@@ -143,7 +143,7 @@ class Examples {
   }
 }
 
-/** Ends a trial: events write their facts last, when nothing can refuse them any more. */
+/** Ends a trial as a success: an event writes its facts last, after all its refusals. */
 class WouldWrite extends Error {}
 
 function withoutWrites(world: SimulatedWorld): SimulatedWorld {
@@ -170,7 +170,7 @@ const shapes = new Map(
 )
 const shapeOf = (type: HappeningType): ObjectSchema => shapes.get(type) as ObjectSchema
 
-/** Which kind of thing an event is about, and the field that names it. */
+/** The kind of entity that an event affects, and the field that names it. */
 const namingOf = (type: HappeningType): Naming => sortOf(type).about({ type } as never)
 
 const parametersOf = ({ fields }: ObjectSchema): Entries['events'][number]['parameters'] =>
@@ -191,10 +191,9 @@ function rangeOf(schema: AnySchema): { minimum?: number; maximum?: number } {
   return { ...(minimum === undefined ? {} : { minimum }), ...(maximum === undefined ? {} : { maximum }) }
 }
 
-/** Stands where a world has nothing to name. */
 const placeholder = (kind: Naming['kind']): string => `name of a ${kind}`
 
-/** Another value for a field, where its type alone gives one; else the present one. */
+/** A different value if the type of the field allows one to be derived; else the present value. */
 function otherValue(schema: AnySchema, present: unknown): unknown {
   switch (schema.type) {
     case 'text':

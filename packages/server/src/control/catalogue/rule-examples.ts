@@ -1,4 +1,4 @@
-/** Tasks, driver calls and errors as rules of faults name them, each with a rule that is accepted as it stands. */
+/** Tasks, driver calls and errors that fault rules can name, each with a rule that is accepted as sent. */
 import type { ValueOf } from '@hyperplane/contract'
 import type { Catalogue } from '@hyperplane/contract/control/catalogue'
 import type { ErrorDefinition } from '@hyperplane/contract/error-catalogue'
@@ -17,7 +17,7 @@ type EffectName = Exclude<
   '$objectType' | 'arguments' | 'isRetryable' | 'moment' | 'retryAfterSeconds'
 >
 
-/** One of each effect, with its usual details: what the rules refuse of it is due to the place, not to the effect. */
+/** One valid example of each effect: if a rule with it is refused, the effect does not fit the match. */
 const effects = (word: string | undefined): Readonly<Record<EffectName, object>> => ({
   error: errorEffect(defaultError),
   driverFault: { driverFault: word ?? '' },
@@ -37,7 +37,7 @@ function errorEffect(key: string): object {
   return { error: key, arguments: Object.fromEntries(wanted.map((name) => [name, argumentText])) }
 }
 
-/** Names of the effects that a rule with this match may have. */
+/** Effects that a rule with this match may have. */
 const outcomesOf = (match: RequestedRule['match'], word?: string): string[] =>
   Object.entries(effects(word))
     .filter(([, effect]) => faultsOfRule({ match, effect: effect as Effect }).length === 0)

@@ -1,4 +1,4 @@
-/** Which rules somebody can meet, found once: later requests of the same sort cost a look into a map of maps. */
+/** The rules that may apply to a request or step, with an index by the name patterns of the rules. */
 import { GlobIndex } from './glob.ts'
 import type { Rule } from './rule.ts'
 
@@ -15,12 +15,12 @@ export class Candidates {
     this.isEmpty = rules.length === 0
   }
 
-  /** Names have to be known. */
+  /** True if some rules match by name: the caller must resolve names first. */
   get dependsOnNames(): boolean {
     return this.#named !== undefined
   }
 
-  /** Those whose pattern fits one of these names, and those without one, in the order of creation. */
+  /** Rules without a name pattern, and rules whose pattern matches one of the names, in the order of creation. */
   matching(names: readonly string[]): readonly Rule[] {
     const fitting = this.#named?.matching(names)
     if (fitting === undefined || fitting.size === 0) return this.#unnamed
@@ -28,10 +28,10 @@ export class Candidates {
   }
 }
 
-/** More sorts of what asks are not remembered. */
+/** A full cache is emptied. */
 const maximumEntries = 5000
 
-/** What was found, by what is done and who does it: joined to one key they would cost more than to look twice. */
+/** A cache by two keys. Two nested lookups are cheaper than building one joined key on each request. */
 export class LookupCache<T> {
   readonly #known = new Map<string, Map<string, T>>()
   #size = 0
@@ -39,7 +39,7 @@ export class LookupCache<T> {
   getOrCompute(what: string, who: string, find: () => T): T {
     const known = this.#known.get(what)
     const found = known?.get(who)
-    // That nothing is met is known as well.
+    // Negative results are cached too (the value is `undefined`).
     if (found !== undefined || known?.has(who) === true) return found as T
     return this.#learn(what, who, find())
   }

@@ -1,4 +1,4 @@
-/** What rules do where they strike, one after another; the last of them may decide how it ends. */
+/** Applies the effects of the rules that strike, in their order. Only the last one may end the event. */
 import { ConnectionDropped, type Cut, WorkerCrash } from '../../core/faults.ts'
 import { draw } from './delay.ts'
 import { errorOf } from './errors.ts'
@@ -7,7 +7,7 @@ import type { Strike } from './strike.ts'
 
 type Moment = 'BEFORE' | 'AFTER'
 
-/** @throws what is to be answered in place of what `work` answers */
+/** @throws the injected error, in place of the result of `work` */
 export async function applyEffects<T>(strike: Strike, work: () => Promise<T>): Promise<T> {
   const { rules } = strike
   for (const rule of rules) await applyEffect(strike, rule, 'BEFORE')
@@ -17,7 +17,6 @@ export async function applyEffects<T>(strike: Strike, work: () => Promise<T>): P
   return answer
 }
 
-/** How the answer of a request is cut, if it is. */
 export function cutBy(rules: readonly Rule[]): Cut | undefined {
   const effect = rules.at(-1)?.effect
   if (effect === undefined) return undefined
@@ -36,18 +35,18 @@ async function applyEffect(strike: Strike, rule: Rule, moment: Moment): Promise<
   else if ('error' in effect || 'driverFault' in effect) throw await errorOf(effect, strike)
 }
 
-/** Undefined: it is carried out in another way. */
+/** Undefined for effects that are applied elsewhere. */
 function momentOf(effect: Effect, { operation }: Subject): Moment | undefined {
-  // An answer that is lost after the commit is one that is cut.
+  // After the commit the connection is dropped by cutting the answer, see `cutBy`.
   if ('dropConnection' in effect) return effect.dropConnection === 'BEFORE_COMMIT' ? 'BEFORE' : undefined
-  // Between a read and the change that follows: before the change is judged, or when the read has been answered.
+  // The other write must come between a read and the change that follows: before a mutation, or after a read.
   if ('competingWrite' in effect) return operation?.mutates === true ? 'BEFORE' : 'AFTER'
   if ('hangAtPercentage' in effect) return 'BEFORE'
   const isMomentary = 'error' in effect || 'driverFault' in effect || 'delay' in effect || 'crashWorker' in effect
   return isMomentary ? (effect.moment ?? 'BEFORE') : undefined
 }
 
-/** Until so much time has passed by the world's clock, or the rule has gone. */
+/** Waits on the world clock, until the delay is over or the rule is removed. */
 async function wait({ clock, ended }: Strike, { retired: gone }: Rule, milliseconds: number): Promise<void> {
   if (milliseconds <= 0) return
   try {
@@ -58,7 +57,7 @@ async function wait({ clock, ended }: Strike, { retired: gone }: Rule, milliseco
   }
 }
 
-/** Until the rule has gone, over restarts. */
+/** Holds the task until the rule is removed, also across restarts. */
 async function hang({ step, subject, book, ended }: Strike, rule: Rule, percentage: number): Promise<void> {
   await step?.reach(percentage)
   await book.countsWritten()

@@ -1,4 +1,4 @@
-/** How long a delay lasts: drawn from its distribution, the same each time from the same seed. */
+/** The length of a delay, drawn from its distribution; the same seed gives the same length. */
 import { drawsFrom } from '../../core/ids/draws.ts'
 import { millisecondsOf } from '../duration.ts'
 
@@ -10,7 +10,7 @@ export type Delay =
 
 export const longestDelayMillis = 86_400_000
 
-/** Milliseconds. Of texts that are no durations: 0. */
+/** Milliseconds; 0 for a text that is not a duration. */
 export function draw(delay: Delay, seed: string): number {
   const random = drawsFrom(seed)
   return Math.min(drawn(delay, random), 'atMost' in delay ? lengthOf(delay.atMost) : longestDelayMillis)
@@ -22,14 +22,14 @@ function drawn(delay: Delay, random: () => number): number {
     const least = lengthOf(delay.minimum)
     return least + random() * (lengthOf(delay.maximum) - least)
   }
-  // 1 - x: a draw may be 0, of which there is no logarithm.
+  // 1 - x: a draw may be 0, and the logarithm of 0 is infinite.
   if ('mean' in delay) return -Math.log(1 - random()) * lengthOf(delay.mean)
   const median = lengthOf(delay.median)
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   return median * (lengthOf(delay.p95) / median) ** (normal / deviationsAtP95)
 }
 
-/** Of the normal distribution. */
+/** Standard deviations between the median and the 95th percentile of a normal distribution. */
 const deviationsAtP95 = 1.6448536
 
 const lengthOf = (text: string | undefined): number =>

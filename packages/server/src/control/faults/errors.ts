@@ -1,4 +1,4 @@
-/** The errors that rules raise: those of the interface, as it would say them itself, and those of drivers in their own words. */
+/** Errors that rules inject: errors of the API with their usual messages, and errors of drivers. */
 import { type ErrorDefinition, type ErrorKey, errorCatalogue } from '@hyperplane/contract/error-catalogue'
 import { ApiError } from '../../core/api-error.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
@@ -14,11 +14,11 @@ import type { MessageArguments, Strike } from './strike.ts'
 type ErrorEffect = Extract<Effect, { error: string }>
 type DriverFaultEffect = Extract<Effect, { driverFault: string }>
 
-/** What `{name}` in a message can be without being given: the request or the task that is met tells it. */
+/** Placeholders of messages that the struck request or task fills; a rule need not give arguments for them. */
 const alwaysProvided = ['kind', 'id', 'name', 'operation', 'requestId']
 const providedByRequests = ['bucket', 'limit', 'unit']
 
-/** Names that arguments must be given for. */
+/** Placeholders of the message that a rule must give arguments for. */
 export function requiredArguments({ message, status }: ErrorDefinition, place: Place): readonly string[] {
   const told = [
     ...alwaysProvided,
@@ -31,13 +31,12 @@ export function requiredArguments({ message, status }: ErrorDefinition, place: P
 const placeholdersOf = (message: string): readonly string[] =>
   [...message.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string)
 
-/** As this effect says. `told`: what is met tells. */
 export async function errorOf(effect: ErrorEffect | DriverFaultEffect, strike: Strike): Promise<Error> {
   const { place, driver } = strike
   if ('driverFault' in effect) return driverErrors[driver as keyof typeof driverErrors](effect.driverFault as never)
   const error = apiError(effect, await strike.messageArguments())
   const { isRetryable = false } = effect
-  // A step that fails for good fails with the error itself; whoever calls a driver knows what drivers throw.
+  // A step fails permanently with an API error. Callers of drivers expect a DriverError, and so does a retry.
   if (place === 'request' || (place === 'step' && !isRetryable)) return error
   return new DriverError(error.message, { retryable: isRetryable, appMessage: error.appMessage, cause: error })
 }
@@ -51,14 +50,14 @@ function apiError(
   const seconds = retryAfterSeconds ?? (status === 429 ? 1 : undefined)
   const known: MessageArguments = { ...told, ...(seconds === undefined ? {} : { seconds: String(seconds) }) }
   const shown = Object.fromEntries(placeholdersOf(message).map((name) => [name, known[name] ?? '']))
-  // Which arguments the error takes was asked when the rule was made.
+  // The arguments were checked when the rule was created.
   const error: ApiError = new ApiError(key as 'CONFLICT', { ...shown, ...given } as { fault: string })
   if (seconds !== undefined) error.headers['Retry-After'] = String(seconds)
   if (status === 429 && told['limit'] !== undefined) Object.assign(error.headers, spent(told, String(seconds)))
   return error
 }
 
-/** Headers of a bucket that is empty. */
+/** Rate limit headers of an empty bucket. */
 const spent = ({ limit = '', unit }: MessageArguments, seconds: string): Record<string, string> => ({
   'X-Api-Ratelimit-Limit': limit,
   'X-Api-Ratelimit-Remaining': '0',

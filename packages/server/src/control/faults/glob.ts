@@ -1,9 +1,9 @@
-/** Patterns of names: `*` stands for any text, also none, `?` for one character; all else for itself. */
+/** Patterns of names: `*` matches any text, also an empty one, `?` one character, everything else itself. */
 
 export function matchesGlob(pattern: string, text: string): boolean {
   let at = 0
   let inPattern = 0
-  /** Where the last `*` stands, and how much of the text it has taken so far. */
+  /** Position of the last `*` in the pattern, and of the end of its match in the text. */
   let star = -1
   let taken = 0
   while (at < text.length) {
@@ -23,8 +23,8 @@ export function matchesGlob(pattern: string, text: string): boolean {
 }
 
 /**
- * Things by the patterns of their names: finds those that fit, and tries few others. Each pattern is filed under a part that
- * all its texts have, three characters in a row: of its parts, the one that fewest patterns have.
+ * An index of glob patterns. Every text that matches a pattern contains the literal trigrams of the pattern; each pattern is
+ * filed under its rarest trigram, so that a text is compared with few patterns.
  */
 export class GlobIndex<T> {
   readonly #byPart = new Map<number, IndexedPattern<T>[]>()
@@ -47,7 +47,7 @@ export class GlobIndex<T> {
     }
   }
 
-  /** Those whose pattern fits one of the texts, in no order. */
+  /** Items whose pattern matches one of the texts, in no order. */
   matching(texts: readonly string[]): ReadonlySet<T> {
     let found: Set<T> | undefined
     for (const text of texts) {
@@ -57,7 +57,7 @@ export class GlobIndex<T> {
     return found ?? nothing
   }
 
-  /** Those that have a part of the text. */
+  /** Patterns filed under a trigram of the text. */
   #near(text: string): ReadonlySet<IndexedPattern<T>> {
     let near: Set<IndexedPattern<T>> | undefined
     const framed = frame + text + frame
@@ -78,10 +78,10 @@ interface IndexedPattern<T> {
 
 const nothing: ReadonlySet<never> = new Set()
 
-/** Stands before and after each text, so that how it begins and how it ends are parts of it as well. */
+/** Surrounds each text, so that its beginning and its end have trigrams of their own. */
 const frame = '\0\0'
 
-/** What every text of the pattern has between its wildcards: two characters in a row where there are no three, as in `*ab*`. */
+/** Trigrams between the wildcards of a pattern; bigrams where no literal part has three characters, as in `*ab*`. */
 function partsOf(pattern: string): { readonly parts: readonly number[]; readonly length: number } {
   const pieces = (frame + pattern + frame).split(/[*?]+/)
   const length = pieces.some((piece) => piece.length >= 3) ? 3 : 2
@@ -90,7 +90,7 @@ function partsOf(pattern: string): { readonly parts: readonly number[]; readonly
   return { parts, length }
 }
 
-/** Two or three characters as one number. Others may have the same: then some patterns are tried in vain. */
+/** A number for two or three characters. A collision only costs a comparison that fails. */
 function partAt(text: string, at: number, length: number): number {
   const two = text.charCodeAt(at) * 31 + text.charCodeAt(at + 1)
   return length === 2 ? two : two * 31 + text.charCodeAt(at + 2)

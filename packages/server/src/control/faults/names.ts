@@ -1,4 +1,4 @@
-/** Everything that a rule can name, as this version of the service knows it. */
+/** All names that a fault rule can use in this version of the service. */
 import { contract, type ErrorDefinition, type Operation } from '@hyperplane/contract'
 import { sharedErrors } from '@hyperplane/contract/errors'
 import type { TaskDefinition } from '../../core/tasks/define-task.ts'
@@ -14,13 +14,13 @@ export interface Names {
   readonly tasks: ReadonlyMap<string, TaskDefinition<any, any>>
   readonly driverCalls: ReadonlyMap<string, ReadonlySet<string>>
   readonly driverFaults: ReadonlyMap<string, ReadonlySet<string>>
-  /** By key. Not those of the control interface, which rules do not touch. */
+  /** By key; without errors of the control interface, which rules cannot affect. */
   readonly errors: ReadonlyMap<string, ErrorDefinition>
 }
 
 let known: Names | undefined
 
-/** The same for every world: it follows from the code. */
+/** Equal for all worlds, so computed once. */
 export function names(): Names {
   known ??= {
     operations: new Map(
@@ -47,18 +47,18 @@ export function names(): Names {
 const wordsOf = (table: Readonly<Record<string, object>>): ReadonlyMap<string, ReadonlySet<string>> =>
   new Map(Object.entries(table).map(([name, words]) => [name, new Set(Object.keys(words))]))
 
-/** What somebody can have meant by a name: keys, or what follows their last point. */
+/** The key itself, or all keys whose last segment is the given name. */
 export const matchingKeys = (keys: Iterable<string>, written: string): readonly string[] => {
   const all = [...keys]
   return all.includes(written) ? [written] : all.filter((key) => key.slice(key.lastIndexOf('.') + 1) === written)
 }
 
-/** Keys of the errors with this key or code. */
+/** Keys of the errors that have this key or this code. */
 export const matchingErrorKeys = (written: string): readonly string[] => {
   const { errors } = names()
   if (errors.has(written)) return [written]
   const keys = [...errors].flatMap(([key, { code }]) => (code === written ? [key] : []))
-  // Kinds say shared errors in their own words, which leave the code as it is.
+  // Kinds may reword a shared error and keep its code: prefer the shared one.
   const shared = keys.filter((key) => Object.hasOwn(sharedErrors, key))
   return shared.length === 1 ? shared : keys
 }

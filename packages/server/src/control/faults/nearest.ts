@@ -1,8 +1,8 @@
-/** Which of the known names somebody meant who wrote another one. */
+/** Suggestions for an unknown name, by edit distance. */
 
 const shown = 3
 
-/** The nearest first, however far. */
+/** The three closest names, however far they are. */
 export function closestNames(written: string, known: Iterable<string>): readonly string[] {
   const wanted = written.toLowerCase()
   return [...known]
@@ -12,14 +12,14 @@ export function closestNames(written: string, known: Iterable<string>): readonly
     .map(({ name }) => name)
 }
 
-/** Of a name with its namespace in front, the last part may be all that was written. */
+/** Compares with the whole name and with its last segment: a client may have left out the namespace. */
 function distanceTo(written: string, name: string): number {
   const whole = name.toLowerCase()
   const last = whole.slice(whole.lastIndexOf('.') + 1)
   return Math.min(editDistance(written, whole), editDistance(written, last))
 }
 
-/** How many letters must be put in, taken away or replaced, or change places with their neighbour, to make `to` of `from`. */
+/** Damerau-Levenshtein distance: insertions, deletions, replacements, and exchanges of neighbours. */
 export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, column) => column)

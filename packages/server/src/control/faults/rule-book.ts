@@ -1,6 +1,5 @@
 /**
- * The rules of one world at work, and how often each was met. Counts are kept here and written when there is time for it:
- * nobody who is met waits for that.
+ * The active rules of one world and their counts. Counts are written to the store in the background: no request waits for them.
  */
 import { Candidates, LookupCache } from './candidates.ts'
 import { type Counts, cacheKeyOf, type Place, Rule, type StoredRule, type Subject } from './rule.ts'
@@ -11,30 +10,30 @@ export interface StoredCounts extends Counts {
 }
 
 export interface RuleBookOptions {
-  /** Writes what became of rules that were met; of those that are there no longer, nothing. */
+  /** Stores counts; must ignore rules that no longer exist. */
   readonly saveCounts: (counts: readonly StoredCounts[]) => Promise<void>
   readonly log: { error(details: object, message: string): void }
 }
 
-/** What one sort of request, or of step, may meet. */
+/** Rules that may strike requests (or steps) with the same operation, caller and step. */
 export interface ApplicableRules {
   readonly rules: Candidates
-  /** Calls of drivers are told in what they are made. */
+  /** True if rules for driver calls need to know the request or task that makes the call. */
   readonly needsContext: boolean
 }
 
-/** Rules in all sets of candidates that are remembered: each set may hold them all. */
+/** Limits the memory of cached candidates: each set may hold all rules. */
 const maximumCachedRules = 100_000
 
 export class RuleBook {
   readonly #options: RuleBookOptions
   /** In the order of creation. */
   #rules: readonly Rule[] = []
-  /** Those at work, by place. */
+  /** Enabled rules by place. */
   #active: ReadonlyMap<Place, readonly Rule[]> = new Map()
   readonly #applicable = new LookupCache<ApplicableRules | undefined>()
   readonly #applicableCalls = new LookupCache<Candidates>()
-  /** By their rules: most that meet any meet the same ones. */
+  /** By the ordinals of their rules: many requests share one set. */
   readonly #sets = new Map<string, Candidates>()
   #cachedRules = 0
   readonly #unwritten = new Set<Rule>()
@@ -49,18 +48,18 @@ export class RuleBook {
     return this.#rules.length === 0
   }
 
-  /** Of the rule that is made now: one after another, also where those before are gone. */
+  /** Ordinal of a new rule. Ordinals of removed rules are not reused. */
   nextOrdinal(): number {
     return ++this.#lastOrdinal
   }
 
-  /** As they are kept, in place of all that were there. */
+  /** Replaces all rules by the stored ones. */
   load(stored: readonly StoredRule[]): void {
     this.#lastOrdinal = 0
     this.#replace(stored.map((rule) => new Rule(rule)).sort((a, b) => a.ordinal - b.ordinal))
   }
 
-  /** A new one, or a changed one, whose counts go on. */
+  /** Adds a rule, or replaces one and keeps its counts. */
   put(stored: StoredRule): void {
     const at = this.#rules.findIndex(({ extId }) => extId === stored.extId)
     const rule = new Rule(stored, this.#rules[at])
@@ -91,7 +90,7 @@ export class RuleBook {
       ({ place }) => place,
     )
     this.#clearCaches()
-    // Told last: whoever waits by a rule goes on among those that are here now.
+    // Last: requests and tasks that a retired rule kept waiting must continue under the new rules.
     const kept = new Set(rules)
     for (const rule of before) if (!kept.has(rule)) rule.retire()
   }
@@ -103,7 +102,7 @@ export class RuleBook {
     this.#cachedRules = 0
   }
 
-  /** As they are now: what is written may lag behind. */
+  /** The present counts; the stored ones may lag behind. */
   countsOf(extId: string): StoredCounts | undefined {
     const rule = this.#rules.find((each) => each.extId === extId)
     return rule && storedCountsOf(rule)
@@ -113,10 +112,10 @@ export class RuleBook {
     return this.#active.get(place) ?? none
   }
 
-  /** What a request meets, or a step. Undefined: nothing. */
+  /** Rules that may strike a request or step; undefined if there are none. */
   applicableTo(subject: Subject): ApplicableRules | undefined {
     return this.#applicable.getOrCompute(subject.operation?.key ?? '', cacheKeyOf(subject), () => {
-      // What waits in a task ends with the task, whoever asks; a request pays for it only where a rule asks in what it is.
+      // Driver calls made by a task belong to the task. A plain request gets a fault context only if an active rule needs it.
       const isOfTask = subject.task !== undefined
       const rules = this.#candidatesFor(isOfTask ? 'step' : 'request', subject)
       const isContext = this.active('call').some((rule) => isOfTask || (rule.needsContext && rule.matches(subject)))
@@ -124,7 +123,7 @@ export class RuleBook {
     })
   }
 
-  /** What a call of a driver meets that is made in this. */
+  /** Rules that may strike a driver call which `subject` makes. */
   applicableToCall(driver: string, method: string, subject: Subject): Candidates {
     return this.#applicableCalls.getOrCompute(
       `${driver}\n${method}`,
@@ -149,14 +148,14 @@ export class RuleBook {
     return candidates
   }
 
-  /** Its counts are to be written. */
+  /** Schedules a write of the counts of this rule. */
   noteChange(rule: Rule): void {
     this.#unwritten.add(rule)
-    // After what is under way now: several of one request are one write.
+    // Deferred, so that several matches of one request share one write.
     this.#writing ??= new Promise((resolve) => setImmediate(resolve)).then(() => this.#write())
   }
 
-  /** Resolves when all counts up to now are written. */
+  /** Resolves when all counts are written. */
   async countsWritten(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing
   }

@@ -1,4 +1,4 @@
-/** A rule at work: what it meets, how often it was met, who waits by it. */
+/** An active rule: what it matches, its counts, and the tasks that it holds. */
 import type { EntityOf, Operation } from '@hyperplane/contract'
 import type { FaultRule } from '@hyperplane/contract/control/fault'
 import { matchingKeys, names } from './names.ts'
@@ -7,22 +7,21 @@ import { isDue } from './trigger.ts'
 export type StoredRule = EntityOf<typeof FaultRule>
 export type Effect = StoredRule['effect']
 
-/** Where it strikes. */
 export type Place = 'request' | 'step' | 'cancel' | 'call'
 
-/** What is met, apart from its name. */
+/** A request, task step or driver call that rules are matched against; names are matched separately. */
 export interface Subject {
-  /** Which was asked for, or which started the task. */
+  /** The requested operation, or the one that started the task. */
   readonly operation: Operation | undefined
-  /** Name of the user who asked. */
+  /** Name of the calling user. */
   readonly caller: string | undefined
-  /** Place in a batch of the request that is met. */
+  /** Index of the request in its batch. */
   readonly batchElement?: number | undefined
   readonly task?: { readonly extId: string; readonly definition: string }
   readonly step?: { readonly name: string; readonly phase: 'RUN' | 'UNDO'; readonly from: number; readonly to: number }
 }
 
-/** All that `meets` asks of it but the operation. */
+/** Everything that `matches` reads, apart from the operation. */
 export const cacheKeyOf = ({ caller = '', batchElement, task, step }: Subject): string =>
   task === undefined && batchElement === undefined
     ? caller
@@ -34,7 +33,6 @@ export interface Counts {
   lastFiredTime?: string
 }
 
-/** Tasks that one rule shows as held. */
 const maximumHeldTasks = 100
 
 export class Rule {
@@ -49,7 +47,7 @@ export class Rule {
   readonly #operation: string | undefined
   readonly #gone = new AbortController()
 
-  /** @param working one that this replaces: its counts go on */
+  /** @param working the rule that this one replaces and takes the counts from */
   constructor(stored: StoredRule, working?: Rule) {
     const { match = {} } = stored
     this.#stored = stored
@@ -72,7 +70,7 @@ export class Rule {
     return this.#stored.isEnabled !== false
   }
 
-  /** Aborted when it is removed, replaced or disabled: whoever waits by it goes on. */
+  /** Aborted when the rule is removed, replaced or disabled: requests and tasks that it keeps waiting continue. */
   get retired(): AbortSignal {
     return this.#gone.signal
   }
@@ -81,7 +79,7 @@ export class Rule {
     this.#gone.abort()
   }
 
-  /** Nothing after it happens any more. */
+  /** True if the effect ends the event: later rules do not strike. */
   get isTerminal(): boolean {
     const { effect } = this
     return ['error', 'driverFault', 'dropConnection', 'truncateAfterBytes', 'crashWorker'].some(
@@ -89,7 +87,7 @@ export class Rule {
     )
   }
 
-  /** Asks for more than the call itself: for the request or the task in which it is made. */
+  /** True for a rule for driver calls that also looks at the request or task which makes the call. */
   get needsContext(): boolean {
     const { operation, kind, namePattern, caller, taskStep } = this.#stored.match ?? {}
     return (
@@ -97,7 +95,7 @@ export class Rule {
     )
   }
 
-  /** All fits but the name, which is asked apart. */
+  /** Checks every criterion except the name pattern, see `Candidates`. */
   matches(subject: Subject): boolean {
     const { operation, caller, task, step } = subject
     const { kind, caller: user, batchElement, taskStep } = this.#stored.match ?? {}
@@ -106,7 +104,7 @@ export class Rule {
     if (kind !== undefined && kind !== operation?.resource?.kind) return false
     if (user !== undefined && user.toLowerCase() !== caller?.toLowerCase()) return false
     if (batchElement !== undefined && batchElement !== subject.batchElement) return false
-    // An element of a batch has no connection of its own.
+    // A batch element has no connection of its own.
     const isOfConnection = 'dropConnection' in effect || 'truncateAfterBytes' in effect
     if (isOfConnection && subject.batchElement !== undefined) return false
     if (taskStep !== undefined && taskStep.task !== task?.definition) return false
@@ -120,7 +118,7 @@ export class Rule {
     return driverCall?.driver === driver && (driverCall.method === undefined || driverCall.method === method)
   }
 
-  /** Counts one more that is met. @returns whether it is this one's turn */
+  /** Counts a match. @returns whether the trigger is due */
   count(worldSeed: string): boolean {
     const { counts } = this
     counts.timesMatched++
@@ -133,7 +131,7 @@ export class Rule {
     this.counts.lastFiredTime = time
   }
 
-  /** Of the delay of its last strike. */
+  /** Seed for the delay of the last strike. */
   delaySeed(worldSeed: string): string {
     return `${worldSeed}/${this.ordinal}/delay/${this.counts.timesFired}`
   }
@@ -156,7 +154,7 @@ export class Rule {
   }
 }
 
-/** Where a rule strikes follows from the innermost thing that it names. */
+/** A rule strikes at the innermost thing that it names. */
 export function placeOf({ match = {}, effect }: Pick<StoredRule, 'match' | 'effect'>): Place {
   if (match.driverCall !== undefined) return 'call'
   if ('ignoreCancel' in effect) return 'cancel'
@@ -167,6 +165,6 @@ export function placeOf({ match = {}, effect }: Pick<StoredRule, 'match' | 'effe
 const isStep = (wanted: { readonly step?: string; readonly phase?: 'RUN' | 'UNDO' }, step: Subject['step']): boolean =>
   (wanted.step === undefined || wanted.step === step?.name) && (wanted.phase ?? 'RUN') === step?.phase
 
-/** The one step that would lead a task beyond this. */
+/** True for the one step that would raise the progress above this. */
 const crosses = (percentage: number, step: Subject['step']): boolean =>
   step !== undefined && step.phase === 'RUN' && step.from <= percentage && percentage < step.to

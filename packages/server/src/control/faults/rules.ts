@@ -1,4 +1,4 @@
-/** What is refused of a rule: names that do not exist, with the nearest ones, and what can never happen. All at once (400). */
+/** Validation of fault rules (400): unknown names, with suggestions, and effects that can never happen. */
 import type { Operation } from '@hyperplane/contract'
 import { type ErrorDefinition, type ErrorKey, errorCatalogue } from '@hyperplane/contract/error-catalogue'
 import { type ApiError, invalid } from '../../core/api-error.ts'
@@ -41,7 +41,7 @@ function matchFaults({ match = {}, ...rule }: RequestedRule): ApiError[] {
   return faults
 }
 
-/** It is tasks that the rule meets: what it names as the operation must start some. */
+/** True if the rule strikes tasks: its operation must start one. */
 const startsTask = (rule: RequestedRule): boolean => ['step', 'cancel'].includes(placeOf(rule))
 
 function operationFaults(written: string, kind: string | undefined, mustStartTask: boolean): ApiError[] {
@@ -62,7 +62,7 @@ function operationFaults(written: string, kind: string | undefined, mustStartTas
   return []
 }
 
-/** What is only ever true: a rule that does nothing is removed, or disabled. */
+/** Flags accept only `true`: to switch a rule off, clients disable or remove it. */
 function flagFaults({ trigger = { always: true }, effect }: RequestedRule): ApiError[] {
   const flags = Object.entries({ trigger, effect }).flatMap(([part, fields]) =>
     Object.entries(fields).map(([name, value]) => [`${part}/${name}`, value] as const),
@@ -74,7 +74,7 @@ function flagFaults({ trigger = { always: true }, effect }: RequestedRule): ApiE
   )
 }
 
-/** What cannot happen where the rule strikes. */
+/** Effects that are impossible where the rule strikes. */
 function placeFaults(rule: RequestedRule): ApiError[] {
   const { match = {}, effect } = rule
   const { batchElement, taskStep, driverCall } = match
@@ -103,7 +103,7 @@ function placeFaults(rule: RequestedRule): ApiError[] {
   return faults
 }
 
-/** There must be something that both write. */
+/** A competing write needs an entity that both requests write. */
 function competitionFaults(written: string | undefined): ApiError[] {
   const key = written === undefined ? undefined : matchingKeys(names().operations.keys(), written)[0]
   const operation = key === undefined ? undefined : names().operations.get(key)

@@ -6,13 +6,13 @@ import type { RuleBook } from './rule-book.ts'
 /** Values for the placeholders of an error message, by name. */
 export type MessageArguments = Readonly<Record<string, string>>
 
-/** One event that rules strike, and what it may be struck with. */
+/** A request, step or driver call that rules strike, and what their effects act on. */
 export interface Strike {
-  /** Of the world's draws. */
+  /** Seed of the world, for random draws. */
   readonly seed: string
   readonly clock: TrackingClock
   readonly book: Pick<RuleBook, 'noteChange' | 'countsWritten'>
-  /** Aborted when there is no more time to wait: its reason is thrown. */
+  /** Aborted when waiting must end; its reason is thrown. */
   readonly ended: AbortSignal
   readonly rules: readonly Rule[]
   readonly place: Exclude<Place, 'cancel'>
@@ -20,6 +20,6 @@ export interface Strike {
   readonly messageArguments: () => Promise<MessageArguments>
   readonly request?: RequestSite
   readonly step?: StepSite
-  /** Which is called. */
+  /** Name of the called driver. */
   readonly driver?: string
 }

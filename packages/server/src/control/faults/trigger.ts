@@ -1,5 +1,5 @@
 import { drawsFrom } from '../../core/ids/draws.ts'
-/** At which of the calls that it meets a rule strikes. */
+/** Which of the matching calls a rule strikes. */
 
 export type Trigger =
   | { readonly nth: number }
@@ -9,23 +9,22 @@ export type Trigger =
   | { readonly untilRemoved: boolean; readonly afterCalls?: number }
   | { readonly probability: number; readonly seed?: string }
 
-/** What a trigger looks at. */
 export interface Turn {
-  /** Which call it is, from 1. */
+  /** Number of the matching call, from 1. */
   readonly call: number
-  /** How often the rule struck before. */
+  /** Earlier strikes of the rule. */
   readonly fired: number
-  /** Of draws, where the trigger gives none. */
+  /** Seed of draws for a trigger without its own. */
   readonly seed: string
 }
 
-/** `next` counts strikes, all others calls: what an earlier rule took the place of is not used up. */
+/** `next` counts strikes and not calls: a call that an earlier rule ended does not use it up. */
 export function isDue(trigger: Trigger | undefined, { call, fired, seed }: Turn): boolean {
   if (trigger === undefined || 'always' in trigger) return true
   if ('nth' in trigger) return call === trigger.nth
   if ('next' in trigger) return fired < trigger.next
   if ('everyNth' in trigger) return call % trigger.everyNth === 0
   if ('untilRemoved' in trigger) return call > (trigger.afterCalls ?? 0)
-  // Each call has a draw of its own: a restart goes on with the next one.
+  // Each call is drawn by its number, so that draws continue after a restart.
   return drawsFrom(`${trigger.seed ?? seed}/call/${call}`)() < trigger.probability
 }

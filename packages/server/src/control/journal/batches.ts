@@ -1,28 +1,27 @@
-/** Calls on their way to the thread: packed, by the folder of their journal, in buffers that come back. */
+/** Calls on their way to the journal thread: packed, by the folder of their journal, in buffers that are reused. */
 import { CallPart, longestPacked, packedLength } from './packed-calls.ts'
 import type { CallText, PackedPart } from './protocol.ts'
 
-/** Bytes that may be on their way, of all worlds; more are not kept. */
+/** Bytes in flight of all worlds; further calls are dropped and counted as missed. */
 const maximumBytesInFlight = 64 * 1024 * 1024
 const partBytes = 128 * 1024
-/** A batch of as many is full. */
+/** Parts of a full batch. */
 const maximumParts = 8
-/** Buffers that are kept for the next parts. */
 const maximumSpare = 2 * maximumParts
 
 export class Batches {
   readonly #batches = new Map<string, CallPart[]>()
   readonly #spare: ArrayBuffer[] = []
-  /** Calls that were lost on their way, until their journal is told. */
+  /** Dropped calls by journal, until the next batch reports them. */
   readonly #lost = new Map<string, number>()
   #bytesInFlight = 0
 
-  /** Journals for which there is something to take. */
+  /** Journals that have something to send. */
   folders(): ReadonlySet<string> {
     return new Set([...this.#batches.keys(), ...this.#lost.keys()])
   }
 
-  /** @returns whether the batch of this journal is full */
+  /** @returns true when the batch of this journal is full and should be sent */
   add(folder: string, call: CallText): boolean {
     const longest = reservedBytes(call)
     if (this.#bytesInFlight + longest > maximumBytesInFlight) {
@@ -45,13 +44,13 @@ export class Batches {
     return { parts: parts.map((part) => this.#packedPart(part)), missed }
   }
 
-  /** What was taken is written, or lost for good. */
+  /** Called when the thread returns the buffers of a batch. */
   release(parts: readonly PackedPart[]): void {
     this.#bytesInFlight -= lengthOf(parts)
     for (const { buffer } of parts) this.#keepSpare(buffer)
   }
 
-  /** What was taken comes back no more. */
+  /** Called when the thread died: its batches will not be returned. */
   forgetInFlight(): void {
     this.#bytesInFlight = 0
     for (const parts of this.#batches.values()) this.#bytesInFlight += lengthOf(parts)
@@ -61,14 +60,14 @@ export class Batches {
     this.#lost.set(folder, (this.#lost.get(folder) ?? 0) + count)
   }
 
-  /** The journal goes, or nobody writes to it any more. */
+  /** Called when the journal is deleted or closed. */
   drop(folder: string): void {
     this.#bytesInFlight -= lengthOf(this.#batches.get(folder) ?? [])
     this.#batches.delete(folder)
     this.#lost.delete(folder)
   }
 
-  /** A buffer that is half empty stays: while the thread is busy, those of many worlds would pile up. */
+  /** Copies a part that fills less than half of its buffer: buffers of many worlds would pile up while the thread is busy. */
   #packedPart({ bytes, length, count, sizeBytes }: CallPart): PackedPart {
     if (2 * length > bytes.length) return { buffer: bytes.buffer, length, count, sizeBytes }
     const buffer = bytes.buffer.slice(0, length)
@@ -86,7 +85,6 @@ export class Batches {
     return parts
   }
 
-  /** One with room for so many bytes. */
   #partWithRoom(parts: CallPart[], bytes: number): CallPart {
     const begun = parts.at(-1)
     if (begun !== undefined && begun.length + bytes <= begun.bytes.length) return begun
@@ -97,7 +95,7 @@ export class Batches {
   }
 }
 
-/** Bytes that it takes at most. Those of a long text are counted: that costs less than a buffer of its own. */
+/** An upper bound of the packed size; exact for a long call, which might otherwise get a buffer of its own. */
 function reservedBytes(call: CallText): number {
   const longest = longestPacked(call)
   return longest > partBytes ? packedLength(call) : longest

@@ -1,6 +1,5 @@
 /**
- * The thread that keeps the calls of all worlds, seen from the one that answers requests: hands over calls in batches, asks
- * questions. Starts with the first of either.
+ * The main thread's side of the journal thread: sends calls in batches, and queries. The first call or query starts the thread.
  */
 import { rmSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
@@ -9,19 +8,19 @@ import { threadOptions, threadProgram } from '../../store/thread-options.ts'
 import { Batches } from './batches.ts'
 import type { AnswerTo, Bounds, CallText, FromThread, PackedPart, Question, ToThread } from './protocol.ts'
 
-/** A batch that is not full goes when it is this old: to wake the thread costs as much as to answer several requests. */
+/** Age at which a partial batch is sent: waking the thread costs as much as answering several requests. */
 const batchMilliseconds = 100
-/** Where somebody waits for calls. */
+/** The same while a request waits for calls of this journal. */
 const awaitedMilliseconds = 20
-/** Calls that wait to be put into words, and what they keep in memory meanwhile. */
+/** Calls that wait to be packed, and the memory that they retain. */
 const maximumWaitingCalls = 16
 const maximumWaitingBytes = 1024 * 1024
 
 export interface JournalThreadOptions {
   readonly log: { warn(details: object, message: string): void; error(details: object, message: string): void }
-  /** Calls were written to this one. */
+  /** Called after calls were written to this journal. */
   readonly onWritten: (folder: string) => void
-  /** Somebody waits to be told that. */
+  /** True while a request waits for `onWritten` of this journal. */
   readonly hasListeners: (folder: string) => boolean
 }
 
@@ -32,10 +31,10 @@ interface PendingRequest {
 
 export class JournalThread {
   readonly #options: JournalThreadOptions
-  /** Of the journals that there are. What was lost before one begins anew is no loss of the next. */
+  /** Bounds of the open journals. Losses of a journal that is not open are not reported to its successor. */
   readonly #bounds = new Map<string, Bounds>()
   readonly #batches = new Batches()
-  /** Calls that are not in words yet. */
+  /** Calls whose record is not built yet. */
   #waitingCalls: { readonly folder: string; readonly call: () => CallText }[] = []
   #waitingBytes = 0
   readonly #pending = new Map<number, PendingRequest>()
@@ -43,20 +42,20 @@ export class JournalThread {
   #worker: Worker | undefined
   #lastRequest = 0
   #isClosed = false
-  /** Calls that were handed over, or told as missed, and are not written yet. */
+  /** Calls sent to the thread, or reported as missed, and not yet written; by journal. */
   readonly #inFlight = new Map<string, number>()
-  /** Those of which the last batch could not be written. */
+  /** Journals whose last batch could not be written. */
   readonly #failing = new Set<string>()
 
   constructor(options: JournalThreadOptions) {
     this.#options = options
   }
 
-  /** Calls of before are bound as they were. */
+  /** Calls that were recorded earlier are sent first: the previous bounds apply to them. */
   setBounds(folder: string, bounds: Bounds): void {
     this.#packWaiting()
     this.#sendBatch(folder)
-    // A copy of its own: `leave` knows by it whose they are.
+    // A fresh object: `closeJournal` compares identity to detect that the journal was reopened while it waited.
     this.#bounds.set(folder, { ...bounds })
     if (this.#worker !== undefined) this.#post({ folder, bounds })
   }
@@ -65,13 +64,13 @@ export class JournalThread {
     this.#packWaiting()
     const bounds = this.#bounds.get(folder)
     if (this.#worker !== undefined || this.#batches.folders().has(folder)) await this.ask(folder, { asks: 'close' })
-    // Another one may have been opened there meanwhile.
+    // The journal was reopened while the thread closed it.
     if (this.#bounds.get(folder) !== bounds) return
     this.#bounds.delete(folder)
     this.#batches.drop(folder)
   }
 
-  /** What was not written yet goes as well. */
+  /** Deletes the journal, with calls that are not written yet. */
   async remove(folder: string): Promise<void> {
     this.#packWaiting()
     this.#bounds.delete(folder)
@@ -82,9 +81,9 @@ export class JournalThread {
   }
 
   /**
-   * Only remembers it. Calls are put into words several at a time, which takes less than to do it between the answers, as with
-   * [requests that come together](../../http/arrivals.ts).
-   * @param heldBytes what it keeps in memory until then
+   * Only queues the call. Several calls are packed together, which is cheaper than packing each one between two answers, see
+   * [arrivals](../../http/arrivals.ts).
+   * @param heldBytes memory that `call` retains until then
    */
   write(folder: string, call: () => CallText, heldBytes: number): void {
     this.#waitingBytes += heldBytes
@@ -113,7 +112,7 @@ export class JournalThread {
     return this.#options.hasListeners(folder) ? awaitedMilliseconds : batchMilliseconds
   }
 
-  /** Hands over all that waits here. */
+  /** Packs and sends all waiting calls. */
   flush(): void {
     this.#packWaiting()
     clearTimeout(this.#timer)
@@ -121,7 +120,7 @@ export class JournalThread {
     for (const folder of this.#batches.folders()) this.#sendBatch(folder)
   }
 
-  /** After what was written before. @throws QueryStopped */
+  /** Answered after all earlier calls are written. @throws QueryStopped */
   ask<Q extends Question>(folder: string, question: Q): Promise<AnswerTo<Q>> {
     if (this.#isClosed) return Promise.reject(new QueryStopped('closing'))
     this.#packWaiting()
@@ -129,13 +128,13 @@ export class JournalThread {
     const number = ++this.#lastRequest
     return new Promise((resolve, reject) => {
       this.#pending.set(number, { resolve, reject })
-      // It keeps the process alive for as long as somebody waits, and no longer.
+      // A pending query keeps the process alive; `#onMessage` releases it.
       this.#startedWorker().ref()
       this.#post({ folder, number, question })
     })
   }
 
-  /** Writes what waits, then ends the thread. */
+  /** Writes all waiting calls, then ends the thread. */
   async close(): Promise<void> {
     this.flush()
     this.#isClosed = true
@@ -149,7 +148,7 @@ export class JournalThread {
 
   #sendBatch(folder: string): void {
     if (!this.#batches.folders().has(folder)) return
-    // Before they are taken: it may not start.
+    // Started first: if the thread does not start, the batch is not lost.
     this.#startedWorker()
     const batch = this.#batches.takeBatch(folder)
     const count = countOf(batch)
@@ -197,7 +196,7 @@ export class JournalThread {
     else asked?.reject(new Error(`the journal failed: ${message.failed}`))
   }
 
-  /** Told once: on a disk that is full the next batch fails as well. */
+  /** Logs the first failure only: while the disk is full, every batch fails. */
   #noteFailure(folder: string, count: number, fault: string): void {
     if (!this.#bounds.has(folder)) return
     this.#batches.noteLost(folder, count)
@@ -207,7 +206,7 @@ export class JournalThread {
 
   #onExit(worker: Worker, cause: Error | undefined): void {
     if (this.#worker === worker) this.#worker = undefined
-    // What it had not written is gone; the next call starts another one.
+    // Unwritten calls are lost; the next call or query starts a new thread.
     for (const [folder, count] of this.#inFlight) if (this.#bounds.has(folder)) this.#batches.noteLost(folder, count)
     this.#inFlight.clear()
     this.#batches.forgetInFlight()

@@ -1,15 +1,14 @@
-/** The journal thread: writes the calls of all worlds and answers what is asked of them, one after another. */
+/** The journal thread: writes the calls of all worlds and answers queries, one message after another. */
 import { rmSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { TimeIsUp, TimeLimit } from '../../store/sqlite/time-limit.ts'
 import type { Bounds, FromThread, Question, QuestionAboutCalls, ToThread } from './protocol.ts'
 import { isDamage, StoredJournal } from './storage/stored-journal.ts'
 
-/** Journals that are open at once; another one closes the one that rested longest. */
+/** Opening one more journal closes the least recently used one. */
 const maximumOpen = 16
-/** After this time without use one is closed. */
+/** Unused journals are closed after this time. */
 const idleMilliseconds = 2000
-/** One question. */
 const queryTimeoutMilliseconds = 5000
 
 const port = parentPort as NonNullable<typeof parentPort>
@@ -17,7 +16,7 @@ const post = (message: FromThread): void => port.postMessage(message)
 
 const timeLimit = new TimeLimit()
 const bounds = new Map<string, Bounds>()
-/** In the order of their last use. */
+/** In the order of last use. */
 const open = new Map<string, { readonly journal: StoredJournal; usedAt: number }>()
 
 function journalOf(folder: string): StoredJournal {
@@ -32,8 +31,8 @@ function journalOf(folder: string): StoredJournal {
 }
 
 /**
- * One that is damaged is replaced by an empty one: a journal is no data. Any other fault may pass, and the journal stays.
- * @param work leaves the journal as it was where it fails
+ * Replaces a damaged journal by an empty one: a journal only documents test runs. After any other error the journal stays.
+ * @param work must leave the journal unchanged when it fails
  */
 function withJournal<T>(folder: string, work: (journal: StoredJournal) => T): T {
   try {
@@ -53,7 +52,7 @@ function close(folder: string): void {
   known?.journal.close()
 }
 
-/** It ends: the next one of this name has bounds of its own. */
+/** Closes a journal and forgets its bounds: a new journal in this folder has bounds of its own. */
 function forget(folder: string): void {
   close(folder)
   bounds.delete(folder)

@@ -1,27 +1,27 @@
 /**
- * Calls as bytes, one after another: as the thread gets them, and as it keeps them until somebody asks. Objects that wait to be
- * handed over cost more than the calls themselves: each would be moved twice by the collector, and copied one by one.
+ * The binary form of calls, used for messages to the journal thread and in its log. Objects would cost more than the calls
+ * themselves: the garbage collector would move each one twice, and `postMessage` would clone it.
  *
- * A call is a header, then its texts in UTF-8: what it shares with other calls, unless one before it in the same part has brought
- * that; its own members; the answer.
+ * A call is a header and up to three UTF-8 texts: the members that it shares with other calls, unless an earlier call of the
+ * same part holds them; its own members; the answer.
  */
 import { formatTime, lastTime } from '../../core/time/time.ts'
 import type { CallText } from './protocol.ts'
 
-/** Named anew with each change of what follows. */
+/** Part of the version of stored journals: change it with the layout below. */
 export const packing = 'header, shared, own, answer'
 
-/** Where the numbers of a header stand: lengths and places in 32 bits, times in 64. Places count from the beginning of the part. */
+/** Offsets in a header: lengths and places are 32-bit numbers, times 64-bit. Places count from the beginning of the part. */
 const at = { length: 0, shared: 4, sharedLength: 8, ownLength: 12, began: 16, ended: 24 } as const
 const headerBytes = 32
-/** No character takes more for each of its code units. */
+/** Bytes that UTF-8 takes at most for each UTF-16 code unit. */
 const longestUnit = 3
 
-/** Bytes that a call takes at most. */
+/** An upper bound of the packed size, without encoding the texts. */
 export const longestPacked = ({ shared, own, answer = '' }: CallText): number =>
   headerBytes + (shared.length + own.length + answer.length) * longestUnit
 
-/** The same, counted. */
+/** The packed size, if no earlier call of the part has the shared text. */
 export const packedLength = ({ shared, own, answer = '' }: CallText): number =>
   headerBytes + Buffer.byteLength(shared) + Buffer.byteLength(own) + Buffer.byteLength(answer)
 
@@ -30,26 +30,26 @@ interface Shared {
   readonly length: number
 }
 
-/** The same whatever calls came before it. */
+/** The size that bounds count: it includes the shared text, whichever call of the part holds it. */
 const sizeOf = ({ place, length }: Shared, header: number, end: number): number =>
   end - header + (place === header + headerBytes ? 0 : length)
 
-/** Calls that are handed over together, in a buffer of their own. */
+/** Calls that are sent together in one buffer. */
 export class CallPart {
   readonly bytes: Buffer<ArrayBuffer>
-  /** Bytes that are taken. */
+  /** Bytes in use. */
   length = 0
   count = 0
-  /** What its calls would take by themselves. */
+  /** Sum of the sizes that bounds count. */
   sizeBytes = 0
-  /** Where each text that calls share stands. */
+  /** Position of each shared text. */
   readonly #shared = new Map<string, Shared>()
 
   constructor(buffer: ArrayBuffer) {
     this.bytes = Buffer.from(buffer)
   }
 
-  /** There must be room for as much as it takes at most. */
+  /** The buffer must have room for `longestPacked(call)` or `packedLength(call)` bytes. */
   add({ began, ended, shared, own, answer }: CallText): void {
     const { bytes, length: header } = this
     let end = header + headerBytes
@@ -74,12 +74,11 @@ export class CallPart {
   }
 }
 
-/** One call of a part. */
 export class PackedCall {
   readonly #part: Buffer
   readonly #header: number
   readonly #shared: Shared
-  /** Where the next one begins. */
+  /** Offset of the next call. */
   readonly end: number
 
   constructor(part: Buffer, header: number) {
@@ -93,7 +92,7 @@ export class PackedCall {
     return sizeOf(this.#shared, this.#header, this.end)
   }
 
-  /** The whole call as JSON, with its number. @throws SyntaxError where it cannot be one */
+  /** The complete call as JSON. @throws SyntaxError for bytes that are not a call */
   document(sequence: number): string {
     const began = this.#part.readDoubleLE(this.#header + at.began)
     if (!(began >= 0 && began <= lastTime)) throw new SyntaxError('no call has such a time')
@@ -115,7 +114,7 @@ export class PackedCall {
   }
 }
 
-/** Oldest first. @throws SyntaxError where there are none */
+/** Oldest first. @throws SyntaxError for bytes that are not calls */
 export function* callsIn(part: Buffer): Generator<PackedCall> {
   for (let header = 0; header < part.length; ) {
     const call = new PackedCall(part, header)
@@ -124,7 +123,7 @@ export function* callsIn(part: Buffer): Generator<PackedCall> {
   }
 }
 
-/** What each counts, oldest first: far quicker than to ask them. @throws SyntaxError where there are none */
+/** The size of each call, oldest first; much faster than `callsIn`. @throws SyntaxError for bytes that are not calls */
 export function sizesIn(part: Buffer): number[] {
   const sizes: number[] = []
   for (let header = 0; header < part.length; ) {

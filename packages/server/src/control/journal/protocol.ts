@@ -1,4 +1,4 @@
-/** What is said between those who record and read calls, and the thread that keeps them. Everything can be copied. */
+/** Messages between the main thread and the journal thread. All values can be cloned. */
 import type { TypedFilter } from '../../odata/index.ts'
 import type { Query } from '../../store/store.ts'
 
@@ -7,31 +7,30 @@ export interface CallText {
   /** World times in milliseconds since 1970. */
   readonly began: number
   readonly ended: number
-  /** Members of its JSON that other calls have as well, with a comma in front of each. What they share is kept once. */
+  /** JSON members that other calls have as well, each after a comma. Stored once for all calls of a part that share them. */
   readonly shared: string
-  /** The others. Where an answer follows, they end within that, in front of its size. */
+  /** All other members. With `answer`, the text ends inside the answer object, in front of its size. */
   readonly own: string
-  /** The whole body of the answer as it is, not empty: to put it into JSON, and to tell its size, is work for the thread. */
+  /** The complete body of the answer, not empty; the journal thread escapes and measures it. */
   readonly answer?: string | undefined
 }
 
-/** Packed calls, in the first bytes of a buffer that belongs to whoever was told of it last. */
+/** Packed calls in the first `length` bytes of a buffer. Messages transfer the buffer to their receiver. */
 export interface PackedPart {
   readonly buffer: ArrayBuffer
   readonly length: number
   readonly count: number
-  /** Of its calls, as bounds count it: what they share counts with each. */
+  /** Size of its calls as bounds count it: a shared text counts for each call. */
   readonly sizeBytes: number
 }
 
-/** Of one world's journal. */
 export interface Bounds {
   readonly maximumCalls: number
   readonly maximumSizeBytes: number
 }
 
 export interface JournalState {
-  /** Number of the oldest call that is kept; one more than `last` where there is none. */
+  /** Number of the oldest call; `last + 1` in an empty journal. */
   readonly first: number
   readonly last: number
   readonly sizeBytes: number
@@ -39,11 +38,10 @@ export interface JournalState {
   readonly missed: number
 }
 
-/** Calls as JSON. */
 export interface PageOfCalls {
   readonly documents: readonly string[]
   readonly total: number
-  /** When they were read. */
+  /** State of the journal when the page was read. */
   readonly state: JournalState
 }
 
@@ -57,10 +55,10 @@ export interface ExcerptRequest {
 
 export interface Excerpt {
   readonly calls: readonly { readonly sequence: number; readonly document: string }[]
-  /** The next one goes on here. */
+  /** Number to pass as `after` of the next excerpt. */
   readonly readUpTo: number
   readonly isComplete: boolean
-  /** Calls after the number that was asked for, which are no longer there. */
+  /** Calls after the requested number that were dropped already. */
   readonly missed: number
   readonly last: number
 }
@@ -68,7 +66,7 @@ export interface Excerpt {
 export interface TallyRequest {
   readonly after: number
   readonly filter?: TypedFilter
-  /** How many numbers are told. */
+  /** Maximum number of sequence numbers in the result. */
   readonly matching: number
 }
 
@@ -82,12 +80,12 @@ export interface NearMisses {
   readonly documents: readonly string[]
 }
 
-/** Each is answered once, after what was written before it. */
+/** Each query is answered once, after all earlier writes. */
 export type Question =
   | QuestionAboutCalls
   | { readonly asks: 'state' }
   | { readonly asks: 'clear' }
-  /** Also closes the journal. */
+  /** Deletes the journal. */
   | { readonly asks: 'remove' }
   | { readonly asks: 'close' }
 
@@ -114,15 +112,15 @@ export type ToThread =
   | {
       readonly folder: string
       readonly parts: readonly PackedPart[]
-      /** Calls that were lost before. */
+      /** Calls dropped since the previous batch. */
       readonly missed: number
     }
   | { readonly folder: string; readonly number: number; readonly question: Question }
-  /** Closes every journal. */
+  /** Closes all journals and ends the thread. */
   | { readonly end: true }
 
 export type FromThread =
-  /** A write is done, or could not be. It is given back with its buffers. */
+  /** A batch was written or failed. Returns its buffers. */
   | {
       readonly folder: string
       readonly parts: readonly PackedPart[]

@@ -1,4 +1,4 @@
-/** Calls on their way into the journal: what a request, its trace and its answer together say. */
+/** Records calls: builds the record from a request, its trace and its answer. */
 
 import { type Dispatch, type Outcome, RefusedRequest } from '../../core/pipeline/request.ts'
 import type { CallRecorder, EndedCall } from '../../core/recording/recording.ts'
@@ -9,9 +9,9 @@ import { answerText, type BodyText, type Naming, rawText, requestText } from './
 import { maximumTextLength, member, operationOf, ownText, sharedText } from './recording/call-head.ts'
 
 export interface RecorderOptions {
-  /** undefined: the world is gone. */
+  /** Undefined after the world was closed. */
   readonly journal: () => Journal | undefined
-  /** Whether its settings are those that are kept for the world, which one that rested learns with its first request. */
+  /** False until the stored settings are read: a closed world reads them with its first request. */
   readonly areSettingsKnown: () => boolean
   /** World time, in milliseconds since 1970. */
   readonly now: () => number
@@ -40,7 +40,7 @@ export function createRecorder({ journal, areSettingsKnown, now, naming, render 
   return recorder
 }
 
-/** Each element is a call of its own, told by the task of its batch. */
+/** Records each element of a batch as a call of its own, which names the task of the batch. */
 function recordBatchElements(
   dispatch: Dispatch,
   recorder: CallRecorder,
@@ -58,7 +58,7 @@ function recordBatchElements(
       const outcome = await dispatch(request)
       const { durable } = outcome
       if (durable === undefined) ended(outcome, undefined)
-      // What could not be committed did not happen.
+      // Recorded after the commit: an element whose commit fails is recorded as failed.
       else
         durable.then(
           () => ended(outcome, undefined),
@@ -72,7 +72,7 @@ function recordBatchElements(
   }
 }
 
-/** What the answer would be, had it come by itself. */
+/** Renders the answer that a batch element would get as a request of its own. */
 export type EndedCallRenderer = (
   request: EndedCall['request'],
   outcome: Outcome | undefined,
@@ -90,7 +90,7 @@ function callTextOf(call: EndedCall, trace: Trace, ended: number, naming: Naming
   return { began: trace.began, ended, shared, own, answer: isOpen ? answer?.text : undefined }
 }
 
-/** What is told of a body; of one whose size is not known yet, what stands in front of that. */
+/** JSON members of a body; without size and text for a body that the journal thread measures. */
 const bodyMembers = ({ mediaType, sizeBytes, isCut, text }: BodyText): string =>
   (mediaType === undefined ? '' : mediaTypeMember(mediaType)) +
   (sizeBytes === undefined ? '' : `"sizeBytes":${sizeBytes}${member('isCut', isCut)}${member('text', text)}`)
@@ -102,6 +102,6 @@ function answerOf(call: EndedCall, trace: Trace): BodyText | undefined {
   return answerText(operationOf(call, trace), body, refused === undefined)
 }
 
-/** Nearly all are of one type. */
+/** The common media type skips JSON.stringify. */
 const mediaTypeMember = (mediaType: string): string =>
   mediaType === 'application/json' ? '"mediaType":"application/json",' : `"mediaType":${JSON.stringify(mediaType)},`

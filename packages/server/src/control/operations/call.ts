@@ -1,4 +1,4 @@
-/** Calls of a world, as its journal keeps them. */
+/** Recorded calls of a world, from its journal. */
 import { Call, callOperations } from '@hyperplane/contract/control/call'
 import { notFound } from '../../core/standard.ts'
 import { implementWithinWorld, type WorldReadContext } from '../context.ts'

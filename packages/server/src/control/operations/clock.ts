@@ -1,4 +1,4 @@
-/** The clock of a world: read, freeze, move, scale. What hangs on it is the world's own business. */
+/** The clock of a world: read, freeze, resume, scale, move. */
 import { clockOperations } from '@hyperplane/contract/control/clock'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import { type ClockEvent, formatTime, lastTime, type Passage, type WorldClock } from '../../core/time/clock.ts'
@@ -45,7 +45,7 @@ export const clock = implementWithinWorld(
   },
 )
 
-/** A change of how the clock goes is kept before it is told. */
+/** Stores the new mode before it answers: the mode survives a crash. */
 async function changeMode(ctx: WorldContext, change: (instance: Instance) => void) {
   const instance = await ctx.drivers.instance()
   change(instance)

@@ -1,4 +1,4 @@
-/** Rules of faults: kept in the control store of their world, at work in its rule book. Source: reference faults.md. */
+/** Fault rules: stored in the control store of their world, applied by its rule book. Source: reference faults.md. */
 
 import { FaultRule, faultOperations } from '@hyperplane/contract/control/fault'
 import { ApiError } from '../../core/api-error.ts'
@@ -13,7 +13,7 @@ const maximumRules = 1000
 export const fault = implementWithinWorld(
   faultOperations,
   {
-    // Counts lag behind what happened, until they are asked for.
+    // Counts are written with a delay: wait for them, so that a read shows every match.
     async listFaultRules(ctx, request) {
       await ctx.drivers.faults.countsWritten()
       return standardList(ctx, { ...request, body: undefined }, 'all')
@@ -30,7 +30,7 @@ export const fault = implementWithinWorld(
       const ordinal = ctx.drivers.faults.nextOrdinal()
       const stored = await ctx.store.insert(FaultRule, {
         ...body,
-        // The journal shows it, and is the same in every run of the same world.
+        // Derived from the seed: the journal shows this id, and must be equal in every run of the same world.
         extId: seedId(`fault-rule/${world.seed}/${ordinal}`),
         ordinal,
         createTime: clock.iso(),

@@ -1,4 +1,4 @@
-/** What the control interface does, by kind. Worlds are kept together; the rest belongs to one world each. */
+/** Operations of the control interface by kind: those on worlds, and those within one world. */
 import type { Resource } from '@hyperplane/contract'
 import { FaultRule } from '@hyperplane/contract/control/fault'
 import { Journal } from '@hyperplane/contract/control/journal'
@@ -12,8 +12,7 @@ import { worldEvent } from './world-event.ts'
 
 export const worldsDomains = { catalogue, world }
 
-/** Operations within a world. */
 export const worldDomains = { call, clock, fault, journal, worldEvent }
 
-/** Kinds that the control store of a world keeps. */
+/** Kinds that the control store of a world holds. */
 export const worldKinds: readonly Resource[] = [FaultRule, Journal]

@@ -1,4 +1,4 @@
-/** The journal of a world as a whole: its bounds, assertions about it, exports and streams of it. */
+/** The journal of a world: settings, assertions, exports, streams. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Journal, journalOperations } from '@hyperplane/contract/control/journal'
 import { ApiError, invalid } from '../../core/api-error.ts'
@@ -23,7 +23,7 @@ export const journal = implementWithinWorld(
       const before = journal.settings
       const settings = { ...defaultSettings, ...settingsIn(body) }
       let counts = {}
-      // They hold before they are kept: what is answered, and remembered, counts what lower bounds leave.
+      // Apply the settings before they are stored: lower bounds drop calls, and the answer must count the remaining ones.
       return new TwoPhaseEffect({
         async make() {
           journal.configure(settings)
@@ -32,7 +32,7 @@ export const journal = implementWithinWorld(
         async conclude({ store }) {
           return { ...(await store.replace(Journal, { ...ctx.target, ...settings })), ...counts }
         },
-        // Calls that went stay away.
+        // Calls that lower bounds dropped do not come back.
         async giveUp() {
           journal.configure(before)
         },
@@ -98,7 +98,7 @@ export const journal = implementWithinWorld(
   },
 )
 
-/** The settings are kept beside the world, from when its control store is made. Tells what they are. */
+/** The stored settings. A new control store gets the default ones. */
 export async function loadJournalSettings(store: Store): Promise<JournalSettings> {
   const [kept] = await store.find(Journal)
   if (kept !== undefined) return { ...defaultSettings, ...settingsIn(kept) }

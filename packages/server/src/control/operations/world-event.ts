@@ -1,4 +1,4 @@
-/** Events in a world: asked for, told of, called off. What they do is in `drivers/simulated/events/`. */
+/** Events of a world: scheduled, listed, called off. `drivers/simulated/events/` says what each event changes. */
 import type { EntityOf } from '@hyperplane/contract'
 import { type WorldEvent, worldEventOperations } from '@hyperplane/contract/control/world-event'
 import type { ApiError } from '../../core/api-error.ts'
@@ -71,7 +71,6 @@ async function requireEvent(
   return row
 }
 
-/** What a plan's fields demand of each other. */
 function planFaults({ event, after, at, duration, until }: Plan): ApiError[] {
   const faults: ApiError[] = []
   if (after !== undefined && at !== undefined) faults.push(invalid('at', 'expected after or at, found both'))
@@ -91,7 +90,7 @@ function faultsOfDuration(path: string, text: string | undefined, mayBeNothing: 
   return fault === undefined ? [] : [invalid(path, fault)]
 }
 
-/** When it begins and ends, in milliseconds since 1970. @throws ApiError for a time that is over */
+/** Begin and end in milliseconds since 1970. @throws ApiError 400 for a time in the past */
 function resolveTimes({ after, at, duration, until }: Plan, now: number): { at?: number; until?: number } {
   const length = (text: string): number => millisecondsOf(text) as number
   const begins = after !== undefined ? now + length(after) : at === undefined ? undefined : (parseTime(at) as number)

@@ -1,4 +1,4 @@
-/** Worlds: made from seeds, forked, reset, exported, removed. Their rows are kept here; what they hold, they hold themselves. */
+/** Worlds: created from seeds, imported, forked, reset, exported, deleted. The registry stores one row for each. */
 import { statSync } from 'node:fs'
 import type { EntityOf } from '@hyperplane/contract'
 import { World, worldOperations } from '@hyperplane/contract/control/world'
@@ -34,7 +34,7 @@ export const world = implementForWorlds(
       if (seed !== undefined) return createFromSeed(ctx, asked, prepared as Prepared, { text: seed })
       return createFromSeed(ctx, { ...asked, preset: asked.preset ?? 'demo' }, prepared as Prepared)
     },
-    // What the body holds in its place is its digest.
+    // `body.seed` is the digest of the uploaded file, `files.seed` its path.
     importWorld: async (ctx, { body: { seed: _, ...asked }, files, prepared }) =>
       createFromSeed(ctx, asked, prepared as Prepared, { moved: files?.['seed'] as string }),
     async updateWorld(ctx, { body }) {
@@ -107,7 +107,7 @@ export const world = implementForWorlds(
         version: ctx.drivers.version,
         time: clock.iso(),
       })
-      // What refuses an export is known with its first text, while there can still be a refusal.
+      // The first chunk shows whether the export is refused; after it, the status 200 has been sent.
       const first = await seed.next().catch((error: unknown) => {
         if (!(error instanceof UnfinishedTasks)) throw error
         throw new ApiError('CONFLICT', { fault: `${error.message} ${exportAdvice(clock.mode)}` })
@@ -127,7 +127,7 @@ export const world = implementForWorlds(
       createWorld: ({ services }, { body }) => prepare(services.passwords, body),
       importWorld: ({ services }, { body }) => prepare(services.passwords, body),
     },
-    // What is done to one world happens one after another; a name that is being taken is one already.
+    // Operations on one world run one after another. A creation locks the new name.
     turns: {
       createWorld: ({ body }) => [keyOf(body.name)],
       importWorld: ({ body }) => [keyOf(body.name)],
@@ -149,7 +149,7 @@ function millisecondsWithin(text: unknown): number {
   return found
 }
 
-/** Where tasks are under way, and somebody wants an export. */
+/** What a client can do when unfinished tasks prevent an export. */
 function exportAdvice(mode: ClockMode): string {
   const first =
     mode === 'frozen'
@@ -162,7 +162,7 @@ interface Prepared {
   readonly adminPasswordHash?: string
 }
 
-/** Takes a moment, and no store. */
+/** Hashes before the transaction: it takes long, and needs no store. */
 async function prepare(
   passwords: Passwords,
   { adminPassword }: { readonly adminPassword?: string },
@@ -182,7 +182,6 @@ function faultsOf(body: NewWorld): ApiError[] {
   return faults
 }
 
-/** From a seed. */
 function createFromSeed(
   ctx: WorldsContext,
   body: NewWorld,
@@ -196,7 +195,7 @@ function createFromSeed(
     } catch (error) {
       if (error instanceof SeedRefusal) refuseAll(error.faults.map(seedFault))
       if (error instanceof StartRefusal || error instanceof StoreRefusal) {
-        // The data folder itself is damaged: no world exists that could be reset.
+        // The data folder is damaged, and no world was created: 503, not the advice to reset a world.
         throw new ApiError('SERVICE_UNAVAILABLE', { fault: error.message }, { cause: error })
       }
       throw error
@@ -204,7 +203,7 @@ function createFromSeed(
   })
 }
 
-/** @throws ApiError 400: nobody could sign in to a world whose `admin` has a password that nobody was told */
+/** @throws ApiError 400 when `default` has no admin password: nobody could sign in to the new world */
 async function hashOfDefault({ drivers }: WorldsContext): Promise<string> {
   const home = drivers.worlds.get(defaultWorld)
   const hash = await (await home?.instance())?.adminPasswordHash()
@@ -213,7 +212,7 @@ async function hashOfDefault({ drivers }: WorldsContext): Promise<string> {
   return hash
 }
 
-/** A new world is built apart; a row and a name that others find come last. */
+/** Builds a new world as a draft, which gets its row and its name when it is complete. */
 function createWorldEffect(ctx: WorldsContext, body: NewWorld, build: (draft: Draft, row: WorldRow) => Promise<void>) {
   const row = rowOf(body, formatTime(ctx.clock.now()))
   let draft: Draft | undefined
@@ -222,7 +221,7 @@ function createWorldEffect(ctx: WorldsContext, body: NewWorld, build: (draft: Dr
     async make() {
       draft = draftOf(ctx.drivers.worlds, body.name)
       await build(draft, row)
-      // A world that does not get its port is none.
+      // The creation fails if the port is taken.
       opened = await openPort(ctx, body.name, body.port)
     },
     async conclude({ store, afterCommit }) {
@@ -272,7 +271,7 @@ function hostedOf({ drivers }: WorldsReadContext, { name }: WorldRow): HostedWor
   return hosted
 }
 
-/** @param own the port that it has as soon as this is answered; usually the one that it has */
+/** @param own the port that the world will have when the request commits; default: its present port */
 function worldView(
   { drivers }: WorldsReadContext,
   row: WorldRow,
@@ -286,7 +285,7 @@ function worldView(
     ...settingsView(config),
     ...row,
     ...(port === undefined ? {} : { port }),
-    // Nobody knows how the clock of one that rests stands before it is opened.
+    // The time of a closed world is unknown until it opens.
     ...(state.is === 'OPEN' ? { time: formatTime(hosted.now()) } : {}),
     state: state.is,
     ...(state.is === 'FAILED' ? { fault: state.fault } : {}),
@@ -306,7 +305,7 @@ const settingsView = ({ rateLimits, limits, durations, lockout, clock }: Config)
 const sizeOf = (file: string): number =>
   [file, `${file}-wal`].reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
 
-/** Ends `rest` with its reader, also with one that reads nothing: a generator that never began would not. */
+/** An iterator and not a generator: `return` of a generator that never started would not end `rest`. */
 function bytesOf(first: IteratorResult<string>, rest: AsyncGenerator<string>): AsyncIterableIterator<Uint8Array> {
   const encoder = new TextEncoder()
   let pending: IteratorResult<string> | undefined = first

@@ -1,6 +1,6 @@
 /**
- * Waits until no task of a world is under way, or the time for that is over. As with assertions, time is the world's; where its
- * clock stands, as much real time ends the wait, and no call waits longer than a minute.
+ * Waits until no task of a world is under way, or until a timeout on the world clock. While that clock is frozen, the timeout
+ * counts real time instead. No request waits longer than a minute of real time. Assertions wait in the same way.
  */
 import { Task } from '@hyperplane/contract/platform/task'
 import { pathOf } from '../../core/standard.ts'
@@ -15,11 +15,11 @@ export interface TaskWait {
   /** The world's. */
   readonly clock: Pick<WorldClock, 'now' | 'mode'>
   readonly real: Pick<Clock, 'now' | 'setTimer'>
-  /** It was closed meanwhile, or the process ends: nobody waits any longer. */
+  /** True when the world was closed or the process stops. */
   readonly isOver: () => boolean
 }
 
-/** How often the world's time is looked at while no task changes. A timer there would be an event of the world. */
+/** Real time between two looks at the world clock. A timer of that clock would itself be an event of the world. */
 const pollMilliseconds = 20
 
 export async function waitForTasks({ store, clock, real, isOver }: TaskWait, withinMilliseconds: number) {

@@ -1,4 +1,4 @@
-/** Parts of forms in files, while their request lasts: seeds that are imported. */
+/** Stores uploaded form files (seeds to import) in temporary files that live as long as their request. */
 import { createHash } from 'node:crypto'
 import { createWriteStream, mkdirSync, mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { ApiError } from '../../core/api-error.ts'
 import { malformed } from '../../core/input/multipart.ts'
 import type { Spool } from '../../core/input/spooled-form.ts'
 
-/** @param folder where they lie, each request in a folder of its own */
+/** @param folder where each request gets a temporary folder */
 export function createSpool(folder: string, prefix: string, maximumBytes: number): Spool {
   return {
     maximumBytes,
@@ -18,7 +18,7 @@ export function createSpool(folder: string, prefix: string, maximumBytes: number
       const files: Record<string, string> = {}
       const stopping = new AbortController()
       let own: string | undefined
-      /** Writing ends before its file goes. */
+      /** Awaited before the files are removed. */
       const writing: Promise<unknown>[] = []
       return {
         files,
@@ -50,7 +50,7 @@ export function createSpool(folder: string, prefix: string, maximumBytes: number
   }
 }
 
-/** A file that was compressed (gzip) as it was before: tools send one in a form sooner than they compress the form. */
+/** Decompresses a gzip file: clients compress files inside a form more often than the request itself. */
 async function* decompressed(
   name: string,
   chunks: AsyncIterable<Buffer>,
@@ -71,7 +71,7 @@ async function* decompressed(
     return
   }
   const gunzip = createGunzip()
-  // What goes wrong on the way is told by its end.
+  // The loop below receives errors of the pipeline from `gunzip`.
   pipeline(whole, gunzip).catch(() => undefined)
   let bytes = 0
   try {
@@ -92,7 +92,7 @@ const gzipMagic = Buffer.of(0x1f, 0x8b)
 
 const [carriageReturn, lineFeed] = [0x0d, 0x0a]
 
-/** CR LF become LF, also where they came apart. */
+/** Replaces CR LF by LF, also when a chunk ends between the two. */
 async function* withUnixLineEnds(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let held = false
   for await (const chunk of chunks) {

@@ -1,15 +1,15 @@
-/** Ports of worlds' own, beside the one of all: a world changes from one to another, or has none, as its row is written. */
+/** Ports that belong to one world, beside the port of the service. A change is committed with the row of the world. */
 import type { HttpServer } from '../../http/server.ts'
 
 type Listener = Pick<HttpServer, 'listenFor' | 'unlisten'>
 
-/** A port that is open for a world, beside the one that it has until now. */
+/** A port that was opened for a world while its previous port is still open. */
 export interface OpenedPort {
-  /** Absent: it is to have none, or nobody listens yet. */
+  /** Absent: the world gets no port, or the service does not listen yet. */
   readonly port?: number
-  /** It is the world's, and the one before is closed. */
+  /** Makes it the port of the world, and closes the previous one. */
   commit(): void
-  /** It is closed, and the one before goes on. */
+  /** Closes it; the previous port stays. */
   rollback(): void
 }
 
@@ -18,12 +18,11 @@ export class OwnPorts {
   readonly #changed: (world: string) => void
   #server: Listener | undefined
 
-  /** @param changed hears of each world that has another port than before, or none */
+  /** @param changed called with the name of each world whose port changed */
   constructor(changed: (world: string) => void) {
     this.#changed = changed
   }
 
-  /** From now on ports can be opened. */
   listening(server: Listener): void {
     this.#server = server
   }
@@ -32,7 +31,7 @@ export class OwnPorts {
     return this.#ports.get(world)
   }
 
-  /** @param port 0: a free one; undefined: none. @throws what the system says of a port that is taken */
+  /** @param port 0: a free one; undefined: none. @throws the error of the system when the port is taken */
   async open(world: string, port: number | undefined): Promise<OpenedPort> {
     const server = this.#server
     const present = this.#ports.get(world)
@@ -53,7 +52,7 @@ export class OwnPorts {
     }
   }
 
-  /** Of a world that is removed. */
+  /** Closes the port of a world that was deleted. */
   close(world: string): void {
     const port = this.#ports.get(world)
     this.#ports.delete(world)

@@ -1,4 +1,4 @@
-/** What a world was made with: as it was asked for, as it is kept, and as the world is told. */
+/** Settings of a world in three forms: in the request, in its row, and as options of the world. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { presets, World } from '@hyperplane/contract/control/world'
 import { parseTime } from '../../core/time/clock.ts'
@@ -16,13 +16,13 @@ export interface NewWorld
   readonly adminPassword?: string
 }
 
-/** The row of a world goes by its name. */
+/** The id of the row is the name of the world. */
 export function rowOf({ adminPassword: _, ...kept }: NewWorld, createTime: string): WorldRow {
   const row = { ...kept, extId: kept.name, createTime }
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as unknown as WorldRow
 }
 
-/** @param seed what a new world is filled from, where that is no preset */
+/** @param seed the seed of a new world that is not created from a preset */
 export function settingsOf(row: WorldRow, seed?: NewSeed): WorldSettings {
   const { preset, rateLimits, limits, durations, lockout, clock } = row
   const source: NewSeed | undefined = seed ?? preset

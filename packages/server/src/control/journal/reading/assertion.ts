@@ -1,6 +1,6 @@
 /**
- * Waits until so many calls match, or the time for that is over. Time is the world's; where the world's clock stands, as much
- * real time ends the wait, so that nobody waits for ever for a clock that nobody moves.
+ * Waits until enough calls match, or until a timeout on the world clock. While that clock is frozen, the timeout counts real
+ * time instead: nobody may move the clock, and the request would wait for ever.
  */
 import type { Clock, WorldClock } from '../../../core/time/clock.ts'
 import { formatTime } from '../../../core/time/time.ts'
@@ -13,20 +13,19 @@ export interface CallAssertion {
   readonly atLeast?: number | undefined
   readonly atMost?: number | undefined
   readonly exactly?: number | undefined
-  /** On the world's clock. */
+  /** On the world clock. */
   readonly withinMilliseconds: number
 }
 
 export interface AssertionContext {
   readonly journal: Pick<Journal, 'tally' | 'near' | 'changed' | 'ending'>
-  /** The world's. */
   readonly clock: Pick<WorldClock, 'now' | 'mode'>
   readonly real: Pick<Clock, 'now' | 'setTimer'>
 }
 
-/** One call waits no longer in real time. */
+/** Real time after which an assertion answers in any case. */
 export const longestWaitMilliseconds = 60_000
-/** How often the world's time is looked at while nothing is recorded. A timer there would be an event of the world. */
+/** Real time between two looks at the world clock. A timer of that clock would itself be an event of the world. */
 const pollMilliseconds = 20
 const shownMatching = 10
 const shownNear = 5
@@ -40,7 +39,7 @@ export async function evaluateAssertion({ journal, clock, real }: AssertionConte
   let count = 0
   let last = 0
   for (;;) {
-    // Before the calls are counted: what came in time is counted after the time is over as well.
+    // Read before the count, so that calls recorded just before the deadline are counted.
     const isOver = clock.now() >= deadline
     const patience =
       clock.mode === 'frozen' ? Math.min(withinMilliseconds, longestWaitMilliseconds) : longestWaitMilliseconds
@@ -71,7 +70,7 @@ export async function evaluateAssertion({ journal, clock, real }: AssertionConte
   }
 }
 
-/** Whether the count settles it, however much time is left. */
+/** The verdict, if more calls cannot change it; undefined: keep waiting. */
 function earlyVerdict({ atMost, exactly, ...asserted }: CallAssertion, count: number): boolean | undefined {
   if (atMost !== undefined) return count > atMost ? false : undefined
   if (exactly !== undefined) return count === exactly ? true : count > exactly ? false : undefined
@@ -80,7 +79,6 @@ function earlyVerdict({ atMost, exactly, ...asserted }: CallAssertion, count: nu
 
 const finalVerdict = ({ atMost }: CallAssertion, count: number): boolean => atMost !== undefined && count <= atMost
 
-/** Nothing else said, there is one. */
 const minimumCount = ({ atLeast }: Pick<CallAssertion, 'atLeast'>): number => atLeast ?? 1
 
 async function nearest(journal: AssertionContext['journal'], filter: TypedFilter | undefined) {
@@ -101,7 +99,7 @@ async function nearest(journal: AssertionContext['journal'], filter: TypedFilter
   })
 }
 
-/** Of all elements, where the path crosses a collection. */
+/** A path through a list gives the values of all its elements. */
 const valueAt = (value: any, path: string): unknown =>
   path
     .split('/')

@@ -1,10 +1,10 @@
-/** Filters over calls that stand in bodies: the same language as `$filter` of the list. */
+/** Filters for calls in request bodies; the language is that of `$filter`. */
 import { Call, callFilter } from '@hyperplane/contract/control/call'
 import { ApiError } from '../../../core/api-error.ts'
 import { pathOf } from '../../../core/standard.ts'
 import { checkFilter, equals, ODataFault, parseFilter, type TypedFilter } from '../../../odata/index.ts'
 
-/** @throws ApiError 400, with the position of the fault */
+/** @throws ApiError 400, with the position of the error in the filter */
 export function readCallFilter(text: string): TypedFilter {
   try {
     return checkFilter(parseFilter(text), { fields: callFilter, schema: Call.schema })
@@ -20,7 +20,7 @@ export function readCallFilter(text: string): TypedFilter {
 
 export const isCall = (sequence: number): TypedFilter => equals(pathOf(Call, 'sequence'), sequence)
 
-/** Calls that came up to this time. */
+/** Calls received at or before this time. */
 export function until(time: string): TypedFilter {
   const left = { kind: 'field', from: 0, names: ['time'], type: 'timestamp' } as const
   return { kind: 'compare', operator: 'le', left, right: { kind: 'literal', value: time } }

@@ -1,19 +1,19 @@
 /**
- * Calls as server-sent events (HTML standard, section "Server-sent events"), as they are recorded. A stream is a place in the
- * journal: it reads on as fast as its reader takes, and holds one piece at most. Who is so slow that calls go before they were
- * read is told how many.
+ * Streams recorded calls as server-sent events (HTML standard, section "Server-sent events"). A stream holds a position in the
+ * journal and at most one batch of calls, and reads as fast as its client. A client that is too slow gets a `gap` event with the
+ * number of calls that were dropped before it read them.
  */
 import type { Clock } from '../../../core/time/clock.ts'
 import type { TypedFilter } from '../../../odata/index.ts'
 import type { Journal } from '../journals.ts'
 
-/** Real time after which a silent stream says that it is there. */
+/** Real time without a call after which a heartbeat is sent. */
 const heartbeatMilliseconds = 15_000
 const maximumBytes = 256 * 1024
 const maximumCalls = 200
 
 export interface StreamRequest {
-  /** The last call that the reader has; undefined: only what comes from now on. */
+  /** Number of the last call that the client has; undefined: start with the next call. */
   readonly after: number | undefined
   readonly filter: TypedFilter | undefined
 }
@@ -24,7 +24,7 @@ export async function* streamEvents(
   real: Pick<Clock, 'setTimer'>,
 ): AsyncGenerator<Uint8Array> {
   let place = after ?? (await journal.state()).last
-  // Readers wait for the first bytes before they call a stream open; whoever loses it may come back after a second.
+  // Clients report a stream as open after its first bytes. `retry` makes them reconnect after one second.
   yield Buffer.from(': the journal\nretry: 1000\n\n')
   while (!journal.ending.aborted) {
     const waiting = new AbortController()
@@ -44,7 +44,7 @@ export async function* streamEvents(
         last,
       } = await journal.excerpt(filter === undefined ? wanted : { ...wanted, filter })
       if (place > last) {
-        // Its numbers begin anew: the world was reset since.
+        // The world was reset, and numbers start at 1 again.
         yield event('anew', { last })
         place = 0
         continue
@@ -65,6 +65,6 @@ export async function* streamEvents(
 
 const event = (name: string, content: object): Uint8Array => Buffer.from(eventText(name, JSON.stringify(content)))
 
-/** @param data one line: JSON has no others */
+/** @param data JSON, which has no line breaks */
 const eventText = (name: string, data: string, id?: number): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${data}\n\n`

@@ -1,4 +1,4 @@
-/** All calls of a journal as one file, read a piece at a time: what is held at once is bounded, however long it is. */
+/** Exports all calls as one file. Calls are read in batches, so that memory stays bounded. */
 import type { TypedFilter } from '../../../odata/index.ts'
 import type { Journal } from '../journals.ts'
 import { type HarOptions, harEntry, harFrame } from './har.ts'
@@ -27,7 +27,7 @@ export async function* asHar(
   yield Buffer.from(end)
 }
 
-/** Up to the newest call when it was asked for: what is recorded meanwhile would never end. */
+/** Ends at the newest call at the start of the export: new calls could keep it going for ever. */
 async function* pieces(journal: Journal, filter: TypedFilter | undefined): AsyncGenerator<string[]> {
   const { last: upTo } = await journal.state()
   let after = 0

@@ -7,14 +7,13 @@ import { STATUS_CODES } from '../../../core/node-http.ts'
 type CallEntity = EntityOf<typeof Call>
 
 export interface HarOptions {
-  /** Of the service: `https://localhost:9440`. */
+  /** Origin of the service, `https://localhost:9440`. */
   readonly origin: string
   readonly version: string
-  /** Said of the whole archive. */
   readonly comment: string
 }
 
-/** What stands before and after the entries, which a comma parts. */
+/** The text before and after the entries, which are separated by commas. */
 export function harFrame({ version, comment }: HarOptions): { begin: string; end: string } {
   const creator = { name: 'Hyperplane', version }
   return {
@@ -24,7 +23,7 @@ export function harFrame({ version, comment }: HarOptions): { begin: string; end
 }
 
 const protocol = 'HTTP/1.1'
-/** Of what is not known, as the format has it. */
+/** The format's value for an unknown size. */
 const unknown = -1
 
 export function harEntry(call: CallEntity, { origin }: HarOptions): object {
@@ -63,12 +62,12 @@ export function harEntry(call: CallEntity, { origin }: HarOptions): object {
     },
     cache: {},
     timings: { send: 0, wait: milliseconds, receive: 0 },
-    // Fields of one's own begin with an underscore.
+    // The format reserves names with an underscore for custom fields.
     _call: { ...call, request: undefined, answer: undefined },
   }
 }
 
-/** Those that the journal knows of: credentials never reach it. */
+/** Only headers that the journal records: credentials never reach it. */
 function requestHeaders(call: CallEntity): { name: string; value: string }[] {
   const headers = [
     { name: 'Content-Type', value: call.request?.mediaType },

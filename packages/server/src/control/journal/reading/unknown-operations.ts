@@ -1,9 +1,8 @@
-/** Operations that a filter of calls names and nobody has. Of their calls there are none, which looks like an answer. */
+/** Warns of unknown operations in a filter: such a filter matches no call, and an empty result looks valid. */
 import { nearest } from '../../../core/input/nearest.ts'
 import type { TypedFilter, Value } from '../../../odata/index.ts'
 import { matchingKeys, names } from '../../faults/names.ts'
 
-/** A sentence for each of them. */
 export function unknownOperations(filter: TypedFilter | undefined): readonly string[] {
   if (filter === undefined) return []
   const { operations } = names()

@@ -1,4 +1,4 @@
-/** Bodies as the journal keeps them: without secrets, up to a length, forms and files by their size alone. */
+/** Bodies as the journal stores them: without secrets and up to a maximum size; only the size of forms and files. */
 
 import type { Operation } from '@hyperplane/contract'
 import { BatchSpec } from '@hyperplane/contract/platform/batch'
@@ -9,24 +9,23 @@ import type { RawAnswer } from '../../../core/reply.ts'
 import type { Router } from '../../../core/router.ts'
 import { holdsSecrets, redacted, unknownMark } from './concealed.ts'
 
-/** Bytes of one body. */
 const maximumBodyBytes = 64 * 1024
 
 export interface BodyText {
   readonly mediaType?: string
-  /** Absent: that of the text, which is not empty. */
+  /** Absent: the size of `text`, which is then not empty. */
   readonly sizeBytes?: number
   readonly text?: string
   readonly isCut?: true
 }
 
-/** How the bodies of batches are told apart. */
+/** Finds the operation that the elements of a batch invoke, and with it the schema of their bodies. */
 export interface Naming {
   readonly router: Router
   readonly names: CanonicalNames
 }
 
-/** undefined: there was none, or it was not read. */
+/** Undefined if the request had no body, or if its body was not read. */
 export function requestText(request: ApiRequest, trace: Trace, naming: Naming): BodyText | undefined {
   const { operation, bytes } = trace
   const { onBehalfOf } = request
@@ -50,11 +49,11 @@ export function requestText(request: ApiRequest, trace: Trace, naming: Naming): 
   )
 }
 
-/** @param body as it was sent: rendered by the contract, so that it holds no secrets but those that are shown once */
+/** @param body as sent; the contract renders no secrets except those that a creation shows once */
 export function answerText(operation: Operation | undefined, body: string, isSuccess: boolean): BodyText {
   const mediaType = 'application/json'
   const showsSecrets = isSuccess && operation?.verb === 'create' && holdsSecrets(operation.answer)
-  // To know its size beforehand takes as long as to keep it.
+  // The journal thread measures short bodies: measuring here would cost as much as recording.
   if (!showsSecrets && body !== '' && isShort(body)) return { mediaType, text: body }
   const sizeBytes = Buffer.byteLength(body)
   if (!showsSecrets) return truncated(body, sizeBytes, mediaType)
@@ -63,7 +62,7 @@ export function answerText(operation: Operation | undefined, body: string, isSuc
   return truncated(JSON.stringify({ ...envelope, data }), sizeBytes, mediaType)
 }
 
-/** A file is told by its size; a short text is kept. */
+/** Keeps texts; of other files only the size. */
 export function rawText({ contentType, content, contentLength }: RawAnswer): BodyText {
   const keepsText =
     typeof content === 'string' || (content instanceof Uint8Array && /^text\/|[/+](?:json|xml)$/.test(contentType))
@@ -72,7 +71,7 @@ export function rawText({ contentType, content, contentLength }: RawAnswer): Bod
   return { mediaType: contentType, sizeBytes }
 }
 
-/** Elements of a batch hold what the operation that they invoke takes. */
+/** Elements of a batch are bodies of the operation that the batch invokes, and may hold its secrets. */
 const isBatch = ({ body }: Operation): boolean => body === BatchSpec
 const mayHoldSecrets = (operation: Operation): boolean => isBatch(operation) || holdsSecrets(operation.body)
 
@@ -82,7 +81,7 @@ function redactedText(
   body: unknown,
   naming: Naming,
 ): string {
-  // Of an element whose operation was never found nobody knows what is in it.
+  // Without an operation there is no schema that says which fields are secrets.
   if (operation?.body === undefined || body === undefined) return unknownMark
   if (isBatch(operation)) return JSON.stringify(redactedBatch(body, naming))
   if (!holdsSecrets(operation.body)) return text ?? JSON.stringify(body)
@@ -115,7 +114,7 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** No character takes more than three bytes for each of its code units. */
+/** UTF-8 takes at most three bytes for each UTF-16 code unit. */
 const isShort = (text: string): boolean => text.length * 3 <= maximumBodyBytes
 
 function truncated(content: string | Uint8Array, sizeBytes: number, mediaType: string | undefined): BodyText {
@@ -123,7 +122,7 @@ function truncated(content: string | Uint8Array, sizeBytes: number, mediaType: s
   if (typeof content === 'string' && isShort(content)) return { ...told, text: content }
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   if (bytes.length <= maximumBodyBytes) return { ...told, text: Buffer.from(bytes).toString() }
-  // A character that the border divides is left out.
+  // `stream` drops a character that is cut at the end.
   const text = new TextDecoder().decode(bytes.subarray(0, maximumBodyBytes), { stream: true })
   return { ...told, text, isCut: true }
 }

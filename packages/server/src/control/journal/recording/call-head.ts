@@ -1,6 +1,6 @@
 /**
- * All of a call but its bodies, as JSON. Every call of a world pays for this while somebody waits for the next answer, so it is
- * written member by member: to make an object first, and to have it read again, takes several times as long.
+ * The JSON of a recorded call, without its bodies. It is concatenated member by member because every request pays for it:
+ * building an object and calling JSON.stringify takes several times as long.
  */
 
 import type { Operation } from '@hyperplane/contract'
@@ -11,15 +11,15 @@ import type { EndedCall } from '../../../core/recording/recording.ts'
 import type { Search, Trace } from '../../../core/recording/trace.ts'
 import { unreadFields } from '../../../core/recording/watched-body.ts'
 
-/** Longer texts are cut. */
+/** Longer texts are truncated. */
 export const maximumTextLength = 2000
 
 export const operationOf = ({ outcome, refused }: EndedCall, trace: Trace): Operation | undefined =>
   trace.operation ?? outcome?.operation ?? refused?.operation
 
 /**
- * What calls often have in common: who asked, from where and how, for which operation, and what became of it.
- * Most calls are like the one before them, and get the very text that it got.
+ * Members that many calls have in common: caller, address, operation, status, decision. Most calls equal the previous one of
+ * their operation, and reuse its text.
  */
 export function sharedText(call: EndedCall, trace: Trace): string {
   const { caller, decision } = trace
@@ -53,7 +53,7 @@ interface CallContext {
   readonly decision: string | undefined
 }
 
-/** Of the successes of each operation the latest. */
+/** The latest successful call of each operation. */
 const latestSuccess = new WeakMap<Operation, CallContext & { readonly text: string }>()
 
 const isSameContext = (one: CallContext, other: CallContext): boolean =>
@@ -64,7 +64,7 @@ const isSameContext = (one: CallContext, other: CallContext): boolean =>
   one.profile === other.profile &&
   one.decision === other.decision
 
-/** What is true of this call alone, or seldom of any. Few pieces: each is moved once more when they are written. */
+/** Members that differ between calls, or are rare. Few pieces, because V8 copies each one again when the text is written. */
 export function ownText(call: EndedCall, trace: Trace): string {
   const { request, outcome, refused } = call
   const { onBehalfOf, query } = request
@@ -99,17 +99,17 @@ function lists(
 const listsText = (all: object): string => `,${JSON.stringify(all).slice(1, -1)}`
 const emptyLists = listsText({ unreadFields: [], warnings: [], rewrites: [], faults: [] })
 
-/** What is undefined is left out. */
+/** Nothing for an undefined value. */
 export function member(name: string, value: unknown): string {
   if (value === undefined) return ''
   return `,"${name}":${typeof value === 'string' ? quoted(value) : JSON.stringify(value)}`
 }
 
-/** Most texts are JSON as they are, between quotes. */
+/** Most texts need no escapes: a test is cheaper than JSON.stringify. */
 const quoted = (text: string): string => (isPlain.test(text) ? `"${text}"` : JSON.stringify(text))
 const isPlain = /^[ !#-[\]-~]*$/
 
-/** A few kinds name nearly all of the targets. */
+/** The text in front of the id, by kind. */
 const targetTexts = new Map<string, string>()
 function targetText({ kind, extId }: NonNullable<Trace['target']>): string {
   let text = targetTexts.get(kind)
@@ -133,17 +133,17 @@ function codesOf(refusal: unknown): string[] {
   return ['PLAT-10500']
 }
 
-/** A refusal by the limits carries what is left itself. */
+/** A refusal by a rate limit has the rate limit headers itself. */
 const headersOf = (refused: RefusedRequest | undefined): Readonly<Record<string, string>> | undefined =>
   refused?.refusal instanceof Refusal ? { ...refused.headers, ...refused.refusal.headers } : refused?.headers
 
-/** The bucket that was full, as the message names it. */
+/** The exhausted rate limit bucket, as the error message names it. */
 const throttledBy = (refusal: unknown): string | undefined =>
   refusal instanceof ApiError && refusal.key === 'RATE_LIMIT_EXCEEDED'
     ? refusal.appMessage.argumentsMap?.['bucket']
     : undefined
 
-/** Their values are numbers, as text; all are there, or none. */
+/** The headers hold numbers; either all of them are present or none. */
 function rateText(headers: Readonly<Record<string, string>> | undefined): string {
   if (headers?.['X-Api-Ratelimit-Limit'] === undefined) return ''
   return (

@@ -1,14 +1,14 @@
 /**
- * Bodies without their secrets. Which operations carry any is known before anything is recorded; of those that do, nothing is
- * kept but what the contract names.
+ * Redacts secrets in bodies. If the schema of a body has secret fields, only fields that the contract declares are stored: an
+ * unknown field may be a misspelled secret.
  */
 import { type AnySchema, walk } from '@hyperplane/contract'
 import { chooseAlternative } from '../../../core/input/validate.ts'
 import { canonicalType } from '../../../http/profiles/names.ts'
 
-/** Stands where a secret stood. */
+/** Replaces a secret. */
 const secretMark = '[secret]'
-/** Stands where something stood of which nobody knows whether it is one. */
+/** Replaces a value that may be a secret. */
 export const unknownMark = '[not kept]'
 
 const secretsBySchema = new WeakMap<AnySchema, boolean>()
@@ -23,10 +23,10 @@ export function holdsSecrets(schema: AnySchema | undefined): schema is AnySchema
   return known
 }
 
-/** Type names and the like, which profiles add. */
+/** Members such as `$objectType`, which naming profiles add. */
 const isDecoration = (name: string): boolean => name.startsWith('$') && name !== '$reserved'
 
-/** A copy in which marks stand for secrets, and for what the schema does not name. */
+/** A copy in which marks replace secrets and fields that the schema does not declare. */
 export function redacted(schema: AnySchema, value: unknown): unknown {
   if (value === undefined || value === null) return value
   if (schema.secret === true) return secretMark

@@ -1,8 +1,8 @@
 /**
- * Calls that nobody has asked about yet, as they came: files that are written at their end alone, and go as a whole. What is done
- * here is done for every call, and by far the most go before anybody asks, so they get no further than this.
+ * An append-only log of packed calls that no query has needed yet, in files that are deleted whole. Every call is written here;
+ * most are dropped before anybody queries the journal, so indexing them at once would be wasted.
  *
- * A file is named by the number of its first call. In it, a part is a header, then its packed calls.
+ * A file is named by the number of its first call. It is a sequence of parts: a header, then packed calls.
  */
 import {
   closeSync,
@@ -19,9 +19,8 @@ import { join } from 'node:path'
 import { sizesIn } from '../packed-calls.ts'
 import type { PackedPart } from '../protocol.ts'
 
-/** Bytes after which the next file begins. */
 const maximumFileBytes = 4 * 1024 * 1024
-/** In front of each part, as 32 bits each: its bytes, its calls, what they count. */
+/** A header is three 32-bit numbers: bytes of the part, its calls, and their size as bounds count it. */
 const headerBytes = 12
 
 export interface LoggedPart {
@@ -36,20 +35,20 @@ interface LogFile {
   readonly path: string
   /** Number of its first call. */
   readonly first: number
-  /** Number of its newest call; one less than the first where there is none. */
+  /** Number of its newest call; `first - 1` for an empty file. */
   last: number
   length: number
-  /** What its calls count, oldest first; undefined: nobody has read that since it was opened. */
+  /** Sizes of its calls, oldest first; undefined until they are read after a restart. */
   sizes: number[] | undefined
 }
 
 export class CallLog {
   readonly #folder: string
-  /** Oldest first; the last one is written to. */
+  /** Oldest first; calls are appended to the last one. */
   readonly #files: LogFile[]
   #descriptor: number | undefined
 
-  /** What a power failure left unfinished behind the last part is cut off. */
+  /** Truncates an incomplete part that a crash left at the end. */
   constructor(folder: string) {
     this.#folder = folder
     const firsts = readdirSync(folder).flatMap((name) => /^(\d{16})\.calls$/.exec(name)?.[1] ?? [])
@@ -72,15 +71,15 @@ export class CallLog {
     if (statSync(newest.path).size > newest.length) truncateSync(newest.path, newest.length)
   }
 
-  /** Number of the newest call; undefined: there is none. */
+  /** Number of the newest call; undefined for an empty log. */
   get last(): number | undefined {
     return this.#files.at(-1)?.last
   }
 
   /**
    * @param first number of their first call
-   * @returns what takes them back
-   * @throws what the disk says; the log is then as it was
+   * @returns undoes the append
+   * @throws the error of the file system; the log is then unchanged
    */
   append(parts: readonly PackedPart[], first: number): () => void {
     if (parts.length === 0) return () => undefined
@@ -102,17 +101,17 @@ export class CallLog {
     }
     file.length += length
     file.last = parts.reduce((last, { count }) => last + count, first - 1)
-    // While they are at hand: to read them back takes longer than all the rest.
+    // Cached while they are in memory: reading them back would take longer than the append.
     for (const { buffer, length } of parts) file.sizes?.push(...sizesIn(Buffer.from(buffer, 0, length)))
     return takeBack
   }
 
-  /** Parts with a call behind this number, oldest first, by the file in which they are. */
+  /** Parts with a call after this number, oldest first, grouped by file. */
   *after(number: number): Generator<readonly LoggedPart[]> {
     for (const file of this.#files) if (file.last > number) yield [...partsOf(file)].filter(({ last }) => last > number)
   }
 
-  /** What this call counts. */
+  /** Size of a call as bounds count it. */
   sizeOf(number: number): number {
     const file = this.#files.find(({ last }) => last >= number)
     if (file === undefined) throw missing(number)
@@ -122,7 +121,7 @@ export class CallLog {
     return size
   }
 
-  /** Calls up to this number are not needed any more: files that hold nothing else go. One that cannot is tried again. */
+  /** Deletes the files whose calls all have numbers up to this. A deletion that fails is repeated with the next one. */
   removeFilesUpTo(number: number): void {
     for (let oldest = this.#files[0]; oldest !== undefined && oldest.last <= number; oldest = this.#files[0]) {
       if (this.#files.length === 1) this.close()
@@ -140,7 +139,7 @@ export class CallLog {
     this.#descriptor = undefined
   }
 
-  /** The file that these calls belong to, which is a new one where the newest is full. */
+  /** The newest file, or a new one if that is full. */
   #fileFor(first: number): { readonly file: LogFile; readonly descriptor: number } {
     let file = this.#files.at(-1)
     if (file === undefined || file.length >= maximumFileBytes) {
@@ -166,7 +165,7 @@ function headerOf({ length, count, sizeBytes }: PackedPart): Buffer {
   return header
 }
 
-/** As far as they are whole. */
+/** Complete parts, up to the first incomplete one. */
 function* partsOf({ path, first }: LogFile): Generator<LoggedPart> {
   const bytes = readFileSync(path)
   for (let header = 0, last = first - 1; header + headerBytes <= bytes.length; ) {

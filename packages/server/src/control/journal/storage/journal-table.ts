@@ -1,10 +1,10 @@
-/** Where calls are kept: the columns by which they are found apart from what they hold, which is long. */
+/** The tables of a journal. Columns for filters are in a table of their own, because the documents are long. */
 import { hash } from 'node:crypto'
 import { Call, callOperations } from '@hyperplane/contract/control/call'
 import { type Table, tablesOf } from '../../../store/tables.ts'
 import { packing } from '../packed-calls.ts'
 
-/** What is asked for most. All else is read from the record. */
+/** Fields with a column of their own: those that filters name most often. Other fields are read from the document. */
 const indexedPaths: ReadonlySet<string> = new Set([
   'caller/extId',
   'caller/name',
@@ -33,19 +33,18 @@ function callTable(): Table {
   }
 }
 
-/** As the query compiler knows it. Its name is that of a view. */
+/** The table as the query compiler sees it; in the database it is a view. */
 export const journalTable = callTable()
 
-/** All but the number, which is the key of the row. */
+/** Without the number, which is the primary key. */
 export const callColumns = journalTable.columns.filter(({ path }) => path !== 'sequence')
 
 const columnTypes = callColumns.map(({ name, affinity }) => `${name} ${affinity}`).join(', ')
 const columnNames = callColumns.map(({ name }) => name).join(', ')
 
 /**
- * What somebody asked about: `record` holds calls as they are shown, `found` by what they are found. All others are in the
- * [log](call-log.ts).
- * No index: calls come in the order of their numbers and go in it, and a search of a hundred thousand narrow rows takes
+ * Calls that a query needed: `record` holds their documents, `found` their columns. All others are in the [log](call-log.ts).
+ * There is no index: rows are inserted and deleted in the order of their numbers, and a scan of 100,000 narrow rows takes
  * milliseconds.
  */
 export const journalTables = `
@@ -59,7 +58,7 @@ export const journalTables = `
     dropped INTEGER NOT NULL, missed INTEGER NOT NULL);
   INSERT INTO state VALUES (1, 0, 0, 0, 0, 0);`
 
-/** A journal that was made for other columns, or with calls packed in another way, begins anew. */
+/** Version of the stored form: a journal with other columns or another packing is replaced by an empty one. */
 export const journalForm = hash('sha256', journalTables + packing, 'buffer').readInt32LE(0)
 
 export const insertFound = `INSERT INTO found (sequence, ${columnNames}) VALUES (?${', ?'.repeat(callColumns.length)})`

@@ -1,6 +1,6 @@
 /**
- * The journal of one world: a folder with the log of its calls, and a file in which those are found that somebody asked about.
- * Opened when it is first needed; met only in the journal thread.
+ * The journal of one world: a folder with the log of its calls, and a database with the calls that queries needed. Used by the
+ * journal thread only.
  */
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,11 +37,11 @@ import {
   updateState,
 } from './journal-table.ts'
 
-/** Calls that one look for near misses compares at most: the newest. */
+/** The newest calls that a search for near misses compares at most. */
 const maximumCompared = 20_000
 
 interface State extends Omit<JournalState, 'sizeBytes'> {
-  /** Number of the newest call that queries find; younger ones are in the log. */
+  /** Number of the newest call in the database; newer ones are in the log only. */
   readonly unpacked: number
   readonly size: number
 }
@@ -62,7 +62,7 @@ export class StoredJournal {
   #state: { -readonly [Name in keyof State]: State[Name] }
   bounds: Bounds
 
-  /** @throws StoreRefusal, SyntaxError where it is damaged */
+  /** @throws StoreRefusal, SyntaxError when the journal is damaged */
   constructor(folder: string, bounds: Bounds, timeLimit: TimeLimit) {
     this.bounds = bounds
     this.#database = openDatabase(folder, timeLimit)
@@ -75,13 +75,13 @@ export class StoredJournal {
       this.#state = { ...(this.#database.prepare('SELECT * FROM state').get() as unknown as State) }
       this.#catchUp()
     } catch (error) {
-      // Nobody else could open it as long as it is.
+      // An open connection locks the file.
       this.#database.close()
       throw error
     }
   }
 
-  /** @throws what the disk says; the journal is then as it was */
+  /** @throws the error of the file system; the journal is then unchanged */
   append(parts: readonly PackedPart[], missed: number): void {
     const takeBack = this.#log.append(parts, this.#state.last + 1)
     try {
@@ -105,7 +105,7 @@ export class StoredJournal {
     if (this.#state.first !== before) this.#reclaimSpace()
   }
 
-  /** Numbers go on: whoever saw one never sees it again for another call. */
+  /** Numbers are not reused: a client that saw a number never sees it for another call. */
   clear(): void {
     this.#inTransaction(() => {
       const { last } = this.#state
@@ -121,7 +121,7 @@ export class StoredJournal {
     return { ...told, sizeBytes: size }
   }
 
-  /** Makes every call one that can be found: before questions about calls, which tell what is found. */
+  /** Moves all calls from the log into the database. Must run before a query. */
   indexAll(): void {
     if (this.#lastNotNeeded === this.#state.last) return
     for (const parts of this.#log.after(this.#state.unpacked))
@@ -136,7 +136,7 @@ export class StoredJournal {
     return { ...this.#reader.documents(query), state: this.state() }
   }
 
-  /** Calls after a number, as many as one may hold at once. */
+  /** Calls after a number, up to the maximum count and size of one batch. */
   excerpt({ after, upTo, filter, maximumBytes, maximumCalls }: ExcerptRequest): Excerpt {
     const last = Math.min(upTo ?? this.#state.last, this.#state.last)
     const calls: { sequence: number; document: string }[] = []
@@ -155,7 +155,7 @@ export class StoredJournal {
       lookedUpTo = sequence
       break
     }
-    // What was dropped before anybody could read it.
+    // Calls in the requested range that were dropped already.
     const missed = Math.max(0, Math.min(this.#state.first, lookedUpTo + 1) - after - 1)
     return { calls, readUpTo: lookedUpTo, isComplete: lookedUpTo >= last, missed, last: this.#state.last }
   }
@@ -172,7 +172,7 @@ export class StoredJournal {
     return { count: counted.count, matching: found.map(({ sequence }) => sequence), last: this.#state.last }
   }
 
-  /** Calls that meet most of these terms but not all: nearest first, of those the newest. */
+  /** Calls that satisfy most of these terms but not all: nearest first, among equals the newest. */
   near(terms: readonly TypedFilter[], limit: number): NearMisses {
     if (terms.length === 0) return { documents: [] }
     const compiled = terms.map((term) => this.#where(term))
@@ -204,7 +204,7 @@ export class StoredJournal {
     return { sql: `(${sql})`, parameters: parameters as SQLInputValue[] }
   }
 
-  /** What was appended when the process ended, and was not counted any more. */
+  /** Counts calls that were appended to the log before a crash, but not counted in the database. */
   #catchUp(): void {
     const { last } = this.#state
     if (this.#log.last !== undefined && this.#log.last > last)
@@ -226,7 +226,7 @@ export class StoredJournal {
     if (sequence > this.#lastNotNeeded) throw incomplete()
     for (const packed of callsIn(content)) {
       sequence += 1
-      // What went because of the bounds while it was packed.
+      // Skip calls that the bounds dropped while they were in the log.
       if (sequence < this.#state.first) continue
       const document = packed.document(sequence)
       const call = JSON.parse(document)
@@ -237,7 +237,7 @@ export class StoredJournal {
     this.#state.unpacked = last
   }
 
-  /** Drops the oldest until what is left is within bounds. */
+  /** Drops the oldest calls until the rest is within bounds. */
   #trim(): void {
     const { maximumCalls, maximumSizeBytes } = this.bounds
     const state = this.#state
@@ -253,7 +253,7 @@ export class StoredJournal {
     if (hasRows) this.#deleteRows()
   }
 
-  /** Of the calls that are kept, oldest first. */
+  /** Sizes of all calls in the journal, oldest first. */
   *#sizes(): Generator<number> {
     const { first, unpacked, last } = this.#state
     const rows = this.#database.prepare('SELECT size FROM record ORDER BY sequence').iterate()
@@ -266,7 +266,7 @@ export class StoredJournal {
       this.#database.prepare(`DELETE FROM ${table} WHERE sequence < ?`).run(this.#state.first)
   }
 
-  /** No call up to this number is looked for in the log. */
+  /** Calls up to this number were dropped, or are in the database: their log is not needed. */
   get #lastNotNeeded(): number {
     return Math.max(this.#state.first - 1, this.#state.unpacked)
   }
@@ -275,16 +275,16 @@ export class StoredJournal {
     this.#log.removeFilesUpTo(this.#lastNotNeeded)
   }
 
-  /** It needs some for a while, which a full disk does not have. */
+  /** Shrinks the database. VACUUM needs free space for a copy, which a full disk does not have. */
   #reclaimSpace(): void {
     try {
       this.#database.exec('VACUUM')
     } catch {
-      // What is deleted is gone all the same, and its room is written to again.
+      // Harmless: SQLite reuses the pages of deleted rows.
     }
   }
 
-  /** @throws what SQLite throws; the journal is then as it was */
+  /** @throws the error of SQLite; the journal is then unchanged */
   #inTransaction(work: () => void): void {
     const before = { ...this.#state }
     this.#database.exec('BEGIN')
@@ -303,9 +303,9 @@ export class StoredJournal {
 
 const incomplete = (): SyntaxError => new SyntaxError('calls are missing from the log')
 
-/** A journal that was made for other columns is replaced by an empty one. */
+/** Opens the database. A journal of another stored form is replaced by an empty one. */
 function openDatabase(folder: string, timeLimit: TimeLimit): DatabaseSync {
-  // That of the world is not made: one that is gone does not come back with its journal.
+  // Not recursive: a late write must not recreate the folder of a deleted world.
   if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 })
   const database = connect(join(folder, 'found.sqlite'), { durable: false, isExclusive: true, timeLimit })
   try {
@@ -323,11 +323,11 @@ function openDatabase(folder: string, timeLimit: TimeLimit): DatabaseSync {
   return openDatabase(folder, timeLimit)
 }
 
-/** What was read cannot have been written so: it is no database, or there are no calls in the log. */
+/** True for errors that mean corrupt files; others, such as a full disk, may pass. */
 export function isDamage(error: unknown): boolean {
   const cause = error instanceof StoreRefusal ? error.cause : error
   const { errcode = 0, code } = cause as { readonly errcode?: number; readonly code?: string }
-  // SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT; what stands above eight bits tells them further apart.
+  // SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_NOTADB; the bits above the lowest eight are extended error codes.
   return [11, 19, 26].includes(errcode & 0xff) || cause instanceof SyntaxError || code === 'ERR_OUT_OF_RANGE'
 }
 
