@@ -1,6 +1,6 @@
 /**
- * One call of a world's interface, as the journal keeps it: who asked for what, what was answered, and why. Control calls are
- * not in it. Secrets never are: where one stood, a mark stands.
+ * A recorded call of the API of a world: caller, operation, answer, and the reason for the answer. Calls of the control interface
+ * are not recorded. Marks replace secrets.
  */
 import { get, list, resource } from '../operation.ts'
 import { arrayOf, boolean, enumeration, integer, object, optional, text, timestamp, uuid } from '../schema.ts'
@@ -11,54 +11,54 @@ const CallCaller = object('control.v1.CallCaller', {
   name: text(),
   type: text(),
   credential: enumeration(['basic', 'apiKey', 'certificate', 'none']),
-  /** Of the key, where it was one. */
+  /** Id of the API key, if the caller used one. */
   credentialExtId: optional(uuid()),
 })
 
 const CallTarget = object('control.v1.CallTarget', { kind: text(), extId: text() })
 
-/** A body as it travelled, but for secrets. */
+/** A body as sent, with secrets redacted. */
 const CallBody = object('control.v1.CallBody', {
   mediaType: optional(text()),
-  /** Of the whole body, as it was sent. */
+  /** Size of the complete body, as sent. */
   sizeBytes: integer(),
-  /** Absent: a form or a file, of which the size alone is kept. */
+  /** Absent for forms and files. */
   text: optional(text({ multiline: true })),
-  /** Only the first 64 KiB of it are kept. */
+  /** True if only the first 64 KiB are stored. */
   isCut: optional(boolean()),
 })
 
-/** What was left in the windows of the rate limits after the call. */
+/** Remaining requests in the rate limit windows after the call. */
 const CallRate = object('control.v1.CallRate', {
   limit: integer(),
   remaining: integer(),
   periodSeconds: integer(),
-  /** Of all operations together, each second. */
+  /** For all operations together, in each second. */
   identityLimit: integer(),
   identityRemaining: integer(),
 })
 
 const CallPrecondition = object('control.v1.CallPrecondition', {
-  /** Tag of the entity as it was. */
+  /** Entity tag of the stored entity. */
   expected: optional(text()),
   sent: optional(text()),
 })
 
-/** How a list found its rows. */
+/** How the rows of a list were found. */
 const CallSearch = object('control.v1.CallSearch', {
   filteredBy: arrayOf(text()),
   orderedBy: arrayOf(text()),
-  /** Field whose index led to the rows; absent: all rows were looked at. */
+  /** Field whose index was used; absent: a full scan. */
   index: optional(text()),
   /** Fields of the filter that were compared row by row. */
   scanned: arrayOf(text()),
-  /** The rows were put in order after they were found. */
+  /** True if no index gave the order, and the rows were sorted. */
   isSorted: boolean(),
-  /** The kind is computed, not stored. */
+  /** True for a kind that is computed and not stored. */
   isInMemory: boolean(),
 })
 
-/** What the naming profile of the request spells in its own way. */
+/** A name that the naming profile of the request spells differently. */
 const CallRewrite = object('control.v1.CallRewrite', {
   place: enumeration(['path', 'query', 'taskId']),
   sent: text(),
@@ -68,13 +68,13 @@ const CallRewrite = object('control.v1.CallRewrite', {
 export const Call = resource(
   'control.v1.Call',
   {
-    /** Rises by one with each call of the world, also over a clear and a restart. */
+    /** Increases by one with each call of the world; continues after a clear and a restart. */
     sequence: integer({ minimum: 1 }),
-    /** World time at which it came. */
+    /** World time at which the request arrived. */
     time: timestamp(),
-    /** On the world's clock: 0 where that stands. */
+    /** On the world clock: 0 while that is frozen. */
     durationMicros: integer({ minimum: 0 }),
-    /** Absent: the call ended before an identity was known. */
+    /** Absent if the call ended before authentication. */
     caller: optional(CallCaller),
     address: text(),
     profile: enumeration(['spec', 'public']),
@@ -82,47 +82,45 @@ export const Call = resource(
     /** With /api, in the names of the specification. */
     path: text(),
     query: optional(text()),
-    /** `platform.createCategory`; absent: nothing answers this path so, or nobody was asked. */
+    /** `platform.createCategory`; absent if no operation has this method and path. */
     operation: optional(text()),
     target: optional(CallTarget),
     status: integer(),
     errorCodes: arrayOf(text()),
-    /** The task that it started. */
+    /** The started task. */
     taskExtId: optional(uuid()),
-    /** Of an element of a batch: the task of the batch. */
+    /** For an element of a batch: the task of the batch. */
     parentTaskExtId: optional(uuid()),
-    /** Given by the client. */
     requestId: optional(text()),
-    /** The answer to an earlier call with this request id. */
+    /** True if the answer is that of an earlier call with this request id. */
     isReplayed: optional(boolean()),
     isDryRun: optional(boolean()),
     request: optional(CallBody),
     answer: optional(CallBody),
-    /** Fields of the body that no rule and no handler looked at: they had no effect. */
+    /** Fields of the body that no rule and no handler read: they had no effect. */
     unreadFields: arrayOf(text()),
     warnings: arrayOf(text({ multiline: true })),
-    /** The policy and role that allowed it, or what was missing. */
+    /** The policy and role that allowed the call, or the missing permission. */
     decision: optional(text({ multiline: true })),
-    /** Bucket that was full. */
+    /** Name of the exhausted rate limit bucket. */
     throttledBy: optional(text()),
     rate: optional(CallRate),
     precondition: optional(CallPrecondition),
     search: optional(CallSearch),
     rewrites: arrayOf(CallRewrite),
-    /** Rules that touched it. */
+    /** Ids of the fault rules that struck. */
     faults: arrayOf(text()),
   },
   { bare: true, derived: true },
 )
 
-/** A call by its number. */
 const callPath = {
   ...controlled,
   pathSchemas: { ...controlled.pathSchemas, sequence: integer({ minimum: 1 }) },
   iam: 'View_Call',
 } as const
 
-/** Fields by which calls are found. */
+/** Fields that filters of calls can use. */
 export const callFilter: readonly string[] = [
   'address',
   'answer/sizeBytes',

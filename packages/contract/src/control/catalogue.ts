@@ -1,6 +1,6 @@
 /**
  * Names that fault rules and events can use in this version of the service, and for each a body that works as sent.
- * Source: DESIGN D; reference faults.md, world-events.md.
+ * Source: reference faults.md, world-events.md.
  */
 import { read } from '../operation.ts'
 import { anything, arrayOf, boolean, enumeration, integer, number, object, optional, text } from '../schema.ts'
@@ -11,19 +11,19 @@ import { factKinds, happeningTypes } from './world-happening.ts'
 const ruleExample = anything()
 /** Body of `POST /worlds/{worldName}/events`. */
 const eventExample = anything()
-/** Effects by the field that names them: `error`, `delay`. */
+/** Names of effects: `error`, `delay`. */
 const outcomes = arrayOf(text())
 
 const CatalogueTask = object('control.v1.CatalogueTask', {
-  /** As `match/taskStep/task` names it: `vmm.create-vm`. */
+  /** Value for `match/taskStep/task`: `vmm.create-vm`. */
   name: text(),
   steps: arrayOf(
     object('control.v1.CatalogueStep', {
-      /** As `match/taskStep/step` names it. */
+      /** Value for `match/taskStep/step`. */
       name: text(),
-      /** Of the task when the step is done, in percent. */
+      /** Progress of the task after the step, in percent. */
       progress: integer(),
-      /** A rule with the phase UNDO meets it. */
+      /** True if rules with the phase UNDO can strike it. */
       hasUndo: boolean(),
     }),
   ),
@@ -37,7 +37,7 @@ const CatalogueDriverCall = object('control.v1.CatalogueDriverCall', {
   driver: text(),
   method: text(),
   outcomes,
-  /** Values of `driverFault`, for drivers that have words of their own; the others take any of `errors`. */
+  /** Values for `driverFault`, for drivers with errors of their own; other drivers accept any of `errors`. */
   driverFaults: arrayOf(text()),
   example: ruleExample,
 })
@@ -47,7 +47,7 @@ const CatalogueError = object('control.v1.CatalogueError', {
   code: text(),
   status: integer(),
   message: text(),
-  /** Names that a rule for steps or calls must give a text for. */
+  /** Arguments that a rule for steps or driver calls must give. */
   arguments: arrayOf(text()),
 })
 
@@ -62,23 +62,23 @@ const CatalogueParameter = object('control.v1.CatalogueParameter', {
   maximum: optional(number()),
 })
 
-/** `missing`: the world has nothing that the example could name, and a placeholder stands for it. */
+/** `missing`: the world has no entity that the example could name, and the example has a placeholder. */
 const examples = { example: eventExample, missing: optional(text()) } as const
 
 const CatalogueEvent = object('control.v1.CatalogueEvent', {
   type: enumeration(happeningTypes),
   parameters: arrayOf(CatalogueParameter),
-  /** The event that ends it; absent: it does not last. */
+  /** The event that ends it; absent for an event that does not last. */
   endedBy: optional(enumeration(happeningTypes)),
   ...examples,
 })
 
 const CatalogueFact = object('control.v1.CatalogueFact', {
-  /** `kind` of FACT_CHANGES. */
+  /** Value for `kind` of FACT_CHANGES. */
   kind: enumeration(factKinds),
-  /** What `of` names. */
+  /** Kind of entity that `of` names. */
   of: text(),
-  /** What a `path` begins with. */
+  /** Fields that a `path` can begin with. */
   fields: arrayOf(text()),
   ...examples,
 })
@@ -86,7 +86,7 @@ const CatalogueFact = object('control.v1.CatalogueFact', {
 export const Catalogue = object('control.v1.Catalogue', {
   tasks: arrayOf(CatalogueTask),
   driverCalls: arrayOf(CatalogueDriverCall),
-  /** What steps of tasks, and calls of most drivers, can be made to fail with. */
+  /** Errors that rules can inject into task steps and calls of most drivers. */
   errors: arrayOf(CatalogueError),
   events: arrayOf(CatalogueEvent),
   facts: arrayOf(CatalogueFact),
@@ -97,7 +97,7 @@ export const catalogueOperations = {
     ...controlled,
     envelope: 'control.v1.CatalogueApiResponse',
     iam: 'View_Catalogue',
-    /** The world whose hosts, machines and so on the examples of events name; default: `default`. */
+    /** The world whose entities the examples name; default: `default`. */
     query: { world: optional(worldName) },
   }),
 }

@@ -1,9 +1,9 @@
-/** The clock of a world: follows the real one, at a speed, or stands and is moved. Everything in the world follows it. */
+/** The clock of a world: real, scaled, or frozen and moved by requests. Everything in the world follows it. */
 import { action, read } from '../operation.ts'
 import { enumeration, integer, number, object, optional, text, timestamp } from '../schema.ts'
 import { controlled } from './administration.ts'
 
-/** What happened, or will, at one moment of the world. */
+/** A past or future timer of the world clock. */
 export const ClockEvent = object('control.v1.ClockEvent', {
   time: timestamp(),
   /** Such as `task vmm.create-vm`, `schedule platform.backups`, `event HOST_FAILS`. */
@@ -12,12 +12,12 @@ export const ClockEvent = object('control.v1.ClockEvent', {
 
 export const Clock = object('control.v1.Clock', {
   mode: enumeration(['real', 'frozen', 'scaled']),
-  /** Seconds of the world in one real second; 0 when it stands. */
+  /** Seconds of world time in one real second; 0 while the clock is frozen. */
   scale: number(),
-  /** Present time of the world. */
+  /** Present world time. */
   time: timestamp(),
   realTime: timestamp(),
-  /** What waits for a time to come, at most. */
+  /** Number of pending timers; some may be cancelled before they are due. */
   waiting: integer(),
   next: optional(ClockEvent),
 })
@@ -28,13 +28,12 @@ const Advance = object('control.v1.Advance', {
 })
 const Scale = object('control.v1.Scale', { scale: number({ minimum: 0.000001, maximum: 1_000_000 }) })
 
-/** The clock after it was moved. */
 export const MovedClock = object('control.v1.MovedClock', {
   clock: Clock,
   from: timestamp(),
-  /** Moments at which something happened on the way. */
+  /** Number of moments at which timers were due on the way. */
   moments: integer(),
-  /** What happened at the last of them. */
+  /** The last timer that was due. */
   last: optional(ClockEvent),
 })
 

@@ -1,6 +1,6 @@
 /**
- * The control interface: what a test engineer does to worlds. Beside the interface of the specification, under /control, with
- * the same conventions. Source: DESIGN C, D.
+ * The control interface for test engineers: worlds, their clocks, faults, events and journals. It is served under /control, beside
+ * the API of the specification, and follows the same conventions.
  */
 import { namespace } from '../operation.ts'
 import { callOperations } from './call.ts'

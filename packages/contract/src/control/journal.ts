@@ -1,6 +1,6 @@
 /**
- * The journal of a world: how much of its calls is kept, and what is asked of all of them together. A record of tests, not of
- * the world: what was written in the last moments before a crash may be missing.
+ * The journal of a world: its bounds, assertions, exports and streams. It documents test runs and is no part of the world's state:
+ * a crash may lose the last calls.
  */
 import { action, get, read, resource, update } from '../operation.ts'
 import {
@@ -24,17 +24,17 @@ export const Journal = resource(
   'control.v1.Journal',
   {
     isRecording: withDefault(boolean(), true),
-    /** The oldest go. */
+    /** Older calls are dropped. */
     maximumCalls: withDefault(integer({ minimum: 1, maximum: 1_000_000 }), 100_000),
-    /** Of the records, not of the file, which is somewhat larger. */
+    /** Size of the records; the files are somewhat larger. */
     maximumSizeBytes: withDefault(integer({ minimum: 64 * 1024, maximum: 4096 * mebibyte }), 256 * mebibyte),
     callCount: readOnly(integer({ minimum: 0 })),
     sizeBytes: readOnly(integer({ minimum: 0 })),
-    /** Calls that went because of the bounds, since the journal was cleared. */
+    /** Calls dropped because of the bounds since the journal was cleared. */
     droppedCalls: readOnly(integer({ minimum: 0 })),
-    /** Calls that came faster than they could be written. */
+    /** Calls that were not recorded because they could not be written fast enough, or at all. */
     missedCalls: readOnly(integer({ minimum: 0 })),
-    /** Oldest and newest call that is kept. */
+    /** Oldest and newest recorded call. */
     firstSequence: readOnly(integer({ minimum: 1 })),
     lastSequence: readOnly(integer({ minimum: 1 })),
   },
@@ -45,13 +45,13 @@ export const Journal = resource(
 const duration = text({ minLength: 3, maxLength: 40 })
 
 const Assertion = object('control.v1.Assertion', {
-  /** As `$filter` of the list of calls; absent: all calls. */
+  /** A `$filter` of the list of calls; absent: all calls. */
   filter: optional(text({ maxLength: 8192, multiline: true })),
-  /** One of these three; default: at least 1. */
+  /** Only one of these three; default: `atLeast` 1. */
   atLeast: optional(integer({ minimum: 0, maximum: 1_000_000 })),
   atMost: optional(integer({ minimum: 0, maximum: 1_000_000 })),
   exactly: optional(integer({ minimum: 0, maximum: 1_000_000 })),
-  /** How long it may take, on the world's clock; absent: now. */
+  /** Timeout on the world clock; absent: the assertion is evaluated at once. */
   within: optional(duration),
 })
 
@@ -59,11 +59,11 @@ const NearMiss = object('control.v1.NearMiss', {
   sequence: integer(),
   operation: optional(text()),
   status: integer(),
-  /** Of the terms of the filter that stand beside each other with `and`: those that this call does not meet. */
+  /** Terms of the top-level `and` of the filter that this call does not satisfy. */
   unmet: arrayOf(
     object('control.v1.UnmetTerm', {
       fields: arrayOf(text()),
-      /** What the call has there, as JSON. */
+      /** Values of these fields in the call, as JSON. */
       found: arrayOf(text({ multiline: true })),
     }),
   ),
@@ -71,19 +71,19 @@ const NearMiss = object('control.v1.NearMiss', {
 
 export const AssertionResult = object('control.v1.AssertionResult', {
   isHeld: boolean(),
-  /** Calls that match. */
+  /** Number of matching calls. */
   count: integer(),
-  /** `count`: that decided it; `time`: `within` was over; `patience`: the call may wait no longer in real time. */
+  /** `count`: enough or too many calls; `time`: `within` was over; `patience`: the limit of real time was reached. */
   endedBy: enumeration(['count', 'time', 'patience']),
-  /** World time at which it was answered. */
+  /** World time of the verdict. */
   time: timestamp(),
-  /** Newest call that was looked at. */
+  /** Newest call that was evaluated. */
   lastSequence: optional(integer()),
   /** The matching calls, oldest first; at most 10. */
   matching: arrayOf(integer()),
-  /** Where it was not held: calls that nearly match, nearest first; at most 5. */
+  /** If the assertion failed: calls that nearly match, nearest first; at most 5. */
   nearest: arrayOf(NearMiss),
-  /** Calls that are no longer in the journal and were not looked at. */
+  /** Calls that were dropped from the journal and could not be evaluated. */
   droppedCalls: integer(),
 })
 
@@ -115,7 +115,7 @@ export const journalOperations = {
     produces: 'application/x-ndjson',
     alsoProduces: ['application/json'],
   }),
-  /** Server-sent events: one for each call, from the next one on, or after the one that the client saw last. */
+  /** Server-sent events, one for each call, from the next call on or after the last one that the client saw. */
   streamJournal: read('/worlds/{worldName}/journal/stream', text(), {
     ...options,
     of: Call,

@@ -1,7 +1,7 @@
 /**
- * Something that happens in a world below the interface, now or at a time of the world's clock: a host fails, a disk, a link;
- * somebody changes a setting at the cluster itself. The list of them is the world's history.
- * Source: DESIGN D; decision events-below-the-interface.
+ * An event in the simulated infrastructure of a world, now or at a world time: a host, a disk or a link fails; somebody changes
+ * a setting at the cluster itself. The list of events is the history of the world.
+ * Source: decision events-below-the-interface.
  */
 import { create, get, list, remove, resource } from '../operation.ts'
 import { arrayOf, enumeration, immutable, object, optional, readOnly, text, timestamp } from '../schema.ts'
@@ -17,33 +17,32 @@ export const WorldEvent = resource(
     event: immutable(WorldHappening),
     type: readOnly(enumeration(happeningTypes)),
     /**
-     * SCHEDULED: it has not begun. LASTING: it has, and goes on. OVER: it has happened, and nothing of it is to come.
-     * FAILED: when its time came it could not happen.
+     * SCHEDULED: not begun. LASTING: begun, and not ended. OVER: ended. FAILED: impossible when its time came.
      */
     status: readOnly(enumeration(['SCHEDULED', 'LASTING', 'OVER', 'FAILED'])),
-    /** What it happens to. */
+    /** The affected entity. */
     target: readOnly(
       object('control.v1.WorldEventTarget', { kind: text(), extId: text(), name: text({ maxLength: 255 }) }),
     ),
     startTime: readOnly(timestamp()),
-    /** When it ended, or will; absent: it goes on until its counterpart happens. */
+    /** Past or scheduled end; absent: it lasts until its counterpart happens. */
     endTime: readOnly(timestamp()),
-    /** What it changed, in order; nothing: it was so already. */
+    /** Its changes, in order; empty if the state was already as the event would leave it. */
     effects: readOnly(arrayOf(text(), { maxItems: 20 })),
-    /** Why it could not happen. */
+    /** Why it was impossible. */
     fault: readOnly(text()),
   },
-  // Kept in the world's own store, with the facts that events change: a fork takes both along, a reset drops both.
+  // Stored in the world's own store with the facts that events change: a fork copies both, a reset removes both.
   { title: 'world event', derived: true },
 )
 
-/** Absent times: now, and until its counterpart happens. */
+/** Without times, the event begins now and lasts until its counterpart happens. */
 const WorldEventPlan = object('control.v1.WorldEventPlan', {
   event: WorldHappening,
-  /** From now on; or `at`. */
+  /** Delay from now; excludes `at`. */
   after: optional(duration),
   at: optional(timestamp()),
-  /** How long it lasts; or `until`. Only of what has a counterpart. */
+  /** Only for events that have a counterpart; excludes `until`. */
   duration: optional(duration),
   until: optional(timestamp()),
 })
@@ -70,7 +69,7 @@ export const worldEventOperations = {
     envelope,
     iam: 'View_World_Event',
   }),
-  /** Calls off what has not begun. */
+  /** Calls off an event that has not begun. */
   deleteWorldEvent: remove('/worlds/{worldName}/events/{extId}', WorldEvent, {
     ...controlled,
     envelope,

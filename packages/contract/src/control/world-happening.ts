@@ -1,7 +1,7 @@
 /**
- * What can happen below the interface, one shape each. Things are named as the interface names them, or by their id; what lasts
- * is ended by its counterpart. What each causes: docs/reference/world-events.md.
- * Source: DESIGN D; behaviour clustermgmt.md 3, iam.md 11, networking.md 3.4, platform.md 12, vmm.md 3.8 (faults).
+ * The types of world events, with one schema each. Entities are named by their API name or id; a lasting event is ended by its
+ * counterpart. Effects of each type: docs/reference/world-events.md.
+ * Source: behaviour clustermgmt.md 3, iam.md 11, networking.md 3.4, platform.md 12, vmm.md 3.8 (faults).
  */
 import {
   type AnySchema,
@@ -23,14 +23,14 @@ import {
 const named = text({ minLength: 1, maxLength: 255 })
 const percent = integer({ minimum: 1, maximum: 100 })
 
-/** `HOST_FAILS` is a `control.v1.HostFails`. */
+/** The schema of `HOST_FAILS` is `control.v1.HostFails`. */
 const happening = <const T extends string, const F extends Fields>(type: T, fields: F) =>
   object(`control.v1.${type.replace(/_?([A-Z])([A-Z]*)/g, (_, first, rest) => first + rest.toLowerCase())}`, {
     type: enumeration([type]),
     ...fields,
   })
 
-/** Kinds of facts that somebody may change behind the interface's back. */
+/** Kinds of facts that an event can change without an API request. */
 export const factKinds = [
   'AUTHORITY',
   'BGP_SESSION',
@@ -62,7 +62,7 @@ const happenings = [
   happening('HOST_RETURNS', { host: named }),
   happening('HOST_SLOWS', {
     host: named,
-    /** How many times longer its drives take. */
+    /** Factor by which its drives take longer. */
     factor: withDefault(number({ minimum: 1.1, maximum: 1000 }), 10),
   }),
   happening('HOST_SPEEDS_UP', { host: named }),
@@ -83,7 +83,7 @@ const happenings = [
   happening('DISK_REPLACED', { disk: named }),
   happening('CONTAINER_FILLS', {
     container: named,
-    /** How full others leave it. */
+    /** Usage of the container after the writes of others. */
     percent: withDefault(percent, 100),
   }),
   happening('CONTAINER_FREED', { container: named }),
@@ -106,7 +106,7 @@ const happenings = [
   happening('REMOTE_RETURNS', { remote: named }),
   happening('REMOTE_CERTIFICATE_CHANGES', { remote: named }),
   happening('REMOTE_CERTIFICATE_RESTORED', { remote: named }),
-  // There is one at most.
+  // A world has at most one network controller, so it needs no name.
   happening('NETWORK_CONTROLLER_FAILS', { state: withDefault(enumeration(['DEGRADED', 'DOWN']), 'DOWN') }),
   happening('NETWORK_CONTROLLER_RETURNS', {}),
 
@@ -121,7 +121,7 @@ const happenings = [
     /** An S3 service, one of its buckets, or a cluster that keeps backups. */
     place: named,
     fault: withDefault(enumeration(placeFaults), 'UNREACHABLE'),
-    /** Uploads that still go well. */
+    /** Uploads that still succeed. */
     afterUploads: optional(integer({ minimum: 0, maximum: 1_000_000 })),
   }),
   happening('OBJECT_STORE_RETURNS', { place: named }),
@@ -129,20 +129,20 @@ const happenings = [
     /** Host name, `*.simulated`. */
     server: named,
     fault: withDefault(enumeration(['DOWN', 'SILENT', 'STATUS']), 'DOWN'),
-    /** Of its answers; for STATUS. */
+    /** Status of its answers, for STATUS. */
     status: optional(integer({ minimum: 400, maximum: 599 })),
   }),
   happening('WEB_SERVER_RETURNS', { server: named }),
   happening('AUTHORITY_FAILS', {
-    /** Host name under which it publishes. */
+    /** Host name of the URLs at which it publishes. */
     authority: named,
     fault: withDefault(enumeration(['EXPIRED', 'TRY_LATER', 'WRONG_SIGNER']), 'EXPIRED'),
   }),
   happening('AUTHORITY_RETURNS', { authority: named }),
   happening('CONTENT_SERVER_FAILS', {
-    /** Host name of URLs from which images come. */
+    /** Host name in the source URLs of images. */
     server: text({ maxLength: 253, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$' }),
-    /** Of its answers; absent: it cannot be reached. */
+    /** Status of its answers; absent: unreachable. */
     status: optional(integer({ minimum: 400, maximum: 599 })),
   }),
   happening('CONTENT_SERVER_RETURNS', {
@@ -155,7 +155,7 @@ const happenings = [
   happening('GUEST_HANGS', { vm: named }),
   happening('GUEST_RECOVERS', { vm: named }),
 
-  // Whatever else somebody does behind the interface's back.
+  // Other changes without an API request.
   happening('FACT_CHANGES', {
     kind: enumeration(factKinds),
     of: named,
@@ -163,7 +163,7 @@ const happenings = [
     path: text({ minLength: 1, maxLength: 255 }),
     /** Absent: the field is unset. */
     value: optional(anything()),
-    /** Instead of `value` where the field is a secret. */
+    /** Replaces `value` for a secret field. */
     secret: secret(text({ maxLength: 1024 })),
   }),
   happening('EXTERNAL_VM_VANISHES', { vm: named }),

@@ -1,6 +1,6 @@
 /**
- * A world: one isolated control plane with its own store, clock, randomness and simulated infrastructure. `default` is always
- * there. Its name is its address: header `X-World`, host `<name>.localhost`, or a port of its own.
+ * A world: one isolated control plane with its own store, clock, randomness and simulated infrastructure. `default` always
+ * exists. Clients select a world by the header `X-World`, by the host `<name>.localhost`, or by a port of its own.
  */
 import { action, create, get, list, read, remove, resource, update } from '../operation.ts'
 import {
@@ -21,21 +21,20 @@ import { controlled, worldName } from './administration.ts'
 
 export const presets = ['empty', 'tiny', 'demo', 'lab', 'large'] as const
 
-/** How a clock goes at first. Named as on the command line. */
+/** Initial clock of a world. The names are those of the command line. */
 export const ClockSetting = object('control.v1.ClockSetting', {
   mode: withDefault(enumeration(['real', 'frozen', 'scaled']), 'real'),
-  /** Seconds of the world in one real second; for `scaled`. */
+  /** Seconds of world time in one real second; for `scaled`. */
   scale: optional(number({ minimum: 0.000001, maximum: 1_000_000 })),
-  /** Time of the world at its beginning; default: the real time. */
+  /** Initial world time; default: the real time. */
   startTime: optional(timestamp()),
 })
 
 const port = integer({ minimum: 0, maximum: 65_535 })
 
 const settings = {
-  /** What clients of this world may ask how often. */
   rateLimits: optional(enumeration(['on', 'report', 'off'])),
-  /** Which clock the windows of the rate limits follow. */
+  /** Clock of the rate limit windows. */
   limits: optional(enumeration(['real-time', 'world-clock'])),
   durations: optional(enumeration(['instant', 'natural'])),
   lockout: optional(enumeration(['on', 'off'])),
@@ -47,7 +46,7 @@ export const World = resource(
   {
     name: immutable(worldName),
     description: optional(text({ maxLength: 1000, multiline: true })),
-    /** A port that this world alone answers on; 0: a free one, which answers show. Absent: none. */
+    /** A port that only this world answers on; 0: a free one, which answers show. Absent: none. */
     port: optional(port),
     preset: readOnly(enumeration(presets)),
     rateLimits: readOnly(settings.rateLimits),
@@ -57,33 +56,33 @@ export const World = resource(
     clock: readOnly(ClockSetting),
     forkedFrom: readOnly(worldName),
     createTime: readOnly(timestamp()),
-    /** Present time of the world; absent while it does not answer for itself: while it rests, or has failed. */
+    /** Present world time; absent unless the world is OPEN. */
     time: readOnly(timestamp()),
-    /** RESTING: it opens with its next request. FAILED: its store does not open; `fault` says why. */
+    /** RESTING: closed until its next request. FAILED: its store does not open; `fault` says why. */
     state: readOnly(enumeration(['OPEN', 'RESTING', 'FAILED'])),
     fault: readOnly(text()),
-    /** Where clients reach it without a header, `/api` and all. */
+    /** URLs that reach the world without a header, with `/api`. */
     urls: readOnly(arrayOf(text(), { maxItems: 2 })),
     sizeBytes: readOnly(integer({ minimum: 0 })),
   },
   { bare: true, indexed: ['name'], notFound: 'WORLD_NOT_FOUND' },
 )
 
-/** A seed that was given as text stays with the world, which is reset to it; answers do not repeat it. */
+/** The text of a seed is stored with the world, for resets; answers do not repeat it. */
 const seedText = text({ minLength: 1, maxLength: 64 * 1024 * 1024, multiline: true })
 
 const creation = {
   name: worldName,
   description: optional(text({ maxLength: 1000, multiline: true })),
   port: optional(port),
-  /** Default: that of the world `default`. */
+  /** Default: the password of the world `default`. */
   adminPassword: secret(text({ minLength: 8, maxLength: 255 })),
   ...settings,
 } as const
 
 const WorldCreation = object('control.v1.WorldCreation', {
   ...creation,
-  /** Either this or `seed`; default: `demo`. */
+  /** Excludes `seed`; default: `demo`. */
   preset: optional(enumeration(presets)),
   /** Text of a seed (YAML). */
   seed: optional(seedText),
@@ -95,16 +94,16 @@ const WorldFork = object('control.v1.WorldFork', {
   port: optional(port),
 })
 
-/** An exported world comes back under a name. */
+/** Creates a world from an export. */
 const WorldImport = object('control.v1.WorldImport', {
   ...creation,
-  /** As a file, or as text. */
+  /** File or text of the export. */
   seed: text({ minLength: 1 }),
 })
 
 const envelope = 'control.v1.WorldApiResponse'
 const largestSeed = 65 * 1024 * 1024
-/** As much as an export of 250,000 virtual machines; a service may be told to take less. */
+/** Size of an export of 250,000 VMs; an option of the service sets a lower limit. */
 const largestImport = 400 * 1024 * 1024
 
 export const worldOperations = {
@@ -157,7 +156,7 @@ export const worldOperations = {
     iam: 'Update_World',
     answer: World.schema,
   }),
-  /** With `within`, an ISO 8601 duration, it waits so long, by the world's clock, for tasks to end; for a minute of real time at most. */
+  /** `within`: ISO 8601 duration on the world clock to wait for unfinished tasks; at most a minute of real time. */
   exportWorld: read('/worlds/{worldName}/seed', text(), {
     ...controlled,
     of: World,

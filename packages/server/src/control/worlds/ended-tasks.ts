@@ -12,7 +12,6 @@ import { longestWaitMilliseconds } from '../journal/reading/assertion.ts'
 
 export interface TaskWait {
   readonly store: Pick<Store, 'count' | 'watch'>
-  /** The world's. */
   readonly clock: Pick<WorldClock, 'now' | 'mode'>
   readonly real: Pick<Clock, 'now' | 'setTimer'>
   /** True when the world was closed or the process stops. */
