@@ -10,7 +10,7 @@ test('durations of fixed length are read', () => {
   assert.equal(millisecondsOf('PT0S'), 0)
 })
 
-test('what has no fixed length, no amount or no form is none', () => {
+test('texts without a fixed length, an amount or the right form are no durations', () => {
   for (const text of [
     '',
     'P',

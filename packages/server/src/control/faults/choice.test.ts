@@ -1,4 +1,4 @@
-/** Which rules are met is found by maps and indexes: here, that it is what a walk over all of them finds. */
+/** Rules are found by maps and indexes; the result must equal a comparison with every rule. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,15 +13,15 @@ import { type Place, placeOf, type StoredRule } from './rule.ts'
 import { RuleBook, type StoredCounts } from './rule-book.ts'
 import { isDue } from './trigger.ts'
 
-/** Somebody who comes to a place where rules may strike. */
+/** A request, task step or driver call that rules may strike. */
 interface Comer {
   readonly operation?: string
   readonly caller?: string
-  /** What is made or meant is called so. */
+  /** Names of the created or addressed entities. */
   readonly called: readonly string[]
   readonly batchElement?: number | undefined
   readonly step?: { readonly task: string; readonly name: string; readonly phase: 'RUN' | 'UNDO' }
-  /** Made of a driver, unless the rest is refused. */
+  /** The driver call that it makes, unless a rule refuses it first. */
   readonly call?: { readonly driver: string; readonly method: string } | undefined
 }
 
@@ -38,7 +38,7 @@ const method = fc.constantFrom('createDisk', 'deleteDisk')
 const textOf = (characters: string, minLength: number): fc.Arbitrary<string> =>
   fc.array(fc.constantFrom(...characters), { minLength, maxLength: 6 }).map((parts) => parts.join(''))
 
-/** Rules that ask for everything meet nobody. */
+/** Rules with all criteria would match nothing. */
 const rarely = <T>(asked: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.oneof({ arbitrary: fc.constant(undefined), weight: 3 }, { arbitrary: asked, weight: 1 })
 const matching = <T>(more: { readonly [K in keyof T]: fc.Arbitrary<T[K]> }) =>
@@ -93,7 +93,7 @@ const happenings = fc.array(
   { minLength: 20, maxLength: 40 },
 )
 
-/** The rules as their page tells them, tried one after another. */
+/** The documented algorithm: rules are tried one after another. */
 class Walk {
   readonly counts = new Map<string, { timesMatched: number; timesFired: number }>()
   rules: readonly StoredRule[]
@@ -102,7 +102,7 @@ class Walk {
     this.rules = rules
   }
 
-  /** @returns whether what was meant to be done there is refused */
+  /** @returns true if a rule refuses it */
   passes(place: Place, comer: Comer): boolean {
     let last: StoredRule | undefined
     for (const rule of this.rules) {
@@ -173,7 +173,7 @@ async function comes(faults: Faults, comer: Comer): Promise<void> {
   }
 }
 
-test('what is met, counted and struck is what a walk over all rules in their order finds', async () => {
+test('matches, counts and strikes equal those of a walk over all rules in their order', async () => {
   await fc.assert(
     fc.asyncProperty(rules, happenings, async (drawn, happened) => {
       const walk = new Walk(drawn)

@@ -15,7 +15,7 @@ for (const [from, to, distance] of [
   })
 }
 
-test('the nearest come first, whatever the case, and whether or not the namespace was written', () => {
+test('the closest names come first, regardless of case and of a missing namespace', () => {
   const known = ['vmm.createVm', 'vmm.updateVm', 'iam.createUser', 'platform.createCategory']
   assert.equal(closestNames('CreateVn', known)[0], 'vmm.createVm')
   assert.equal(closestNames('vm.createVm', known)[0], 'vmm.createVm')

@@ -1,4 +1,4 @@
-/** What nobody sees from outside, where drivers do a repeated call once. Source: reference faults.md (answerTwice). */
+/** Not visible from outside, because drivers apply a repeated call once. Source: reference faults.md (answerTwice). */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { applyEffects } from './carry-out.ts'
 import type { Rule } from './rule.ts'
 import type { Strike } from './strike.ts'
 
-test('a call that is answered twice reaches the driver twice, and the second answer counts', async () => {
+test('a call with answerTwice reaches the driver twice, and the second answer counts', async () => {
   const rules = [{ effect: { answerTwice: true } } as Rule]
   const calls: number[] = []
   const answer = await applyEffects({ place: 'call', subject: {}, rules } as unknown as Strike, async () => {

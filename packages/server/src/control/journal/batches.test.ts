@@ -5,7 +5,7 @@ import type { CallText } from './protocol.ts'
 
 const call = (bytes: number): CallText => ({ began: 0, ended: 0, shared: '', own: 'x'.repeat(bytes) })
 
-test('what is taken from many journals holds little more than their calls', () => {
+test('batches of many journals take little more memory than their calls', () => {
   const batches = new Batches()
   let held = 0
   for (let index = 0; index < 500; index++) {
@@ -15,7 +15,7 @@ test('what is taken from many journals holds little more than their calls', () =
   assert.ok(held < 500 * 2 * 1100, String(held))
 })
 
-test('more than 64 MiB on their way are not kept, and counted', () => {
+test('calls above 64 MiB in flight are dropped and counted', () => {
   const batches = new Batches()
   const taken = []
   for (let index = 0; index < 100; index++) {
@@ -35,7 +35,7 @@ test('a long call shares the buffer of the next one', () => {
   assert.equal(batches.takeBatch('journal').parts.length, 1)
 })
 
-test('who ends is not told of calls that were lost before', () => {
+test('a dropped journal gets no report of lost calls', () => {
   const batches = new Batches()
   batches.noteLost('journal', 3)
   assert.deepEqual([...batches.folders()], ['journal'])

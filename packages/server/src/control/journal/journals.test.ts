@@ -70,7 +70,7 @@ const logOf = (world: string): string => join(journalFolder(world), '00000000000
 const bytesIn = (folder: string): number =>
   readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
 
-test('bodies become part of the record, whatever is in them', async (t) => {
+test('bodies become part of the record, whatever their characters', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   journal.write(() => ({ ...record(), own: `${record().own},"answer":{`, answer: 'é"b\\n{}\u0000' }))
@@ -79,7 +79,7 @@ test('bodies become part of the record, whatever is in them', async (t) => {
   assert.deepEqual(await sequences(journal, "contains(answer/text,'b')"), [1])
 })
 
-test('what was written is there for whoever asks next, in order and numbered', async (t) => {
+test('written calls are in the next query, in order and numbered', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   journal.write(() => record({ status: 201 }))
@@ -89,7 +89,7 @@ test('what was written is there for whoever asks next, in order and numbered', a
   assert.deepEqual(await sequences(journal, 'status eq 500'), [])
 })
 
-test('of more calls than it may keep, the oldest go, and it says how many', async (t) => {
+test('calls above the maximum count drop the oldest ones, and the state counts them', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   journal.configure({ ...defaultSettings, maximumCalls: 10 })
@@ -99,7 +99,7 @@ test('of more calls than it may keep, the oldest go, and it says how many', asyn
   assert.deepEqual({ first, last, dropped, missed }, { first: 16, last: 25, dropped: 15, missed: 0 })
 })
 
-test('calls that somebody asked about go before those that nobody did, each as soon as it must', async (t) => {
+test('indexed calls are dropped before calls in the log, each as soon as the bounds require', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   journal.configure({ ...defaultSettings, maximumCalls: 15 })
@@ -118,7 +118,7 @@ test('calls that somebody asked about go before those that nobody did, each as s
   assert.equal((await journal.state()).dropped, 17)
 })
 
-test('of more bytes than it may keep, the oldest go', async (t) => {
+test('calls above the maximum size drop the oldest ones', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   const maximumSizeBytes = 64 * 1024
@@ -130,7 +130,7 @@ test('of more bytes than it may keep, the oldest go', async (t) => {
   assert.ok(first > 10)
 })
 
-test('a call counts the same whether somebody asked about it or not', async (t) => {
+test('the size of a call does not depend on whether it was indexed', async (t) => {
   const { journals, folder } = startJournals(t)
   const sizes = async (isAsked: boolean): Promise<object> => {
     const journal = journals().of(mkdtempSync(join(folder, 'world-')))
@@ -144,7 +144,7 @@ test('a call counts the same whether somebody asked about it or not', async (t) 
   assert.deepEqual(await sizes(true), await sizes(false))
 })
 
-test('a call that cannot be put into words is left out, and no other', async (t) => {
+test('a call whose record cannot be built is left out, and no other', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   writeMany(journal, 1)
@@ -156,7 +156,7 @@ test('a call that cannot be put into words is left out, and no other', async (t)
   assert.equal((await journal.state()).missed, 1)
 })
 
-test('a call that is larger than all that may be kept goes at once, and takes no number of others', async (t) => {
+test('a call that is larger than the maximum size is dropped at once, and numbers stay consecutive', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   journal.configure({ ...defaultSettings, maximumSizeBytes: 64 * 1024 })
@@ -169,7 +169,7 @@ test('a call that is larger than all that may be kept goes at once, and takes no
   assert.deepEqual(await sequences(journal), [7])
 })
 
-test('calls of before are bound as they were when they came', async (t) => {
+test('the bounds at the time of a call apply to it', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   writeMany(journal, 10)
@@ -179,7 +179,7 @@ test('calls of before are bound as they were when they came', async (t) => {
   assert.deepEqual([first, dropped], [6, 5])
 })
 
-test('a journal that is opened again is bound by what it is told then', async (t) => {
+test('a reopened journal has the bounds of its new configuration', async (t) => {
   const { journals, folder } = startJournals(t)
   const large = { ...defaultSettings, maximumCalls: 200_000 }
   journals().of(folder).configure(large)
@@ -190,7 +190,7 @@ test('a journal that is opened again is bound by what it is told then', async (t
   assert.equal((await journal.state()).dropped, 0)
 })
 
-test('one that is opened while the one before is left records on', async (t) => {
+test('a journal that is reopened while it is being closed continues to record', async (t) => {
   const { journals, folder } = startJournals(t)
   writeMany(journals().of(folder), 2)
   const left = journals().closeJournal(folder)
@@ -201,7 +201,7 @@ test('one that is opened while the one before is left records on', async (t) => 
   assert.deepEqual(await sequences(journal), [1, 2, 3, 4])
 })
 
-test('one that has ended answers nobody, and does not come back', async (t) => {
+test('a removed journal rejects queries, and is not recreated', async (t) => {
   const { journals, folder } = startJournals(t)
   const [world, other] = [mkdtempSync(join(folder, 'world-')), mkdtempSync(join(folder, 'other-'))]
   const journal = journals().of(world)
@@ -211,12 +211,12 @@ test('one that has ended answers nobody, and does not come back', async (t) => {
   await assert.rejects(journal.state(), QueryStopped)
   journal.configure({ ...defaultSettings, maximumCalls: 5 })
   journals().of(world)
-  // What the thread was told before is done by then.
+  // The thread has handled all earlier messages by then.
   await journals().of(other).state()
   assert.deepEqual(readdirSync(world), [])
 })
 
-test('lower bounds hold at once, and give the disk back', async (t) => {
+test('lower bounds apply at once, and free disk space', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   writeMany(journal, 500, { decision: 'x'.repeat(5000) })
@@ -227,7 +227,7 @@ test('lower bounds hold at once, and give the disk back', async (t) => {
   assert.ok(bytesIn(journalFolder(folder)) < 200_000)
 })
 
-test('a journal that is cleared is empty, and its numbers go on', async (t) => {
+test('a cleared journal is empty, and numbers continue', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   writeMany(journal, 3)
@@ -237,7 +237,7 @@ test('a journal that is cleared is empty, and its numbers go on', async (t) => {
   assert.deepEqual(await sequences(journal), [4])
 })
 
-test('calls are there after a restart, and numbers go on', async (t) => {
+test('calls survive a restart, and numbers continue', async (t) => {
   const { journals, folder, restart } = startJournals(t)
   writeMany(journals().of(folder), 3)
   await restart()
@@ -246,7 +246,7 @@ test('calls are there after a restart, and numbers go on', async (t) => {
   assert.deepEqual(await sequences(journal), [1, 2, 3, 4])
 })
 
-test('a journal that is removed leaves no file, and begins anew', async (t) => {
+test('a removed journal leaves no file, and starts again at number 1', async (t) => {
   const { journals, folder } = startJournals(t)
   writeMany(journals().of(folder), 3)
   await journals().of(folder).state()
@@ -257,7 +257,7 @@ test('a journal that is removed leaves no file, and begins anew', async (t) => {
   assert.deepEqual(await sequences(journal), [1])
 })
 
-test('a file that is damaged is replaced: no world waits for its journal', async (t) => {
+test('a damaged database is replaced by an empty one', async (t) => {
   const { journals, folder } = startJournals(t)
   mkdirSync(journalFolder(folder))
   writeFileSync(foundOf(folder), 'this is no journal, and no database either'.repeat(100))
@@ -278,7 +278,7 @@ for (const [what, damage] of Object.entries({
   'at the end of its log': (folder: string) => truncateSync(logOf(folder), statSync(logOf(folder)).size - 1),
   'by the loss of its log': (folder: string) => rmSync(logOf(folder)),
 }))
-  test(`a journal that is damaged ${what} is replaced as soon as somebody meets that`, async (t) => {
+  test(`a journal that is damaged ${what} is replaced when a query finds the damage`, async (t) => {
     const { journals, folder, restart } = startJournals(t)
     writeMany(journals().of(folder), 3)
     await restart()
@@ -289,7 +289,7 @@ for (const [what, damage] of Object.entries({
     assert.deepEqual(await sequences(journal), [1])
   })
 
-test('a journal of which an older file is damaged is replaced as soon as somebody meets that', async (t) => {
+test('a journal with a damaged older log file is replaced when a query finds the damage', async (t) => {
   const { journals, folder, restart } = startJournals(t)
   writeMany(journals().of(folder), 150, { decision: 'x'.repeat(60_000) })
   await restart()
@@ -301,7 +301,7 @@ test('a journal of which an older file is damaged is replaced as soon as somebod
   assert.deepEqual(await sequences(journal), [1])
 })
 
-test('a journal whose log cannot be opened leaves nothing open, and is there again when it can', async (t) => {
+test('a journal whose log cannot be opened leaves nothing open, and works again later', async (t) => {
   const { journals, folder, restart } = startJournals(t)
   writeMany(journals().of(folder), 3)
   await restart()
@@ -313,7 +313,7 @@ test('a journal whose log cannot be opened leaves nothing open, and is there aga
   assert.deepEqual(await sequences(journal), [1, 2, 3])
 })
 
-test('what a killed process wrote and did not count any more is there, and half a part behind it is not', async (t) => {
+test('calls that a killed process appended but did not count are recovered, and an incomplete part is cut off', async (t) => {
   const { journals, folder, restart } = startJournals(t)
   writeMany(journals().of(folder), 3)
   await restart()
@@ -329,7 +329,7 @@ test('what a killed process wrote and did not count any more is there, and half 
   assert.deepEqual(await sequences(journal), [1, 2, 3, 4, 5, 6])
 })
 
-test('of a log that nobody asks about, whole files go with the calls that may no longer be kept', async (t) => {
+test('log files are deleted when all their calls are out of bounds', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   const maximumSizeBytes = 6 * 1024 * 1024
@@ -346,7 +346,7 @@ test('of a log that nobody asks about, whole files go with the calls that may no
   assert.deepEqual([found.at(0), found.at(-1), found.length], [first, 300, 301 - first])
 })
 
-test('a journal that cannot be opened for a while is kept, and so is the number of calls that were not', async (t) => {
+test('a journal that cannot be opened for some time is kept, and counts the missed calls', async (t) => {
   const { journals, folder, restart } = startJournals(t)
   writeMany(journals().of(folder), 3)
   await restart()
@@ -364,11 +364,11 @@ test('a journal that cannot be opened for a while is kept, and so is the number 
   assert.deepEqual(await sequences(journal), [1, 2, 3])
 })
 
-test('calls that could not be written to a journal are not missed by the one that begins anew', async (t) => {
+test('calls that could not be written to a removed journal are not counted as missed by its successor', async (t) => {
   const { journals, folder } = startJournals(t)
   const world = join(folder, 'to-be-made')
   await journals().of(folder).state()
-  // More than one batch holds: some are on their way.
+  // More than one batch: some calls are in flight.
   writeMany(journals().of(world), 40, { decision: 'x'.repeat(60_000) })
   await journals().remove(world)
   mkdirSync(world)
@@ -377,7 +377,7 @@ test('calls that could not be written to a journal are not missed by the one tha
   assert.equal((await journal.state()).missed, 0)
 })
 
-test('bounds that cannot hold at once harm no other journal', async (t) => {
+test('bounds that cannot be applied do not affect other journals', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   await journal.state()
@@ -388,7 +388,7 @@ test('bounds that cannot hold at once harm no other journal', async (t) => {
   assert.deepEqual(await sequences(journal), [1, 2])
 })
 
-test('a world that nobody calls has no journal file', async (t) => {
+test('a world without calls has no journal file', async (t) => {
   const { journals, folder } = startJournals(t)
   journals().of(folder).configure(defaultSettings)
   await journals().remove(folder)
@@ -396,14 +396,14 @@ test('a world that nobody calls has no journal file', async (t) => {
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('journals of more worlds than are open at once are apart', async (t) => {
+test('more journals than may be open at once stay separate', async (t) => {
   const { journals, folder } = startJournals(t)
   const worlds = Array.from({ length: 40 }, () => mkdtempSync(join(folder, 'world-')))
   for (const world of worlds) writeMany(journals().of(world), 2)
   for (const world of worlds) assert.deepEqual(await sequences(journals().of(world)), [1, 2])
 })
 
-test('a piece holds no more than asked, goes on where it ended, and tells what went unseen', async (t) => {
+test('an excerpt respects its limits, continues where the previous one ended, and counts dropped calls', async (t) => {
   const { journals, folder } = startJournals(t)
   const journal = journals().of(folder)
   journal.configure({ ...defaultSettings, maximumCalls: 6 })

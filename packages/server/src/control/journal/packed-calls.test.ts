@@ -7,7 +7,7 @@ import type { CallText } from './protocol.ts'
 const times = { began: Date.UTC(2026, 2, 2, 9), ended: Date.UTC(2026, 2, 2, 9) + 1.5 }
 const told = { time: '2026-03-02T09:00:00.000000Z', durationMicros: 1500 }
 
-/** What each of them is, packed one after another and taken apart again. */
+/** The calls as JSON after packing and unpacking. */
 function throughBytes(given: readonly CallText[]): object[] {
   for (const call of given) assert.ok(packedLength(call) <= longestPacked(call))
   const part = new CallPart(new ArrayBuffer(given.reduce((sum, call) => sum + packedLength(call), 0)))
@@ -20,7 +20,7 @@ function throughBytes(given: readonly CallText[]): object[] {
   return calls.map((call, index) => JSON.parse(call.document(index + 1)))
 }
 
-test('what is packed one after another comes out as it went in', () => {
+test('packed calls are unpacked unchanged', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 60 })
   const call = fc.record({
     caller: fc.constantFrom('admin', 'anna', 'jörg'),
@@ -47,7 +47,7 @@ test('what is packed one after another comes out as it went in', () => {
   )
 })
 
-test('half a character becomes a mark, and takes no room of what follows', () => {
+test('half a surrogate pair becomes a replacement character, and the next call stays intact', () => {
   const call = { ...times, shared: '', own: ',"answer":{', answer: '\ud83d.' }
   const answer = { sizeBytes: 4, text: '\ufffd.' }
   assert.deepEqual(throughBytes([call, call]), [
@@ -56,7 +56,7 @@ test('half a character becomes a mark, and takes no room of what follows', () =>
   ])
 })
 
-test('what calls share is kept once, and counts with each', () => {
+test('a shared text is stored once, and counts for each call', () => {
   const [text, part] = ['x'.repeat(500), new CallPart(new ArrayBuffer(10_000))]
   const call = { ...times, shared: `,"decision":"${text}"`, own: ',"status":200' }
   for (let index = 0; index < 3; index++) part.add(call)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type TaskWait, waitForTasks } from './ended-tasks.ts'
 
-/** A world in which a task is under way, whose time goes on with each look at it, if at all. */
+/** A world with an unfinished task; its clock advances with each reading, or is frozen. */
 function aSite(mode: TaskWait['clock']['mode']) {
   let elapsed = 0
   let counted = 0
@@ -24,13 +24,13 @@ function aSite(mode: TaskWait['clock']['mode']) {
   return site
 }
 
-test('without a time nobody waits', async () => {
+test('without a duration nothing is awaited', async () => {
   const site = aSite('real')
   await waitForTasks(site, 0)
   assert.equal(site.elapsed(), 0)
 })
 
-test("the time is the world's; where its clock stands, as much real time; never more than a minute of that", async () => {
+test('the timeout is on the world clock, on real time while that is frozen, and never above a minute of real time', async () => {
   for (const [mode, within, waited] of [
     ['real', 10_000, 10_000],
     [10, 10_000, 1000],
@@ -44,7 +44,7 @@ test("the time is the world's; where its clock stands, as much real time; never 
   }
 })
 
-test('a world that is closed is waited for no longer', async () => {
+test('closing the world ends the wait', async () => {
   const site = aSite('real')
   await waitForTasks({ ...site, isOver: () => site.counted() > 2 }, 60_000)
   assert.equal(site.counted(), 3)

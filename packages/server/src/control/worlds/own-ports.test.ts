@@ -14,7 +14,7 @@ function aServer() {
   }
 }
 
-test('of two ports that are opened for a world at once, the one that is kept last stays', async () => {
+test('of two ports that are opened for a world concurrently, the one that is committed last stays', async () => {
   const ports = new OwnPorts(() => undefined)
   const server = aServer()
   ports.listening(server)
@@ -24,7 +24,7 @@ test('of two ports that are opened for a world at once, the one that is kept las
   assert.deepEqual([...server.open], [9502])
 })
 
-test('a port that is given up leaves the one before open', async () => {
+test('rolling back a port leaves the previous one open', async () => {
   const ports = new OwnPorts(() => undefined)
   const server = aServer()
   ports.listening(server)

@@ -1,4 +1,4 @@
-/** What rules and events can name, with examples that are accepted as they stand. Source: DESIGN D. */
+/** The catalogue of names for rules and events, with examples that are accepted as sent. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { factKinds, happeningTypes } from '@hyperplane/contract/control/world-happening'
@@ -28,7 +28,7 @@ async function accepted(world: string, kind: 'events' | 'faults', body: object):
   assert.equal(made.status, 201, `${JSON.stringify(body)}: ${JSON.stringify(made.errors)}`)
 }
 
-test('it names every task with its steps, every driver call, every event and every kind of fact', () => {
+test('the catalogue names every task with its steps, every driver call, every event and every kind of fact', () => {
   const { tasks } = collectDomains()
   assert.deepEqual(
     Object.fromEntries(catalogue.tasks.map(({ name, steps }: any) => [name, steps.map((step: any) => step.name)])),
@@ -47,7 +47,7 @@ test('it names every task with its steps, every driver call, every event and eve
   assert.deepEqual(catalogue.facts.map(({ kind }: any) => kind).sort(), [...factKinds].sort())
 })
 
-test('events tell their parameters with defaults and ranges, and what ends them', () => {
+test('events have their parameters with defaults and ranges, and the event that ends them', () => {
   const slows = catalogue.events.find(({ type }: any) => type === 'HOST_SLOWS')
   assert.equal(slows.endedBy, 'HOST_SPEEDS_UP')
   assert.deepEqual(slows.parameters, [
@@ -62,11 +62,11 @@ describe('the example of', () => {
     for (const { example } of [...catalogue.tasks, ...catalogue.driverCalls]) await accepted('rules', 'faults', example)
   })
 
-  /** Presets that hold, together, something of every kind. */
+  /** Presets that together hold an entity of every kind. */
   const presets = ['demo', 'lab']
   const read = async (preset: string): Promise<any> => {
     await aWorld(app, preset, { preset, clock: { mode: 'frozen' } })
-    // No preset holds one.
+    // No preset has one.
     const instance = (await app.worlds.get(preset)?.instance()) as never
     await publish(instance, 'pki.simulated', await issue({ isAuthority: true }))
     return (await app.call('GET', `${path}?world=${preset}`)).data
@@ -99,7 +99,7 @@ describe('the example of', () => {
   })
 })
 
-test('a rule takes each fault of a driver, and each error with the arguments that are told', async () => {
+test('a rule accepts each fault of a driver, and each error with the arguments that the catalogue lists', async () => {
   await aWorld(app, 'faults')
   for (const { driverFaults: words, example } of catalogue.driverCalls)
     for (const driverFault of words) await accepted('faults', 'faults', ruleOf({ driverFault }, example))
@@ -111,7 +111,7 @@ test('a rule takes each fault of a driver, and each error with the arguments tha
   }
 })
 
-test('the examples name things of the world that is asked for', async () => {
+test('the examples name entities of the requested world', async () => {
   await aWorld(app, 'small', { preset: 'tiny' })
   const { data } = await app.call('GET', `${path}?world=small`)
   const of = (type: string): any => data.events.find((each: any) => each.type === type)
@@ -121,7 +121,7 @@ test('the examples name things of the world that is asked for', async () => {
     if (missing === undefined) await accepted('small', 'events', example)
 })
 
-test('to look things up changes nothing', async () => {
+test('reading the catalogue changes nothing', async () => {
   await aWorld(app, 'untouched', { preset: 'lab', clock: { mode: 'frozen' } })
   const exported = async () => {
     const { data } = await app.call('GET', `${worlds}/untouched/seed`)
@@ -138,12 +138,12 @@ test('to look things up changes nothing', async () => {
   assert.equal(await exported(), before)
 })
 
-test('a world that there is not is 404', async () => {
+test('an unknown world is 404', async () => {
   const { status, errors } = await app.call('GET', `${path}?world=nowhere`)
   assert.deepEqual([status, errors[0]?.code], [404, 'CTRL-10002'])
 })
 
-test('over HTTP the examples stand as they are to be sent', async () => {
+test('over HTTP the examples have the form in which clients send them', async () => {
   const { url } = await app.listen()
   const { status, json } = await http(url, path)
   assert.equal(status, 200)

@@ -1,4 +1,4 @@
-/** The clock of a world over the control interface, and what follows it. */
+/** The clock of a world over the control interface, and its effects. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -17,7 +17,7 @@ const act = (action: string, body?: object) =>
   app.call('POST', `${clock}/$actions/${action}`, body === undefined ? {} : { body })
 const timeOf = async (): Promise<number> => Date.parse((await app.call('GET', clock)).data.time)
 
-test('a clock that stands is moved by a duration, and all that falls into it happens in order', async () => {
+test('a frozen clock is advanced by a duration, and all timers that become due run in order', async () => {
   const before = await timeOf()
   const moved = await act('advance', { duration: 'PT2H30M' })
   assert.equal(moved.status, 200, JSON.stringify(moved.errors))
@@ -26,7 +26,7 @@ test('a clock that stands is moved by a duration, and all that falls into it hap
   assert.ok(moved.data.moments > 0)
 })
 
-test('run to the next event answers what it was, and the task that waited for it goes on', async () => {
+test('run to the next event names the event, and the task that waited for it continues', async () => {
   const vm = await app.call('POST', '/vmm/v4.2/ahv/config/vms', {
     requestId: randomUUID(),
     body: { name: 'timed', memorySizeBytes: 2 ** 30, cluster: { extId: await aCluster() } },
@@ -47,12 +47,12 @@ test('run to the next event answers what it was, and the task that waited for it
   )
 })
 
-test('what is no duration, nothing, the past, or more than ten years, is 400 and moves nothing', async () => {
+test('an invalid, empty or negative duration, or one above ten years, is 400 and does not move the clock', async () => {
   const before = await timeOf()
   for (const duration of ['PT0S', 'P0D', '-PT1H', 'PT-1H', 'P3654D', 'P11Y', '1h', 'PT'])
     assert.equal((await act('advance', { duration })).status, 400, duration)
   assert.equal((await act('advance', {})).status, 400)
-  // Whoever reads the bound tries it in years.
+  // A reader of the error message may try the bound in years.
   const years = (await act('advance', { duration: 'P10Y' })).errors[0]?.message ?? ''
   assert.match(
     years,
@@ -63,7 +63,7 @@ test('what is no duration, nothing, the past, or more than ten years, is 400 and
   assert.equal(await timeOf(), before)
 })
 
-test('it is scaled, goes with real time again, and stands again', async () => {
+test('a clock is scaled, follows real time again, and is frozen again', async () => {
   const scaled = await act('scale', { scale: 3600 })
   assert.equal(scaled.data.mode, 'scaled')
   assert.equal(scaled.data.scale, 3600)
@@ -75,7 +75,7 @@ test('it is scaled, goes with real time again, and stands again', async () => {
   assert.equal(await timeOf(), Date.parse(frozen.data.time))
 })
 
-test('rate windows stay on real time, unless the world was made to count by its clock', async () => {
+test('rate limit windows follow real time, unless the world was created to use its own clock', async () => {
   let realTime = Date.parse('2026-03-02T09:00:00Z')
   const realClock: Clock = {
     now: () => realTime,
@@ -105,7 +105,7 @@ test('rate windows stay on real time, unless the world was made to count by its 
   }
 })
 
-test('time ends with the year 9999: who would move it further is told', async () => {
+test('time ends with the year 9999: moving the clock further is refused', async () => {
   const clock = { mode: 'frozen', startTime: '9995-06-01T00:00:00Z' }
   assert.equal(
     (await app.call('POST', '/control/v1/worlds', { body: { name: 'late', preset: 'empty', clock } })).status,
@@ -122,7 +122,7 @@ test('time ends with the year 9999: who would move it further is told', async ()
   assert.equal((await advance('PT1H')).status, 200)
 })
 
-test('the retention of tasks follows it: thirty days later they are gone', async () => {
+test('the retention of tasks follows the world clock: they are deleted after thirty days', async () => {
   const [old] = (await app.call('GET', '/platform/v4.3/config/tasks?$limit=1')).data
   await act('advance', { duration: 'P31D' })
   assert.equal((await app.call('GET', `/platform/v4.3/config/tasks/${old.extId}`)).status, 404)

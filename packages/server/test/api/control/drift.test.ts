@@ -1,4 +1,4 @@
-/** What somebody changes behind the interface's back, and what the interface makes of it. Source: behaviour clustermgmt.md 1.10, 1.13; vmm.md 1.1, 1.7; networking.md 1.10; iam.md 4; DESIGN D. */
+/** Changes of the infrastructure without an API request, as clients see them. Source: behaviour clustermgmt.md 1.10, 1.13; vmm.md 1.1, 1.7; networking.md 1.10; iam.md 4. */
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -41,7 +41,7 @@ async function aRunningVm(more: object = {}): Promise<any> {
   return readVm(app, extId)
 }
 
-test('a setting that is changed at the cluster is drift of its profile within half an hour, and shown by the cluster', async () => {
+test('a setting that was changed at the cluster becomes drift of its profile within half an hour, and the cluster shows it', async () => {
   const member = async () => (await get(`${clustermgmt}/cluster-profiles/${ids.baseline}`)).clusters[0]
   const before = (await member()).configDrifts
   const event = await change('CLUSTER', 'hp-extern-01', 'NAME_SERVER_CONFIG', { value: [ip('10.7.7.9')] })
@@ -74,7 +74,7 @@ test('the password of a BMC that is changed makes the stored one INVALID; the ne
     if (name.isFile()) assert.ok(!readFileSync(join(name.parentPath, name.name)).includes(plain), name.name)
 })
 
-test('what is changed of an external VM is shown after the poll; one that vanishes is 404', async () => {
+test('changes of an external VM are shown after the next poll; a VM that vanished is 404', async () => {
   const of = 'legacy-test'
   await change('EXTERNAL_VM', of, 'memorySizeBytes', { value: 6 * GiB })
   await change('EXTERNAL_VM', of, 'powerState', { value: 'ON' })
@@ -88,7 +88,7 @@ test('what is changed of an external VM is shown after the poll; one that vanish
   assert.equal((await postEvent(app, { type: 'EXTERNAL_VM_VANISHES', vm: 'renamed' })).status, 404)
 })
 
-test('a VM that is switched off at its host is OFF; none is switched on there', async () => {
+test('a VM that was powered off at its host is OFF; powering on at the host is refused', async () => {
   const { extId } = await aRunningVm()
   await change('VM', extId, 'powerState', { value: 'OFF' })
   await advance(app, 1)
@@ -108,7 +108,7 @@ test('memory and name that are changed at the host stay there until the VM is ne
   assert.deepEqual([domain()?.memoryBytes, domain()?.name], [GiB, 'again'])
 })
 
-test('guests on an unmanaged VLAN learn the address of the VLAN that the hosts were really given', async () => {
+test('guests on an unmanaged VLAN get addresses of the VLAN that is configured on the hosts', async () => {
   const subnet = seedId('subnet/vlan-200-static')
   const { extId } = await aRunningVm({ nics: [nicOn(subnet)] })
   const learned = async () => (await readVm(app, extId)).nics[0].networkInfo.ipv4Info.learnedIpAddresses[0].value
@@ -120,7 +120,7 @@ test('guests on an unmanaged VLAN learn the address of the VLAN that the hosts w
   assert.equal(await learned(), before)
 })
 
-test('prefixes that a BGP peer offers beside its own are received', async () => {
+test('additional prefixes that a BGP peer advertises are received', async () => {
   const path = `/networking/v4.3/config/bgp-sessions/${seedId('bgp-session/prod-tor-a')}/bgp-routes`
   const names = async () => (await get(path)).map(({ name }: any) => name)
   await change('BGP_SESSION', 'prod-tor-a', 'originates', { value: ['10.250.0.0/24'] })
@@ -129,7 +129,7 @@ test('prefixes that a BGP peer offers beside its own are received', async () => 
   assert.ok(!(await names()).includes('10.250.0.0/24'))
 })
 
-test('a person who is disabled in the directory, or has another password there, does not sign in', async () => {
+test('a user who is disabled in the directory, or has another password there, cannot sign in', async () => {
   const visit = async (password = adminPassword) =>
     (await app.call('GET', '/vmm/v4.2/ahv/config/vms', { as: `alice:${password}` })).status
   await change('DIRECTORY_USER', 'ad.simulated/alice', 'isDisabled', { value: true })
@@ -139,7 +139,7 @@ test('a person who is disabled in the directory, or has another password there, 
   assert.deepEqual([await visit(), await visit('Another.Passw0rd!')], [401, 200])
 })
 
-test('a cluster of an older version, or with another time, is not registered', async () => {
+test('a cluster of an older version, or with a wrong clock, is not registered', async () => {
   const failed = async (): Promise<string> => {
     const task = await app.task(await register(app, '10.44.5.10'))
     return `${task.status} ${task.errorMessages?.[0]?.errorGroup}`
@@ -165,7 +165,7 @@ test('bytes that others write to a volume disk count for its container, up to it
   )
 })
 
-test('what is changed of a storage container is not shown, and its next update brings back what the interface says', async () => {
+test('changes of a storage container are not shown, and its next update restores the values of the API', async () => {
   const container = seedId('container/hp-native-01/archive-ec')
   const path = `${clustermgmt}/storage-containers/${container}`
   const fact = () => app.world.collection<{ name: string }>('hardware.containers').get(container)
@@ -180,12 +180,12 @@ test('what is changed of a storage container is not shown, and its next update b
   assert.equal(fact()?.name, 'archive-ec')
 })
 
-test('a change that was so already is none', async () => {
+test('a change to the present value has no effect', async () => {
   const event = await change('STORAGE_CONTAINER', 'db-gold', 'name', { value: 'db-gold' })
   assert.deepEqual([event.status, event.effects], ['OVER', []])
 })
 
-test('kind, target, path and value are checked, also of what is to come', async () => {
+test('kind, target, path and value are checked, also for scheduled changes', async () => {
   const of = 'hp-native-01'
   assert.match(await refusal('CLUSTR', of, 'x', { value: 1 }), /^400 event\/kind: expected one of .*CLUSTER/)
   assert.match(await refusal('CLUSTER', 'hp-native-02', 'PULSE_CONFIG', { value: {} }), /^404 .*hp-native-01/)

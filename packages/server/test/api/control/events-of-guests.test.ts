@@ -37,7 +37,7 @@ const learned = async (extId: string): Promise<unknown> => (await readVm(app, ex
 const journal = async (extId: string): Promise<string[]> =>
   (await powerHistory(app.store, extId)).map((event) => event.change)
 
-test('a guest that crashes boots anew by itself: its VM stays ON with its tag, and learns its address again', async () => {
+test('a guest that crashes boots again by itself: its VM stays ON with its tag, and gets its address again', async () => {
   const vm = await aRunningVm()
   const [tag, address] = [await tagOf(app, vm), await learned(vm)]
   assert.notEqual(address, undefined)
@@ -59,7 +59,7 @@ test('a guest that halts leaves its VM OFF, without a host', async () => {
   assert.equal((await changed(app, vm, 'power-on')).status, 'SUCCEEDED')
 })
 
-test('a guest that hangs does not hear its power button; a reset wakes it', async () => {
+test('a guest that hangs ignores its power button; a reset ends that', async () => {
   const vm = await aRunningVm()
   const event = await happen(app, { type: 'GUEST_HANGS', vm })
   const task = await changed(app, vm, 'shutdown')
@@ -73,7 +73,7 @@ test('a guest that hangs does not hear its power button; a reset wakes it', asyn
   assert.equal((await app.call('GET', `/control/v1/worlds/default/events/${event.extId}`)).data.status, 'OVER')
 })
 
-test('a guest that hangs for a while goes on where it was', async () => {
+test('a guest that hangs for some time continues afterwards', async () => {
   const vm = await aRunningVm()
   await happen(app, { type: 'GUEST_HANGS', vm }, { duration: 'PT1M' })
   await advance(app, 2)

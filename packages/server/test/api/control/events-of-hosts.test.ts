@@ -33,7 +33,7 @@ const tolerance = async (of = app): Promise<number> =>
   (await readCluster(ids.native, of)).config.faultToleranceState.currentMaxFaultTolerance
 const hour = 60
 
-/** Runs on a host of the demo, with its guest up. */
+/** A running VM on a host of the demo, with its guest booted. */
 async function aRunningVm(of = app): Promise<any> {
   const image = (await of.call('GET', `/vmm/v4.2/content/images?$filter=name eq 'ubuntu-24.04.qcow2'`)).data[0]
   const vm = await aVm(of, native, { disks: [bootDisk({ imageExtId: image.extId } as never)] })
@@ -44,7 +44,7 @@ async function aRunningVm(of = app): Promise<any> {
 const journal = async (extId: string): Promise<string[]> =>
   (await powerHistory(app.store, extId)).map((event) => event.change)
 
-test('a host that fails takes its VMs out of sight, and the cluster a tolerance; when it returns, host and guests have booted', async () => {
+test('a host failure makes its VMs unreachable and lowers the fault tolerance; when the host returns, it and its guests have booted', async () => {
   const vm = await aRunningVm()
   const host = vm.host.extId
   const before = await readHost(host)
@@ -82,7 +82,7 @@ test('no VM is placed on a host that failed', async () => {
   await advance(app, 1)
 })
 
-test('the tolerance returns once the other hosts hold copies of what was lost', async () => {
+test('the fault tolerance recovers when the other hosts hold copies of the lost data', async () => {
   await happen(app, { type: 'HOST_FAILS', host: 'hp-n01-d' }, { duration: 'P1D' })
   assert.equal(await tolerance(), 0)
   await advance(app, 12 * hour)
@@ -94,7 +94,7 @@ test('the tolerance returns once the other hosts hold copies of what was lost', 
   assert.equal(await tolerance(), 1)
 })
 
-test('a task that loses its host while it runs is FAILED with BACKEND_TIMEOUT, and holds nothing', async () => {
+test('a task whose host fails while it runs is FAILED with BACKEND_TIMEOUT, and releases everything', async () => {
   let isArmed = true
   const own: TestApp = await startApp({
     beforeStep: async (definition, step, phase) => {
@@ -113,7 +113,7 @@ test('a task that loses its host while it runs is FAILED with BACKEND_TIMEOUT, a
   await own.close()
 })
 
-test('a bond survives the loss of one uplink; without any, the host is silent, and its guests run on', async () => {
+test('a bond survives the loss of one uplink; without uplinks the host is unreachable, and its guests keep running', async () => {
   const vm = await aRunningVm()
   const host = vm.host.extId
   const { hostName, bootTimeUsecs } = await readHost(host)
@@ -135,7 +135,7 @@ test('a bond survives the loss of one uplink; without any, the host is silent, a
   assert.deepEqual(rest.effects, [`The host ${hostName} has again eth0.`])
 })
 
-test('an uplink that the host does not have is 400 with those that it has; a host without a switch has none: 409', async () => {
+test('an unknown uplink is 400 with the uplinks of the host; a host without a virtual switch has none: 409', async () => {
   const unknown = await postEvent(app, { type: 'UPLINK_LOST', host: 'hp-n01-a', uplink: 'eth9' })
   assert.equal(unknown.status, 400)
   assert.match(faultsOf(unknown).join(), /event\/uplink: .*"eth9".*eth0, eth1, eth2, eth3/)
@@ -165,7 +165,7 @@ test('a slow host is degraded, and its VMs wait for their disks', async () => {
   assert.ok((await latency(28)) >= 30_000, 'what was measured stays')
 })
 
-test('a task that loses its cluster while it runs is FAILED with BACKEND_TIMEOUT; its undo ends when the cluster is back', async () => {
+test('a task whose cluster is cut off while it runs is FAILED with BACKEND_TIMEOUT; its rollback ends when the cluster is back', async () => {
   let undoings = 0
   const own: TestApp = await startApp({
     beforeStep: async (definition, step, phase) => {
@@ -183,7 +183,7 @@ test('a task that loses its cluster while it runs is FAILED with BACKEND_TIMEOUT
   await own.close()
 })
 
-test('what happens in a cluster that is cut off is seen when it is back', async () => {
+test('changes in a cluster that is cut off are shown when it is back', async () => {
   const vm = await aRunningVm()
   await happen(app, { type: 'CLUSTER_CUT_OFF', cluster: 'hp-native-01' })
   await happen(app, { type: 'GUEST_HALTS', vm: vm.extId })
@@ -194,7 +194,7 @@ test('what happens in a cluster that is cut off is seen when it is back', async 
   assert.equal((await readVm(app, vm.extId)).powerState, 'OFF')
 })
 
-test('a cluster that is cut off refuses mutations with 503, and takes them when it is back', async () => {
+test('a cluster that is cut off refuses mutations with 503, and accepts them when it is back', async () => {
   const rename = (name: string) => putFresh(app, `${clustermgmt}/clusters/${ids.cloud}`, { name })
   await happen(app, { type: 'CLUSTER_CUT_OFF', cluster: 'cloud-1' })
   assert.equal((await readCluster(ids.cloud)).config.isAvailable, false)
@@ -207,7 +207,7 @@ test('a cluster that is cut off refuses mutations with 503, and takes them when 
   assert.equal((await app.task(await rename('cloud-2'))).status, 'SUCCEEDED')
 })
 
-test('a BMC that is silent is UNAVAILABLE with the next probe, and VALID again', async () => {
+test('a silent BMC is UNAVAILABLE after the next probe, and VALID again when it answers', async () => {
   const bmc = `${clustermgmt}/clusters/${ids.native}/hosts/${hostId('hp-n01-a')}/bmc-info`
   const status = async (): Promise<string> => (await app.call('GET', bmc)).data.status
   await happen(app, { type: 'BMC_FALLS_SILENT', host: 'hp-n01-a' })
@@ -218,7 +218,7 @@ test('a BMC that is silent is UNAVAILABLE with the next probe, and VALID again',
   assert.equal(await status(), 'VALID')
 })
 
-test('a subnet that needs a network agent which is silent is not made', async () => {
+test('a subnet is not created while the network agent that it needs is silent', async () => {
   const create = () =>
     app.call('POST', '/networking/v4.3/config/subnets', {
       requestId: requestId(),
@@ -232,7 +232,7 @@ test('a subnet that needs a network agent which is silent is not made', async ()
   assert.equal((await app.task(await create())).status, 'SUCCEEDED')
 })
 
-test('VMs of an external management that does not answer are UNDETERMINED; a native cluster has none', async () => {
+test('VMs of an external management that does not answer are UNDETERMINED; a native cluster has no external management', async () => {
   const states = async (): Promise<string[]> =>
     (await app.call('GET', '/vmm/v4.2/extern/config/vms')).data.map(({ powerState }: any) => powerState)
   const before = await states()

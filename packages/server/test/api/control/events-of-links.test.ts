@@ -1,4 +1,4 @@
-/** Links and services outside that fail and come back, as clients see it. Source: behaviour networking.md 1.10, 1.20; platform.md 6, 9; iam.md 4, 5, 11; vmm.md 3.6. */
+/** Links and external services that fail and recover, as clients see it. Source: behaviour networking.md 1.10, 1.20; platform.md 6, 9; iam.md 4, 5, 11; vmm.md 3.6. */
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -18,7 +18,7 @@ after(() => app.close())
 
 const group = ({ status, errors }: CallResult) => [status, errors[0]?.errorGroup]
 
-test('a BGP peer that is silent is given up after 90 s, with its routes; when it answers the session is made anew', async () => {
+test('a silent BGP peer loses its session and routes after 90 s; when it answers, the session is established again', async () => {
   const path = `/networking/v4.3/config/bgp-sessions/${seedId('bgp-session/prod-tor-a')}`
   const state = async () => (await app.call('GET', path)).data.status.state
   const routes = async () => (await app.call('GET', `${path}/bgp-routes`)).total
@@ -50,7 +50,7 @@ test('a remote manager that is cut off is DISCONNECTED within two minutes, and C
   }
 })
 
-test('a network controller that fails says so, and is well again', async () => {
+test('a network controller shows its failure, and its recovery', async () => {
   const status = async () => (await app.call('GET', '/networking/v4.3/config/controllers')).data[0].controllerStatus
   for (const state of ['DOWN', 'DEGRADED']) {
     await happen(app, { type: 'NETWORK_CONTROLLER_FAILS', state })
@@ -60,7 +60,7 @@ test('a network controller that fails says so, and is well again', async () => {
   assert.equal(await status(), 'UP')
 })
 
-test('a directory whose servers are down proves no password; the cause is told', async () => {
+test('a directory whose servers are down cannot verify passwords, and the error names the cause', async () => {
   const directories = '/iam/v4.1.b2/authn/directory-services'
   const { extId } = (await app.call('GET', `${directories}?$filter=name eq 'corp-ad'`)).data[0]
   const verify = () =>
@@ -97,7 +97,7 @@ test('a directory that is not simulated cannot be made to fail: 409', async () =
   assert.deepEqual(group(refused), [409, 'WORLD_EVENT_IMPOSSIBLE'])
 })
 
-test('a place of backups refuses restore sources as its fault says; a whole service can only be unreachable', async () => {
+test('a backup location refuses restore sources with its fault; a whole service can only be unreachable', async () => {
   const sources = '/platform/v4.3/management/restore-sources'
   const look = async (): Promise<CallResult> => {
     const source = await app.call('POST', sources, { body: { location: inBucket({}, null) } })
@@ -119,7 +119,7 @@ test('a place of backups refuses restore sources as its fault says; a whole serv
   assert.equal((await postEvent(app, { type: 'OBJECT_STORE_FAILS', place: 'hyperplane-dmo' })).status, 404)
 })
 
-test('a web server that fails gives no metadata', async () => {
+test('no metadata is read from a web server that fails', async () => {
   const url = 'https://idp.simulated/metadata.xml'
   await app.world.collection('web.documents').put(url, { base64: Buffer.from('<x/>').toString('base64') })
   const read = async (): Promise<string> =>
@@ -145,7 +145,7 @@ test('a web server that fails gives no metadata', async () => {
   assert.match(faultsOf(refused).join(), /^event\/status: .*with the fault STATUS/)
 })
 
-test('images do not come from a server that fails, and do when it is back', async () => {
+test('images are not fetched from a server that fails, and are when it is back', async () => {
   const load = async () =>
     app.task(
       await app.call('POST', '/vmm/v4.2/content/images', {

@@ -47,12 +47,12 @@ test('a disk that fails leaves the pool and costs a tolerance until its data is 
   assert.deepEqual([await capacityOf('db-gold'), await tolerance()], [before, 1])
 })
 
-test('a disk that no host has is 404', async () => {
+test('an unknown disk is 404', async () => {
   const refused = await postEvent(app, { type: 'DISK_FAILS', disk: 'SN00000000' })
   assert.deepEqual([refused.status, refused.errors[0]?.errorGroup], [404, 'WORLD_EVENT_TARGET_UNKNOWN'])
 })
 
-test('others fill a container to so many percent', async () => {
+test('writes of others fill a container to the given percentage', async () => {
   const { capacityBytes, freeSpaceBytes } = await datastore()
   assert.ok(freeSpaceBytes > 0.75 * capacityBytes)
   const event = await happen(app, { type: 'CONTAINER_FILLS', container: 'extern-store', percent: 75 })
@@ -62,7 +62,7 @@ test('others fill a container to so many percent', async () => {
   assert.equal((await datastore()).freeSpaceBytes, freeSpaceBytes)
 })
 
-test('a full container pauses its writers, takes no new disk and is not deleted; freed, its VMs go on where they were', async () => {
+test('a full container pauses its writers, accepts no new disk and is not deleted; when it is freed, its VMs continue', async () => {
   const container = await aContainer('brim')
   const vm = await aVm(app, native, { disks: [diskIn(container)] })
   const elsewhere = await aVm(app, native, { disks: [emptyDisk()] })
@@ -85,7 +85,7 @@ test('a full container pauses its writers, takes no new disk and is not deleted;
   assert.deepEqual([removed.status, removed.errorMessages[0].errorGroup], ['FAILED', 'STORAGE_CONTAINER_NOT_EMPTY'])
 })
 
-test('a full container stays full where erasure coding saves some of what others write', async () => {
+test('a container stays full although erasure coding reduces the writes of others', async () => {
   const vm = await aVm(app, native, { disks: [diskIn(seedId('container/hp-native-01/archive-ec'))] })
   await changed(app, vm.extId, 'power-on')
   await happen(app, { type: 'CONTAINER_FILLS', container: 'archive-ec' }, { duration: 'PT1H' })
@@ -95,7 +95,7 @@ test('a full container stays full where erasure coding saves some of what others
   assert.equal(await stateOf(vm.extId), 'ON')
 })
 
-test('writers of a full container go on when somebody else gives room back', async () => {
+test('writers of a full container continue when space is freed', async () => {
   const cluster = await aNativeCluster(app, { hosts: 3 })
   const [large, small] = [
     await aVm(app, cluster, { disks: [emptyDisk(1000 * GiB)] }),
@@ -111,7 +111,7 @@ test('writers of a full container go on when somebody else gives room back', asy
   assert.equal(await stateOf(small.extId), 'ON')
 })
 
-test('storage that stalls pauses VMs after 30 s; when it goes on, they do', async () => {
+test('stalled storage pauses VMs after 30 s; they continue when it resumes', async () => {
   const container = await aContainer('stalling')
   const vm = await aVm(app, native, { disks: [diskIn(container)] })
   await changed(app, vm.extId, 'power-on')
@@ -124,7 +124,7 @@ test('storage that stalls pauses VMs after 30 s; when it goes on, they do', asyn
   assert.equal(await stateOf(vm.extId), 'ON')
 })
 
-test('a container fills to between 1 and 100 percent, and must be there', async () => {
+test('a container fills to between 1 and 100 percent, and must exist', async () => {
   assert.equal((await postEvent(app, { type: 'CONTAINER_FILLS', container: 'extern-store', percent: 101 })).status, 400)
   const unknown = await postEvent(app, { type: 'STORAGE_STALLS', container: 'extern-stor' })
   assert.equal(unknown.status, 404)

@@ -1,4 +1,4 @@
-/** Each error of the catalogue can be asked for, and is answered as the real one is. Source: reference faults.md; golden errors. */
+/** Each error of the catalogue can be injected, and equals the real one. Source: reference faults.md; golden errors. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { controlErrors } from '@hyperplane/contract/control/errors'

@@ -31,7 +31,7 @@ const aCategory = async (value = randomUUID()): Promise<CallResult> => {
 const pathOf = (made: CallResult): string => `${categories}/${made.data.extId}`
 const count = (): Promise<number> => app.store.count(Category)
 
-test('an error has code, group, status and message of the real one; what the request tells need not be given', async () => {
+test('an injected error has the code, group, status and message of the real one; arguments that the request provides are optional', async () => {
   const made = await aCategory()
   await aFault(app, { operation: 'getCategoryById' }, { error: 'ENTITY_IN_USE', arguments: { users: '2 VMs' } })
   const { status, errors } = await app.call('GET', pathOf(made))
@@ -48,7 +48,7 @@ test('an error has code, group, status and message of the real one; what the req
   ])
 })
 
-test('an error is in the words of the namespace that is asked, and may be named by its code', async () => {
+test('an error has the wording of the requested namespace, and a rule may name it by its code', async () => {
   await aFault(app, { operation: 'vmm.listVms' }, { error: 'PLAT-10007', arguments: { attribute: 'extId' } })
   const { status, errors } = await app.call('GET', '/vmm/v4.2/ahv/config/vms')
   assert.equal(status, 404)
@@ -68,7 +68,7 @@ test('429 has the bucket of the operation, Retry-After and the headers of a buck
   )
 })
 
-test('503 has the Retry-After that was asked for; the request that is retried then succeeds', async () => {
+test('503 has the Retry-After of the rule; the retried request succeeds', async () => {
   await aFault(app, match, { ...unavailable, retryAfterSeconds: 30 }, { next: 1 })
   const requestId = randomUUID()
   const body = { key: 'requests', value: randomUUID() }
@@ -80,7 +80,7 @@ test('503 has the Retry-After that was asked for; the request that is retried th
   assert.deepEqual([retried.status, retried.replayed], [201, undefined])
 })
 
-test('an error after the commit leaves the effect; a retry with the same id is the first answer, and nothing is done twice', async () => {
+test('an error after the commit leaves the effect; a retry with the same id gets the first answer, and nothing is done twice', async () => {
   await aFault(app, match, { error: 'BACKEND_TIMEOUT', arguments: { fault: 'lost' }, moment: 'AFTER' }, { next: 1 })
   const requestId = randomUUID()
   const body = { key: 'requests', value: randomUUID() }
@@ -92,7 +92,7 @@ test('an error after the commit leaves the effect; a retry with the same id is t
   assert.equal(await count(), before + 1)
 })
 
-test('an attempt is audited once: as refused where nothing was done, as done where only the answer was lost', async () => {
+test('an attempt is audited once: as refused if nothing was done, as done if only the answer was lost', async () => {
   const audited = async (effect: object): Promise<(number | undefined)[]> => {
     const requestId = randomUUID()
     await aFault(app, match, effect)
@@ -128,7 +128,7 @@ for (const [title, delay, least, most] of delays) {
   })
 }
 
-test('what waited is done at its time: the effect of a delayed request has the time at which it went on', async () => {
+test('the effect of a delayed request has the time at which the delay ended', async () => {
   await aFault(app, { operation: 'createVolumeGroup' }, { delay: { fixed: 'PT1H' } })
   const began = app.clock.now()
   const cluster = (await app.call('GET', '/clustermgmt/v4.2/config/clusters?$limit=1')).data[0].extId
@@ -139,7 +139,7 @@ test('what waited is done at its time: the effect of a delayed request has the t
   assert.equal(Date.parse(task.createdTime), Math.floor(began + 3_600_000))
 })
 
-test('a delay after the commit leaves the effect at once, and the answer for later', async () => {
+test('a delay after the commit delays only the answer', async () => {
   await aFault(app, match, { delay: { fixed: 'PT5S' }, moment: 'AFTER' })
   const before = await count()
   const answer = postCategory(app)
@@ -148,7 +148,7 @@ test('a delay after the commit leaves the effect at once, and the answer for lat
   assert.equal((await answer).status, 201)
 })
 
-test('whoever waits by a rule goes on when it is removed', async () => {
+test('a request that a rule delays continues when the rule is removed', async () => {
   const rule = await aFault(app, match, { delay: { fixed: 'P1D' } })
   const answer = postCategory(app)
   while ((await readFault(app, rule)).timesFired === 0) await new Promise(setImmediate)
@@ -156,7 +156,7 @@ test('whoever waits by a rule goes on when it is removed', async () => {
   assert.equal((await answer).status, 201)
 })
 
-test('a world that is closed lets nobody wait: the request is 503 with Retry-After', async () => {
+test('closing a world ends delays: the request is 503 with Retry-After', async () => {
   const other = await startApp()
   const rule = await aFault(other, match, { delay: { fixed: 'P1D' } })
   const answer = postCategory(other)
@@ -169,7 +169,7 @@ test('a world that is closed lets nobody wait: the request is 503 with Retry-Aft
   await other.close()
 })
 
-test('a competing writer makes the tag of a change stale; everybody sees the new one, with which the change succeeds', async () => {
+test('a competing writer makes the tag of a mutation stale; the mutation succeeds with the new tag', async () => {
   const made = await aCategory()
   await aFault(app, { operation: 'updateCategoryById' }, { competingWrite: true }, { next: 1 })
   const { key, value } = made.data
@@ -182,7 +182,7 @@ test('a competing writer makes the tag of a change stale; everybody sees the new
   assert.equal((await change(read.etag)).status, 200)
 })
 
-test('a competing writer after a read makes the tag stale that was just answered', async () => {
+test('a competing writer after a read makes the tag of the answer stale', async () => {
   const made = await aCategory()
   await aFault(app, { operation: 'getCategoryById' }, { competingWrite: true }, { next: 1 })
   const read = await app.call('GET', pathOf(made))
@@ -194,7 +194,7 @@ test('a competing writer after a read makes the tag stale that was just answered
   )
 })
 
-test('a competing writer does not come between a change that succeeded and its retry', async () => {
+test('a competing writer does not act on the retry of a mutation that succeeded', async () => {
   const made = await aCategory()
   const { key, value } = made.data
   const requestId = randomUUID()
@@ -205,13 +205,13 @@ test('a competing writer does not come between a change that succeeded and its r
   assert.deepEqual([retried.status, retried.replayed], [200, true])
 })
 
-test('an entity that is not there has no competing writer: 404', async () => {
+test('an unknown entity has no competing writer: 404', async () => {
   await aFault(app, { operation: 'updateCategoryById' }, { competingWrite: true })
   const path = `${categories}/${randomUUID()}`
   assert.equal((await app.call('PUT', path, { body: { key: 'a', value: 'b' }, ifMatch: '"x"' })).status, 404)
 })
 
-test('one element of a batch fails by its place; the others are made, and the batch says which', async () => {
+test('a rule fails one element of a batch by its index; the others are created, and the batch shows which', async () => {
   await aFault(
     app,
     { operation: 'createCategory', batchElement: 2 },
@@ -236,7 +236,7 @@ test('one element of a batch fails by its place; the others are made, and the ba
   assert.equal((await postCategory(app)).status, 201, 'a single request is no element')
 })
 
-test('elements of a batch are met by rules of their operation as well; they have no connection that could be dropped', async () => {
+test('rules for an operation match batch elements as well; elements have no connection that could be dropped', async () => {
   const dropped = await aFault(app, match, { dropConnection: 'BEFORE_COMMIT' })
   const counted = await aFault(app, match, { delay: { fixed: 'PT0S' } })
   const payload = ['x', 'y'].map((value) => ({ data: { key: 'batch-counted', value } }))
@@ -249,7 +249,7 @@ test('elements of a batch are met by rules of their operation as well; they have
   assert.equal((await readFault(app, counted)).timesMatched, 2)
 })
 
-test('where the control interface is off, nothing can go wrong on purpose', async () => {
+test('without the control interface no faults are injected', async () => {
   const without = await startApp({ config: { control: 'off' } })
   try {
     await assert.rejects(aFault(without, {}, unavailable), /control interface is off/)

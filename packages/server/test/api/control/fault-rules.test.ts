@@ -1,4 +1,4 @@
-/** Rules of faults as entities of the control interface: what is kept, counted and refused. Source: reference faults.md. */
+/** Fault rules as entities of the control interface: storage, counts and refusals. Source: reference faults.md. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
@@ -22,7 +22,7 @@ before(async () => {
 afterEach(() => noFaults(app))
 after(() => app.close())
 
-/** What a number of calls are answered. */
+/** The results of a number of calls. */
 async function statuses(calls: number): Promise<number[]> {
   const found: number[] = []
   for (let call = 0; call < calls; call++) found.push((await postCategory(app)).status)
@@ -49,7 +49,7 @@ for (const [title, trigger, expected] of triggers) {
   })
 }
 
-test('a rule without a trigger strikes always, one that is removed not any more', async () => {
+test('a rule without a trigger strikes always, and no longer after it is removed', async () => {
   const rule = await aFault(app, match, unavailable)
   assert.deepEqual(await statuses(2), [503, 503])
   await app.call('DELETE', `${faults}/${rule.extId}`)
@@ -57,7 +57,7 @@ test('a rule without a trigger strikes always, one that is removed not any more'
   assert.equal((await app.call('GET', `${faults}/${rule.extId}`)).status, 404)
 })
 
-test('draws are the same for the same seed, and others for another one', async () => {
+test('equal seeds give equal draws, other seeds other draws', async () => {
   const drawn = async (seed: string): Promise<number[]> => {
     await aFault(app, match, unavailable, { probability: 0.5, seed })
     const found = await statuses(40)
@@ -70,7 +70,7 @@ test('draws are the same for the same seed, and others for another one', async (
   assert.deepEqual([...new Set(first)].sort(), [201, 503])
 })
 
-test('two worlds that are made alike draw alike, and give their rules the same ids', async () => {
+test('two worlds with equal settings have equal draws and equal ids of rules', async () => {
   const other = await startApp()
   try {
     const outcomes = [app, other].map(async (each) => {
@@ -81,7 +81,7 @@ test('two worlds that are made alike draw alike, and give their rules the same i
     })
     const [mine, theirs] = await Promise.all(outcomes)
     assert.ok(mine !== undefined && theirs !== undefined)
-    // The first world has made other rules before: ids count on.
+    // The first world has created other rules before: ordinals are not reused.
     assert.notEqual(mine.rule.extId, theirs.rule.extId)
     const again = await startApp()
     try {
@@ -122,14 +122,14 @@ test('rules strike in the order of their creation: delays add up, the first that
   assert.equal(app.clock.now() - began, 10_000)
 })
 
-test('what an earlier rule took the place of is counted as a call, and not used up', async () => {
+test('a call that an earlier rule ended counts as a call, and not as a strike', async () => {
   await aFault(app, match, unavailable, { everyNth: 2 })
   const second = await aFault(app, match, { error: 'CONFLICT', arguments: { fault: 'mine' } }, { next: 2 })
   assert.deepEqual(await statuses(5), [409, 503, 409, 503, 201])
   assert.equal((await readFault(app, second)).timesFired, 2)
 })
 
-test('a disabled rule is not met; enabling it lets its counts go on, reset-counts begins again', async () => {
+test('a disabled rule counts nothing; enabling it continues its counts, reset-counts starts them again', async () => {
   const rule = await aFault(app, match, unavailable, { nth: 2 })
   assert.deepEqual(await statuses(1), [201])
   const change = async (isEnabled: boolean): Promise<CallResult> => {
@@ -171,7 +171,7 @@ test('rules are listed with filter, order and page', async () => {
   assert.deepEqual([page.total, page.data[0].match.operation], [2, 'vmm.listVms'])
 })
 
-test('the same request id makes one rule', async () => {
+test('requests with the same request id create one rule', async () => {
   const requestId = randomUUID()
   const body = { match, effect: unavailable }
   const first = await app.call('POST', faults, { body, requestId })
@@ -181,7 +181,7 @@ test('the same request id makes one rule', async () => {
   assert.equal(first.location, `${faults}/${first.data.extId}`)
 })
 
-test('a caller, a kind, a name pattern narrow what is met; all that is given must fit', async () => {
+test('caller, kind and name pattern narrow a rule; all given criteria must match', async () => {
   await aFault(app, { kind: 'Category', namePattern: 'fa*/x-?', caller: 'ADMIN' }, unavailable)
   const post = (key: string, value: string): Promise<CallResult> =>
     app.call('POST', categories, { body: { key, value } })
@@ -193,7 +193,7 @@ test('a caller, a kind, a name pattern narrow what is met; all that is given mus
   assert.equal((await post('faults', 'x-2')).status, 201)
 })
 
-test('a name pattern is asked of what the path names', async () => {
+test('a name pattern is compared with the entity that the path names', async () => {
   const { data } = await app.call('POST', categories, { body: { key: 'named', value: 'one' } })
   const other = await app.call('POST', categories, { body: { key: 'named', value: 'two' } })
   await aFault(app, { operation: 'getCategoryById', namePattern: 'named/one' }, unavailable)
@@ -201,7 +201,7 @@ test('a name pattern is asked of what the path names', async () => {
   assert.equal((await app.call('GET', `${categories}/${other.data.extId}`)).status, 200)
 })
 
-test('an empty match meets every request of the interface, and never the control interface', async () => {
+test('an empty match matches every request of the API, and none of the control interface', async () => {
   const rule = await aFault(app, {}, unavailable)
   assert.equal((await app.call('GET', categories)).status, 503)
   assert.equal((await app.call('GET', '/vmm/v4.2/ahv/config/vms')).status, 503)
@@ -209,14 +209,14 @@ test('an empty match meets every request of the interface, and never the control
   assert.deepEqual((await readFault(app, rule)).timesFired, 2)
 })
 
-test('rules are met after authentication, permission and the judgement of shape, which are counted by no rule', async () => {
+test('rules are evaluated after authentication, permission and validation; requests refused there are not counted', async () => {
   const rule = await aFault(app, match, unavailable)
   assert.equal((await postCategory(app, { as: null })).status, 401)
   assert.equal((await postCategory(app, { body: { key: 5 } })).status, 400)
   assert.equal((await readFault(app, rule)).timesMatched, 0)
 })
 
-test('only a Super Admin of the world default makes, reads and removes rules', async () => {
+test('only a Super Admin of the world default creates, reads and deletes rules', async () => {
   const admin = await aUser(app, ['Platform Admin'])
   for (const [as, status] of [
     [null, 401],
@@ -228,7 +228,7 @@ test('only a Super Admin of the world default makes, reads and removes rules', a
   }
 })
 
-test('at most 1,000 rules are kept: one more is 422', async () => {
+test('a world has at most 1,000 rules: one more is 422', async () => {
   for (let made = 0; made < 1000; made++)
     assert.equal((await postFault(app, { match: { operation: 'vmm.listVms' }, effect: unavailable })).status, 201)
   const refused = await postFault(app, { match, effect: unavailable })
@@ -369,7 +369,7 @@ for (const [what, rule, expected] of refusals) {
   })
 }
 
-test('refused (400): a field that is not understood, and an effect that is two', async () => {
+test('refused (400): an unknown field, and two effects in one rule', async () => {
   const shape = async (rule: object): Promise<readonly string[]> => {
     const refused = await postFault(app, rule)
     assert.equal(refused.status, 400)

@@ -1,4 +1,4 @@
-/** What faults do to tasks and to the calls of drivers, and how the world is left. Source: reference faults.md. */
+/** Faults of tasks and driver calls, and the resulting state of the world. Source: reference faults.md. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ const turns = async (until: () => Promise<boolean>): Promise<void> => {
 const cancel = (started: CallResult): Promise<CallResult> =>
   send(app, 'POST', `/platform/v4.3/config/tasks/${started.data.extId}/$actions/cancel`)
 
-/** Everything that a creation could leave. */
+/** Everything that a failed creation could leave behind. */
 const traces = async (): Promise<readonly number[]> => [
   await app.store.count(VolumeGroup),
   targetFacts(app.world).all().size,
@@ -60,7 +60,7 @@ for (const [moment, effect] of [
   })
 }
 
-test('a retryable fault of a step is tried again: twice in vain, then it succeeds', async () => {
+test('a step with a retryable fault is retried, and succeeds at the third attempt', async () => {
   const effect = { error: 'BACKEND_TIMEOUT', arguments: { fault: 'slow' }, isRetryable: true }
   const rule = await aFault(app, { taskStep: { task, step: 'create disks' } }, effect, { next: 2 })
   assert.equal((await app.task(await post())).status, 'SUCCEEDED')
@@ -68,7 +68,7 @@ test('a retryable fault of a step is tried again: twice in vain, then it succeed
   assert.deepEqual([timesMatched, timesFired], [3, 2])
 })
 
-test('a retryable fault that does not end fails the task after four tries', async () => {
+test('a permanent retryable fault fails the task after four attempts', async () => {
   const before = await traces()
   const effect = { error: 'BACKEND_TIMEOUT', arguments: { fault: 'slow' }, isRetryable: true }
   const rule = await aFault(app, { taskStep: { task, step: 'create disks' } }, effect)
@@ -78,7 +78,7 @@ test('a retryable fault that does not end fails the task after four tries', asyn
   assert.deepEqual(await traces(), before)
 })
 
-test('an undo that fails is tried again until it is done', async () => {
+test('an undo that fails is retried until it succeeds', async () => {
   const before = await traces()
   const fails = { error: 'CONFLICT', arguments: { fault: 'no' } }
   await aFault(app, { taskStep: { task, step: 'publish' } }, fails)
@@ -88,7 +88,7 @@ test('an undo that fails is tried again until it is done', async () => {
   assert.deepEqual([(await readFault(app, undo)).timesMatched, await traces()], [4, before])
 })
 
-test('a task hangs at a percentage until the rule is removed, and a moved clock does not wait for it', async () => {
+test('a task hangs at a percentage until the rule is removed, and advancing the clock does not wait for it', async () => {
   const rule = await aFault(app, { operation: 'createVolumeGroup' }, { hangAtPercentage: 40 })
   const started = await post()
   await turns(async () => (await readFault(app, rule)).heldTaskExtIds.length > 0)
@@ -101,7 +101,7 @@ test('a task hangs at a percentage until the rule is removed, and a moved clock 
   assert.equal((await app.task(started)).status, 'SUCCEEDED')
 })
 
-test('other tasks go on while one hangs, also more than may run at once', async () => {
+test('other tasks continue while tasks hang, also when more hang than may run at once', async () => {
   const rule = await aFault(app, { operation: 'createVolumeGroup', namePattern: 'hung-*' }, { hangAtPercentage: 0 })
   const hung: CallResult[] = []
   for (let made = 0; made < 70; made++) hung.push(await postGroup(app, { name: nameOf('hung') }))
@@ -119,7 +119,7 @@ test('the second task hangs, not the second step of the first', async () => {
   assert.equal((await app.task(second)).status, 'SUCCEEDED')
 })
 
-test('a task that ignores a cancel is CANCELING, and succeeds all the same', async () => {
+test('a task that ignores a cancel is CANCELING, and succeeds', async () => {
   const hang = await aFault(app, { taskStep: { task } }, { hangAtPercentage: 10 })
   const ignores = await aFault(app, { taskStep: { task } }, { ignoreCancel: true })
   const started = await post()
@@ -144,7 +144,7 @@ test('the same cancel without the rule ends the task', async () => {
 })
 
 for (const moment of ['BEFORE', 'AFTER']) {
-  test(`a worker that crashes ${moment.toLowerCase()} a step leaves the task to be taken up: all is done once`, async () => {
+  test(`a task whose worker crashes ${moment.toLowerCase()} a step is resumed, and every effect happens once`, async () => {
     const [groupsBefore = 0, targetsBefore = 0, disksBefore = 0] = await traces()
     const quiet = await aFault(
       app,
@@ -158,7 +158,7 @@ for (const moment of ['BEFORE', 'AFTER']) {
   })
 }
 
-test('a step is late by the clock of the world', async () => {
+test('a step is delayed on the world clock', async () => {
   const rule = await aFault(app, { taskStep: { task, step: 'create disks' } }, { delay: { fixed: 'PT10M' } })
   const began = app.clock.now()
   const started = await post()
@@ -170,7 +170,7 @@ test('a step is late by the clock of the world', async () => {
 
 const createDisk = { driverCall: { driver: 'blockStorage', method: 'createDisk' } }
 
-test('a call of a driver fails for good: the task shows the error, and nothing is left', async () => {
+test('a driver call fails permanently: the task shows the error, and nothing is left behind', async () => {
   const before = await traces()
   await aFault(app, createDisk, { error: 'CONFLICT', arguments: { fault: 'The array says no.' } })
   const ended = await app.task(await post())
@@ -178,7 +178,7 @@ test('a call of a driver fails for good: the task shows the error, and nothing i
   assert.deepEqual(await traces(), before)
 })
 
-test('a call whose answer is lost is made again, and is done once', async () => {
+test('a driver call whose answer is lost is repeated, and takes effect once', async () => {
   const [groupsBefore = 0, targetsBefore = 0, disksBefore = 0] = await traces()
   const lost = { error: 'BACKEND_TIMEOUT', arguments: { fault: 'lost' }, isRetryable: true, moment: 'AFTER' }
   const rule = await aFault(app, createDisk, lost, { next: 2 })
@@ -187,7 +187,7 @@ test('a call whose answer is lost is made again, and is done once', async () => 
   assert.deepEqual(await traces(), [groupsBefore + 1, targetsBefore + 1, disksBefore + 1])
 })
 
-test('a driver that answers twice has done it once', async () => {
+test('a driver call that is repeated takes effect once', async () => {
   const [groupsBefore = 0, targetsBefore = 0, disksBefore = 0] = await traces()
   const rule = await aFault(app, { driverCall: { driver: 'blockStorage' } }, { answerTwice: true })
   assert.equal((await app.task(await post())).status, 'SUCCEEDED')
@@ -209,7 +209,7 @@ for (const moment of ['BEFORE', 'AFTER']) {
   })
 }
 
-test('a call fails only within the task, the step, the operation and for the names that the rule gives', async () => {
+test('a driver call fails only in the task, step and operation and for the names that the rule gives', async () => {
   const fails = { error: 'CONFLICT', arguments: { fault: 'within' } }
   const name = nameOf('chosen')
   const within = { ...createDisk, operation: 'createVolumeGroup', taskStep: { task, step: 'create disks' } }
@@ -221,7 +221,7 @@ test('a call fails only within the task, the step, the operation and for the nam
   assert.equal((await app.task(await post())).status, 'SUCCEEDED')
 })
 
-test('a driver that fails within a request is told like one that fails within a task', async () => {
+test('a driver failure in a request has the same error as one in a task', async () => {
   const [vm] = (await app.call('GET', '/vmm/v4.2/ahv/config/vms?$limit=1')).data
   const iso = (secondsAgo: number): string => new Date(app.clock.now() - 1000 * secondsAgo).toISOString()
   const path = `/vmm/v4.2/ahv/stats/vms/${vm.extId}?$startTime=${iso(600)}&$endTime=${iso(60)}`
@@ -232,7 +232,7 @@ test('a driver that fails within a request is told like one that fails within a 
   assert.deepEqual([status, errors[0]?.message], [504, 'No meter answers.'])
 })
 
-test('a driver fails in its own words: a directory that is unreachable is told as such', async () => {
+test('a driver fails with an error of its own: an unreachable directory is reported as such', async () => {
   const providers = '/iam/v4.1.b2/authn/directory-services'
   const [directory] = (await app.call('GET', providers)).data
   const account = { username: 'svc-hyperplane', password: 'wrong' }
@@ -245,7 +245,7 @@ test('a driver fails in its own words: a directory that is unreachable is told a
   assert.notEqual(failing.status, 500)
 })
 
-test('rules, counts and tasks that hang live through a restart', async () => {
+test('rules, counts and hanging tasks survive a restart', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-faults-'))
   try {
     const first = await startApp({ folder })
@@ -268,7 +268,7 @@ test('rules, counts and tasks that hang live through a restart', async () => {
   }
 })
 
-test('a call that is late when the service stops is made again at the next start: the task does not fail by that', async () => {
+test('a delayed driver call is repeated when the service restarts, and its task does not fail', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-faults-'))
   try {
     const first = await startApp({ folder })
@@ -285,7 +285,7 @@ test('a call that is late when the service stops is made again at the next start
   }
 })
 
-test('a reset of the world drops its rules, a fork does not take them along', async () => {
+test('a reset of the world removes its rules, and a fork does not copy them', async () => {
   const other = await startApp()
   try {
     await aFault(other, {}, { error: 'CONFLICT', arguments: { fault: 'never' } }, { nth: 1000 })

@@ -1,4 +1,4 @@
-/** Guessing is bounded over all worlds of the process. Source: behaviour conventions 14. */
+/** Password guesses are limited over all worlds of the process. Source: behaviour conventions 14. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createPasswords } from '../../../src/core/access/passwords.ts'
@@ -22,7 +22,7 @@ const passwords: typeof cheap = {
     return cheap.verifyNone(password)
   },
 }
-/** Real time that a test moves on. */
+/** Real time that a test advances. */
 let moved = 0
 
 let app: TestApp
@@ -40,7 +40,7 @@ const places = [
   (as: string, address: string) => app.call('GET', categories, { as, address }),
   (as: string, address: string) => app.call('GET', worlds, { as, address }),
 ]
-/** Sixty wrong guesses, at names of their own, in every place in turn. */
+/** Sixty wrong guesses with different names, spread over all places. */
 async function guess(address: string): Promise<CallResult[]> {
   const guesses: CallResult[] = []
   for (let i = 0; i < 60; i++) guesses.push(await (places[i % 4] as (typeof places)[0])(`name-${i}:guess`, address))
@@ -63,7 +63,7 @@ test('sixty failed sign-ins from one address, whatever the worlds and names, ref
   for (const ask of places) assert.equal((await ask(`admin:${app.config.adminPassword}`, elsewhere)).status, 200)
 })
 
-test('guesses in two worlds lock the name in these two alone', async () => {
+test('guesses in two worlds lock the name only in these two', async () => {
   const address = anAddress()
   for (const ask of places.slice(0, 2)) for (let i = 0; i < 5; i++) await ask(`admin:guess ${i}`, address)
   const statuses = await Promise.all(places.map((ask) => ask(`admin:${app.config.adminPassword}`, address)))
@@ -93,7 +93,7 @@ test('sixty wrong API keys refuse the address as well', async () => {
   assert.equal((await app.call('GET', categories, { apiKey: 'hpk_more', address })).status, 429)
 })
 
-test('guesses at once pass no more than those one after another', async () => {
+test('concurrent guesses are limited like sequential ones', async () => {
   const address = anAddress()
   const guesses = Array.from({ length: 100 }, (_, i) =>
     (places[i % 4] as (typeof places)[0])(`together-${i}:guess`, address),

@@ -1,4 +1,4 @@
-/** What the journal keeps of a call, and why it was answered so. Source: reference journal.md. */
+/** The journal's record of a call, with the reason for its answer. Source: reference journal.md. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -22,7 +22,7 @@ const aCategory = async (value = randomUUID()) => {
   return { extId: made.data.extId as string, path: `${categories}/${made.data.extId}`, headers }
 }
 
-test('a call is told with caller, operation, target, status, request and answer', async () => {
+test('a call is recorded with caller, operation, target, status, request and answer', async () => {
   const requestId = randomUUID()
   const body = JSON.stringify({ key: 'Journal', value: 'whole' })
   const headers = { 'SVC-Request-Id': requestId }
@@ -54,7 +54,7 @@ test('a call is told with caller, operation, target, status, request and answer'
   assert.deepEqual(kept, { mediaType: 'application/json', sizeBytes: answer.text.length, text: answer.text })
 })
 
-test('the world’s clock tells when a call came and how long it took', async () => {
+test('time and duration of a call are on the world clock', async () => {
   const faults = '/control/v1/worlds/default/faults'
   const effect = { delay: { fixed: 'PT3S' } }
   const made = await app.call('POST', faults, { body: { match: { operation: 'createCategory' }, effect } })
@@ -70,7 +70,7 @@ test('the world’s clock tells when a call came and how long it took', async ()
   assert.deepEqual([call.time, call.durationMicros], [came, 3_000_000])
 })
 
-test('an asynchronous call tells its task', async () => {
+test('the record of an asynchronous call names its task', async () => {
   const cluster = (await app.call('GET', '/clustermgmt/v4.2/config/clusters?$limit=1')).data[0].extId
   const { answer, call } = await recorded(app, url, '/api/volumes/v4.2/config/volume-groups', {
     method: 'POST',
@@ -82,7 +82,7 @@ test('an asynchronous call tells its task', async () => {
   assert.equal(call.target.kind, 'VolumeGroup')
 })
 
-test('what ends before the pipeline is told as well: no route, no credentials, a head that is too large', async () => {
+test('requests that end before the pipeline are recorded: no route, no credentials, a header that is too large', async () => {
   const { call: lost } = await recorded(app, url, '/api/platform/v4.3/config/nothing')
   assert.deepEqual([lost.status, lost.errorCodes, lost.operation], [404, ['PLAT-10001'], undefined])
   const { call: anonymous } = await recorded(app, url, categories, { as: null })
@@ -92,13 +92,13 @@ test('what ends before the pipeline is told as well: no route, no credentials, a
   assert.ok(large.query.length <= 2000)
 })
 
-test('a refused shape is told with its status and code', async () => {
+test('a request that fails validation is recorded with its status and code', async () => {
   const { call } = await recorded(app, url, categories, { method: 'POST', ...json({ key: 1 }) })
   assert.deepEqual([call.status, call.errorCodes], [400, ['SchemaValidationError']])
   assert.equal(call.request.text, '{"key":1}')
 })
 
-test('a denied call says what was missing', async () => {
+test('the record of a denied call names the missing permission', async () => {
   const person = await aUser(app, ['Network Infra Admin'])
   const { call } = await recorded(app, url, categories, {
     method: 'POST',
@@ -110,7 +110,7 @@ test('a denied call says what was missing', async () => {
   assert.equal(call.caller.name, person.split(':')[0])
 })
 
-test('a stale tag is told beside the one that was expected', async () => {
+test('a stale tag is recorded with the expected one', async () => {
   const { path, headers } = await aCategory()
   const current = (await http(url, path)).headers['etag']
   const body = json({ key: 'Journal', value: 'stale' })
@@ -122,7 +122,7 @@ test('a stale tag is told beside the one that was expected', async () => {
   assert.deepEqual([without.status, without.precondition], [428, { expected: current }])
 })
 
-test('a throttled call names the bucket, and every call what was left', async () => {
+test('a throttled call names the bucket, and every call the remaining requests', async () => {
   const limited = await startApp({ config: { rateLimits: 'on' } })
   const { url: own } = await limited.listen()
   const path = '/api/platform/v4.3/operations/batches'
@@ -149,7 +149,7 @@ test('a throttled call names the bucket, and every call what was left', async ()
   await limited.close()
 })
 
-test('a list tells which index led to its rows, and what was compared row by row', async () => {
+test('the record of a list names the used index, and the fields that were compared row by row', async () => {
   const search = async (path: string, query: string) =>
     (await recorded(app, url, `${path}?${query.replaceAll(' ', '%20')}`)).call.search
   assert.deepEqual(await search(categories, "$filter=key eq 'a' and contains(value,'b')"), {
@@ -170,14 +170,14 @@ test('a list tells which index led to its rows, and what was compared row by row
   assert.equal(await search(categories, '$limit=1'), undefined)
 })
 
-test('fields of a body that nothing looked at are named', async () => {
+test('fields of a body that nothing read are named', async () => {
   const body = { key: 'Journal', value: 'unread', tenantId: randomUUID(), links: [] }
   const { answer, call } = await recorded(app, url, categories, { method: 'POST', ...json(body) })
   assert.equal(answer.status, 201)
   assert.deepEqual(call.unreadFields, ['links', 'tenantId'])
 })
 
-test('what a public client sent that is not understood is among the unread fields, with its warning', async () => {
+test('unknown fields of a public client are among the unread fields, with their warning', async () => {
   const { call } = await recorded(app, url, '/api/prism/v4.3/config/categories', {
     method: 'POST',
     ...json({ key: 'Journal', value: 'public', colour: 'red' }),
@@ -187,7 +187,7 @@ test('what a public client sent that is not understood is among the unread field
   assert.match(call.warnings[0], /colour/)
 })
 
-test('what a naming profile spells in its own way is told in both spellings', async () => {
+test('names that a naming profile spells differently are recorded in both spellings', async () => {
   const { call } = await recorded(app, url, '/api/prism/v4.3/config/categories?$limit=1')
   assert.equal(call.profile, 'public')
   assert.equal(call.path, categories)
@@ -200,7 +200,7 @@ test('what a naming profile spells in its own way is told in both spellings', as
   assert.ok(ofTask.rewrites.some(({ place, understood }: any) => place === 'taskId' && understood === task))
 })
 
-test('a retry is told as the answer to an earlier call', async () => {
+test('a retry is recorded as the answer to an earlier call', async () => {
   const options = {
     method: 'POST',
     headers: { 'SVC-Request-Id': randomUUID() },
@@ -212,7 +212,7 @@ test('a retry is told as the answer to an earlier call', async () => {
   assert.deepEqual([second.call.status, second.call.unreadFields], [201, []])
 })
 
-test('elements of a batch are calls of their own, told by the task of the batch', async () => {
+test('elements of a batch are recorded as calls of their own, with the task of the batch', async () => {
   const values = [randomUUID(), randomUUID(), 7]
   const { answer, call } = await recorded(app, url, '/api/platform/v4.3/operations/$actions/batch', {
     method: 'POST',
@@ -237,7 +237,7 @@ test('elements of a batch are calls of their own, told by the task of the batch'
   assert.equal(JSON.parse(elements[0].answer.text).data.value, values[0])
 })
 
-test('a fault that struck a call is named by its rule', async () => {
+test('a call that a fault struck names the rule', async () => {
   const faults = '/control/v1/worlds/default/faults'
   const { data: rule } = await app.call('POST', faults, {
     body: { match: { operation: 'listCategories' }, effect: { dropConnection: 'BEFORE_COMMIT' } },
@@ -248,7 +248,7 @@ test('a fault that struck a call is named by its rule', async () => {
   await app.call('DELETE', faults)
 })
 
-test('bodies above 64 KiB are cut and marked, with their whole size', async () => {
+test('bodies above 64 KiB are truncated and marked, with their complete size', async () => {
   const description = 'é'.repeat(50_000)
   const body = JSON.stringify({ key: 'Journal', value: 'long', description })
   const { call } = await recorded(app, url, categories, { method: 'POST', body })
@@ -258,12 +258,12 @@ test('bodies above 64 KiB are cut and marked, with their whole size', async () =
   assert.ok(body.startsWith(call.request.text))
 })
 
-test('what a HEAD is answered has no body', async () => {
+test('the answer to a HEAD request is recorded without a body', async () => {
   const { call } = await recorded(app, url, `${categories}?$limit=1`, { method: 'HEAD' })
   assert.deepEqual([call.method, call.status, call.answer], ['HEAD', 200, undefined])
 })
 
-test('calls of the control interface are no calls of a world', async () => {
+test('calls of the control interface are not recorded', async () => {
   await http(url, '/control/v1/worlds')
   assert.deepEqual(await callsOf(app, "contains(path,'/control')"), [])
 })

@@ -21,7 +21,7 @@ after(() => app.close())
 const create = (value: string) =>
   http(url, categories, { method: 'POST', body: JSON.stringify({ key: 'Journal', value }) })
 
-test('as JSON Lines it is one call a line, the same as in the list', async () => {
+test('an export as JSON Lines has one call a line, equal to the list', async () => {
   const { headers, text } = await http(url, `${journal}/export`)
   assert.equal(headers['content-type'], 'application/x-ndjson')
   assert.equal(headers['content-disposition'], 'attachment; filename="default.jsonl"')
@@ -35,14 +35,14 @@ test('as JSON Lines it is one call a line, the same as in the list', async () =>
   }
 })
 
-test('an export takes the filter of the list, and refuses formats and filters that there are not', async () => {
+test('an export accepts the filter of the list, and refuses unknown formats and invalid filters', async () => {
   const filtered = await http(url, `${journal}/export?$filter=status%20eq%20201`)
   assert.equal(filtered.text.trimEnd().split('\n').length, 2)
   assert.equal((await http(url, `${journal}/export?format=csv`)).status, 400)
   assert.equal((await http(url, `${journal}/export?$filter=colour%20eq%201`)).status, 400)
 })
 
-test('as an HTTP Archive it has every member that HAR 1.2 demands', async () => {
+test('an export as HTTP Archive has every member that HAR 1.2 requires', async () => {
   const { headers, json: har } = await http(url, `${journal}/export?format=har`)
   assert.equal(headers['content-type'], 'application/json')
   assert.deepEqual(harFaults(har), [])
@@ -65,7 +65,7 @@ test('an empty journal is a valid archive', async () => {
 })
 
 interface Events {
-  /** Numbers of the next calls, at least so many. */
+  /** Numbers of the next calls, at least this many. */
   calls(count: number): Promise<number[]>
   close(): void
   readonly status: number
@@ -97,7 +97,7 @@ async function listen(headers: Record<string, string> = {}, query = ''): Promise
   }
 }
 
-test('a stream tells calls as they come, and goes on where it was left', async () => {
+test('a stream sends calls as they are recorded, and continues after a reconnect', async () => {
   const [newest = 0] = (await callsOf(app)).map(({ sequence }) => sequence).reverse()
   const events = await listen()
   assert.deepEqual([events.status, events.type], [200, 'text/event-stream'])
@@ -111,14 +111,14 @@ test('a stream tells calls as they come, and goes on where it was left', async (
   again.close()
 })
 
-test('a stream may begin with what there is, and tell only what a filter lets through', async () => {
+test('a stream may begin with recorded calls, and sends only calls that match its filter', async () => {
   const events = await listen({}, '?after=0&$filter=status%20eq%20401')
   const refused = (await callsOf(app, 'status eq 401')).map(({ sequence }) => sequence)
   assert.deepEqual(await events.calls(refused.length), refused)
   events.close()
 })
 
-test('a Last-Event-ID that is no number of a call is refused', async () => {
+test('a Last-Event-ID that is not the number of a call is refused', async () => {
   const events = await listen({ 'Last-Event-ID': 'yesterday' })
   assert.equal(events.status, 400)
   events.close()

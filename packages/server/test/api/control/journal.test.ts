@@ -1,4 +1,4 @@
-/** The journal of a world: what is kept, how it is asked, what it refuses, what becomes of it with its world. Source: reference journal.md. */
+/** The journal of a world: its contents, queries, refusals and life cycle. Source: reference journal.md. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -46,7 +46,7 @@ test('calls are filtered, ordered, paged, counted and selected as in any list', 
   assert.equal((await calls("$filter=contains(answer/text,'v3') and caller/name eq 'admin'")).total, 1)
 })
 
-test('a field that no call has, and a filter that is none, are refused', async () => {
+test('unknown fields and invalid filters are refused', async () => {
   for (const query of [
     "$filter=colour eq 'red'",
     '$filter=status eq',
@@ -60,7 +60,7 @@ test('a field that no call has, and a filter that is none, are refused', async (
   }
 })
 
-test('one call is read by its number; a number that is not kept is a 404', async () => {
+test('a call is read by its number; an unknown number is 404', async () => {
   await create()
   const [call] = await callsOf(app)
   assert.deepEqual((await app.call('GET', `${journal}/calls/${call.sequence}`)).data, call)
@@ -68,7 +68,7 @@ test('one call is read by its number; a number that is not kept is a 404', async
   assert.equal((await app.call('GET', `${journal}/calls/first`)).status, 400)
 })
 
-test('only administrators of the world default ask; others are told so', async () => {
+test('only administrators of the world default may read the journal', async () => {
   const person = await aUser(app, ['Platform Admin'])
   for (const path of [journal, `${journal}/calls`, `${journal}/export`, `${journal}/stream`]) {
     assert.equal((await app.call('GET', path, { as: null })).status, 401, path)
@@ -77,7 +77,7 @@ test('only administrators of the world default ask; others are told so', async (
   assert.equal((await app.call('GET', '/control/v1/worlds/nowhere/journal')).status, 404)
 })
 
-test('the settings have a tag, and are refused without it, with a stale one and with values that make no sense', async () => {
+test('an update of the settings needs the present tag and valid values', async () => {
   const { data, etag } = await app.call('GET', journal)
   assert.deepEqual([data.isRecording, data.maximumCalls, data.maximumSizeBytes], [true, 100_000, 268_435_456])
   const put = (body: object, ifMatch?: string) =>
@@ -93,7 +93,7 @@ test('the settings have a tag, and are refused without it, with a stale one and 
   assert.equal((await put({ maximumCalls: 8 }, etag)).status, 412)
 })
 
-test('of more calls than it may keep the oldest go, and answers say how many', async () => {
+test('calls above the maximum count drop the oldest ones, and answers show how many', async () => {
   await configure(app, { maximumCalls: 3 })
   for (let index = 0; index < 8; index++) await create(`v${index}`)
   const { data, warnings } = await calls('$select=request')
@@ -108,7 +108,7 @@ test('of more calls than it may keep the oldest go, and answers say how many', a
   assert.equal((await asserted(app, { atLeast: 8 })).data.droppedCalls, 5)
 })
 
-test('lower bounds are answered with what they leave', async () => {
+test('the answer to lower bounds counts the remaining calls', async () => {
   for (let index = 0; index < 5; index++) await create()
   const [{ sequence }] = await callsOf(app)
   const { data } = await configure(app, { maximumCalls: 3 })
@@ -120,7 +120,7 @@ test('lower bounds are answered with what they leave', async () => {
   assert.deepEqual(state, data)
 })
 
-test('settings that cannot be kept do not hold', async (t) => {
+test('settings that cannot be stored are not applied', async (t) => {
   let commits = 0
   const { exec } = DatabaseSync.prototype
   const full = t.mock.method(DatabaseSync.prototype, 'exec', function (this: DatabaseSync, text: string) {
@@ -136,7 +136,7 @@ test('settings that cannot be kept do not hold', async (t) => {
   assert.equal((await callsOf(app)).length, 1)
 })
 
-test('of more bytes than it may keep the oldest go', async () => {
+test('calls above the maximum size drop the oldest ones', async () => {
   await configure(app, { maximumSizeBytes: 64 * 1024 })
   for (let index = 0; index < 40; index++) await create('x'.repeat(2000))
   const { data } = await app.call('GET', journal)
@@ -155,7 +155,7 @@ test('a journal that does not record keeps what it has', async () => {
   )
 })
 
-test('an assertion answers whether it holds, how many match, and what nearly does', async () => {
+test('an assertion answers its verdict, the number of matches, and near misses', async () => {
   await create('a')
   await create('b')
   await create(7)
@@ -169,7 +169,7 @@ test('an assertion answers whether it holds, how many match, and what nearly doe
   assert.equal((await asserted(app, { filter: 'status eq 500', atMost: 0 })).data.isHeld, true)
 })
 
-test('an operation that nobody has is told: that none was called so proves nothing', async () => {
+test('an unknown operation in a filter gives a warning', async () => {
   const none = await asserted(app, { filter: "operation eq 'createCategory' and status eq 201", atMost: 0 })
   assert.deepEqual([none.status, none.data.isHeld], [200, true])
   assert.deepEqual(none.warnings, [
@@ -184,7 +184,7 @@ test('an operation that nobody has is told: that none was called so proves nothi
   assert.deepEqual((await asserted(app, { filter: "operation eq 'platform.createCategory'" })).warnings, [])
 })
 
-test('an assertion waits for the world’s clock, and is over when somebody has moved it so far', async () => {
+test('an assertion waits for the world clock, and ends when the clock is moved past its timeout', async () => {
   const waiting = asserted(app, { filter: 'status eq 201', atLeast: 2, within: 'PT10M' })
   await create()
   const moved = await app.call('POST', '/control/v1/worlds/default/clock/$actions/advance', {
@@ -195,7 +195,7 @@ test('an assertion waits for the world’s clock, and is over when somebody has 
   assert.deepEqual({ isHeld, count, endedBy }, { isHeld: false, count: 1, endedBy: 'time' })
 })
 
-test('an assertion that is waited for ends with the call that makes it true', async () => {
+test('a waiting assertion ends with the call that makes it true', async () => {
   const waiting = asserted(app, { filter: 'status eq 201', atLeast: 2, within: 'P90D' })
   await create()
   await create()
@@ -203,7 +203,7 @@ test('an assertion that is waited for ends with the call that makes it true', as
   assert.deepEqual({ isHeld, endedBy }, { isHeld: true, endedBy: 'count' })
 })
 
-test('an assertion that cannot be meant is refused with all that is wrong with it', async () => {
+test('an invalid assertion is refused with all its faults', async () => {
   const { status, errors } = await asserted(app, { filter: 'status eq', atLeast: 1, exactly: 2, within: '5 seconds' })
   assert.equal(status, 400)
   assert.deepEqual(
@@ -213,7 +213,7 @@ test('an assertion that cannot be meant is refused with all that is wrong with i
   assert.equal((await asserted(app, { atLeast: -1 })).status, 400)
 })
 
-test('a clear empties it, and its numbers go on', async () => {
+test('a clear empties the journal, and numbers continue', async () => {
   await create()
   const [{ sequence }] = await callsOf(app)
   const cleared = await app.call('POST', `${journal}/$actions/clear`)
@@ -222,7 +222,7 @@ test('a clear empties it, and its numbers go on', async () => {
   assert.equal((await callsOf(app))[0].sequence, sequence + 1)
 })
 
-test('a world that is not to be recorded is not, from its first request after a restart on', async () => {
+test('a world with recording off records nothing, also in its first request after a restart', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-journal-'))
   const first = await startApp({ folder })
   await configure(first, { isRecording: false })
@@ -234,7 +234,7 @@ test('a world that is not to be recorded is not, from its first request after a 
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('calls and settings are there after a restart', async () => {
+test('calls and settings survive a restart', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-journal-'))
   const first = await startApp({ folder })
   await configure(first, { maximumCalls: 2 })
@@ -257,7 +257,7 @@ test('calls and settings are there after a restart', async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a fork begins with an empty journal; a reset empties it and puts its settings back', async () => {
+test('a fork begins with an empty journal; a reset empties the journal and restores its default settings', async () => {
   const made = await app.call('POST', worlds, { body: { name: 'tested', preset: 'empty' } })
   assert.equal(made.status, 201, JSON.stringify(made.errors))
   const of = (world: string) => `${worlds}/${world}/journal`
@@ -279,7 +279,7 @@ test('a fork begins with an empty journal; a reset empties it and puts its setti
   assert.equal(existsSync(join(app.folder, 'worlds', 'tested')), false)
 })
 
-test('the settings of a world hold from its first call after a restart, also where that reaches no operation', async (t) => {
+test('the settings apply from the first call after a restart, also if that reaches no operation', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-journal-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const first = await startApp({ folder })

@@ -1,4 +1,4 @@
-/** Files of a data folder that are lost while the service is stopped: it names them and the remedies, and begins nothing anew. */
+/** Files of a data folder that are lost while the service is stopped: errors name them and the remedies, and nothing is recreated. */
 import assert from 'node:assert/strict'
 import {
   copyFileSync,
@@ -81,7 +81,7 @@ for (const [how, loseFile] of Object.entries(lose)) {
   })
 
   for (const kept of ['master.key', 'worlds.sqlite'])
-    test(`a folder of which ${kept} alone is left, and the store ${how}, begins nothing anew`, async () => {
+    test(`a folder with only ${kept} left, and the store ${how}, is not filled again`, async () => {
       await (await start()).close()
       const store = join(folder, 'world.sqlite')
       loseFile(store)
@@ -90,7 +90,7 @@ for (const [how, loseFile] of Object.entries(lose)) {
       await assert.rejects(start(), refusedWith(fault))
     })
 
-  test(`a world whose store was ${how} answers 503 with the remedies; others go on, and a reset begins it anew`, async () => {
+  test(`a world whose store was ${how} answers 503 with the remedies; other worlds work, and a reset recreates it`, async () => {
     const first = await start()
     for (const name of ['hurt', 'whole']) {
       await aWorld(first, name)
@@ -126,7 +126,7 @@ test('a world whose folder is gone answers 503 and can be deleted', async () => 
   await app.close()
 })
 
-test('a store that goes while its world rests is missed at the next request', async () => {
+test('the next request reports a store that was lost while its world was closed', async () => {
   const app = await start()
   await aWorld(app, 'resting')
   await app.worlds.get('resting')?.rest()
@@ -135,7 +135,7 @@ test('a store that goes while its world rests is missed at the next request', as
   await app.close()
 })
 
-test('a first start that was cut short before it was filled goes on by itself', async () => {
+test('a first start that was interrupted before seeding continues by itself', async () => {
   writeFileSync(join(folder, 'master.key'), `${Buffer.alloc(32, 3).toString('base64')}\n`)
   writeFileSync(join(folder, 'world.sqlite'), '')
   writeFileSync(fillingMark(folder), '')
@@ -152,7 +152,7 @@ test('a first start with a refused seed leaves a folder that the next start fill
   await app.close()
 })
 
-test('a lost master key is missed by a start, and is not made anew for another world of a running service', async () => {
+test('a start reports a lost master key, and a running service does not create a new one for another world', async () => {
   const first = await start()
   const key = join(folder, 'master.key')
   const content = readFileSync(key)
@@ -167,7 +167,7 @@ test('a lost master key is missed by a start, and is not made anew for another w
   await (await start()).close()
 })
 
-test('a master key that is lost together with the store is not made anew either', async () => {
+test('a master key that is lost together with the store is not recreated', async () => {
   await (await start()).close()
   for (const name of ['master.key', 'world.sqlite']) rmSync(join(folder, name))
   await assert.rejects(start(), refusedWith(/world\.sqlite is missing/))

@@ -1,4 +1,4 @@
-/** Refusals of the control interface that cannot be written down: of a world that begins anew nobody misses them. Source: conventions 21. */
+/** Refusals of the control interface that cannot be audited: not logged if the world is being reset. Source: conventions 21. */
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -13,10 +13,10 @@ before(async () => {
   app = await startApp()
 })
 after(() => app.close())
-/** What is kept for a world begins with the first change of it. */
+/** The first mutation within a world creates its control store. */
 beforeEach(() => app.call('POST', `${clock}/$actions/freeze`))
 
-/** What is logged from now on, which is written nowhere else. */
+/** Lines that are logged from now on. */
 function logged(t: TestContext): readonly string[] {
   const messages: string[] = []
   const { write } = fs
@@ -29,7 +29,7 @@ function logged(t: TestContext): readonly string[] {
   return messages
 }
 
-test('whoever changes a world that is reset meanwhile is refused, and nothing is logged as a fault', async (t) => {
+test('a mutation during a reset of its world is refused, and nothing is logged as an error', async (t) => {
   const messages = logged(t)
   const reset = app.call('POST', `${worlds}/default/$actions/reset`)
   const others: Promise<number>[] = []

@@ -1,4 +1,4 @@
-/** Worlds that are reset or removed while others speak to them: everybody is answered, and nothing of before is mixed in. */
+/** Worlds that are reset or deleted during requests: every request is answered, and no old state remains. */
 import assert from 'node:assert/strict'
 import fs, { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -20,7 +20,7 @@ const categories = '/platform/v4.3/config/categories'
 const postCategory = (world: string, value: string, of = app): Promise<CallResult> =>
   of.call('POST', categories, { world, body: { key: 'team', value } })
 const reset = (world: string): Promise<CallResult> => app.call('POST', `${worlds}/${world}/$actions/reset`)
-/** What a client would see as 500 is told as it is. */
+/** Shows errors that clients would see as 500. */
 const statusOf = (asked: Promise<CallResult>): Promise<number | string> =>
   asked.then(
     ({ status }) => status,
@@ -28,7 +28,7 @@ const statusOf = (asked: Promise<CallResult>): Promise<number | string> =>
   )
 
 for (const name of ['stirred', 'default'])
-  test(`whoever changes the world ${name} below the interface while it is reset is answered`, async () => {
+  test(`a mutation of the world ${name} during its reset is answered`, async () => {
     if (name !== 'default') await aWorld(app, name)
     const at = `${worlds}/${name}`
     const asked = [statusOf(reset(name))]
@@ -51,7 +51,7 @@ for (const name of ['stirred', 'default'])
     assert.equal((await app.call('GET', `${at}/clock`)).status, 200)
   })
 
-test('a world that is removed answers what is under way; an administrator who comes too late hears that there is none', async () => {
+test('a world that is deleted answers pending requests; later requests of an administrator are 404', async () => {
   await aWorld(app, 'leaving')
   const { dispatch } = app.worlds.get('leaving') ?? assert.fail()
   const calls = Array.from({ length: 20 }, (_, index) => statusOf(postCategory('leaving', `v${index}`, app.atOnce)))
@@ -72,7 +72,7 @@ test('a world that is removed answers what is under way; an administrator who co
   await assert.rejects(late({}), ({ refusal }: any) => refusal.status === 401)
 })
 
-test('a world whose removal cannot begin goes on, and nothing that is left of it has its store open beside it', async (t) => {
+test('a world whose deletion fails at its beginning continues, and no old instance keeps its store open', async (t) => {
   const full = await startApp({ logLevel: 'silent' })
   t.after(() => full.close())
   await aWorld(full, 'kept')
@@ -92,7 +92,7 @@ test('a world whose removal cannot begin goes on, and nothing that is left of it
   assert.equal((await full.call('DELETE', `${worlds}/kept`)).status, 204)
 })
 
-test('a request that a fault holds back does not hold back the end of its world', async () => {
+test('a request that a fault delays does not delay the deletion of its world', async () => {
   await aWorld(app, 'held')
   const fault = await app.call('POST', `${worlds}/held/faults`, {
     body: { match: { operation: 'createCategory' }, trigger: { next: 1 }, effect: { delay: { fixed: 'PT1H' } } },
@@ -104,7 +104,7 @@ test('a request that a fault holds back does not hold back the end of its world'
   assert.ok([201, 503].includes((await call) as number), String(await call))
 })
 
-test('an export that is still being read does not come between a world and its beginning', async () => {
+test('an unfinished export does not prevent a reset', async () => {
   await aWorld(app, 'read', { preset: 'demo' })
   const exported = await app.call('GET', `${worlds}/read/seed`)
   assert.equal(exported.status, 200, JSON.stringify(exported.errors))
@@ -118,7 +118,7 @@ test('an export that is still being read does not come between a world and its b
   await reader.return()
 })
 
-test('a fork whose reset is cut short begins where it was forked, not at the seed of its origin', async () => {
+test('a fork whose reset is interrupted returns to its state at the fork, not to the seed of its origin', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-changes-'))
   try {
     const first = await startApp({ folder })
@@ -128,7 +128,7 @@ test('a fork whose reset is cut short begins where it was forked, not at the see
     assert.equal(forked.status, 201)
     await postCategory('copy', 'later', first)
     await first.close()
-    // As a crash leaves it between two steps of a reset.
+    // The state that a crash between two steps of a reset leaves.
     rmSync(join(folder, 'worlds', 'copy', 'world.sqlite'))
     writeFileSync(fillingMark(join(folder, 'worlds', 'copy')), '')
     const second = await startApp({ folder })
@@ -153,7 +153,7 @@ for (const [whose, left] of Object.entries({
   'of a world': ['world.sqlite'],
   'of one without a kept beginning': ['world.sqlite', 'seed.sqlite'],
 }))
-  test(`a reset ${whose} that is cut short is whole after the next start: rules and journal are gone as well`, async (t) => {
+  test(`a reset ${whose} that is interrupted is completed by the next start: rules and journal are removed as well`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'hyperplane-changes-'))
     t.after(() => rmSync(folder, { recursive: true, force: true }))
     const first = await startApp({ folder })
@@ -170,7 +170,7 @@ for (const [whose, left] of Object.entries({
     assert.deepEqual(await keptFor(second, 'default'), { rules: 0, calls: 0 })
   })
 
-test('a reset that cannot take the state away takes nothing: rules and journal stay', async (t) => {
+test('a reset that cannot move the state away changes nothing: rules and journal stay', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-changes-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const full = await startApp({ folder, logLevel: 'silent' })

@@ -1,4 +1,4 @@
-/** What a world is copied to is on the disk before anything counts on it. Source: decision worlds-and-their-control. */
+/** A copy of a world is flushed to the disk before anything depends on it. Source: decision worlds-and-their-control. */
 import assert from 'node:assert/strict'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { aWorld, worlds } from '../../support/worlds.ts'
 
 const categories = '/platform/v4.3/config/categories'
 
-/** Tells what it is asked for; what `before` waits for, it waits for. */
+/** Records requested flushes, and waits for `before`. */
 class WatchedDisk implements Disk {
   readonly asked: string[] = []
   before: (what: string, path: string) => unknown = () => undefined
@@ -46,7 +46,7 @@ const reset = (world: string): Promise<CallResult> => app.call('POST', `${worlds
 const fork = (world: string, name: string): Promise<CallResult> =>
   app.call('POST', `${worlds}/${world}/$actions/fork`, { body: { name } })
 
-/** The disk holds back this flush. @returns when it is asked for, and what lets it go */
+/** Delays this flush. @returns a promise of its request, and a function that lets it finish */
 function held(what: string, name: string): { readonly begun: Promise<void>; readonly release: () => void } {
   const begun = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
@@ -58,7 +58,7 @@ function held(what: string, name: string): { readonly begun: Promise<void>; read
   return { begun: begun.promise, release: released.resolve }
 }
 
-/** What another process would find if this one and the machine ended now. */
+/** The files that would exist after a power failure at this moment. */
 async function afterwards<T>(work: (app: TestApp) => Promise<T>): Promise<T> {
   const folder = join(mkdtempSync(join(parent, 'image-')), 'data')
   cpSync(app.folder, folder, { recursive: true, filter: (source) => basename(source) !== 'lock' })
@@ -89,7 +89,7 @@ test('a fork is listed and answered when both its stores and their names are on 
   assert.deepEqual(disk.asked.slice(2), ['flushFolder copy'])
 })
 
-test('a reset takes the present state away when the next one is on the disk', async () => {
+test('a reset removes the present state after the next one is on the disk', async () => {
   await aWorld(app, 'stirred')
   await post('stirred', 'later')
   const { begun, release } = held('flush', 'world.sqlite.new')
@@ -101,7 +101,7 @@ test('a reset takes the present state away when the next one is on the disk', as
   assert.deepEqual(await valuesIn('stirred'), [])
 })
 
-test('copies that were not finished go at the next start', async () => {
+test('the next start removes unfinished copies', async () => {
   await aWorld(app, 'stirred')
   const { begun, release } = held('flush', 'world.sqlite.new')
   const answer = reset('stirred')
@@ -137,7 +137,7 @@ test('a reset answers when the name of the next state is on the disk', async () 
   assert.equal((await answer).status, 200)
 })
 
-test('a store that an export still reads is gone for good before its log goes', async () => {
+test('a store that an export still reads is deleted durably before its write-ahead log', async () => {
   await aWorld(app, 'read')
   const exported = await app.call('GET', `${worlds}/read/seed`)
   const reader = exported.data.content[Symbol.asyncIterator]()
@@ -151,7 +151,7 @@ test('a store that an export still reads is gone for good before its log goes', 
   await reader.return()
 })
 
-test('a world whose beginning does not get onto the disk goes on as it was', async () => {
+test('a world whose baseline cannot be flushed continues unchanged', async () => {
   await aWorld(app, 'stirred')
   await post('stirred', 'later')
   disk.before = (_, path) => {
@@ -166,7 +166,7 @@ test('a world whose beginning does not get onto the disk goes on as it was', asy
   assert.deepEqual(await valuesIn('stirred'), [])
 })
 
-test('what a new world began with gets its name when it is on the disk', async () => {
+test('the baseline of a new world gets its name after it is on the disk', async () => {
   const names: boolean[] = []
   disk.before = (what, path) =>
     what === 'flush' && path.endsWith('seed.sqlite.new') && names.push(existsSync(join(dirname(path), 'seed.sqlite')))

@@ -1,4 +1,4 @@
-/** Worlds are made apart: one that takes long holds up no other, and what is done to one and the same takes turns. */
+/** Worlds are created independently: a slow creation delays no other world, and requests for one world are serialised. */
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -18,13 +18,13 @@ before(async () => {
 })
 after(() => app.close())
 
-/** Takes seconds: others have ended by then unless they wait for it. */
+/** Takes seconds: other requests end earlier unless they wait for it. */
 const long = { seed: 'extends: tiny\nvms: 6000\n' }
 const make = (name: string, more: object = { preset: 'empty' }, options: CallOptions = {}): Promise<CallResult> =>
   app.call('POST', worlds, { body: { name, ...more }, ...options })
 const at = (name: string): string => `${worlds}/${name}`
 const mark = (name: string): string => join(app.folder, 'worlds', name, '.unlisted')
-/** Until its folder is there, or making it has ended without. */
+/** Resolves when its folder exists, or when the creation ended without one. */
 async function begun(name: string, making: Promise<unknown>): Promise<void> {
   let isOver = false
   void making.then(() => {
@@ -33,7 +33,7 @@ async function begun(name: string, making: Promise<unknown>): Promise<void> {
   while (!isOver && !existsSync(mark(name))) await new Promise(setImmediate)
 }
 
-test('while a large world is made, others are listed, made, forked, reset and removed', async () => {
+test('while a large world is created, others are listed, created, forked, reset and deleted', async () => {
   await aWorld(app, 'beside')
   const told: string[] = []
   const large = make('large', long).then((made) => {
@@ -61,13 +61,13 @@ test('while a large world is made, others are listed, made, forked, reset and re
   assert.ok(total >= 6000, String(total))
 })
 
-test('of two that ask for one name at once, whatever its case, one gets it and the other is 409', async () => {
+test('of two concurrent creations with one name, in any case, one succeeds and the other is 409', async () => {
   const made = await Promise.all([make('twice'), make('TWICE')])
   assert.deepEqual(made.map(({ status }) => status).sort(), [201, 409])
   assert.equal((await app.call('GET', `${worlds}?$filter=name eq 'twice' or name eq 'TWICE'`)).total, 1)
 })
 
-test('of two that ask for one name at once, the second gets it where the first fails', async () => {
+test('of two concurrent creations with one name, the second succeeds if the first fails', async () => {
   const made = await Promise.all([
     make('second', { seed: 'extends: tiny\nvms: [{ name: a, nics: [no] }]\n' }),
     make('second'),
@@ -78,17 +78,17 @@ test('of two that ask for one name at once, the second gets it where the first f
   )
 })
 
-test('a removal that comes while the world is made waits for it, and removes it', async () => {
+test('a deletion during the creation of a world waits for it, and deletes the world', async () => {
   const making = make('brief')
   await begun('brief', making)
   const removed = app.call('DELETE', at('brief'))
   assert.equal((await making).status, 201)
-  // A request finds what there is when its turn comes.
+  // A request sees the state at the time when it runs.
   assert.equal((await removed).status, 204)
   assert.equal(existsSync(join(app.folder, 'worlds', 'brief')), false)
 })
 
-test('a request that comes again while it is carried out is answered as it was, and refused where it says something else', async () => {
+test('a repeated request during the first one gets the same answer, and is refused if its body differs', async () => {
   const requestId = randomUUID()
   const [first, again, other] = await Promise.all([
     make('repeated', { preset: 'empty' }, { requestId }),
@@ -101,7 +101,7 @@ test('a request that comes again while it is carried out is answered as it was, 
   assert.equal((await app.call('GET', at('another'))).status, 404)
 })
 
-test('a reset, a fork and a removal of one world that come together follow one another', async () => {
+test('a concurrent reset, fork and deletion of one world run one after another', async () => {
   await aWorld(app, 'asked')
   const [reset, forked, removed, late] = await Promise.all([
     app.call('POST', `${at('asked')}/$actions/reset`),
@@ -113,11 +113,11 @@ test('a reset, a fork and a removal of one world that come together follow one a
   assert.equal((await app.call('GET', at('of-asked'))).status, 200)
 })
 
-test('without an admin in default whose password it could take over, a new world needs one of its own: 400 says so', async () => {
+test('without an admin password in the world default, a new world needs one of its own: 400', async () => {
   const other = await startApp({ config: { seed: 'empty' } })
   try {
     const as = await aUser(other, ['Super Admin'])
-    // As a seed may have it that brings people of its own.
+    // A seed with users of its own can leave out `admin`.
     await other.store.transaction((store) =>
       store.update(User, seedId('user/admin'), { passwordHash: undefined } as never),
     )
@@ -138,7 +138,7 @@ test('without an admin in default whose password it could take over, a new world
   }
 })
 
-test('who is not let in leaves nothing behind: the control store of a world is made by those who are', async () => {
+test('a refused caller does not create the control store of a world', async () => {
   await aWorld(app, 'untouched')
   const store = join(app.folder, 'worlds', 'untouched', 'control.sqlite')
   const clock = `${at('untouched')}/clock`
@@ -156,7 +156,7 @@ test('who is not let in leaves nothing behind: the control store of a world is m
   assert.equal(existsSync(store), true)
 })
 
-test('a world that is being made while the service ends is made, and closed with the others', async () => {
+test('a world that is being created while the service stops is completed, and closed with the others', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-creation-'))
   try {
     const ending = await startApp({ folder })

@@ -1,4 +1,4 @@
-/** Events as entities of the control interface: when they happen, what is kept of them, what is refused. */
+/** World events as entities of the control interface: schedule, history, refusals. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -22,7 +22,7 @@ const fault = (name: string, of = app) => of.world.collection<any>('hardware.fau
 const isDown = (name: string, of = app): boolean => fault(name, of)?.isDown === true
 const stamp = (millis: number): string => new Date(millis).toISOString().replace('Z', '000Z')
 
-test('an event happens at once, and its entity says to what, when and what it changed', async () => {
+test('an event happens at once, and its entity shows its target, time and effects', async () => {
   const event = await happen(app, { type: 'BMC_FALLS_SILENT', host: 'hp-n01-a' })
   assert.deepEqual(
     [event.type, event.status, event.target, event.startTime, event.endTime, event.effects],
@@ -38,7 +38,7 @@ test('an event happens at once, and its entity says to what, when and what it ch
   assert.deepEqual(await readEvent(app, event), event)
 })
 
-test('its counterpart ends it, whoever asks for that, and is over itself', async () => {
+test('its counterpart ends an event, and is OVER itself', async () => {
   const event = await happen(app, { type: 'BMC_FALLS_SILENT', host: 'hp-n01-b' })
   await app.clock.advance(minute)
   const end = await happen(app, { type: 'BMC_ANSWERS', host: hostId('hp-n01-b') })
@@ -47,13 +47,13 @@ test('its counterpart ends it, whoever asks for that, and is over itself', async
   assert.deepEqual([ended.status, ended.endTime], ['OVER', app.clock.iso()])
 })
 
-test('what is so already changes nothing, and its caller is warned', async () => {
+test('an event without an effect changes nothing, and gives a warning', async () => {
   const result = await postEvent(app, { type: 'BMC_ANSWERS', host: 'hp-n01-d' })
   assert.deepEqual([result.status, result.data.status, result.data.effects], [201, 'OVER', []])
   assert.deepEqual(result.warnings, ['It was so already: nothing changed.'])
 })
 
-test('an event that found its state there does not own its end', async () => {
+test('an event without an effect does not end the state that it found', async () => {
   await happen(app, { type: 'HOST_FAILS', host: 'hp-e01-a' })
   await happen(app, { type: 'HOST_FAILS', host: 'hp-e01-a' }, { duration: 'PT1M' })
   await app.clock.advance(2 * minute)
@@ -61,7 +61,7 @@ test('an event that found its state there does not own its end', async () => {
   await happen(app, { type: 'HOST_RETURNS', host: 'hp-e01-a' })
 })
 
-test('events that are to come begin and end with the clock, in the order of their times', async () => {
+test('scheduled events begin and end with the clock, in the order of their times', async () => {
   const late = await happen(app, { type: 'HOST_FAILS', host: 'hp-n01-c' }, { after: 'PT10M', duration: 'PT20M' })
   const early = await happen(app, { type: 'HOST_FAILS', host: 'hp-n01-d' }, { at: at(5), until: at(12) })
   assert.deepEqual([late.status, early.status, isDown('hp-n01-d')], ['SCHEDULED', 'SCHEDULED', false])
@@ -87,7 +87,7 @@ test('events that are to come begin and end with the clock, in the order of thei
   )
 })
 
-test('of two at the same time the one that was asked for first happens first', async () => {
+test('of two events at the same time, the one that was requested first happens first', async () => {
   const order = ['HOST_SPEEDS_UP', 'HOST_SLOWS', 'HOST_SPEEDS_UP', 'HOST_SLOWS'] as const
   const planned = []
   for (const type of order) planned.push(await happen(app, { type, host: 'hp-c01-a' }, { after: 'PT1M' }))
@@ -97,7 +97,7 @@ test('of two at the same time the one that was asked for first happens first', a
   await happen(app, { type: 'HOST_SPEEDS_UP', host: 'hp-c01-a' })
 })
 
-test('one that takes the place of another of its sort ends that one, and its end with it', async () => {
+test('an event that replaces another of its type ends that one, and cancels its scheduled end', async () => {
   const first = await happen(app, { type: 'HOST_SLOWS', host: 'hp-c01-b', factor: 5 }, { duration: 'PT10M' })
   await happen(app, { type: 'HOST_SLOWS', host: 'hp-c01-b', factor: 50 })
   assert.equal((await readEvent(app, first)).status, 'OVER')
@@ -105,7 +105,7 @@ test('one that takes the place of another of its sort ends that one, and its end
   assert.equal(fault('hp-c01-b')?.slowdown, 50)
 })
 
-test('the clock runs to the next event, and says which it was', async () => {
+test('the clock runs to the next event, and names it', async () => {
   const own = await startApp()
   await happen(own, { type: 'HOST_FAILS', host: 'hp-n01-a' }, { after: 'PT1S', duration: 'PT1S' })
   const run = () => own.call('POST', '/control/v1/worlds/default/clock/$actions/run-to-next-event')
@@ -118,7 +118,7 @@ test('the clock runs to the next event, and says which it was', async () => {
   await own.close()
 })
 
-test('what has not begun is called off; what has, is not', async () => {
+test('an event that has not begun is called off; one that has begun is not', async () => {
   const event = await happen(app, { type: 'HOST_FAILS', host: 'hp-e01-b' }, { after: 'PT1M' })
   assert.equal((await app.call('DELETE', `${events}/${event.extId}`)).status, 204)
   assert.equal((await app.call('GET', `${events}/${event.extId}`)).status, 404)
@@ -146,7 +146,7 @@ test('the history is filtered, ordered and paged, newest first', async () => {
   assert.equal((await app.call('GET', `${events}?$filter=effects eq 'x'`)).status, 400)
 })
 
-test('a target that is not there is 404 with the nearest names; a type that is not there 400 with the nearest types', async () => {
+test('an unknown target is 404 with the nearest names, an unknown type 400 with the nearest types', async () => {
   const host = await postEvent(app, { type: 'HOST_FAILS', host: 'hp-n01-f' })
   assert.deepEqual([host.status, host.errors[0]?.errorGroup], [404, 'WORLD_EVENT_TARGET_UNKNOWN'])
   assert.match(host.errors[0]?.message ?? '', /no host "hp-n01-f".*hp-n01-a/)
@@ -158,7 +158,7 @@ test('a target that is not there is 404 with the nearest names; a type that is n
   assert.match(faultsOf(type).join(), /event\/type: expected one of.*did you mean "HOST_FAILS"/)
 })
 
-test('a name that several have is refused with their ids', async () => {
+test('an ambiguous name is refused with the ids', async () => {
   const named = async () =>
     app.task(
       await app.call('POST', '/vmm/v4.2/ahv/config/vms', {
@@ -172,7 +172,7 @@ test('a name that several have is refused with their ids', async () => {
   for (const extId of twins) assert.ok(faultsOf(refused)[0]?.includes(extId))
 })
 
-test('all faults of a plan are told together', async () => {
+test('all faults of a plan are reported together', async () => {
   const both = await postEvent(
     app,
     { type: 'GUEST_CRASHES', vm: 'web-01' },
@@ -186,7 +186,7 @@ test('all faults of a plan are told together', async () => {
   assert.match(faultsOf(both).at(-1) ?? '', /GUEST_CRASHES happens at one moment, and does not last/)
 })
 
-test('a time that is over, an end before the beginning and an unknown field are 400', async () => {
+test('a time in the past, an end before the beginning and an unknown field are 400', async () => {
   const event = { type: 'HOST_FAILS', host: 'hp-n01-a' } as const
   assert.match(faultsOf(await postEvent(app, event, { at: at(-1) })).join(), /^at: .*a time that is not over/)
   assert.match(faultsOf(await postEvent(app, event, { after: 'PT5M', until: at(4) })).join(), /^until: /)
@@ -195,7 +195,7 @@ test('a time that is over, an end before the beginning and an unknown field are 
   assert.equal(isDown('hp-n01-a'), false)
 })
 
-test('an event whose time comes when its target is gone is FAILED, and says why', async () => {
+test('an event whose target is gone at its time is FAILED with the reason', async () => {
   const vm = (
     await app.task(
       await app.call('POST', '/vmm/v4.2/ahv/config/vms', {
@@ -225,7 +225,7 @@ test('an event with a request id happens once', async () => {
   assert.deepEqual([again.status, again.replayed, again.data.extId], [201, true, first.data.extId])
 })
 
-test('at most 1,000 events of a world are to come or last', async () => {
+test('a world has at most 1,000 scheduled or lasting events', async () => {
   const own = await startApp()
   await own.store.transaction(async (transaction) => {
     for (let count = 0; count < 999; count++) {
@@ -245,14 +245,14 @@ test('at most 1,000 events of a world are to come or last', async () => {
   await own.close()
 })
 
-test('only administrators of the world default ask for events, or see them', async () => {
+test('only administrators of the world default create or read events', async () => {
   const body = { event: { type: 'HOST_FAILS', host: 'hp-n01-a' } }
   assert.equal((await app.call('POST', events, { as: null, body })).status, 401)
   assert.equal((await app.call('POST', events, { as: `viewer:${'Admin.Passw0rd!'}`, body })).status, 403)
   assert.equal((await app.call('GET', events, { as: 'viewer:Admin.Passw0rd!' })).status, 403)
 })
 
-test('what is to come survives a restart, also what came due while nothing ran, in its order', async () => {
+test('scheduled events survive a restart; those that became due meanwhile happen in order', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-events-'))
   const first = await startApp({ folder })
   const host = 'hp-n01-b'
@@ -274,7 +274,7 @@ test('what is to come survives a restart, also what came due while nothing ran, 
   rmSync(folder, { recursive: true })
 })
 
-test('a fork takes along what is to come; a reset drops it, and what happened', async () => {
+test('a fork copies scheduled events; a reset removes scheduled and past ones', async () => {
   const own = await startApp()
   await happen(own, { type: 'HOST_FAILS', host: 'hp-n01-a' })
   await happen(own, { type: 'HOST_RETURNS', host: 'hp-n01-a' }, { after: 'PT5M' })

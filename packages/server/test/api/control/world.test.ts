@@ -1,4 +1,4 @@
-/** Worlds over the control interface: made, found, forked, reset, removed; kept apart from each other. */
+/** Worlds over the control interface: creation, fork, reset, deletion, isolation. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,12 +16,12 @@ const worlds = '/control/v1/worlds'
 const create = (name: string, more: object = {}) =>
   app.call('POST', worlds, { body: { name, preset: 'empty', ...more } })
 
-/** A call of the interface in another world, as `admin` unless told otherwise. */
+/** A call of the API in another world, by default as `admin`. */
 const within = (world: string, method: string, path: string, body?: unknown, as = `admin:${adminPassword}`) =>
   app.call(method, path, { world, as, ...(body === undefined ? {} : { body }) })
 const categories = '/platform/v4.3/config/categories'
 
-test('a world is made from a preset, listed, read, and removed; default is always there', async () => {
+test('a world is created from a preset, listed, read and deleted; default always exists', async () => {
   const made = await create('first', { description: 'for one test' })
   assert.equal(made.status, 201, JSON.stringify(made.errors))
   assert.equal(made.data.state, 'OPEN')
@@ -58,7 +58,7 @@ test('a world has its own users and rows: nothing of one is seen in another', as
   assert.equal((await within('right', 'GET', `${categories}/${id}`, undefined, 'admin:Left.Passw0rd!')).status, 401)
 })
 
-test('a fork goes on from where its origin is, and neither changes the other', async () => {
+test('a fork continues from the state of its origin, and neither changes the other', async () => {
   await create('origin')
   const before = await within('origin', 'POST', categories, { key: 'team', value: 'before' })
   const forked = await app.call('POST', `${worlds}/origin/$actions/fork`, { body: { name: 'copy' } })
@@ -69,13 +69,13 @@ test('a fork goes on from where its origin is, and neither changes the other', a
   assert.equal((await within('origin', 'GET', `${categories}/${later.data.extId}`)).status, 404)
   await within('origin', 'DELETE', `${categories}/${before.data.extId}`)
   assert.equal((await within('copy', 'GET', `${categories}/${before.data.extId}`)).status, 200)
-  // It begins where it was forked.
+  // A reset returns the fork to its state at the fork.
   await app.call('POST', `${worlds}/copy/$actions/reset`)
   assert.equal((await within('copy', 'GET', `${categories}/${before.data.extId}`)).status, 200)
   assert.equal((await within('copy', 'GET', `${categories}/${later.data.extId}`)).status, 404)
 })
 
-test('a reset takes a world back to its seed, its clock to its beginning; its password stays', async () => {
+test('a reset returns a world to its seed and its clock to its initial time; the password stays', async () => {
   await create('again', { clock: { mode: 'frozen', startTime: '2026-01-01T00:00:00Z' } })
   const made = await within('again', 'POST', categories, { key: 'team', value: 'x' })
   await app.call('POST', `${worlds}/again/clock/$actions/advance`, { body: { duration: 'P1D' } })
@@ -92,7 +92,7 @@ test('the world default is reset like any other, and its admin keeps the passwor
   assert.equal((await app.call('GET', `${categories}/${data.extId}`)).status, 404)
 })
 
-test('a request under way while its world is reset is answered; those that come meanwhile wait for the new state', async () => {
+test('a request that began before a reset is answered; requests during the reset wait for the new state', async () => {
   await create('busy')
   const calls = Array.from({ length: 40 }, (_, index) =>
     within('busy', 'POST', categories, { key: 'team', value: `v${index}` }),
@@ -106,7 +106,7 @@ test('a request under way while its world is reset is answered; those that come 
   assert.equal((await reset).status, 200)
 })
 
-test('what cannot be a world is refused, all faults together', async () => {
+test('an invalid world is refused with all faults together', async () => {
   for (const name of ['', '-a', 'a-', 'a.b', 'a_b', 'ä', 'a'.repeat(64)])
     assert.equal((await create(name)).status, 400, JSON.stringify(name))
   assert.equal((await create('default')).status, 409)
@@ -127,7 +127,7 @@ test('what cannot be a world is refused, all faults together', async () => {
   assert.equal(app.worlds.get('faulty'), undefined)
 })
 
-test('only a Super Admin of the world default may: others 403, nobody 401', async () => {
+test('only a Super Admin of the world default may manage worlds: other users get 403, anonymous requests 401', async () => {
   assert.equal((await app.call('GET', worlds, { as: null })).status, 401)
   assert.equal((await app.call('GET', worlds, { as: 'admin:wrong' })).status, 401)
   const users = '/iam/v4.1.b2/authn/users'
@@ -139,7 +139,7 @@ test('only a Super Admin of the world default may: others 403, nobody 401', asyn
   assert.equal(refused.status, 403)
 })
 
-test('an update needs the tag of a read, and changes what may change', async () => {
+test('an update needs the tag of a read, and changes mutable fields', async () => {
   await create('named')
   const read = await app.call('GET', `${worlds}/named`)
   const { extId: _, ...known } = read.data
@@ -151,7 +151,7 @@ test('an update needs the tag of a read, and changes what may change', async () 
   assert.equal((await app.call('PUT', `${worlds}/named`, { body, ifMatch: read.etag! })).status, 412)
 })
 
-test('the same request id makes one world', async () => {
+test('requests with the same request id create one world', async () => {
   const options = { body: { name: 'once', preset: 'empty' }, requestId: '5d0f4f8e-6c1b-4d59-9f0b-3e1f5a9f0a11' }
   assert.equal((await app.call('POST', worlds, options)).status, 201)
   const again = await app.call('POST', worlds, options)

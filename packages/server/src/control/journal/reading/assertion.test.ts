@@ -6,7 +6,7 @@ import { readCallFilter } from './call-filter.ts'
 
 const beginning = Date.parse('2026-03-02T09:00:00Z')
 
-/** A journal of so many matching calls, and clocks: a real one that goes by itself, and a world's. */
+/** A journal with a number of matching calls, a running real clock, and a world clock. */
 function aSite(mode: 'frozen' | 'real' = 'frozen') {
   let calls = 0
   let world = beginning
@@ -48,7 +48,7 @@ function aSite(mode: 'frozen' | 'real' = 'frozen') {
   return {
     settle: (asserted: Partial<CallAssertion>) =>
       evaluateAssertion(site, { filter: undefined, withinMilliseconds: 0, ...asserted }),
-    /** At the nth look at the clock. */
+    /** By the number of the reading of the clock. */
     later: (...work: (() => void)[]) => void looks.push(...work),
     record: (count = 1) => {
       calls += count
@@ -61,7 +61,7 @@ function aSite(mode: 'frozen' | 'real' = 'frozen') {
   }
 }
 
-test('without time to wait it answers what is', async () => {
+test('without a timeout an assertion answers at once', async () => {
   const site = aSite()
   assert.deepEqual((await site.settle({})).isHeld, false)
   site.record(2)
@@ -73,7 +73,7 @@ test('without time to wait it answers what is', async () => {
   assert.equal((await site.settle({ atMost: 1 })).isHeld, false)
 })
 
-test('waits for calls that come in time, where the clock goes by itself', async () => {
+test('waits for calls in time while the clock runs', async () => {
   const site = aSite('real')
   site.later(
     () => site.record(),
@@ -83,7 +83,7 @@ test('waits for calls that come in time, where the clock goes by itself', async 
   assert.deepEqual({ isHeld, count, endedBy }, { isHeld: true, count: 2, endedBy: 'count' })
 })
 
-test('is over when the world has come so far, whoever moved its clock', async () => {
+test('ends when the world clock reaches the timeout', async () => {
   const site = aSite()
   site.later(
     () => site.record(),
@@ -94,7 +94,7 @@ test('is over when the world has come so far, whoever moved its clock', async ()
   assert.equal(time, formatTime(beginning + 3_600_000))
 })
 
-test('no more than so many holds when the time is over, and fails as soon as there is one more', async () => {
+test('atMost holds when the time is over, and fails with the first call too many', async () => {
   const over = aSite('real')
   over.later(() => over.record())
   assert.deepEqual((await over.settle({ atMost: 1, withinMilliseconds: 1000 })).endedBy, 'time')
@@ -104,21 +104,21 @@ test('no more than so many holds when the time is over, and fails as soon as the
   assert.deepEqual({ isHeld, endedBy }, { isHeld: false, endedBy: 'count' })
 })
 
-test('where nobody moves a clock that stands, as much real time ends it', async () => {
+test('while the clock is frozen, the timeout counts real time', async () => {
   const site = aSite()
   const { isHeld, endedBy } = await site.settle({ atLeast: 1, withinMilliseconds: 200 })
   assert.deepEqual({ isHeld, endedBy }, { isHeld: false, endedBy: 'patience' })
   assert.ok(site.realTime() >= 200 && site.realTime() < 300)
 })
 
-test('nobody waits for days of a world in one call', async () => {
+test('one request does not wait longer than the limit of real time', async () => {
   const site = aSite()
   const { endedBy } = await site.settle({ atMost: 5, withinMilliseconds: 90 * 86_400_000 })
   assert.equal(endedBy, 'patience')
   assert.ok(site.realTime() >= longestWaitMilliseconds && site.realTime() < longestWaitMilliseconds + 100)
 })
 
-test('what nearly matches is told with the terms that it does not meet', async () => {
+test('near misses are listed with the terms that they do not satisfy', async () => {
   const site = aSite()
   const filter = readCallFilter("operation eq 'vmm.createVm' and caller/name eq 'x' and status eq 202")
   const { nearest } = await site.settle({ filter })

@@ -29,7 +29,7 @@ function aJournal(t: TestContext) {
       for (let index = 0; index < count; index++)
         journal.write(() => ({ began: 0, ended: 0, shared: '', own: `,"path":"${text}"` }))
     },
-    /** Time in which nothing happened. */
+    /** Real time without a recorded call. */
     beat: () => beats[0]?.(),
     read(wanted: Partial<StreamRequest> = {}) {
       const events = streamEvents(journal, { after: undefined, filter: undefined, ...wanted }, clock)
@@ -43,7 +43,7 @@ function aJournal(t: TestContext) {
 
 const ids = (text: string): number[] => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
 
-test('a stream opens at once, and tells what is recorded from then on', async (t) => {
+test('a stream opens at once, and sends calls that are recorded afterwards', async (t) => {
   const { read, write } = aJournal(t)
   write(2)
   const stream = read()
@@ -56,7 +56,7 @@ test('a stream opens at once, and tells what is recorded from then on', async (t
   await stream.end()
 })
 
-test('a stream that is taken up again goes on after the last call that arrived', async (t) => {
+test('a resumed stream continues after the last call that the client has', async (t) => {
   const { read, write } = aJournal(t)
   write(5)
   const stream = read({ after: 3 })
@@ -65,7 +65,7 @@ test('a stream that is taken up again goes on after the last call that arrived',
   await stream.end()
 })
 
-test('who reads too slowly is told how many calls went', async (t) => {
+test('a client that reads too slowly gets the number of dropped calls', async (t) => {
   const { read, write, journal } = aJournal(t)
   journal.configure({ ...defaultSettings, maximumCalls: 3 })
   write(2)
@@ -78,7 +78,7 @@ test('who reads too slowly is told how many calls went', async (t) => {
   await stream.end()
 })
 
-test('however much there is, a piece is small', async (t) => {
+test('each chunk of a long stream is small', async (t) => {
   const { read, write } = aJournal(t)
   write(300, 'y'.repeat(10_000))
   const stream = read({ after: 0 })
@@ -96,7 +96,7 @@ test('however much there is, a piece is small', async (t) => {
   await stream.end()
 })
 
-test('a silent stream says that it is there', async (t) => {
+test('a stream without calls sends heartbeats', async (t) => {
   const { read, beat, journal } = aJournal(t)
   const stream = read()
   await stream.next()
@@ -107,7 +107,7 @@ test('a silent stream says that it is there', async (t) => {
   await stream.end()
 })
 
-test('who saw calls of before a reset is told that the journal began anew', async (t) => {
+test('a client with a number from before a reset gets the event anew', async (t) => {
   const { read, write } = aJournal(t)
   write(1)
   const stream = read({ after: 40 })

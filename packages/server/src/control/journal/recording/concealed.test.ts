@@ -13,7 +13,7 @@ const Body = object('a.v1.Body', {
   byHost: optional(mapOf(Login)),
 })
 
-test('secrets are replaced wherever they stand, and nothing else', () => {
+test('secrets are redacted at every depth, and nothing else', () => {
   const body = {
     $objectType: 'a.v1.Body',
     name: 'x',
@@ -30,7 +30,7 @@ test('secrets are replaced wherever they stand, and nothing else', () => {
   })
 })
 
-test('where there are secrets, what the contract does not name is not kept either', () => {
+test('bodies with secrets lose fields that the contract does not declare', () => {
   const body = {
     name: { password: 'p1' },
     passwort: 'p2',
@@ -43,7 +43,7 @@ test('where there are secrets, what the contract does not name is not kept eithe
   for (const plain of ['p1', 'p2', 'p3', 'p4', 'p5', 'p6']) assert.ok(!kept.includes(plain), kept)
 })
 
-test('tells which shapes carry secrets at all', () => {
+test('holdsSecrets finds schemas with secrets', () => {
   assert.equal(holdsSecrets(Body), true)
   assert.equal(holdsSecrets(object('a.v1.Plain', { name: text() })), false)
   assert.equal(holdsSecrets(undefined), false)

@@ -25,7 +25,7 @@ const namesAfter = (log: CallLog, number: number): string[] =>
     .flat()
     .flatMap(({ content }) => [...callsIn(content)].map((call) => JSON.parse(call.document(1)).name))
 
-test('what is taken back was never there', (t) => {
+test('an undone append leaves no trace', (t) => {
   const folder = aFolder(t)
   const log = new CallLog(folder)
   log.append([partOf('one')], 1)
@@ -40,7 +40,7 @@ test('what is taken back was never there', (t) => {
   assert.deepEqual(namesAfter(new CallLog(folder), 0), ['one', 'two'])
 })
 
-test('what the disk refuses leaves the log as it was', (t) => {
+test('a failed write leaves the log unchanged', (t) => {
   const folder = aFolder(t)
   const log = new CallLog(folder)
   log.append([partOf('x'.repeat(4 * 1024 * 1024))], 1)
@@ -54,7 +54,7 @@ test('what the disk refuses leaves the log as it was', (t) => {
   log.close()
 })
 
-test('a file that cannot be removed is tried again', (t) => {
+test('the deletion of a file that failed is repeated', (t) => {
   const folder = aFolder(t)
   const log = new CallLog(folder)
   log.append([partOf('one')], 1)
@@ -68,7 +68,7 @@ test('a file that cannot be removed is tried again', (t) => {
   assert.equal(log.last, undefined)
 })
 
-test('files go with the last of their calls', (t) => {
+test('a file is deleted with the last of its calls', (t) => {
   const folder = aFolder(t)
   const log = new CallLog(folder)
   for (const first of [1, 3, 5]) log.append([partOf('x'.repeat(4 * 1024 * 1024), 'y')], first)

@@ -26,7 +26,7 @@ function partOf(count: number, bytes = 10): PackedPart {
   return { buffer: part.bytes.buffer, length, count, sizeBytes }
 }
 
-test('calls that could not be counted were not appended either', (t) => {
+test('calls that cannot be counted are removed from the log', (t) => {
   const { open } = aJournal(t)
   const journal = open()
   journal.append([partOf(2)], 0)
@@ -48,7 +48,7 @@ test('calls that could not be counted were not appended either', (t) => {
   again.close()
 })
 
-test('what was not counted when the process ended is counted within the bounds, and what is too much goes', (t) => {
+test('calls that a crash left uncounted are counted at the next start, and dropped if they exceed the bounds', (t) => {
   const { folder, open } = aJournal(t)
   const whole = open()
   whole.append([partOf(2)], 0)
@@ -67,7 +67,7 @@ test('what was not counted when the process ended is counted within the bounds, 
   again.close()
 })
 
-test('one that is cleared gives its room back', (t) => {
+test('clearing a journal frees disk space', (t) => {
   const { folder, open } = aJournal(t)
   const journal = open()
   for (let index = 0; index < 3; index++) journal.append([partOf(2, 1024 * 1024)], 0)
