@@ -42,10 +42,10 @@ export interface WorldDriver {
   readonly version: string
 }
 
-export type WorldsContext<T = any> = WriteContext<WorldsDriver, T>
-export type WorldsReadContext<T = any> = ReadContext<WorldsDriver, T>
-export type WorldContext<T = any> = WriteContext<WorldDriver, T>
-export type WorldReadContext<T = any> = ReadContext<WorldDriver, T>
+export type WorldsContext<T = unknown> = WriteContext<WorldsDriver, T>
+export type WorldsReadContext<T = unknown> = ReadContext<WorldsDriver, T>
+export type WorldContext<T = unknown> = WriteContext<WorldDriver, T>
+export type WorldReadContext<T = unknown> = ReadContext<WorldDriver, T>
 
 /** Keys of a mutex for a request: requests that share a key run one after another, from validation to answer. */
 type TurnsOf = (request: RequestInput) => readonly string[]

@@ -33,8 +33,8 @@ import {
   openControlPipeline,
   registryFile,
 } from './pipeline.ts'
-import { orWorldUnusable } from './usable.ts'
 import { WorldControl } from './world-control.ts'
+import { orWorldUnusable } from './world-errors.ts'
 import { createSpool } from './worlds/import-spool.ts'
 import { OwnPorts } from './worlds/own-ports.ts'
 import { settingsOf } from './worlds/settings.ts'

@@ -15,9 +15,9 @@ const longest = 'P3653D'
 
 /** Why a duration cannot be used on the world clock; undefined if it can. */
 export function durationFault(text: string, mayBeNothing: boolean): string | undefined {
-  const found = millisecondsOf(text)
-  const isLong = found === undefined || found > (millisecondsOf(longest) as number)
-  if (!isLong && (found > 0 || mayBeNothing)) return undefined
+  const milliseconds = millisecondsOf(text)
+  const isLong = milliseconds === undefined || milliseconds > (millisecondsOf(longest) as number)
+  if (!isLong && (milliseconds > 0 || mayBeNothing)) return undefined
   const form = 'an ISO 8601 duration in weeks, days, hours, minutes and seconds, such as PT90M or P90D'
   const bounds = `${mayBeNothing ? '' : 'above 0 and '}up to 10 years (${longest}: years and months have no fixed length)`
   return `expected ${form}, ${bounds}; found ${JSON.stringify(text)}`

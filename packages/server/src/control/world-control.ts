@@ -21,7 +21,7 @@ import { createRecorder } from './journal/recorder.ts'
 import { worldDomains, worldKinds } from './operations/index.ts'
 import { loadJournalSettings } from './operations/journal.ts'
 import { type ControlPipeline, type ControlShared, controlStoreFile, openControlPipeline } from './pipeline.ts'
-import { orWorldUnusable, worldClosedError } from './usable.ts'
+import { orWorldUnusable, worldClosedError } from './world-errors.ts'
 
 export interface WorldControlOptions {
   readonly shared: ControlShared

@@ -89,8 +89,8 @@ class Examples {
   /** A change of the first field of this entity for which an event is accepted. */
   async #factChange(kind: FactKind, name: string): Promise<Happening | undefined> {
     const { target, schema, read } = kindsOfFacts[kind]
-    const found = await this.#find({ kind: target, text: name, field: 'of' })
-    const present = found === undefined ? undefined : read(this.#world.world, found.extId)
+    const entity = await this.#find({ kind: target, text: name, field: 'of' })
+    const present = entity === undefined ? undefined : read(this.#world.world, entity.extId)
     if (present === undefined) return undefined
     for (const [path, field] of Object.entries(schema.fields)) {
       const value = field.secret === true ? undefined : otherValue(field, present[path])
@@ -124,14 +124,14 @@ class Examples {
 
   async #canHappen(event: Happening): Promise<boolean> {
     const { world } = this.#world
-    const target = await this.#find(sortOf(event.type).about(event as never))
+    const target = await this.#find(sortOf(event.type).about(event))
     if (target === undefined) return false
     try {
       judged(world, event, target)
       await sortOf(event.type).happen({
         ...surroundingsOf(this.#world),
         world: withoutWrites(world),
-        event: event as never,
+        event,
         target,
       })
       return true
@@ -171,7 +171,7 @@ const shapes = new Map(
 const shapeOf = (type: HappeningType): ObjectSchema => shapes.get(type) as ObjectSchema
 
 /** The kind of entity that an event affects, and the field that names it. */
-const namingOf = (type: HappeningType): Naming => sortOf(type).about({ type } as never)
+const namingOf = (type: HappeningType): Naming => sortOf(type).about({ type } as Happening)
 
 const parametersOf = ({ fields }: ObjectSchema): Entries['events'][number]['parameters'] =>
   Object.entries(fields)

@@ -33,27 +33,27 @@ const maximumEntries = 5000
 
 /** A cache by two keys. Two nested lookups are cheaper than building one joined key on each request. */
 export class LookupCache<T> {
-  readonly #known = new Map<string, Map<string, T>>()
+  readonly #entries = new Map<string, Map<string, T>>()
   #size = 0
 
-  getOrCompute(what: string, who: string, find: () => T): T {
-    const known = this.#known.get(what)
-    const found = known?.get(who)
+  getOrCompute(first: string, second: string, compute: () => T): T {
+    const entries = this.#entries.get(first)
+    const cached = entries?.get(second)
     // Negative results are cached too (the value is `undefined`).
-    if (found !== undefined || known?.has(who) === true) return found as T
-    return this.#learn(what, who, find())
+    if (cached !== undefined || entries?.has(second) === true) return cached as T
+    return this.#add(first, second, compute())
   }
 
-  #learn(what: string, who: string, found: T): T {
+  #add(first: string, second: string, value: T): T {
     if (this.#size >= maximumEntries) this.clear()
-    const known = this.#known.get(what) ?? new Map<string, T>()
-    this.#known.set(what, known.set(who, found))
+    const entries = this.#entries.get(first) ?? new Map<string, T>()
+    this.#entries.set(first, entries.set(second, value))
     this.#size++
-    return found
+    return value
   }
 
   clear(): void {
-    this.#known.clear()
+    this.#entries.clear()
     this.#size = 0
   }
 }

@@ -20,12 +20,12 @@ const providedByRequests = ['bucket', 'limit', 'unit']
 
 /** Placeholders of the message that a rule must give arguments for. */
 export function requiredArguments({ message, status }: ErrorDefinition, place: Place): readonly string[] {
-  const told = [
+  const provided = [
     ...alwaysProvided,
     ...(place === 'request' ? providedByRequests : []),
     ...(status === 429 ? ['seconds'] : []),
   ]
-  return placeholdersOf(message).filter((name) => !told.includes(name))
+  return placeholdersOf(message).filter((name) => !provided.includes(name))
 }
 
 const placeholdersOf = (message: string): readonly string[] =>
@@ -33,6 +33,7 @@ const placeholdersOf = (message: string): readonly string[] =>
 
 export async function errorOf(effect: ErrorEffect | DriverFaultEffect, strike: Strike): Promise<Error> {
   const { place, driver } = strike
+  // `faultsOfRule` accepts only faults of the driver that the rule names.
   if ('driverFault' in effect) return driverErrors[driver as keyof typeof driverErrors](effect.driverFault as never)
   const error = apiError(effect, await strike.messageArguments())
   const { isRetryable = false } = effect
@@ -42,33 +43,34 @@ export async function errorOf(effect: ErrorEffect | DriverFaultEffect, strike: S
 }
 
 function apiError(
-  { error: written, arguments: given, retryAfterSeconds }: ErrorEffect,
-  told: MessageArguments,
+  { error: keyOrCode, arguments: given, retryAfterSeconds }: ErrorEffect,
+  fromStrike: MessageArguments,
 ): ApiError {
-  const key = matchingErrorKeys(written)[0] as ErrorKey
+  const key = matchingErrorKeys(keyOrCode)[0] as ErrorKey
   const { message, status }: ErrorDefinition = errorCatalogue[key]
   const seconds = retryAfterSeconds ?? (status === 429 ? 1 : undefined)
-  const known: MessageArguments = { ...told, ...(seconds === undefined ? {} : { seconds: String(seconds) }) }
-  const shown = Object.fromEntries(placeholdersOf(message).map((name) => [name, known[name] ?? '']))
+  const available: MessageArguments = { ...fromStrike, ...(seconds === undefined ? {} : { seconds: String(seconds) }) }
+  const shown = Object.fromEntries(placeholdersOf(message).map((name) => [name, available[name] ?? '']))
   // The arguments were checked when the rule was created.
   const error: ApiError = new ApiError(key as 'CONFLICT', { ...shown, ...given } as { fault: string })
   if (seconds !== undefined) error.headers['Retry-After'] = String(seconds)
-  if (status === 429 && told['limit'] !== undefined) Object.assign(error.headers, spent(told, String(seconds)))
+  if (status === 429 && fromStrike['limit'] !== undefined)
+    Object.assign(error.headers, emptyBucketHeaders(fromStrike, String(seconds)))
   return error
 }
 
 /** Rate limit headers of an empty bucket. */
-const spent = ({ limit = '', unit }: MessageArguments, seconds: string): Record<string, string> => ({
+const emptyBucketHeaders = ({ limit = '', unit }: MessageArguments, seconds: string): Record<string, string> => ({
   'X-Api-Ratelimit-Limit': limit,
   'X-Api-Ratelimit-Remaining': '0',
   'X-Api-Ratelimit-Reset': seconds,
   'X-Api-Ratelimit-Refresh-Period-Seconds': unit === 'minute' ? '60' : '1',
 })
 
-const why = 'a fault that was asked for'
+const reason = 'injected by a fault rule'
 const driverErrors = {
-  directory: (fault: DirectoryFault) => new DirectoryError(fault, why),
-  objectStore: (fault: ObjectStoreFault) => new ObjectStoreError(fault, why),
-  remoteManagers: (reason: RemoteFaultReason) => new RemoteFault(reason, why),
-  web: (fault: WebFault) => new WebError(fault, why),
+  directory: (fault: DirectoryFault) => new DirectoryError(fault, reason),
+  objectStore: (fault: ObjectStoreFault) => new ObjectStoreError(fault, reason),
+  remoteManagers: (reason: RemoteFaultReason) => new RemoteFault(reason, reason),
+  web: (fault: WebFault) => new WebError(fault, reason),
 } satisfies Record<keyof typeof driverFaults, unknown>

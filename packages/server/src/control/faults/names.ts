@@ -1,7 +1,6 @@
 /** All names that a fault rule can use in this version of the service. */
 import { contract, type ErrorDefinition, type Operation } from '@hyperplane/contract'
 import { sharedErrors } from '@hyperplane/contract/errors'
-import type { TaskDefinition } from '../../core/tasks/define-task.ts'
 import { collectDomains } from '../../domains/collected.ts'
 import { driverCalls, driverFaults } from '../../drivers/calls.ts'
 
@@ -11,18 +10,18 @@ export interface Names {
   /** Keys of operations that answer 501. */
   readonly unbuilt: ReadonlySet<string>
   readonly kinds: ReadonlySet<string>
-  readonly tasks: ReadonlyMap<string, TaskDefinition<any, any>>
+  readonly tasks: ReturnType<typeof collectDomains>['tasks']
   readonly driverCalls: ReadonlyMap<string, ReadonlySet<string>>
   readonly driverFaults: ReadonlyMap<string, ReadonlySet<string>>
   /** By key; without errors of the control interface, which rules cannot affect. */
   readonly errors: ReadonlyMap<string, ErrorDefinition>
 }
 
-let known: Names | undefined
+let cached: Names | undefined
 
 /** Equal for all worlds, so computed once. */
 export function names(): Names {
-  known ??= {
+  cached ??= {
     operations: new Map(
       contract.flatMap(({ operations }) => operations.map((operation) => [operation.key, operation])),
     ),
@@ -41,7 +40,7 @@ export function names(): Names {
       ),
     ),
   }
-  return known
+  return cached
 }
 
 const wordsOf = (table: Readonly<Record<string, object>>): ReadonlyMap<string, ReadonlySet<string>> =>

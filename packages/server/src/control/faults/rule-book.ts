@@ -90,9 +90,9 @@ export class RuleBook {
       ({ place }) => place,
     )
     this.#clearCaches()
-    // Last: requests and tasks that a retired rule kept waiting must continue under the new rules.
-    const kept = new Set(rules)
-    for (const rule of before) if (!kept.has(rule)) rule.retire()
+    // Last: requests and tasks that a retired rule remaining waiting must continue under the new rules.
+    const remaining = new Set(rules)
+    for (const rule of before) if (!remaining.has(rule)) rule.retire()
   }
 
   #clearCaches(): void {
@@ -139,8 +139,8 @@ export class RuleBook {
   #candidatesFor(place: Place, subject: Subject, fits: (rule: Rule) => boolean = () => true): Candidates {
     const rules = this.active(place).filter((rule) => rule.matches(subject) && fits(rule))
     const set = rules.map(({ ordinal }) => ordinal).join()
-    const known = this.#sets.get(set)
-    if (known !== undefined) return known
+    const cached = this.#sets.get(set)
+    if (cached !== undefined) return cached
     if (this.#cachedRules > maximumCachedRules) this.#clearCaches()
     this.#cachedRules += rules.length
     const candidates = new Candidates(rules)

@@ -91,7 +91,8 @@ export class Rule {
   get needsContext(): boolean {
     const { operation, kind, namePattern, caller, taskStep } = this.#stored.match ?? {}
     return (
-      this.place === 'call' && [operation, kind, namePattern, caller, taskStep].some((asked) => asked !== undefined)
+      this.place === 'call' &&
+      [operation, kind, namePattern, caller, taskStep].some((criterion) => criterion !== undefined)
     )
   }
 

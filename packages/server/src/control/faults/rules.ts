@@ -3,10 +3,10 @@ import type { Operation } from '@hyperplane/contract'
 import { type ErrorDefinition, type ErrorKey, errorCatalogue } from '@hyperplane/contract/error-catalogue'
 import { type ApiError, invalid } from '../../core/api-error.ts'
 import { millisecondsOf } from '../duration.ts'
+import { closestNames } from './closest-names.ts'
 import { longestDelayMillis } from './delay.ts'
 import { requiredArguments } from './errors.ts'
 import { matchingErrorKeys, matchingKeys, names } from './names.ts'
-import { closestNames } from './nearest.ts'
 import { type Effect, placeOf, type StoredRule } from './rule.ts'
 
 export type RequestedRule = Pick<StoredRule, 'match' | 'trigger' | 'effect'>

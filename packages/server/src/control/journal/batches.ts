@@ -86,8 +86,8 @@ export class Batches {
   }
 
   #partWithRoom(parts: CallPart[], bytes: number): CallPart {
-    const begun = parts.at(-1)
-    if (begun !== undefined && begun.length + bytes <= begun.bytes.length) return begun
+    const latest = parts.at(-1)
+    if (latest !== undefined && latest.length + bytes <= latest.bytes.length) return latest
     const spare = bytes > partBytes ? undefined : this.#spare.pop()
     const part = new CallPart(spare ?? new ArrayBuffer(Math.max(bytes, partBytes)))
     parts.push(part)

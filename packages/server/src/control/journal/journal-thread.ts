@@ -25,7 +25,7 @@ export interface JournalThreadOptions {
 }
 
 interface PendingRequest {
-  readonly resolve: (answer: any) => void
+  readonly resolve: (answer: unknown) => void
   readonly reject: (error: Error) => void
 }
 
@@ -127,7 +127,7 @@ export class JournalThread {
     this.#sendBatch(folder)
     const number = ++this.#lastRequest
     return new Promise((resolve, reject) => {
-      this.#pending.set(number, { resolve, reject })
+      this.#pending.set(number, { resolve: resolve as (answer: unknown) => void, reject })
       // A pending query keeps the process alive; `#onMessage` releases it.
       this.#startedWorker().ref()
       this.#post({ folder, number, question })
@@ -188,12 +188,12 @@ export class JournalThread {
       this.#options.onWritten(folder)
       return
     }
-    const asked = this.#pending.get(message.number)
+    const request = this.#pending.get(message.number)
     this.#pending.delete(message.number)
     if (this.#pending.size === 0) this.#worker?.unref()
-    if ('answer' in message) asked?.resolve(message.answer)
-    else if ('stopped' in message) asked?.reject(new QueryStopped('too long'))
-    else asked?.reject(new Error(`the journal failed: ${message.failed}`))
+    if ('answer' in message) request?.resolve(message.answer)
+    else if ('stopped' in message) request?.reject(new QueryStopped('too long'))
+    else request?.reject(new Error(`the journal failed: ${message.failed}`))
   }
 
   /** Logs the first failure only: while the disk is full, every batch fails. */

@@ -20,9 +20,9 @@ const bounds = new Map<string, Bounds>()
 const open = new Map<string, { readonly journal: StoredJournal; usedAt: number }>()
 
 function journalOf(folder: string): StoredJournal {
-  const known = open.get(folder)
+  const opened = open.get(folder)
   open.delete(folder)
-  const journal = known?.journal ?? new StoredJournal(folder, bounds.get(folder) as Bounds, timeLimit)
+  const journal = opened?.journal ?? new StoredJournal(folder, bounds.get(folder) as Bounds, timeLimit)
   open.set(folder, { journal, usedAt: performance.now() })
   const [oldest] = open.keys()
   if (open.size > maximumOpen && oldest !== undefined) close(oldest)
@@ -39,7 +39,12 @@ function withJournal<T>(folder: string, work: (journal: StoredJournal) => T): T 
     return work(journalOf(folder))
   } catch (error) {
     if (!isDamage(error)) throw error
-    post({ folder, parts: [], missed: 0, failed: `${(error as Error).message}: the journal begins anew` })
+    post({
+      folder,
+      parts: [],
+      missed: 0,
+      failed: `${(error as Error).message}: the journal was replaced by an empty one`,
+    })
     close(folder)
     removeFolder(folder)
     return work(journalOf(folder))
@@ -47,9 +52,9 @@ function withJournal<T>(folder: string, work: (journal: StoredJournal) => T): T 
 }
 
 function close(folder: string): void {
-  const known = open.get(folder)
+  const opened = open.get(folder)
   open.delete(folder)
-  known?.journal.close()
+  opened?.journal.close()
 }
 
 /** Closes a journal and forgets its bounds: a new journal in this folder has bounds of its own. */
@@ -82,14 +87,15 @@ function end(): void {
   port.close()
 }
 
-function setBounds(folder: string, given: Bounds): void {
-  const known = bounds.get(folder)
-  bounds.set(folder, given)
+function setBounds(folder: string, next: Bounds): void {
+  const previous = bounds.get(folder)
+  bounds.set(folder, next)
   const isLower =
-    known !== undefined && (given.maximumCalls < known.maximumCalls || given.maximumSizeBytes < known.maximumSizeBytes)
+    previous !== undefined &&
+    (next.maximumCalls < previous.maximumCalls || next.maximumSizeBytes < previous.maximumSizeBytes)
   try {
-    if (isLower) withJournal(folder, (journal) => journal.setBounds(given))
-    else if (open.has(folder)) journalOf(folder).bounds = given
+    if (isLower) withJournal(folder, (journal) => journal.setBounds(next))
+    else if (open.has(folder)) journalOf(folder).bounds = next
   } catch (error) {
     post({ folder, parts: [], missed: 0, failed: (error as Error).message })
   }

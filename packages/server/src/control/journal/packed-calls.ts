@@ -53,24 +53,24 @@ export class CallPart {
   add({ began, ended, shared, own, answer }: CallText): void {
     const { bytes, length: header } = this
     let end = header + headerBytes
-    let told = this.#shared.get(shared)
-    if (told === undefined) {
-      told = { place: end, length: bytes.write(shared, end) }
-      this.#shared.set(shared, told)
-      end += told.length
+    let position = this.#shared.get(shared)
+    if (position === undefined) {
+      position = { place: end, length: bytes.write(shared, end) }
+      this.#shared.set(shared, position)
+      end += position.length
     }
     const ownLength = bytes.write(own, end)
     end += ownLength
     if (answer !== undefined) end += bytes.write(answer, end)
     bytes.writeUInt32LE(end - header, header + at.length)
-    bytes.writeUInt32LE(told.place, header + at.shared)
-    bytes.writeUInt32LE(told.length, header + at.sharedLength)
+    bytes.writeUInt32LE(position.place, header + at.shared)
+    bytes.writeUInt32LE(position.length, header + at.sharedLength)
     bytes.writeUInt32LE(ownLength, header + at.ownLength)
     bytes.writeDoubleLE(began, header + at.began)
     bytes.writeDoubleLE(ended, header + at.ended)
     this.length = end
     this.count += 1
-    this.sizeBytes += sizeOf(told, header, end)
+    this.sizeBytes += sizeOf(position, header, end)
   }
 }
 

@@ -29,11 +29,11 @@ export function createRecorder({ journal, areSettingsKnown, now, naming, render 
     },
     record(call) {
       const { trace } = call.request
-      const kept = journal()
-      if (trace === undefined || !areSettingsKnown() || kept?.settings.isRecording !== true) return
+      const openJournal = journal()
+      if (trace === undefined || !areSettingsKnown() || openJournal?.settings.isRecording !== true) return
       const ended = now()
       const heldBytes = (trace.bytes?.length ?? 0) + (call.body?.length ?? 0)
-      kept.write(() => callTextOf(call, trace, ended, naming), heldBytes)
+      openJournal.write(() => callTextOf(call, trace, ended, naming), heldBytes)
     },
     elements: (dispatch) => recordBatchElements(dispatch, recorder, now, render),
   }
@@ -47,11 +47,11 @@ function recordBatchElements(
   now: RecorderOptions['now'],
   render: EndedCallRenderer,
 ): Dispatch {
-  return async (asked) => {
-    const path = `/api${asked.path}`
-    const trace = asked.onBehalfOf === undefined ? undefined : recorder.begin(now(), path, path)
-    if (trace === undefined) return dispatch(asked)
-    const request = { ...asked, trace }
+  return async (element) => {
+    const path = `/api${element.path}`
+    const trace = element.onBehalfOf === undefined ? undefined : recorder.begin(now(), path, path)
+    if (trace === undefined) return dispatch(element)
+    const request = { ...element, trace }
     const ended = (outcome: Outcome | undefined, refused: RefusedRequest | undefined): void =>
       recorder.record({ request, path, outcome, refused, ...render(request, outcome, refused) })
     try {

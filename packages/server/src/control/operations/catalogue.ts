@@ -5,7 +5,7 @@ import { defaultWorld } from '../../worlds/worlds.ts'
 import { eventsAndFacts } from '../catalogue/event-examples.ts'
 import { driverCallEntries, errorEntries, taskEntries } from '../catalogue/rule-examples.ts'
 import { implementForWorlds } from '../context.ts'
-import { orWorldUnusable } from '../usable.ts'
+import { orWorldUnusable } from '../world-errors.ts'
 
 export const catalogue = implementForWorlds(catalogueOperations, {
   async getCatalogue(ctx, { query }) {

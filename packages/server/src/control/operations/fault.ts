@@ -23,9 +23,9 @@ export const fault = implementWithinWorld(
       return (await ctx.store.get(FaultRule, ctx.target.extId)) ?? ctx.target
     },
     async createFaultRule(ctx, { body, prepared }) {
-      const found = (await ctx.store.count(FaultRule)) + 1
-      if (found > maximumRules)
-        throw new ApiError('LIMIT_EXCEEDED', { limit: 'fault rules of a world', maximum: maximumRules, found })
+      const count = (await ctx.store.count(FaultRule)) + 1
+      if (count > maximumRules)
+        throw new ApiError('LIMIT_EXCEEDED', { limit: 'fault rules of a world', maximum: maximumRules, found: count })
       const { world, clock } = prepared as Instance
       const ordinal = ctx.drivers.faults.nextOrdinal()
       const stored = await ctx.store.insert(FaultRule, {

@@ -100,8 +100,8 @@ export const journal = implementWithinWorld(
 
 /** The stored settings. A new control store gets the default ones. */
 export async function loadJournalSettings(store: Store): Promise<JournalSettings> {
-  const [kept] = await store.find(Journal)
-  if (kept !== undefined) return { ...defaultSettings, ...settingsIn(kept) }
+  const [stored] = await store.find(Journal)
+  if (stored !== undefined) return { ...defaultSettings, ...settingsIn(stored) }
   await store.transaction((transaction) => transaction.insert(Journal, settingsEntity(defaultSettings)))
   return defaultSettings
 }

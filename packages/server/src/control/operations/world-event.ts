@@ -25,14 +25,14 @@ export const worldEvent = implementWithinWorld(
     async listWorldEvents(ctx, { query }) {
       const { store } = await ctx.drivers.instance()
       const { filter, orderby, page, limit } = query
-      const found = await store.page(EventRecord, {
+      const result = await store.page(EventRecord, {
         ...(filter === undefined ? {} : { filter }),
         ...(orderby === undefined ? {} : { orderby }),
         newestFirst: true,
         offset: page * limit,
         limit,
       })
-      return { entities: found.entities.map(entityOf), total: found.total }
+      return { entities: result.entities.map(entityOf), total: result.total }
     },
 
     getWorldEvent: async (ctx, { path }) => entityOf(await requireEvent(ctx, await ctx.drivers.instance(), path)),

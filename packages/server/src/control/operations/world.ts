@@ -19,7 +19,7 @@ import type { HostedWorld } from '../../worlds/world.ts'
 import { type Draft, defaultWorld, type NewSeed, type Worlds } from '../../worlds/worlds.ts'
 import { implementForWorlds, type WorldsContext, type WorldsReadContext } from '../context.ts'
 import { millisecondsOf } from '../duration.ts'
-import { orWorldUnusable, worldClosedError } from '../usable.ts'
+import { orWorldUnusable, worldClosedError } from '../world-errors.ts'
 import { waitForTasks } from '../worlds/ended-tasks.ts'
 import type { OpenedPort } from '../worlds/own-ports.ts'
 import { type NewWorld, rowOf, settingsOf } from '../worlds/settings.ts'
@@ -30,13 +30,13 @@ export const world = implementForWorlds(
   worldOperations,
   {
     async createWorld(ctx, { body, prepared }) {
-      const { seed, ...asked } = body
-      if (seed !== undefined) return createFromSeed(ctx, asked, prepared as Prepared, { text: seed })
-      return createFromSeed(ctx, { ...asked, preset: asked.preset ?? 'demo' }, prepared as Prepared)
+      const { seed, ...settings } = body
+      if (seed !== undefined) return createFromSeed(ctx, settings, prepared as Prepared, { text: seed })
+      return createFromSeed(ctx, { ...settings, preset: settings.preset ?? 'demo' }, prepared as Prepared)
     },
     // `body.seed` is the digest of the uploaded file, `files.seed` its path.
-    importWorld: async (ctx, { body: { seed: _, ...asked }, files, prepared }) =>
-      createFromSeed(ctx, asked, prepared as Prepared, { moved: files?.['seed'] as string }),
+    importWorld: async (ctx, { body: { seed: _, ...settings }, files, prepared }) =>
+      createFromSeed(ctx, settings, prepared as Prepared, { moved: files?.['seed'] as string }),
     async updateWorld(ctx, { body }) {
       const before: WorldRow = ctx.target
       const after = replaced(World, before, body, ctx.version)

@@ -25,14 +25,19 @@ export async function waitForTasks({ store, clock, real, isOver }: TaskWait, wit
   const filter = anyOf(pathOf(Task, 'status'), unfinished)
   const deadline = clock.now() + withinMilliseconds
   const patience = clock.mode === 'frozen' ? withinMilliseconds : longestWaitMilliseconds
-  const giveUp = real.now() + Math.min(patience, longestWaitMilliseconds)
-  while (!isOver() && clock.now() < deadline && real.now() < giveUp && (await store.count(Task, { filter })) > 0) {
+  const endOfPatience = real.now() + Math.min(patience, longestWaitMilliseconds)
+  while (
+    !isOver() &&
+    clock.now() < deadline &&
+    real.now() < endOfPatience &&
+    (await store.count(Task, { filter })) > 0
+  ) {
     await new Promise<void>((resolve) => {
-      const stop = store.watch([Task], go)
-      const take = real.setTimer(pollMilliseconds, go)
+      const stopWatching = store.watch([Task], go)
+      const stopTimer = real.setTimer(pollMilliseconds, go)
       function go(): void {
-        stop()
-        take()
+        stopWatching()
+        stopTimer()
         resolve()
       }
     })

@@ -17,8 +17,8 @@ export interface NewWorld
 }
 
 /** The id of the row is the name of the world. */
-export function rowOf({ adminPassword: _, ...kept }: NewWorld, createTime: string): WorldRow {
-  const row = { ...kept, extId: kept.name, createTime }
+export function rowOf({ adminPassword: _, ...stored }: NewWorld, createTime: string): WorldRow {
+  const row = { ...stored, extId: stored.name, createTime }
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as unknown as WorldRow
 }
 

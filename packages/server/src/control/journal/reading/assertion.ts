@@ -100,7 +100,12 @@ async function nearest(journal: AssertionContext['journal'], filter: TypedFilter
 }
 
 /** A path through a list gives the values of all its elements. */
-const valueAt = (value: any, path: string): unknown =>
-  path
+function valueAt(value: unknown, path: string): unknown {
+  const memberOf = (at: unknown, name: string): unknown => (at as Record<string, unknown> | undefined)?.[name]
+  return path
     .split('/')
-    .reduce((at, name) => (Array.isArray(at) ? at.flatMap((item) => item?.[name] ?? []) : at?.[name]), value)
+    .reduce(
+      (at, name) => (Array.isArray(at) ? at.flatMap((item) => memberOf(item, name) ?? []) : memberOf(at, name)),
+      value,
+    )
+}

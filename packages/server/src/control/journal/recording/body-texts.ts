@@ -7,7 +7,7 @@ import type { CanonicalNames } from '../../../core/ports.ts'
 import type { Trace } from '../../../core/recording/trace.ts'
 import type { RawAnswer } from '../../../core/reply.ts'
 import type { Router } from '../../../core/router.ts'
-import { holdsSecrets, redacted, unknownMark } from './concealed.ts'
+import { holdsSecrets, redacted, unknownMark } from './redaction.ts'
 
 const maximumBodyBytes = 64 * 1024
 
@@ -83,12 +83,18 @@ function redactedText(
 ): string {
   // Without an operation there is no schema that says which fields are secrets.
   if (operation?.body === undefined || body === undefined) return unknownMark
-  if (isBatch(operation)) return JSON.stringify(redactedBatch(body, naming))
+  if (isBatch(operation)) return JSON.stringify(redactedBatch(body as UncheckedBatch | null, naming))
   if (!holdsSecrets(operation.body)) return text ?? JSON.stringify(body)
   return JSON.stringify(redacted(operation.body, body))
 }
 
-function redactedBatch(body: any, { router, names }: Naming): unknown {
+/** The body of a batch before validation: any part may be missing or of another type. */
+interface UncheckedBatch {
+  readonly metadata?: { readonly uri?: unknown } | null
+  readonly payload?: unknown
+}
+
+function redactedBatch(body: UncheckedBatch | null, { router, names }: Naming): unknown {
   const elements: unknown[] = Array.isArray(body?.payload) ? body.payload : []
   const uri = String(body?.metadata?.uri ?? '').split('?')[0] as string
   const path = names.path(uri.replace(/^\/api/, ''))
@@ -97,11 +103,12 @@ function redactedBatch(body: any, { router, names }: Naming): unknown {
     return route.found === 'operation' && route.operation.body !== undefined ? [route.operation.body] : []
   })
   const [schema] = invoked
-  const payload = elements.map((element: any) => {
-    if (element?.data === undefined) return element
+  const payload = elements.map((element) => {
+    const data = (element as { readonly data?: unknown } | null)?.data
+    if (data === undefined) return element
     const isPlain = schema !== undefined && !invoked.some(holdsSecrets)
-    const data = isPlain ? element.data : schema === undefined ? unknownMark : redacted(schema, element.data)
-    return { ...element, data }
+    const shown = isPlain ? data : schema === undefined ? unknownMark : redacted(schema, data)
+    return { ...(element as object), data: shown }
   })
   return { ...body, payload }
 }
@@ -118,11 +125,11 @@ function parsed(bytes: Uint8Array): unknown {
 const isShort = (text: string): boolean => text.length * 3 <= maximumBodyBytes
 
 function truncated(content: string | Uint8Array, sizeBytes: number, mediaType: string | undefined): BodyText {
-  const told = mediaType === undefined ? { sizeBytes } : { mediaType, sizeBytes }
-  if (typeof content === 'string' && isShort(content)) return { ...told, text: content }
+  const size = mediaType === undefined ? { sizeBytes } : { mediaType, sizeBytes }
+  if (typeof content === 'string' && isShort(content)) return { ...size, text: content }
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
-  if (bytes.length <= maximumBodyBytes) return { ...told, text: Buffer.from(bytes).toString() }
+  if (bytes.length <= maximumBodyBytes) return { ...size, text: Buffer.from(bytes).toString() }
   // `stream` drops a character that is cut at the end.
   const text = new TextDecoder().decode(bytes.subarray(0, maximumBodyBytes), { stream: true })
-  return { ...told, text, isCut: true }
+  return { ...size, text, isCut: true }
 }

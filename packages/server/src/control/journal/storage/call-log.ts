@@ -87,7 +87,7 @@ export class CallLog {
     const length = bytes.reduce((sum, { byteLength }) => sum + byteLength, 0)
     const { file, descriptor } = this.#fileFor(first)
     const before = { ...file }
-    const takeBack = (): void => {
+    const undo = (): void => {
       Object.assign(file, before)
       file.sizes?.splice(1 + before.last - before.first)
       ftruncateSync(descriptor, file.length)
@@ -96,14 +96,14 @@ export class CallLog {
       const written = writevSync(descriptor, bytes)
       if (written < length) throw new Error(`the disk took ${written} of ${length} bytes`)
     } catch (error) {
-      takeBack()
+      undo()
       throw error
     }
     file.length += length
     file.last = parts.reduce((last, { count }) => last + count, first - 1)
     // Cached while they are in memory: reading them back would take longer than the append.
     for (const { buffer, length } of parts) file.sizes?.push(...sizesIn(Buffer.from(buffer, 0, length)))
-    return takeBack
+    return undo
   }
 
   /** Parts with a call after this number, oldest first, grouped by file. */

@@ -25,6 +25,7 @@ const indexedPaths: ReadonlySet<string> = new Set([
 function callTable(): Table {
   const { derived: _, ...stored } = Call
   const operations = Object.values(callOperations).map((declared) => ({ ...declared, resource: Call }))
+  // `tablesOf` reads only the resource and the field lists of operations, which exist before the namespace is built.
   const table = tablesOf([stored], operations as never).get(Call.kind) as Table
   return {
     ...table,

@@ -83,7 +83,7 @@ export class StoredJournal {
 
   /** @throws the error of the file system; the journal is then unchanged */
   append(parts: readonly PackedPart[], missed: number): void {
-    const takeBack = this.#log.append(parts, this.#state.last + 1)
+    const undoAppend = this.#log.append(parts, this.#state.last + 1)
     try {
       this.#inTransaction(() => {
         for (const part of parts) this.#count(part)
@@ -91,7 +91,7 @@ export class StoredJournal {
         this.#trim()
       })
     } catch (error) {
-      takeBack()
+      undoAppend()
       throw error
     }
     this.#removeLogFiles()
@@ -117,8 +117,8 @@ export class StoredJournal {
   }
 
   state(): JournalState {
-    const { size, unpacked: _, ...told } = this.#state
-    return { ...told, sizeBytes: size }
+    const { size, unpacked: _, ...counts } = this.#state
+    return { ...counts, sizeBytes: size }
   }
 
   /** Moves all calls from the log into the database. Must run before a query. */
@@ -166,10 +166,10 @@ export class StoredJournal {
     const counted = this.#database
       .prepare(`SELECT COUNT(*) AS count FROM ${journalTable.name} WHERE ${where}`)
       .get(after, ...parameters) as { count: number }
-    const found = this.#database
+    const rows = this.#database
       .prepare(`SELECT sequence FROM ${journalTable.name} WHERE ${where} ORDER BY sequence LIMIT ?`)
       .all(after, ...parameters, matching) as { sequence: number }[]
-    return { count: counted.count, matching: found.map(({ sequence }) => sequence), last: this.#state.last }
+    return { count: counted.count, matching: rows.map(({ sequence }) => sequence), last: this.#state.last }
   }
 
   /** Calls that satisfy most of these terms but not all: nearest first, among equals the newest. */

@@ -15,12 +15,12 @@ const secretsBySchema = new WeakMap<AnySchema, boolean>()
 
 export function holdsSecrets(schema: AnySchema | undefined): schema is AnySchema {
   if (schema === undefined) return false
-  let known = secretsBySchema.get(schema)
-  if (known === undefined) {
-    known = [...walk(schema)].some((entry) => entry.schema.secret === true)
-    secretsBySchema.set(schema, known)
+  let hasSecrets = secretsBySchema.get(schema)
+  if (hasSecrets === undefined) {
+    hasSecrets = [...walk(schema)].some((entry) => entry.schema.secret === true)
+    secretsBySchema.set(schema, hasSecrets)
   }
-  return known
+  return hasSecrets
 }
 
 /** Members such as `$objectType`, which naming profiles add. */

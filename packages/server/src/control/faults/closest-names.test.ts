@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { closestNames, editDistance } from './nearest.ts'
+import { closestNames, editDistance } from './closest-names.ts'
 
 for (const [from, to, distance] of [
   ['', '', 0],

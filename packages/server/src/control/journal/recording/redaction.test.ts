@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { arrayOf, integer, mapOf, object, oneOf, optional, secret, text } from '@hyperplane/contract'
-import { holdsSecrets, redacted } from './concealed.ts'
+import { holdsSecrets, redacted } from './redaction.ts'
 
 const Login = object('a.v1.Login', { user: text(), password: secret(text()) })
 const Token = object('a.v1.Token', { token: secret(text()) })
