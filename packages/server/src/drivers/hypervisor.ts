@@ -1,72 +1,83 @@
 /**
- * What the control plane asks of the hosts that run virtual machines. Implemented by `simulated/` and by each real backend.
- * Every call that changes something may be repeated and then changes nothing more; it resolves once its effect is durable.
+ * The hosts that run virtual machines, in four capabilities. Implemented by `simulated/` and by each real backend.
+ * Every call that changes something is idempotent, and resolves once its effect is durable.
  * Source: behaviour vmm.md 1.1, 1.2, 3.1 to 3.5.
  */
 import type { Vlan } from './network-fabric.ts'
 
-export interface Hypervisor {
-  /**
-   * Makes a virtual disk: empty, or a layer over what `source` holds, without a copy.
-   * @throws DriverError, final, when the source is not there
-   */
-  createDisk(disk: VirtualDisk): Promise<void>
-  /** Removes a disk. Its bytes stay while another disk is a layer over it. One that is not there is no fault. */
-  deleteDisk(diskExtId: string): Promise<void>
+export interface Hypervisor extends Domains, Disks, Guests, Migration {}
 
-  /** Makes the domain known, or gives a known one this configuration; one that runs takes memory, CPUs and NICs at once. */
+/** Virtual machines as the hosts know them: configuration and power. */
+export interface Domains {
+  /** Registers the domain, or reconfigures it; a running domain gets its new memory, CPUs and NICs at once. */
   defineVm(domain: Domain): Promise<void>
-  /** Forgets a domain that does not run. One that is not there is no fault. */
+  /** Removes a domain that does not run; an absent one is no fault. @throws DriverError, final, when it runs */
   undefineVm(vmExtId: string): Promise<void>
   /**
-   * Runs the domain on the host; a paused one goes on where it was. Resolves when it runs, not when its guest is up.
+   * Runs the domain on the host; a paused domain continues. Resolves when the domain runs, not when its guest is up.
    * @throws DriverError when the host refuses
    */
   startVm(vmExtId: string, hostExtId: string): Promise<void>
-  /** Ends it at once, whatever its guest does. */
+  /** Cuts the power at once, whatever the guest does. */
   stopVm(vmExtId: string): Promise<void>
-  /** The guest begins anew; host and addresses stay. `callKey`: the same key resets once. */
+  /** Reboots the guest; host and addresses stay. Repeated calls with the same `callKey` reset once. */
   resetVm(vmExtId: string, callKey: string): Promise<void>
   /**
-   * Presses the power button. Resolves when the guest is down, or with `ignored` when it did not go down within 60 s:
-   * because it has not booted, or does not listen.
+   * Presses the power button. Resolves with `down` when the guest is down, or with `ignored` when it is still up after
+   * 60 s: because it has not booted, or because it hangs.
    */
   requestShutdown(vmExtId: string): Promise<'down' | 'ignored'>
   /**
-   * Takes the domain from a host that does not answer: whatever runs of it there is cut off from disks and network, and the host
-   * forgets it before it answers again. From then on it counts as one that does not run, and never runs twice. Answers the
-   * same when it is repeated; undefined: the host answers, and nothing was changed.
+   * Takes the domain from a host that does not answer: cuts it off from disks and network, and makes the host forget it
+   * before the host answers again. From then on the domain is stopped, so it cannot run twice. A repeated call gives the
+   * same answer; `undefined` means that the host answers and nothing was changed.
    */
   fenceVm(vmExtId: string, hostExtId: string): Promise<FencedGuest | undefined>
-  /** Moves a running domain to another host without stopping its guest. */
-  migrateVm(vmExtId: string, toHostExtId: string): Promise<void>
+}
 
-  /** The ISO leaves its drive and goes; what the domain was to run at its next boot is done. */
-  endCustomization(vmExtId: string, isoDiskExtId: string): Promise<void>
-
+/** Virtual disks, and the containers that hold them. */
+export interface Disks {
   /**
-   * Domains that are in a state which nobody asked for: halted by their guests, begun anew, paused because their storage
-   * stalls or is full. One that goes on is left out again. Reads only.
+   * Creates a virtual disk: empty, or a copy-on-write layer over `source`.
+   * @throws DriverError, final, when the source does not exist
+   */
+  createDisk(disk: VirtualDisk): Promise<void>
+  /** Removes a disk; an absent one is no fault. Its bytes stay while another disk is a layer over it. */
+  deleteDisk(diskExtId: string): Promise<void>
+  /** Containers whose writers are paused because there is no free space. Answers at once, from memory. */
+  fullContainers(): readonly string[]
+  /** Resumes the writers of a container that has free space again. */
+  retryWrites(containerExtId: string): Promise<void>
+}
+
+/** The guests inside the domains: what they show, and what they do by themselves. */
+export interface Guests {
+  /** Ejects and deletes the ISO of a customisation, and marks the customisation of the next boot as done. */
+  endCustomization(vmExtId: string, isoDiskExtId: string): Promise<void>
+  /**
+   * Domains in a state that no call brought about: halted or rebooted by their guests, or paused because their storage
+   * stalls or is full. Domains that continued are left out. Reads only.
    */
   unaskedStates(): Promise<ReadonlyMap<string, UnaskedState>>
   /**
-   * Calls `changed` when `unaskedStates` may answer something else than before; the answer ends that. A backend that is
-   * not told has it called as often as it wants to be asked.
+   * Calls `changed` when the answer of `unaskedStates` may have changed; the returned function ends the watch. A backend
+   * without notifications calls it at the interval at which it wants to be polled.
    */
   watch(changed: () => void): () => void
-  /** That the guest halted, or began anew, is known: the domain is like any other. */
+  /** Confirms that the control plane has recorded the halt or reboot; the domain is no longer in `unaskedStates`. */
   acknowledge(vmExtId: string): Promise<void>
-  /** Containers whose writers are paused for want of room. Answers at once, from memory. */
-  fullContainers(): readonly string[]
-  /** There is room in the container again: its writers go on where they were. */
-  retryWrites(containerExtId: string): Promise<void>
-
-  /** What the guests of running domains show at this moment; those that do not run are left out. Reads only. */
+  /** What the guests of running domains show now; domains that do not run are left out. Reads only. */
   observeGuests(vmExtIds: readonly string[]): Promise<ReadonlyMap<string, GuestView>>
 }
 
+/** Live migration. */
+export interface Migration {
+  /** Moves a running domain to another host without stopping its guest. */
+  migrateVm(vmExtId: string, toHostExtId: string): Promise<void>
+}
+
 export interface UnaskedState {
-  /** RESTARTED: it runs, and its guest began anew by itself. */
+  /** RESTARTED: the domain runs, and its guest rebooted by itself. */
   readonly state: 'OFF' | 'PAUSED' | 'RESTARTED'
   /** No customisation was left for this guest to run. */
   readonly isCustomizationDone: boolean
@@ -86,13 +97,13 @@ export interface VirtualDisk {
 
 export type DiskSource =
   | { readonly kind: 'disk'; readonly extId: string }
-  /** The name tells the simulated world which guest is inside. */
+  /** The simulated world derives the guest from `name`. */
   | { readonly kind: 'image'; readonly extId: string; readonly name: string }
   | { readonly kind: 'volumeDisk'; readonly extId: string }
 
 export interface Domain {
   readonly extId: string
-  /** Whose hosts may run it. */
+  /** The cluster whose hosts may run the domain. */
   readonly clusterExtId: string
   readonly name: string
   readonly memoryBytes: number
@@ -113,9 +124,9 @@ export interface DomainNic {
   readonly macAddress: string
   readonly isConnected: boolean
   readonly subnetExtId?: string
-  /** The address that the subnet's DHCP keeps for it. */
+  /** The address that the subnet's DHCP reserves for the NIC. */
   readonly address?: string
-  /** An unmanaged VLAN: whoever serves DHCP there is outside the deployment. */
+  /** An unmanaged VLAN: its DHCP server is outside the deployment. */
   readonly vlan?: Vlan
 }
 
@@ -123,13 +134,13 @@ export type BootPhase = 'firmware' | 'loader' | 'kernel' | 'network' | 'customiz
 
 export interface GuestView {
   readonly phase: BootPhase
-  /** NIC -> addresses that were seen of it. */
+  /** NIC id -> addresses that it was seen to use. */
   readonly learnedAddresses: ReadonlyMap<string, readonly string[]>
   readonly areToolsReachable: boolean
   /** No customisation is left for this guest to run. */
   readonly isCustomizationDone: boolean
-  /** Milliseconds since 1970; when the boot was over. */
+  /** End of the boot; milliseconds since 1970. */
   readonly upSince: number | undefined
-  /** Milliseconds since 1970; when the guest's kernel began. */
+  /** Start of the guest's kernel; milliseconds since 1970. */
   readonly bootedAt: number | undefined
 }

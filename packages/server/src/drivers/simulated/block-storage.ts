@@ -7,7 +7,7 @@ import { DriverError } from '../../core/tasks/define-task.ts'
 import type { BlockDisk, BlockStorage, DiskUsage, Initiator, Target } from '../block-storage.ts'
 import { secretDigest } from '../hardware.ts'
 import type { HardwareFault } from './hardware.ts'
-import { diskFacts, domainFacts } from './hypervisor.ts'
+import { diskFacts, domainFacts } from './hypervisor/facts.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface BlockDiskFact extends BlockDisk {

@@ -1,0 +1,79 @@
+/** Simulated domains: defined, started, stopped, fenced. Source: behaviour vmm.md 3.1, 3.4. */
+import { DriverError } from '../../../core/tasks/define-task.ts'
+import type { Domains } from '../../hypervisor.ts'
+import { phaseAt } from '../guest.ts'
+import type { SimulatedWorld } from '../world.ts'
+import type { GuestBoots } from './boots.ts'
+import { stopped } from './facts.ts'
+import type { SimulatedHosts } from './hosts.ts'
+
+/** How long a guest takes to shut down. */
+const shutdownSeconds = [2, 20] as const
+const patienceSeconds = 60
+
+export interface DomainParts {
+  readonly hosts: SimulatedHosts
+  readonly boots: GuestBoots
+  readonly isInstant: boolean
+}
+
+export function createDomains({ clock }: SimulatedWorld, { hosts, boots, isInstant }: DomainParts): Domains {
+  const { domains } = hosts
+  return {
+    async defineVm(domain) {
+      hosts.requireAnswer('defineVm', [domain.clusterExtId, ...hosts.placesOf(domains.get(domain.extId))])
+      await domains.stage(domain.extId, { state: 'OFF', ...domains.get(domain.extId), domain })
+    },
+    async undefineVm(vmExtId) {
+      hosts.requireAnswer('undefineVm', hosts.placesOf(domains.get(vmExtId)))
+      if (domains.get(vmExtId)?.state === 'ON') throw new DriverError('the domain runs', { retryable: false })
+      await domains.remove(vmExtId)
+    },
+    async startVm(vmExtId, hostExtId) {
+      const fact = hosts.domain(vmExtId)
+      hosts.requireAnswer('startVm', [...hosts.placesOf(fact), fact.state === 'ON' ? undefined : hostExtId])
+      if (fact.state === 'ON') return
+      await domains.put(vmExtId, { ...stopped(fact), state: 'ON', hostExtId, startedAt: clock.now() })
+    },
+    async stopVm(vmExtId) {
+      const fact = domains.get(vmExtId)
+      if (fact === undefined || (fact.state === 'OFF' && fact.haltedAt === undefined)) return
+      hosts.requireAnswer('stopVm', hosts.placesOf(fact))
+      await domains.put(vmExtId, stopped(fact))
+    },
+    async resetVm(vmExtId, callKey) {
+      const fact = hosts.domain(vmExtId)
+      hosts.requireAnswer('resetVm', hosts.placesOf(fact))
+      if (fact.lastReset === callKey || fact.state === 'OFF') return
+      const { restartedAt, hungSince, ...running } = fact
+      const domain = { ...fact.domain, hasPendingCustomization: !boots.isCustomizationDone(fact) }
+      await domains.put(vmExtId, { ...running, domain, lastReset: callKey, startedAt: clock.now() })
+    },
+    async requestShutdown(vmExtId) {
+      const fact = hosts.domain(vmExtId)
+      if (fact.state === 'OFF') return 'down'
+      hosts.requireAnswer('requestShutdown', hosts.placesOf(fact))
+      const hasBooted = phaseAt(boots.timesOf(fact), clock.now()) === 'running'
+      const obeys = hasBooted && fact.hungSince === undefined
+      const [least, most] = obeys ? shutdownSeconds : [patienceSeconds, patienceSeconds]
+      if (!isInstant) await clock.sleep(500 * (least + most))
+      if (!obeys) return 'ignored'
+      await domains.put(vmExtId, stopped(hosts.domain(vmExtId)))
+      return 'down'
+    },
+    async fenceVm(vmExtId, hostExtId) {
+      const fact = hosts.domain(vmExtId)
+      hosts.requireAnswer('fenceVm', [fact.domain.clusterExtId])
+      if (fact.fencedFrom === hostExtId) return { isCustomizationDone: !fact.domain.hasPendingCustomization }
+      const { isDown, hasLostPower, since } = hosts.faultOf(hostExtId)
+      if (isDown !== true) return undefined
+      // A domain whose guest halted unnoticed was on this host as well.
+      const endedAt = fact.haltedAt ?? (hasLostPower === true ? since : undefined)
+      const hasRun = fact.state === 'ON' || fact.haltedAt !== undefined
+      const wasDone = hasRun ? boots.isCustomizationDone(fact, endedAt) : !fact.domain.hasPendingCustomization
+      const domain = { ...fact.domain, hasPendingCustomization: !wasDone }
+      await domains.put(vmExtId, { ...stopped(fact), domain, fencedFrom: hostExtId })
+      return { isCustomizationDone: wasDone }
+    },
+  }
+}

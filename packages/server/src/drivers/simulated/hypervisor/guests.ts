@@ -1,0 +1,109 @@
+/** What guests of simulated domains show and do by themselves. Source: behaviour vmm.md 3.1, 3.7. */
+import type { Domain, Guests, GuestView, UnaskedState } from '../../hypervisor.ts'
+import type { NetworkFabric } from '../../network-fabric.ts'
+import { phaseAt } from '../guest.ts'
+import { fabricFacts } from '../network-fabric.ts'
+import type { SimulatedWorld } from '../world.ts'
+import type { GuestBoots } from './boots.ts'
+import { type DomainFact, diskFacts, fullFacts, stallFacts, stopped } from './facts.ts'
+import type { SimulatedHosts } from './hosts.ts'
+
+/** The host pauses a guest whose storage has not answered for so long. */
+const stallSeconds = 30
+
+export interface GuestParts {
+  readonly hosts: SimulatedHosts
+  readonly boots: GuestBoots
+  readonly networkFabric: Pick<NetworkFabric, 'outsideAddress'>
+}
+
+export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabric }: GuestParts): Guests {
+  const { domains } = hosts
+  const disks = diskFacts(world)
+  const stalls = stallFacts(world)
+  const full = fullFacts(world)
+  const fabric = fabricFacts(world)
+
+  async function learnedAddresses(domain: Domain): Promise<ReadonlyMap<string, readonly string[]>> {
+    const addresses = new Map<string, readonly string[]>()
+    for (const nic of domain.nics) {
+      if (!nic.isConnected) continue
+      // The VLAN that the hosts were really given decides which outside DHCP server answers, not the configured one.
+      const tag = fabric.subnets.get(nic.subnetExtId ?? '')?.tag
+      const vlan = nic.vlan && { ...nic.vlan, ...(tag === undefined ? {} : { tag }) }
+      const address = nic.address ?? (vlan && (await networkFabric.outsideAddress(vlan, nic.macAddress)))
+      if (address !== undefined) addresses.set(nic.extId, [address])
+    }
+    return addresses
+  }
+
+  async function view(fact: DomainFact): Promise<GuestView> {
+    const now = world.clock.now()
+    const times = boots.timesOf(fact)
+    const isNetworkUp = now >= times.ends.network
+    return {
+      phase: phaseAt(times, now),
+      learnedAddresses: isNetworkUp ? await learnedAddresses(fact.domain) : new Map(),
+      areToolsReachable: fact.domain.hasGuestTools && fact.hungSince === undefined && now >= times.toolsAt,
+      isCustomizationDone: boots.isCustomizationDone(fact),
+      upSince: now >= times.ends.customization ? times.ends.customization : undefined,
+      bootedAt: now >= times.ends.loader ? times.ends.loader : undefined,
+    }
+  }
+
+  function isPaused({ state, domain }: DomainFact): boolean {
+    if (state === 'OFF' || stalls.all().size + full.all().size === 0) return false
+    return domain.diskExtIds.some((extId) => {
+      const containerExtId = disks.get(extId)?.containerExtId ?? ''
+      const stall = stalls.get(containerExtId)
+      const isStalled = stall !== undefined && world.clock.now() - stall.since > 1000 * stallSeconds
+      return isStalled || full.get(containerExtId) !== undefined
+    })
+  }
+
+  return {
+    async endCustomization(vmExtId, isoDiskExtId) {
+      const fact = domains.get(vmExtId)
+      if (fact !== undefined) {
+        const isoExtIds = fact.domain.isoExtIds.filter((extId) => extId !== isoDiskExtId)
+        await domains.put(vmExtId, { ...fact, domain: { ...fact.domain, isoExtIds, hasPendingCustomization: false } })
+      }
+      await disks.remove(isoDiskExtId)
+    },
+    async unaskedStates() {
+      const states = new Map<string, UnaskedState>()
+      for (const [extId, fact] of domains.all()) {
+        const state = unaskedState(fact, isPaused(fact))
+        if (state === undefined) continue
+        states.set(extId, { state, isCustomizationDone: boots.isCustomizationDone(fact, fact.haltedAt) })
+      }
+      return states
+    },
+    watch: (changed) =>
+      world.watch(['domains', 'storage.full', 'storage.stalls'], () => {
+        changed()
+        // A stall pauses VMs only after a while.
+        if (stalls.all().size > 0) world.clock.setTimer(1000 * stallSeconds + 1, changed)
+      }),
+    async acknowledge(vmExtId) {
+      const fact = domains.get(vmExtId)
+      if (fact?.haltedAt !== undefined) await domains.put(vmExtId, stopped(fact))
+      else if (fact?.restartedAt !== undefined) await domains.put(vmExtId, boots.settled(fact))
+    },
+    async observeGuests(vmExtIds) {
+      const views = new Map<string, GuestView>()
+      for (const extId of vmExtIds) {
+        const fact = domains.get(extId)
+        const isSeen = fact?.state === 'ON' && !isPaused(fact) && hosts.faultOf(fact.hostExtId).isDown !== true
+        if (isSeen) views.set(extId, await view(fact))
+      }
+      return views
+    },
+  }
+}
+
+function unaskedState({ haltedAt, restartedAt }: DomainFact, isPaused: boolean): UnaskedState['state'] | undefined {
+  if (haltedAt !== undefined) return 'OFF'
+  if (isPaused) return 'PAUSED'
+  return restartedAt === undefined ? undefined : 'RESTARTED'
+}
