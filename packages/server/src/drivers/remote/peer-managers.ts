@@ -39,114 +39,38 @@ const keyName = 'registration'
 /** A tag may be old by the time that it is used. */
 const tries = 5
 
-export function createPeerManagers(options: PeerOptions): RemoteManagers {
-  const hostUrl = (host: string): string => `https://${isIP(host) === 6 ? `[${host}]` : host}:${options.port()}`
+/** Clients of other managers, and what they need of this one. */
+class Peers {
+  readonly options: PeerOptions
 
-  async function clientOf(
+  constructor(options: PeerOptions) {
+    this.options = options
+  }
+
+  #hostUrl(host: string): string {
+    return `https://${isIP(host) === 6 ? `[${host}]` : host}:${this.options.port()}`
+  }
+
+  async clientOf(
     { address, certificate }: RemotePlace,
     login: Credentials | { readonly key: string },
   ): Promise<Client> {
     const { createClient } = await import('@hyperplane/client')
     const key = 'key' in login ? login.key : isApiKey(login) ? login.password : undefined
     return createClient({
-      url: hostUrl(address),
+      url: this.#hostUrl(address),
       ...(key === undefined ? (login as Credentials) : { apiKey: key }),
       pollMilliseconds: pollMillis,
       fetch: (url, init) => {
         const { pathname, search } = new URL(url)
-        return ask(options, address, certificate, pathname + search, init)
+        return ask(this.options, address, certificate, pathname + search, init)
       },
     })
   }
 
-  return {
-    // Nobody tells what happens to another process.
-    knows: () => false,
-    watch: () => () => undefined,
-
-    async reach(address) {
-      const { socket, certificate } = await open({ ...options, guard: options.registrationGuard }, address, undefined)
-      try {
-        const names = isIP(address) === 0 ? certificate.checkHost(address) : certificate.checkIP(address)
-        if (names === undefined)
-          throw new RemoteFault('certificate', `the certificate of ${address} is for another name`)
-        const now = options.real.now()
-        if (now < certificate.validFromDate.getTime() || now >= certificate.validToDate.getTime())
-          throw new RemoteFault('certificate', `the certificate of ${address} is not valid now`)
-        const { status, headers } = await over(socket, address, '/api/platform/unversioned/info', {
-          method: 'OPTIONS',
-          headers: {},
-        })
-        const clock = Date.parse(headers.get('date') ?? '')
-        if (status !== 200 || Number.isNaN(clock))
-          throw new RemoteFault('refused', `what answers at ${address} is no domain manager`)
-        return { certificate: fingerprintOf(certificate), clock }
-      } finally {
-        socket.destroy()
-      }
-    },
-
-    identify: (place, credentials, asking) =>
-      translated(place, async () => {
-        const client = await clientOf(place, credentials)
-        const side = sideOf(await ownOf(client, place), place.address)
-        return {
-          ...side,
-          objections: isApiKey(credentials) ? [] : await objectionsOf(client, side.extId, asking.extId),
-        }
-      }),
-
-    async exchangeTrust(place, credentials, introduction, callKey) {
-      // Who brought a key was asked by the other side, which comes for its own.
-      if (isApiKey(credentials)) return { key: credentials.password }
-      const { extId, account } = introduction
-      if (account === undefined) throw new Error('a manager is introduced with its account')
-      return translated(place, async () => {
-        const client = await clientOf(place, credentials)
-        await haveRegistered(client, place, account, callKey)
-        return { key: await newKey(client, extId) }
-      })
-    },
-
-    revokeTrust: (place, proof, { extId }) =>
-      translated(place, async () => {
-        const login = 'credentials' in proof ? proof.credentials : { key: proof.key ?? '' }
-        const client = await clientOf(place, login)
-        try {
-          await onOwn(client, place, (path, ifMatch) => client.platform.unregister({ path, ifMatch, body: { extId } }))
-        } catch (error) {
-          const status = statusOf(error)
-          // No account any more: the other side has ended it already.
-          if ('key' in proof && (status === 401 || status === 403)) return
-          if (status !== 404) throw error
-          if ('credentials' in proof && (await isRegistering(client, await ownHost(place))))
-            throw new RemoteFault('unreachable', `${place.address} is still registering this manager`)
-        }
-      }),
-
-    probe: (place, key, extId) =>
-      translated(place, async () => {
-        const client = await clientOf(place, { key: key ?? '' })
-        await client.platform.getDomainManagerById({ path: { extId } }).catch((error) => {
-          const status = statusOf(error)
-          if (status !== 401 && status !== 403) throw error
-          throw new RemoteFault('authentication', `${place.address} does not trust this manager any more`)
-        })
-      }),
-
-    // Managers hold no inventory of clusters for others.
-    inventory: async () => [],
-    keepInventory: async () => undefined,
-  }
-
-  /** Has the other side register this manager, and waits for it. The same `callKey` asks once. */
-  async function haveRegistered(
-    client: Client,
-    place: RemotePlace,
-    account: Credentials,
-    callKey: string,
-  ): Promise<void> {
-    const remoteCluster = { address: wireAddress(await ownHost(place)), credentials: { authentication: account } }
+  /** Makes the other side register this manager, and waits for the end. Repeated calls with one `callKey` register once. */
+  async haveRegistered(client: Client, place: RemotePlace, account: Credentials, callKey: string): Promise<void> {
+    const remoteCluster = { address: wireAddress(await this.ownHost(place)), credentials: { authentication: account } }
     const body = {
       remoteCluster: {
         $objectType: 'platform.v4.management.DomainManagerRemoteClusterSpec',
@@ -158,7 +82,7 @@ export function createPeerManagers(options: PeerOptions): RemoteManagers {
       client.platform.register({ path, ifMatch, body, requestId: requestIdOf(callKey) }),
     )
     const look = async () => (await client.platform.getTaskById({ path: { extId: started } })).data
-    const task = await patiently(options.real, look)
+    const task = await patiently(this.options.real, look)
     if (task.status === 'SUCCEEDED') return
     throw new RemoteFault(
       'refused',
@@ -166,12 +90,97 @@ export function createPeerManagers(options: PeerOptions): RemoteManagers {
     )
   }
 
-  async function ownHost({ address, certificate }: RemotePlace): Promise<string> {
-    if (options.ownHost !== undefined) return options.ownHost
-    const { socket } = await open(options, address, certificate)
+  async ownHost({ address, certificate }: RemotePlace): Promise<string> {
+    if (this.options.ownHost !== undefined) return this.options.ownHost
+    const { socket } = await open(this.options, address, certificate)
     const own = socket.localAddress ?? ''
     socket.destroy()
     return own.replace(/^::ffff:/, '')
+  }
+}
+
+/** @returns the certificate, and the clock in milliseconds since 1970, of the manager at the address */
+async function contact(options: PeerOptions, address: string): ReturnType<RemoteManagers['reach']> {
+  const { socket, certificate } = await open({ ...options, guard: options.registrationGuard }, address, undefined)
+  try {
+    const names = isIP(address) === 0 ? certificate.checkHost(address) : certificate.checkIP(address)
+    if (names === undefined) throw new RemoteFault('certificate', `the certificate of ${address} is for another name`)
+    const now = options.real.now()
+    if (now < certificate.validFromDate.getTime() || now >= certificate.validToDate.getTime())
+      throw new RemoteFault('certificate', `the certificate of ${address} is not valid now`)
+    const { status, headers } = await over(socket, address, '/api/platform/unversioned/info', {
+      method: 'OPTIONS',
+      headers: {},
+    })
+    const clock = Date.parse(headers.get('date') ?? '')
+    if (status !== 200 || Number.isNaN(clock))
+      throw new RemoteFault('refused', `what answers at ${address} is no domain manager`)
+    return { certificate: fingerprintOf(certificate), clock }
+  } finally {
+    socket.destroy()
+  }
+}
+
+export function createPeerManagers(options: PeerOptions): RemoteManagers {
+  const peers = new Peers(options)
+  return {
+    // Changes in another process are not observed.
+    knows: () => false,
+    watch: () => () => undefined,
+
+    reach: (address) => contact(options, address),
+
+    identify: (place, credentials, asking) =>
+      translated(place, async () => {
+        const client = await peers.clientOf(place, credentials)
+        const side = sideOf(await ownOf(client, place), place.address)
+        return {
+          ...side,
+          objections: isApiKey(credentials) ? [] : await objectionsOf(client, side.extId, asking.extId),
+        }
+      }),
+
+    async exchangeTrust(place, credentials, introduction, callKey) {
+      // A caller with a key is itself being registered by the other side, which creates its own key.
+      if (isApiKey(credentials)) return { key: credentials.password }
+      const { extId, account } = introduction
+      if (account === undefined) throw new Error('a manager is introduced with its account')
+      return translated(place, async () => {
+        const client = await peers.clientOf(place, credentials)
+        await peers.haveRegistered(client, place, account, callKey)
+        return { key: await newKey(client, extId) }
+      })
+    },
+
+    revokeTrust: (place, proof, { extId }) =>
+      translated(place, async () => {
+        const login = 'credentials' in proof ? proof.credentials : { key: proof.key ?? '' }
+        const client = await peers.clientOf(place, login)
+        try {
+          await onOwn(client, place, (path, ifMatch) => client.platform.unregister({ path, ifMatch, body: { extId } }))
+        } catch (error) {
+          const status = statusOf(error)
+          // No account any more: the other side has ended it already.
+          if ('key' in proof && (status === 401 || status === 403)) return
+          if (status !== 404) throw error
+          if ('credentials' in proof && (await isRegistering(client, await peers.ownHost(place))))
+            throw new RemoteFault('unreachable', `${place.address} is still registering this manager`)
+        }
+      }),
+
+    probe: (place, key, extId) =>
+      translated(place, async () => {
+        const client = await peers.clientOf(place, { key: key ?? '' })
+        await client.platform.getDomainManagerById({ path: { extId } }).catch((error) => {
+          const status = statusOf(error)
+          if (status !== 401 && status !== 403) throw error
+          throw new RemoteFault('authentication', `${place.address} does not trust this manager any more`)
+        })
+      }),
+
+    // Managers hold no inventory of clusters for others.
+    inventory: async () => [],
+    keepInventory: async () => undefined,
   }
 }
 

@@ -35,146 +35,177 @@ const day = 24 * 3600 * 1000
 /** A guest has so long to let go of its disks. */
 const patienceSeconds = 60
 
-export function createBlockStorage(
-  world: SimulatedWorld,
-  settings: { readonly durations: 'instant' | 'natural' },
-): BlockStorage {
-  const disks = blockDiskFacts(world)
-  const targets = targetFacts(world)
-  const faults = world.collection<HardwareFault>('hardware.faults')
+/** Disks and targets with the rules that several calls share: what answers, and how disks fill. */
+class BlockFacts {
+  readonly disks: Collection<BlockDiskFact>
+  readonly targets: Collection<TargetFact>
+  readonly #world: SimulatedWorld
+  readonly #faults: Collection<HardwareFault>
+
+  constructor(world: SimulatedWorld) {
+    this.#world = world
+    this.disks = blockDiskFacts(world)
+    this.targets = targetFacts(world)
+    this.#faults = world.collection('hardware.faults')
+  }
 
   /** @throws DriverError when the cluster cannot do this now */
-  const ask = (clusterExtId: string | undefined, call: string): void => {
-    const fault = clusterExtId === undefined ? undefined : faults.get(clusterExtId)
+  requireAnswer(clusterExtId: string | undefined, call: string): void {
+    const fault = clusterExtId === undefined ? undefined : this.#faults.get(clusterExtId)
     if (fault?.isDown === true) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
     if (fault?.refuses?.includes(call)) throw new DriverError(`${call} was refused`, { retryable: false })
   }
-  const knownTarget = (volumeGroupExtId: string, call: string): TargetFact => {
-    const target = targets.get(volumeGroupExtId)
+
+  target(volumeGroupExtId: string, call: string): TargetFact {
+    const target = this.targets.get(volumeGroupExtId)
     if (target === undefined) throw new DriverError(`no target of ${volumeGroupExtId}`, { retryable: false })
-    ask(target.clusterExtId, call)
+    this.requireAnswer(target.clusterExtId, call)
     return target
   }
-  const knownDisk = (extId: string, call: string): BlockDiskFact => {
-    const disk = disks.get(extId)
+
+  disk(extId: string, call: string): BlockDiskFact {
+    const disk = this.disks.get(extId)
     if (disk === undefined) throw new DriverError(`no volume disk ${extId}`, { retryable: false })
-    ask(disk.clusterExtId, call)
+    this.requireAnswer(disk.clusterExtId, call)
     return disk
   }
 
-  /** Only what is consumed is written to. */
-  function writtenNow(disk: BlockDiskFact): number {
-    const target = targets.get(disk.volumeGroupExtId)
+  /** A disk fills only while a VM or client uses its target. */
+  writtenNow(disk: BlockDiskFact): number {
+    const target = this.targets.get(disk.volumeGroupExtId)
     if (target === undefined || isIdle(target)) return disk.writtenBytes
-    return grown(disk, world.clock.now() - disk.since, target.isBackupTarget)
+    return grown(disk, this.#world.clock.now() - disk.since, target.isBackupTarget)
   }
-  const settled = (disk: BlockDiskFact): BlockDiskFact => ({
-    ...disk,
-    writtenBytes: writtenNow(disk),
-    since: world.clock.now(),
-  })
 
-  /** Changes the consumers of a target. What its disks were written until now is noted before, since the pace changes. */
-  async function reconsume(target: TargetFact, changed: TargetFact): Promise<void> {
+  settled(disk: BlockDiskFact): BlockDiskFact {
+    return { ...disk, writtenBytes: this.writtenNow(disk), since: this.#world.clock.now() }
+  }
+
+  /** Changes the consumers of a target. The pace of its disks may change, so what they hold by now is noted first. */
+  async reconsume(target: TargetFact, changed: TargetFact): Promise<void> {
     if (isIdle(target) !== isIdle(changed)) {
-      const own = [...disks.all()].filter(([, disk]) => disk.volumeGroupExtId === target.volumeGroupExtId)
-      await disks.putAll(new Map(own.map(([extId, disk]) => [extId, settled(disk)])))
+      const own = [...this.disks.all()].filter(([, disk]) => disk.volumeGroupExtId === target.volumeGroupExtId)
+      await this.disks.putAll(new Map(own.map(([extId, disk]) => [extId, this.settled(disk)])))
     }
-    await targets.put(target.volumeGroupExtId, changed)
+    await this.targets.put(target.volumeGroupExtId, changed)
   }
 
-  function copiedBytes({ source, sizeBytes }: BlockDisk): number {
+  copiedBytes({ source, sizeBytes }: BlockDisk): number {
     if (source === undefined) return 0
-    if (source.kind === 'volumeDisk') return Math.min(sizeBytes, writtenNow(knownDisk(source.extId, 'createDisk')))
-    const disk = diskFacts(world).get(source.extId)
+    if (source.kind === 'volumeDisk') return Math.min(sizeBytes, this.writtenNow(this.disk(source.extId, 'createDisk')))
+    const disk = diskFacts(this.#world).get(source.extId)
     if (disk === undefined) throw new DriverError('the disk to copy is not there', { retryable: false })
     const filled = { sizeBytes: disk.sizeBytes, writtenBytes: 0 }
-    return Math.min(sizeBytes, grown(filled, world.clock.now() - disk.createdAt, false))
+    return Math.min(sizeBytes, grown(filled, this.#world.clock.now() - disk.createdAt, false))
   }
 
-  const isThere = ({ source }: BlockDiskFact): boolean =>
-    source !== undefined &&
-    (source.kind === 'volumeDisk' ? disks.get(source.extId) : diskFacts(world).get(source.extId)) !== undefined
-
-  function usage(disk: BlockDiskFact): DiskUsage {
-    const writtenBytes = writtenNow(disk)
-    // Who outlives the other holds what they shared.
-    return { writtenBytes, uniqueBytes: isThere(disk) ? writtenBytes - disk.sharedBytes : writtenBytes }
+  usage(disk: BlockDiskFact): DiskUsage {
+    const writtenBytes = this.writtenNow(disk)
+    // Of a disk and its source, the last one to be deleted owns the bytes that they share.
+    return { writtenBytes, uniqueBytes: this.#hasSource(disk) ? writtenBytes - disk.sharedBytes : writtenBytes }
   }
 
+  #hasSource({ source }: BlockDiskFact): boolean {
+    if (source === undefined) return false
+    const disks = source.kind === 'volumeDisk' ? this.disks : diskFacts(this.#world)
+    return disks.get(source.extId) !== undefined
+  }
+}
+
+type DiskCalls = Pick<BlockStorage, 'createDisk' | 'publishDisk' | 'resizeDisk' | 'deleteDisk' | 'usageOf'>
+
+function createDisks(world: SimulatedWorld, blocks: BlockFacts): DiskCalls {
+  const { disks } = blocks
   return {
     async createDisk(disk) {
-      ask(disk.clusterExtId, 'createDisk')
+      blocks.requireAnswer(disk.clusterExtId, 'createDisk')
       if (disks.get(disk.extId) !== undefined) return
-      const copied = copiedBytes(disk)
+      const copied = blocks.copiedBytes(disk)
       const fact = { ...disk, isPublished: false, writtenBytes: copied, sharedBytes: copied, since: world.clock.now() }
       await disks.put(disk.extId, fact)
     },
     async publishDisk(diskExtId) {
-      await disks.put(diskExtId, { ...knownDisk(diskExtId, 'publishDisk'), isPublished: true })
+      await disks.put(diskExtId, { ...blocks.disk(diskExtId, 'publishDisk'), isPublished: true })
     },
     async resizeDisk(diskExtId, sizeBytes) {
-      await disks.put(diskExtId, { ...settled(knownDisk(diskExtId, 'resizeDisk')), sizeBytes })
+      await disks.put(diskExtId, { ...blocks.settled(blocks.disk(diskExtId, 'resizeDisk')), sizeBytes })
     },
     async deleteDisk(diskExtId) {
-      ask(disks.get(diskExtId)?.clusterExtId, 'deleteDisk')
+      blocks.requireAnswer(disks.get(diskExtId)?.clusterExtId, 'deleteDisk')
       await disks.remove(diskExtId)
     },
 
+    async usageOf(diskExtIds) {
+      const usages = new Map<string, DiskUsage>()
+      for (const extId of diskExtIds) {
+        const disk = disks.get(extId)
+        if (disk !== undefined) usages.set(extId, blocks.usage(disk))
+      }
+      return usages
+    },
+  }
+}
+
+function createTargets(
+  world: SimulatedWorld,
+  blocks: BlockFacts,
+  isNatural: boolean,
+): Omit<BlockStorage, keyof DiskCalls> {
+  const { targets } = blocks
+  return {
     async putTarget({ chapSecret, ...target }) {
-      ask(target.clusterExtId, 'putTarget')
+      blocks.requireAnswer(target.clusterExtId, 'putTarget')
       const { accessList = {}, plugs = {} } = targets.get(target.volumeGroupExtId) ?? {}
       const proof =
         chapSecret === undefined ? {} : { chapDigest: secretDigest(`target/${target.volumeGroupExtId}`, chapSecret) }
       await targets.put(target.volumeGroupExtId, { ...target, ...proof, accessList, plugs })
     },
     async removeTarget(volumeGroupExtId) {
-      ask(targets.get(volumeGroupExtId)?.clusterExtId, 'removeTarget')
+      blocks.requireAnswer(targets.get(volumeGroupExtId)?.clusterExtId, 'removeTarget')
       await targets.remove(volumeGroupExtId)
     },
 
     async allow(volumeGroupExtId, { chapSecret, ...initiator }) {
-      const target = knownTarget(volumeGroupExtId, 'allow')
+      const target = blocks.target(volumeGroupExtId, 'allow')
       const proof =
         chapSecret === undefined ? {} : { chapDigest: secretDigest(`client/${initiator.clientExtId}`, chapSecret) }
       const accessList = { ...target.accessList, [initiator.clientExtId]: { ...initiator, ...proof } }
-      await reconsume(target, { ...target, accessList })
+      await blocks.reconsume(target, { ...target, accessList })
     },
     async deny(volumeGroupExtId, clientExtId) {
       const target = targets.get(volumeGroupExtId)
       if (target?.accessList[clientExtId] === undefined) return
-      ask(target.clusterExtId, 'deny')
+      blocks.requireAnswer(target.clusterExtId, 'deny')
       const { [clientExtId]: _, ...accessList } = target.accessList
-      await reconsume(target, { ...target, accessList })
+      await blocks.reconsume(target, { ...target, accessList })
     },
 
     async plug(volumeGroupExtId, vmExtId, scsiIndex) {
-      const target = knownTarget(volumeGroupExtId, 'plug')
-      await reconsume(target, { ...target, plugs: { ...target.plugs, [vmExtId]: scsiIndex } })
+      const target = blocks.target(volumeGroupExtId, 'plug')
+      await blocks.reconsume(target, { ...target, plugs: { ...target.plugs, [vmExtId]: scsiIndex } })
     },
     async unplug(volumeGroupExtId, vmExtId) {
       const domain = domainFacts(world).get(vmExtId)
       const isForced = domain?.state === 'ON' && domain.hungSince !== undefined
       const target = targets.get(volumeGroupExtId)
       if (target?.plugs[vmExtId] === undefined) return { isForced }
-      ask(target.clusterExtId, 'unplug')
-      if (isForced && settings.durations === 'natural') await world.clock.sleep(1000 * patienceSeconds)
+      blocks.requireAnswer(target.clusterExtId, 'unplug')
+      if (isForced && isNatural) await world.clock.sleep(1000 * patienceSeconds)
       const present = targets.get(volumeGroupExtId)
       if (present === undefined) return { isForced }
       const { [vmExtId]: _, ...plugs } = present.plugs
-      await reconsume(present, { ...present, plugs })
+      await blocks.reconsume(present, { ...present, plugs })
       return { isForced }
     },
-
-    async usageOf(diskExtIds) {
-      const found = new Map<string, DiskUsage>()
-      for (const extId of diskExtIds) {
-        const disk = disks.get(extId)
-        if (disk !== undefined) found.set(extId, usage(disk))
-      }
-      return found
-    },
   }
+}
+
+export function createBlockStorage(
+  world: SimulatedWorld,
+  settings: { readonly durations: 'instant' | 'natural' },
+): BlockStorage {
+  const blocks = new BlockFacts(world)
+  return { ...createDisks(world, blocks), ...createTargets(world, blocks, settings.durations === 'natural') }
 }
 
 const isIdle = (target: TargetFact): boolean =>

@@ -20,7 +20,7 @@ import {
   tryMilliseconds,
 } from '../directory.ts'
 import { digestOf } from './place-doors.ts'
-import type { SimulatedWorld } from './world.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
 
 /** The world's own, under `world`. */
 export interface DirectorySettings {
@@ -57,76 +57,96 @@ const bindMilliseconds = [5, 30] as const
 const searchMilliseconds = [10, 80] as const
 const wellFormed = /^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,63}$/u
 
-export function createSimulatedDirectory(
-  world: SimulatedWorld,
-  settings: { readonly durations: 'instant' | 'natural' },
-): Directory {
-  const worldSettings = world.collection<DirectorySettings>('directory.settings')
-  const hosts = world.collection<DirectoryHost>('directory.hosts')
-  const users = world.collection<SimulatedUser>('directory.users')
-  const groups = world.collection<SimulatedGroup>('directory.groups')
+/** The people of the simulated servers, and how the servers answer. */
+class SimulatedServers {
+  readonly hosts: Collection<DirectoryHost>
+  readonly users: Collection<SimulatedUser>
+  readonly #settings: Collection<DirectorySettings>
+  readonly #world: SimulatedWorld
+  readonly #isNatural: boolean
 
-  const hostOf = ({ urls }: DirectoryServer): string => new URL(urls[0] as string).hostname.toLowerCase()
-  const at = <T>(all: ReadonlyMap<string, T>, host: string): T[] =>
-    [...all].flatMap(([key, fact]) => (key.startsWith(`${host}/`) ? [fact] : []))
+  constructor(world: SimulatedWorld, isNatural: boolean) {
+    this.hosts = world.collection('directory.hosts')
+    this.users = world.collection('directory.users')
+    this.#settings = world.collection('directory.settings')
+    this.#world = world
+    this.#isNatural = isNatural
+  }
 
-  /** The server answers, or does not. */
-  async function reach(server: DirectoryServer, [least, most]: readonly [number, number]): Promise<string> {
-    const host = hostOf(server)
-    const fault = hosts.get(host)?.fault
+  /** Contacts the server. @returns its host name @throws DirectoryError when it does not answer */
+  async reach({ urls }: DirectoryServer, [least, most]: readonly [number, number]): Promise<string> {
+    const host = new URL(urls[0] as string).hostname.toLowerCase()
+    const fault = this.hosts.get(host)?.fault
     const hangs = fault === 'down' || fault === 'slow'
-    if (settings.durations === 'natural') {
-      const draw = drawsFrom(`directory/${host}/${world.clock.now()}`)()
-      await world.clock.sleep(hangs ? tryMilliseconds : least + (most - least) * draw)
+    if (this.#isNatural) {
+      const { clock } = this.#world
+      const draw = drawsFrom(`directory/${host}/${clock.now()}`)()
+      await clock.sleep(hangs ? tryMilliseconds : least + (most - least) * draw)
     }
     if (hangs) throw new DirectoryError('timeout', `time-out: no answer within ${tryMilliseconds / 1000} s`)
     if (fault === 'tls') throw new DirectoryError('tls', 'TLS: unable to verify the first certificate')
     return host
   }
 
-  async function signIn(server: DirectoryServer, { username, password }: DirectoryServer['account']): Promise<void> {
-    const host = await reach(server, bindMilliseconds)
-    const user = knownAs(host, server, username)
-    const hash = worldSettings.get('world')?.passwordHash
+  async signIn(server: DirectoryServer, { username, password }: DirectoryServer['account']): Promise<void> {
+    const host = await this.reach(server, bindMilliseconds)
+    const user = this.#userOfLogin(host, server, username)
     const isRight =
-      user === undefined || password === '' || hosts.get(host)?.fault === 'wrongBind'
-        ? false
-        : user.password === undefined
-          ? hash !== undefined && (await verifyPassword(password, hash))
-          : digestOf(password) === user.password
-    if (!isRight || user?.isDisabled === true) throw new DirectoryError('credentials', 'invalid credentials')
+      user !== undefined && this.hosts.get(host)?.fault !== 'wrongBind' && (await this.#isPasswordOf(user, password))
+    if (!isRight || user.isDisabled === true) throw new DirectoryError('credentials', 'invalid credentials')
+  }
+
+  async #isPasswordOf(user: SimulatedUser, password: string): Promise<boolean> {
+    if (password === '') return false
+    if (user.password !== undefined) return digestOf(password) === user.password
+    const hash = this.#settings.get('world')?.passwordHash
+    return hash !== undefined && (await verifyPassword(password, hash))
   }
 
   /** By distinguished name, account name, `name@domain` or `DOMAIN\name`. */
-  function knownAs(host: string, server: DirectoryServer, username: string): SimulatedUser | undefined {
-    const listed = at(users.all(), host).find((user) => isSame(user.distinguishedName, username))
+  #userOfLogin(host: string, server: DirectoryServer, username: string): SimulatedUser | undefined {
+    const listed = factsOf(this.users, host).find((user) => isSame(user.distinguishedName, username))
     if (listed !== undefined) return listed
     const inName = /^[a-z]+=([^,]+),/i.exec(username)?.[1]
-    return userCalled(host, server, inName ?? username.replace(/^.*\\/, '').replace(/@.*$/, ''))
+    return this.userNamed(host, server, inName ?? username.replace(/^.*\\/, '').replace(/@.*$/, ''))
   }
 
-  function userCalled(host: string, server: DirectoryServer, name: string): SimulatedUser | undefined {
-    const listed = users.get(directoryKey(host, name))
+  /** A listed user, or an invented one where the host resolves every well-formed name. */
+  userNamed(host: string, server: DirectoryServer, name: string): SimulatedUser | undefined {
+    const listed = this.users.get(directoryKey(host, name))
     if (listed !== undefined) return listed
-    if (hosts.get(host)?.resolve === 'listed' || !wellFormed.test(name)) return undefined
+    if (this.hosts.get(host)?.resolve === 'listed' || !wellFormed.test(name)) return undefined
     const { layout, domainName } = server
     const rdn = layout === undefined ? `cn=${name}` : `${layout.usernameAttribute}=${name}`
     const distinguishedName = `${rdn},${layout?.userSearchBase ?? `cn=users,${baseOf(domainName)}`}`
     return { name, distinguishedName, displayName: name, emailId: `${name.replaceAll(' ', '.')}@${domainName}` }
   }
+}
+
+/** Facts of one server. */
+const factsOf = <T>(facts: Collection<T>, host: string): T[] =>
+  [...facts.all()].flatMap(([key, fact]) => (key.startsWith(`${host}/`) ? [fact] : []))
+
+export function createSimulatedDirectory(
+  world: SimulatedWorld,
+  settings: { readonly durations: 'instant' | 'natural' },
+): Directory {
+  const servers = new SimulatedServers(world, settings.durations === 'natural')
+  const { hosts, users } = servers
+  const groups = world.collection<SimulatedGroup>('directory.groups')
 
   return {
-    bind: signIn,
+    bind: (server, account) => servers.signIn(server, account),
 
     async findUser(server, name) {
-      await signIn(server, server.account)
-      const user = userCalled(await reach(server, searchMilliseconds), server, name)
-      return user === undefined ? undefined : found(user)
+      await servers.signIn(server, server.account)
+      const user = servers.userNamed(await servers.reach(server, searchMilliseconds), server, name)
+      return user === undefined ? undefined : userOf(user)
     },
 
     async groupsOf(server, user, recursive) {
-      await signIn(server, server.account)
-      const all = at(groups.all(), await reach(server, searchMilliseconds))
+      await servers.signIn(server, server.account)
+      const all = factsOf(groups, await servers.reach(server, searchMilliseconds))
       const seen = new Map<string, string>()
       let level = [user.distinguishedName]
       for (let depth = 0; level.length > 0 && depth < (recursive ? maximumLevels : 1); depth++) {
@@ -141,23 +161,24 @@ export function createSimulatedDirectory(
     },
 
     async hasGroup(server, distinguishedName) {
-      await signIn(server, server.account)
-      const host = await reach(server, searchMilliseconds)
+      await servers.signIn(server, server.account)
+      const host = await servers.reach(server, searchMilliseconds)
       if (groups.get(directoryKey(host, distinguishedName)) !== undefined) return true
       return hosts.get(host)?.resolve !== 'listed'
     },
 
     async search(server, query) {
-      await signIn(server, server.account)
-      const host = await reach(server, searchMilliseconds)
+      await servers.signIn(server, server.account)
+      const host = await servers.reach(server, searchMilliseconds)
       const listed = [
-        ...at(users.all(), host).map((user) => entryOfUser(server, user)),
-        ...at(groups.all(), host).map((group) => entryOfGroup(group)),
+        ...factsOf(users, host).map((user) => entryOfUser(server, user)),
+        ...factsOf(groups, host).map((group) => entryOfGroup(group)),
       ].filter((entry) => matches(entry, query))
-      const made = query.isWildcard || listed.length > 0 ? undefined : userCalled(host, server, query.text)
-      const entries = made === undefined ? listed : [entryOfUser(server, made)].filter((entry) => matches(entry, query))
+      const invented = query.isWildcard || listed.length > 0 ? undefined : servers.userNamed(host, server, query.text)
+      const entries =
+        invented === undefined ? listed : [entryOfUser(server, invented)].filter((entry) => matches(entry, query))
       return {
-        entries: entries.slice(0, query.limit).map((entry) => shown(entry, query.returnedAttributes)),
+        entries: entries.slice(0, query.limit).map((entry) => withAttributes(entry, query.returnedAttributes)),
         isTruncated: entries.length > query.limit,
       }
     },
@@ -166,7 +187,7 @@ export function createSimulatedDirectory(
 
 const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
 
-const found = (user: SimulatedUser): DirectoryUser => ({
+const userOf = (user: SimulatedUser): DirectoryUser => ({
   distinguishedName: user.distinguishedName,
   name: user.name,
   displayName: user.displayName ?? user.name,
@@ -201,14 +222,14 @@ function entryOf(
 }
 
 function matches({ attributes }: DirectoryEntry, { text, isWildcard, searchedAttributes }: DirectoryQuery): boolean {
-  const asked = new Set(searchedAttributes.map((name) => name.toLowerCase()))
+  const requested = new Set(searchedAttributes.map((name) => name.toLowerCase()))
   return attributes
-    .filter(({ name }) => asked.has(name.toLowerCase()))
+    .filter(({ name }) => requested.has(name.toLowerCase()))
     .flatMap(({ values }) => values)
     .some((value) => (isWildcard ? value.toLowerCase().includes(text.toLowerCase()) : isSame(value, text)))
 }
 
-function shown(entry: DirectoryEntry, names: readonly string[]): DirectoryEntry {
-  const asked = names.map((name) => name.toLowerCase()).filter((name) => !secretAttributes.has(name))
-  return { ...entry, attributes: entry.attributes.filter(({ name }) => asked.includes(name.toLowerCase())) }
+function withAttributes(entry: DirectoryEntry, names: readonly string[]): DirectoryEntry {
+  const requested = names.map((name) => name.toLowerCase()).filter((name) => !secretAttributes.has(name))
+  return { ...entry, attributes: entry.attributes.filter(({ name }) => requested.includes(name.toLowerCase())) }
 }

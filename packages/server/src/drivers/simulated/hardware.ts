@@ -85,23 +85,26 @@ const rememberedCalls = 16
 
 export const bmcDigest = (hostExtId: string, password: string): string => secretDigest(`bmc/${hostExtId}`, password)
 
-export function createHardware(world: SimulatedWorld): Hardware {
-  const clusters = world.collection<ClusterFact>('hardware.clusters')
-  const containers = world.collection<ContainerFact>('hardware.containers')
-  const datastores = world.collection<DatastoreSpec>('hardware.datastores')
+/** @throws DriverError when the cluster or host `id` cannot do `call` now */
+type RequireAnswer = (id: string, call: string) => void
+
+/** The part of `Hardware` that says how clusters, hosts and drives are. */
+type Conditions = Pick<
+  Hardware,
+  'isReachable' | 'isHostUp' | 'conditionOf' | 'failedDrives' | 'foreignBytes' | 'watch' | 'probeBmc'
+>
+type Settings = Pick<Hardware, 'readSettings' | 'writeSettings' | 'takeBackSettings'>
+type Containers = Pick<Hardware, 'putContainer' | 'takeBackContainer' | 'removeContainer' | 'leftoverFiles'>
+
+const faultFacts = (world: SimulatedWorld): Collection<HardwareFault> => world.collection('hardware.faults')
+const containerFacts = (world: SimulatedWorld): Collection<ContainerFact> => world.collection('hardware.containers')
+
+function createConditions(world: SimulatedWorld): Conditions {
+  const containers = containerFacts(world)
   const bmcs = world.collection<BmcFact>('hardware.bmcs')
-  const faults = world.collection<HardwareFault>('hardware.faults')
+  const faults = faultFacts(world)
   const boots = world.collection<{ readonly at: number }>('hardware.boots')
   const drives = driveFacts(world)
-
-  /** @throws DriverError when `id` (a cluster or host) cannot do this now */
-  const ask = (id: string, call: string): void => {
-    const fault = faults.get(id)
-    if (fault?.isDown === true) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
-    if (fault?.refuses?.includes(call)) throw new DriverError(`${call} was refused`, { retryable: false })
-  }
-  const clusterOf = (id: string): ClusterFact => clusters.get(id) ?? { settings: {} }
-
   return {
     isReachable: (clusterExtId) => faults.get(clusterExtId)?.isDown !== true,
     isHostUp: (hostExtId) => faults.get(hostExtId)?.isDown !== true,
@@ -132,14 +135,20 @@ export function createHardware(world: SimulatedWorld): Hardware {
         bmc.username === access.username && bmc.passwordDigest === bmcDigest(access.hostExtId, access.password)
       return fits ? 'VALID' : 'INVALID'
     },
+  }
+}
 
+function createSettings(world: SimulatedWorld, requireAnswer: RequireAnswer): Settings {
+  const clusters = world.collection<ClusterFact>('hardware.clusters')
+  const clusterOf = (id: string): ClusterFact => clusters.get(id) ?? { settings: {} }
+  return {
     async readSettings(clusterExtId) {
-      ask(clusterExtId, 'readSettings')
+      requireAnswer(clusterExtId, 'readSettings')
       return clusterOf(clusterExtId).settings
     },
 
     async writeSettings(clusterExtId, change, callKey) {
-      ask(clusterExtId, 'writeSettings')
+      requireAnswer(clusterExtId, 'writeSettings')
       const { settings, calls = [] } = clusterOf(clusterExtId)
       if (calls.some(({ key }) => key === callKey)) return settings
       const next: Record<string, unknown> = { ...settings }
@@ -161,14 +170,19 @@ export function createHardware(world: SimulatedWorld): Hardware {
       const { settings, calls = [] } = clusterOf(clusterExtId)
       const call = calls.find(({ key }) => key === callKey)
       if (call === undefined) return
-      ask(clusterExtId, 'takeBackSettings')
+      requireAnswer(clusterExtId, 'takeBackSettings')
       const next: Record<string, unknown> = { ...settings, ...call.before }
       for (const [section, value] of Object.entries(call.before)) if (value === null) delete next[section]
       await clusters.put(clusterExtId, { settings: next, calls: calls.filter(({ key }) => key !== callKey) })
     },
+  }
+}
 
+function createContainers(world: SimulatedWorld, requireAnswer: RequireAnswer): Containers {
+  const containers = containerFacts(world)
+  return {
     async putContainer(container, callKey) {
-      ask(container.clusterExtId, 'putContainer')
+      requireAnswer(container.clusterExtId, 'putContainer')
       const { calls = [], files, ...before } = containers.get(container.extId) ?? { calls: [] }
       if (calls.some(({ key }) => key === callKey)) return
       const wasThere = containers.get(container.extId) !== undefined
@@ -185,32 +199,49 @@ export function createHardware(world: SimulatedWorld): Hardware {
       const container = containers.get(containerExtId)
       const call = container?.calls?.find(({ key }) => key === callKey)
       if (call === undefined) return
-      ask(clusterExtId, 'takeBackContainer')
+      requireAnswer(clusterExtId, 'takeBackContainer')
       if (call.before === null) await containers.remove(containerExtId)
       else await containers.put(containerExtId, call.before)
     },
 
     async removeContainer(clusterExtId, containerExtId) {
-      ask(clusterExtId, 'removeContainer')
+      requireAnswer(clusterExtId, 'removeContainer')
       await containers.remove(containerExtId)
     },
 
     async leftoverFiles(clusterExtId, containerExtId) {
-      ask(clusterExtId, 'leftoverFiles')
+      requireAnswer(clusterExtId, 'leftoverFiles')
       return containers.get(containerExtId)?.files ?? []
     },
+  }
+}
+
+export function createHardware(world: SimulatedWorld): Hardware {
+  const datastores = world.collection<DatastoreSpec>('hardware.datastores')
+  const faults = faultFacts(world)
+
+  const requireAnswer: RequireAnswer = (id, call) => {
+    const fault = faults.get(id)
+    if (fault?.isDown === true) throw new DriverError(`${call}: no answer within 10 s`, { retryable: true })
+    if (fault?.refuses?.includes(call)) throw new DriverError(`${call} was refused`, { retryable: false })
+  }
+
+  return {
+    ...createConditions(world),
+    ...createSettings(world, requireAnswer),
+    ...createContainers(world, requireAnswer),
 
     async mountDatastore(datastore) {
-      ask(datastore.clusterExtId, 'mountDatastore')
-      ask(datastore.hostExtId, 'mountDatastore')
+      requireAnswer(datastore.clusterExtId, 'mountDatastore')
+      requireAnswer(datastore.hostExtId, 'mountDatastore')
       await datastores.put(`${datastore.hostExtId}/${datastore.datastoreName}`, datastore)
     },
 
     async unmountDatastore(clusterExtId, hostExtId, datastoreName) {
       const id = `${hostExtId}/${datastoreName}`
       if (datastores.get(id) === undefined) return
-      ask(clusterExtId, 'unmountDatastore')
-      ask(hostExtId, 'unmountDatastore')
+      requireAnswer(clusterExtId, 'unmountDatastore')
+      requireAnswer(hostExtId, 'unmountDatastore')
       await datastores.remove(id)
     },
   }

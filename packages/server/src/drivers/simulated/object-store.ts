@@ -12,56 +12,70 @@ import type { SimulatedWorld } from './world.ts'
 const patienceMilliseconds = 10_000
 const slowBytesPerSecond = 1024
 
-export function createObjectStore(world: SimulatedWorld, settings: { readonly folder: string }): KnowingObjectStore {
-  const doors = createPlaceDoors(world)
-  /** Uploads that went well since a fault was put there, by the fact that says so. */
-  const uploads = new Map<string, { readonly room: string; count: number }>()
+/** How a simulated place answers: the fault that it has now, and how much room is left. */
+class PlaceBehaviour {
+  readonly #world: SimulatedWorld
+  readonly #doors: ReturnType<typeof createPlaceDoors>
+  readonly #folder: string
+  /** Uploads that succeeded since the place got its present fault, by place. */
+  readonly #uploads = new Map<string, { readonly fault: string; count: number }>()
 
-  /** Names of buckets and ids of clusters come with seeds, also from elsewhere: none leads out of the folder. */
-  function folderOf({ path }: Room): string {
-    if (!path.every((name) => isFolderName.test(name)))
-      throw new ObjectStoreError('noSuchBucket', 'its name is none that a bucket can have')
-    return join(settings.folder, ...path)
+  constructor(world: SimulatedWorld, doors: ReturnType<typeof createPlaceDoors>, folder: string) {
+    this.#world = world
+    this.#doors = doors
+    this.#folder = folder
   }
 
-  async function enter(place: Place, bytes = 0): Promise<Room> {
-    const room = doors.open(place)
+  /** Bucket names and cluster ids may come from a foreign seed, so none may lead out of the folder. */
+  folderOf({ path }: Room): string {
+    if (!path.every((name) => isFolderName.test(name)))
+      throw new ObjectStoreError('noSuchBucket', 'its name is none that a bucket can have')
+    return join(this.#folder, ...path)
+  }
+
+  async enter(place: Place, bytes = 0): Promise<Room> {
+    const room = this.#doors.open(place)
     if (room.fault === 'accessDenied')
       throw new ObjectStoreError('accessDenied', 'the policy of the place refused access')
     if (room.fault === 'slowDown') throw new ObjectStoreError('unreachable', 'the service answered 503 SlowDown')
-    if (room.fault === 'slow') await crawl(bytes)
+    if (room.fault === 'slow') await this.#crawl(bytes)
     return room
   }
 
-  async function crawl(bytes: number): Promise<void> {
+  async #crawl(bytes: number): Promise<void> {
     const needed = (bytes / slowBytesPerSecond) * 1000
-    await world.clock.sleep(Math.min(needed, patienceMilliseconds))
+    await this.#world.clock.sleep(Math.min(needed, patienceMilliseconds))
     if (needed > patienceMilliseconds) throw silent()
   }
 
-  /** The fault that this upload meets. */
-  function faultOf(room: Room): PlaceFault | undefined {
+  /** The fault of the next upload to the place. */
+  faultOfUpload(room: Room): PlaceFault | undefined {
     const { fault, faultAfterUploads = 0 } = room
     if (fault === undefined) return undefined
     const name = room.path.join('/')
     const text = JSON.stringify([fault, faultAfterUploads])
-    const known = uploads.get(name)
-    const counter = known?.room === text ? known : { room: text, count: 0 }
-    uploads.set(name, counter)
+    const previous = this.#uploads.get(name)
+    const counter = previous?.fault === text ? previous : { fault: text, count: 0 }
+    this.#uploads.set(name, counter)
     return counter.count++ < faultAfterUploads ? undefined : fault
   }
+}
 
-  async function requireRoom(folder: string, capacityBytes: number | undefined, bytes: number): Promise<void> {
-    if (capacityBytes === undefined) return
-    let used = bytes
-    for (const file of await filesBelow(folder)) used += (await stat(file)).size
-    if (used > capacityBytes) throw new ObjectStoreError('full', `${used - capacityBytes} bytes are missing`)
-  }
+async function requireSpace(folder: string, capacityBytes: number | undefined, bytes: number): Promise<void> {
+  if (capacityBytes === undefined) return
+  let used = bytes
+  for (const file of await filesBelow(folder)) used += (await stat(file)).size
+  if (used > capacityBytes) throw new ObjectStoreError('full', `${used - capacityBytes} bytes are missing`)
+}
+
+export function createObjectStore(world: SimulatedWorld, settings: { readonly folder: string }): KnowingObjectStore {
+  const doors = createPlaceDoors(world)
+  const places = new PlaceBehaviour(world, doors, settings.folder)
 
   return {
     knows: (place) => doors.knows(place),
     async list(place, prefix) {
-      const folder = folderOf(await enter(place))
+      const folder = places.folderOf(await places.enter(place))
       const objects = []
       for (const file of await filesBelow(folder)) {
         const key = relative(folder, file).split(sep).join('/')
@@ -72,7 +86,7 @@ export function createObjectStore(world: SimulatedWorld, settings: { readonly fo
       return objects.sort((a, b) => (a.key < b.key ? -1 : 1))
     },
     async get(place, key) {
-      const file = fileOf(folderOf(await enter(place)), key)
+      const file = fileOf(places.folderOf(await places.enter(place)), key)
       try {
         return await readFile(file)
       } catch (cause) {
@@ -80,17 +94,17 @@ export function createObjectStore(world: SimulatedWorld, settings: { readonly fo
       }
     },
     async put(place, key, content) {
-      const room = await enter(place, content.byteLength)
-      const folder = folderOf(room)
-      const fault = faultOf(room)
+      const room = await places.enter(place, content.byteLength)
+      const folder = places.folderOf(room)
+      const fault = places.faultOfUpload(room)
       if (fault === 'full') throw new ObjectStoreError('full', `${content.byteLength} bytes are missing`)
       if (fault === 'losesComplete' && key.endsWith('/COMPLETE')) return
-      await requireRoom(folder, room.capacityBytes, content.byteLength)
+      await requireSpace(folder, room.capacityBytes, content.byteLength)
       const now = world.clock.now() / 1000
       await writeWhole(fileOf(folder, key), damaged(content, fault), now)
     },
     async remove(place, key) {
-      await rm(fileOf(folderOf(await enter(place)), key), { force: true })
+      await rm(fileOf(places.folderOf(await places.enter(place)), key), { force: true })
     },
   }
 }

@@ -15,7 +15,7 @@ import {
   type RemoteType,
 } from '../remote-managers.ts'
 import type { HardwareFault } from './hardware.ts'
-import type { SimulatedWorld } from './world.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface RemoteFact {
   readonly name: string
@@ -46,56 +46,81 @@ const digestOf = (...parts: readonly string[]): string => createHash('sha256').u
 export const remotePasswordDigest = (extId: string, password: string): string => digestOf('remote', extId, password)
 export const remoteCertificate = (extId: string): string => digestOf('certificate', extId)
 
-export function createSimulatedRemotes(world: SimulatedWorld): RemoteManagers {
-  const sides = remoteSides(world)
-  const inventories = remoteInventories(world)
-  const faults = world.collection<RemoteFaultFact>('remotes.faults')
-  const hardwareFaults = world.collection<HardwareFault>('hardware.faults')
+/** A side by its id. */
+type Side = readonly [extId: string, fact: RemoteFact]
 
-  const at = (address: string): readonly [string, RemoteFact] | undefined =>
-    [...sides.all()].find(([, side]) => side.address === address)
+/** The sides that may be registered, and how they answer. */
+class RemoteSides {
+  readonly #sides: Collection<RemoteFact>
+  readonly #faults: Collection<RemoteFaultFact>
+  readonly #hardwareFaults: Collection<HardwareFault>
 
-  const answering = (address: string): readonly [string, RemoteFact] => {
-    const found = at(address)
+  constructor(world: SimulatedWorld) {
+    this.#sides = remoteSides(world)
+    this.#faults = world.collection('remotes.faults')
+    this.#hardwareFaults = world.collection('hardware.faults')
+  }
+
+  at(address: string): Side | undefined {
+    return [...this.#sides.all()].find(([, side]) => side.address === address)
+  }
+
+  /** @throws RemoteFault when no side answers at this address */
+  answering(address: string): Side {
+    const side = this.at(address)
     const isCutOff =
-      found !== undefined &&
-      (faults.get(found[0])?.isUnreachable === true || hardwareFaults.get(found[0])?.isDown === true)
-    if (found === undefined || isCutOff) throw new RemoteFault('unreachable', `${address}: no answer within 10 s`)
-    return found
+      side !== undefined &&
+      (this.#faults.get(side[0])?.isUnreachable === true || this.#hardwareFaults.get(side[0])?.isDown === true)
+    if (side === undefined || isCutOff) throw new RemoteFault('unreachable', `${address}: no answer within 10 s`)
+    return side
   }
-  const shownCertificate = ([extId, { certificate }]: readonly [string, RemoteFact]): string =>
-    faults.get(extId)?.hasWrongCertificate === true ? digestOf('wrong', certificate) : certificate
-  const trusted = (place: RemotePlace): readonly [string, RemoteFact] => {
-    const found = answering(place.address)
-    if (shownCertificate(found) !== place.certificate)
+
+  presentedCertificate([extId, { certificate }]: Side): string {
+    return this.#faults.get(extId)?.hasWrongCertificate === true ? digestOf('wrong', certificate) : certificate
+  }
+
+  /** @throws RemoteFault when the side presents another certificate than the pinned one */
+  trusted(place: RemotePlace): Side {
+    const side = this.answering(place.address)
+    if (this.presentedCertificate(side) !== place.certificate)
       throw new RemoteFault('certificate', `${place.address} shows another certificate than the trusted one`)
-    return found
+    return side
   }
-  const signedIn = (place: RemotePlace, { username, password }: Credentials): readonly [string, RemoteFact] => {
-    const found = trusted(place)
-    const [extId, side] = found
-    if (side.username !== username || side.passwordDigest !== remotePasswordDigest(extId, password))
+
+  signedIn(place: RemotePlace, { username, password }: Credentials): Side {
+    const side = this.trusted(place)
+    const [extId, fact] = side
+    if (fact.username !== username || fact.passwordDigest !== remotePasswordDigest(extId, password))
       throw new RemoteFault('authentication', `${place.address} refused the credentials`)
-    return found
+    return side
   }
-  const setTrust = async ([extId, side]: readonly [string, RemoteFact], trusts: readonly string[]): Promise<void> => {
-    if (trusts.join() !== side.trusts.join()) await sides.put(extId, { ...side, trusts })
+
+  async setTrust([extId, side]: Side, trusts: readonly string[]): Promise<void> {
+    if (trusts.join() !== side.trusts.join()) await this.#sides.put(extId, { ...side, trusts })
   }
+}
+
+export function createSimulatedRemotes(world: SimulatedWorld): RemoteManagers {
+  const sides = new RemoteSides(world)
+  const inventories = remoteInventories(world)
 
   return {
-    knows: (address) => at(address) !== undefined,
+    knows: (address) => sides.at(address) !== undefined,
     watch: (changed) => world.watch(['hardware.faults', 'remotes.faults', 'remotes.sides'], changed),
 
     async reach(address) {
-      const found = answering(address)
-      const certificate = shownCertificate(found)
-      if (certificate !== found[1].certificate)
+      const side = sides.answering(address)
+      const certificate = sides.presentedCertificate(side)
+      if (certificate !== side[1].certificate)
         throw new RemoteFault('certificate', `the certificate of ${address} is for another name`)
-      return { certificate, clock: world.clock.now() + (found[1].clockSkewSeconds ?? 0) * 1000 }
+      return { certificate, clock: world.clock.now() + (side[1].clockSkewSeconds ?? 0) * 1000 }
     },
 
     async identify(place, credentials, manager) {
-      const [extId, { name, type, version, nodeAddresses, trusts, manager: config }] = signedIn(place, credentials)
+      const [extId, { name, type, version, nodeAddresses, trusts, manager: config }] = sides.signedIn(
+        place,
+        credentials,
+      )
       const elsewhere = trusts.some((id) => id !== manager.extId)
       return {
         extId,
@@ -109,21 +134,21 @@ export function createSimulatedRemotes(world: SimulatedWorld): RemoteManagers {
     },
 
     async exchangeTrust(place, credentials, { extId }) {
-      const found = signedIn(place, credentials)
-      await setTrust(found, [...new Set([...found[1].trusts, extId])])
+      const side = sides.signedIn(place, credentials)
+      await sides.setTrust(side, [...new Set([...side[1].trusts, extId])])
       return {}
     },
 
     async revokeTrust(place, _proof, manager) {
-      const found = trusted(place)
-      await setTrust(
-        found,
-        found[1].trusts.filter((id) => id !== manager.extId),
+      const side = sides.trusted(place)
+      await sides.setTrust(
+        side,
+        side[1].trusts.filter((id) => id !== manager.extId),
       )
     },
 
     async probe(place, _key, _remoteExtId, manager) {
-      const [, { trusts }] = trusted(place)
+      const [, { trusts }] = sides.trusted(place)
       if (!trusts.includes(manager.extId))
         throw new RemoteFault('authentication', `${place.address} does not trust this manager any more`)
     },

@@ -51,9 +51,9 @@ export function nameServersGiven(world: SimulatedWorld, subnetExtId: string): un
   return service?.options['domainNameServers'] ?? ofRouter
 }
 
-export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
-  const policies = createPolicies(world)
-  const { controllers, controllerFaults, routers } = routingFacts(world)
+/** The simulated network controllers, and whether one of them takes calls. */
+function createControllers(world: SimulatedWorld) {
+  const { controllers, controllerFaults } = routingFacts(world)
   const hardwareFaults = world.collection<HardwareFault>('hardware.faults')
 
   const stateOf = (controllerExtId: string): ControllerState => {
@@ -62,24 +62,20 @@ export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
     const isAnAgentSilent = controller.hostExtIds.some((host) => hardwareFaults.get(host)?.isDown === true)
     return controllerFaults.get(controllerExtId)?.state ?? (isAnAgentSilent ? 'DEGRADED' : 'UP')
   }
-  /** @throws DriverError when no controller takes what it is told */
-  const requireUp = (): void => {
-    if ([...controllers.all().keys()].some((extId) => stateOf(extId) !== 'DOWN')) return
-    throw new DriverError('the network controller does not answer', { retryable: true })
-  }
   const controllerAt = (extId: string): ControllerFact => {
     const controller = controllers.get(extId)
     if (controller === undefined) throw new DriverError(`no controller ${extId}`, { retryable: false })
     return controller
   }
-  const routerAt = (vpcExtId: string): RouterFact => {
-    requireUp()
-    const router = routers.get(vpcExtId)
-    if (router === undefined) throw new DriverError(`no router of the VPC ${vpcExtId}`, { retryable: false })
-    return router
+  /** @throws DriverError, retryable, when no controller answers */
+  const requireUp = (): void => {
+    if ([...controllers.all().keys()].some((extId) => stateOf(extId) !== 'DOWN')) return
+    throw new DriverError('the network controller does not answer', { retryable: true })
   }
-
-  return {
+  const calls: Pick<
+    VirtualRouting,
+    'deployController' | 'installAgent' | 'removeAgents' | 'removeController' | 'controllerState'
+  > = {
     deployController: (program) =>
       controllers.put(program.extId, { hostExtIds: controllers.get(program.extId)?.hostExtIds ?? [], ...program }),
     async installAgent(controllerExtId, hostExtId) {
@@ -96,6 +92,24 @@ export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
       await controllerFaults.remove(controllerExtId)
     },
     controllerState: async (controllerExtId) => stateOf(controllerExtId),
+  }
+  return { requireUp, calls }
+}
+
+export function createVirtualRouting(world: SimulatedWorld): VirtualRouting {
+  const policies = createPolicies(world)
+  const { routers } = routingFacts(world)
+  const { requireUp, calls } = createControllers(world)
+
+  const routerAt = (vpcExtId: string): RouterFact => {
+    requireUp()
+    const router = routers.get(vpcExtId)
+    if (router === undefined) throw new DriverError(`no router of the VPC ${vpcExtId}`, { retryable: false })
+    return router
+  }
+
+  return {
+    ...calls,
 
     async programRouter(program) {
       requireUp()

@@ -21,7 +21,6 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
   const { domains } = hosts
   const disks = diskFacts(world)
   const stalls = stallFacts(world)
-  const full = fullFacts(world)
   const fabric = fabricFacts(world)
 
   async function learnedAddresses(domain: Domain): Promise<ReadonlyMap<string, readonly string[]>> {
@@ -51,16 +50,6 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
     }
   }
 
-  function isPaused({ state, domain }: DomainFact): boolean {
-    if (state === 'OFF' || stalls.all().size + full.all().size === 0) return false
-    return domain.diskExtIds.some((extId) => {
-      const containerExtId = disks.get(extId)?.containerExtId ?? ''
-      const stall = stalls.get(containerExtId)
-      const isStalled = stall !== undefined && world.clock.now() - stall.since > 1000 * stallSeconds
-      return isStalled || full.get(containerExtId) !== undefined
-    })
-  }
-
   return {
     async endCustomization(vmExtId, isoDiskExtId) {
       const fact = domains.get(vmExtId)
@@ -73,7 +62,7 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
     async unaskedStates() {
       const states = new Map<string, UnaskedState>()
       for (const [extId, fact] of domains.all()) {
-        const state = unaskedState(fact, isPaused(fact))
+        const state = unaskedState(fact, isPaused(world, fact))
         if (state === undefined) continue
         states.set(extId, { state, isCustomizationDone: boots.isCustomizationDone(fact, fact.haltedAt) })
       }
@@ -94,7 +83,7 @@ export function createGuests(world: SimulatedWorld, { hosts, boots, networkFabri
       const views = new Map<string, GuestView>()
       for (const extId of vmExtIds) {
         const fact = domains.get(extId)
-        const isSeen = fact?.state === 'ON' && !isPaused(fact) && hosts.faultOf(fact.hostExtId).isDown !== true
+        const isSeen = fact?.state === 'ON' && !isPaused(world, fact) && hosts.faultOf(fact.hostExtId).isDown !== true
         if (isSeen) views.set(extId, await view(fact))
       }
       return views
@@ -106,4 +95,18 @@ function unaskedState({ haltedAt, restartedAt }: DomainFact, isPaused: boolean):
   if (haltedAt !== undefined) return 'OFF'
   if (isPaused) return 'PAUSED'
   return restartedAt === undefined ? undefined : 'RESTARTED'
+}
+
+/** Whether the host has paused the domain, because its storage stalls or is full. */
+function isPaused(world: SimulatedWorld, { state, domain }: DomainFact): boolean {
+  const stalls = stallFacts(world)
+  const full = fullFacts(world)
+  if (state === 'OFF' || stalls.all().size + full.all().size === 0) return false
+  const disks = diskFacts(world)
+  return domain.diskExtIds.some((extId) => {
+    const containerExtId = disks.get(extId)?.containerExtId ?? ''
+    const stall = stalls.get(containerExtId)
+    const isStalled = stall !== undefined && world.clock.now() - stall.since > 1000 * stallSeconds
+    return isStalled || full.get(containerExtId) !== undefined
+  })
 }
