@@ -7,11 +7,11 @@ export interface ClientOptions {
   readonly username?: string | undefined
   readonly password?: string | undefined
   readonly apiKey?: string | undefined
-  /** The world that calls are for; default: the one that the URL leads to, `default` as a rule. */
+  /** Name of the world that receives the calls; default: the world that the URL's port serves, usually `default`. */
   readonly world?: string | undefined
   /** Replaces the global fetch: own certificate authorities, proxies, tests. */
   readonly fetch?: ((url: string, init: FetchInit) => Promise<FetchAnswer>) | undefined
-  /** Waits between two looks at a task; default 100 ms of real time. */
+  /** Interval between two polls of a task; default 100 ms of real time. */
   readonly pollMilliseconds?: number | undefined
 }
 
@@ -39,7 +39,7 @@ export interface CallOptions {
   /** Further query parameters, `$startTime` and the like. */
   readonly query?: Readonly<Record<string, string | number>> | undefined
   readonly ifMatch?: string | undefined
-  /** Default: a new one for every mutation. */
+  /** Idempotency key; default: a new one for every mutation. */
   readonly requestId?: string | undefined
   readonly clusterId?: string | undefined
   /** Served version, where a namespace has several. */
@@ -47,7 +47,7 @@ export interface CallOptions {
 }
 
 type Parameter = string | number
-/** A call of any operation, whose types are not known. */
+/** Input of an operation that is chosen at run time, so without static types. */
 export interface AnyInput extends CallOptions {
   readonly path?: Readonly<Record<string, Parameter>> | undefined
   readonly body?: unknown
@@ -55,11 +55,11 @@ export interface AnyInput extends CallOptions {
 
 /** The path parameters that a path names: `{ extId }` of `/config/categories/{extId}`. */
 type ParametersOf<P> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | ParametersOf<Rest> : never
-/** `Usual`: parameters that the client fills in where a call leaves them out. */
+/** `Usual`: path parameters that have a default in the client. */
 type PathOf<P, Usual extends string> = {
   readonly [Name in Exclude<ParametersOf<P>, Usual>]: Parameter
 } & { readonly [Name in ParametersOf<P> & Usual]?: Parameter | undefined }
-/** A part of the input, which may be left out where nothing in it is required. */
+/** A member of the input; optional when none of its own members is required. */
 type Part<Name extends string, T> =
   Record<never, never> extends T ? { readonly [N in Name]?: T | undefined } : { readonly [N in Name]: T }
 
@@ -67,13 +67,13 @@ export interface Answer<A> {
   readonly status: number
   readonly data: A
   readonly etag: string | undefined
-  /** Lists: how many match. */
+  /** Number of matches of a list, over all pages. */
   readonly total: number | undefined
   readonly warnings: readonly string[]
   readonly headers: FetchAnswer['headers']
 }
 
-/** An answer that is not a success. */
+/** Thrown when the service answers with an error status. */
 export class ApiRefusal extends Error {
   readonly status: number
   readonly errors: readonly {
@@ -93,7 +93,7 @@ export class ApiRefusal extends Error {
   }
 }
 
-/** The answer of everything that takes its time: the task that does it. */
+/** The answer of an asynchronous operation: a reference to its task. */
 export type StartedTask = ValueOf<typeof TaskReference>
 
 type AnswerTo<O> =
@@ -121,7 +121,7 @@ type MethodOf<O, Usual extends string, I = InputOf<O, Usual>> =
   Record<never, never> extends I
     ? (input?: I) => Promise<Answer<AnswerTo<O>>>
     : (input: I) => Promise<Answer<AnswerTo<O>>>
-/** One method an operation, those of groups below the group's word. */
+/** One method for each operation; operations of a group are below the group's name. */
 export type Methods<S, Usual extends string = never> = {
   readonly [Id in keyof S]: S[Id] extends { readonly verb: string }
     ? MethodOf<S[Id], Usual>
@@ -133,14 +133,14 @@ export type Methods<S, Usual extends string = never> = {
 /** Calls an operation by its key, `platform.createCategory`. */
 export type Call = (key: string, input?: AnyInput) => Promise<Answer<any>>
 
-/** What one interface has that another has not. */
+/** What differs between the interface of the specification and the control interface. */
 export interface Interface {
   readonly operations: ReadonlyMap<string, Operation>
-  /** What stands before its paths. */
+  /** Prefix of its paths. */
   readonly base: string
   /** Sent with every call. */
   readonly headers: Readonly<Record<string, string>>
-  /** Path parameters that calls need not name. */
+  /** Default values of path parameters. */
   readonly path: Readonly<Record<string, string>>
 }
 
@@ -163,7 +163,7 @@ export function createCall(options: ClientOptions, { operations, base, headers: 
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
       const value = input.path?.[name] ?? usual[name]
       if (value === undefined) throw new Error(`${key} needs the path parameter ${name}`)
-      // Those are no names in a URL: the call would be for something above.
+      // `.` and `..` would be resolved by the URL parser, and the call would reach another path.
       if (/^\.{0,2}$/.test(String(value))) throw new Error(`${key} needs a path parameter ${name}, not "${value}"`)
       return encodeURIComponent(value)
     })
@@ -202,7 +202,7 @@ async function understood(answer: FetchAnswer, key: string): Promise<Answer<any>
   }
 }
 
-/** One method an operation below `prefix`, those of groups below the group's word. */
+/** One method for each operation below `prefix`; operations of a group are below the group's name. */
 export const methodsOf = (operations: ReadonlyMap<string, Operation>, call: Call, prefix: string): any =>
   Object.fromEntries(
     [...operations.keys()]
@@ -226,7 +226,7 @@ function queryOf(input: CallOptions): string {
   return parts.length === 0 ? '' : `?${parts.join('&')}`
 }
 
-/** Of UTF-8 text, in any runtime. */
+/** Base64 of UTF-8 text, without Node's Buffer, so that it runs in any runtime. */
 const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)))
 
 declare const crypto: { randomUUID(): string }

@@ -27,13 +27,13 @@ export interface Client {
   readonly storage: Methods<DeclaredOperations<typeof storage>>
   readonly vmm: Methods<DeclaredOperations<typeof vmm>>
   readonly volumes: Methods<DeclaredOperations<typeof volumes>>
-  /** Waits for the task that a 202 named; `seen` gets each state on the way. @throws TaskFailure unless it succeeded */
+  /** Polls the task of a 202 answer until it ends; `seen` gets each state. @throws TaskFailure unless it SUCCEEDED */
   completed(started: Answer<StartedTask>, seen?: (task: AnswerOf<typeof Task>) => void): Promise<AnswerOf<typeof Task>>
   /** Calls any operation by its key, `platform.createCategory`. */
   call(key: string, input?: AnyInput): Promise<Answer<any>>
 }
 
-/** The task ended otherwise than SUCCEEDED. */
+/** Thrown when a task ends FAILED or CANCELED. */
 export class TaskFailure extends Error {
   readonly task: any
   constructor(task: any) {

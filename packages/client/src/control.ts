@@ -1,11 +1,13 @@
-/** The control interface: what a test engineer does to worlds. Its users are administrators of the world `default`. */
+/**
+ * The control interface: worlds, clocks, faults and the journal. Its users are administrators of the world `default`.
+ */
 import type { DeclaredOperations } from '@hyperplane/contract'
 import { control } from '@hyperplane/contract/control'
 import { byKey, type ClientOptions, createCall, type Methods, methodsOf } from './calls.ts'
 
-/** One method an operation. A call whose path names no world is for that of the options, else `default`. */
+/** One method for each operation. A call without a world in its path uses the world of the options, else `default`. */
 export type ControlClient = Methods<
-  // It never ends, and answers are read whole here: read it with an EventSource.
+  // The client reads whole answers, and a stream has no end: use an EventSource for it.
   Omit<DeclaredOperations<typeof control>, 'streamJournal'>,
   'worldName'
 >

@@ -1,4 +1,4 @@
-/** The typed client: one method an operation, by its operationId; waits for tasks. Speaks the specification's names. */
+/** The typed client: one method for each operationId, with the names of the specification; waits for tasks. */
 
 export {
   type Answer,

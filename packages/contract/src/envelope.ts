@@ -11,8 +11,8 @@ export const ApiResponseMetadata = object('common.v1.response.ApiResponseMetadat
   extraInfo: optional(arrayOf(KVPair)),
 })
 
-/** Error shapes carry the namespace that was asked. */
-/** Where the types of a namespace's errors stand. The control interface has its own first version. */
+/** Error shapes carry the namespace of the request. */
+/** Prefix of the type names of a namespace's errors. The control interface has its own first version. */
 export const errorsOf = (namespace: string): string => `${namespace}.${namespace === 'control' ? 'v1' : 'v4'}.error`
 
 export const appMessageOf = (namespace: string) =>

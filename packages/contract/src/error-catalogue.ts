@@ -29,7 +29,7 @@ type Placeholders<M extends string> = M extends `${string}{${infer Name}}${infer
   ? Name | Placeholders<Rest>
   : never
 
-/** What must be said to raise an error: one value for each placeholder of its message. */
+/** Arguments of an error: one value for each placeholder of its message. */
 export type ErrorArguments<K extends ErrorKey> = Readonly<
   Record<Placeholders<(typeof errorCatalogue)[K]['message']>, string | number>
 >

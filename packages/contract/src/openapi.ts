@@ -1,6 +1,6 @@
 /**
- * Contract -> OpenAPI 3.1, on demand. Roles, deployments and rates, for which OpenAPI has no words, stand in the
- * description of each operation and, for programs, under `x-hyperplane-*`.
+ * Converts the contract to OpenAPI 3.1 on demand. OpenAPI has no terms for roles, deployments and rates: they are in
+ * the description of each operation and, for programs, under `x-hyperplane-*`.
  */
 import { ApiResponseMetadata, errorResponseOf } from './envelope.ts'
 import type { Namespace, Operation, RateLimit } from './operation.ts'
@@ -9,7 +9,7 @@ import { uuidPattern } from './shapes.ts'
 
 type Json = { [key: string]: unknown }
 
-/** The document of one version of a namespace. `server`: URL below which its paths stand, `https://hp.example/api`. */
+/** The document of one version of a namespace. `server`: base URL of its paths, `https://hp.example/api`. */
 export function openApiOf(namespace: Namespace, version: string, server: string): Json {
   const writer = new SchemaWriter(version)
   const paths: { [path: string]: Json } = {}
@@ -256,7 +256,7 @@ class SchemaWriter {
     }
   }
 
-  /** A body of which some parts may come as files. */
+  /** Schema of a multipart body; `files` names the parts that may be files. */
   form(body: AnySchema, files: readonly string[]): Json {
     if (body.type !== 'object') return this.schema(body, 'write')
     const shape = this.#shape(body, 'write')

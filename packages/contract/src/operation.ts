@@ -1,6 +1,7 @@
 /**
- * The words in which operations are declared. The path is written, the verb is the function, and what is true of the
- * operation (roles, rate, headers, list fields) stands beside it. Everything else derives from these objects.
+ * Functions that declare operations: the function is the verb, its arguments are the path, the kind and what else is
+ * true of the operation (roles, rate, headers, list fields). Routes, validators and documents derive from these
+ * objects.
  */
 import type { RoleName } from './roles.ts'
 import {
@@ -20,7 +21,10 @@ import {
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export type Deployment = 'on-prem' | 'cloud'
 
-/** Requests per unit by size of the manager; a size without a figure uses the nearest lower, else nearest higher one. */
+/**
+ * Requests per unit by size of the manager; a size without its own number uses that of the next lower size, else of the
+ * next higher one.
+ */
 export interface RateLimit {
   readonly per: 'second' | 'minute'
   readonly xsmall?: number
@@ -45,47 +49,47 @@ export const perMinute = (xsmall: number, small = xsmall, large = small, xlarge 
   xlarge,
 })
 
-/** A kind: what it is called on the wire, what it holds, what must be unique, how access to it can be scoped. */
+/** A kind: its names, fields, unique rules, and the attributes by which access to it can be scoped. */
 export interface Resource<F extends Fields = Fields, I extends Fields = Fields> {
   readonly resource: true
   /** Canonical type name, e.g. `platform.v4.config.Category`. */
   readonly objectType: string
   /** Last part of it, unique among all kinds: `Category`. */
   readonly kind: string
-  /** For people, in messages: `category`, `storage container`. */
+  /** Name in messages: `category`, `storage container`. */
   readonly title: string
   readonly schema: ObjectSchema<F> & {
     readonly is?: ObjectValue<F> & { readonly extId: string; readonly $objectType?: string }
   }
-  /** Fields that are stored beside the wire fields and never answered. */
+  /** Fields that are stored and never answered. */
   readonly internal: I
   /** Entity name in authorization policies, with the paths of the attributes that a filter may use. */
   readonly iam?: IamEntity
   /** `rel` of this kind among a task's affected entities. */
   readonly rel?: string
-  /** Sets of fields (paths) whose values together are unique; two requests at once cannot both win. */
+  /** Sets of field paths whose values together are unique, also among concurrent requests. */
   readonly unique: readonly UniqueRule[]
   /** The path parameter that names the entity this kind lives under, and the (internal) field that holds its id. */
   readonly parent?: { readonly param: string; readonly kind: string; readonly field: string }
   /** Absent fields of a PUT keep their value (conventions 3, sparse PUT). */
   readonly sparsePut?: true
-  /** Paths that are filtered inside the server and therefore get a column, beside those that lists declare. */
+  /** Paths that server code filters by; they get a column, like the paths that lists declare. */
   readonly indexed: readonly string[]
   /** Error of the namespace for an unknown id; default ENTITY_NOT_FOUND. */
   readonly notFound?: string
   /** Error of the namespace for a stale tag; default INVALID_ETAG_HEADER. */
   readonly staleTag?: string
-  /** Path parameter of the parent whose entity tag stands for this kind too (all parts of a VM). */
+  /** Path parameter of the parent whose entity tag this kind shares (parts of a VM). */
   readonly sharesTagOf?: string
   /** Newest first in lists without `$orderby` (tasks, batches, restore points). */
   readonly newestFirst?: true
   /** Rows are computed by the domain, not stored: no table is made. */
   readonly derived?: true
-  /** There is one row, which paths do not name. */
+  /** There is exactly one row; paths carry no id. */
   readonly singleton?: true
   /**
-   * How many entities name one of this kind is kept, by their kind: for kinds that a hundred thousand may name, and of which
-   * that number is read often. Each reference to one costs a little more to write.
+   * Keeps a counter of referrers per kind. For kinds with up to 100,000 referrers whose count is read often
+   * (categories); each reference then costs a little more to write.
    */
   readonly counted?: true
 }
@@ -104,7 +108,7 @@ export interface IamEntity {
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** An entity of this kind, as handlers see it: with the fields that are never answered. */
+/** An entity of this kind as handlers see it, internal fields included. */
 export type EntityOf<R> =
   R extends Resource<infer F, infer I>
     ? ObjectValue<F> & Partial<ObjectValue<I>> & { readonly extId: string; readonly $objectType?: string | undefined }
@@ -114,7 +118,7 @@ export type AnswerOf<R> =
   R extends Resource<infer F, Fields>
     ? Flat<Omit<ObjectValue<F>, 'extId'> & { readonly extId: string; readonly $objectType?: string | undefined }>
     : never
-/** What a body of this kind may hold. */
+/** The body of a create or update of this kind. */
 export type BodyOf<R> =
   R extends Resource<infer F, Fields> ? Flat<Omit<ObjectValue<F>, 'extId'> & { extId?: string | undefined }> : never
 
@@ -131,7 +135,7 @@ export const baseFields = {
 } as const
 
 export interface ResourceOptions<I extends Fields> {
-  /** Name of the kind where the last part of its type name is taken already (`ExternVm`). */
+  /** Name of the kind when another kind already has the last part of its type name (`ExternVm`). */
   readonly kind?: string
   readonly title?: string
   readonly internal?: I
@@ -148,7 +152,7 @@ export interface ResourceOptions<I extends Fields> {
   readonly derived?: true
   readonly singleton?: true
   readonly counted?: true
-  /** The wire shape has no base fields but those declared; the row has its id all the same. */
+  /** Base fields are not added to the wire shape; the row has an id all the same. */
   readonly bare?: true
 }
 
@@ -197,26 +201,29 @@ export interface Expansion {
 
 /** How a body travels as multipart/form-data (RFC 7578). */
 export interface FormOptions {
-  /** Parts that may come as a file: the field of the part's name gets the file's name, this other one its content. */
+  /** Parts that may be files, by name: the field of that name receives the file name, the mapped field its content. */
   readonly files?: Readonly<Record<string, string>>
-  /** Parts of any length: each is kept in a file while the request lasts, and in the body its digest stands for it. */
+  /**
+   * Parts without a size limit: each is spooled to a file for the duration of the request, and the body holds its
+   * digest.
+   */
   readonly spooled?: readonly string[]
 }
 
 export interface Operation {
-  /** operationId of the specification: unique within its namespace but for vmm's external VMs. */
+  /** operationId of the specification: unique within its namespace, except for the external VMs of vmm. */
   readonly id: string
   /** Canonical namespace, first segment of the path. */
   readonly namespace: string
-  /** Versions that serve it, newest first. */
+  /** Versions that serve the operation, newest first. */
   readonly versions: readonly string[]
   /** `<namespace>.<id>`, or `vmm.extern.<id>` for external VMs: unique everywhere. */
   readonly key: string
-  /** Kebab-case stem of the kind that it belongs to. */
+  /** Stem of its kind's file, in kebab case. */
   readonly stem: string
   readonly verb: 'list' | 'get' | 'create' | 'update' | 'remove' | 'action' | 'read'
   readonly method: Method
-  /** Below `/api/<namespace>/<version>`, canonical names. */
+  /** Path below `/api/<namespace>/<version>`, in canonical names. */
   readonly path: string
   readonly resource?: Resource
   /** Path parameter that names the target entity; absent for list and create. */
@@ -231,7 +238,7 @@ export interface Operation {
   readonly envelope: string
   readonly status: 200 | 201 | 202 | 204
   readonly runs: 'sync' | 'async'
-  /** Changes nothing although it is a POST. */
+  /** A POST that changes nothing. */
   readonly mutates: boolean
   readonly roles: readonly RoleName[] | 'everyone'
   readonly rateLimit: RateLimit
@@ -242,17 +249,17 @@ export interface Operation {
   readonly ifMatch: 'required' | 'optional'
   readonly dryRun: boolean
   readonly clusterId?: 'required' | 'optional'
-  /** Path of the field that holds the caller's id in rows that everyone may reach without a policy (own tasks, keys). */
+  /** Path of the owner's id in rows that their owner may access without a policy (own tasks, keys). */
   readonly own?: string
   /** Largest body; default 1 MiB. */
   readonly maximumBodyBytes?: number
-  /** The body is a form, whose parts are the fields of the declared body; absent: it is JSON. */
+  /** The body is a form whose parts are the fields of the declared body; absent: the body is JSON. */
   readonly form?: FormOptions
-  /** Schema of each path parameter that is no UUID. */
+  /** Schemas of path parameters that are not UUIDs. */
   readonly pathSchemas: Readonly<Record<string, AnySchema>>
   /** Takes `$page` and `$limit`. */
   readonly paged: boolean
-  /** Largest number of items in one answer, where it is below `$limit`. */
+  /** Largest number of items in one answer, if below the maximum of `$limit`. */
   readonly maximumItems?: number
   /** Field that orders the list without `$orderby`; default: creation. */
   readonly orderedBy?: string
@@ -260,24 +267,24 @@ export interface Operation {
   readonly orderby?: readonly string[]
   readonly select?: readonly string[] | 'any'
   readonly expand?: Readonly<Record<string, Expansion>>
-  /** Type name of the items of a list that were expanded, where it is not their usual one. */
+  /** Type name of list items that were expanded, if it differs from the default. */
   readonly expandedType?: string
-  /** Type name of the items of a list, expanded or not, where it is not their usual one. */
+  /** Type name of list items, expanded or not, if it differs from the default. */
   readonly rowType?: string
-  /** An empty list is `data: []` in the public profile as well, where it is absent otherwise. */
+  /** An empty list is `data: []` in the public profile too; other operations omit `data` there. */
   readonly showsEmptyList?: true
   readonly apply?: readonly string[]
   /** Further query parameters, such as `$startTime`. */
   readonly query: Readonly<Record<string, AnySchema>>
   /** Media type of the answer when it is not JSON. */
   readonly produces?: string
-  /** Other media types that it answers, where the query asks for them. */
+  /** Further media types of the answer, chosen by the query. */
   readonly alsoProduces?: readonly string[]
   /** Answers with `Deprecation` and `Link: …; rel="successor-version"`. */
   readonly deprecated?: { readonly successor?: string }
 }
 
-/** What a declaration says; `namespace.ts` completes it with namespace, versions and key. */
+/** Arguments of a declaration; `namespace` adds namespace, versions and key. */
 export interface OperationOptions {
   readonly roles: readonly RoleName[] | 'everyone'
   readonly rateLimit: RateLimit
@@ -305,9 +312,9 @@ export interface OperationOptions {
   readonly select?: readonly string[] | 'any'
   readonly expand?: Readonly<Record<string, Expansion>>
   readonly expandedType?: string
-  /** Type name of the items of a list, expanded or not, where it is not their usual one. */
+  /** Type name of list items, expanded or not, if it differs from the default. */
   readonly rowType?: string
-  /** An empty list is `data: []` in the public profile as well, where it is absent otherwise. */
+  /** An empty list is `data: []` in the public profile too; other operations omit `data` there. */
   readonly showsEmptyList?: true
   readonly apply?: readonly string[]
   readonly query?: Readonly<Record<string, AnySchema>>
@@ -366,7 +373,7 @@ export const get = <R extends AnyResource, const P extends string>(
   resource: of,
   answer: of.schema,
 })
-/** A read that is neither: statistics, metadata, files. `of` is the kind that the path names, if any. */
+/** A GET that is neither list nor get: statistics, metadata, files. `of` is the kind of the target, if any. */
 export const read = <A extends AnySchema, const P extends string>(
   path: P,
   answer: A,
@@ -379,7 +386,10 @@ export const read = <A extends AnySchema, const P extends string>(
   answer,
   ...(options.of === undefined ? {} : { resource: options.of }),
 })
-/** POST to a collection. Asynchronous (202, task) unless `runs: 'sync'` (201, entity). `body`: where it is not the kind's own. */
+/**
+ * POST to a collection. Asynchronous (202, task) unless `runs: 'sync'` (201, entity). `body` replaces the schema of the
+ * kind.
+ */
 export const create = <
   R extends AnyResource,
   const O extends OperationOptions & { body?: AnySchema },
@@ -399,7 +409,7 @@ export const create = <
     answer: options.runs === 'sync' ? of.schema : TaskReference,
   }) as never
 /**
- * PUT (or PATCH) of one entity. Asynchronous unless `runs: 'sync'` (200). `answer`: what a synchronous one answers;
+ * PUT (or PATCH) of one entity. Asynchronous unless `runs: 'sync'` (200). `answer`: shape of a synchronous answer;
  * `body` as in `create`.
  */
 export const update = <
@@ -465,7 +475,7 @@ export const action = <
 
 export type OperationSet = { readonly [operationId: string]: Declared<any, any, any> }
 
-/** One row of the operations that are known and not built yet: they answer 501. */
+/** One operation that is known and not built yet; it answers 501. */
 export type Unimplemented = readonly [operationId: string, method: Method, path: string]
 
 export interface Namespace {
@@ -480,7 +490,7 @@ export interface Namespace {
   readonly errors: ErrorCatalogue
   /** Older conventions: Basic only, no If-Match required, clamped paging (storage v4.0.a3). */
   readonly conventions: 'current' | 'alpha'
-  /** Paths below which the newer form of this namespace's paths is found: `/volumes/v4.2`. */
+  /** Path prefixes of the newer namespaces that replace this one: `/volumes/v4.2`. */
   readonly successors: readonly string[]
 }
 
@@ -490,7 +500,7 @@ export interface ErrorDefinition {
   readonly message: string
   /** For programs; the key of the entry unless another is given. */
   readonly group?: string
-  /** Placeholders that programs know by another name in `argumentsMap`. */
+  /** Names in `argumentsMap` of placeholders that are called otherwise there. */
   readonly argumentNames?: Readonly<Record<string, string>>
 }
 export type ErrorCatalogue = { readonly [key: string]: ErrorDefinition }
@@ -499,10 +509,12 @@ type KindSets = { readonly [stem: string]: OperationSet }
 type Merged<K extends KindSets> = Intersection<K[keyof K]>
 type Intersection<U> = (U extends unknown ? (of: U) => void : never) extends (of: infer I) => void ? I : never
 
-/** The types of a namespace's operations, for the client: by operation id, those of groups below the group's word. */
+/**
+ * Types of a namespace's operations, for the client: by operation id; operations of a group are below the group's name.
+ */
 export type DeclaredOperations<N> = N extends { readonly declared?: infer D } ? Exclude<D, undefined> : never
 
-/** Completes the declarations of a namespace. `groups` of vmm's external VMs put a word into the key. */
+/** Completes the declarations of a namespace. A name in `groups` becomes part of the key (`extern`). */
 export function namespace<
   const K extends KindSets,
   const G extends { readonly [group: string]: KindSets } = Record<never, never>,
@@ -511,9 +523,9 @@ export function namespace<
   versions: readonly string[]
   label: string
   kinds: K
-  /** kinds whose operation ids exist twice in the namespace, by group word */
+  /** Kinds whose operation ids exist twice in the namespace, by group name. */
   groups?: G
-  /** kinds that have rows and no operation yet */
+  /** Kinds that have rows and no operation yet. */
   resources?: readonly AnyResource[]
   unimplemented: readonly (Unimplemented | readonly [...Unimplemented, versions: readonly string[]])[]
   errors: ErrorCatalogue

@@ -1,11 +1,11 @@
 /**
- * The words in which fields are declared. Each is a plain function that returns a plain object: no classes, no generator.
- * The type of a value follows from its declaration (`ValueOf`), so a shape is never written twice.
+ * Functions that declare fields; each returns a plain object. `ValueOf` derives the TypeScript type of a value from its
+ * declaration, so no shape is written twice.
  */
 
 export type Schema<T = unknown> = AnySchema & { readonly is?: T }
 
-/** What may be said of any field. `is` never exists at run time: it carries the TypeScript type of a value. */
+/** Properties that any field may have. `is` carries the TypeScript type of a value and does not exist at run time. */
 interface Common {
   /** May be absent. */
   readonly optional?: true
@@ -15,13 +15,13 @@ interface Common {
   readonly immutable?: true
   /** Write-only: sealed at rest, absent from every answer, log and error. */
   readonly secret?: true
-  /** A secret that the answer to the creation alone carries (API keys). */
+  /** A secret that only the answer to its creation carries (API keys). */
   readonly oneTime?: true
-  /** Value that a create or a replacing update stores when the field is absent. */
+  /** Value that create and replacing update store when the field is absent. */
   readonly defaultsTo?: unknown
   /**
-   * Repeats what another entity is called: left out where the caller may not see that one, the entity of `kind` whose id is at
-   * the path `by` of the item that is answered.
+   * The field repeats the name of another entity. It is left out of answers to callers who may not see that entity: the
+   * one of `kind` whose id is at the path `by` of the answered item.
    */
   readonly visibleWith?: { readonly kind: string; readonly by: string }
   /** First version of the namespace that shows this field. */
@@ -36,18 +36,20 @@ export interface TextSchema extends Common {
   readonly minLength?: number
   readonly maxLength?: number
   readonly pattern?: string
-  /** A text that the naming profiles spell differently (conventions 2.2). */
+  /** The naming profiles spell this text differently (conventions 2.2). */
   readonly named?: 'rel' | 'href' | 'systemName' | 'clientName' | 'objectType'
-  /** Names something although the field is not called a name (`key` of a category): only blanks are refused. */
+  /**
+   * The value is a name although the field is not called one (`key` of a category): a value of blanks only is refused.
+   */
   readonly isName?: true
-  /** A secret that answers in the public profile show as the mask; as a new value, the mask means no value. */
+  /** A secret that public answers show as the mask; the mask as a new value counts as absent. */
   readonly maskedInPublic?: true
   /** Line breaks and tabs are allowed (descriptions, certificates). */
   readonly multiline?: true
 }
 export interface UuidSchema extends Common {
   readonly type: 'uuid'
-  /** Name of the kind that the id must name, where a body refers to an entity. */
+  /** Kind of the entity that the id must name. */
   readonly refersTo?: string
 }
 /** Id of a task: a plain UUID in the spec profile, `ZXJnb24=:<uuid>` in the public one. */
@@ -74,7 +76,7 @@ export interface TimestampSchema extends Common {
 export interface EnumerationSchema extends Common {
   readonly type: 'enumeration'
   readonly values: readonly string[]
-  /** Members that older versions of the namespace do not know: value -> first version. */
+  /** Values that older versions of the namespace lack: value -> first version. */
   readonly valuesSince?: Readonly<Record<string, string>>
 }
 export interface ListSchema extends Common {
@@ -89,11 +91,11 @@ export interface ObjectSchema<F extends Fields = Fields> extends Common {
   /** Canonical (spec profile) `$objectType`; absent for shapes that carry none. */
   readonly objectType?: string
   readonly fields: F
-  /** Field that a filter compares where it names the object itself: `parentTask eq '…'`. */
+  /** Field that a filter on the object itself compares: `parentTask eq '…'`. */
   readonly filteredBy?: string
   /**
-   * The field whose free content clients may also send under `$reserved`, or as the object's own properties. Public
-   * answers carry it under `$reserved` as well.
+   * The free-form field whose content clients may also send under `$reserved`, or as properties of the object. Public
+   * answers carry it under `$reserved` too.
    */
   readonly foldsInto?: string
 }
@@ -131,7 +133,9 @@ export type ValueOf<S> = S extends { readonly is?: infer T } ? Exclude<T, undefi
 
 type OptionalKeys<F> = { [K in keyof F]: F[K] extends { readonly optional: true } ? K : never }[keyof F]
 
-/** The same properties in one object. `& unknown` leaves the type without a name, so that editors show the properties. */
+/**
+ * The same properties in one object type. `& unknown` keeps the type anonymous, so that editors show the properties.
+ */
 export type Flat<T> = { [K in keyof T]: T[K] } & unknown
 
 /** The TypeScript type of an object with these fields. A field that may be absent may be undefined: JSON drops it. */
@@ -186,13 +190,13 @@ export const object = <const F extends Fields>(
   ...rules,
 })
 /**
- * The id of another entity. Requests that name one which is unknown or invisible are refused (404) before the handler
- * runs, and an entity cannot be deleted while a reference declared so names it, unless its kind says otherwise.
+ * The id of another entity. A request with an unknown or invisible id is refused (404) before the handler runs, and a
+ * referenced entity cannot be deleted, unless its kind says otherwise.
  */
 export const referenceTo = (kind: string): Typed<UuidSchema, string> => ({ type: 'uuid', refersTo: kind })
 
 /**
- * The same shape where its ids name entities of another world: nobody asks whether they are here, and naming one keeps none
+ * The same shape for ids of entities in another installation: they are not checked here, and do not keep local entities
  * from being deleted.
  */
 export function ofAnotherWorld<S extends AnySchema>(schema: S): S {
@@ -220,13 +224,13 @@ export const immutable = <S extends AnySchema>(schema: S): S & { readonly immuta
   ...schema,
   immutable: true,
 })
-/** Required on neither read nor update; a kind that needs it at creation checks so. */
+/** A secret is optional on read and update; a kind that requires it at creation checks that itself. */
 export const secret = <S extends AnySchema>(schema: S): S & { readonly secret: true; readonly optional: true } => ({
   ...schema,
   secret: true,
   optional: true,
 })
-/** Made by the server; the answer to the creation carries it, nothing after that does (conventions 13). */
+/** A secret that the server creates; only the answer to the creation carries it (conventions 13). */
 export const oneTimeSecret = <S extends AnySchema>(
   schema: S,
 ): S & { readonly optional: true; readonly readOnly: true; readonly secret: true; readonly oneTime: true } => ({
@@ -240,12 +244,12 @@ export const withDefault = <S extends AnySchema>(
   schema: S,
   value: ValueOf<S>,
 ): S & { readonly optional: true; readonly defaultsTo: unknown } => ({ ...schema, optional: true, defaultsTo: value })
-/** A name of another entity, which only those see who may see that entity. */
+/** The name of another entity; callers who may not see that entity do not see the name. */
 export const visibleWith = <S extends AnySchema>(kind: string, by: string, schema: S): S => ({
   ...schema,
   visibleWith: { kind, by },
 })
-/** A field that only this and later versions of the namespace show; a PUT through an older one keeps its value. */
+/** A field that older versions of the namespace do not show; a PUT through an older version keeps its value. */
 export const since = <S extends AnySchema>(version: string, schema: S): S & { readonly since: string } => ({
   ...schema,
   since: version,
@@ -265,7 +269,7 @@ export const requiredSince = <S extends AnySchema>(
 export const isRequiredIn = ({ requiredSince }: AnySchema, version?: string): boolean =>
   requiredSince !== undefined && (version === undefined || requiredSince <= version)
 
-/** Stands for a secret that is kept. */
+/** Shown in place of a stored secret. */
 export const secretMask = '********'
 
 /** Depth-first walk over every schema below (and including) this one, with the path of field names that leads there. */

@@ -29,7 +29,7 @@ export const IPv6Address = object('common.v1.config.IPv6Address', {
   prefixLength: withDefault(integer({ minimum: 0, maximum: 128 }), 128),
 })
 export const FQDN = object('common.v1.config.FQDN', {
-  // The catalogue's pattern, written so that it takes linear time and bounds every label.
+  // The catalogue's pattern in a form that takes linear time and bounds every label.
   value: text({
     maxLength: 255,
     pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$',

@@ -1,4 +1,7 @@
-/** What statistics of all kinds have in common. Source: specification 2.7, 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17. */
+/**
+ * Query parameters and fields that all statistics share.
+ * Source: specification 2.7, 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17.
+ */
 import {
   type AnySchema,
   arrayOf,
@@ -11,7 +14,7 @@ import {
   withDefault,
 } from './schema.ts'
 
-/** The span, in (start, end]; the distance of its points in seconds; how raw points become one. */
+/** The interval (start, end], the distance of points in seconds, and how raw values are combined into one point. */
 export const statisticsQuery = {
   $startTime: timestamp(),
   $endTime: timestamp(),
@@ -21,11 +24,11 @@ export const statisticsQuery = {
 
 const counter = optional(integer({ minimum: 0 }))
 
-/** Fields of a point that hold a whole number, each present where it was measured. */
+/** Integer fields of a point; each is present where it was measured. */
 export const counters = <const N extends readonly string[]>(names: N): { readonly [K in N[number]]: typeof counter } =>
   Object.fromEntries(names.map((name) => [name, counter])) as never
 
-/** How list options name the values of a point: `stats/<name>`. */
+/** Paths of a point's values in list options: `stats/<name>`. */
 export const pathsOf = (tuple: ObjectSchema<Fields>, without: readonly string[] = []): readonly string[] =>
   Object.keys(tuple.fields)
     .filter((name) => !without.includes(name))

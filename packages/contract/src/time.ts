@@ -1,6 +1,6 @@
 /**
- * Times as the interface writes them: RFC 3339, with an offset. One reader for bodies and for filters, so that a text names the
- * same instant wherever it stands. Source: behaviour conventions 3, 10.1.
+ * Times of the interface: RFC 3339 with an offset. Bodies and filters share one parser, so that equal texts are equal
+ * instants. Source: behaviour conventions 3, 10.1.
  */
 
 /** A point in time: whole milliseconds since 1970, and the microseconds (0-999) beyond them. */
@@ -12,8 +12,8 @@ export interface Instant {
 const form = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?(?:Z|([+-])(\d\d):(\d\d))$/i
 
 /**
- * The instant that the text names, in the years 0000 to 9999 of UTC; undefined for any other text, and for a leap second.
- * Digits beyond microseconds are cut off.
+ * Parses a time in the years 0000 to 9999 of UTC; undefined for any other text and for a leap second. Digits beyond
+ * microseconds are cut off.
  * @param seconds RFC 3339 requires them; a literal of the query language may leave them out
  */
 export function readInstant(text: string, seconds: 'required' | 'optional' = 'required'): Instant | undefined {
@@ -23,7 +23,7 @@ export function readInstant(text: string, seconds: 'required' | 'optional' = 're
   if (Number(offsetHours) > 23 || Number(offsetMinutes) > 59) return undefined
   const local = `${date}T${minutes}:${second}.000Z`
   const whole = Date.parse(local)
-  // The comparison refuses what Date corrects silently: 30 February, 24:00.
+  // Date silently corrects 30 February and 24:00; the comparison refuses them.
   if (Number.isNaN(whole) || new Date(whole).toISOString() !== local) return undefined
   const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000 * (sign === '-' ? -1 : 1)
   const digits = fraction.slice(0, 6).padEnd(6, '0')
@@ -38,5 +38,5 @@ export const instantText = ({ millis, micros }: Instant): string =>
   `${new Date(millis).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`
 
 const firstMillis = Date.parse('0000-01-01T00:00:00.000Z')
-/** The first that is too late. */
+/** The first instant that is too late. */
 const endMillis = Date.UTC(10_000, 0, 1)

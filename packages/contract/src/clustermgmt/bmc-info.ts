@@ -9,8 +9,8 @@ const BasicAuth = object('common.v1.config.BasicAuth', {
 })
 
 /**
- * Address and credential of a host's baseboard management controller: one row a host, under the host's extId, with a tag
- * of its own. `status` is what the last probe found; it does not change the tag.
+ * Address and credential of a host's baseboard management controller: one row per host, under the host's extId, with
+ * its own entity tag. `status` is the result of the last probe and does not change the tag.
  * Source: specification 4.5, 5, 8; catalogue clustermgmt.json (fields, limits); behaviour clustermgmt.md 1.13.
  */
 export const BmcInfo = resource(

@@ -14,9 +14,10 @@ import {
 } from './settings.ts'
 
 /**
- * Settings that are applied to clusters and then watched: a cluster that departs from them has drifted. A section that
- * is absent is neither written nor compared.
- * Source: specification 2.4, 4.5, 5, 8; catalogue clustermgmt.json (limits, list fields); behaviour clustermgmt.md 1.10.
+ * Settings that are applied to clusters and monitored: a cluster with other settings has drifted. An absent section is
+ * neither written nor compared.
+ * Source: specification 2.4, 4.5, 5, 8; catalogue clustermgmt.json (limits, list fields); behaviour clustermgmt.md
+ * 1.10.
  */
 export const ClusterProfile = resource(
   'clustermgmt.v4.config.ClusterProfile',
@@ -49,7 +50,7 @@ export const ClusterProfile = resource(
   },
 )
 
-/** Found by `uuid`, else by `name`; given both, they must agree. */
+/** A cluster by `uuid`, else by `name`; if both are given, they must name the same cluster. */
 export const ClusterReferenceListSpec = object('clustermgmt.v4.config.ClusterReferenceListSpec', {
   clusters: arrayOf(
     object('clustermgmt.v4.config.ClusterReference', {

@@ -54,7 +54,7 @@ const SoftwareMapReference = object('clustermgmt.v4.config.SoftwareMapReference'
 })
 
 const ClusterConfigReference = object('clustermgmt.v4.config.ClusterConfigReference', {
-  // What a cluster is made of and for does not change under it.
+  // Hardware and function of a cluster cannot change.
   clusterFunction: immutable(
     optional(
       arrayOf(
@@ -163,9 +163,10 @@ const NodeReference = object('clustermgmt.v4.config.NodeReference', {
 })
 
 /**
- * Nodes with one storage pool, one management address and their own settings. The manager itself is one as well:
+ * Nodes that share a storage pool, a management address and settings. The manager itself is a cluster too:
  * `config.clusterFunction` then holds PRISM_CENTRAL. Categories and profile are set by actions, not here.
- * Source: specification 4.5, 5, 8; catalogue clustermgmt.json (fields, limits, list fields); behaviour clustermgmt.md 1.2, 2.
+ * Source: specification 4.5, 5, 8; catalogue clustermgmt.json (fields, limits, list fields); behaviour clustermgmt.md
+ * 1.2, 2.
  */
 export const Cluster = resource(
   'clustermgmt.v4.config.Cluster',
@@ -174,7 +175,7 @@ export const Cluster = resource(
     config: optional(ClusterConfigReference),
     network: optional(ClusterNetworkReference),
     nodes: readOnly(NodeReference),
-    // Names the default container of a new cluster; not stored.
+    // Name of a new cluster's default container; not stored.
     containerName: immutable(optional(text({ maxLength: 64 }))),
     categories: readOnly(arrayOf(referenceTo('Category'), { maxItems: 1024 })),
     clusterProfileExtId: readOnly(referenceTo('ClusterProfile')),
@@ -201,13 +202,13 @@ export const Cluster = resource(
     counted: true,
     unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_NAME_EXISTS' }],
     internal: {
-      // How the cluster stands to its profile; the profile's members are derived from it.
+      // Compliance with the cluster profile; the members of the profile are derived from it.
       compliance: object('', {
         isCompliant: boolean(),
         lastSyncedTime: timestamp(),
         configDrifts: arrayOf(configType),
       }),
-      // Copies that every extent has by now: follows redundancyFactor when data has been copied.
+      // Copies that every extent has; reaches redundancyFactor once the data has been copied.
       achievedRedundancyFactor: integer(),
     },
     sparsePut: true,

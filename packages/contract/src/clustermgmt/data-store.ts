@@ -3,7 +3,7 @@ import { arrayOf, boolean, integer, readOnly, text, uuid, visibleWith } from '..
 import { storageContainerReaders } from './roles.ts'
 
 /**
- * A storage container as one ESX host has it mounted: one row a host, made and removed by mount and unmount.
+ * A storage container mounted on one ESX host: one row per host, created by mount and removed by unmount.
  * Source: catalogue clustermgmt.json (fields, limits, list fields); behaviour clustermgmt.md 1.9, 2.
  */
 export const DataStore = resource(

@@ -1,5 +1,5 @@
 /**
- * Settings that a cluster has and a cluster profile prescribes.
+ * Settings that clusters and cluster profiles share.
  * Source: specification 2.4; catalogue clustermgmt.json (limits, enums); behaviour clustermgmt.md 1.2, 1.10 to 1.12.
  */
 import { baseFields } from '../operation.ts'
@@ -22,12 +22,12 @@ import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'
 const octet = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])'
 const dottedQuad = `(?:${octet}\\.){3}${octet}`
 
-/** The catalogue's pattern, with the repetition that it nests around the last label left out: the same names, in linear time. */
+/** The catalogue's pattern without its nested repetition: it accepts the same names, in linear time. */
 export const fqdnPattern = '^(?:[a-z0-9]+(?:-[a-z0-9]+)*\\.)+[a-z0-9]+(?:-[a-z0-9]+)*$'
 
 const port = integer({ minimum: 1, maximum: 65535 })
 
-/** `<ipv4 address>/<netmask>` each; that a mask is contiguous is a rule of the domain. */
+/** Items are `<ipv4 address>/<netmask>`; the domain checks that the mask is contiguous. */
 export const nfsSubnetWhitelist = arrayOf(text({ pattern: `^${dottedQuad}/${dottedQuad}$` }), { maxItems: 1024 })
 
 export const SmtpServerRef = object('clustermgmt.v4.config.SmtpServerRef', {
@@ -61,7 +61,7 @@ export const SnmpUser = object('clustermgmt.v4.config.SnmpUser', {
   ...baseFields,
   username: text({ minLength: 1, maxLength: 64 }),
   authType: enumeration(['MD5', 'SHA']),
-  // Required of a new user; absent, a known user keeps its key.
+  // Required for a new user; an existing user keeps its key when it is absent.
   authKey: secret(snmpKey),
   privType: optional(enumeration(['DES', 'AES'])),
   privKey: secret(snmpKey),

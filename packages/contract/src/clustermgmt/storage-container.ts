@@ -21,8 +21,8 @@ import { IPAddressOrFQDN } from '../shapes.ts'
 import { storageContainerAdmins, storageContainerReaders } from './roles.ts'
 
 /**
- * A share of a cluster's storage pool with its own policy. `containerExtId` repeats `extId`. Capacities and reservations
- * are judged by the domain, against the pool.
+ * A share of a cluster's storage pool with its own policy. `containerExtId` repeats `extId`. The domain checks
+ * capacities and reservations against the pool.
  * Source: catalogue clustermgmt.json (fields, limits, list fields); behaviour clustermgmt.md 1.9 (defaults, rules), 2.
  */
 export const StorageContainer = resource(
@@ -63,9 +63,9 @@ export const StorageContainer = resource(
   },
   {
     internal: {
-      /** Fields that only storage v4.0.a3 knows: kept and shown there, without effect. */
+      /** Fields of storage v4.0.a3 only: stored and shown there, without effect. */
       legacy: optional(anything()),
-      /** When each reduction was switched on; absent of one that always was. */
+      /** When each data reduction was switched on; absent for one that was on from the start. */
       reductionsSince: optional(
         object('', {
           compression: optional(timestamp()),
@@ -87,7 +87,7 @@ const nodeExtIds = optional(arrayOf(referenceTo('Host'), { maxItems: 50 }))
 
 export const DataStoreMount = object('clustermgmt.v4.config.DataStoreMount', {
   ...baseFields,
-  // That of the container which the path names.
+  // Name of the container in the path.
   containerName: text({ maxLength: 75 }),
   // Default: containerName.
   datastoreName: optional(text({ maxLength: 255 })),

@@ -1,5 +1,5 @@
 /**
- * "These identities hold this role on these entities." Policies only grant; none takes away.
+ * Grants a role on entities to identities. Policies only grant; none denies.
  * Source: specification 2.5, 4.6, 5, 8; catalogue iam.json; behaviour iam.md 9, 10.
  */
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
@@ -23,8 +23,8 @@ import {
 import { Message } from '../shapes.ts'
 import { policyReaders } from './roles.ts'
 
-// Free JSON, because key order and spelling are kept (iam.md 9.1). Clients may also send the filter under `$reserved`
-// or as the element's own properties: those forms are brought into this one before the body is judged.
+// Free JSON, because key order and spelling are kept (iam.md 9.1). Clients may also send the filter under
+// `$reserved` or as properties of the element: both forms are normalised before validation.
 const EntityFilter = object('iam.v4.authz.EntityFilter', { entityFilter: anything() }, { foldsInto: 'entityFilter' })
 const IdentityFilter = object(
   'iam.v4.authz.IdentityFilter',

@@ -1,6 +1,6 @@
 /**
- * A chain of certificate authorities whose client certificates sign users in at TLS. It comes as a form
- * (multipart/form-data), with the chain as text or as a file.
+ * A chain of certificate authorities whose client certificates sign users in during the TLS handshake. Sent as
+ * multipart/form-data, with the chain as text or as a file.
  * Source: specification 4.6, 5, 8; catalogue iam.json; behaviour iam.md 5, 10.
  */
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
@@ -28,7 +28,7 @@ const revocation = {
   /** Seconds. */
   globalCrlRefreshInterval: withDefault(integer({ minimum: 60, maximum: 604_800 }), 86_400),
   isOcspEnabled: withDefault(boolean(), false),
-  /** Absent: where the certificate itself says (authority information access). */
+  /** Default: the responder that the certificate names (authority information access). */
   ocspResponder: optional(text(url)),
 } as const
 
@@ -56,7 +56,7 @@ export const CertAuthProvider = resource('iam.v4.authn.CertAuthProvider', fields
   notFound: 'IDENTITY_PROVIDER_NOT_FOUND',
 })
 
-/** The parts of the form. What concerns revocation comes as parts of its own, or as one part of JSON. */
+/** Parts of the form. Revocation settings are separate parts, or one JSON part. */
 export const CertAuthProviderForm = object('iam.v4.authn.CertAuthProvider', {
   ...CertAuthProvider.schema.fields,
   isCrlEnabled: optional(boolean()),

@@ -21,7 +21,9 @@ import {
 
 const url = text({ maxLength: 2048 })
 const distinguishedName = text({ minLength: 1, maxLength: 1024 })
-/** `cn`, `sAMAccountName`; no options (`;binary`), no numbers: each attribute has one spelling. */
+/**
+ * `cn`, `sAMAccountName`; options (`;binary`) and numeric OIDs are refused, so that each attribute has one spelling.
+ */
 const attributeName = text({ maxLength: 64, pattern: '^[A-Za-z][A-Za-z0-9-]*$' })
 
 const UserConfiguration = object('iam.v4.authn.UserConfiguration', {
@@ -32,7 +34,7 @@ const UserConfiguration = object('iam.v4.authn.UserConfiguration', {
 
 const UserGroupConfiguration = object('iam.v4.authn.UserGroupConfiguration', {
   groupMemberAttribute: attributeName,
-  /** Attribute of the user that stands in the group: `dn`, or one such as `uid`. */
+  /** User attribute that groups list as a member: `dn`, or for example `uid`. */
   groupMemberAttributeValue: attributeName,
   groupObjectClass: attributeName,
   groupSearchBase: distinguishedName,
@@ -40,7 +42,7 @@ const UserGroupConfiguration = object('iam.v4.authn.UserGroupConfiguration', {
 
 const DsServiceAccount = object('iam.v4.authn.DsServiceAccount', {
   username: text({ minLength: 1, maxLength: 1024 }),
-  /** Required on create; absent in an update, the stored one stays. */
+  /** Required on create; an update without it keeps the stored value. */
   password: secret(text({ minLength: 1, maxLength: 1024, maskedInPublic: true })),
 })
 
@@ -62,7 +64,7 @@ export const DirectoryService = resource(
         userGroupConfiguration: UserGroupConfiguration,
       }),
     ),
-    /** Required on create; absent in an update, the stored one stays. */
+    /** Required on create; an update without it keeps the stored value. */
     serviceAccount: optional(DsServiceAccount),
     /** Distinguished names, or common names of groups. Empty or absent: every user of the directory may sign in. */
     whiteListedGroups: optional(arrayOf(text({ minLength: 1, maxLength: 1024, isName: true }), { maxItems: 100 })),
@@ -114,7 +116,7 @@ export const directoryServiceOperations = {
       'openLdapConfiguration/userConfiguration',
       'openLdapConfiguration/userGroupConfiguration',
       'secondaryUrls',
-      // Not `serviceAccount/password`, which the catalogue lists: no answer holds it.
+      // Without `serviceAccount/password`, which the catalogue lists: no answer contains it.
       'serviceAccount/username',
       'tenantId',
       'url',

@@ -1,5 +1,5 @@
 /**
- * A kind that permissions name, with the attributes by which a policy can narrow it. Derived from this contract.
+ * A kind that permissions apply to, with the attributes by which a policy can filter it. Derived from this contract.
  * Source: catalogue iam.json; behaviour iam.md 7, 9.3, 10.
  */
 import { baseFields, get, list, perSecond, resource } from '../operation.ts'

@@ -120,7 +120,7 @@ export const iamErrors = {
   },
 } as const
 
-/** What successful actions say. */
+/** Messages of successful actions. */
 export const iamMessages = {
   AUTHORIZATION_POLICY_UPDATE_SUCCESS: { code: 'IAM-20035', message: 'The authorization policy was updated.' },
   REVOKE_USER_KEY_SUCCESS: { code: 'IAM-20036', message: 'Revoke user key successful.' },

@@ -1,5 +1,6 @@
 /**
- * A credential of one user: an API key, or access and secret key of the object store. It cannot change, only end.
+ * A credential of one user: an API key, or an access and secret key of the object store. It cannot be changed, only
+ * revoked.
  * Source: catalogue iam.json; behaviour iam.md 2, 10.
  */
 import { appMessageOf } from '../envelope.ts'
@@ -21,7 +22,7 @@ import {
 } from '../schema.ts'
 import { CreationType } from './user.ts'
 
-/** API keys begin so: by this one is recognised where it should not be, in logs and repositories. */
+/** Prefix of API keys, by which secret scanners find leaked keys in logs and repositories. */
 export const apiKeyPrefix = 'hpk_'
 
 const ApiKeyDetails = object('iam.v4.authn.ApiKeyDetails', { apiKey: oneTimeSecret(text()) })
@@ -38,7 +39,7 @@ export const Key = resource(
     description: optional(text({ maxLength: 1000, multiline: true })),
     assignedTo: optional(text({ minLength: 3, maxLength: 255 })),
     expiryTime: optional(timestamp()),
-    /** EXPIRED is shown from `expiryTime` on; what is stored stays VALID. */
+    /** Answers show EXPIRED from `expiryTime` on; the stored value stays VALID. */
     status: withDefault(enumeration(['VALID', 'REVOKED', 'EXPIRED']), 'VALID'),
     creationType: readOnly(CreationType),
     keyDetails: readOnly(oneOf(ApiKeyDetails, ObjectKeyDetails)),
@@ -53,7 +54,7 @@ export const Key = resource(
       userExtId: uuid(),
       /** SHA-256 of an API key, in hexadecimal digits. */
       apiKeyDigest: optional(text()),
-      /** The object store signs with it, so it is sealed rather than digested. */
+      /** Signatures need the key itself, so it is sealed rather than digested. */
       objectSecretKey: secret(text()),
     },
     indexed: ['apiKeyDigest', 'userExtId'],

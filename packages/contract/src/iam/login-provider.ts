@@ -1,5 +1,5 @@
 /**
- * A way to sign in, derived from what is configured: the built-in ones, directories, SAML and certificate providers.
+ * A way to sign in: built-in, a directory, a SAML or certificate provider. Derived from what is configured.
  * Source: catalogue iam.json; behaviour iam.md 5, 10.
  */
 import { list, perSecond, resource } from '../operation.ts'

@@ -1,5 +1,6 @@
 /**
- * Something that a role can permit, such as `Create_Category`, with the endpoints that need it. Derived from this contract.
+ * A permission that roles contain, such as `Create_Category`, with the endpoints that require it. Derived from this
+ * contract.
  * Source: catalogue iam.json; behaviour iam.md 7, 10.
  */
 import { get, list, perSecond, resource } from '../operation.ts'
@@ -8,7 +9,7 @@ import { policyReaders } from './roles.ts'
 
 const AssociatedEndpoint = object('iam.v4.authz.AssociatedEndpoint', {
   apiVersion: optional(enumeration(['V3', 'V4'])),
-  /** Without version, and the same in both naming profiles. */
+  /** URL without a version, the same in both naming profiles. */
   endpointUrl: optional(text()),
   httpMethod: optional(enumeration(['POST', 'GET', 'PUT', 'PATCH', 'DELETE'])),
 })

@@ -14,7 +14,7 @@ export const Role = resource(
     description: optional(text({ maxLength: 1000, multiline: true })),
     /** Default: the client `Platform`. */
     clientName: optional(text({ maxLength: 255, named: 'clientName' })),
-    // Not declared references: an operation that is unknown or not grantable is 400, not 404.
+    // Plain ids rather than references: an operation that is unknown or not grantable is 400, not 404.
     operations: arrayOf(uuid(), { minItems: 1, maxItems: 1000, uniqueItems: true }),
     accessibleClients: readOnly(arrayOf(text({ named: 'systemName' }))),
     accessibleClientsCount: readOnly(integer({ minimum: 0 })),

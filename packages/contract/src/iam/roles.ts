@@ -1,4 +1,4 @@
-/** Sets of roles that operations of several kinds share. Source: specification 5; behaviour iam.md 10, operation-roles.tsv. */
+/** Role sets that several kinds share. Source: specification 5; behaviour iam.md 10, operation-roles.tsv. */
 import type { RoleName } from '../roles.ts'
 
 /** Readers of authorization policies, and of the entities and operations that those name. */
@@ -27,7 +27,7 @@ export const userReaders: readonly RoleName[] = [
   'User Admin',
 ]
 
-/** Who changes users, and removes their groups; Project Admin may make both as well. */
+/** May change users and remove groups; Project Admin may also create both. */
 export const userWriters: readonly RoleName[] = [
   'Central Admin',
   'Platform Admin',

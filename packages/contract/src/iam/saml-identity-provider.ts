@@ -1,6 +1,6 @@
 /**
- * A SAML 2.0 identity provider whose assertions sign users in. What it says of itself comes as fields, as its metadata
- * document, or as the place of that document; the fields are what is kept and shown.
+ * A SAML 2.0 identity provider whose assertions sign users in. It is described by fields, by its metadata document, or
+ * by the URL of that document; only the fields are stored and shown.
  * Source: catalogue iam.json; behaviour iam.md 5, 10.
  */
 import { create, get, list, perSecond, read, remove, resource, update } from '../operation.ts'
@@ -26,7 +26,7 @@ const IdpMetadata = object('iam.v4.authn.IdpMetadata', {
   loginUrl: text(url),
   logoutUrl: optional(text(url)),
   errorUrl: optional(text(url)),
-  /** PEM, or the bare base64 of the DER form; shown as it was sent. */
+  /** PEM, or base64 of DER without PEM lines; shown as it was sent. */
   certificate: text({ minLength: 1, maxLength: 20_000, multiline: true }),
   nameIdPolicyFormat: withDefault(
     enumeration([
@@ -44,7 +44,7 @@ const IdpMetadata = object('iam.v4.authn.IdpMetadata', {
   ),
 })
 
-/** Of a document that is given as text, or found at a URL. */
+/** Limit for a metadata document, sent as text or read from a URL. */
 export const maximumMetadataBytes = 1024 * 1024
 
 export const SamlIdentityProvider = resource(
@@ -52,7 +52,7 @@ export const SamlIdentityProvider = resource(
   {
     name: text({ minLength: 1, maxLength: 255 }),
     idpMetadata: optional(IdpMetadata),
-    /** Read when it comes and not kept: the fields of `idpMetadata` are what it said. */
+    /** Parsed into the fields of `idpMetadata` and not stored. */
     idpMetadataXml: optional(text({ minLength: 1, maxLength: maximumMetadataBytes, multiline: true })),
     idpMetadataUrl: optional(text({ maxLength: 2048, pattern: '^https://[^\\s/?#]+[^\\s]*$' })),
     usernameAttribute: withDefault(text(attributeName), 'name'),
@@ -60,7 +60,7 @@ export const SamlIdentityProvider = resource(
     groupsAttribute: optional(text(attributeName)),
     groupsDelim: optional(text({ minLength: 1, maxLength: 8 })),
     customAttributes: optional(arrayOf(text(attributeName), { maxItems: 50 })),
-    /** How this service calls itself towards the provider; `<public URL>/api/iam/authn` unless given. */
+    /** Entity id of this service towards the provider; default `<public URL>/api/iam/authn`. */
     entityIssuer: optional(text({ minLength: 1, maxLength: 1024 })),
     redirectURL: optional(text(url)),
     isSignedAuthnReqEnabled: withDefault(boolean(), false),
@@ -73,7 +73,7 @@ export const SamlIdentityProvider = resource(
     internal: {
       /** When the document at `idpMetadataUrl` was last read. */
       metadataReadTime: timestamp(),
-      /** SHA-256 of the certificate that signed that document: what is read later must come from the same signer. */
+      /** SHA-256 of the certificate that signed the document; later versions must have the same signer. */
       metadataSigner: text(),
     },
     iam: { name: 'saml_identity_provider', attributes: { owner_uuid: 'createdBy', name: 'name' } },
@@ -94,7 +94,7 @@ const readers: readonly RoleName[] = [
 ]
 const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin']
 const rateLimit = perSecond(5, 5, 10, 10)
-/** A document of the largest size, as JSON writes it. */
+/** Room for a document of the largest size with JSON escapes. */
 const maximumBodyBytes = 3 * maximumMetadataBytes
 
 export const samlIdentityProviderOperations = {

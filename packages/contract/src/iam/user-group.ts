@@ -1,6 +1,6 @@
 /**
- * A group of a directory (LDAP), or of the assertions of a SAML provider, to which policies can be given. Who belongs to it
- * is never kept here. Source: catalogue iam.json; behaviour iam.md 3, 10.
+ * A group of an LDAP directory or of a SAML provider that authorization policies can name. Its members are not stored
+ * here. Source: catalogue iam.json; behaviour iam.md 3, 10.
  */
 import { create, get, list, perSecond, remove, resource } from '../operation.ts'
 import { enumeration, optional, readOnly, text, timestamp, uuid } from '../schema.ts'
@@ -12,9 +12,9 @@ export const UserGroup = resource(
     groupType: enumeration(['SAML', 'LDAP']),
     /** A directory service, or a SAML provider. */
     idpId: uuid(),
-    /** Required for SAML; of an LDAP group the value of its first RDN unless it is given. */
+    /** Required for SAML; default for an LDAP group: the value of its first RDN. */
     name: optional(text({ minLength: 1, maxLength: 255 })),
-    /** Of an LDAP group, as it was sent. */
+    /** LDAP groups only, as it was sent. */
     distinguishedName: optional(text({ minLength: 1, maxLength: 1024 })),
     createdBy: readOnly(uuid()),
     createdTime: readOnly(timestamp()),
@@ -23,7 +23,7 @@ export const UserGroup = resource(
   {
     title: 'user group',
     internal: {
-      /** What its provider calls it: the distinguished name in its one form, or the name. */
+      /** Identity at its provider: the normalised distinguished name, or the name. */
       identity: text(),
     },
     indexed: ['identity'],

@@ -1,5 +1,5 @@
 /**
- * A person or service that can be authenticated. There is no delete: a user who left is made INACTIVE.
+ * A person or service that can be authenticated. Users are not deleted but set INACTIVE.
  * Source: catalogue iam.json; behaviour iam.md 1, 7, 10.
  */
 import { action, baseFields, create, get, list, perSecond, resource, update } from '../operation.ts'
@@ -25,14 +25,14 @@ export const CreationType = enumeration(['PREDEFINED', 'USERDEFINED', 'SERVICEDE
 const UserStatusType = enumeration(['ACTIVE', 'INACTIVE'])
 
 const nameRules = { maxLength: 255, pattern: '^[^<>;\'()&+%/\\\\"`]*$' } as const
-/** Empty is allowed: a service account that never had a name shows '', and a client sends back what it read. */
+/** Empty is allowed: a service account without a name is answered with '', and clients send back what they read. */
 const personalName = text(nameRules)
 
 /** View of a user's object keys. */
 const BucketsAccessKey = object('iam.v4.authn.BucketsAccessKey', {
   ...baseFields,
   accessKeyName: readOnly(text({ minLength: 1, ...nameRules })),
-  // Never filled: only the creation of the key shows it.
+  // Never present here: only the answer to the creation of the key contains it.
   secretAccessKey: secret(text()),
   userId: readOnly(uuid()),
   assignedTo: readOnly(text({ minLength: 3, maxLength: 255 })),
@@ -50,7 +50,10 @@ export const User = resource(
   {
     userType: immutable(enumeration(['LOCAL', 'SAML', 'LDAP', 'EXTERNAL', 'SERVICE_ACCOUNT'])),
     username: immutable(text({ minLength: 1, ...nameRules })),
-    /** Provider that authenticates; filled for LOCAL and SERVICE_ACCOUNT, required of LDAP and SAML. */
+    /**
+     * Provider that authenticates the user; set by the server for LOCAL and SERVICE_ACCOUNT, required for LDAP and
+     * SAML.
+     */
     idpId: immutable(optional(uuid())),
     displayName: optional(personalName),
     firstName: optional(personalName),
@@ -61,7 +64,7 @@ export const User = resource(
     region: optional(text()),
     description: optional(text({ multiline: true })),
     defaultLandingPagePath: optional(text()),
-    // Its length and make-up are the password policy's matter: a refusal names every broken rule.
+    // The password policy checks length and characters, so that a refusal can name every broken rule.
     password: secret(text()),
     isForceResetPasswordEnabled: withDefault(boolean(), false),
     status: withDefault(UserStatusType, 'ACTIVE'),
@@ -77,9 +80,9 @@ export const User = resource(
   {
     internal: {
       passwordHash: text(),
-      /** The last five, newest first: none of them may come back. */
+      /** The last five, newest first; none of them may be used again. */
       formerPasswordHashes: arrayOf(text(), { maxItems: 5 }),
-      /** A service of the system: authenticated, never listed. */
+      /** Internal service account: authenticated, never listed. */
       isInternal: boolean(),
     },
     indexed: ['isInternal'],
@@ -170,7 +173,7 @@ export const userOperations = {
     runs: 'sync',
     ifMatch: 'required',
   }),
-  /** By the user in question, and nobody else; the only operation that a forced reset leaves open. */
+  /** Only for the user's own password; the only operation that a user with a forced reset may call. */
   changeUserPassword: action('/authn/users/$actions/change-password', {
     of: User,
     body: object('iam.v4.authn.PasswordChangeRequest', {

@@ -1,5 +1,5 @@
 /**
- * The text that people see before they sign in. There is one.
+ * The text shown before sign-in. There is exactly one.
  * Source: catalogue iam.json; behaviour iam.md 6, 10.
  */
 import { get, perSecond, resource, update } from '../operation.ts'
@@ -8,7 +8,7 @@ import { boolean, readOnly, text, timestamp, withDefault } from '../schema.ts'
 export const WelcomeBanner = resource(
   'iam.v4.authn.WelcomeBanner',
   {
-    /** Plain text, whatever it looks like. */
+    /** Plain text; markup is not interpreted. */
     content: withDefault(text({ maxLength: 5000, multiline: true }), ''),
     isEnabled: withDefault(boolean(), true),
     createdTime: readOnly(timestamp()),

@@ -1,6 +1,6 @@
 /**
- * Who holds an address of a subnet: the only truth about addresses, never on the wire. Everything that shows one
- * (usage, NICs, reservations, floating IPs) is derived from these rows or names one.
+ * The holder of an address of a subnet; internal. Usage, NICs, reservations and floating IPs are derived from these
+ * rows or refer to one.
  * Source: behaviour networking.md 1.3; 3.5 (an allocation's cost).
  */
 import { resource } from '../operation.ts'
@@ -14,7 +14,7 @@ export const AddressLease = resource(
     internal: {
       subnetExtId: uuid(),
       family: enumeration(['IPV4', 'IPV6']),
-      /** The address as a number, in hexadecimal of fixed width: one spelling, and text order is number order. */
+      /** The address in hexadecimal of fixed width, so that text order is number order. */
       address: text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
       kind: enumeration([
         'ASSIGNED',
@@ -28,25 +28,25 @@ export const AddressLease = resource(
         'STRETCH_INTERFACE',
         'VIRTUAL_IP',
       ]),
-      /** The NIC, VPC, floating IP, session or gateway; reservations have none. */
+      /** The NIC, VPC, floating IP, session or gateway that holds it; absent for reservations. */
       holderExtId: optional(uuid()),
       clientContext: optional(text({ maxLength: 256 })),
       since: timestamp(),
-      /** A task gives it back: it is held until that has succeeded, and nobody else can give it back. */
+      /** A task is releasing it: the address stays held until that has succeeded, and no other task can release it. */
       isLeaving: optional(boolean()),
     },
     indexed: ['holderExtId', 'clientContext'],
     unique: [
       { fields: ['subnetExtId', 'family', 'address'] },
-      // Follows from the rule above; it is here for its index: the leases of one kind in the order of their addresses.
+      // Implied by the rule above; declared for its index, which lists leases of one kind in address order.
       { fields: ['subnetExtId', 'kind', 'family', 'address'] },
     ],
   },
 )
 
 /**
- * Leased addresses of a subnet without a gap between them, as one row: derived from the leases in the same transaction,
- * so that the lowest free address is found in one look-up, however many leases there are. Neighbouring runs are one run.
+ * A gapless run of leased addresses of a subnet. Derived from the leases in the same transaction, so that one look-up
+ * finds the lowest free address. Adjacent runs are merged.
  */
 export const AddressRun = resource(
   'networking.v4.config.AddressRun',
@@ -64,7 +64,7 @@ export const AddressRun = resource(
   },
 )
 
-/** How many leases a subnet has, kept with them like the runs: usage and limits are asked for often. `extId`: the subnet's. */
+/** Number of leases of a subnet, kept because usage and limits are read often. `extId` is that of the subnet. */
 export const AddressTally = resource(
   'networking.v4.config.AddressTally',
   {},
@@ -73,7 +73,7 @@ export const AddressTally = resource(
     internal: {
       /** Leases of the kind RESERVED. */
       reserved: integer({ minimum: 0 }),
-      /** All others, but for the subnet's own gateway and DHCP server. */
+      /** All other leases, without the subnet's own gateway and DHCP server. */
       assigned: integer({ minimum: 0 }),
     },
   },

@@ -1,5 +1,5 @@
 /**
- * A route that a BGP session received, received and ignored, or advertises. Observed, so never stored.
+ * A route that a BGP session received, ignored or advertises. Read from the fabric, not stored.
  * Source: specification 2.6, 4.7; catalogue networking.json; behaviour networking.md 1.10.
  */
 import { get, list, perSecond, resource } from '../operation.ts'
@@ -20,7 +20,7 @@ export const BgpRoute = resource(
   {
     /** The prefix, as text. */
     name: optional(text()),
-    /** Why the route is ignored, where it is. */
+    /** The reason when the route is ignored. */
     description: optional(descriptionText()),
     bgpSessionReference: uuid(),
     bgpRouteType: enumeration(['ADVERTISED', 'RECEIVED', 'RECEIVED_AND_IGNORED']),

@@ -42,7 +42,7 @@ export const BgpSession = resource(
     dynamicRoutePriority: withDefault(integer({ minimum: 300, maximum: 1000 }), 700),
     advertisedRoutesCommunities: optional(arrayOf(BgpCommunity, { maxItems: 32 })),
     prependedAutonomousSystemPath: optional(arrayOf(autonomousSystemNumber(), { maxItems: 10 })),
-    // Defaults to true unless prefixes are listed, so the default is no constant.
+    // Default: true unless prefixes are listed.
     shouldAdvertiseAllExternallyRoutablePrefixes: optional(boolean()),
     externallyRoutablePrefixesToAdvertise: optional(arrayOf(IPSubnet)),
     password: secret(text({ maxLength: 80 })),

@@ -1,6 +1,6 @@
 /**
- * Errors of the networking namespace. Source: behaviour networking.md 1.1.
- * An entry whose group is a shared key is what this namespace answers in its place.
+ * Errors of the networking namespace. Source: behaviour networking.md 1.1. An entry whose group is the key of a shared
+ * error replaces that error in this namespace.
  */
 export const networkingErrors = {
   CAPABILITY_NOT_SUPPORTED: {

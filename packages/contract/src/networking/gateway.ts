@@ -1,5 +1,5 @@
 /**
- * A local service appliance (BGP, VPN or VTEP), or the description of somebody else's device.
+ * A local service appliance (BGP, VPN or VTEP), or the description of a remote device.
  * Source: catalogue networking.json; behaviour networking.md 1.9.
  */
 import { resource } from '../operation.ts'

@@ -1,5 +1,5 @@
 /**
- * What makes advanced networking of a deployment: VPCs, overlay subnets, advanced VLANs. There is one at most.
+ * Provides the advanced networking of a deployment: VPCs, overlay subnets, advanced VLANs. There is at most one.
  * Source: catalogue networking.json; behaviour networking.md 1.20, 2.
  */
 import { create, get, list, remove, resource, update } from '../operation.ts'
@@ -10,7 +10,7 @@ import { Change, EntityMetadata } from './shapes.ts'
 export const NetworkController = resource(
   'networking.v4.config.NetworkController',
   {
-    /** Stack of VLAN subnets that are made from now on and do not say theirs. */
+    /** Default stack of new VLAN subnets. */
     defaultVlanStack: withDefault(enumeration(['ADVANCED', 'LEGACY']), 'LEGACY'),
     vpcGlobalConfig: withDefault(
       object('networking.v4.config.VpcGlobalConfig', {
@@ -29,7 +29,7 @@ export const NetworkController = resource(
   {
     internal: {
       change: optional(Change),
-      /** What each node of the manager gives it; absent: it came with the manager. */
+      /** Resources that each node of the manager adds for it; absent for the controller that came with the manager. */
       growth: optional(object('', { vcpus: integer({ minimum: 0 }), memoryBytes: integer({ minimum: 0 }) })),
     },
     iam: {

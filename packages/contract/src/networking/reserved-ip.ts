@@ -31,7 +31,7 @@ const chosenAddresses = {
   clientContext: optional(text({ maxLength: 256 })),
 }
 
-/** `reserveType` says which of the other fields are needed; a field of another type is refused. */
+/** `reserveType` decides which other fields are required; fields of other types are refused. */
 export const IpReserveSpec = object('networking.v4.config.IpReserveSpec', {
   reserveType: enumeration(['IP_ADDRESS_COUNT', 'IP_ADDRESS_RANGE', 'IP_ADDRESS_LIST']),
   ...chosenAddresses,
@@ -50,7 +50,7 @@ export const reservedIpOperations = {
     roles: subnetReaders,
     rateLimit: listRate,
     filter: ['clientContext', 'extId', 'ipv4Address'],
-    // By ipv4Address: in the order of the numbers.
+    // `ipv4Address` orders numerically.
     orderby: ['clientContext', 'extId', 'ipv4Address'],
     select: ['clientContext', 'extId', 'ipv4Address'],
   }),

@@ -47,7 +47,7 @@ export const vpcReaders: readonly RoleName[] = [
   'Virtual Machine Viewer',
 ]
 
-/** Of VPCs and of their routing policies. */
+/** May write VPCs and their routing policies. */
 export const vpcWriters: readonly RoleName[] = [
   'Account Owner',
   'Administrator',
@@ -56,7 +56,7 @@ export const vpcWriters: readonly RoleName[] = [
   'VPC Admin',
 ]
 
-/** Of route tables and routing policies. */
+/** May read route tables and routing policies. */
 export const routingReaders: readonly RoleName[] = [...vpcWriters, 'Platform Viewer', 'User']
 
 export const routeReaders: readonly RoleName[] = ['Platform Admin', 'Platform Viewer', 'Super Admin', 'VPC Admin']
@@ -81,5 +81,5 @@ export const bgpReaders: readonly RoleName[] = ['Platform Admin', 'Platform View
 export const getRate = perSecond(10, 10, 20)
 export const listRate = perSecond(5, 5, 10)
 export const mutationRate = perSecond(5, 5, 10)
-/** Of what takes minutes: controllers, switches, gateways. */
+/** Rate of mutations that take minutes: controllers, switches, gateways. */
 export const slowMutationRate = perSecond(1, 1, 2)

@@ -1,5 +1,5 @@
 /**
- * The routes of a VPC's router, as one thing: it comes and goes with its VPC.
+ * The routes of a VPC's router. Created and deleted with its VPC.
  * Source: catalogue networking.json; behaviour networking.md 1.6, 2, operation-roles.tsv.
  */
 import { get, list, resource } from '../operation.ts'
@@ -11,7 +11,7 @@ export const RouteTable = resource(
   'networking.v4.config.RouteTable',
   {
     vpcReference: readOnly(referenceTo('Vpc')),
-    /** That of its VPC. */
+    /** The routing domain of its VPC. */
     externalRoutingDomainReference: readOnly(uuid()),
     metadata: readOnly(EntityMetadata),
   },

@@ -1,5 +1,5 @@
 /**
- * A rule of a VPC's router: of those that match a packet, the one of the highest priority says what becomes of it.
+ * A rule of a VPC's router. The matching rule of the highest priority decides what happens to a packet.
  * Source: catalogue networking.json; behaviour networking.md 1.7, 2, operation-roles.tsv.
  */
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
@@ -30,7 +30,7 @@ export const AddressTypeObject = object(
   'networking.v4.config.AddressTypeObject',
   {
     addressType: enumeration(['ANY', 'EXTERNAL', 'SUBNET']),
-    /** Of SUBNET alone. */
+    /** Only with SUBNET. */
     subnetPrefix: optional(IPSubnet),
   },
   { filteredBy: 'addressType' },
@@ -62,7 +62,7 @@ export const RoutingPolicyAction = object('networking.v4.config.RoutingPolicyAct
         serviceIp: optional(IPAddress),
         ingressServiceIp: optional(IPAddress),
         egressServiceIp: optional(IPAddress),
-        /** When the service address stops answering. */
+        /** Applied when the service address stops answering. */
         rerouteFallbackAction: withDefault(enumeration(['ALLOW', 'DROP', 'PASSTHROUGH', 'NO_ACTION']), 'ALLOW'),
       }),
       { maxItems: 1 },
@@ -95,7 +95,7 @@ export const RoutingPolicy = resource(
     internal: {
       change: optional(
         changeHolding({
-          /** What an update will make of `priority`. */
+          /** The `priority` that a running update will set. */
           priority: optional(integer()),
         }),
       ),
@@ -110,7 +110,7 @@ export const RoutingPolicy = resource(
   },
 )
 
-/** Whose counters become zero: those of one policy, or of all of the VPC. */
+/** Selects the counters to reset: those of one policy, or of all policies of the VPC. */
 export const RoutingPolicyClearCountersSpec = object('networking.v4.stats.RoutingPolicyClearCountersSpec', {
   vpcExtId: referenceTo('Vpc'),
   routingPolicyExtId: optional(referenceTo('RoutingPolicy')),

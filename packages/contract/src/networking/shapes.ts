@@ -26,7 +26,7 @@ export const IPSubnet = object('networking.v4.config.IPSubnet', {
   ipv6: optional(IPv6Subnet),
 })
 
-/** Whether a thing works, and the word for people. */
+/** Operational state. */
 export const State = enumeration(['UP', 'DOWN', 'RECOVERY_STARTED', 'RECOVERY_IN_PROGRESS', 'RECOVERY_COMPLETED'])
 export const Status = object('networking.v4.config.Status', {
   state: optional(State),
@@ -42,9 +42,9 @@ export const KVStringPair = object('common.v1.config.KVStringPair', { name: opti
 
 const changeFields = { taskExtId: uuid(), verb: enumeration(['create', 'update', 'delete']) } as const
 /**
- * Internal: the task that creates, changes or deletes a row now. Written with the task, so that two requests cannot both
- * begin.
+ * Internal: the task that is creating, changing or deleting the row. Written together with the task, so that two
+ * concurrent requests cannot both start one.
  */
 export const Change = object('', changeFields)
-/** The same with what an update will store, and nobody else may take meanwhile. */
+/** The same with values that the update will store; they are reserved while the task runs. */
 export const changeHolding = <const F extends Fields>(held: F) => object('', { ...changeFields, ...held })

@@ -1,5 +1,6 @@
 /**
- * A broadcast domain: a VLAN on a virtual switch, or an overlay network of a VPC; external ones give routers addresses.
+ * A broadcast domain: a VLAN on a virtual switch, or an overlay network of a VPC. External subnets provide addresses to
+ * routers.
  * Source: catalogue networking.json; behaviour networking.md 1.2, 2, operation-roles.tsv.
  */
 import { create, get, list, remove, resource, update } from '../operation.ts'
@@ -49,7 +50,7 @@ export const IPConfig = object('networking.v4.config.IPConfig', {
 })
 
 export const DhcpOptions = object('networking.v4.config.DhcpOptions', {
-  // The catalogue's pattern, written so that it takes linear time.
+  // The catalogue's pattern in a form that takes linear time.
   domainName: optional(text({ pattern: '^[a-z0-9][\\w-]*(?:\\.[a-z0-9][\\w-]*)*$' })),
   domainNameServers: optional(arrayOf(IPAddress, { maxItems: 32 })),
   searchDomains: optional(arrayOf(text(), { maxItems: 32 })),
@@ -78,7 +79,7 @@ export const IPUsage = object('networking.v4.config.IPUsage', {
 export const Subnet = resource(
   'networking.v4.config.Subnet',
   {
-    // In a body it may stand with the own value only.
+    // A body may contain it with the stored value only.
     extId: immutable(readOnly(uuid())),
     name: nameText(),
     description: optional(descriptionText()),
@@ -115,7 +116,7 @@ export const Subnet = resource(
     networkFunctionChainReference: optional(uuid()),
     ipPrefix: readOnly(text()),
     dynamicIpAddresses: readOnly(arrayOf(IPAddress, { maxItems: 255 })),
-    /** The first 255; all of them: listReservedIpsBySubnetId. */
+    /** The first 255; `listReservedIpsBySubnetId` lists all. */
     reservedIpAddresses: readOnly(arrayOf(IPAddress, { maxItems: 255 })),
     ipUsage: readOnly(IPUsage),
     migrationState: readOnly(enumeration(['IN_PROGRESS', 'FAILED', 'COMPLETED'])),
@@ -128,7 +129,7 @@ export const Subnet = resource(
       vni: optional(integer({ minimum: 4096, maximum: 16777215 })),
       change: optional(
         changeHolding({
-          /** What an update will make of `ipConfig`: until then addresses must fit the old and the new. */
+          /** The `ipConfig` that a running update will set; until it ends, addresses must fit both. */
           ipConfig: optional(arrayOf(IPConfig, { maxItems: 1 })),
         }),
       ),

@@ -25,9 +25,9 @@ const vlan = () => integer({ minimum: 0, maximum: 4095 })
 
 /** The switch on one host. */
 export const VirtualSwitchHost = object('networking.v4.config.Host', {
-  // Of the same cluster, which is more than existing: checked with it.
+  // Not a reference: the host must exist in this cluster, which the handler checks.
   extId: uuid(),
-  /** Lowest free `br<n>` of the cluster, given by the server. */
+  /** Lowest free `br<n>` of the cluster, set by the server. */
   internalBridgeName: readOnly(text({ maxLength: 128 })),
   /** Names (`eth0`) or ids of the host's NICs. */
   hostNics: optional(arrayOf(text(), { maxItems: 32 })),
@@ -67,7 +67,7 @@ export const VirtualSwitch = resource(
     igmpSpec: optional(IgmpSpec),
     /** Hosts change without maintenance mode. */
     isQuickMode: withDefault(boolean(), false),
-    // Not read-only: a body that claims it is refused.
+    // Writable in form only: a body with `true` is refused.
     isDefault: withDefault(boolean(), false),
     ownerType: readOnly(enumeration(['PE', 'PC'])),
     hasUpdateInProgress: readOnly(boolean()),
@@ -116,7 +116,7 @@ export const virtualSwitchOperations = {
     iam: 'View_Virtual_Switch',
     roles: readers,
     rateLimit: listRate,
-    // Given, it keeps the switches of that cluster.
+    // Restricts the list to switches of that cluster.
     clusterId: 'optional',
     filter: ['clusters/extId', 'extId', 'isDefault', 'name'],
     orderby: ['extId', 'isDefault', 'name'],

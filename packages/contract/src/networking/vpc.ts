@@ -22,7 +22,7 @@ import { changeHolding, descriptionText, EntityMetadata, IPSubnet, KVStringPair,
 /** Attachment to an external subnet: router ports, and the hosts that carry them. */
 export const ExternalSubnet = object('networking.v4.config.ExternalSubnet', {
   subnetReference: referenceTo('Subnet'),
-  // The catalogue's one address is of an older release; clients send two.
+  // The catalogue allows one address, from an older release; clients send two.
   externalIps: optional(arrayOf(IPAddress, { maxItems: 4 })),
   gatewayNodes: optional(arrayOf(uuid(), { minItems: 3, maxItems: 32 })),
   activeGatewayCount: withDefault(integer({ minimum: 1, maximum: 4 }), 1),
@@ -67,7 +67,9 @@ export const Vpc = resource(
     internal: {
       change: optional(
         changeHolding({
-          /** What an update will attach: those subnets stay, and their ports are held. */
+          /**
+           * External subnets that a running update will attach: they cannot be deleted, and their ports are reserved.
+           */
           externalSubnets: optional(arrayOf(ExternalSubnet, { maxItems: 2 })),
           externallyRoutablePrefixes: optional(arrayOf(IPSubnet, { maxItems: 10 })),
         }),

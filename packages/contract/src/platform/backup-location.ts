@@ -1,5 +1,5 @@
 /**
- * Where a manager's backups lie: on a cluster, or in a bucket of an object store.
+ * Storage of a manager's backups: a cluster, or a bucket of an object store.
  * Source: catalogue platform.json; behaviour platform.md 7, 9.
  */
 import { boolean, integer, object, oneOf, optional, secret, text, withDefault } from '../schema.ts'
@@ -25,7 +25,7 @@ const bucket = {
   region: withDefault(text({ maxLength: 63 }), 'us-east-1'),
 } as const
 
-/** An S3-compatible store other than the public one: its address is given. */
+/** A bucket of an S3-compatible service that is named by its address. */
 const addressedBucket = {
   ...bucket,
   connectionConfig: optional(ConnectionConfig),

@@ -26,17 +26,17 @@ export const BackupTarget = resource(
       domainManagerExtId: uuid(),
       /** When the schedule starts the next run. */
       nextRunTime: optional(timestamp()),
-      /** The run that is going on. */
+      /** Task of the current run. */
       runTaskExtId: optional(uuid()),
-      /** Runs that failed since the last one that did not. */
+      /** Consecutive failed runs. */
       failedRuns: optional(integer()),
-      /** Of the last verified backup. */
+      /** Size of the last verified backup. */
       lastSizeBytes: optional(integer()),
-      /** When what lies there was last read back whole. */
+      /** When a backup was last read back completely. */
       lastCheckTime: optional(timestamp()),
-      /** Backups of failed runs, which may still lie at the place. */
+      /** Backups of failed runs that may still be in the storage. */
       leftovers: optional(arrayOf(uuid())),
-      /** Paused until a client updates it: no run starts, however much time passes. */
+      /** Paused until a client updates the target; no run starts before that. */
       isHeld: optional(boolean()),
     },
     iam: { name: 'domain_manager_backup_target', attributes: {} },

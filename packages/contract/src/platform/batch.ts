@@ -76,7 +76,7 @@ export const Batch = resource(
     endTime: readOnly(timestamp()),
   },
   {
-    /** The submitter: everyone but a few roles sees the own batches only. */
+    /** The submitter. Most roles see their own batches only. */
     internal: { ownerExtId: uuid() },
     indexed: ['ownerExtId'],
     iam: { name: 'batch', attributes: { owner_uuid: 'ownerExtId', name: 'name' } },

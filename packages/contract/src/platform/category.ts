@@ -1,5 +1,5 @@
 /**
- * A tag `key:value` that entities and policies carry. It does nothing alone: policy engines read who carries it.
+ * A tag `key:value` that entities and policies carry. It has no effect of its own: policies select entities by it.
  * Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 1, 11.
  */
 import { AppMessage } from '../envelope.ts'
@@ -72,7 +72,9 @@ export const AssociationDetail = object('platform.v4.config.AssociationDetail', 
   resourceId: readOnly(uuid()),
 })
 
-/** Text of a key or value: no punctuation that other tools use as separators; `$` anywhere but first. */
+/**
+ * Text of a key or value without punctuation that other tools use as separators; `$` only after the first character.
+ */
 const tagText = text({
   isName: true,
   minLength: 1,
@@ -87,7 +89,7 @@ export const Category = resource(
     value: tagText,
     type: immutable(withDefault(enumeration(['USER', 'SYSTEM', 'INTERNAL']), 'USER')),
     description: optional(text({ maxLength: 512, multiline: true })),
-    // Not a declared reference: a create ignores it, whoever it names; an update checks that the user exists.
+    // Plain id rather than a reference: a create ignores it; an update checks that the user exists.
     ownerUuid: optional(uuid()),
     associations: readOnly(arrayOf(AssociationSummary, { maxItems: 100 })),
     detailedAssociations: readOnly(arrayOf(AssociationDetail, { maxItems: 100 })),
@@ -131,7 +133,7 @@ const readers: readonly RoleName[] = [
   'Virtual Machine Viewer',
 ]
 
-/** The server derives both from the references to the category. */
+/** Both are derived from the references to the category. */
 const associationExpansions = {
   associations: { shape: AssociationSummary },
   detailedAssociations: { shape: AssociationDetail },
@@ -160,7 +162,7 @@ export const categoryOperations = {
     iam: 'View_Category',
     roles: readers,
     rateLimit: perSecond(20),
-    // Associations are in every single read; the details only on demand.
+    // A single read always contains the associations; the details need `$expand`.
     expand: associationExpansions,
   }),
   updateCategoryById: update('/config/categories/{extId}', Category, {

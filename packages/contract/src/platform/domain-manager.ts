@@ -1,5 +1,5 @@
 /**
- * A manager of several clusters: first of all this instance, then those that it deployed or registered.
+ * A manager of several clusters: this instance, and the managers that it deployed or registered.
  * Source: catalogue platform.json; behaviour platform.md 4, 11.
  */
 import { action, create, get, list, perSecond, resource } from '../operation.ts'
@@ -35,7 +35,7 @@ const CloudInit = object('vmm.v4.ahv.config.CloudInit', {
 })
 
 const BootstrapConfig = object('platform.v4.config.BootstrapConfig', {
-  // Guests' start-up scripts hold passwords, so no answer carries them.
+  // Start-up scripts contain passwords, so no answer carries them.
   cloudInitConfig: secret(arrayOf(CloudInit, { minItems: 1, maxItems: 50 })),
   environmentInfo: optional(
     object('platform.v4.config.EnvironmentInfo', {
@@ -111,7 +111,7 @@ export const DomainManagerNetwork = object('platform.v4.config.DomainManagerNetw
   ),
 })
 
-/** What a manager and the summary of it in a backup both show. */
+/** Fields that a manager and its summary in a backup share. */
 export const domainManagerFields = {
   config: DomainManagerClusterConfig,
   network: DomainManagerNetwork,
@@ -127,7 +127,7 @@ export const DomainManager = resource('platform.v4.config.DomainManager', domain
   rel: 'platform:config:domain_manager',
   unique: [{ fields: ['config/name'], error: 'DOMAIN_MANAGER_ALREADY_EXISTS' }],
   internal: {
-    /** This instance: the one row that never goes. */
+    /** The row of this instance, which is never removed. */
     isOwn: optional(boolean()),
   },
   indexed: ['isOwn'],

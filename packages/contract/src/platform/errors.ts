@@ -1,6 +1,6 @@
 /**
- * Errors of the platform namespace. Source: behaviour platform.md 0, conventions.md 18.
- * Those that only tasks show carry the status that a request would have been refused with.
+ * Errors of the platform namespace. Source: behaviour platform.md 0, conventions.md 18. Errors that only tasks report
+ * carry the status that a refused request would have.
  */
 export const platformErrors = {
   BACKUP_CLUSTER_FULL: {
@@ -145,7 +145,7 @@ export const platformErrors = {
   },
 } as const
 
-/** What successful actions say. */
+/** Messages of successful actions. */
 export const platformMessages = {
   CATEGORY_UPDATE_SUCCESS: {
     code: 'CAT-10000',

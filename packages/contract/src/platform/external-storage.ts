@@ -1,5 +1,5 @@
 /**
- * A storage array outside the clusters, of which storage containers may take their space. Not made here: it is in the world.
+ * An external storage array that storage containers may use. Discovered in the world, not created by clients.
  * Source: catalogue platform.json; behaviour platform.md 10, 11.
  */
 import { get, perSecond, resource } from '../operation.ts'

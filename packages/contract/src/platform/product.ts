@@ -1,5 +1,6 @@
 /**
- * A product of the manager that can be switched on and off. One row a name; enabling one adds to what the manager takes.
+ * A product of the manager that can be enabled and disabled. One row per name; an enabled product increases the
+ * resources of the manager.
  * Source: catalogue platform.json; behaviour platform.md 5, 11.
  */
 import { get, list, perSecond, resource, update } from '../operation.ts'
@@ -48,7 +49,7 @@ export const Product = resource(
     name: immutable(optional(productName)),
     enablementState: enumeration(['DISABLED', 'ENABLED']),
     metadata: optional(oneOf(FlowControllerMetadata, GenericMetadata)),
-    /** What enabling it adds to each node of the manager. */
+    /** Resources that enabling it adds to each node of the manager. */
     resourceSpec: readOnly(
       object('platform.v4.management.ResourceSpec', { cpuCount: integer(), memorySizeBytes: integer() }),
     ),

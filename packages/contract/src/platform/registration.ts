@@ -1,5 +1,5 @@
 /**
- * A cluster or manager that this manager is registered with, and whether it answers.
+ * A cluster or manager that this manager is registered with, and whether it is reachable.
  * Source: catalogue platform.json; behaviour platform.md 6, 11.
  */
 import { baseFields, get, list, perSecond, resource } from '../operation.ts'
@@ -34,7 +34,7 @@ export const Registration = resource(
     remoteClusterExtId: readOnly(uuid()),
     remoteClusterDetails: readOnly(RemoteCluster),
     connectivityStatus: readOnly(enumeration(['CONNECTED', 'DISCONNECTED', 'PENDING'])),
-    /** The fingerprint of the trusted certificate; why it does not answer, while it does not. */
+    /** Fingerprint of the trusted certificate, and the reason while it is unreachable. */
     metadata: readOnly(oneOf(GenericMetadata)),
   },
   {
@@ -42,11 +42,11 @@ export const Registration = resource(
       domainManagerExtId: referenceTo('DomainManager'),
       /** Address or name under which it was registered. */
       address: text({ maxLength: 255 }),
-      /** SHA-256, in hex, of the certificate that it showed when trust was made; any other is refused. */
+      /** SHA-256, in hex, of the certificate that was pinned at registration; any other is refused. */
       certificate: text({ maxLength: 64 }),
-      /** What this manager signs in with there; of clusters nothing, their certificate is enough. */
+      /** API key with which this manager signs in there; absent for clusters, which their certificate identifies. */
       trustKey: secret(text()),
-      /** Probes without an answer, since the last one with. */
+      /** Consecutive probes without an answer. */
       misses: integer(),
     },
     parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },

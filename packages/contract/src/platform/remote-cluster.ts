@@ -1,12 +1,12 @@
 /**
- * How a cluster or manager outside is named: by its address with credentials, or by its id.
+ * Names a remote cluster or manager: by its address with credentials, or by its id.
  * Source: catalogue platform.json; behaviour platform.md 4, 7.
  */
 import { enumeration, object, oneOf, optional, secret, text, uuid } from '../schema.ts'
 import { BasicAuth, IPAddressOrFQDN } from '../shapes.ts'
 
 export const ClusterReference = object('platform.v4.management.ClusterReference', {
-  // Not a declared reference: a fresh instance, and a registration, name clusters that are not known here yet.
+  // Plain id rather than a reference: a fresh instance and a registration name clusters that do not exist here yet.
   extId: uuid(),
   name: optional(text({ minLength: 1, maxLength: 80 })),
 })

@@ -14,7 +14,7 @@ export const RestorePoint = resource(
   'platform.v4.management.RestorePoint',
   {
     creationTime: readOnly(timestamp()),
-    /** In single reads, and in lists that select it. */
+    /** Present in single reads, and in lists with `$select`. */
     domainManager: readOnly(DomainManager.schema),
   },
   {
@@ -30,7 +30,10 @@ export const RestorePoint = resource(
   },
 )
 
-/** How the manager is to be named and reached; what it leaves out is as in the restore point, whose ids it may name. */
+/**
+ * Name and addresses of the restored manager. Absent fields are taken from the restore point; ids of the restore point
+ * may be used.
+ */
 const RestoreSpec = object('platform.v4.management.RestoreSpec', {
   domainManager: ofAnotherWorld(DomainManager.schema),
 })

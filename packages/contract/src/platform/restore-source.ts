@@ -1,5 +1,5 @@
 /**
- * A place to look for backups of managers. Nothing is contacted when it is created; it expires 24 h after its last use.
+ * A storage to search for backups of managers. Its creation contacts nothing; it expires 24 h after its last use.
  * Source: specification 5, 8 (the readers); catalogue platform.json; behaviour platform.md 9, 11.
  */
 import { create, get, perSecond, remove, resource } from '../operation.ts'
@@ -11,14 +11,14 @@ export const RestoreSource = resource(
   'platform.v4.management.RestoreSource',
   { location: BackupLocation },
   {
-    /** When it was created or last read from; 24 h later it is removed. */
+    /** Creation or last read; the source is removed 24 h later. */
     internal: { lastUsedTime: timestamp() },
     indexed: ['lastUsedTime'],
     iam: { name: 'restore_source', attributes: {} },
   },
 )
 
-/** Readers of restore sources and of what lies there. */
+/** Readers of restore sources and of the backups in them. */
 export const backupReaders: readonly RoleName[] = [
   'Domain Manager Admin',
   'Domain Manager Viewer',

@@ -1,5 +1,5 @@
 /**
- * One element of a batch, as its batch task runs it: its result, what it touched, why it failed. Other tasks have none.
+ * One element of a batch: its result, affected entities and errors. Tasks of other kinds have no jobs.
  * Source: catalogue platform.json; behaviour platform.md 2, 11, conventions.md 20.
  */
 import { AppMessage } from '../envelope.ts'
@@ -27,7 +27,7 @@ export const TaskJob = resource(
       taskExtId: taskId(),
       /** Owner of the task, who may read its jobs without a policy. */
       ownerExtId: uuid(),
-      /** The element as it was sent, until it has run: JSON, sealed since bodies hold secrets. */
+      /** JSON of the element until it has run; sealed, because bodies may contain secrets. */
       element: secret(text({ multiline: true })),
       /** The task that an asynchronous element waits for. */
       elementTaskExtId: taskId(),

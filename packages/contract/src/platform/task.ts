@@ -1,5 +1,5 @@
 /**
- * The record of a long-running operation: what it is, how far it is, what it touches, why it failed.
+ * The record of a long-running operation: its progress, affected entities and errors.
  * Source: catalogue platform.json; behaviour platform.md 2, 11, conventions.md 18.
  */
 import { AppMessage } from '../envelope.ts'
@@ -97,7 +97,7 @@ export const Task = resource(
   },
 )
 
-/** Everyone else sees the tasks that they own. */
+/** All other roles see their own tasks only. */
 export const taskReaders: readonly RoleName[] = [
   'Account Owner',
   'Administrator',
@@ -176,14 +176,14 @@ export const taskOperations = {
       'Self-Service Admin (deprecated)',
       'Super Admin',
     ],
-    // One's own task: whoever holds the operation that started it.
+    // Callers may cancel their own task if they hold the operation that started it.
     own: 'ownedBy/extId',
     pathSchemas: { taskExtId: taskId() },
     rateLimit: perSecond(5),
     runs: 'sync',
     answer: AppMessage,
   }),
-  /** All affected entities, also beyond the 300 that the task itself shows. */
+  /** All affected entities; the task itself shows the first 300. */
   listTaskEntities: read('/config/tasks/{taskExtId}/affected-entities', arrayOf(AffectedEntity), {
     of: Task,
     envelope: 'platform.v4.config.ListTaskEntitiesApiResponse',

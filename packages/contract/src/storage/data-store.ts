@@ -17,7 +17,7 @@ import {
 import { readRate, writeRate } from './rates.ts'
 
 /**
- * The older face of a datastore of clustermgmt. `hostId` and `containerId` are the short numbers of older clients.
+ * The older view of a datastore of clustermgmt. `hostId` and `containerId` are the short numbers of older clients.
  * Source: specification 4.2; catalogue storage.json (fields); behaviour volumes-storage.md 1.8, 2.
  */
 export const DataStore = object('storage.v4.config.DataStore', {
@@ -34,7 +34,7 @@ export const DataStore = object('storage.v4.config.DataStore', {
   vmNames: readOnly(arrayOf(text())),
 })
 
-// Both lists are united; without any, all hosts are meant. A node id is `<n>` or `<cluster uuid>::<n>`.
+// The union of both lists; if both are absent, all hosts. A node id is `<n>` or `<cluster uuid>::<n>`.
 const nodes = {
   nodeIds: optional(arrayOf(text({ pattern: '^(?:[a-fA-F0-9-]{36}::)?[0-9]{1,9}$' }))),
   nodeExtIds: optional(arrayOf(referenceTo('Host'))),

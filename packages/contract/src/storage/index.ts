@@ -1,6 +1,6 @@
 /**
- * The older face of volumes and of clustermgmt's storage containers: one store, two dialects. It has no kinds of its own;
- * its operations name those of the others and bring their own shapes.
+ * The older interface of volumes and storage containers, over the same rows. It has no kinds of its own: its operations
+ * use the kinds of volumes and clustermgmt with shapes of their own.
  * Source: specification 1, 2.2, 4.2, 9; catalogue storage.json; behaviour volumes-storage.md 1.8.
  */
 import { namespace } from '../operation.ts'

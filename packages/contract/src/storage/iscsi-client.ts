@@ -8,8 +8,8 @@ import { readRate, writeRate } from './rates.ts'
 import { storageWriters } from './roles.ts'
 
 /**
- * The older face of an iSCSI client of volumes: `targetParams` and `iscsiTargetNames` both show its attached targets, in
- * the same order.
+ * The older view of an iSCSI client of volumes: `targetParams` and `iscsiTargetNames` both show its attached targets,
+ * in the same order.
  * Source: specification 2.2, 4.2; behaviour volumes-storage.md 1.5, 1.8, 2.
  */
 export const IscsiClient = object('storage.v4.config.IscsiClient', {
@@ -50,7 +50,7 @@ export const iscsiClientOperations = {
     rateLimit: readRate,
     deprecated: { successor: '/api/volumes/v4.2/config/iscsi-clients/{extId}' },
   }),
-  // 202 with the client as it will be; Location names the task.
+  // 202 with the future state of the client; Location names the task.
   updateIscsiClientById: update('/config/iscsi-clients/{clientId}', Client, {
     method: 'PATCH',
     body: IscsiClient,

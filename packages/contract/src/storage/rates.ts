@@ -1,4 +1,7 @@
-/** Rates of this namespace, which has buckets of its own. Source: behaviour volumes-storage.md 2. */
+/**
+ * Rates of this namespace; its requests are counted apart from those of volumes. Source: behaviour volumes-storage.md
+ * 2.
+ */
 import { perSecond } from '../operation.ts'
 
 export const readRate = perSecond(10)

@@ -19,12 +19,12 @@ import { IPAddressOrFQDN } from '../shapes.ts'
 import { readRate, writeRate } from './rates.ts'
 import { storageWriters } from './roles.ts'
 
-// Answers say `false` and `true`, as strings; the words of clustermgmt, OFF and ON, are understood too.
+// Answers contain the strings `false` and `true`; bodies may also use OFF and ON, as clustermgmt does.
 const switched = enumeration(['NONE', 'false', 'true', 'OFF', 'ON'])
 
 /**
- * The older face of a storage container of clustermgmt: the same facts under older names, and a few fields that are kept
- * and shown without effect.
+ * The older view of a storage container of clustermgmt: the same values under older names, and a few fields that are
+ * stored and shown without effect.
  * Source: catalogue storage.json (fields, list fields); behaviour volumes-storage.md 1.8 (map of names), 2; behaviour
  * clustermgmt.md 1.9 (rules).
  */
@@ -56,7 +56,7 @@ export const StorageContainer = object('storage.v4.config.StorageContainer', {
   isNfsWhitelistInherited: optional(boolean()),
   isNutanixManaged: optional(boolean()),
   markedForRemoval: readOnly(boolean()),
-  // No counterpart, no effect.
+  // Stored and shown without effect: clustermgmt has no counterpart.
   downMigrateTimesInSecs: optional(mapOf(integer())),
   mappedRemoteContainers: optional(mapOf(text())),
   oplogReplicationFactor: optional(integer()),

@@ -6,7 +6,7 @@ import { writeRate } from './rates.ts'
 import { storageWriters } from './roles.ts'
 
 /**
- * The older face of a volume disk of volumes.
+ * The older view of a volume disk.
  * Source: specification 2.2, 4.2; catalogue volumes.json (limits); behaviour volumes-storage.md 1.3, 1.8, 2.
  */
 export const VolumeDisk = object('storage.v4.config.VolumeDisk', {

@@ -25,7 +25,7 @@ function renamed(schema: AnySchema): AnySchema {
 }
 
 /**
- * The older face of a volume group of volumes, with the same fields.
+ * The older view of a volume group, with the same fields.
  * Source: specification 4.2; behaviour volumes-storage.md 1.8, 2.
  */
 export const VolumeGroup = inStorage(Group.schema)

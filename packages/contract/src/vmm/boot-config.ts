@@ -1,4 +1,6 @@
-/** How a virtual machine starts: firmware, device, order. Source: catalogue vmm.json; behaviour vmm.md 1.1. */
+/**
+ * Boot configuration of a virtual machine: firmware, device, order. Source: catalogue vmm.json; behaviour vmm.md 1.1.
+ */
 import { arrayOf, boolean, enumeration, object, oneOf, optional, withDefault } from '../schema.ts'
 import { DiskAddress, VmDisk } from './disk.ts'
 import { macAddress } from './nic.ts'

@@ -7,7 +7,7 @@ import { enumeration, integer, object, optional, readOnly, uuid } from '../schem
 import { VmDisk } from './disk.ts'
 import { getRate, listRate, vmReaders } from './roles.ts'
 
-/** Absent bus: IDE, on Q35 SATA; absent index: the lowest that is free. */
+/** Default bus: IDE, on Q35 SATA. Default index: the lowest free one. */
 export const CdRomAddress = object('vmm.v4.ahv.config.CdRomAddress', {
   busType: optional(enumeration(['IDE', 'SATA'])),
   index: optional(integer({ minimum: 0 })),
@@ -23,7 +23,7 @@ export const CdRom = resource(
   },
   {
     title: 'CD-ROM',
-    // Read from the VM's own list.
+    // Read from the list in its VM.
     derived: true,
     internal: { vmExtId: uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },

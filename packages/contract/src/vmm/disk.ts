@@ -21,16 +21,16 @@ import {
 import { StorageClusterReference, StorageContainerReference, VmReference } from './references.ts'
 import { getRate, listRate, vmReaders } from './roles.ts'
 
-/** Absent bus: SCSI; absent index: the lowest that is free. */
+/** Default bus: SCSI. Default index: the lowest free one. */
 export const DiskAddress = object('vmm.v4.ahv.config.DiskAddress', {
   busType: optional(enumeration(['SCSI', 'IDE', 'PCI', 'SATA', 'SPAPR'])),
   index: optional(integer({ minimum: 0 })),
 })
 
-/** `key:value` texts, one value a key. */
+/** Texts `key:value`; each key occurs once. */
 export const customAttributes = () => arrayOf(text({ minLength: 1, maxLength: 255 }))
 
-/** What a disk was made from. The echo stays when the source goes, so these ids are checked at creation alone. */
+/** The source of a disk. It stays after the source is deleted, so the ids are checked at creation only. */
 export const DataSource = object('vmm.v4.ahv.config.DataSource', {
   reference: optional(
     oneOf(
@@ -95,7 +95,7 @@ export const Disk = resource(
   {
     kind: 'VirtualMachineDisk',
     title: 'disk',
-    // Read from the VM's own list.
+    // Read from the list in its VM.
     derived: true,
     internal: { vmExtId: uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },

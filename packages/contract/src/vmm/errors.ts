@@ -1,6 +1,6 @@
 /**
- * Errors of the vmm namespace. Source: behaviour vmm.md 1.0.
- * Those that only tasks show carry the status that a request would have been refused with.
+ * Errors of the vmm namespace. Source: behaviour vmm.md 1.0. Errors that only tasks report carry the status that a
+ * refused request would have.
  */
 export const vmmErrors = {
   ADDRESS_IN_USE: {

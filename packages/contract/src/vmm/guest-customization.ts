@@ -1,5 +1,5 @@
 /**
- * What a guest is told at its next start. It may hold credentials: write-only as a whole.
+ * Customisation that the guest runs at its next boot. It may contain credentials, so all of it is write-only.
  * Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.1.
  */
 import { arrayOf, enumeration, object, oneOf, optional, secret, text } from '../schema.ts'

@@ -11,7 +11,7 @@ export const guestInfo = {
   isVmMobilityDriversInstalled: optional(boolean()),
 } as const
 
-/** Fields that the tools of native and of external virtual machines have alike. */
+/** Fields that the guest tools of native and external virtual machines share. */
 export const guestTools = {
   isEnabled: optional(boolean()),
   capabilities: optional(arrayOf(enumeration(['SELF_SERVICE_RESTORE', 'VSS_SNAPSHOT']), { maxItems: 2 })),

@@ -1,5 +1,5 @@
 /**
- * A disk or ISO content, held once in each cluster where it lies.
+ * The content of a disk or ISO, stored once in each of its clusters.
  * Source: catalogue vmm.json; behaviour vmm.md 1.8, 2, operation-roles.tsv.
  */
 import { create, get, list, perSecond, read, remove, resource, update } from '../operation.ts'
@@ -24,15 +24,15 @@ import {
 } from '../schema.ts'
 import { getRate, listRate } from './roles.ts'
 
-// Checked when the image is made; the echo outlives the disk.
+// Checked at creation only, because the image outlives the disk.
 export const VmDiskSource = object('vmm.v4.content.VmDiskSource', { extId: uuid() })
 export const ObjectsLiteSource = object('vmm.v4.content.ObjectsLiteSource', {
   key: text({ minLength: 1, maxLength: 1024 }),
 })
 export const UrlSource = object('vmm.v4.content.UrlSource', {
   url: text({
-    // The catalogue's pattern, written so that it takes linear time: what follows the second character of the path is
-    // free, so nothing needs to match it.
+    // The catalogue's pattern in a form that takes linear time. It ends after the second character of the path
+    // because any text may follow.
     pattern: '^(?:(?:https?|nfs):/)?/?[^:/\\s]*(?:/\\w+)*(?::[0-9]+)*/[\\w.-][^#?\\s]',
   }),
   basicAuth: secret(
@@ -51,7 +51,7 @@ export const ImageSha256Checksum = object('vmm.v4.content.ImageSha256Checksum', 
   hexDigest: text({ pattern: '^[a-fA-F0-9]{64}$' }),
 })
 
-/** How the image stands to one placement policy. */
+/** Compliance of the image with one placement policy. */
 export const ImagePlacementStatus = object('vmm.v4.content.ImagePlacementStatus', {
   placementPolicyExtId: readOnly(uuid()),
   complianceStatus: readOnly(enumeration(['COMPLIANT', 'NON_COMPLIANT'])),
@@ -67,8 +67,8 @@ export const Image = resource(
     name: text({ minLength: 1, maxLength: 256 }),
     description: withDefault(text({ maxLength: 1000, multiline: true }), ''),
     type: immutable(enumeration(['DISK_IMAGE', 'ISO_IMAGE'])),
-    // A creation needs it; an update may leave it out, or repeat it without its secret: not marked immutable, therefore,
-    // but compared by its handler.
+    // Required on create; an update may omit it, or repeat it without its secret. The handler therefore compares it,
+    // instead of `immutable`.
     source: optional(oneOf(VmDiskSource, ObjectsLiteSource, UrlSource)),
     checksum: immutable(optional(oneOf(ImageSha1Checksum, ImageSha256Checksum))),
     sizeBytes: readOnly(integer()),

@@ -1,7 +1,7 @@
 /**
- * A network interface of a virtual machine. Two pairs of fields say the same of an emulated NIC, the older
- * `backingInfo`/`networkInfo` and the newer `nicBackingInfo`/`nicNetworkInfo`: either may be sent (the newer wins), both
- * are shown. NICs with SR-IOV or offload have the newer pair alone.
+ * A network interface of a virtual machine. An emulated NIC has two equivalent pairs of fields, the older
+ * `backingInfo`/`networkInfo` and the newer `nicBackingInfo`/`nicNetworkInfo`: bodies may use either (the newer wins),
+ * answers have both. NICs with SR-IOV or offload have the newer pair only.
  * Source: catalogue vmm.json; behaviour vmm.md 1.4, 2, operation-roles.tsv.
  */
 import { get, list, resource } from '../operation.ts'
@@ -28,7 +28,7 @@ import {
 } from './references.ts'
 import { getRate, listRate, vmReaders } from './roles.ts'
 
-/** Unicast; stored in lower case. */
+/** A unicast address; stored in lower case. */
 export const macAddress = () => text({ pattern: '^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$' })
 const vlan = () => integer({ minimum: 0, maximum: 4094 })
 
@@ -105,7 +105,7 @@ export const Nic = resource(
   },
   {
     title: 'NIC',
-    // Read from the VM's own list.
+    // Read from the list in its VM.
     derived: true,
     internal: { vmExtId: uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },

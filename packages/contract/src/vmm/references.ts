@@ -1,4 +1,4 @@
-/** How entities of vmm name others. Source: catalogue vmm.json. */
+/** References of vmm to other entities. Source: catalogue vmm.json. */
 import { object, optional, referenceTo, text, uuid } from '../schema.ts'
 
 const reference = (type: string) => object(`vmm.v4.ahv.config.${type}`, { extId: optional(uuid()) })
@@ -17,7 +17,7 @@ export const StorageContainerReference = object('vmm.v4.ahv.config.VmDiskContain
   extId: optional(referenceTo('StorageContainer')),
 })
 
-// These may outlive what they name, or name what the service does not hold.
+// Not checked: the entity may be gone, or may be unknown to the service.
 export const AvailabilityZoneReference = reference('AvailabilityZoneReference')
 export const HostReference = reference('HostReference')
 export const HostPcieDeviceReference = reference('HostPcieDeviceReference')

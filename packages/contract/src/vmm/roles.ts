@@ -2,7 +2,7 @@
 import { perSecond } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 
-/** Those who may work with virtual machines. */
+/** May write virtual machines. */
 export const vmWriters: readonly RoleName[] = [
   'Account Owner',
   'Administrator',

@@ -5,7 +5,7 @@ import { boolean, integer, optional } from '../schema.ts'
 export const SerialPort = resource(
   'vmm.v4.ahv.config.SerialPort',
   {
-    /** 1 is reserved. Absent: the lowest that is free. */
+    /** 1 is reserved. Default: the lowest free index. */
     index: optional(integer({ minimum: 0, maximum: 3 })),
     isConnected: optional(boolean()),
   },

@@ -83,7 +83,7 @@ export const Vm = resource(
     powerState: readOnly(enumeration(['ON', 'OFF', 'PAUSED', 'UNDETERMINED'])),
     /** Absent at creation: chosen by the server. */
     cluster: immutable(optional(ClusterReference)),
-    // Not read-only: a body with isAgentVm pins the VM to it; otherwise it is ignored.
+    // Writable: a body with isAgentVm pins the VM to this host; otherwise it is ignored.
     host: optional(HostReference),
     availabilityZone: readOnly(AvailabilityZoneReference),
     source: immutable(
@@ -121,11 +121,11 @@ export const Vm = resource(
     isVgaConsoleEnabled: on(),
     isGpuConsoleEnabled: off(),
     isScsiControllerEnabled: on(),
-    /** Server-made; absent means the extId. */
+    /** Set by the server; default: the extId. */
     biosUuid: optional(uuid()),
     generationUuid: readOnly(uuid()),
 
-    // A creation takes these; after it they change through their own operations, and an update ignores them.
+    // Used by create only; afterwards they have their own operations, and an update ignores them.
     disks: optional(arrayOf(Disk.schema, { maxItems: 1024 })),
     cdRoms: optional(arrayOf(CdRom.schema, { maxItems: 10 })),
     nics: optional(arrayOf(Nic.schema, { maxItems: 64 })),
@@ -134,7 +134,7 @@ export const Vm = resource(
     serialPorts: optional(arrayOf(SerialPort.schema, { maxItems: 4 })),
     categories: optional(arrayOf(CategoryReference, { maxItems: 256, uniqueItems: true })),
     customAttributes: optional(customAttributes()),
-    /** Absent while they were never enabled. */
+    /** Absent until they are enabled for the first time. */
     guestTools: optional(GuestTools),
 
     guestCustomization: secret(GuestCustomizationParams),
@@ -166,15 +166,15 @@ export const Vm = resource(
     internal: {
       /** The host that an agent VM is bound to. */
       pinnedHostExtId: optional(uuid()),
-      /** Where it ran last: preferred at the next start. */
+      /** The host of the last run; preferred at the next start. */
       lastHostExtId: optional(uuid()),
-      /** Images that its creation reads: they stay until it is made. */
+      /** Images that the running creation reads: they cannot be deleted until it ends. */
       imagesRead: optional(arrayOf(referenceTo('Image'))),
-      /** The ISO of a staged customisation lies in a drive. */
+      /** The ISO of a pending customisation is in a drive. */
       hasCustomizationIso: optional(boolean()),
-      /** That drive, where it was added for the ISO. */
+      /** The drive that was added for that ISO. */
       addedDriveExtId: optional(uuid()),
-      /** Since when its host does not answer. */
+      /** Start of the time in which its host has not answered. */
       hostSilentSince: optional(timestamp()),
     },
     indexed: ['hasCustomizationIso', 'hostSilentSince'],
@@ -235,7 +235,7 @@ export const vmOperations = {
       'numThreadsPerCore',
       'updateTime',
     ],
-    // The catalogue's fields but guestCustomization, which is a secret.
+    // All fields of the catalogue except guestCustomization, which is a secret.
     select: [
       'apcConfig/cpuModel/extId',
       'apcConfig/cpuModel/name',

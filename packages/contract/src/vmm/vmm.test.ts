@@ -52,7 +52,7 @@ test('statistics are those of the specification', () => {
   }
   for (const [key, filter, orderby] of [
     ['vmm.listVmStats', 83, 81],
-    // The catalogue's, and guestMemoryUsagePpm.
+    // The catalogue's fields, and guestMemoryUsagePpm.
     ['vmm.extern.listVmStats', 54, 52],
   ] as const) {
     assert.equal(operation(key).filter?.length, filter)

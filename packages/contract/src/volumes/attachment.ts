@@ -1,5 +1,5 @@
 /**
- * The ways in which a volume group is attached, as the group lists them.
+ * Attachments of a volume group.
  * Source: catalogue volumes.json (fields, limits); behaviour volumes-storage.md 1.1, 1.4 to 1.6.
  */
 import { baseFields, resource } from '../operation.ts'
@@ -28,9 +28,8 @@ export const VGAttachment = object('volumes.v4.config.VGAttachment', {
 })
 
 /**
- * One consumer of one volume group: the only truth about attachments, never on the wire. The group's `attachments`, the
- * disk entry of the VM and the targets of the client are read from these rows. Exactly one of the consumers is set; `extId`
- * is that of the VM's disk entry.
+ * One consumer of one volume group; internal. The group's `attachments`, the disk entry of the VM and the targets of
+ * the client are derived from these rows. Exactly one of the consumers is set; `extId` is that of the VM's disk entry.
  */
 export const VolumeGroupAttachment = resource(
   'volumes.v4.config.VolumeGroupAttachment',

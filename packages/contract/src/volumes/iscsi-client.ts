@@ -23,19 +23,20 @@ export const numVirtualTargets = integer({ minimum: 1, maximum: 32 })
 export const attachmentSite = enumeration(['PRIMARY', 'SECONDARY'])
 
 /**
- * An initiator outside the cluster, named by exactly one of its iSCSI name and its address. It comes into being by its
- * first attach and outlives the last.
- * Source: specification 4.3, 5, 8; catalogue volumes.json (fields, limits, list fields); behaviour volumes-storage.md 1.5, 2.
+ * An initiator outside the cluster, identified by either its iSCSI name or its address. Created by its first attach; it
+ * stays after the last detach.
+ * Source: specification 4.3, 5, 8; catalogue volumes.json (fields, limits, list fields); behaviour volumes-storage.md
+ * 1.5, 2.
  */
 export const IscsiClient = resource(
   'volumes.v4.config.IscsiClient',
   {
     iscsiInitiatorName: immutable(optional(iscsiInitiatorName)),
     iscsiInitiatorNetworkId: immutable(optional(IPAddressOrFQDN)),
-    // Unset stays absent and acts as NONE.
+    // Absent means NONE.
     enabledAuthentications: optional(authenticationType),
     clientSecret: chapSecret,
-    // 32 where the first attach gives none.
+    // Default: 32.
     numVirtualTargets: immutable(optional(numVirtualTargets)),
     attachmentSite: optional(attachmentSite),
     attachedTargets: readOnly(
@@ -52,7 +53,7 @@ export const IscsiClient = resource(
   {
     title: 'iSCSI client',
     internal: {
-      /** Since when nothing is attached to it. */
+      /** Time of the last detach, while nothing is attached. */
       unusedSince: timestamp(),
     },
     indexed: ['unusedSince'],
@@ -77,7 +78,7 @@ export const IscsiClientAttachment = resource('volumes.v4.config.IscsiClientAtta
   parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
 })
 
-/** Attaching may name a known client by `extId`, unlike other bodies. */
+/** Attaching may name an existing client by `extId`, unlike other bodies. */
 const attachedClient = object('volumes.v4.config.IscsiClient', {
   ...IscsiClient.schema.fields,
   extId: optional(referenceTo('IscsiClient')),

@@ -5,7 +5,8 @@ import { nvmfClientReaders, volumeAdmins } from './roles.ts'
 import { VolumeGroup } from './volume-group.ts'
 
 /**
- * An initiator outside the cluster that speaks NVMe over TCP. It comes into being by its first attach and outlives the last.
+ * An initiator outside the cluster that speaks NVMe over TCP. Created by its first attach; it stays after the last
+ * detach.
  * Source: specification 2.2, 4.3, 5, 8; catalogue volumes.json (fields, limits); behaviour volumes-storage.md 1.6, 2.
  */
 export const NvmfClient = resource(
@@ -24,7 +25,7 @@ export const NvmfClient = resource(
   },
 )
 
-/** Attaching names a client by its name, or a known one by `extId`; detaching by the latter. */
+/** Attaching names a client by its name, or an existing one by `extId`; detaching by `extId`. */
 const attachedClient = object('volumes.v4.config.NvmfClient', {
   ...NvmfClient.schema.fields,
   extId: optional(referenceTo('NvmfClient')),

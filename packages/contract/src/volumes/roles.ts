@@ -8,12 +8,12 @@ const storageAdmins = [
   'Super Admin',
 ] as const
 
-/** With the services that provision volumes. */
+/** Storage administrators, and services that provision volumes. */
 export const volumeProvisioners = [...storageAdmins, 'CSI System', 'Kubernetes Data Services System'] as const
 
 export const volumeAdmins = [...volumeProvisioners, 'Backup Admin'] as const
 
-/** May change a volume group, not make or remove one. */
+/** May change a volume group, not create or delete one. */
 export const volumeEditors = [...storageAdmins, 'Backup Admin'] as const
 
 export const vmAttachers = [...volumeEditors, 'Virtual Machine Admin'] as const

@@ -12,9 +12,9 @@ export const FlashMode = object('volumes.v4.config.FlashMode', { isEnabled: with
 export const VolumeDisk = resource(
   'volumes.v4.config.VolumeDisk',
   {
-    // Default: the lowest that is free in the group.
+    // Default: the lowest free index in the group.
     index: immutable(optional(integer({ minimum: 0, maximum: 16383 }))),
-    // A multiple of 512, and never less than before. Default of a copy: the size of its source.
+    // A multiple of 512 that never shrinks. Default for a copy: the size of its source.
     diskSizeBytes: optional(integer({ minimum: 524288, maximum: 219902325555200 })),
     storageContainerId: immutable(readOnly(referenceTo('StorageContainer'))),
     description: optional(text({ maxLength: 1000, multiline: true })),
@@ -24,7 +24,7 @@ export const VolumeDisk = resource(
   {
     internal: {
       volumeGroupExtId: referenceTo('VolumeGroup'),
-      /** The disk that it is being copied from, while that lasts. */
+      /** The source, while the copy is running. */
       copyOf: referenceTo('VolumeDisk'),
     },
     rel: 'volumes:config:volume-group:disk',

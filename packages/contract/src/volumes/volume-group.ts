@@ -21,14 +21,15 @@ import { FlashMode, VolumeDisk } from './volume-disk.ts'
 
 export const authenticationType = enumeration(['CHAP', 'NONE'])
 
-/** Printable, no blanks: what CHAP carries. */
+/** Printable characters without blanks, as CHAP requires. */
 export const chapSecret = secret(text({ minLength: 12, maxLength: 16, pattern: '^[!-~]+$' }))
 
 /**
  * Virtual disks that are attached together: to VMs of their cluster, or to iSCSI or NVMe-TCP clients outside it.
- * `attachmentType`, `protocol` and `attachments` follow the attachments; of the first two a creation may give the value
- * that holds until there is one.
- * Source: specification 2.2, 4.3; catalogue volumes.json (fields, limits, list fields); behaviour volumes-storage.md 1.1, 1.2, 2.
+ * `attachmentType`, `protocol` and `attachments` are derived from the attachments; a creation may set the first two
+ * until there is an attachment.
+ * Source: specification 2.2, 4.3; catalogue volumes.json (fields, limits, list fields); behaviour volumes-storage.md
+ * 1.1, 1.2, 2.
  */
 export const VolumeGroup = resource(
   'volumes.v4.config.VolumeGroup',
@@ -40,7 +41,7 @@ export const VolumeGroup = resource(
     createdBy: immutable(optional(text({ maxLength: 512 }))),
     usageType: withDefault(enumeration(['USER', 'INTERNAL', 'TEMPORARY', 'BACKUP_TARGET']), 'USER'),
     isHidden: withDefault(boolean(), false),
-    // Unset stays absent and acts as NOT_SHARED.
+    // Absent means NOT_SHARED.
     sharingStatus: optional(enumeration(['SHARED', 'NOT_SHARED'])),
     shouldLoadBalanceVmAttachments: withDefault(boolean(), false),
     targetPrefix: optional(text({ maxLength: 512, pattern: '^[0-9a-zA-Z:.-]+$' })),
@@ -57,7 +58,7 @@ export const VolumeGroup = resource(
     protocol: withDefault(enumeration(['NOT_ASSIGNED', 'ISCSI', 'NVMF']), 'NOT_ASSIGNED'),
     attachments: readOnly(arrayOf(VGAttachment)),
     hydrationStatus: readOnly(enumeration(['IN_PROGRESS', 'COMPLETE', 'FAIL'])),
-    // Of a creation; later disks have their own operations.
+    // Used by create only; later disks have their own operations.
     disks: optional(arrayOf(VolumeDisk.schema, { minItems: 1, maxItems: 10 })),
   },
   {

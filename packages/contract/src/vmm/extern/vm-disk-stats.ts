@@ -1,5 +1,5 @@
 /**
- * Statistics of a disk of a virtual machine on an external hypervisor. Computed for the span that a request asks for.
+ * Statistics of a disk of a virtual machine on an external hypervisor. Computed for the requested interval.
  * Source: specification 2.7, 4.8; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
  */
 import { baseFields, read } from '../../operation.ts'

@@ -1,6 +1,6 @@
 /**
- * A virtual machine that another hypervisor's management owns: discovered, never made or deleted here. Categories, owner
- * and settings of the guest tools are held here; all else mirrors the outside.
+ * A virtual machine of an external hypervisor: discovered, never created or deleted here. Categories, owner and
+ * settings of the guest tools are stored here; everything else mirrors the external manager.
  * Source: catalogue vmm.json; behaviour vmm.md 1.7, 2.
  */
 import { action, baseFields, get, list, resource } from '../../operation.ts'
@@ -12,7 +12,7 @@ import { getRate, vmListRate, vmMutationRate, vmOperators, vmSwitchers, vmViewer
 
 const reference = (type: string) => object(`vmm.v4.extern.config.${type}`, { extId: optional(uuid()) })
 
-// The one reference that this side holds; all others show what the management says.
+// The only reference that is stored here; all others are reported by the external manager.
 const CategoryReference = object('vmm.v4.extern.config.CategoryReference', { extId: optional(referenceTo('Category')) })
 const StorageContainerReference = reference('VmDiskContainerReference')
 
@@ -181,7 +181,7 @@ export const externVmOperations = {
     ifMatch: 'required',
     requestId: 'required',
   }),
-  // Native VMs have no such action; its neighbours' roles.
+  // Native VMs have no such action; it has the roles of the other power actions.
   suspendVm: action('/extern/config/vms/{extId}/$actions/suspend', {
     of: ExternVm,
     envelope: 'vmm.v4.extern.config.SuspendVmApiResponse',
