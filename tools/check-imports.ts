@@ -1,6 +1,7 @@
 /**
- * Checks who imports whom. `rooms` lists the rooms of the source tree from the lowest floor to the highest, each with the rooms
- * that it may import; no file may import itself through others. Imports of types count as well: a reader follows them too.
+ * Checks the import directions. `rooms` lists the rooms of the source tree from the lowest floor to the highest, each
+ * with the rooms that it may import; no file may import itself through others. Imports of types count as well: a reader
+ * follows them too.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'

@@ -1,4 +1,4 @@
-/** The page of gaps and the operations that answer 501 agree. */
+/** Compares the page of gaps with the operations that answer 501. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

@@ -33,7 +33,7 @@ const handled = new Set(
   ),
 )
 
-/** Known operations that answer 501: those without a contract yet, and those without behaviour. */
+/** Operations that answer 501, because they have no contract or no handler yet. */
 function gaps(): string[] {
   const unbuilt = contract.flatMap((namespace) =>
     namespace.unimplemented.map((entry) => `${entry.key} | ${entry.method} ${entry.path}`),
@@ -59,7 +59,7 @@ const files = new Map<string, readonly string[]>([
   ['unimplemented.txt', gaps()],
 ])
 
-/** Whole documents, which are published as they stand here. */
+/** Documents that are generated completely. */
 const documents = new Map<string, unknown>([['docs/reference/seed.schema.json', seedJsonSchema()]])
 
 /** Tables and pictures that follow from the code, between two comments of a page. */

@@ -1,6 +1,6 @@
 /**
- * Pages show the files of the folder `examples` beside them, whole: below a link to one stands its text. `--update` writes it
- * there; without it page and files must agree.
+ * Pages contain the files of the folder `examples` beside them: the text of a file follows the link to it. `--update`
+ * writes the pages; without it page and files must agree.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -1,4 +1,4 @@
-/** Terraform with the unmodified public provider: a folder with the configuration, and the commands that people use. */
+/** Runs Terraform with the unmodified public provider in a folder with the configuration. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ export interface Outcome {
 
 export interface Terraform {
   readonly folder: string
-  /** Runs a command whose refusal is of interest. */
+  /** Runs a command and returns its outcome, success or failure. */
   run(...argv: readonly string[]): Promise<Outcome>
   /** Runs a command. @throws Error with its output where it fails */
   succeed(...argv: readonly string[]): Promise<string>

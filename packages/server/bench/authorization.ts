@@ -1,4 +1,7 @@
-/** What a decision costs: one identity with most of 1,000 policies of three sorts, over 50,000 VMs. Source: behaviour iam.md 9.4. */
+/**
+ * Measures the cost of an access decision: one identity with most of 1,000 policies of three sorts, over 50,000 VMs.
+ * Source: behaviour iam.md 9.4.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { contract } from '@hyperplane/contract'

@@ -1,6 +1,6 @@
 /**
- * What a backup costs while it runs: time, size, the p95 of lists, memory; then what its restore into an empty folder costs:
- * time, memory. Standalone: `node bench/backup.ts [VMs]`. The target is the demo's simulated bucket, which is files on this
+ * Measures a backup while it runs (time, size, p95 of lists, memory) and its restore into an empty folder (time,
+ * memory). Standalone: `node bench/backup.ts [VMs]`. The target is the demo's simulated bucket, which is files on this
  * disk; network and service are not measured.
  * Source: behaviour platform.md 8 (size and time); 14, statement 38.
  */
@@ -56,7 +56,7 @@ const stop = (child: ReturnType<typeof spawn>): Promise<void> =>
     child.kill('SIGTERM')
   })
 
-/** Lists on one connection until told to end: times in milliseconds, and the most memory seen. */
+/** Reads lists on one connection until `isOver`. @returns times in milliseconds, and the peak memory */
 async function watch(target: Target, pid: number, isOver: () => boolean): Promise<{ times: number[]; memory: number }> {
   const connection = await Connection.open(target)
   const times: number[] = []
@@ -66,7 +66,7 @@ async function watch(target: Target, pid: number, isOver: () => boolean): Promis
     await connection.send(list)
     times.push(performance.now() - began)
     memory = Math.max(memory, memoryOf(pid))
-    // A client that asks now and then, not one that fills a core of its own.
+    // A pause, so that the client does not occupy a core of its own.
     await new Promise((next) => setTimeout(next, 5))
   }
   connection.close()

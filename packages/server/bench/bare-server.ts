@@ -1,4 +1,4 @@
-/** A bare node:https server that answers the same bytes to everything: what the service is measured against. */
+/** The baseline of the benchmarks: a bare node:https server that always answers the same bytes. */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'

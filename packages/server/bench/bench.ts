@@ -1,5 +1,5 @@
 /**
- * The budget table, measured. Every figure that depends on the machine is a ratio to something measured in the same run:
+ * Measures the budget table. Every figure that depends on the machine is a ratio to something measured in the same run:
  * a bare node:https server, the store's own commits. Prints Markdown; `docs/benchmarks.md` holds a run.
  */
 
@@ -28,7 +28,7 @@ const sourceFolder = resolve(import.meta.dirname, '../src')
 const work = mkdtempSync(join(tmpdir(), 'hyperplane-bench-'))
 const rows: string[] = []
 const seconds = quick ? 1 : 5
-/** Of each side of a ratio, in slices. */
+/** Seconds for each side of a ratio, in slices. */
 const comparing = quick ? 4 : 12
 
 const row = (what: string, budget: string, measured: string, met: boolean | undefined): void => {
@@ -165,7 +165,7 @@ async function overHttps(): Promise<void> {
   const path = `/api/platform/v4.3/config/categories/${created.data.extId}`
   const get = requestBytes('GET', path, password)
   const sample = await connection.send(get)
-  // The same bytes: with the headers that Node does not set by itself.
+  // The same bytes: copies the headers that Node does not set by itself.
   const lines = sample.head
     .split('\r\n')
     .slice(1)
@@ -357,7 +357,7 @@ function worlds(): void {
   row(`GET by id in one world of ${count}, and in default`, '-', gets, undefined)
 }
 
-/** 500 creations as one batch, followed to its end: milliseconds. */
+/** Duration of a batch of 500 creations in milliseconds. */
 async function batch(
   connection: Connection,
   uri: string,

@@ -1,6 +1,6 @@
 /**
- * What categories cost at their limits: 20,000 of them, one that 100,000 VMs carry beside one that 10 carry, asked by
- * somebody who sees everything and by one whose scope has to be asked of every VM. Source: behaviour platform.md 1 (limits).
+ * Measures categories at their limits: 20,000 categories, one with 100,000 VMs and one with 10, read by a caller who
+ * sees everything and by one whose scope must be checked for every VM. Source: behaviour platform.md 1 (limits).
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'

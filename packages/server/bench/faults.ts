@@ -1,12 +1,14 @@
-/** What it costs a GET that a world has 1,000 rules of faults which do not meet it: the same in worlds of one service, in turns. */
+/**
+ * Measures the cost of 1,000 fault rules that do not match a GET: the same request in worlds of one service, in turns.
+ */
 import { Connection, requestBytes, type Target } from './load.ts'
 import { type Rates, sideBySide } from './side-by-side.ts'
 
-/** In `others` rules of other operations, in `same` rules of the same one, of other users and other names. */
+/** `others` has rules of other operations, `same` has rules of the same operation for other users and names. */
 export type FaultWorld = (typeof worlds)[number]
 
 const rulesEach = 1000
-/** Who or what rules of the same operation ask for: nobody who asks here, and nothing that is asked for. */
+/** Conditions of the rules for the same operation; none of them matches. */
 const unmet = [
   (number: number) => ({ caller: `user-${number}` }),
   (number: number) => ({ namePattern: `key-${number}/value` }),

@@ -1,4 +1,4 @@
-/** A light load generator: raw requests over TLS sockets, so that what is measured is the server. */
+/** A light load generator: raw requests over TLS sockets, so that the measurement is dominated by the server. */
 import { connect, type TLSSocket } from 'node:tls'
 
 export interface Target {
@@ -34,7 +34,7 @@ export class Connection {
       this.#buffer = this.#buffer.length === 0 ? chunk : Buffer.concat([this.#buffer, chunk])
       this.#deliver()
     })
-    // A server ends what is idle for long: the caller learns of it, with the status 0, when it asks the next time.
+    // Servers close idle connections: the next request then gets the status 0.
     for (const event of ['error', 'close'])
       socket.on(event, () => this.#answer({ status: 0, head: '', body: Buffer.alloc(0) }))
   }

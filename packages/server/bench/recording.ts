@@ -1,8 +1,11 @@
-/** What it costs a GET that the journal keeps it: the same requests with recording on and off, in turns, on one service. */
+/**
+ * Measures the cost of journal recording for a GET: the same requests with recording on and off, in turns, on one
+ * service.
+ */
 import { Connection, requestBytes, type Target } from './load.ts'
 import { type Rates, sideBySide } from './side-by-side.ts'
 
-/** The difference is smaller than what the machine does from one slice to the next. */
+/** Many rounds, because the difference is smaller than the noise between slices. */
 const rounds = 31
 
 const journal = '/control/v1/worlds/default/journal'

@@ -1,7 +1,7 @@
 /**
- * Rates that are compared, on a machine that does other things as well: all are measured in short slices that take turns, each
- * round begins with another one, and what is told of a pair is the median of its ratios within the rounds. So what slows
- * the machine down for a while slows down both sides of a ratio, or is outvoted.
+ * Compares rates on a busy machine: all are measured in short alternating slices, each round starts with another one,
+ * and the result for a pair is the median of its ratios within the rounds. A temporary slowdown of the machine then
+ * affects both sides of a ratio, or is outvoted.
  */
 import { load, type Target } from './load.ts'
 
@@ -16,14 +16,14 @@ export interface Rates<N extends string> {
   readonly rounds: number
   /** Answers a second, the median of all rounds. */
   perSecond(name: N): number
-  /** How much of the other one's rate this one has. */
+  /** Ratio of this rate to the other one. */
   share(name: N, against: N): number
 }
 
 const usualRounds = 15
 const manyConnections = 16
 
-/** Seconds after which somebody whose rate still grows is taken as it is. */
+/** Longest warm-up in seconds, even if the rate still grows. */
 const longestWarmUp = 15
 
 export async function sideBySide<N extends string>(
@@ -40,7 +40,7 @@ export async function sideBySide<N extends string>(
     if (statuses.size !== 1 || !statuses.has(200)) throw new Error(`${name}: answers ${[...statuses]}`)
     return perSecond
   }
-  /** Until the rate grows no more: tens of thousands of requests are answered by code that is still being compiled. */
+  /** Runs until the rate stops growing: the engine optimises the code during tens of thousands of requests. */
   async function warmUp(name: N): Promise<void> {
     let best = 0
     let notBetter = 0

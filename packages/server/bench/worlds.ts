@@ -1,6 +1,7 @@
 /**
- * What worlds cost: `big`, one with 1,000 VMs that is forked, reset and moved in time; `many`, a hundred in one process. Each in
- * a process of its own, so that nothing else fills its memory: `bench.ts` starts this file and reads what it prints.
+ * Measures worlds: `big`, one with 1,000 VMs that is forked, reset and moved in time; `many`, a hundred in one process.
+ * Each in a process of its own, so that nothing else fills its memory: `bench.ts` starts this file and reads what it
+ * prints.
  */
 import { execFileSync } from 'node:child_process'
 import { type CallResult, startApp, type TestApp } from '../test/support/start-app.ts'
@@ -51,7 +52,8 @@ function apart<T>(what: keyof typeof measures): T {
 async function measureBig(): Promise<BigWorld> {
   const app = await startApp({ durable: true, config: { seed: 'empty' } })
   try {
-    // Its backup target is on a cluster: runs of one in a bucket would all take place on the way.
+    // The backup target is on a cluster, because every run of a target in a bucket would take place during the
+    // advance.
     const seed = 'extends: demo\nvms: 1000\n'
     done(await app.call('POST', worlds, { body: { name: 'big', seed } }))
     const fork = await medians(async () => {
@@ -79,7 +81,7 @@ async function measureMany(): Promise<ManyWorlds> {
   try {
     const clock = { mode: 'real' }
     const make = (name: string) => app.call('POST', worlds, { body: { name, preset: 'tiny', clock } })
-    // What the first one brings for all stays out of the figure.
+    // The first world is excluded, because it loads what all share.
     done(await make('first'))
     const before = residentAtRest(app)
     const made = { wall: 0, processor: 0 }
@@ -95,7 +97,7 @@ async function measureMany(): Promise<ManyWorlds> {
     const inOne = await getter(app, connection, `world-${count}`)
     const inDefault = await getter(app, connection, 'default')
     const times = { one: [] as number[], default: [] as number[] }
-    // In turns, so that both meet the same machine.
+    // Alternating, so that both see the same load of the machine.
     for (let turn = 0; turn < 3000; turn++) {
       times.one.push(await inOne())
       times.default.push(await inDefault())
@@ -124,9 +126,9 @@ async function getter(app: TestApp, connection: Connection, world: string): Prom
   return read
 }
 
-/** Bytes that stay when nobody has called any world for a while. */
+/** Resident bytes after all worlds have been idle for a while. */
 function residentAtRest(app: TestApp): number {
-  // Asked twice without a request in between: that is when they give up what they can read again.
+  // Worlds drop their caches at the second call without a request in between.
   for (const world of app.worlds.all()) {
     world.relaxUnlessUsed()
     world.relaxUnlessUsed()

@@ -1,4 +1,4 @@
-/** Drivers whose calls ask whether something goes wrong on purpose. What they do among themselves is not asked about. */
+/** Wraps drivers so that fault rules apply to their calls. Calls between drivers are exempt. */
 import type { Faults } from '../core/faults.ts'
 import { driverCalls } from './calls.ts'
 import type { Drivers } from './drivers.ts'

@@ -1,8 +1,8 @@
 /**
- * What the control plane asks of a cluster's block storage: virtual disks in containers, and targets that serve them to VMs
- * of the cluster and to initiators outside it. Implemented by `simulated/` and by each real backend.
- * Every call that changes something may be repeated and then changes nothing more; it resolves once its effect is durable,
- * and rejects with a DriverError, retryable when the cluster does not answer within 10 s.
+ * The block storage of a cluster: virtual disks in containers, and targets that serve them to VMs of the cluster and to
+ * initiators outside it. Implemented by `simulated/` and by each real backend. Every call that changes something is
+ * idempotent; it resolves once its effect is durable, and rejects with a DriverError, retryable when the cluster does
+ * not answer within 10 s.
  * Source: behaviour volumes-storage.md 1.3 to 1.6, 3.
  */
 
@@ -14,7 +14,7 @@ export interface BlockDisk {
   /** Its number as a LUN of the target. */
   readonly index: number
   readonly sizeBytes: number
-  /** What it is a copy of: bytes are shared until one of the two writes them. */
+  /** Source of a copy; blocks are shared until one of the two is written. */
   readonly source?: BlockSource
 }
 
@@ -28,12 +28,12 @@ export interface Target {
   readonly volumeGroupExtId: string
   readonly clusterExtId: string
   readonly name: string
-  /** Present: initiators must know it (CHAP). Plain; a backend keeps it, or what proves it. */
+  /** Present: initiators must use it (CHAP). Plain text; a backend stores it, or a proof of it. */
   readonly chapSecret?: string
   /** Serves its disks from all controllers rather than from that of the VM's host. */
   readonly isSpread: boolean
   readonly isFlashPinned: boolean
-  /** A place for backups, which fill in their own way. */
+  /** A target for backups, whose disks fill at another pace. */
   readonly isBackupTarget: boolean
 }
 
@@ -51,37 +51,37 @@ export interface Initiator {
 }
 
 export interface DiskUsage {
-  /** Bytes that were ever written, those of its source included. */
+  /** Bytes ever written, including those of its source. */
   readonly writtenBytes: number
-  /** Of these, what it shares with no other disk. */
+  /** The part that is shared with no other disk. */
   readonly uniqueBytes: number
 }
 
 export interface BlockStorage {
-  /** Makes a thin disk; nobody sees it before `publishDisk`. @throws DriverError, final, when the source is not there */
+  /** Creates a thin disk, invisible until `publishDisk`. @throws DriverError, final, when the source is not there */
   createDisk(disk: BlockDisk): Promise<void>
-  /** Shows the disk to whoever the target serves. */
+  /** Makes the disk visible to the consumers of its target. */
   publishDisk(diskExtId: string): Promise<void>
   /** Consumers see the new size at once. */
   resizeDisk(diskExtId: string, sizeBytes: number): Promise<void>
-  /** Vanishes from consumers and from the container. One that is not there is no fault. */
+  /** Removes the disk from consumers and container; an absent one is no fault. */
   deleteDisk(diskExtId: string): Promise<void>
 
-  /** Makes the target, or gives a known one these settings. A new secret ends the sessions, which log in again. */
+  /** Creates or changes the target. A new secret ends the sessions, which log in again. */
   putTarget(target: Target): Promise<void>
-  /** Ends every session. One that is not there is no fault. */
+  /** Ends every session; an absent target is no fault. */
   removeTarget(volumeGroupExtId: string): Promise<void>
 
-  /** Puts the initiator on the target's access list, or gives a known entry this secret: its sessions log in again. */
+  /** Puts the initiator on the target's access list, or changes the secret of its entry: its sessions log in again. */
   allow(volumeGroupExtId: string, initiator: Initiator): Promise<void>
-  /** Takes it off, and ends its sessions with this target. */
+  /** Removes the initiator, and ends its sessions with this target. */
   deny(volumeGroupExtId: string, clientExtId: string): Promise<void>
 
   /** Puts the group's disks on the SCSI bus of a VM, running or not. */
   plug(volumeGroupExtId: string, vmExtId: string, scsiIndex: number): Promise<void>
-  /** Takes them off. `isForced`: the guest did not let go within 60 s. */
+  /** Removes them. `isForced`: the guest did not release the disks within 60 s. */
   unplug(volumeGroupExtId: string, vmExtId: string): Promise<{ readonly isForced: boolean }>
 
-  /** What disks hold at this moment; those that are not there are left out. Reads only. */
+  /** Current usage of these disks; absent disks are left out. Reads only. */
   usageOf(diskExtIds: readonly string[]): Promise<ReadonlyMap<string, DiskUsage>>
 }

@@ -1,7 +1,4 @@
-/**
- * Every call of a driver that takes time or may fail, by name: what rules of faults can speak of. A call that is missing here
- * does not compile.
- */
+/** Every driver call that takes time or may fail, by name: fault rules match these. A missing call does not compile. */
 import type { DirectoryFault } from './directory.ts'
 import type { Drivers } from './drivers.ts'
 import type { ObjectStoreFault } from './object-store.ts'
@@ -94,7 +91,7 @@ export const driverCalls = {
   web: { fetch: true, refusalOf: true },
 } as const satisfies { readonly [D in keyof Drivers]: Readonly<Record<CallOf<Drivers[D]> & string, true>> }
 
-/** Drivers that say in words of their own what went wrong; whoever calls them understands those alone. */
+/** Drivers with their own fault names; their callers handle these faults only. */
 export const driverFaults = {
   directory: {
     address: true,

@@ -1,7 +1,7 @@
 /**
- * Where the content of images comes from, and where it lies: URLs, disks of VMs, and one file for each cluster that holds
- * an image. Implemented by `simulated/` and by each real backend. Every call that changes something may be repeated and
- * then changes nothing more; it resolves once its effect is durable.
+ * Where the content of images comes from, and where it lies: URLs, disks of VMs, and one file for each cluster that
+ * holds an image. Implemented by `simulated/` and by each real backend. Every call that changes something is
+ * idempotent; it resolves once its effect is durable.
  * Source: behaviour vmm.md 1.8, 3.1, 3.6.
  */
 export interface ContentSource {

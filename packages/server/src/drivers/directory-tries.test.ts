@@ -11,7 +11,7 @@ const server = (...urls: string[]): DirectoryServer => ({
 })
 const account = { username: 'alice', password: 'secret' }
 
-/** Timers that run when the test says so. */
+/** Timers that the test fires. */
 function handTimers() {
   const timers = new Set<() => void>()
   const setTimer = (_: number, run: () => void) => {

@@ -1,7 +1,6 @@
 /**
- * A directory with its spare servers: each server of a directory is asked in turn until one answers, and only so many
- * questions are under way at once, of which one directory that does not answer can hold half. What else the service does
- * never waits here. Source: behaviour iam.md 4.
+ * A directory with its secondary servers: they are tried in turn until one answers. Concurrent calls are limited, and
+ * one silent directory can occupy at most half of them, so that other work is not delayed. Source: behaviour iam.md 4.
  */
 
 import { Semaphore } from '../core/concurrency/semaphore.ts'
@@ -15,13 +14,13 @@ const waitMilliseconds = 10_000
 export interface DirectoryTriesOptions {
   /** Which implementation speaks to the server at this address. */
   readonly driverOf: (url: string) => Directory
-  /** Measures how long a question waits for its turn. */
+  /** Measures how long a call waits for its turn. */
   readonly real: Pick<Clock, 'setTimer'>
 }
 
 export function createDirectoryTries({ driverOf, real }: DirectoryTriesOptions): Directory {
   const slots = new Semaphore(questionsAtOnce)
-  /** By domain, as long as somebody asks there. */
+  /** By domain, while calls to it are pending. */
   const shares = new Map<string, { readonly slots: Semaphore; askers: number }>()
 
   async function inTurn<T>(domainName: string, work: () => Promise<T>): Promise<T> {
@@ -44,7 +43,7 @@ export function createDirectoryTries({ driverOf, real }: DirectoryTriesOptions):
     }
   }
 
-  /** The answer of the first server that gives one. A refused password is an answer. */
+  /** The answer of the first server that responds. A refused password is an answer. */
   const ask = <T>(
     server: DirectoryServer,
     question: (driver: Directory, at: DirectoryServer) => Promise<T>,

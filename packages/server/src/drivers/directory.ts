@@ -1,15 +1,15 @@
 /**
- * What the control plane asks of an LDAP server: is this the password, who is that, which groups, what is there.
- * Nothing is written. Implemented by `simulated/` and `ldap/`; `directory-tries.ts` goes through the servers of a directory.
+ * An LDAP server: checks passwords, finds users and their groups, searches. Nothing is written. Implemented by
+ * `simulated/` and `ldap/`; `directory-tries.ts` tries the servers of a directory in turn.
  * Source: behaviour iam.md 4.
  */
 export interface Directory {
   /**
-   * Proves that the password belongs to the name: a distinguished name, or whatever the server takes as one.
-   * An empty password is refused before anything is sent: servers take it for an anonymous bind and say yes.
+   * Proves that the password belongs to the name: a distinguished name, or whatever the server takes as one. An empty
+   * password is refused before anything is sent: servers would accept it as an anonymous bind.
    */
   bind(server: DirectoryServer, account: DirectoryAccount): Promise<void>
-  /** The one account of this name (without its domain); undefined when there is none, or more than one. */
+  /** The account with this name (without its domain); undefined when there is none or more than one. */
   findUser(server: DirectoryServer, name: string): Promise<DirectoryUser | undefined>
   /**
    * Distinguished names of the groups that the user is a member of; `recursive`: of the groups of these groups as well,
@@ -17,19 +17,22 @@ export interface Directory {
    */
   groupsOf(server: DirectoryServer, user: DirectoryUser, recursive: boolean): Promise<readonly string[]>
   hasGroup(server: DirectoryServer, distinguishedName: string): Promise<boolean>
-  /** Users and groups one of whose attributes is, or with `isWildcard` contains, the text. Nothing in the text is special. */
+  /**
+   * Users and groups with an attribute that equals, or with `isWildcard` contains, the text. The text is taken
+   * literally.
+   */
   search(server: DirectoryServer, query: DirectoryQuery): Promise<DirectoryFindings>
 }
 
-/** Each call takes one of these and keeps nothing of it. @throws DirectoryError, every call */
+/** Parameter of each call; nothing of it is kept. @throws DirectoryError, every call */
 export interface DirectoryServer {
   /** `ldap://host:389`, `ldaps://host:636`; the next one is tried when one does not answer. */
   readonly urls: readonly string[]
   readonly type: 'ACTIVE_DIRECTORY' | 'OPEN_LDAP'
   readonly domainName: string
-  /** As whom users and groups are searched. */
+  /** The account that searches users and groups. */
   readonly account: DirectoryAccount
-  /** Where what stands; an Active Directory is laid out by its maker. */
+  /** Search bases and attributes; absent for an Active Directory, whose layout is fixed. */
   readonly layout?: OpenLdapLayout
 }
 
@@ -46,7 +49,7 @@ export interface OpenLdapLayout {
   readonly groupSearchBase: string
   /** Attribute of a group that names its members. */
   readonly groupMemberAttribute: string
-  /** Attribute of a member that stands there; `dn`: its distinguished name. */
+  /** Attribute of a member that the group lists; `dn`: its distinguished name. */
   readonly groupMemberAttributeValue: string
 }
 
@@ -59,7 +62,7 @@ export interface DirectoryUser {
   readonly isDisabled: boolean
   /** Groups that the entry itself names (Active Directory). */
   readonly memberOf: readonly string[]
-  /** What stands in a group for this user. */
+  /** The value that lists this user in a group. */
   readonly memberValue: string
 }
 
@@ -68,7 +71,7 @@ export interface DirectoryQuery {
   readonly isWildcard: boolean
   readonly searchedAttributes: readonly string[]
   readonly returnedAttributes: readonly string[]
-  /** At most so many are answered. */
+  /** Largest number of entries in the answer. */
   readonly limit: number
 }
 
@@ -83,10 +86,13 @@ export interface DirectoryEntry {
   readonly attributes: readonly { readonly name: string; readonly values: readonly string[] }[]
 }
 
-/** `credentials`: it answered, and said no. `busy`: it was not asked, too many others are. All else: it is of no use now. */
+/**
+ * `credentials`: the server refused them. `busy`: not called, because too many calls are pending. All others: the
+ * server cannot be used now.
+ */
 export type DirectoryFault = 'address' | 'busy' | 'credentials' | 'dns' | 'protocol' | 'refused' | 'timeout' | 'tls'
 
-/** The message is the cause, for administrators; it holds no secret. */
+/** The message is the cause, for administrators; it contains no secret. */
 export class DirectoryError extends Error {
   override readonly name = 'DirectoryError'
   readonly fault: DirectoryFault
@@ -97,14 +103,14 @@ export class DirectoryError extends Error {
   }
 }
 
-/** One server is given this long for one call, from the name's resolution to the last answer. */
+/** Time limit for one call to one server, from name resolution to the last answer. */
 export const tryMilliseconds = 5000
-/** Levels of groups in groups. */
+/** Largest depth of nested groups. */
 export const maximumLevels = 20
 
 /**
- * Never asked for, never compared with, never answered: whoever may search must not learn what opens accounts. The first
- * five are those of the behaviour page; the others hold the same elsewhere (Samba, local administrators, service accounts).
+ * Never requested, compared or answered: a search must not disclose credentials. The first five are those of the
+ * behaviour page; the others are their equivalents elsewhere (Samba, local administrators, service accounts).
  */
 export const secretAttributes: ReadonlySet<string> = new Set(
   [
@@ -123,11 +129,11 @@ export const secretAttributes: ReadonlySet<string> = new Set(
   ].map((name) => name.toLowerCase()),
 )
 
-/** The attribute by which people of this directory are called. */
+/** The attribute that holds account names in this directory. */
 export const accountAttribute = ({ type, layout }: Pick<DirectoryServer, 'type' | 'layout'>): string =>
   type === 'ACTIVE_DIRECTORY' ? 'sAMAccountName' : (layout?.usernameAttribute ?? 'uid')
 
-/** `example.com` is kept below `dc=example,dc=com`. */
+/** Base of a domain: `dc=example,dc=com` for `example.com`. */
 export const baseOf = (domainName: string): string =>
   domainName
     .split('.')

@@ -1,6 +1,6 @@
 /**
- * What the control plane asks of the management of an external hypervisor, which owns its VMs: somebody else may change
- * them at any time. Implemented by `simulated/` and by each real backend.
+ * The management of an external hypervisor, which owns its VMs: others may change them at any time. Implemented by
+ * `simulated/` and by each real backend.
  * Source: behaviour vmm.md 1.7.
  */
 import type { EntityOf } from '@hyperplane/contract'

@@ -1,7 +1,7 @@
 /**
- * What the control plane asks of clusters and their machines: settings, storage containers, datastores and management
- * controllers (BMC). Implemented by `simulated/` and by each real backend. The answers are what the clusters hold, which
- * can differ from what the control plane stored: somebody else may have changed it.
+ * Clusters and their machines: settings, storage containers, datastores and management controllers (BMC). Implemented
+ * by `simulated/` and by each real backend. Answers are the actual state, which can differ from what the control plane
+ * stored (drift).
  * Source: behaviour clustermgmt.md 1.2, 1.9, 1.10, 1.13, 3.
  */
 import { createHash } from 'node:crypto'
@@ -33,13 +33,13 @@ export interface ClusterSettings {
   readonly SNMP_SERVER_CONFIG?: ValueOf<typeof SnmpConfig>
   readonly RSYSLOG_SERVER_CONFIG?: readonly ValueOf<typeof RsyslogServer>[]
   readonly PULSE_CONFIG?: ValueOf<typeof PulseStatus>
-  /** Everything else that a cluster is told: its name, addresses, redundancy, keys. */
+  /** All other settings: name, addresses, redundancy, keys. */
   readonly general?: Readonly<Record<string, unknown>>
 }
 
 /**
- * Sections to change; `null` unsets one. Of the time servers, SNMP, Pulse and `general` only the fields given change;
- * the others are replaced whole. Secrets are plain here.
+ * Sections to change; `null` unsets one. Time servers, SNMP, Pulse and `general` are merged field by field; other
+ * sections are replaced. Secrets are plain here.
  */
 export type SettingsChange = { readonly [S in keyof ClusterSettings]?: ClusterSettings[S] | null }
 
@@ -69,14 +69,14 @@ export interface BmcAccess {
 
 export type BmcStatus = 'VALID' | 'INVALID' | 'UNAVAILABLE'
 
-/** What is known of a host from outside. */
+/** The state of a host as its cluster sees it. */
 export interface HostCondition {
   readonly isUp: boolean
   /** Since when it does not answer; milliseconds since 1970. */
   readonly silentSince?: number
-  /** It does its work, but takes far too long. */
+  /** It works, but far too slowly. */
   readonly isDegraded: boolean
-  /** When it booted last, where that is known better than from its row; milliseconds since 1970. */
+  /** Last boot, if known more exactly than from its row; milliseconds since 1970. */
   readonly bootedAt?: number
 }
 
@@ -87,34 +87,34 @@ export interface Hardware {
   /** Tries the credential. An unanswered probe is UNAVAILABLE after 10 s. */
   probeBmc(access: BmcAccess): Promise<BmcStatus>
   /**
-   * Calls `changed` when an answer of this interface may be another than before; the answer ends that. A backend that is
-   * not told has it called as often as it wants to be asked.
+   * Calls `changed` when an answer of this interface may have changed; the returned function ends the watch. A backend
+   * without notifications calls it at the interval at which it wants to be polled.
    */
   watch(changed: () => void): () => void
-  /** Host that is up, as far as the cluster knows. Answers at once, from memory. */
+  /** Whether the host is up, as far as the cluster knows. Answers at once, from memory. */
   isHostUp(hostExtId: string): boolean
   /** Answers at once, from memory. */
   conditionOf(hostExtId: string): HostCondition
-  /** Drives that do not work, with the time since when; milliseconds since 1970. Answers at once, from memory. */
+  /** Failed drives with the time of the failure; milliseconds since 1970. Answers at once, from memory. */
   failedDrives(): ReadonlyMap<string, number>
-  /** Bytes of files in a container that nobody here wrote, as of the last look. Answers at once, from memory. */
+  /** Bytes of foreign files in a container, as of the last poll. Answers at once, from memory. */
   foreignBytes(containerExtId: string): number
 
   readSettings(clusterExtId: string): Promise<ClusterSettings>
   /**
-   * Changes these sections, all or none, and answers all settings as they are then. Asking again with the same `callKey`
-   * changes nothing.
+   * Changes these sections, all or none, and returns all settings. A repeated call with the same `callKey` changes
+   * nothing.
    */
   writeSettings(clusterExtId: string, change: SettingsChange, callKey: string): Promise<ClusterSettings>
   /** Restores what the call with this key replaced; resolves at once when that call never took effect. */
   takeBackSettings(clusterExtId: string, callKey: string): Promise<void>
 
-  /** Makes the container, or brings it to this policy. */
+  /** Creates the container, or applies this policy to it. */
   putContainer(container: ContainerSpec, callKey: string): Promise<void>
-  /** Restores what the call with this key replaced, or removes what it made. */
+  /** Restores what the call with this key replaced, or removes the container that it created. */
   takeBackContainer(clusterExtId: string, containerExtId: string, callKey: string): Promise<void>
   removeContainer(clusterExtId: string, containerExtId: string): Promise<void>
-  /** Sizes of files that lie in the container and belong to nothing that the control plane knows. */
+  /** Sizes of files in the container that belong to no entity of the control plane. */
   leftoverFiles(clusterExtId: string, containerExtId: string): Promise<readonly number[]>
 
   mountDatastore(datastore: DatastoreSpec): Promise<void>
@@ -124,7 +124,7 @@ export interface Hardware {
 
 const secretFields = new Set(['authKey', 'encryptionKey', 'password', 'privKey'])
 
-/** Sections of which only the fields given change. */
+/** Sections that are merged field by field. */
 export const mergedSections: ReadonlySet<string> = new Set([
   'NTP_SERVER_CONFIG',
   'PULSE_CONFIG',
@@ -132,11 +132,11 @@ export const mergedSections: ReadonlySet<string> = new Set([
   'general',
 ])
 
-/** How a secret of a cluster is compared without being kept: the same text on the same cluster, the same digest. */
+/** Digest of a cluster's secret, for comparison: equal texts on the same cluster have equal digests. */
 export const secretDigest = (scope: string, plain: string): string =>
   createHash('sha256').update(`${scope}\0${plain}`).digest('base64url')
 
-/** A copy with each plain secret replaced by `{ digest }`; what is one stays. */
+/** A copy with each plain secret replaced by `{ digest }`; digests stay. */
 export function withDigests<T>(scope: string, value: T): T {
   if (Array.isArray(value)) return value.map((item) => withDigests(scope, item)) as T
   if (typeof value !== 'object' || value === null) return value

@@ -1,27 +1,26 @@
 import type { VirtualRouting } from './virtual-routing.ts'
 
 /**
- * What the control plane asks of the network: switches on hosts, DHCP responders, routing peers. Implemented by
- * `simulated/` and by each real backend. Every call that changes something may be repeated and then changes nothing more;
- * it resolves once the fabric holds the configuration, durably.
+ * The network: switches on hosts, DHCP responders, routing peers. Implemented by `simulated/` and by each real backend.
+ * Every call that changes something is idempotent; it resolves once the fabric holds the configuration, durably.
  * Source: behaviour networking.md 1.2, 1.3, 1.10, 3.1.
  */
 export interface NetworkFabric extends VirtualRouting {
   /**
-   * Makes the subnet exist on these hosts, as a VLAN on a virtual switch or as a logical switch of a VPC; called again
-   * with other values, it re-programs what differs and takes it from hosts that are no longer named.
+   * Makes the subnet exist on these hosts, as a VLAN on a virtual switch or as a logical switch of a VPC; a repeated
+   * call with other values re-programs what differs and removes the subnet from hosts that are no longer named.
    * @throws DriverError, retryable, when a host's agent does not answer within 30 s
    */
   programSubnet(subnet: SubnetProgram): Promise<void>
   /** Takes the subnet from every host. A subnet that is not there is no fault. */
   removeSubnet(subnetExtId: string): Promise<void>
   /**
-   * Hosts answer DHCP in this subnet from now on. Without name servers of its own, a subnet of a VPC hands out those of the
-   * VPC's router, whichever they are when a guest asks.
+   * Makes hosts answer DHCP in this subnet. A subnet of a VPC without its own name servers hands out the current ones
+   * of the VPC's router.
    */
   serveDhcp(service: DhcpService): Promise<void>
   stopDhcp(subnetExtId: string): Promise<void>
-  /** Tells the responders of a subnet which addresses are kept from guests, and which no longer are. */
+  /** Reserves and releases addresses at the DHCP responders of a subnet. */
   announceAddresses(subnetExtId: string, change: AddressChange): Promise<void>
   /** The address that a DHCP server outside the deployment gives to this MAC on an unmanaged VLAN; always the same. Reads only. */
   outsideAddress(vlan: Vlan, macAddress: string): Promise<string>
@@ -30,7 +29,7 @@ export interface NetworkFabric extends VirtualRouting {
    * is up: that takes seconds, and sessions can flap for minutes.
    */
   addBgpPeer(peer: BgpPeer): Promise<void>
-  /** Withdraws what the peer knows from us, and forgets it. */
+  /** Withdraws the advertised routes and removes the peer. */
   removeBgpPeer(sessionExtId: string): Promise<void>
   /** The session as the local gateway sees it now; undefined when it has no such peer. Reads only. */
   bgpPeer(sessionExtId: string): Promise<BgpPeerView | undefined>
@@ -53,7 +52,7 @@ export interface DhcpService {
   readonly prefixes: readonly string[]
   readonly gateways: readonly string[]
   readonly options: Readonly<Record<string, unknown>>
-  /** Servers outside, to which hosts hand the questions of guests instead of answering them. */
+  /** DHCP servers outside, to which hosts relay requests of guests instead of answering them. */
   readonly relayTo?: readonly { readonly address: string; readonly port: number }[]
 }
 
@@ -80,7 +79,7 @@ export interface BgpPeerView {
   readonly state: BgpState
   /** Why it is not established, where that is known. */
   readonly reason?: string
-  /** What the peer sends, accepted or not; nothing unless established. */
+  /** Routes that the peer sends, accepted or not; empty unless established. */
   readonly routes: readonly OfferedRoute[]
 }
 

@@ -19,9 +19,9 @@ export interface BucketPlace {
   readonly region: string
   readonly accessKeyId?: string
   readonly secretAccessKey?: string
-  /** How the bucket is named: before the host, or first in the path, which every service but Amazon's takes. */
+  /** Where the bucket name goes: before the host, or first in the path, which every service but Amazon's accepts. */
   readonly style: 'path' | 'host'
-  /** PEM of an authority that the service's certificate may come from, beside the well-known ones. */
+  /** PEM of a further authority that may have issued the service's certificate. */
   readonly certificate?: string
   readonly skipsCertificateValidation: boolean
 }
@@ -33,15 +33,15 @@ export interface StoredObject {
   readonly modifiedTime: number
 }
 
-/** Each call contacts the place, and gives up when that is silent for 10 s. */
+/** Each call contacts the place and fails after 10 s without an answer. */
 export interface ObjectStore {
-  /** Everything whose key begins with `prefix`, by key. @throws ObjectStoreError */
+  /** Objects whose key begins with `prefix`, ordered by key. @throws ObjectStoreError */
   list(place: Place, prefix: string): Promise<readonly StoredObject[]>
-  /** @throws ObjectStoreError `noSuchObject` where there is none */
+  /** @throws ObjectStoreError `noSuchObject` when it does not exist */
   get(place: Place, key: string): Promise<Uint8Array>
   /** Resolves when the object is durable there; one with the same key is replaced. @throws ObjectStoreError */
   put(place: Place, key: string, content: Uint8Array): Promise<void>
-  /** An object that is not there is removed already. @throws ObjectStoreError */
+  /** Succeeds for an object that does not exist. @throws ObjectStoreError */
   remove(place: Place, key: string): Promise<void>
 }
 

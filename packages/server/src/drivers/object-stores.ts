@@ -1,8 +1,8 @@
-/** Several implementations as one: each place goes to the first that knows it. */
+/** Combines implementations: each place is served by the first one that knows it. */
 import type { ObjectStore, Place } from './object-store.ts'
 
 export interface KnowingObjectStore extends ObjectStore {
-  /** It answers for this place, if only with a refusal. */
+  /** Whether this implementation serves the place, if only with a refusal. */
   knows(place: Place): boolean
 }
 

@@ -1,4 +1,4 @@
-/** Whom the world knows is the world's; every other address is called. */
+/** Chooses the remote managers by address: simulated ones for addresses of the world, real ones for all others. */
 import type { RemoteManagers } from './remote-managers.ts'
 
 export function chooseRemotes(simulated: RemoteManagers, peers: RemoteManagers): RemoteManagers {
@@ -11,7 +11,7 @@ export function chooseRemotes(simulated: RemoteManagers, peers: RemoteManagers):
     exchangeTrust: (place, ...rest) => at(place.address).exchangeTrust(place, ...rest),
     revokeTrust: (place, ...rest) => at(place.address).revokeTrust(place, ...rest),
     probe: (place, ...rest) => at(place.address).probe(place, ...rest),
-    // Clusters are of the world alone.
+    // All clusters are simulated.
     inventory: (extId) => simulated.inventory(extId),
     keepInventory: (extId, rows) => simulated.keepInventory(extId, rows),
   }

@@ -1,11 +1,11 @@
 /**
- * What is measured of virtual machines. Implemented by `simulated/` and by each real backend.
+ * Measurements of virtual machines. Implemented by `simulated/` and by each real backend.
  * Source: behaviour vmm.md 1.15, 3.8.
  */
 export interface Telemetry {
   /**
-   * What the VM did in the 30 s before each of these times (milliseconds since 1970, multiples of 30 s, ascending);
-   * undefined where it did not run. The same question has the same answer, for ever.
+   * Measurements over the 30 s before each of these times (milliseconds since 1970, multiples of 30 s, ascending);
+   * undefined where the VM did not run. Equal calls always have equal results.
    */
   read(vm: MeasuredVm, times: readonly number[]): Promise<readonly (VmReading | undefined)[]>
   /** What the system of a host itself used at these times, beside its VMs; undefined where the host was down. */
@@ -19,7 +19,7 @@ export interface HostReading {
   readonly systemMemoryPpm: number
 }
 
-/** Seconds from one reading to the next. */
+/** Interval between readings in seconds. */
 export const readingSeconds = 30
 
 export interface MeasuredVm {
@@ -31,15 +31,15 @@ export interface MeasuredVm {
   readonly connectedNics: number
   readonly hasGpu: boolean
   readonly isOvercommitted: boolean
-  /** Most I/O operations a second, of all disks together. */
+  /** Limit of I/O operations per second over all disks. */
   readonly throttledIops?: number
 }
 
-/** A time without a change of host or size. Milliseconds since 1970. */
+/** A period without a change of host or size. Milliseconds since 1970. */
 export interface Run {
   readonly from: number
   readonly to: number
-  /** When its guest began: before `from` when it only moved. */
+  /** Start of the guest; before `from` if the VM was migrated. */
   readonly startedAt: number
   readonly hostExtId: string
   readonly clusterExtId: string
@@ -58,7 +58,7 @@ export interface VmReading {
   readonly cpuPpm: number
   readonly cpuReadyPpm: number
   readonly guestMemoryPpm: number
-  /** Of the VM's memory, what the hypervisor holds; never less than the guest uses. */
+  /** Share of the VM's memory that the hypervisor uses; never less than the guest's. */
   readonly hypervisorMemoryPpm: number
   readonly allocatedMemoryPpm: number
   readonly receivedBytes: number

@@ -2,36 +2,36 @@ import type { ValueOf } from '@hyperplane/contract'
 import type { RoutingPolicyRule } from '@hyperplane/contract/networking/routing-policy'
 
 /**
- * What the control plane asks of VPCs in the network: the controller that carries them, their routers, and what these do
- * with packets. A part of `NetworkFabric`: calls may be repeated, and resolve once the configuration is held.
+ * VPCs in the network: their controller, routers and routing policies. A part of `NetworkFabric`: calls may be
+ * repeated, and resolve once the configuration is held.
  * Source: behaviour networking.md 1.5, 1.6, 1.7, 1.20, 3.1.
  */
 export interface VirtualRouting {
-  /** Starts the services of the controller, or brings them to these settings. */
+  /** Starts the controller, or applies these settings to it. */
   deployController(controller: ControllerProgram): Promise<void>
-  /** Puts its agent on a host. */
+  /** Installs the controller's agent on a host. */
   installAgent(controllerExtId: string, hostExtId: string): Promise<void>
-  /** Takes the agents from their hosts. */
+  /** Removes the agents from all hosts. */
   removeAgents(controllerExtId: string): Promise<void>
   removeController(controllerExtId: string): Promise<void>
-  /** What the controller says of itself; `DOWN` also when there is none. Reads only. */
+  /** State of the controller; `DOWN` also when there is none. Reads only. */
   controllerState(controllerExtId: string): Promise<ControllerState>
 
-  /** Makes the router of a VPC, or brings it to these settings. */
+  /** Creates the router of a VPC, or applies these settings to it. */
   programRouter(router: RouterProgram): Promise<void>
-  /** With its ports and everything else that is a part of it. A router that is not there is no fault. */
+  /** Removes the router with its ports; an absent one is no fault. */
   removeRouter(vpcExtId: string): Promise<void>
-  /** Gives the router ports on an external subnet, or brings those to these settings: other addresses, other hosts. */
+  /** Attaches the router to an external subnet, or changes the addresses and hosts of its ports there. */
   attachRouter(vpcExtId: string, port: RouterPort): Promise<void>
   detachRouter(vpcExtId: string, subnetExtId: string): Promise<void>
-  /** Packets that leave through a translating subnet get one of these addresses from now on; of no address: none do. */
+  /** Sets the source addresses of packets that leave through a subnet with NAT; an empty list disables that. */
   translateSources(vpcExtId: string, addresses: readonly string[]): Promise<void>
 
-  /** Installs the rules of a policy in place of those that it had, on all hosts at once; rules that differ count from zero. */
+  /** Replaces the rules of a policy on all hosts at once; counters of changed rules start at zero. */
   installPolicy(policy: PolicyProgram): Promise<void>
   /** A policy that is not there is no fault. */
   removePolicy(policyExtId: string): Promise<void>
-  /** The counters of these policies are zero, all at one instant. */
+  /** Resets the counters of these policies at one instant. */
   clearPolicyCounters(policyExtIds: readonly string[]): Promise<void>
 }
 
@@ -48,7 +48,7 @@ export interface RouterProgram {
   readonly vpcExtId: string
   /** CIDR texts that are routed to and from outside as they are. */
   readonly externallyRoutablePrefixes: readonly string[]
-  /** What the subnets of the VPC hand out that name no servers of their own. */
+  /** Name servers for subnets of the VPC without their own. */
   readonly domainNameServers: readonly string[]
 }
 
@@ -62,7 +62,7 @@ export interface RouterPort {
 export interface PolicyProgram {
   readonly extId: string
   readonly vpcExtId: string
-  /** Of those that match, the highest decides. */
+  /** The matching policy of the highest priority applies. */
   readonly priority: number
   readonly rule: ValueOf<typeof RoutingPolicyRule>
 }

@@ -1,31 +1,31 @@
 /**
- * Documents that stand on web servers which a client or a certificate names: metadata, revocation lists, answers about
- * revocation. Implemented by `simulated/` (hosts `*.simulated`) and `http/` (all others). Source: behaviour iam.md 4, 5.
+ * Documents on web servers that a client or a certificate names: metadata, revocation lists, OCSP responses.
+ * Implemented by `simulated/` (hosts `*.simulated`) and `http/` (all others). Source: behaviour iam.md 4, 5.
  */
 export interface Web {
   /**
-   * Reads a document, or posts a question and reads the answer. Follows redirects to the same host only, never from https
-   * to http. Asks servers that may be called from here, and no proxy. @throws WebError
+   * Gets a document, or posts a request and returns the response. Follows redirects to the same host only, never from
+   * https to http. Calls allowed addresses only, without a proxy. @throws WebError
    */
   fetch(request: WebRequest): Promise<Uint8Array>
-  /** Why the server of this URL is never called from here, without calling it; undefined: it may be, when it is there. */
+  /** The reason why this URL may not be called; undefined when it may. Does not call it. */
   refusalOf(url: string): Promise<string | undefined>
 }
 
 export interface WebRequest {
   /** http or https. */
   readonly url: string
-  /** Posted; absent: the document is read. */
+  /** Posted; absent: a GET. */
   readonly question?: { readonly contentType: string; readonly content: Uint8Array }
   /** Largest answer. */
   readonly maximumBytes: number
-  /** For everything, from the resolution of the name to the last byte. Real time. */
+  /** Time for the whole request, from name resolution to the last byte. Real time. */
   readonly timeoutMilliseconds: number
 }
 
 export type WebFault = 'address' | 'dns' | 'protocol' | 'redirect' | 'refused' | 'size' | 'status' | 'timeout' | 'tls'
 
-/** The message is the cause, for administrators; nothing of the answer is in it. */
+/** The message is the cause, for administrators; it contains nothing of the answer. */
 export class WebError extends Error {
   override readonly name = 'WebError'
   readonly fault: WebFault
@@ -35,10 +35,10 @@ export class WebError extends Error {
   }
 }
 
-/** It has the shape of one; what only reading tells (a port that is none, half an IPv6 address) is told here. */
+/** The text has the shape of a URL, but parsing failed (an invalid port, half an IPv6 address). */
 const noUrl = 'it is no URL'
 
-/** Two implementations as one: the world's own servers, and those that are real. */
+/** Chooses the implementation by host name: simulated or real servers. */
 export function webByHost(simulated: Web, real: Web): Web {
   const of = (url: string): Web => (isSimulatedHost(new URL(url).hostname) ? simulated : real)
   return {

@@ -1,4 +1,4 @@
-/** What a new world holds. Ids follow from names, so that each kind's seed can refer to any other's. */
+/** The context of a seed. Ids are derived from names, so that each seed can refer to entities of any other. */
 
 import type { Ids } from '../core/caller.ts'
 import type { Kinds } from '../core/ports.ts'
@@ -20,7 +20,7 @@ export interface SeedContext {
   readonly clock: TrackingClock
   readonly ids: Ids
   readonly tenantId: string
-  /** Id of this manager: see `managerIdOf` in drawn-from.ts. */
+  /** Id of this manager: see `managerIdOf` in instance/identity.ts. */
   readonly managerExtId: string
   /** Id of the user `admin`. */
   readonly adminId: string
@@ -33,25 +33,25 @@ export interface SeedContext {
   readonly backup: SeedBackup
   /** Hosts for VMs that are on. */
   readonly places: SeedPlaces
-  /** Numbers in [0, 1) that follow from what the world is drawn from, and what they are for. */
+  /** Random numbers in [0, 1) for a purpose, derived from the world's random seed. */
   readonly draws: (what: string) => () => number
-  /** What the world calls an image or a VM that the demo calls so. */
+  /** The name in this world of an image or VM of the demo. */
   readonly nameOf: (name: string) => string
   readonly machinery: SeedMachinery
 }
 
-/** What operations need that are carried out for the world while it is made. */
+/** Dependencies of operations that run while the world is seeded. */
 export interface SeedMachinery {
   readonly services: Services
   readonly secrets: SecretReader
   readonly kinds: Kinds
 }
 
-/** What writing the demo's restore points takes. */
+/** Dependencies for writing restore points of the demo. */
 export interface SeedBackup {
   readonly key: Buffer
   /** All kinds that are stored. */
   readonly tables: ReadonlyMap<string, Table>
-  /** Opens what the store sealed. */
+  /** Decrypts a secret of the store. */
   readonly open: (sealed: string, about: string) => string
 }

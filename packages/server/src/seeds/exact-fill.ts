@@ -1,4 +1,4 @@
-/** Writes the rows and facts of a seed as they stand there, with stand-ins for what an export leaves out. */
+/** Writes the exact rows and facts of a seed, with replacements for what an export leaves out. */
 
 import { UniqueViolation } from '../store/store.ts'
 import type { Table } from '../store/tables.ts'
@@ -8,11 +8,11 @@ import type { SeedPlan } from './read-seed.ts'
 import { maximumFaults, type SeedFault } from './seed-refusal.ts'
 import { standInsOf } from './stand-ins.ts'
 
-/** @returns what names nothing, or is there twice */
+/** @returns faults: dangling references and duplicates */
 export async function fillExactly(ctx: SeedContext, { rows }: SeedPlan): Promise<readonly SeedFault[]> {
   const standIns = standInsOf(ctx.ids.secretBytes(32), ctx.adminPasswordHash)
   const faults: SeedFault[] = []
-  /** `kind id` of what was named and is not there yet -> the first who named it. */
+  /** `kind id` of a referenced entity that was not read yet -> the first reference to it. */
   const awaited = new Map<string, SeedFault>()
   const there = new Set<string>()
   for await (const { group, line, column, value } of rows.entities()) {

@@ -1,17 +1,8 @@
 /**
- * Rows as they are stored, in a seed: what an export writes, and what makes an equal world of it.
- *
- * ```yaml
- * entities:
- *   Category:
- *     - {"extId":"…","key":"Environment", …}
- * facts:
- *   hardware.clusters:
- *     "6f1c…": {"settings":{ … }}
- * ```
- *
- * That is YAML, and one line of JSON a row: so written, rows are read one at a time, however many there are. A hand may write
- * them in any other way that YAML allows; they then count as what else a hand writes.
+ * Exact rows in a seed: an export writes them, and an import recreates the world from them. ```yaml entities: Category:
+ * - {"extId":"…","key":"Environment", …} facts: hardware.clusters: "6f1c…": {"settings":{ … }} ``` This is YAML with
+ * one line of JSON per row, so rows are streamed, however many there are. Rows in any other YAML form count as
+ * handwritten text and its size limit.
  */
 import { createReadStream } from 'node:fs'
 import type { Place } from './yaml-values.ts'
@@ -29,7 +20,7 @@ export interface ExactRow extends RowHead {
   readonly value: () => unknown
 }
 
-/** A row that stands on one line. */
+/** A row on one line. */
 export interface RowLine extends ExactRow {
   readonly json: string
   /** Of `json`, from 1. */
@@ -45,7 +36,7 @@ export const groupLine = (group: string): string =>
 export const entityLine = (json: string): string => `    - ${json}\n`
 export const factLine = (id: string, json: string): string => `    ${JSON.stringify(id)}: ${json}\n`
 
-/** Where in a text, or in the bytes of a file, rows stand one a line. */
+/** The part of a text, or of a file in bytes, with one row per line. */
 export interface Span {
   readonly section: Section
   /** Behind the line `entities:`. */
@@ -63,7 +54,7 @@ export interface SplitText {
   readonly spans: readonly Span[]
 }
 
-/** Takes out the sections that stand one row a line. */
+/** Splits off the sections with one row per line. */
 export function splitExactRows(text: string): SplitText {
   const spans = sections.flatMap((section) => spanOf(text, section) ?? []).sort((a, b) => a.from - b.from)
   let rest = ''
@@ -124,7 +115,7 @@ export function* rowsInText(text: string, span: Span | undefined): Generator<Row
   for (const [line] of linesFrom(text, span.from, span.to)) yield* reader.read(line)
 }
 
-/** As they are read: however many there are, and while others have their turn. */
+/** Streams rows from the file and yields to other work. */
 export async function* rowsInFile(file: string, span: Span | undefined): AsyncGenerator<RowLine> {
   if (span === undefined || span.to === span.from) return
   const reader = new RowReader(span)

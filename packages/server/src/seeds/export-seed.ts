@@ -1,11 +1,9 @@
 /**
- * A living world as a seed that makes an equal one: every row of every kind, every fact of the simulated infrastructure, one a
- * line. It is read from one moment of the file while requests go on, and written as it is read: what is in memory does not
- * grow with the world.
- *
- * A task that is under way has done part of its work, knows secrets, and belongs to a process: a world in which one is unfinished
- * is not exported (a fork takes them along). Content of files (backups at their places, images that were uploaded) is no part
- * of an export.
+ * Exports a running world as a seed that recreates it: every row of every kind and every fact of the simulated
+ * infrastructure, one per line. It reads a snapshot of the store while requests continue, and streams it, so memory
+ * does not grow with the world. A world with an unfinished task is not exported, because the task has done part of its
+ * work, holds secrets, and belongs to a process (a fork does copy it). File contents (backups, uploaded images) are not
+ * part of an export.
  */
 
 import type { EntityOf } from '@hyperplane/contract'
@@ -27,7 +25,7 @@ import {
 } from './left-out.ts'
 
 export interface ExportedWorld {
-  /** Path of its store. */
+  /** Path of the store file. */
   readonly file: string
   readonly tables: ReadonlyMap<string, Table>
   /** Of the product. */
@@ -36,7 +34,7 @@ export interface ExportedWorld {
   readonly time: string
 }
 
-/** There are tasks that have not ended. */
+/** The world has unfinished tasks. */
 export class UnfinishedTasks extends Error {
   /** @param tasks for people: some of the `count` */
   constructor(count: number, tasks: readonly string[]) {
@@ -48,10 +46,10 @@ export class UnfinishedTasks extends Error {
 
 const toldTasks = 10
 
-/** Characters that are given on at once. */
+/** Size of a chunk in characters. */
 const chunkLength = 64 * 1024
 
-/** @throws UnfinishedTasks before anything is given */
+/** @throws UnfinishedTasks before the first chunk */
 export async function* exportSeed(world: ExportedWorld): AsyncGenerator<string> {
   const snapshot = new SqliteSnapshot(world.file)
   try {
@@ -62,7 +60,7 @@ export async function* exportSeed(world: ExportedWorld): AsyncGenerator<string> 
       if (chunk.length < chunkLength) continue
       yield chunk
       chunk = ''
-      // Others have their turn, however fast whoever reads this is.
+      // Yields to the event loop, however fast the consumer reads.
       await new Promise(setImmediate)
     }
     if (chunk !== '') yield chunk
@@ -106,7 +104,7 @@ function* entitiesOf(snapshot: SqliteSnapshot, table: Table, leftOut: LeftOut): 
   const isPlain = !holdsLeftOut(table)
   let count = 0
   for (const { document, published } of snapshot.rows(table.name)) {
-    // Of a task that has not ended, of which there is none.
+    // Pending rows belong to unfinished tasks, and there are none.
     if (published === 0) throw new Error(`${kind} is half made, and no task is under way`)
     count++
     if (isLeftOutKind(kind)) continue
@@ -121,7 +119,7 @@ function* entitiesOf(snapshot: SqliteSnapshot, table: Table, leftOut: LeftOut): 
   if (isLeftOutKind(kind)) leftOut.noteKind(kind, count)
 }
 
-/** A collection's facts stand together, though they were written in any order. */
+/** Groups facts by collection, whatever the order in which they were written. */
 function* factsOf(snapshot: SqliteSnapshot, table: Table, leftOut: LeftOut): Generator<string> {
   for (const collection of snapshot.distinct(table.name, 'c_collection')) {
     if (isLeftOutCollection(collection)) {

@@ -1,7 +1,7 @@
 /**
- * What a seed file may say, in the words of the contract: what is read, what is refused, the types of the code and the JSON
- * Schema of editors all follow from here. Names of fields are those of the interface, where it has them; the files beside say
- * what each section takes.
+ * The format of seed files, as schemas of the contract. The reader, its faults, the types and the JSON Schema for
+ * editors are derived from it. Fields have the names of the interface where it has them; the files of `format/` declare
+ * the sections.
  */
 import {
   type AnySchema,
@@ -38,7 +38,7 @@ const Category = object('', {
 const section = <S extends AnySchema>(description: string, items: S, maxItems = 1000) =>
   optional(about(description, arrayOf(items, { maxItems })))
 
-/** What the writer of a seed describes; the rest follows. */
+/** Sections that describe entities; other fields are derived. */
 const declared = {
   categories: section('What things are sorted by.', Category),
   roles: section('Roles beside those of the system.', Role),
@@ -81,7 +81,7 @@ const declared = {
   batches: section('Creations of many categories at once that have ended.', PastBatch, 100),
 }
 
-/** What an export writes: rows as they were, and nothing else. */
+/** Sections of an export: exact rows. */
 const exact = {
   world: optional(
     about('Of an exported world: what is its own and in no row.', object('', { tenantId: uuid(), time: timestamp() })),
@@ -124,7 +124,7 @@ export const SeedFile = object('', { ...base, ...declared, ...exact })
 export type SeedContent = NonNullable<ValueOf<typeof SeedFile>>
 export type Declared = Pick<SeedContent, keyof typeof declared>
 type Section = keyof Declared
-/** One of a section. */
+/** One element of a section. */
 export type DeclaredOf<S extends Section> = Extract<NonNullable<Declared[S]>, readonly unknown[]>[number]
 export type DeclaredCluster = DeclaredOf<'clusters'>
 export type DeclaredSubnet = DeclaredOf<'subnets'>

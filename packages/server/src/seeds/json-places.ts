@@ -1,9 +1,9 @@
-/** Where in a text of JSON a value stands: what is wrong with it is told there. */
+/** Finds the position of a value in JSON text, for error messages. */
 
 export type JsonPath = readonly (string | number)[]
 
 /**
- * Offset of the value at this path, or of the last of its names; of what is nearest where there is none.
+ * Offset of the value at this path, or of its name; of the nearest existing parent if there is none.
  * @param json a text that `JSON.parse` takes
  */
 export function offsetIn(json: string, path: JsonPath, of: 'value' | 'name' = 'value'): number {
@@ -46,7 +46,7 @@ class Scan {
     return undefined
   }
 
-  /** The last one of that name: the one that counts. */
+  /** The last member of that name, which is the one that `JSON.parse` keeps. */
   member(at: number, wanted: string): Found | undefined {
     if (this.#json[at] !== '{') return undefined
     let found: Found | undefined
@@ -59,13 +59,13 @@ class Scan {
     return found
   }
 
-  /** Where the next item or name stands, or the end of what holds it. */
+  /** Start of the next item or name, or the end of the container. */
   #afterComma(value: number): number {
     const at = this.next(this.#end(value))
     return this.#json[at] === ',' ? this.next(at + 1) : at
   }
 
-  /** Behind the value that begins here. */
+  /** End of the value that begins here. */
   #end(at: number): number {
     if (this.#json[at] === '"') return this.#endOfText(at)
     let depth = 0

@@ -1,6 +1,6 @@
 /**
- * What an exported world does not take along: secrets, what would open something, what belongs to that one instance. Where a
- * secret stood, the export has `null`; `stand-ins.ts` says what comes there.
+ * Removes from an export what must not leave the world: secrets, credentials, and state of the single instance. The
+ * export has `null` in place of a secret; `stand-ins.ts` declares the replacements.
  */
 import { AuditRecord, RememberedAnswer } from '../core/records.ts'
 import { ServiceKey, SignInLock } from '../domains/iam/records.ts'
@@ -18,7 +18,7 @@ const leftOutKinds: ReadonlyMap<string, { readonly what: string; readonly instea
     { what: 'the key pair that identity providers know', instead: 'is made when somebody asks for it' },
   ],
   [SignInLock.kind, { what: 'locks after failed sign-ins', instead: 'nobody is locked out' }],
-  // Only while a task runs, and then there is no export.
+  // Exists only while a task runs, and then there is no export.
   [RegistrationAttempt.kind, undefined],
   [Fact.kind, undefined],
 ])
@@ -56,7 +56,7 @@ export class LeftOut {
   }
 }
 
-/** Of an entity: what its own rules name, and everything that the contract declares secret. */
+/** Rules of a kind: its own ones, and all fields that the contract declares secret. */
 function rulesOf({ resource, secrets }: Table): readonly Rule[] {
   const own = entityRules[resource.kind] ?? []
   const isOwn = (path: Path): boolean => own.some((rule) => rule.path.join() === path.join())
@@ -67,7 +67,7 @@ function rulesOf({ resource, secrets }: Table): readonly Rule[] {
   ]
 }
 
-/** May hold something that is left out; of others the text of a document is its export. */
+/** Whether rows of the table may contain something to leave out; other documents are exported as stored text. */
 export const holdsLeftOut = (table: Table): boolean => rulesOf(table).length > 0
 export const factHoldsLeftOut = (collection: string): boolean =>
   factRules[collection] !== undefined || collection === 'hardware.clusters' || collection === 'remotes.inventories'
@@ -80,7 +80,7 @@ export function leaveOutOfEntity(table: Table, document: Doc, leftOut: LeftOut):
 /** Changes `value` in place. */
 export function leaveOutOfFact(collection: string, value: Doc, leftOut: LeftOut): void {
   for (const rule of factRules[collection] ?? []) empty(value, rule, leftOut)
-  // Settings hold digests of secrets, inventories sealed ones, in many places.
+  // Settings contain digests of secrets and inventories contain sealed secrets, at many paths.
   const sealed = { what: 'secrets in settings and inventories of clusters', instead: notThere }
   if (collection === 'hardware.clusters') dropWhere(value, isDigest, () => leftOut.note(sealed))
   if (collection === 'remotes.inventories') dropWhere(value, isSealed, () => leftOut.note(sealed))
@@ -94,7 +94,7 @@ function empty(document: Doc, rule: Rule, leftOut: LeftOut): void {
   }
 }
 
-/** What is to be written for a row of an export: stand-ins where there are any, and no `null` where something was left out. */
+/** The document to import for an exported row: replacements where declared, and otherwise no `null` fields. */
 export const putBackInEntity = (table: Table, document: Doc, ctx: StandIns): Doc =>
   filled(document, rulesOf(table), document['extId'], ctx)
 export const putBackInFact = (collection: string, id: string, value: Doc, ctx: StandIns): Doc =>
@@ -114,7 +114,7 @@ function filled(document: Doc, rules: readonly Rule[], id: string, ctx: StandIns
 interface Found {
   readonly holder: Doc
   readonly name: string
-  /** Keys that stood for `*`. */
+  /** Map keys that matched `*`. */
   readonly keys: readonly string[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a new world is asked to hold: a preset, a file, or a text. Reading finds everything that is wrong with the writing;
- * what names nothing, or fits nowhere, is found while the world is filled.
+ * Reads a preset, file or text into the plan of a world. Reading finds faults of form; dangling names and conflicts are
+ * found while the world is filled.
  */
 
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { type Place, placeIn } from './yaml-values.ts'
 
 export type SeedSource = SeedPreset | SeedText
 
-/** One text's part of a world; a seed that extends a preset has two. */
+/** The content of one text; a seed that extends a preset has two layers. */
 export interface Layer {
   /** For people: `The seed /tmp/lab.yaml`. */
   readonly name: string
@@ -31,13 +31,13 @@ export interface ExactRows {
 export interface SeedPlan {
   /** For people. */
   readonly name: string
-  /** What the layers add to: the inventory of the demo, what every world has, or not even that. */
+  /** Base of the layers: the demo, the entities of every world, or nothing. */
   readonly base: 'demo' | 'empty' | 'nothing'
-  /** Seeds everything that is drawn. Absent for the bare preset `empty`: each such world is another one. */
+  /** Random seed. Absent for the preset `empty` alone, whose worlds all differ. */
   readonly random?: string
-  /** Equal texts have equal ones. */
+  /** Equal for equal texts. */
   readonly digest: string
-  /** Other names for what the demo calls by these. */
+  /** Names in this world by name in the demo. */
   readonly names: Readonly<Record<string, string>>
   readonly rows: ExactRows
   readonly layers: readonly Layer[]
@@ -46,7 +46,7 @@ export interface SeedPlan {
 }
 
 /**
- * @param threads room for those that read long ones
+ * @param threads limits concurrent reader threads
  * @throws SeedRefusal with every fault, its line and its column; StartRefusal for a file that cannot be read
  */
 export async function readSeed(source: SeedSource, threads = new Semaphore(1)): Promise<SeedPlan> {
@@ -87,7 +87,7 @@ async function* rowsOf(source: SeedText, reading: SeedReading, section: Section)
   for (const { value, ...head } of reading.handwritten[section]) yield { ...head, value: () => value }
 }
 
-/** Rows that were found good when the file was read before. @throws StartRefusal where they are no longer */
+/** Rows of a file that was validated before. @throws StartRefusal when the file has changed since */
 async function* unchanged(file: string, rows: AsyncIterable<ExactRow>): AsyncGenerator<ExactRow> {
   try {
     for await (const row of rows) {

@@ -1,6 +1,6 @@
 /**
- * What a text of a seed says, in plain values, with every fault of the writing. It takes as long as the text is long: what others
- * must not wait for is read in a thread (`seed-reader.ts`).
+ * Parses the text of a seed and reports all faults of its form. Long texts block the thread, so `seed-reader.ts` reads
+ * them in another one.
  */
 import { hash } from 'node:crypto'
 import { splitExactRows } from './exact-rows.ts'
@@ -11,7 +11,7 @@ import type { HandwrittenRow, SeedReading } from './seed-reading.ts'
 import { maximumFaults, type SeedFault, SeedRefusal } from './seed-refusal.ts'
 import { placeIn, readYaml } from './yaml-values.ts'
 
-/** Of what is not written one row a line. */
+/** Limit for the text without exact rows. */
 const largestHandwritten = 512 * 1024
 
 /** @throws SeedRefusal with every fault, its line and its column */
@@ -21,7 +21,7 @@ export function readText(name: string, text: string): SeedReading {
     const message = `has ${rest.length} characters that are not rows one a line: expected at most ${largestHandwritten}`
     throw new SeedRefusal(name, [{ path: '', message: `${message}; use count, or write it as an export does` }])
   }
-  // Rows alone are a whole seed.
+  // A seed may consist of exact rows only.
   const isRowsOnly = rest.trim() === '' && text.trim() !== ''
   const { value, faults: found, places } = readYaml(isRowsOnly ? '{}' : rest, SeedFile, lineOf)
   if (found.length > 0) throw new SeedRefusal(name, found)

@@ -1,14 +1,14 @@
 /**
- * Shapes of the interface as a hand writes them in a seed: an address is `10.0.0.1`, a prefix `10.0.0.0/24`, another entity is
- * its name, and which of several shapes is meant follows from the fields that are there. What is set by the server has no place,
- * and neither have secrets: a seed is kept in repositories. What is written becomes the body that a client would send, which the
- * rules of its operation then judge.
+ * Readable forms of the interface's shapes in a seed: an address is `10.0.0.1`, a prefix `10.0.0.0/24`, a reference is
+ * a name, and the fields present decide between alternative shapes. Fields set by the server are left out, and so are
+ * secrets, because seeds are kept in repositories. The result is the body of a request, which the rules of its
+ * operation then check.
  */
 import { type AnySchema, type Fields, type ObjectSchema, type Schema, text } from '@hyperplane/contract'
 import { type Address, bitsOf, parseAddress, prefixOf, writeAddress } from '../domains/addressing/ip-address.ts'
 import { writeSubnet } from '../domains/networking/ip-subnet.ts'
 
-/** What a person writes of these fields; what becomes of it is `bodyOf`'s to say. */
+/** Schemas of these fields in readable form; `bodyOf` converts values to a body. */
 type Written<F, N extends keyof F> = {
   readonly [K in N]: F[K] extends { readonly optional: true } ? Schema<any> & { readonly optional: true } : Schema<any>
 }
@@ -18,7 +18,7 @@ export function written<F extends Fields, const N extends keyof F & string>(fiel
   return Object.fromEntries(chosen.map((one) => [one, readable(fields[one] as AnySchema)])) as never
 }
 
-/** All of it may be left out. */
+/** The same fields, all optional. */
 export const allOptional = <F extends Fields>(
   fields: F,
 ): { readonly [K in keyof F]: F[K] & { readonly optional: true } } =>
@@ -50,7 +50,7 @@ const prefixTypes = ['IPv4Subnet', 'IPv6Subnet', 'IPSubnet']
 const typeName = ({ objectType = '' }: ObjectSchema): string => objectType.replace(/^.*\./, '')
 const asText = (schema: ObjectSchema): boolean => [...addressTypes, ...prefixTypes].includes(typeName(schema))
 
-/** Of every entity and part of one, and never a writer's to say. */
+/** Fields of every entity that only the server sets. */
 const ofTheServer = new Set(['extId', 'links', 'tenantId'])
 const isWritten = ([name, schema]: [string, AnySchema]): boolean =>
   schema.readOnly !== true && schema.secret !== true && !ofTheServer.has(name)
@@ -62,19 +62,19 @@ const fieldsOf = ({ fields }: ObjectSchema): Fields =>
       .map(([name, field]) => [name, readable(field)]),
   )
 
-/** Those of all shapes; which one is meant is seen by them. */
+/** The fields of all alternatives; those present decide which one is used. */
 const fieldsOfAny = (alternatives: readonly ObjectSchema[]): Fields =>
   allOptional(Object.assign({}, ...alternatives.map(fieldsOf)))
 
-/** What `bodyOf` asks of whoever reads the seed. */
+/** Callbacks of `bodyOf`: name resolution and faults. */
 export interface Names {
-  /** The id of what a name leads to. */
+  /** The id of the entity with this name. */
   idOf(kind: string, name: string, path: string): Promise<string>
   refuse(path: string, message: string): never
   all<T extends readonly unknown[]>(asked: { readonly [I in keyof T]: () => Promise<T[I]> }): Promise<T>
 }
 
-/** The body that a client would send for what is written of these fields; what is not written is not in it. */
+/** Converts readable values of these fields to the body of a request; absent fields stay absent. */
 export async function bodyOf(fields: Fields, value: object, path: string, names: Names): Promise<Record<string, any>> {
   const given = Object.entries(value).filter(([name, item]) => Object.hasOwn(fields, name) && item !== undefined)
   const found = await names.all(
@@ -107,7 +107,7 @@ async function sentOf(schema: AnySchema, value: unknown, path: string, names: Na
   }
 }
 
-/** The first that has all the fields which are written. */
+/** The first alternative that has all fields of the value. */
 function meant(alternatives: readonly ObjectSchema[], value: object, path: string, names: Names): ObjectSchema {
   const given = Object.keys(value)
   const found = alternatives.find(({ fields }) => given.every((name) => Object.hasOwn(fields, name)))

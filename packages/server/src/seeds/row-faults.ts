@@ -1,4 +1,4 @@
-/** What is wrong with the rows of a seed, each fault where it stands. Every row is read here, so that a seed that is taken can be written. */
+/** Validates all exact rows of a seed before the world is made, so that an accepted seed can be written. */
 
 import { didYouMean } from '../core/input/nearest.ts'
 import { reasonOf } from '../core/start-refusal.ts'
@@ -36,7 +36,7 @@ export function* faultsOfRows(text: string, rows: Rows): Generator<SeedFault> {
 }
 
 interface Judged extends RowHead {
-  /** A SyntaxError: it is no JSON. */
+  /** A SyntaxError when it is not JSON. */
   readonly value: unknown
   readonly placeOf: (fault: RowFault) => Place
 }

@@ -1,6 +1,6 @@
 /**
- * Whether a row is one of its kind: a name that nobody would ever read is refused, and so is a value that no request could have
- * brought there. What the contract asks for may be missing: of a row, much is derived.
+ * Validates a row against its kind: unknown names and values that no request could have stored are refused. Required
+ * fields may be missing, because many fields are derived.
  */
 import { type AnySchema, contract, type Resource, text, uuid } from '@hyperplane/contract'
 import { didYouMean } from '../core/input/nearest.ts'
@@ -9,14 +9,14 @@ import type { JsonPath } from './json-places.ts'
 
 export interface RowFault {
   readonly at: JsonPath
-  /** It is wrong that it is called so, whatever its value. */
+  /** The fault is the name, not the value. */
   readonly isName?: true
   readonly message: string
 }
 
-/** Also of kinds whose answers do not show them. */
+/** Fields of every row, also of kinds whose answers lack them. */
 const ofEveryRow = { extId: text(), tenantId: uuid() }
-/** What is kept of them by others has ids that are made of theirs. */
+/** Internal kinds have ids that are composed of others. */
 const kindsOfContract = new Set(contract.flatMap(({ operations }) => operations.map(({ resource }) => resource?.kind)))
 
 export function* rowFaults(resource: Resource<any, any>, row: unknown): Generator<RowFault> {
@@ -45,7 +45,7 @@ function* fieldFaults(
 }
 
 function* valueFaults(schema: AnySchema, value: unknown, at: JsonPath): Generator<RowFault> {
-  // So stands what was left out.
+  // Exports write null for a value that was left out.
   if (value === null) return
   const expected = expectedIn(schema, value)
   if (expected !== undefined) {
@@ -73,7 +73,7 @@ function* valueFaults(schema: AnySchema, value: unknown, at: JsonPath): Generato
   }
 }
 
-/** What the schema asks for, where the value itself, apart from what is in it, is something else. */
+/** The expectation of the schema if the value itself, without its members, does not meet it. */
 function expectedIn(schema: AnySchema, value: unknown): string | undefined {
   switch (schema.type) {
     case 'anything':
@@ -102,7 +102,7 @@ function expectedIn(schema: AnySchema, value: unknown): string | undefined {
     case 'taskId':
       return typeof value === 'string' && uuidForm.test(value) ? undefined : 'a UUID in lower case'
     case 'timestamp':
-      // Times are compared as texts.
+      // The store compares times as texts, so only the canonical form is valid.
       return typeof value === 'string' && canonicalTime(value) === value
         ? undefined
         : 'a time such as 2026-03-02T09:00:00.000000Z'
@@ -116,7 +116,7 @@ const patterns = new Map<string, RegExp>()
 
 function textOf(schema: Extract<AnySchema, { type: 'text' }>, value: string): string | undefined {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern } = schema
-  // A character takes one or two units: counting is needed only near the limit.
+  // A character takes one or two UTF-16 units, so code points are counted only near the limit.
   const length = value.length > maxLength || minLength > 0 ? [...value].length : value.length
   if (length < minLength || length > maxLength) return `text of ${minLength} to ${maxLength} characters`
   if (pattern === undefined) return undefined

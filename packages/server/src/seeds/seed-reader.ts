@@ -1,4 +1,4 @@
-/** Reads seeds where nobody has to wait for it: small ones here, others in a thread that takes one and ends. */
+/** Reads seeds without blocking requests: small ones in this thread, others in a thread of their own. */
 
 import { readFileSync, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
@@ -18,20 +18,20 @@ export interface SeedOrder {
   readonly source: SeedText
 }
 
-/** What a thread answers. */
+/** Message of the thread. */
 export type SeedAnswer =
   | { readonly reading: SeedReading }
   | { readonly faults: readonly SeedFault[] }
   | { readonly refused: string }
 
-/** Characters, or bytes, that are sooner read than a thread is started. */
+/** Size in characters or bytes below which reading is faster than starting a thread. */
 const quicklyRead = 4 * 1024
-/** Larger ones are not one text for the engine. */
+/** Larger files exceed the engine's limit for one string. */
 const largestFileBytes = 400 * 1024 ** 2
 
 /**
- * Spans of rows are those of the text, or of the bytes of the file.
- * @param threads room for them
+ * Spans of rows count characters of the text, or bytes of the file.
+ * @param threads limits concurrent threads
  * @throws SeedRefusal, StartRefusal
  */
 export async function readSource({ name, source }: SeedOrder, threads: Semaphore): Promise<SeedReading> {
@@ -39,7 +39,7 @@ export async function readSource({ name, source }: SeedOrder, threads: Semaphore
   return length <= quicklyRead ? readHere({ name, source }) : threads.use(() => readInThread({ name, source }))
 }
 
-/** In the thread that calls it, at once. */
+/** Reads synchronously in the calling thread. */
 export function readHere({ name, source }: SeedOrder): SeedReading {
   if ('text' in source) return readText(name, source.text)
   const bytes = bytesOf(source.file)

@@ -4,7 +4,7 @@ import type { Declared, SeedContent } from './format.ts'
 import type { Place } from './yaml-values.ts'
 
 export interface SeedReading extends Pick<SeedContent, 'extends' | 'random' | 'world'> {
-  /** Equal texts have equal ones. */
+  /** Equal for equal texts. */
   readonly digest: string
   readonly names: Readonly<Record<string, string>>
   readonly declared: Declared

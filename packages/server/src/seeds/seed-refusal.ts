@@ -1,8 +1,8 @@
-/** A seed that cannot be taken, with every fault that was found and where it stands. */
+/** A refused seed, with all faults and their positions. */
 import { StartRefusal } from '../core/start-refusal.ts'
 
 export interface SeedFault {
-  /** From 1; absent: of the seed as a whole. */
+  /** From 1; absent for a fault of the whole seed. */
   readonly line?: number
   readonly column?: number
   /** `vms[3].nics[0].subnet`; '' for the whole. */
@@ -11,7 +11,7 @@ export interface SeedFault {
   readonly message: string
 }
 
-/** More are not told: whoever has corrected these asks again. */
+/** Largest number of reported faults. */
 export const maximumFaults = 100
 
 export class SeedRefusal extends StartRefusal {

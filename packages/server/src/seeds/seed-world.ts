@@ -1,4 +1,4 @@
-/** Fills a new world with what a plan asks for, in one transaction: whole or not at all. */
+/** Fills a new world according to a plan, in one transaction. */
 
 import { drawsFrom } from '../core/ids/draws.ts'
 import { createIds } from '../core/ids/ids.ts'
@@ -41,7 +41,7 @@ import { SeedRefusal } from './seed-refusal.ts'
 
 export interface SeedOptions {
   readonly plan: SeedPlan
-  /** What is drawn follows from it; the plan's, where it has one. */
+  /** Random seed; that of the plan, if it has one. */
   readonly random: string
   readonly store: Store
   readonly world: SimulatedWorld
@@ -58,11 +58,11 @@ export interface SeedOptions {
   readonly machinery: SeedContext['machinery']
 }
 
-/** @throws SeedRefusal with everything that names nothing, or fits nowhere */
+/** @throws SeedRefusal with all dangling names and everything that does not fit */
 export async function seedWorld(options: SeedOptions): Promise<void> {
   const { plan, store } = options
   await store.bulkLoad(async (transaction) => {
-    // Nobody reads or writes there yet; other worlds are served meanwhile.
+    // The world is not served yet, so the long transaction may yield to other worlds.
     const ctx = contextOf(options, paced(transaction))
     if (plan.base !== 'nothing') {
       await seedCategories(ctx, plan.base)
@@ -85,7 +85,7 @@ function contextOf(options: SeedOptions, transaction: SeedContext['store']): See
     world: world.through(factsIn(transaction)),
     drivers: options.drivers,
     clock,
-    // What rows of an earlier world took by the same chance, others do not get.
+    // A separate id stream: imported rows may already use ids drawn from the same random seed.
     ids: createIds(`${random}\0${plan.digest}\0seed`),
     tenantId: options.tenantId,
     tier: options.tier,
@@ -103,7 +103,7 @@ function contextOf(options: SeedOptions, transaction: SeedContext['store']): See
   return { ...ctx, places: createSeedPlaces(ctx) }
 }
 
-/** The inventory that the kinds' pages describe: categories first, what refers to others last. */
+/** The demo inventory: categories first, referring entities last. */
 async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedIamDemo(ctx)
   await seedClustermgmtDemo(ctx)
@@ -114,7 +114,7 @@ async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedPlatformDemo(ctx)
 }
 
-/** Each section after those that it names. */
+/** Sections in the order of their references. */
 async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: Layer): Promise<void> {
   const { declared } = layer
   const filling = new Filling(ctx, layer)
@@ -137,7 +137,7 @@ async function fillLayer(ctx: SeedContext, { base, layers }: SeedPlan, layer: La
   await fillVolumeGroups(filling, declared.volumeGroups)
   await fillManagers(filling, declared)
   await fillHistory(filling, declared)
-  // What waits to be registered leaves with all that is on it.
+  // Unregistered clusters are removed with everything on them.
   await fillUnregistered(filling, declared.clusters)
   await fillPolicies(filling, declared.authorizationPolicies)
   if (filling.faults.length === 0) await fillBackups(filling, declared.backupTargets)

@@ -1,7 +1,7 @@
 /**
- * Which secrets and hashes of entities and facts are left out of an export, and what stands in for each in the world that is made
- * of it. Both ends of a secret that this manager shares with its simulated infrastructure are made anew, from one key of the
- * import that nobody keeps, so that they fit each other. What a client knows by heart is told in `instead`.
+ * Secrets and hashes that exports leave out, and their replacements in the imported world. Both ends of a secret that
+ * the manager shares with its simulated infrastructure are derived from one ephemeral key of the import, so that they
+ * match. `instead` tells clients which credentials changed.
  */
 import { createHmac } from 'node:crypto'
 import { secretDigest } from '../drivers/hardware.ts'
@@ -11,12 +11,12 @@ import { remotePasswordDigest } from '../drivers/simulated/remote-managers.ts'
 import { demoBucket, demoClusterLogin } from './demo/backups.ts'
 import { demoRemoteLogin } from './demo/registrations.ts'
 
-/** What takes the place of what was left out. */
+/** Generators of replacement values. */
 export interface StandIns {
   readonly adminPasswordHash: string
-  /** For both ends of one secret. */
+  /** Equal results for both ends of one secret. */
   readonly secretFor: (what: string) => string
-  /** Fits nothing. */
+  /** A digest that matches no secret. */
   readonly noDigest: () => string
 }
 
@@ -26,7 +26,7 @@ export function standInsOf(key: Buffer, adminPasswordHash: string): StandIns {
     createHmac('sha256', key).update(text).digest(encoding)
   return {
     adminPasswordHash,
-    // CHAP takes 16 characters at most.
+    // CHAP secrets have at most 16 characters.
     secretFor: (what) => hmac(what, 'base64url').slice(0, 16),
     noDigest: () => hmac(`nothing ${count++}`, 'hex'),
   }
@@ -37,15 +37,15 @@ export type Path = readonly string[]
 /** @param about id of the entity or fact, and the names of map keys on the way */
 type StandIn = (ctx: StandIns, document: Doc, about: readonly string[]) => unknown
 
-/** Something that is left out. */
+/** A value that is left out. */
 export interface Rule {
-  /** `*` stands for every key of a mapping; lists are walked through. */
+  /** `*` matches every key of a mapping; the path applies to each item of a list. */
   readonly path: Path
   readonly what: string
   readonly instead: string
-  /** Absent: nothing stands in, the field is not there. */
+  /** Absent: the field is left out without a replacement. */
   readonly standIn?: StandIn
-  /** No field of the kind: the export has not even its name. */
+  /** Not a field of the kind: the export omits its name too. */
   readonly isInternal?: true
 }
 
@@ -54,7 +54,7 @@ const madeAnew = 'made anew, at both ends'
 const ofAdmin = 'the password of admin'
 const opensNothing = 'are listed and open nothing: make others'
 
-/** By kind, over and above what the contract declares secret. */
+/** By kind, in addition to the secrets of the contract. */
 export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
   BmcInfo: [
     {

@@ -1,6 +1,6 @@
 /**
- * YAML -> values, against a schema in the words of the contract: every fault with its line and column, all together.
- * Anchors and aliases are read; how much they may unfold to is bounded.
+ * Reads YAML against a schema of the contract and reports all faults with line and column. Anchors and aliases are
+ * supported up to a limit of their expanded size.
  */
 import type { AnySchema } from '@hyperplane/contract'
 import type { Document, Node } from 'yaml'
@@ -14,14 +14,14 @@ export interface Place {
 }
 
 export interface YamlReading {
-  /** Meaningless where there are faults. */
+  /** Meaningless if there are faults. */
   readonly value: unknown
   readonly faults: readonly SeedFault[]
   /** See `placeIn`. */
   readonly places: ReadonlyMap<string, Place>
 }
 
-/** Where `vms[3].name` stands; the nearest thing around it for what is not written. */
+/** Position of `vms[3].name`, or of its nearest existing parent. */
 export function placeIn(places: ReadonlyMap<string, Place>, path: string): Place {
   for (let at = path; ; at = at.replace(/(?:^|\.|\[)[^.[]*$/, '')) {
     const place = places.get(at)
@@ -34,15 +34,15 @@ const maximumNodes = 1_000_000
 const maximumDepth = 32
 const uuidForm = /^[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$/i
 
-/** @param lineOf where a line of `text` stands in what it was taken from */
+/** @param lineOf maps a line of `text` to the line of the whole seed */
 export function readYaml(text: string, schema: AnySchema, lineOf = (line: number): number => line): YamlReading {
   const lines = lineCounter()
   let document: Document.Parsed
   try {
-    // It compares each key with each other one, which many keys make very many.
+    // Disabled because the library's check is quadratic in the number of keys.
     document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false })
   } catch (error) {
-    // Its parser calls itself for each level.
+    // The parser is recursive: deep nesting exhausts its stack.
     if (!(error instanceof RangeError)) throw error
     const fault = { line: 1, column: 1, path: '', message: 'is nested too deeply to be read' }
     return { value: undefined, faults: [fault], places: new Map() }
@@ -164,7 +164,7 @@ class Reading {
     return node.items.map((item, index) => this.read(item, schema.items, `${path}[${index}]`, depth + 1))
   }
 
-  /** The alternatives of a seed are told apart by what they are: a number, a text, a list, a mapping. */
+  /** The alternatives of a seed differ by their YAML type: number, text, list, mapping. */
   #oneOf(node: Node | null, alternatives: readonly AnySchema[], path: string, depth: number): unknown {
     const fitting = alternatives.find((alternative) => formOf(alternative) === formOfNode(node))
     if (fitting !== undefined) return this.read(node, fitting, path, depth + 1)
@@ -181,7 +181,7 @@ class Reading {
     }
   }
 
-  /** As far as it stands there itself: what an alias names stands elsewhere. */
+  /** Records positions within the node, but not within aliases, whose targets are elsewhere. */
   #noteWithin(node: unknown, path: string): void {
     if (isMap(node))
       for (const { key, value } of node.items) {

@@ -90,7 +90,7 @@ const importKey = (pem: string) =>
     ['sign'],
   )
 
-/** What somebody with this certificate shows. */
+/** The TLS client certificate with its chain. */
 export const shown = ({ certificate }: Issued, ...beside: readonly Issued[]): ClientCertificate => ({
   raw: new Uint8Array(certificate.rawData),
   presented: beside.map((one) => new Uint8Array(one.certificate.rawData)),

@@ -1,4 +1,4 @@
-/** Backup targets, restore sources and what lies at the simulated places. */
+/** Helpers for backup targets, restore sources and the files of simulated buckets. */
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -39,7 +39,7 @@ export const onCluster = (extId: string, more: object = {}): object => ({
 export const createTarget = (app: TestApp, location: object): Promise<CallResult> =>
   app.call('POST', targets, { body: { location }, requestId: randomUUID() })
 
-/** The task that made it. */
+/** Creates it. @returns the task */
 export async function made(app: TestApp, location: object): Promise<any> {
   const task = await app.task(await createTarget(app, location))
   assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
@@ -52,7 +52,7 @@ export const listTargets = async (app: TestApp): Promise<readonly any[]> => (awa
 export const bucketTarget = async (app: TestApp): Promise<any> =>
   (await listTargets(app)).find(({ location }) => 'providerConfig' in location)
 
-/** Restore points of this manager that an instance finds there, newest first; and what it says of others. */
+/** Restore points of this manager that an instance finds there, newest first, and its other findings. */
 export async function pointsAt(
   app: TestApp,
   location: any,
@@ -81,7 +81,7 @@ export function filesAt(app: TestApp, ...place: string[]): string[] {
 export const bucketFiles = (app: TestApp): string[] =>
   filesAt(app, 'buckets', demoBucket.bucket, 'hyperplane-backups', ownManager)
 
-/** From now on, or no more, something goes wrong in the bucket. */
+/** Sets the fault of the bucket, or removes it. */
 export async function setBucketFault(app: TestApp, fault?: PlaceFault, faultAfterUploads = 0): Promise<void> {
   const buckets = app.world.collection<Bucket>('objectStore.buckets')
   const { fault: _, faultAfterUploads: __, ...well } = buckets.get(demoBucket.bucket) as Bucket
@@ -101,7 +101,7 @@ export async function setClusterFault(app: TestApp, fault?: PlaceFault): Promise
   await doors.put(nativeCluster, fault === undefined ? well : { ...well, fault })
 }
 
-/** Time goes on, and what it woke has ended. */
+/** Advances the world's time and waits for the work that it starts. */
 export async function pass(app: TestApp, minutes: number): Promise<void> {
   await app.clock.advance(minutes * 60_000)
   await app.runner.idle()

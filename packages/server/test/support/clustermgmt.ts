@@ -18,19 +18,19 @@ export const ids = {
 export const hostId = (name: string): string => seedId(`host/${name}`)
 export const requestId = (): string => randomUUID()
 
-/** Makes something wrong with a cluster or a host; nothing: it is well again. */
+/** Sets the fault of a cluster or host; none by default. */
 export async function setFault(app: TestApp, id: string, fault: HardwareFault = {}): Promise<void> {
   await app.world.collection<HardwareFault>('hardware.faults').put(id, fault)
 }
 
-/** Moves the world's time on and waits until the monitors that it woke have written what they found. */
+/** Advances the world's time and waits until the monitors have written their findings. */
 export async function advance(app: TestApp, minutes: number): Promise<void> {
   await app.clock.advance(minutes * 60_000)
-  // A monitor writes in one transaction an entity, one after the other; each turn here lets one of them pass.
+  // Monitors write one transaction per entity in sequence; each turn lets one of them commit.
   for (let turn = 0; turn < 50; turn++) await app.store.transaction(async () => undefined)
 }
 
-/** PUT with the tag that a GET of the same path answers. */
+/** PUT with the entity tag of a fresh GET. */
 export async function putFresh(app: TestApp, path: string, body: unknown): Promise<CallResult> {
   const { etag } = await app.call('GET', path)
   return app.call('PUT', path, { body, ifMatch: etag as string, requestId: requestId() })

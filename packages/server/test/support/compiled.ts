@@ -1,10 +1,10 @@
-/** For processes that a test starts: most of a start is reading the sources. */
+/** Speeds up processes that a test starts: most of a start is compiling the sources. */
 import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 
 const cache = getCompileCacheDir()
 
-/** Environment that makes a process read what Node made of the sources from where this one does, if it does. */
+/** Environment variables that share this process's compile cache, if it has one. */
 export const compiledSources: Readonly<Record<string, string>> =
-  // Node names the folder of its own version below the one that it was given.
+  // Node adds a folder for its version below the given one.
   cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) }

@@ -1,6 +1,6 @@
 /**
- * Requests of every operation of the control interface, generated from its contract: each that succeeds, of a world of its own
- * where it changes something.
+ * Successful requests of every operation of the control interface, generated from its contract. A request that changes
+ * something has a world of its own.
  */
 import assert from 'node:assert/strict'
 import type { Operation } from '@hyperplane/contract'
@@ -11,31 +11,31 @@ import type { CallOptions, CallResult, TestApp } from './start-app.ts'
 import { aWorld, worlds } from './worlds.ts'
 
 export const { operations } = control
-/** A world that is there, for what changes nothing. */
+/** An existing world for requests that change nothing. */
 export const subject = 'subject'
 export const someId = '5d3f6a0e-9f0b-4c39-8f4e-3a1d0c9b7e11'
 
-/** What its request says beside the name of a world, so that it succeeds. */
+/** The parts of a successful request, beside the name of a world. */
 interface Case {
   readonly body?: (world: string) => object
-  /** The other variables of its path, made for it in this world. */
+  /** Creates the other variables of its path in this world. */
   readonly ids?: (world: string) => Promise<Readonly<Record<string, string>>>
 }
 
 const rule = { match: { operation: 'vmm.createVm' }, effect: { dropConnection: 'BEFORE_COMMIT' } }
 const event = { type: 'CONTENT_SERVER_FAILS', server: 'images.example.com' }
 
-/** A request that succeeds, of a world of its own where it changes something. */
+/** A successful request; one that changes something has a world of its own. */
 export interface Request {
   readonly operation: Operation
   readonly world: string
   readonly path: string
   readonly content: Pick<CallOptions, 'body' | 'form'>
-  /** Of what it changes, where its operation demands one. */
+  /** Entity tag, if the operation requires one. */
   readonly ifMatch?: string
 }
 
-/** @param url once it listens */
+/** @param url base URL of the listening app */
 export function controlRequests(app: TestApp, url: string) {
   const newWorld = (more: object = {}) => ({ name: aName(), ...more })
 

@@ -1,4 +1,4 @@
-/** The smallest body of every operation that makes an entity with a task. */
+/** The smallest body of every operation that creates an entity with a task. */
 
 import { randomUUID } from 'node:crypto'
 import { contract } from '@hyperplane/contract'
@@ -14,7 +14,7 @@ export interface Creation {
   readonly path: string
   readonly body: (name: string) => object
   readonly clusterId?: string
-  /** The world that has room for it, where that is not the demo. */
+  /** The world in which it succeeds, if not in the demo. */
   readonly seed?: 'empty'
 }
 
@@ -101,7 +101,7 @@ export const creations: Readonly<Record<string, Creation>> = {
   },
 }
 
-/** Sends one of each that this world has room for; an operation of the contract that is not in the table fails here. */
+/** Sends each creation that this world allows; fails for an operation that is missing in the table. */
 export function asyncCreations(
   app: TestApp,
   seed: 'demo' | 'empty' = 'demo',

@@ -1,4 +1,4 @@
-/** Events below the interface, asked for as a test engineer does. */
+/** World events, triggered over the control interface. */
 import { randomUUID } from 'node:crypto'
 import type { Happening } from '@hyperplane/contract/control/world-happening'
 import { nativeCluster, targets } from './backups.ts'
@@ -13,13 +13,13 @@ export interface Plan {
   readonly until?: string
 }
 
-/** With the fields that have defaults left to those. */
+/** An event; fields with defaults are optional. */
 export type Asked = { readonly type: Happening['type'] } & Readonly<Record<string, unknown>>
 
 export const postEvent = (app: TestApp, event: Asked | object, plan: Plan = {}): Promise<CallResult> =>
   app.call('POST', events, { body: { event, ...plan } })
 
-/** An event that is taken; answers it. */
+/** Triggers an event that must be accepted. */
 export async function happen(app: TestApp, event: Asked, plan: Plan = {}): Promise<any> {
   const result = await postEvent(app, event, plan)
   if (result.status !== 201) throw new Error(`${event.type}: ${result.status} ${JSON.stringify(result.errors)}`)
@@ -29,7 +29,7 @@ export async function happen(app: TestApp, event: Asked, plan: Plan = {}): Promi
 export const readEvent = async (app: TestApp, event: { readonly extId: string }): Promise<any> =>
   (await app.call('GET', `${events}/${event.extId}`)).data
 
-/** The demo without its backups, which would take real seconds of every half hour that is skipped. */
+/** The demo without backups, which would cost real seconds for every half hour that a test skips. */
 export async function startQuietDemo(settings: TestSettings = {}): Promise<TestApp> {
   const app = await startApp(settings)
   const target = `${targets}/${nativeCluster}`
@@ -39,7 +39,7 @@ export async function startQuietDemo(settings: TestSettings = {}): Promise<TestA
   return app
 }
 
-/** Path of the field at fault, and what is wrong with it. */
+/** Faults as `path: message`. */
 export const faultsOf = ({ errors }: CallResult): string[] =>
   errors.map(
     ({ attributePath, argumentsMap, message }) => `${attributePath ?? argumentsMap?.['attributePath']}: ${message}`,

@@ -1,6 +1,6 @@
 /**
- * What every operation refuses, of whichever contract it is. The caller says how an operation is asked so that everything else
- * about the request has its shape. Source: behaviour conventions 1, 2.4, 9, 14.
+ * Refusals that every operation of every contract shares. The caller builds a request that is valid otherwise. Source:
+ * behaviour conventions 1, 2.4, 9, 14.
  */
 import assert from 'node:assert/strict'
 import type { Operation } from '@hyperplane/contract'
@@ -8,7 +8,7 @@ import type { CallOptions, CallResult } from './start-app.ts'
 
 export interface Asking {
   readonly operations: readonly Operation[]
-  /** @param query stands beside the required options */
+  /** @param query added to the required options */
   send(operation: Operation, query?: string, options?: CallOptions): Promise<CallResult>
 }
 

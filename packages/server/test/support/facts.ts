@@ -1,4 +1,4 @@
-/** The simulated outside, as its facts are stored. */
+/** Reads the stored facts of the simulated world. */
 import { Fact } from '../../src/drivers/simulated/world.ts'
 import type { TestApp } from './start-app.ts'
 

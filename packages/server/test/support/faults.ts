@@ -6,7 +6,7 @@ export const faults = '/control/v1/worlds/default/faults'
 
 export const postFault = (app: TestApp, rule: object): Promise<CallResult> => app.call('POST', faults, { body: rule })
 
-/** A rule that was accepted. */
+/** Creates a fault rule that must be accepted. */
 export async function aFault(
   app: TestApp,
   match: object,
@@ -35,5 +35,5 @@ let number = 0
 export const postCategory = (app: TestApp, more: Parameters<TestApp['call']>[2] = {}): Promise<CallResult> =>
   app.call('POST', categories, { body: { key: 'faults', value: String(number++) }, ...more })
 
-/** An error that nobody mistakes for another one. */
+/** An error that no other cause produces. */
 export const unavailable = { error: 'SERVICE_UNAVAILABLE', arguments: { fault: 'Down for a test.' } }

@@ -14,10 +14,10 @@ import { ipConfigOf, subnets } from './subnets.ts'
 import { act, aDisk, aGroup, aVm, chap, clients, groups, onContainer, succeeded } from './volumes.ts'
 import { attachedTo, prefix, routingPolicies, vpcs } from './vpcs.ts'
 
-/** A request that succeeds as it is. Without `body`, an update sends the entity as it was read. */
+/** A request that succeeds unchanged. Without `body`, an update sends the entity as it was read. */
 export type Base = (app: TestApp) => Promise<{
   readonly path?: string
-  /** Path whose tag is sent, where it is not that of the request. */
+  /** Path of the entity whose tag is sent, if not that of the request. */
   readonly readPath?: string
   readonly body?: any
   readonly clusterId?: string
@@ -34,7 +34,7 @@ const older = '/storage/v4.0.a3/config'
 const password = 'Correct.Horse7'
 const operationId = (name: string): string => catalogueId('operation', name)
 
-/** The path of an entity that this request makes. */
+/** Creates an entity. @returns its path */
 async function made(app: TestApp, collection: string, body: object, clusterId?: string): Promise<string> {
   const answer = await app.call('POST', collection, {
     body,
@@ -53,7 +53,7 @@ async function deleted(app: TestApp, path: string): Promise<void> {
   if (task.status !== 'SUCCEEDED') throw new Error(JSON.stringify(task.errorMessages))
 }
 const remembered = new WeakMap<TestApp, Map<string, Promise<string>>>()
-/** Made once in each world. */
+/** Runs `make` once per world. */
 function once(app: TestApp, name: string, make: () => Promise<string>): Promise<string> {
   const own = remembered.get(app) ?? new Map()
   remembered.set(app, own)
@@ -64,7 +64,7 @@ function once(app: TestApp, name: string, make: () => Promise<string>): Promise<
 const creating =
   (collection: string, body: () => object | Promise<object>, clusterId?: string): Base =>
   async () => ({ path: collection, body: await body(), ...(clusterId === undefined ? {} : { clusterId }) })
-/** Updates one entity, made with this body, which each update sends with the fields. */
+/** Updates one entity that is created with this body; each update sends the body with the fields. */
 const updating =
   (collection: string, body: () => object, clusterId?: string): Base =>
   async (app) => {
@@ -635,7 +635,7 @@ const bases: Readonly<Record<string, readonly Base[]>> = {
 export function basesOf({ key }: Operation): readonly Base[] {
   const creation = creations[key]
   const { path, body, clusterId } = creation ?? {}
-  // These bodies draw numbers that may be taken already; those above count.
+  // These bodies contain random numbers that may be in use; the ones above are sequential.
   const isDrawn = key === 'networking.createRoutingPolicy' || key === 'networking.createSubnet'
   const smallest =
     path === undefined || body === undefined || isDrawn ? [] : [creating(path, () => body(named()), clusterId)]

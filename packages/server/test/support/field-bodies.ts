@@ -106,7 +106,7 @@ export function valuesFor(schema: AnySchema, name: string, known: Known): unknow
   }
 }
 
-/** The least that the shape allows. */
+/** The smallest value that the schema allows. */
 function smallest(schema: AnySchema, name: string, known: Known): unknown {
   if (schema.type === 'list') return schema.minItems === undefined ? [] : [smallest(schema.items, name, known)]
   if (schema.type === 'oneOf') return smallestAlternative(schema.alternatives[0]!, known)
@@ -122,7 +122,7 @@ const typed = (schema: AnySchema, value: unknown): unknown =>
     : value
 const smallestAlternative = (schema: AnySchema, known: Known): unknown => typed(schema, smallest(schema, '', known))
 
-/** `body` with this value in this field; objects on the way there are made. */
+/** `body` with this value in this field; missing objects on the path are created. */
 export function placed(schema: AnySchema, body: any, steps: readonly Step[], value: unknown, known: Known): unknown {
   const [step, ...rest] = steps
   if (step === undefined) return value
@@ -156,7 +156,7 @@ export function valuesIn(body: any, schema: AnySchema, steps: readonly Step[]): 
   return valuesIn(body[step.field], (schema as any).fields[step.field], rest)
 }
 
-/** What was sent is part of what was read; objects that were read may say more. */
+/** Whether `found` contains everything of `sent`; its objects may have more members. */
 export function isContained(sent: any, found: any): boolean {
   if (Array.isArray(sent)) return Array.isArray(found) && sent.every((each, index) => isContained(each, found[index]))
   if (typeof sent !== 'object' || sent === null) return sent === found

@@ -1,4 +1,4 @@
-/** Sends every writable field of an operation and finds out what becomes of it. */
+/** Sends every writable field of an operation and reports its outcome. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { contract, type Operation, TaskReference } from '@hyperplane/contract'

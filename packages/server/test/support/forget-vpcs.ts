@@ -1,4 +1,4 @@
-/** Takes the VPCs out of the demo, for what is impossible beside them: its gateways cannot be deleted over the interface. */
+/** Removes the VPCs of the demo from the store, because its gateways cannot be deleted over the interface. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'

@@ -1,15 +1,15 @@
-/** A disk that is full for the stores of an app: SQLite itself refuses every page more than a file has, as where no room is left. */
+/** Simulates a full disk for the stores of an app: SQLite refuses to grow a file. */
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 
 export interface FullDisk {
   fill(): void
   free(): void
-  /** The next commits fail, so many; then there is room again. */
+  /** Fails this number of commits; then there is room again. */
   refuse(commits: number): void
 }
 
-/** @param isMeant by the path of a store file, or of what SQLite keeps beside it */
+/** @param isMeant selects files by path: stores, and the files that SQLite keeps beside them */
 export function fullDisk(t: TestContext, isMeant: (file: string) => boolean): FullDisk {
   let isFull = false
   let refusals = 0

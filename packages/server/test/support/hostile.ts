@@ -1,4 +1,4 @@
-/** Requests that nobody should send, drawn from a seed: used by the test and, in great number, by the bench. */
+/** Random hostile requests, repeatable by seed; used by the test and by the bench. */
 import { contract, type Operation } from '@hyperplane/contract'
 
 export interface HostileRequest {

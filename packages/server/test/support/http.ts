@@ -65,7 +65,7 @@ export function http(url: string, path: string, options: HttpOptions = {}): Prom
   })
 }
 
-/** Sends these bytes and answers what comes back until the connection ends. */
+/** Sends these bytes. @returns everything received until the connection ends */
 export function raw(url: string, bytes: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {

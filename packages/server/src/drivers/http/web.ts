@@ -1,4 +1,7 @@
-/** Real web servers. A name is resolved once, judged, and what was judged is what is called. Source: behaviour iam.md 4, 5. */
+/**
+ * Real web servers. A name is resolved once, and the connection uses the address that was checked. Source: behaviour
+ * iam.md 4, 5.
+ */
 import type { IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { type AddressGuard, AddressRefusal, lookupOf } from '../../core/access/address-guard.ts'
@@ -49,7 +52,7 @@ export function createHttpWeb(options: { readonly guard: AddressGuard; readonly 
         await addressesOf(new URL(url).hostname)
         return undefined
       } catch (error) {
-        // A name that means nothing today may mean something tomorrow.
+        // A name that does not resolve now may resolve later, so it is not refused.
         return error instanceof WebError && error.fault === 'address' ? error.message : undefined
       }
     },
@@ -58,7 +61,7 @@ export function createHttpWeb(options: { readonly guard: AddressGuard; readonly 
       const { timeoutMilliseconds: limit } = request
       const late = new WebError('timeout', `no whole answer within ${limit / 1000} s`)
       const stop = options.real.setTimer(limit, () => patience.abort(late))
-      // The resolver cannot be interrupted; who waits for it can.
+      // The resolver cannot be interrupted, so only the wait for it ends.
       const aborted = new Promise<never>((_, reject) =>
         patience.signal.addEventListener('abort', () => reject(late), { once: true }),
       )
@@ -88,7 +91,7 @@ function ask(
   const send = url.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
     const method = question === undefined ? 'GET' : 'POST'
-    // No agent: a connection that is kept open would outlive what was judged about its address.
+    // No agent: a kept-alive connection would outlive the check of its address.
     const sent = send(url, { method, headers, lookup: lookupOf(addresses), signal, agent: false }, resolve)
     sent.on('error', reject)
     sent.end(question?.content)

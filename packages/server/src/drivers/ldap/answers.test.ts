@@ -44,7 +44,7 @@ describe('whole messages pass as they are', () => {
   })
 })
 
-/** A message whose inner length says more than there is. */
+/** A message whose inner length exceeds its content. */
 function lying(at: number, bytes: Buffer): Buffer {
   const copy = Buffer.from(bytes)
   copy[at] = 0x7f

@@ -1,17 +1,17 @@
 /**
- * What a directory sends, cut into whole messages and held against the grammar before the library reads it. The library
- * trusts lengths inside messages: one that lies makes it read for ever, or end the process. A directory that lies must
- * cost no more than its own answer. Source: RFC 4511 (messages, 4.1.1 ff.), RFC 2696 (paging), X.690 (lengths).
+ * Splits the bytes of a directory into messages and validates their structure before the library parses them. The
+ * library trusts lengths inside messages: a wrong length makes it loop for ever or ends the process. A malicious
+ * directory must not harm other requests. Source: RFC 4511 (messages, 4.1.1 ff.), RFC 2696 (paging), X.690 (lengths).
  */
-/** A whole connection sends no more; a hundred entries with twenty attributes are far below. */
+/** Limit for one connection; a hundred entries with twenty attributes are far below. */
 export const maximumAnswerBytes = 4 * 1024 * 1024
-/** One entry costs memory beyond its bytes. */
+/** Limits messages too, because each entry costs memory beyond its bytes. */
 export const maximumMessages = 20_000
 
-/** What the directory did, for people. */
+/** The message says what the directory did wrong. */
 export class BadAnswer extends Error {}
 
-/** Puts together what comes in parts, and answers the messages that are whole and well-formed. */
+/** Assembles chunks and returns complete, well-formed messages. */
 export class Answers {
   #kept: Buffer = Buffer.alloc(0)
   #parts: Buffer[] = []
@@ -19,7 +19,7 @@ export class Answers {
   #bytes = 0
   #messages = 0
 
-  /** @throws BadAnswer; nothing that comes after it can be trusted */
+  /** @throws BadAnswer; later bytes of the connection cannot be trusted */
   take(chunk: Buffer): Buffer[] {
     this.#bytes += chunk.length
     if (this.#bytes > maximumAnswerBytes) throw new BadAnswer(`it sent more than ${maximumAnswerBytes} bytes`)
@@ -30,7 +30,9 @@ export class Answers {
     return whole
   }
 
-  /** Parts are joined once what the first bytes announce is there: many small parts cost no more than a few large ones. */
+  /**
+   * Chunks are joined only once the announced length has arrived: many small chunks cost no more than a few large ones.
+   */
   #next(): Buffer | undefined {
     if (this.#kept.length < longestHeader) this.#join()
     const wanted = messageLength(this.#kept)
@@ -54,7 +56,7 @@ export class Answers {
 /** A tag, and a length of up to four octets. */
 const longestHeader = 6
 
-/** Length of the message that begins here with its header; undefined: more bytes are needed to tell. */
+/** Length of the message with its header; undefined when more bytes are needed. */
 function messageLength(bytes: Buffer): number | undefined {
   if (bytes.length < 2) return undefined
   if (bytes[0] !== sequence) throw new BadAnswer('it does not speak LDAP')
@@ -74,10 +76,10 @@ const enumerated = 0x0a
 const sequence = 0x30
 const set = 0x31
 
-/** What one element must be: its tag, and what stands in it. */
+/** The expected structure of an element: its tag and its content. */
 interface Shape {
   readonly tag: number
-  /** One after another; those that may be missing say so. */
+  /** Elements in this order; some are optional. */
   readonly parts?: readonly Shape[]
   /** Any number of these. */
   readonly items?: Shape
@@ -125,7 +127,7 @@ function requireMessage(bytes: Buffer): void {
   requireControls(bytes, elementAt(bytes, id.to, message.to).to, message.to)
 }
 
-/** The library looks into the value of a paging control. Others are not asked for: it passes them over. */
+/** The library parses the value of a paging control; it skips all other controls. */
 function requireControls(bytes: Buffer, from: number, end: number): void {
   if (from === end) return
   const list = elementAt(bytes, from, end)
@@ -143,7 +145,7 @@ function requireControls(bytes: Buffer, from: number, end: number): void {
 
 const malformed = 'it sent a malformed message'
 
-/** Where the content of the element at `at` begins and ends. */
+/** Start and end of the content of the element at `at`. */
 function elementAt(bytes: Buffer, at: number, end: number): { readonly from: number; readonly to: number } {
   const form = bytes[at + 1]
   if (at + 2 > end || form === undefined) throw new BadAnswer(malformed)
@@ -155,7 +157,7 @@ function elementAt(bytes: Buffer, at: number, end: number): { readonly from: num
   return { from, to }
 }
 
-/** Requires one element of this shape and answers where it ends. */
+/** Requires one element of this shape. @returns its end */
 function requireShape(bytes: Buffer, at: number, end: number, shape: Shape): number {
   if (bytes[at] !== shape.tag) throw new BadAnswer(malformed)
   const { from, to } = elementAt(bytes, at, end)

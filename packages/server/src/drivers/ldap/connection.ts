@@ -1,5 +1,5 @@
 /**
- * One conversation with one LDAP server: address judged, connected, said, closed, all within the time of one try.
+ * One connection to one LDAP server: the address is checked, and everything happens within the time of one try.
  * Source: behaviour iam.md 4.
  */
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
@@ -11,7 +11,7 @@ import { DirectoryError, tryMilliseconds } from '../directory.ts'
 import { Answers, BadAnswer } from './answers.ts'
 import { inWords } from './faults.ts'
 
-/** Loaded with the first directory that is asked: most services never ask one. */
+/** Loaded on first use: most installations have no directory. */
 export const ldapts = () => import('ldapts')
 
 /** @throws DirectoryError, whatever goes wrong */
@@ -39,7 +39,7 @@ export async function withConnection<T>(
       : connectPlain({ host, port, lookup })
     await opened(socket, isSecure ? 'secureConnect' : 'connect')
     const { Client } = await ldapts()
-    // The socket is open and, if need be, encrypted already: the library only speaks over it.
+    // The socket is connected and, if required, encrypted; the library only uses it.
     const transport = checked(socket, (error) => end.abort(error))
     const client = new Client({
       url: `ldap://${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
@@ -49,7 +49,7 @@ export async function withConnection<T>(
   }
   try {
     const conversation = converse()
-    // When the time is over, what it still says interests nobody.
+    // After the time-out, errors of the conversation are irrelevant.
     conversation.catch(() => undefined)
     return await Promise.race([conversation, ended])
   } catch (error) {
@@ -66,7 +66,7 @@ export interface UrlParts {
   readonly isSecure: boolean
 }
 
-/** `url` was judged when it came. */
+/** The contract has validated `url`. */
 export function partsOf(url: string): UrlParts {
   const { protocol, hostname, port } = new URL(url)
   const isSecure = protocol === 'ldaps:'
@@ -77,7 +77,7 @@ export function partsOf(url: string): UrlParts {
   }
 }
 
-/** Of Node and of this machine: the authority of a directory is often known to the machine alone. */
+/** Authorities of Node and of this machine: a directory's authority is often installed on the machine only. */
 let knownAuthorities: readonly string[] | undefined
 const authorities = (): string[] => {
   knownAuthorities ??= [...new Set([...getCACertificates('default'), ...getCACertificates('system')])]
@@ -87,12 +87,12 @@ const authorities = (): string[] => {
 const opened = (socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> =>
   new Promise((resolve, reject) => {
     socket.once(event, resolve)
-    // Stays: an error after the end of the conversation must find a listener.
+    // Never removed: an error without a listener would end the process.
     socket.on('error', reject)
     socket.once('close', () => reject(new Error('closed')))
   })
 
-/** What the library takes for its socket: of what comes in it sees only whole, well-formed messages. */
+/** The stream that the library uses as its socket: it passes on complete, well-formed messages only. */
 function checked(socket: Socket, fail: (error: Error) => void): Duplex {
   const answers = new Answers()
   const transport = new Duplex({

@@ -1,4 +1,7 @@
-/** Directories over LDAP, each call one conversation. Filters are built of parts, never of text. Source: behaviour iam.md 4. */
+/**
+ * Directories over LDAP, one connection for each call. Filters are built as objects, never as text, so nothing can be
+ * injected. Source: behaviour iam.md 4.
+ */
 import type { Client, Entry, Filter } from 'ldapts'
 import type { AddressGuard } from '../../core/access/address-guard.ts'
 import {
@@ -15,9 +18,9 @@ import {
 import { ldapts, withConnection } from './connection.ts'
 import { invalidDistinguishedName } from './faults.ts'
 
-/** Groups of one user that are followed; a directory that has more of them lies. */
+/** Limit for the groups of one user; a directory with more is not trusted. */
 const maximumGroups = 5000
-/** Names in one question for groups. */
+/** Names in one search for groups. */
 const namesAtOnce = 50
 const pageSize = 500
 const noSuchObject = 32
@@ -74,7 +77,7 @@ export function createLdapDirectory(guard: AddressGuard): Directory {
           const options = { scope: 'base', filter: filters.isGroup(server), attributes: noAttributes } as const
           return (await client.search(distinguishedName, options)).searchEntries.length > 0
         } catch (error) {
-          // The second: a name whose attributes the server does not know is nobody's.
+          // Undefined attribute type: a name with attributes that the server does not know belongs to nobody.
           const { code } = error as { code?: unknown }
           if (code === noSuchObject || code === invalidDistinguishedName) return false
           throw error
@@ -130,7 +133,7 @@ function filtersOf({
   const all = (filters: readonly Filter[]): Filter => new AndFilter({ filters: [...filters] })
   const any = (filters: readonly Filter[]): Filter => new OrFilter({ filters: [...filters] })
   const isGroup = (server: DirectoryServer): Filter => is('objectClass', groupClassOf(server))
-  // A computer is a user as well, to an Active Directory.
+  // In an Active Directory a computer is a user too.
   const isUser = ({ layout }: DirectoryServer): Filter =>
     layout === undefined
       ? all([is('objectClass', 'user'), new NotFilter({ filter: is('objectClass', 'computer') })])
@@ -159,7 +162,10 @@ function filtersOf({
   }
 }
 
-/** The first entries below `base`, page by page. References to other servers are not followed: nobody judged those. */
+/**
+ * The first entries below `base`, page by page. Referrals are not followed: the addresses of those servers were not
+ * checked.
+ */
 async function firstOf(
   client: Client,
   base: string,
@@ -198,7 +204,7 @@ async function groupsWith(
 
 // --- Answers
 
-/** Attribute names have no case; what is no text is written in base64. */
+/** Attribute names are case-insensitive; binary values are in base64. */
 function valuesOf(entry: Entry, attribute: string): string[] {
   const name = Object.keys(entry).find((key) => key !== 'dn' && key.toLowerCase() === attribute.toLowerCase())
   const value = name === undefined ? undefined : entry[name]
@@ -207,8 +213,8 @@ function valuesOf(entry: Entry, attribute: string): string[] {
 }
 
 /**
- * Directories compare more freely than we do: without blanks at the ends, wide letters as narrow ones. Each such spelling
- * would count as another name where failed sign-ins are counted, so only the letters as they stand there are taken.
+ * Directories ignore outer blanks and the width of letters. Failed sign-ins are counted by name, so each variant would
+ * get attempts of its own: only the exact spelling is accepted.
  */
 function isCalled(server: DirectoryServer, name: string, entry: Entry): boolean {
   const asked = plain(name)

@@ -1,4 +1,4 @@
-/** What went wrong with a directory, in words for administrators: what was found, and no more of it than they need. */
+/** Messages for administrators about faults of a directory. They repeat no text of the other side. */
 import { DirectoryError, type DirectoryFault } from '../directory.ts'
 
 const byCode: Readonly<Record<string, readonly [DirectoryFault, string]>> = {
@@ -15,7 +15,7 @@ const byCode: Readonly<Record<string, readonly [DirectoryFault, string]>> = {
 const invalidCredentials = 49
 export const invalidDistinguishedName = 34
 
-/** @param isSecure the conversation was to be encrypted: a fault without a name is one of TLS */
+/** @param isSecure the connection should be encrypted: an unknown fault counts as one of TLS */
 export function inWords(error: unknown, isSecure: boolean): DirectoryError {
   if (error instanceof DirectoryError) return error
   const code = (error as { code?: unknown } | undefined)?.code
@@ -24,7 +24,7 @@ export function inWords(error: unknown, isSecure: boolean): DirectoryError {
     return new DirectoryError('credentials', 'invalid credentials: it takes a distinguished name', { cause: error })
   if (typeof code === 'number')
     return new DirectoryError('protocol', `it answered with LDAP result ${code}`, { cause: error })
-  // Several addresses were tried: the first one tells.
+  // Several addresses were tried: report the first error.
   const [first] = error instanceof AggregateError ? error.errors : [error]
   const name = String((first as NodeJS.ErrnoException | undefined)?.code ?? '')
   const known = byCode[name]
@@ -34,7 +34,7 @@ export function inWords(error: unknown, isSecure: boolean): DirectoryError {
   return new DirectoryError('protocol', 'it does not answer as a directory does', { cause: error })
 }
 
-/** OpenSSL's names say it in words (`DEPTH_ZERO_SELF_SIGNED_CERT`); texts of the other side are not repeated. */
+/** OpenSSL's error names are readable (`DEPTH_ZERO_SELF_SIGNED_CERT`); texts of the other side are not repeated. */
 function tlsCause(error: unknown): string {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'the certificate is for another host'

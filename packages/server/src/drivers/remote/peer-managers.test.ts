@@ -1,4 +1,4 @@
-/** Peers that are none, or mean no good. Those that behave: test/integration/registering.test.ts. */
+/** Faulty and malicious peers. For well-behaved ones see test/integration/registering.test.ts. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,7 +1,8 @@
 /**
- * Another running Hyperplane as a remote manager, over its own interface and nothing else. Whoever registers first uses the
- * credentials that it was given once: it has the other side register it in turn, by a key of an account here, and takes a
- * key of the account that this made there. From then on each side signs in with its key.
+ * Another running Hyperplane as a remote manager, over its public interface. The side that starts a registration uses
+ * the given credentials once: it creates an account with a key for the other side, makes the other side register it
+ * with that key, and receives a key of the account that the other side created. From then on each side signs in with
+ * its key.
  * Source: behaviour platform.md 4, 6; decision registering-another-hyperplane.
  */
 import { createHash } from 'node:crypto'
@@ -22,21 +23,24 @@ import { ask, fingerprintOf, type Line, open, over } from './pinned-connection.t
 import { requireId, sideOf } from './self-description.ts'
 
 export interface PeerOptions extends Line {
-  /** Judges the first contact; managers that are registered are called although registrations are closed by now. */
+  /**
+   * Checks the address at the first contact only: registered managers are called even if new registrations are
+   * forbidden now.
+   */
   readonly registrationGuard: AddressGuard
-  /** Name or address under which others reach this manager; undefined: the one that a connection to them has here. */
+  /** Name or address under which others reach this manager; default: the local address of the connection to them. */
   readonly ownHost: string | undefined
-  /** Certificates are valid, and patience ends, by real time. */
+  /** Real time, for the validity of certificates and for time-outs. */
   readonly real: Pick<Clock, 'now' | 'setTimer' | 'sleep'>
 }
 
-/** A peer that answers nothing for so long, while it is waited for, is given up. */
+/** A wait for a task fails when the peer has not answered for so long. */
 const patienceMillis = 10_000
-/** A registration takes a minute; a peer whose own never ends is given up. */
+/** A registration takes about a minute; a wait for the peer's task fails after this time. */
 const longestWorkMillis = 600_000
 const pollMillis = 100
 const keyName = 'registration'
-/** A tag may be old by the time that it is used. */
+/** Attempts with a fresh entity tag: another client may change the entity between read and write. */
 const tries = 5
 
 /** Clients of other managers, and what they need of this one. */
@@ -160,7 +164,7 @@ export function createPeerManagers(options: PeerOptions): RemoteManagers {
           await onOwn(client, place, (path, ifMatch) => client.platform.unregister({ path, ifMatch, body: { extId } }))
         } catch (error) {
           const status = statusOf(error)
-          // No account any more: the other side has ended it already.
+          // The account is gone, so the other side has unregistered this manager already.
           if ('key' in proof && (status === 401 || status === 403)) return
           if (status !== 404) throw error
           if ('credentials' in proof && (await isRegistering(client, await peers.ownHost(place))))
@@ -186,7 +190,7 @@ export function createPeerManagers(options: PeerOptions): RemoteManagers {
 
 type Path = { readonly extId: string }
 
-/** Asks of the peer's own manager, with its present tag. @returns the task */
+/** Sends an action to the peer's own domain manager, with its current entity tag. @returns the id of the task */
 async function onOwn(
   client: Client,
   place: RemotePlace,
@@ -203,7 +207,7 @@ async function onOwn(
   }
 }
 
-/** A manager lists itself first. */
+/** The peer's own domain manager, which is the first in its list. */
 async function ownOf(client: Client, { address }: RemotePlace) {
   const [own] = (await client.platform.listDomainManagers()).data
   if (own === undefined) throw new RemoteFault('refused', `${address} shows no manager`)
@@ -218,7 +222,10 @@ async function objectionsOf(client: Client, remoteExtId: string, ownExtId: strin
   return total === 0 ? [] : ['it still holds a registration of this manager: unregister this manager there first']
 }
 
-/** A new key of the account that the peer made for this manager. A key of an earlier try, which nobody knows, goes. */
+/**
+ * Creates a key for the account that the peer created for this manager. Deletes the key of an earlier attempt, whose
+ * text was lost.
+ */
 async function newKey(client: Client, ownExtId: string): Promise<string> {
   const filter = `username eq '${accountName(ownExtId)}'`
   const [account] = (await client.iam.listUsers({ filter })).data
@@ -234,7 +241,10 @@ async function newKey(client: Client, ownExtId: string): Promise<string> {
   return (made.data.keyDetails as { apiKey: string }).apiKey
 }
 
-/** Whether it is still at what this manager, reached at `ownHost`, asked for; what its own operators began may go on. */
+/**
+ * Whether the peer is still running a registration that this manager, at `ownHost`, requested. Registrations by the
+ * peer's own operators do not count.
+ */
 async function isRegistering(client: Client, ownHost: string): Promise<boolean> {
   const asked = `operationDescription eq '${registeringInReturn(ownHost)}'`
   const filter = `operation eq 'RegisterPC' and ${asked} and status in ('QUEUED','RUNNING')`
@@ -246,7 +256,7 @@ interface TaskSeen {
   readonly errorMessages?: readonly unknown[]
 }
 
-/** Looks until the task has ended; a peer may be away for a moment. */
+/** Polls the task until it ends; tolerates a peer that is unreachable for a moment. */
 async function patiently(real: PeerOptions['real'], look: () => Promise<TaskSeen>): Promise<TaskSeen> {
   const begun = real.now()
   let answeredAt = begun
@@ -267,14 +277,14 @@ async function patiently(real: PeerOptions['real'], look: () => Promise<TaskSeen
   )
 }
 
-/** What the peer refuses becomes a fault in this driver's words. */
+/** Converts refusals of the peer to RemoteFault. */
 async function translated<T>({ address }: RemotePlace, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof RemoteFault) throw error
     const status = statusOf(error)
-    // Nothing of what it answers is promised to be readable, and one that cannot be read must not stop the probes of others.
+    // The answer may be arbitrary, and one unreadable answer must not stop the probes of other managers.
     if (status === undefined)
       throw new RemoteFault('refused', `${address} answers otherwise than a domain manager`, error)
     if (status === 401) throw new RemoteFault('authentication', `${address} refused the credentials`, error)
@@ -285,7 +295,7 @@ async function translated<T>({ address }: RemotePlace, work: () => Promise<T>): 
   }
 }
 
-/** The first thing that went wrong, in the peer's words; not many of them. */
+/** The first error message of the peer, shortened. */
 function saidIn({ errorMessages }: { readonly errorMessages?: readonly unknown[] | undefined }): string | undefined {
   const message = (errorMessages?.[0] as { message?: unknown } | undefined)?.message
   return message === undefined ? undefined : String(message).slice(0, 300)
@@ -297,7 +307,7 @@ const statusOf = (error: unknown): number | undefined =>
 const wireAddress = (host: string) =>
   isIPv4(host) ? { ipv4: { value: host } } : isIP(host) === 6 ? { ipv6: { value: host } } : { fqdn: { value: host } }
 
-/** The same call, the same request: a repeated one is answered, not done again. */
+/** The request id of a call: the peer answers a repeated request without repeating its effect. */
 function requestIdOf(callKey: string): string {
   const hex = createHash('sha256').update(callKey).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`

@@ -1,6 +1,6 @@
 /**
- * Requests to another manager over a connection whose certificate was looked at before anything was sent: no credential
- * reaches whoever shows another one. The address is judged, and connected to as it was judged.
+ * Requests to another manager over a connection whose certificate is verified before anything is sent, so that no
+ * credential reaches an impostor. The connection uses the address that was checked.
  */
 import type { X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -11,14 +11,16 @@ import { request } from '../../core/node-http.ts'
 import type { Clock } from '../../core/time/clock.ts'
 import { RemoteFault } from '../remote-managers.ts'
 
-/** For a whole connection: who sends a byte now and then must not hold a task, or the probes of all others. */
+/**
+ * For a whole connection: a peer that sends a byte now and then must not block a task or the probes of other managers.
+ */
 const patienceMillis = 10_000
-/** Answers of a manager are far smaller. */
+/** Limit for an answer; those of a manager are far smaller. */
 const largestAnswerBytes = 4 * 1024 * 1024
 
 export interface Line {
   readonly guard: AddressGuard
-  /** On which managers listen. */
+  /** The port on which managers listen. */
   readonly port: () => number
   readonly real: Pick<Clock, 'setTimer'>
 }
@@ -47,7 +49,7 @@ export async function open(line: Line, host: string, pinned: string | undefined)
     host: address as string,
     port: line.port(),
     ...(isIP(host) === 0 ? { servername: host } : {}),
-    // Whether it may be trusted is decided below, by its fingerprint.
+    // Trust is decided below, by the fingerprint.
     rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
   })
@@ -55,7 +57,7 @@ export async function open(line: Line, host: string, pinned: string | undefined)
   socket.once('close', stop)
   const certificate = await new Promise<X509Certificate>((resolve, reject) => {
     socket.once('secureConnect', () => {
-      // Only now: the socket forgets it.
+      // Read at once: the socket does not keep the certificate.
       const shown = socket.getPeerX509Certificate()
       if (shown === undefined) reject(new RemoteFault('certificate', `${host} shows no certificate`))
       else resolve(shown)

@@ -1,12 +1,12 @@
 /**
- * How a peer describes itself. These are words of somebody else, whatever its certificate: they are looked at before they
- * become rows here. Source: behaviour platform.md 4; catalogue platform.json (limits of the fields).
+ * How a peer describes itself. The values are foreign input, whatever the certificate, and are validated before they
+ * are stored. Source: behaviour platform.md 4; catalogue platform.json (limits of the fields).
  */
 import { isIPv4 } from 'node:net'
 import { uuidPattern } from '@hyperplane/contract/shapes'
 import { RemoteFault, type RemoteManagerConfig, type RemoteSide } from '../remote-managers.ts'
 
-/** As far as it is read here. */
+/** The fields that are used here. */
 export interface SelfDescription {
   readonly extId: string
   readonly config: {
@@ -25,16 +25,16 @@ export interface SelfDescription {
 const sizes: readonly unknown[] = ['STARTER', 'SMALL', 'LARGE', 'EXTRALARGE']
 const longestName = 80
 const unknownVersion = '0.0'
-/** A registration shows so many nodes. */
+/** Number of nodes that a registration shows. */
 const shownNodes = 3
 
-/** @throws RemoteFault refused, when an id is none */
+/** @throws RemoteFault refused, when it is not a UUID */
 export function requireId(id: unknown, address: string): string {
   if (typeof id === 'string' && new RegExp(uuidPattern).test(id)) return id.toLowerCase()
   throw new RemoteFault('refused', `${address} answers otherwise than a domain manager: an id is missing`)
 }
 
-/** @throws RemoteFault refused, with the first field that is not what a manager says */
+/** @throws RemoteFault refused, with the first invalid field */
 export function sideOf(self: SelfDescription, address: string): Omit<RemoteSide, 'objections'> {
   const { name, size, buildInfo } = self.config
   const { version = unknownVersion } = buildInfo

@@ -1,10 +1,10 @@
 /**
- * Whether a list of a bucket is what a service sends: elements that end in their order, a few levels of them. The library
- * looks for the end of each element anew; of elements that have none it would look through the rest of the answer each time,
- * in the thread that answers requests. A service that lies must cost no more than its own answer. Source: decision s3-client.
+ * Checks that the XML of a bucket list is well nested, with few levels. The library searches for the end tag of each
+ * element separately: with unclosed elements it would scan the rest of the answer each time, in the thread that serves
+ * requests. A malicious service must not slow down other requests. Source: decision s3-client.
  */
 
-/** A list has three: the result, its objects, what is said of them and of their owners. */
+/** A list has three levels: result, objects, and their fields and owners. */
 const maximumLevels = 8
 
 const tag = /<(\/?)([A-Za-z_][\w.-]*)(?:\s[^<>]*)?>|<([A-Za-z_][\w.-]*)(?:\s[^<>]*)?\/>|</g

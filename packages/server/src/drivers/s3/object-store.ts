@@ -1,6 +1,6 @@
 /**
- * Buckets of real S3-compatible services. Signatures (V4), lists and uploads in parts are s3mini's; what an error means to
- * a backup is said here. Source: behaviour platform.md 7, 8; decision s3-client.
+ * Buckets of real S3-compatible services. s3mini does signatures (V4), lists and multipart uploads; this file
+ * translates its errors. Source: behaviour platform.md 7, 8; decision s3-client.
  */
 import { createHash } from 'node:crypto'
 import { AddressRefusal } from '../../core/access/address-guard.ts'
@@ -17,20 +17,20 @@ import { createTransport, SilentPlace, type TransportOptions } from './transport
 
 type Client = InstanceType<typeof import('s3mini').S3mini>
 
-/** Objects up to this size go in one request; S3 takes no smaller pieces of an upload but the last. */
+/** Objects up to this size are sent in one request; it is the smallest part of a multipart upload. */
 const onePutBytes = 5 * 1024 * 1024
-/** Pages of one list, a thousand objects each: a service whose list has no end is not followed. */
+/** Limit for the pages of one list, a thousand objects each, in case a service sends an endless list. */
 const maximumPages = 1000
-/** Waits before a call that the service could not serve now is made again. */
+/** Delays before the retries of a call that the service could not serve. */
 const retryMilliseconds = [500, 1000, 2000]
 
 export function createS3ObjectStore(options: TransportOptions): ObjectStore {
   const call = async <T>(place: Place, work: (client: Client) => Promise<T>): Promise<T> => {
     const bucket = bucketOf(place)
-    // Loaded when a bucket is used, which few installations do.
+    // Loaded on first use: few installations have a bucket.
     const { S3mini } = await import('s3mini')
     const transport = createTransport(bucket, options)
-    /** The service's own word for the last refusal: s3mini answers nothing at all where it may mean one of several. */
+    /** The service's error code of the last refusal, because s3mini returns nothing for several of them. */
     let word = ''
     let pages = 0
     const send: typeof fetch = async (input, init) => {
@@ -68,7 +68,7 @@ export function createS3ObjectStore(options: TransportOptions): ObjectStore {
     list: (place, prefix) =>
       call(place, async (client) => {
         const found = await client.listObjects('/', prefix)
-        // The only thing that a list does not find is the bucket.
+        // A list is not found only if the bucket does not exist.
         if (found === null) throw new ObjectStoreError('noSuchBucket', 'there is no such bucket')
         return found
           .map(({ Key, Size, LastModified }) => ({
@@ -89,7 +89,7 @@ export function createS3ObjectStore(options: TransportOptions): ObjectStore {
         const type = 'application/octet-stream'
         if (content.byteLength > onePutBytes) await client.putAnyObject(key, content as Uint8Array<ArrayBuffer>, type)
         else {
-          // The service compares what arrived with this, which the signature covers.
+          // The service verifies the content against this checksum, which the signature covers.
           const checksum = createHash('sha256').update(content).digest('base64')
           const headers = { 'x-amz-checksum-sha256': checksum } as const
           await client.putObject(key, content as Uint8Array<ArrayBuffer>, type, undefined, headers)
@@ -102,7 +102,7 @@ export function createS3ObjectStore(options: TransportOptions): ObjectStore {
 function bucketOf(place: Place): BucketPlace & { accessKeyId: string; secretAccessKey: string } {
   if (place.kind !== 'bucket') throw new ObjectStoreError('unreachable', 'no cluster answers here')
   const { accessKeyId, secretAccessKey } = place
-  // s3mini would call without a signature.
+  // Without both keys s3mini would send unsigned requests.
   if (accessKeyId === undefined || secretAccessKey === undefined)
     throw new ObjectStoreError('accessDenied', 'there are no credentials')
   return { ...place, accessKeyId, secretAccessKey }
@@ -117,12 +117,12 @@ const statusOf = (error: unknown): number => (error as { status?: number }).stat
 
 const isOverload = (error: unknown): boolean => [429, 500, 502, 503, 504].includes(statusOf(error))
 
-/** Whatever the status: services disagree on which one says that a key is not known. */
+/** Checked by code: services use different statuses for an unknown key. */
 const deniedCodes = /AccessDenied|AccessKey|Signature|Forbidden|UserNotFound/i
-/** What services call a full disk or an exhausted quota. */
+/** Error codes for a full disk or an exhausted quota. */
 const fullCodes = /Quota|StorageFull|InsufficientStorage|NotEnoughSpace|DiskFull/i
 
-/** @param word the service's code for it, if it gave one */
+/** @param word the error code of the service, if any */
 function inWords(error: unknown, word: string): ObjectStoreError {
   const say = (fault: ObjectStoreFault, message: string): ObjectStoreError =>
     new ObjectStoreError(fault, message, error)

@@ -1,6 +1,6 @@
 /**
- * `fetch` for one S3 service: certificates as its place says, calls only to addresses that may be called, bounded answers,
- * bounded patience. Source: behaviour platform.md 7, 8.
+ * `fetch` for one S3 service: the certificate authority of its place, allowed addresses only, limited size and time.
+ * Source: behaviour platform.md 7, 8.
  */
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
@@ -14,11 +14,11 @@ export interface TransportOptions {
   readonly real: Pick<Clock, 'setTimer'>
 }
 
-/** No byte comes or goes for so long: the place does not answer. */
+/** The place counts as silent when no byte is transferred for so long. */
 const silentMilliseconds = 10_000
-/** Slower than this, on the whole of a call, is as good as silent. */
+/** Minimum rate over a whole call; a slower place counts as silent. */
 const leastBytesPerSecond = 64 * 1024
-/** No object of a backup, and no page of a list, is larger. */
+/** Larger than any object of a backup and any page of a list. */
 const maximumAnswerBytes = 16 * 1024 * 1024
 
 export function createTransport(place: BucketPlace, { guard, real }: TransportOptions): typeof fetch {
@@ -42,7 +42,7 @@ export function createTransport(place: BucketPlace, { guard, real }: TransportOp
         const { signal } = patience
         const sent = request(
           url,
-          // No agent: a connection that is kept open would outlive what was judged about its address.
+          // No agent: a kept-alive connection would outlive the check of its address.
           {
             method: init.method ?? 'GET',
             headers,

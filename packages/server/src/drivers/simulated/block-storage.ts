@@ -1,6 +1,7 @@
 /**
  * Block storage, simulated. The facts, by collection: `blockStorage.disks`, `blockStorage.targets` with access list and
- * plugs. Clusters that do not answer, or refuse a call, are those of `hardware.faults`; a guest that hangs lets go of nothing.
+ * plugs. Clusters that do not answer, or refuse a call, are those of `hardware.faults`; a guest that hangs releases no
+ * disk.
  * Source: behaviour volumes-storage.md 3; clustermgmt.md 3 (how guests fill disks).
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
@@ -12,10 +13,10 @@ import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface BlockDiskFact extends BlockDisk {
   readonly isPublished: boolean
-  /** Written when `since` was noted; what came after follows from the time. */
+  /** Bytes written until `since`; later growth is a function of time. */
   readonly writtenBytes: number
   readonly since: number
-  /** Of the bytes written, those of the source. */
+  /** Bytes shared with the source. */
   readonly sharedBytes: number
 }
 
@@ -32,7 +33,7 @@ export const blockDiskFacts = (world: SimulatedWorld): Collection<BlockDiskFact>
 export const targetFacts = (world: SimulatedWorld): Collection<TargetFact> => world.collection('blockStorage.targets')
 
 const day = 24 * 3600 * 1000
-/** A guest has so long to let go of its disks. */
+/** Time for a guest to release its disks. */
 const patienceSeconds = 60
 
 /** Disks and targets with the rules that several calls share: what answers, and how disks fill. */

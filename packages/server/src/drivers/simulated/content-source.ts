@@ -1,6 +1,6 @@
 /**
- * Simulated content: what lies behind a URL is fixed when it is first seen, and nothing is downloaded. The facts, by
- * collection: `content.urls` what is known of each URL, `content.files` (`<image>/<cluster>`) what each cluster holds,
+ * Simulated content: the content of a URL is fixed when it is first used, and nothing is downloaded. The facts, by
+ * collection: `content.urls` the content of each URL, `content.files` (`<image>/<cluster>`) the files of each cluster,
  * `content.faults` (by host name) what is wrong with a server now. Source: behaviour vmm.md 3.6.
  */
 import { drawsFrom } from '../../core/ids/draws.ts'
@@ -11,9 +11,9 @@ import type { SimulatedWorld } from './world.ts'
 
 export interface UrlFact {
   readonly content: Content
-  /** Digests that callers gave, where they gave the first. */
+  /** Digests that callers gave before any were answered. */
   readonly given?: Digests
-  /** Somebody was told our own digests: from then on they hold. */
+  /** Simulated digests were answered, so they must not change any more. */
   readonly isTold?: true
 }
 
@@ -22,7 +22,7 @@ export interface FileFact {
   readonly url?: string
 }
 
-/** What is wrong with a server: `status` of its answer, or none for one that is cut off. */
+/** Fault of a server: the `status` of its answers, or none when it is cut off. */
 export interface ServerFault {
   readonly status?: number
 }
@@ -93,7 +93,7 @@ export function createContentSource(
     async digests(file) {
       const { content, url } = known(file)
       const fact = url === undefined ? undefined : urls.get(url)
-      // Whoever gave a digest said what the content is: ours would contradict it.
+      // A caller's digest defines the content; a simulated digest would contradict it.
       if (fact?.given !== undefined) return {}
       if (fact !== undefined && fact.isTold !== true) await urls.put(url as string, { ...fact, isTold: true })
       return digestsOf(content)
@@ -117,7 +117,7 @@ export function createContentSource(
 
 const gone = (cause: string): DriverError => new DriverError(cause, { retryable: false })
 
-/** `nfs://host/path`, `host:port/path` and the like: whatever stands before the first path. */
+/** `nfs://host/path`, `host:port/path` and the like: the part before the first path. */
 const hostOf = (url: string): string =>
   url
     .replace(/^(?:\w+:)?\/{0,2}/, '')

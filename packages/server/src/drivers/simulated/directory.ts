@@ -1,7 +1,8 @@
 /**
- * Simulated directories: one for each host name that ends in `.simulated`. The facts, by collection: `directory.settings`
- * the password of people who are made up, `directory.hosts` how a server behaves, `directory.users` (`<host>/<name>`) and
- * `directory.groups` (`<host>/<distinguished name>`) who is there, keys in lower case. Source: behaviour iam.md 11.
+ * Simulated directories: one for each host name that ends in `.simulated`. The facts, by collection:
+ * `directory.settings` the password of invented users, `directory.hosts` the behaviour of servers, `directory.users`
+ * (`<host>/<name>`) and `directory.groups` (`<host>/<distinguished name>`) the listed users and groups, keys in lower
+ * case. Source: behaviour iam.md 11.
  */
 
 import { verifyPassword } from '../../core/access/passwords.ts'
@@ -22,15 +23,15 @@ import {
 import { digestOf } from './place-doors.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
-/** The world's own, under `world`. */
+/** Settings of the world, under the key `world`. */
 export interface DirectorySettings {
-  /** Hash of the password of everybody who has none of their own. */
+  /** Password hash of users without their own password. */
   readonly passwordHash: string
 }
 
-/** A server, by host name; one without a fact answers and makes people up. */
+/** A server, by host name; a server without a fact answers and invents users. */
 export interface DirectoryHost {
-  /** `any`: an unknown well-formed name is somebody. `listed`: it is nobody. */
+  /** `any`: every well-formed name is a user. `listed`: only listed names are. */
   readonly resolve?: 'any' | 'listed'
   readonly fault?: 'down' | 'slow' | 'tls' | 'wrongBind'
 }
@@ -41,7 +42,7 @@ export interface SimulatedUser {
   readonly displayName?: string
   readonly emailId?: string
   readonly isDisabled?: boolean
-  /** SHA-256 in hex; absent: the world's. */
+  /** SHA-256 in hex; default: the password of the world. */
   readonly password?: string
 }
 

@@ -1,7 +1,7 @@
 /**
- * Simulated external management. The facts: `extern.vms` what runs outside, by id, `extern.faults` (by cluster) what is
- * wrong with its management, `extern.clusters` which clusters have one. Changing a VM by hand is a change by somebody
- * else. Source: behaviour vmm.md 1.7, 3.1.
+ * Simulated management of an external hypervisor. The facts: `extern.vms` its VMs by id, `extern.faults` (by cluster)
+ * faults of the management, `extern.clusters` the clusters that have one. A direct change of a fact simulates a change
+ * by others. Source: behaviour vmm.md 1.7, 3.1.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ExternalHypervisor, OutsideVm, PowerChange } from '../external-hypervisor.ts'
@@ -20,7 +20,7 @@ export interface OutsideVmFact {
 
 export interface ManagementFault {
   readonly isAway: true
-  /** The heartbeat has not missed it yet. */
+  /** The heartbeat has not noticed the fault yet. */
   readonly isUnnoticed?: true
 }
 
@@ -29,7 +29,7 @@ const rememberedRuns = 200
 
 type State = NonNullable<OutsideVm['powerState']>
 
-/** From which states a change leads where. */
+/** Start states and end state of each power change. */
 const changes: Readonly<
   Record<PowerChange, { readonly from: readonly State[]; readonly to: State; readonly seconds: number }>
 > = {
@@ -102,7 +102,7 @@ const final = (fault: string): DriverError => new DriverError(fault, { retryable
 
 function withPower(fact: OutsideVmFact, state: State, change: PowerChange, at: number): OutsideVmFact {
   const { now, ...rest } = fact
-  // A resumed guest goes on where it was; its run begins anew all the same, because nothing was measured in between.
+  // A resumed guest continues, but a new run begins, because nothing was measured while it was suspended.
   const past = now === undefined ? fact.past : [...fact.past, runOf(fact, now, at)].slice(-rememberedRuns)
   const isFresh = change !== 'ON' || fact.vm.powerState === 'OFF'
   const startedAt = isFresh ? at : (fact.past.at(-1)?.startedAt ?? at)
@@ -114,7 +114,7 @@ function withPower(fact: OutsideVmFact, state: State, change: PowerChange, at: n
   }
 }
 
-/** Somebody outside switches it. */
+/** The VM after a power change by the external management. */
 export function switchedOutside(world: SimulatedWorld, fact: OutsideVmFact, to: State): OutsideVmFact {
   if (fact.vm.powerState === to) return fact
   return withPower(fact, to, to === 'SUSPENDED' ? 'SUSPEND' : to === 'ON' ? 'ON' : 'OFF', world.clock.now())

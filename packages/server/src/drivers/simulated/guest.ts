@@ -1,6 +1,6 @@
 /**
- * The life of a simulated guest after power-on, as a function of the world's time: nothing happens between two looks at it
- * that a look could miss. Source: behaviour vmm.md 3.3, 3.7.
+ * The state of a simulated guest after power-on as a function of the world's time, so that polling cannot miss an
+ * event. Source: behaviour vmm.md 3.3, 3.7.
  */
 import { drawsFrom } from '../../core/ids/draws.ts'
 import type { BootPhase } from '../hypervisor.ts'
@@ -8,32 +8,32 @@ import type { BootPhase } from '../hypervisor.ts'
 export type GuestOs = 'linux' | 'windows' | 'installer'
 
 export interface Boot {
-  /** World's seed, VM, time of this start: what the durations are drawn from. */
+  /** Random seed of the durations: the world's seed, the VM, the time of this start. */
   readonly seed: string
   /** Milliseconds since 1970. */
   readonly startedAt: number
-  /** What the boot order found; undefined: nothing bootable. */
+  /** The bootable guest; undefined: there is none. */
   readonly os: GuestOs | undefined
   readonly hasPendingCustomization: boolean
   readonly isInstant: boolean
 }
 
-/** Least and most seconds of each phase. */
+/** Shortest and longest duration of each phase in seconds. */
 const seconds: Readonly<Record<Exclude<BootPhase, 'running'>, (boot: Boot) => readonly [number, number]>> = {
   firmware: () => [1, 3],
   loader: () => [1, 3],
   kernel: ({ os }) => (os === 'windows' ? [15, 40] : os === 'installer' ? [8, 8] : [5, 15]),
   network: () => [1, 4],
-  // Windows boots once more.
+  // Windows reboots once.
   customization: ({ hasPendingCustomization, os }) =>
     !hasPendingCustomization ? [0, 0] : os === 'windows' ? [22, 66] : [5, 20],
 }
 const toolsSeconds = [3, 10] as const
-/** `instant`: every phase a tenth of a second, so that a guest is up, tools and all, within one. */
+/** With `instant` each phase takes 0.1 s, so that a guest with its tools is up within a second. */
 const instantSeconds = 0.1
 
 export interface BootTimes {
-  /** When each phase ends; Infinity where the boot gets stuck. */
+  /** When each phase ends; Infinity when the boot gets stuck. */
   readonly ends: Readonly<Record<Exclude<BootPhase, 'running'>, number>>
   readonly toolsAt: number
 }

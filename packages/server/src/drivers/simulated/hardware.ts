@@ -1,10 +1,9 @@
 /**
- * Clusters and their machines, simulated. The facts, by collection:
- * `hardware.clusters` what each cluster is set to, `hardware.containers`, `hardware.datastores` (`<host>/<name>`),
- * `hardware.bmcs` the real credentials of each host's controller, `hardware.faults` (by cluster or host) what is wrong now,
- * `hardware.drives` drives that failed, `hardware.boots`,
- * `hardware.downtimes` and `hardware.slowness` (by host) when it booted, was down, and was slow.
- * Changing a fact by hand is a change behind the interface's back.
+ * Simulated clusters and hosts. The facts, by collection: `hardware.clusters` the settings of each cluster,
+ * `hardware.containers`, `hardware.datastores` (`<host>/<name>`), `hardware.bmcs` the real credentials of each host's
+ * controller, `hardware.faults` (by cluster or host) current faults, `hardware.drives` drives that failed,
+ * `hardware.boots`, `hardware.downtimes` and `hardware.slowness` (by host) when it booted, was down, and was slow. A direct change of a fact
+ * simulates drift.
  * Source: behaviour clustermgmt.md 3.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
@@ -22,13 +21,13 @@ import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface ClusterFact {
   readonly settings: ClusterSettings
-  /** Calls that took effect, newest last, with what they replaced. */
+  /** Calls that took effect, newest last, with the values that they replaced. */
   readonly calls?: readonly { readonly key: string; readonly before: Readonly<Record<string, unknown>> }[]
 }
 
 export interface ContainerFact extends ContainerSpec {
   readonly calls?: readonly { readonly key: string; readonly before: ContainerSpec | null }[]
-  /** Sizes in bytes of files that nobody knows. */
+  /** Sizes of foreign files in bytes. */
   readonly files?: readonly number[]
 }
 
@@ -38,23 +37,23 @@ export interface BmcFact {
   readonly passwordDigest: string
 }
 
-/** What is wrong with a cluster or a host. */
+/** Faults of a cluster or a host. */
 export interface HardwareFault {
-  /** Does not answer: of a host, its BMC answers all the same. */
+  /** The cluster or host does not answer; the BMC of a host still does. */
   readonly isDown?: boolean
   /** Since when it is down; milliseconds since 1970. */
   readonly since?: number
-  /** Why it is down: without power its guests stand, too. */
+  /** Cause: power loss, which stops its guests too. */
   readonly hasLostPower?: boolean
-  /** Why it is down: every uplink is gone through which it is managed. */
+  /** Cause: all uplinks of its management network are lost. */
   readonly isCutOff?: boolean
   readonly lostUplinks?: readonly string[]
-  /** Its network agent hears nothing; all else does. */
+  /** Only its network agent does not answer. */
   readonly isAgentSilent?: boolean
   readonly isBmcSilent?: boolean
-  /** How many times longer its drives take. */
+  /** Factor by which its drives are slower. */
   readonly slowdown?: number
-  /** Calls that are refused for good, `writeSettings`. */
+  /** Calls that are refused, such as `writeSettings`. */
   readonly refuses?: readonly string[]
 }
 
@@ -80,7 +79,7 @@ export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> =
 
 export const downtimeFacts = (world: SimulatedWorld): Collection<DowntimeFact> => world.collection('hardware.downtimes')
 
-/** Calls that a cluster remembers: those of one profile on one cluster, with room. */
+/** Number of calls that a cluster remembers; one profile makes fewer on one cluster. */
 const rememberedCalls = 16
 
 export const bmcDigest = (hostExtId: string, password: string): string => secretDigest(`bmc/${hostExtId}`, password)
@@ -88,7 +87,7 @@ export const bmcDigest = (hostExtId: string, password: string): string => secret
 /** @throws DriverError when the cluster or host `id` cannot do `call` now */
 type RequireAnswer = (id: string, call: string) => void
 
-/** The part of `Hardware` that says how clusters, hosts and drives are. */
+/** The part of `Hardware` that reports the state of clusters, hosts and drives. */
 type Conditions = Pick<
   Hardware,
   'isReachable' | 'isHostUp' | 'conditionOf' | 'failedDrives' | 'foreignBytes' | 'watch' | 'probeBmc'

@@ -1,6 +1,6 @@
 /**
- * The simulated places of backups: real files below the world's folder, behind the doors of `place-doors.ts`. A file bears
- * the time of the world. Source: behaviour platform.md 8 (place), 12.
+ * Simulated storage for backups: real files below the world's folder; `place-doors.ts` checks access. Files have the
+ * time of the world. Source: behaviour platform.md 8 (place), 12.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
@@ -118,7 +118,7 @@ function damaged(content: Uint8Array, fault: PlaceFault | undefined): Uint8Array
   return flipped
 }
 
-/** Whole or not at all, as an object store answers. */
+/** Atomic, as in an object store: writes a temporary file and renames it. */
 async function writeWhole(file: string, content: Uint8Array, seconds: number): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const handle = await open(`${file}.uploading`, 'w', 0o600)
@@ -139,7 +139,7 @@ async function writeWhole(file: string, content: Uint8Array, seconds: number): P
 
 const isFolderName = /^\w[\w.-]*$/
 
-/** Keys are ours alone, but a path that leaves its folder would be a hole. */
+/** Keys are made by this program; the check guards against a path out of the folder all the same. */
 function fileOf(folder: string, key: string): string {
   if (!/^[\w.-]+(?:\/[\w.-]+)*$/.test(key) || key.split('/').includes('..'))
     throw new Error(`no key of an object: ${key}`)

@@ -1,7 +1,7 @@
 /**
- * Clusters and managers of the world that may be registered. The facts, by collection: `remotes.sides` who they are and
- * whom they trust, `remotes.faults` what is wrong with them now, `remotes.inventories` what clusters hold that no manager
- * keeps. A cluster that is cut off (`hardware.faults`) does not answer here either.
+ * Simulated clusters and managers that may be registered. The facts, by collection: `remotes.sides` their identity and
+ * the managers that they trust, `remotes.faults` current faults, `remotes.inventories` the entities of clusters that
+ * have no manager. A cluster that is cut off (`hardware.faults`) does not answer here either.
  * Source: behaviour platform.md 12, 13.
  */
 import { createHash } from 'node:crypto'
@@ -34,7 +34,7 @@ export interface RemoteFact {
 
 export interface RemoteFaultFact {
   readonly isUnreachable?: boolean
-  /** Shows a certificate that is not its own. */
+  /** Presents a foreign certificate. */
   readonly hasWrongCertificate?: boolean
 }
 

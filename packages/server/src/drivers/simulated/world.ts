@@ -1,8 +1,8 @@
 /**
- * The simulated infrastructure: facts about the outside, kept apart from what the control plane believes, so that the
- * two can differ (drift) and effects survive a crash. Facts are held in memory and written through, durably, before a
- * driver call resolves; what a task does next may share the commit (`stage`). Drivers treat a call that finds its effect done as
- * done.
+ * The simulated infrastructure: facts about the outside world, stored apart from the state of the control plane, so
+ * that the two can differ (drift) and effects survive a crash. Facts are cached in memory and durable before a driver
+ * call resolves; `stage` lets the next step of a task share the commit. A repeated call whose effect is there already
+ * succeeds.
  */
 import { anything, type EntityOf, resource, text } from '@hyperplane/contract'
 import type { Clock } from '../../core/time/clock.ts'
@@ -19,7 +19,7 @@ export const Fact = resource(
 export interface FactStore {
   load(): Promise<readonly EntityOf<typeof Fact>[]>
   put(facts: readonly { collection: string; id: string; value: unknown }[]): Promise<void>
-  /** The same, told apart: when it is written, and when that is durable. */
+  /** As `put`, with separate promises for written and durable. */
   stage(facts: readonly { collection: string; id: string; value: unknown }[]): Staged<void>
   remove(facts: readonly { collection: string; id: string }[]): Promise<void>
 }
@@ -32,11 +32,11 @@ export interface Collection<T> {
   get(id: string): T | undefined
   all(): ReadonlyMap<string, T>
   put(id: string, value: T): Promise<void>
-  /** Several at once: all or none. */
+  /** Several facts atomically. */
   putAll(values: ReadonlyMap<string, T>): Promise<void>
   /**
-   * As `put`, and resolves when it is written: what the store is told from then on is durable with it or after it. For calls of
-   * tasks, which write what came of them. Where the commit fails, the fact is as it was before, and `lost` tells of it.
+   * As `put`, but resolves when the fact is written: later writes to the store are durable with it or after it. For
+   * calls of tasks, which record the result anyway. If the commit fails, the old fact is restored and `lost` counts it.
    */
   stage(id: string, value: T): Promise<void>
   remove(id: string): Promise<void>
@@ -44,16 +44,16 @@ export interface Collection<T> {
 
 export interface SimulatedWorld {
   readonly clock: Clock
-  /** Seeds everything that is drawn: equal seeds, equal worlds. */
+  /** Random seed: equal seeds give equal worlds. */
   readonly seed: string
   collection<T>(name: string): Collection<T>
-  /** Calls `changed` with each fact of these collections that is put or removed; the answer ends that. */
+  /** Calls `changed` after each change of these collections; the returned function ends the watch. */
   watch(collections: readonly string[], changed: () => void): () => void
   /** The same world, writing its facts through `store`: inside a transaction that is already open (seeding). */
   through(store: FactWriter): SimulatedWorld
-  /** How many facts were staged in vain. */
+  /** Number of staged facts whose commit failed. */
   lost(): number
-  /** Why the last of them was. */
+  /** Error of the last of them. */
   whyLost(): unknown
 }
 
@@ -92,7 +92,7 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
       /** `undefined` removes. */
       const change = async (facts: ReadonlyMap<string, T | undefined>): Promise<void> => {
         const before = new Map([...facts.keys()].map((id) => [id, values.get(id)]))
-        // Memory first: a second call in the same turn must see the first one's claim.
+        // Memory first: a concurrent call must see this change.
         set(facts)
         try {
           const put = [...facts].flatMap(([id, value]) => (value === undefined ? [] : { collection: name, id, value }))
@@ -132,7 +132,7 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
   return worldOn(store)
 }
 
-/** Facts written in a transaction of the store. */
+/** Writes facts in a transaction of the store. */
 export function factsIn(transaction: Transaction): FactWriter {
   const key = (fact: { collection: string; id: string }): string => `${fact.collection}/${fact.id}`
   const put: FactWriter['put'] = async (facts) => {
@@ -144,7 +144,7 @@ export function factsIn(transaction: Transaction): FactWriter {
   }
   return {
     put,
-    // Whether the transaction becomes durable is told to whoever opened it.
+    // The owner of the transaction learns whether it becomes durable.
     stage: (facts) => ({ applied: put(facts), durable: Promise.resolve() }),
     async remove(facts) {
       for (const fact of facts) await transaction.remove(Fact, key(fact))

@@ -1,6 +1,6 @@
 /**
  * Backups that the demo can restore from: one of this manager on its hosting cluster, three of the remote manager
- * `dr-site` in a bucket. Real ones, written with the backup key of this instance: the inventory as it is seeded.
+ * `dr-site` in a bucket. They are real backups of the seeded inventory, encrypted with the backup key of this instance.
  * Source: behaviour platform.md 8, 13.
  */
 
@@ -23,7 +23,7 @@ import { Fact } from '../../drivers/simulated/world.ts'
 import type { SeedContext } from '../context.ts'
 import { demoRemoteLogin } from './registrations.ts'
 
-/** What the world's description tells about its object store. */
+/** The object store of the demo. */
 export const demoBucket = {
   bucket: 'hyperplane-demo',
   endpoint: 's3.simulated.example',
@@ -32,7 +32,7 @@ export const demoBucket = {
   secretAccessKey: 'demo-secret-of-the-simulated-object-store',
 } as const
 
-/** How `hp-native-01` is reached by an instance that does not know it. */
+/** Address and login of `hp-native-01` for instances where it is not registered. */
 export const demoClusterLogin = { address: '10.44.1.10', ...demoRemoteLogin } as const
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -80,9 +80,9 @@ export async function seedBackups(ctx: SeedContext): Promise<void> {
 }
 
 /**
- * A backup of this manager to this cluster, a minute ago: of all that the world holds by now.
- * @param name what the id of its restore point follows from
- * @returns what its target knows of it
+ * A backup of this manager on this cluster, one minute old, with everything seeded so far.
+ * @param name the id of the restore point is derived from it
+ * @returns the fields of its backup target
  */
 export async function seedOwnBackup(ctx: SeedContext, clusterExtId: string, name: string) {
   const described = describeOwn(await ownManager(ctx.store), sizeOfTier[ctx.tier], ctx.version)
@@ -144,7 +144,7 @@ async function write(
   )
 }
 
-/** The rows of the world that is being made, with `domainManager` for this manager. All at once: a preset has some thousands. */
+/** The seeded rows, with `domainManager` in place of this manager. Read at once: a preset has some thousands. */
 async function linesOf(ctx: SeedContext, domainManager: Manager, dataKey: Buffer): Promise<Line[]> {
   const inBackup = backupSealer(dataKey)
   const lines: Line[] = [{ section: 'manager', kind: 'meta', pieces: metaLine('tenant', ctx.tenantId) }]

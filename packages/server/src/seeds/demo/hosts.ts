@@ -12,7 +12,7 @@ const TB = 1_000_000_000_000
 const microsPerMilli = 1000
 const uptimeDays = 30
 
-/** What the BMCs of the demo accept. */
+/** Credentials of the demo's BMCs. */
 export const demoBmc = { username: 'ADMIN', password: 'Bmc.Passw0rd!' } as const
 
 export const ipv4 = (value: string) => ({ ipv4: { value, prefixLength: 32 } })
@@ -58,7 +58,7 @@ export interface SeedHost {
   /** Absent in the cloud. */
   readonly bmcAddress?: string
   readonly gpuList?: readonly string[]
-  /** Else that of its class. */
+  /** Default: that of its class. */
   readonly memoryGiB?: number
   readonly categoryExtIds?: readonly string[]
 }

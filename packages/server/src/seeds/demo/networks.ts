@@ -46,7 +46,7 @@ const inventory: readonly Described[] = [
     networkId: 300,
     isExternal: true,
     isNatEnabled: true,
-    // .205 is in no pool: it stays free for whoever asks for it by name.
+    // .205 is in no pool, so that clients can request it explicitly.
     ipConfig: [
       {
         ipv4: v4('10.44.3.192', 27, '10.44.3.193', [
@@ -223,7 +223,7 @@ interface SeedGateway {
   readonly asn: number
   /** Of a local one. */
   readonly vpcExtId?: string
-  /** Of somebody else's device. */
+  /** Only for a remote device. */
   readonly address?: string
 }
 

@@ -99,7 +99,7 @@ export async function seedExternVms(ctx: SeedContext): Promise<void> {
     })
 }
 
-/** On its management, and mirrored here. */
+/** Seeds a VM of the external manager, and its mirror here. */
 export async function seedExternVm(ctx: SeedContext, described: SeedExternVm): Promise<void> {
   const now = ctx.clock.now()
   const vm = outsideVm(described)

@@ -19,7 +19,7 @@ const system = '00000000-0000-0000-0000-000000000000'
 export const everything = { '*': { '*': { eq: '*' } } }
 const day = 24 * 3600
 
-/** What every world needs: an administrator, by a policy that nobody can change. */
+/** The administrator of every world, with a read-only policy. */
 export async function seedBase(ctx: SeedContext): Promise<void> {
   await insertUser(ctx, 'admin', {
     userType: 'LOCAL',
@@ -42,7 +42,7 @@ export async function seedBase(ctx: SeedContext): Promise<void> {
   await seedDirectorySettings(ctx)
 }
 
-/** Somebody for each way of being somebody. */
+/** One user for each type and state of users. */
 export async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedDirectory(ctx)
   await seedSaml(ctx)
@@ -157,7 +157,7 @@ export async function insertKey(ctx: SeedContext, described: SeedKey): Promise<v
     keyType: 'API_KEY',
     status,
     ...more,
-    // Of a key that nobody ever saw: it shows what keys look like and opens nothing.
+    // Digest of an unknown key: it shows what keys look like and opens nothing.
     apiKeyDigest: createHash('sha256').update(ctx.ids.secretBytes(32)).digest('hex'),
     creationType: 'USERDEFINED',
     createdBy: ctx.adminId,

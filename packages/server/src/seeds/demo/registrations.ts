@@ -1,4 +1,4 @@
-/** Whom the demo's manager is registered with, and who else is in its world. Source: behaviour platform.md 13. */
+/** Registrations of the demo's manager, and unregistered clusters of its world. Source: behaviour platform.md 13. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -13,7 +13,7 @@ import type { RemoteSide } from '../../drivers/remote-managers.ts'
 import { remoteCertificate, remotePasswordDigest, remoteSides } from '../../drivers/simulated/remote-managers.ts'
 import type { SeedContext } from '../context.ts'
 
-/** What every cluster and manager of the demo's world accepts. */
+/** Credentials of every simulated cluster and manager of the demo. */
 export const demoRemoteLogin = { username: 'admin', password: 'Simulated.Cluster.1' } as const
 
 /** In the world, and not registered. */

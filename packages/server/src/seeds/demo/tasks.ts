@@ -10,7 +10,7 @@ import { ApiError, type AppMessage } from '../../core/api-error.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import type { SeedContext } from '../context.ts'
 
-/** What tasks of the past were about, and the `rel` of its kind. */
+/** Entities of past tasks, with the `rel` of their kind. */
 export const relOfPast = {
   cluster: 'clustermgmt:config:cluster',
   image: 'vmm:content:image',
@@ -180,7 +180,7 @@ export async function seedTasks(ctx: SeedContext): Promise<void> {
   })
 }
 
-/** @param seed what its id follows from */
+/** @param seed its id is derived from this name */
 export async function seedPastTask(ctx: SeedContext, seed: string, hoursAgo: number, past: PastTask): Promise<void> {
   const { app, operation, description, status = 'SUCCEEDED', affected } = past
   const errorMessages = status === 'FAILED' ? [timedOut] : status === 'CANCELED' ? [canceled] : undefined
@@ -201,11 +201,11 @@ export async function seedPastTask(ctx: SeedContext, seed: string, hoursAgo: num
 /** Of categories, an hour ago. */
 export interface PastBatch {
   readonly name: string
-  /** What the ids of its task and its elements follow from. */
+  /** The ids of its task and elements are derived from this name. */
   readonly seed: string
-  /** Ids of those that it made. */
+  /** Ids of the created entities. */
   readonly made: readonly string[]
-  /** So many more were there already. */
+  /** Number of elements that failed because their entity existed already. */
   readonly failedCount: number
 }
 

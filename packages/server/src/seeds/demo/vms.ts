@@ -17,7 +17,7 @@ interface Described {
   readonly name: string
   readonly vcpus: number
   readonly memoryGiB: number
-  /** The first holds the system. */
+  /** The first disk holds the system. */
   readonly disksGiB: readonly number[]
   readonly container?: string
   readonly image: string

@@ -1,4 +1,4 @@
-/** What a seed says of clusters, what they have, and how they are set. */
+/** Seed format: clusters, hosts, containers and settings. */
 import { arrayOf, boolean, enumeration, integer, object, oneOf, optional, text, uuid } from '@hyperplane/contract'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -6,7 +6,7 @@ import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { allOptional, written } from '../readable.ts'
 import { about, address, categories, description, GiB, largestCount, name, named, names, prefix } from './words.ts'
 
-/** Settings that a cluster has and a profile prescribes, as profiles write them. Keys of SNMP users are made. */
+/** Settings of clusters and profiles, in the form of profiles. Keys of SNMP users are generated. */
 export const settings = written(
   ClusterProfile.schema.fields,
   'nameServerIpList',

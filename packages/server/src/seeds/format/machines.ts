@@ -1,4 +1,4 @@
-/** What a seed says of images and virtual machines, native and external. */
+/** Seed format: images and virtual machines, native and external. */
 import { arrayOf, boolean, enumeration, integer, object, oneOf, optional, text } from '@hyperplane/contract'
 import { ExternVm as StoredExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm as Stored } from '@hyperplane/contract/vmm/vm'
@@ -40,11 +40,11 @@ const Nic = object('', {
   model: optional(enumeration(['VIRTIO', 'E1000'])),
 })
 
-/** One, or several of which each VM draws one. */
+/** One value, or several from which each VM draws one. */
 const drawn = (maximum: number) =>
   oneOf(integer({ minimum: 1, maximum }), arrayOf(integer({ minimum: 1, maximum }), { minItems: 1, maxItems: 32 }))
 
-/** What a VM says by the interface's own words. */
+/** Fields of a VM with the names of the interface. */
 export const plainVmFields = [
   'apcConfig',
   'enabledCpuFeatures',

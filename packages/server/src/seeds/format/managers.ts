@@ -1,4 +1,4 @@
-/** What a seed says of managers, this one and others, of where they are backed up to, and of what they did before. */
+/** Seed format: this manager and others, backup locations, and past tasks. */
 import { arrayOf, boolean, enumeration, integer, object, optional, text } from '@hyperplane/contract'
 import { about, address, name, named, names } from './words.ts'
 

@@ -1,4 +1,4 @@
-/** What a seed says of people, what they may do, and of whoever knows them. */
+/** Seed format: users, groups, roles, policies and identity providers. */
 import {
   anything,
   arrayOf,

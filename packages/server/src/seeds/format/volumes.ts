@@ -1,4 +1,4 @@
-/** What a seed says of volume groups and of whoever uses them. */
+/** Seed format: volume groups and their consumers. */
 import { arrayOf, integer, object, oneOf, optional } from '@hyperplane/contract'
 import { IscsiClient as StoredIscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { NvmfClient as StoredNvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
