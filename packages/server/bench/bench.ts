@@ -164,6 +164,49 @@ async function overHttps(): Promise<void> {
   const created = await call(connection, 'POST', '/api/platform/v4.3/config/categories', { key: 'bench', value: 'get' })
   const path = `/api/platform/v4.3/config/categories/${created.data.extId}`
   const get = requestBytes('GET', path, password)
+  await reads(service, connection, get, data)
+  await writes(service)
+
+  connection.close()
+  connection = await Connection.open(service.target)
+  const cluster = (await call(connection, 'GET', '/api/clustermgmt/v4.2/config/clusters?$limit=1')).data[0].extId
+  await batches(connection, cluster)
+  await tasks(connection, cluster)
+  await hostileTraffic(service, connection)
+  await service.stop()
+}
+
+/** GET by id against a bare server, and with and without the journal. @param get bytes of the request */
+async function reads(service: Service, connection: Connection, get: Buffer, data: string): Promise<void> {
+  const { port, ended: stopBare } = await bareServer(connection, get, data)
+  const rates = await sideBySide(
+    { own: { target: service.target, request: get }, bare: { target: { host: '127.0.0.1', port }, request: get } },
+    comparing,
+  )
+  await stopBare()
+  const against = rates.share('own', 'bare')
+  row(
+    'GET by id, kept in the journal, over HTTPS against a bare node:https server, 16 connections',
+    '>= 60 %',
+    `${percent(against, rates)} (about ${Math.round(rates.perSecond('own'))} of ${Math.round(rates.perSecond('bare'))} a second)`,
+    against >= 0.6,
+  )
+  for (const connections of [16, 1]) {
+    const recording = await measureRecording(service.target, password, get, 2 * comparing, connections)
+    const kept = recording.share('on', 'off')
+    row(
+      `the same GET kept in the journal, against not kept, ${connections === 1 ? 'one connection' : `${connections} connections`}`,
+      '>= 90 %',
+      `${percent(kept, recording)} (about ${Math.round(recording.perSecond('on'))} of ${Math.round(recording.perSecond('off'))} a second)`,
+      kept >= 0.9,
+    )
+  }
+  const single = await load(service.target, 1, seconds, () => get)
+  row('GET by id, one connection', '-', `p50 ${ms(single.p50)}, p99 ${ms(single.p99)}`, undefined)
+}
+
+/** Starts a bare server that gives the same answer as the service. */
+async function bareServer(connection: Connection, get: Buffer, data: string) {
   const sample = await connection.send(get)
   // The same bytes: copies the headers that Node does not set by itself.
   const lines = sample.head
@@ -185,40 +228,20 @@ async function overHttps(): Promise<void> {
   const port = await new Promise<number>((found) =>
     createInterface({ input: bare.stdout }).once('line', (line) => found(Number(line))),
   )
-  const rates = await sideBySide(
-    { own: { target: service.target, request: get }, bare: { target: { host: '127.0.0.1', port }, request: get } },
-    comparing,
-  )
-  await ended(bare)
-  const against = rates.share('own', 'bare')
-  row(
-    'GET by id, kept in the journal, over HTTPS against a bare node:https server, 16 connections',
-    '>= 60 %',
-    `${percent(against, rates)} (about ${Math.round(rates.perSecond('own'))} of ${Math.round(rates.perSecond('bare'))} a second)`,
-    against >= 0.6,
-  )
-  for (const connections of [16, 1]) {
-    const recording = await measureRecording(service.target, password, get, 2 * comparing, connections)
-    const kept = recording.share('on', 'off')
-    row(
-      `the same GET kept in the journal, against not kept, ${connections === 1 ? 'one connection' : `${connections} connections`}`,
-      '>= 90 %',
-      `${percent(kept, recording)} (about ${Math.round(recording.perSecond('on'))} of ${Math.round(recording.perSecond('off'))} a second)`,
-      kept >= 0.9,
-    )
-  }
-  const single = await load(service.target, 1, seconds, () => get)
-  row('GET by id, one connection', '-', `p50 ${ms(single.p50)}, p99 ${ms(single.p99)}`, undefined)
+  return { port, ended: () => ended(bare) }
+}
 
+/** Durable mutations a second, alone and against the commits of the store. */
+async function writes(service: Service): Promise<void> {
   let number = 0
   const creation = (): Buffer =>
     requestBytes('POST', '/api/platform/v4.3/config/categories', password, {
       key: `bench-${number % 400}`,
       value: String(number++),
     })
-  const writes = await load(service.target, 64, seconds, creation)
-  const accepted = writes.statuses.get(201) ?? 0
-  const perSecond = (accepted / writes.requests) * writes.perSecond
+  const measured = await load(service.target, 64, seconds, creation)
+  const accepted = measured.statuses.get(201) ?? 0
+  const perSecond = (accepted / measured.requests) * measured.perSecond
   const commits = await ownCommits()
   row(
     'durable mutations (createCategory), 64 connections',
@@ -232,10 +255,9 @@ async function overHttps(): Promise<void> {
     `${Math.round((perSecond / commits) * 100)} % (of ${Math.round(commits)} commits a second)`,
     perSecond / commits >= 0.5,
   )
+}
 
-  connection.close()
-  connection = await Connection.open(service.target)
-  const cluster = (await call(connection, 'GET', '/api/clustermgmt/v4.2/config/clusters?$limit=1')).data[0].extId
+async function batches(connection: Connection, cluster: string): Promise<void> {
   for (const chunkSize of [500, 1]) {
     const ofCategories = await batch(connection, '/api/platform/v4.3/config/categories', chunkSize, (index) => ({
       key: `bench-batch-${chunkSize}`,
@@ -249,7 +271,10 @@ async function overHttps(): Promise<void> {
     }))
     row(`batch of 500 VMs, each a task, in chunks of ${chunkSize}`, '< 3 s', ms(ofVms), ofVms < 3000)
   }
+}
 
+/** Creates volume groups one after another and follows their tasks. */
+async function tasks(connection: Connection, cluster: string): Promise<void> {
   const times: number[] = []
   for (let index = 0; index < (quick ? 20 : 200); index++) {
     const at = performance.now()
@@ -270,7 +295,10 @@ async function overHttps(): Promise<void> {
     `p50 ${ms(times[times.length >> 1] as number)}, p99 ${ms(times[Math.floor(times.length * 0.99)] as number)}`,
     undefined,
   )
+}
 
+async function hostileTraffic(service: Service, first: Connection): Promise<void> {
+  let connection = first
   const before = service.memory()
   const hostile = hostileRequests(drawsFrom('bench'))
   let slowest = 0
@@ -302,7 +330,6 @@ async function overHttps(): Promise<void> {
     slowest < 1000 && errors === 0,
   )
   connection.close()
-  await service.stop()
 }
 
 async function authorization(): Promise<void> {

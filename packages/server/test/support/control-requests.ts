@@ -35,20 +35,19 @@ export interface Request {
   readonly ifMatch?: string
 }
 
-/** @param url base URL of the listening app */
-export function controlRequests(app: TestApp, url: string) {
-  const newWorld = (more: object = {}) => ({ name: aName(), ...more })
+type Ids = Case['ids']
 
-  const aRule = async (world: string) => idOf(await post(`${worlds}/${world}/faults`, rule))
-  const anEvent = async (world: string) => idOf(await post(`${worlds}/${world}/events`, { event, after: 'PT1H' }))
-  async function aCall(world: string) {
-    const called = await http(url, '/api/platform/v4.3/config/categories', { headers: { 'x-world': world } })
-    assert.equal(called.status, 200, called.text)
-    return { sequence: '1' }
-  }
+interface CaseParts {
+  /** Body of a new world with a name of its own. */
+  readonly newWorld: (more?: object) => object
+  readonly aRule: Ids
+  readonly anEvent: Ids
+  readonly aCall: Ids
+}
 
-  /** By operation. */
-  const cases: Readonly<Record<string, Case>> = {
+/** By operation. */
+function casesOf({ newWorld, aRule, anEvent, aCall }: CaseParts): Readonly<Record<string, Case>> {
+  return {
     advanceClock: { body: () => ({ duration: 'PT1M' }) },
     assertCalls: { body: () => ({ atLeast: 0 }) },
     clearJournal: {},
@@ -85,7 +84,21 @@ export function controlRequests(app: TestApp, url: string) {
     updateJournal: { body: () => ({ isRecording: true }) },
     updateWorld: { body: (name) => ({ name, description: 'changed' }) },
   }
+}
 
+/** @param url base URL of the listening app */
+export function controlRequests(app: TestApp, url: string) {
+  const newWorld = (more: object = {}) => ({ name: aName(), ...more })
+
+  const aRule = async (world: string) => idOf(await post(`${worlds}/${world}/faults`, rule))
+  const anEvent = async (world: string) => idOf(await post(`${worlds}/${world}/events`, { event, after: 'PT1H' }))
+  async function aCall(world: string) {
+    const called = await http(url, '/api/platform/v4.3/config/categories', { headers: { 'x-world': world } })
+    assert.equal(called.status, 200, called.text)
+    return { sequence: '1' }
+  }
+
+  const cases = casesOf({ newWorld, aRule, anEvent, aCall })
   let named = 0
   const aName = (): string => `world-${++named}`
   const post = (path: string, body: object): Promise<CallResult> => app.call('POST', path, { body })
@@ -128,24 +141,29 @@ export function controlRequests(app: TestApp, url: string) {
       app.call(operation.method, `${pathOf(operation, subject)}${query === '' ? '' : `?${query}`}`, options),
   }
 
-  async function overHttp(
-    { operation, path, content, ifMatch }: Request,
-    headers: Readonly<Record<string, string>> = {},
-    as?: null,
-  ): Promise<HttpResult> {
-    const form = content.form === undefined ? undefined : new Response(content.form)
-    const body = form === undefined ? content.body && JSON.stringify(content.body) : await form.bytes()
-    return http(url, path, {
-      method: operation.method,
-      ...(as === undefined ? {} : { as }),
-      headers: {
-        ...(form === undefined ? {} : { 'content-type': form.headers.get('content-type') as string }),
-        ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: body as string | Uint8Array }),
-    })
-  }
+  const overHttp = (request: Request, headers?: Readonly<Record<string, string>>, as?: null) =>
+    sentOverHttp(url, request, headers, as)
 
   return { cases, newWorld, pathOf, contentOf, aRequest, send, asking, overHttp }
+}
+
+/** The same request over a real socket. @param as null: without credentials */
+async function sentOverHttp(
+  url: string,
+  { operation, path, content, ifMatch }: Request,
+  headers: Readonly<Record<string, string>> = {},
+  as?: null,
+): Promise<HttpResult> {
+  const form = content.form === undefined ? undefined : new Response(content.form)
+  const body = form === undefined ? content.body && JSON.stringify(content.body) : await form.bytes()
+  return http(url, path, {
+    method: operation.method,
+    ...(as === undefined ? {} : { as }),
+    headers: {
+      ...(form === undefined ? {} : { 'content-type': form.headers.get('content-type') as string }),
+      ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: body as string | Uint8Array }),
+  })
 }

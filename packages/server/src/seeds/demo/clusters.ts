@@ -54,7 +54,13 @@ const nameServerIpList = [ipv4('10.44.1.6'), ipv4('10.44.1.7')]
 /** The demo inventory. The manager's entity comes last in lists: it is made again behind the clusters. */
 export async function seedDemo(ctx: SeedContext): Promise<void> {
   await ctx.store.remove(Cluster, ctx.managerExtId)
+  await seedNativeCluster(ctx)
+  await seedExternCluster(ctx)
+  await seedCloudCluster(ctx)
+  await seedBase(ctx)
+}
 
+async function seedNativeCluster(ctx: SeedContext): Promise<void> {
   const native = await seedCluster(ctx, 'hp-native-01', {
     address: '10.44.1.10',
     dataServices: '10.44.1.11',
@@ -97,7 +103,9 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
     erasureCodeDelaySecs: 604_800,
     logicalAdvertisedCapacityBytes: 10 * TiB,
   })
+}
 
+async function seedExternCluster(ctx: SeedContext): Promise<void> {
   const baseline = await seedBaseline(ctx)
   const extern = await seedCluster(ctx, 'hp-extern-01', {
     address: '10.44.2.10',
@@ -127,7 +135,9 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedHosts(ctx, extern, hostClasses.extern, externHosts)
   const store = await seedContainer(ctx, extern, 'extern-store', {})
   for (const host of externHosts) await seedDatastore(ctx, extern, store, host)
+}
 
+async function seedCloudCluster(ctx: SeedContext): Promise<void> {
   const cloud = await seedCluster(ctx, 'cloud-1', { address: '10.45.1.10', hypervisor: 'AHV', settings: {} })
   await seedHosts(
     ctx,
@@ -140,7 +150,6 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
     })),
   )
   await seedContainer(ctx, cloud, 'default', { name: 'default-container-70931546208817' })
-  await seedBase(ctx)
 }
 
 interface SeedCluster {

@@ -130,6 +130,12 @@ async function liveWidely(app: TestApp, { post, ended }: Ways): Promise<void> {
       },
     }),
   )
+  await createNetworks(app, { post, ended })
+  await applyProfile(app, { post, ended })
+  await attachClients(app, { post, ended })
+}
+
+async function createNetworks(app: TestApp, { post, ended }: Ways): Promise<void> {
   const network = '/networking/v4.3/config'
   await ended(
     await post(`${network}/vpcs`, {
@@ -159,6 +165,9 @@ async function liveWidely(app: TestApp, { post, ended }: Ways): Promise<void> {
       clientContext: 'exported',
     }),
   )
+}
+
+async function applyProfile(app: TestApp, { post, ended }: Ways): Promise<void> {
   const clustermgmt = '/clustermgmt/v4.2/config'
   await ended(
     await post(`${clustermgmt}/cluster-profiles`, {
@@ -174,6 +183,9 @@ async function liveWidely(app: TestApp, { post, ended }: Ways): Promise<void> {
   await ended(
     await post(`${clustermgmt}/cluster-profiles/${profile.extId}/$actions/apply`, { clusters: [{ uuid: native }] }),
   )
+}
+
+async function attachClients(app: TestApp, { post, ended }: Ways): Promise<void> {
   const group = `/volumes/v4.2/config/volume-groups/${seedId('volume-group/vg-unused')}`
   await ended(await post(`${group}/$actions/attach-nvmf-client`, { nvmfInitiatorName: 'nqn.2026-01.io.example:new' }))
   const [chap] = (await app.call('GET', "/volumes/v4.2/config/volume-groups?$filter=name eq 'chap'")).data
