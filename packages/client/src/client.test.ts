@@ -13,7 +13,7 @@ function answering(status: number, body: unknown, headers: Record<string, string
   return { sent, options: { url: 'https://manager.example:9440', username: 'admin', password: 'secret', fetch } }
 }
 
-test('a client that is bound to a world names it in every call, and no other does', async () => {
+test('only a client with a world sends its name, in every call', async () => {
   const { sent, options } = answering(200, { data: [] })
   await createClient({ ...options, world: 'left' }).vmm.listVms({ limit: 5 })
   await createClient(options).vmm.listVms()
@@ -26,7 +26,7 @@ test('a client that is bound to a world names it in every call, and no other doe
   )
 })
 
-test('the control interface lies beside /api; its paths name the world of the call, of the client, or default', async () => {
+test('paths of the control interface have the world of the call, else of the client, else default', async () => {
   const { sent, options } = answering(200, { data: {} })
   const bound = createControlClient({ ...options, url: `${options.url}/api`, world: 'left' })
   await bound.getClock()
@@ -46,7 +46,7 @@ test('the control interface lies beside /api; its paths name the world of the ca
   )
 })
 
-test('a seed is asked for, and answered, as the text that it is', async () => {
+test('a seed is sent and received as text', async () => {
   const { sent, options } = answering(200, 'extends: empty', { 'content-type': 'application/yaml' })
   const { data } = await createControlClient(options).exportWorld()
   assert.equal(sent[0]?.headers['Accept'], 'application/yaml')
@@ -64,7 +64,7 @@ test('a refusal has status, errors and headers', async () => {
   })
 })
 
-test('what has no value for its path is not sent', async () => {
+test('a call without a path parameter is not sent', async () => {
   const { sent, options } = answering(200, {})
   await assert.rejects(
     createClient(options).vmm.getVmById(undefined as never),

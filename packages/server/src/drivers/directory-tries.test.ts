@@ -38,7 +38,7 @@ test('servers are tried in order until one answers', async () => {
   assert.deepEqual(asked, ['ldap://a', 'ldap://b', 'ldap://c'])
 })
 
-test('a refused password is an answer: no further server is asked', async () => {
+test('a refused password is an answer: no further server is called', async () => {
   const asked: string[] = []
   const bind = async (at: DirectoryServer): Promise<void> => {
     asked.push(...at.urls)
@@ -49,7 +49,7 @@ test('a refused password is an answer: no further server is asked', async () => 
   assert.deepEqual(asked, ['ldap://a'])
 })
 
-test('when none answers, each is told with its cause', async () => {
+test('when none answers, each server is reported with its cause', async () => {
   const bind = async (at: DirectoryServer): Promise<void> => {
     throw new DirectoryError(at.urls[0] === 'ldap://a' ? 'timeout' : 'tls', `cause of ${at.urls[0]}`)
   }
@@ -61,12 +61,12 @@ test('when none answers, each is told with its cause', async () => {
   })
 })
 
-test('an empty password is refused before anything is asked', async () => {
+test('an empty password is refused before any server is called', async () => {
   const tries = createDirectoryTries({ driverOf: () => assert.fail('asked'), real })
   await assert.rejects(tries.bind(server('ldap://a'), { username: 'alice', password: '' }), /password is empty/)
 })
 
-test('16 questions at once to one directory, 32 to all; others wait, and are given up after their time without being asked', async () => {
+test('16 concurrent calls to one directory, 32 to all; others wait, and time out without being sent', async () => {
   const timers = handTimers()
   const answer = Promise.withResolvers<void>()
   let asked = 0

@@ -5,7 +5,7 @@ import { offsetIn } from './json-places.ts'
 const json = String.raw`{"a": 12, "b\"}":[true, {"c":"x,\\]"}, [] ,-1.5e3], "d" : {}, "a":null}`
 const at = (...path: (string | number)[]): string => json.slice(offsetIn(json, path))
 
-test('a value is found by its path, whatever stands in texts before it', () => {
+test('a value is found by its path, whatever the strings before it contain', () => {
   assert.equal(at(), json)
   assert.ok(at('b"}').startsWith('[true'))
   assert.ok(at('b"}', 0).startsWith('true'))
@@ -15,7 +15,7 @@ test('a value is found by its path, whatever stands in texts before it', () => {
   assert.ok(at('d').startsWith('{},'))
 })
 
-test('of a name that is there twice the last one counts', () => {
+test('the last of two equal names counts', () => {
   assert.equal(at('a'), 'null}')
 })
 
@@ -23,7 +23,7 @@ test('a name is found as well as its value', () => {
   assert.ok(json.slice(offsetIn(json, ['d'], 'name')).startsWith('"d" :'))
 })
 
-test('of what is not there, what would hold it is found', () => {
+test('a missing value is located at its parent', () => {
   assert.ok(at('b"}', 9).startsWith('[true'))
   assert.ok(at('d', 'e', 'f').startsWith('{},'))
   assert.ok(at('b"}', 0, 'c').startsWith('true'))

@@ -8,7 +8,7 @@ import { presets } from './presets.ts'
 
 type Json = { readonly [name: string]: any }
 
-/** As much of a validator as the schema needs: the first place that does not fit. */
+/** A minimal JSON Schema validator. @returns the first fault */
 function misfit(schema: Json, value: any, path = ''): string | undefined {
   if (schema['anyOf'] !== undefined) {
     const misfits = schema['anyOf'].map((each: Json) => misfit(each, value, path))
@@ -44,7 +44,7 @@ test('the presets that are files fit the published schema, and a misspelt one do
   }
 })
 
-test('everything that a writer may say is explained where its name does not', () => {
+test('every field without a self-explanatory name has a description', () => {
   const { properties } = seedJsonSchema() as Json
   for (const name of ['extends', 'random', 'names', 'entities', 'facts', 'leftOut', 'vms'])
     assert.match(properties[name].description, /\w/, name)

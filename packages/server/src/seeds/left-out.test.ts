@@ -13,7 +13,7 @@ const table = (kind: string): Table => tables.get(kind) as Table
 const sealed = { $sealed: 'v1.key.box' }
 const standIns = standInsOf(Buffer.alloc(32, 7), 'hash-of-admin')
 
-test('both ends of a secret are left out, and made anew so that they fit', () => {
+test('both ends of a secret are left out, and replaced by matching ones', () => {
   const leftOut = new LeftOut()
   const ends: readonly [
     entity: [string, any],
@@ -56,12 +56,12 @@ test('both ends of a secret are left out, and made anew so that they fit', () =>
   assert.deepEqual([counts.get('CHAP secrets'), counts.get('passwords of BMCs')], [4, 2])
 })
 
-test('a CHAP secret that was made has a length that initiators take', () => {
+test('a generated CHAP secret has a length that initiators accept', () => {
   const length = standIns.secretFor('target/g').length
   assert.ok(length >= 12 && length <= 16, String(length))
 })
 
-test('a user has the password of admin then, and a key opens nothing', () => {
+test('an imported user has the password of admin, and an imported key opens nothing', () => {
   const user = putBackInEntity(table('User'), { extId: 'u', passwordHash: null, formerPasswordHashes: null }, standIns)
   assert.deepEqual(user, { extId: 'u', passwordHash: 'hash-of-admin', formerPasswordHashes: ['hash-of-admin'] })
   const [first, second] = ['a', 'b'].map(
@@ -71,7 +71,7 @@ test('a user has the password of admin then, and a key opens nothing', () => {
   assert.notEqual(first, second)
 })
 
-test('nobody stands in for any other secret that the contract declares: the field is not there', () => {
+test('all other secrets of the contract are left out without a replacement', () => {
   const smtp = { server: { password: sealed, port: 25 } }
   const profile = { extId: 'p', smtpServer: smtp, snmpConfig: { users: [{ username: 'a', authKey: sealed }] } }
   const leftOut = new LeftOut()
@@ -87,7 +87,7 @@ test('nobody stands in for any other secret that the contract declares: the fiel
   })
 })
 
-test('every kind with a secret is looked through', () => {
+test('every kind with a secret is filtered', () => {
   for (const each of tables.values()) if (each.secrets.length > 0) assert.ok(holdsLeftOut(each), each.resource.kind)
 })
 

@@ -26,26 +26,26 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found
 }
 
-describe('what a seed is drawn from', () => {
+describe('the random seed of a world', () => {
   const randomOf = async (source: SeedSource) => (await readSeed(source)).random
 
-  test('a preset from its name, but for the bare empty one, of which each is another', async () => {
+  test('follows from the name of a preset, except for empty, whose worlds all differ', async () => {
     assert.deepEqual(await Promise.all(presets.map(randomOf)), [undefined, 'tiny', 'demo', 'lab', 'large'])
   })
 
-  test('a text from the text: equal texts give equal worlds, others do not', async () => {
+  test('follows from the text: equal texts give equal worlds, different texts do not', async () => {
     const texts = ['vms: 3\n', 'vms: 3\n', 'vms: 4\n']
     const [first, again, other] = await Promise.all(texts.map((text) => randomOf({ text: `extends: tiny\n${text}` })))
     assert.equal(first, again)
     assert.notEqual(first, other)
   })
 
-  test('from random, where a text has it', async () => {
+  test('is the value of random, if the text has one', async () => {
     assert.equal(await randomOf({ text: 'random: dice\n' }), 'dice')
   })
 })
 
-test('what extends a preset stands behind it', async () => {
+test('a seed that extends a preset is a layer after it', async () => {
   const plan = await readSeed({ text: 'extends: lab\nvms: 5\n' })
   assert.deepEqual(
     plan.layers.map(({ name }) => name),
@@ -65,8 +65,8 @@ test('a file is read like a text, and one that is not there is refused with its 
   rmSync(folder, { recursive: true })
 })
 
-describe('refuses, with line and column,', () => {
-  test('all that is wrong together, in the order of the text', () => {
+describe('refuses with line and column', () => {
+  test('all faults together, in the order of the text', () => {
     const text = `extends: dmo
 clusters:
   - name: one
@@ -89,13 +89,13 @@ vms:
     ])
   })
 
-  test('what is not YAML, every place of it', () => {
+  test('text that is not YAML, at every faulty place', () => {
     const faults = faultsOf('vms: [1\nusers: ]\n')
     assert.ok(faults.length >= 1)
     for (const fault of faults) assert.match(fault, /^\d+:\d+ : is not YAML \(/)
   })
 
-  test('the form of a value that is none of those allowed', () => {
+  test('a value of the wrong form', () => {
     assert.deepEqual(faultsOf('vms: { a: 1 }\n'), [
       '1:6 vms: expected an integer from 0 to 1000000 or a list, found a mapping',
     ])
@@ -103,11 +103,11 @@ vms:
     assert.deepEqual(faultsOf('clusters:\n'), ['1:10 clusters: expected a list, found nothing'])
   })
 
-  test('a key that is there twice', () => {
+  test('a duplicate key', () => {
     assert.match(faultsOf('vms: 1\nvms: 2\n')[0] ?? '', /^2:1 : vms is there twice$/)
   })
 
-  test('a count without a place for the number, and with an id for all', () => {
+  test('a count without a placeholder for the number, or with a fixed id', () => {
     const text = `vms:
   - { name: web, count: 3 }
   - { name: 'db-{n}', count: 2, extId: 11111111-1111-4111-8111-111111111111 }
@@ -118,12 +118,12 @@ vms:
     ])
   })
 
-  test('words that only go with others', () => {
+  test('fields that need other fields', () => {
     assert.match(faultsOf('extends: nothing\n')[0] ?? '', /^1:10 extends: expected world with it/)
     assert.match(faultsOf('names: { a: b }\n')[0] ?? '', /^1:8 names: expected only with extends: demo/)
   })
 
-  test('aliases that unfold to more than a seed may hold, and nests without end', () => {
+  test('aliases that expand beyond the limit, and endless nesting', () => {
     const levels = Array.from({ length: 12 }, (_, level) =>
       level === 0 ? '- &l0 [1]' : `- &l${level} [${Array.from({ length: 12 }, () => `*l${level - 1}`).join(', ')}]`,
     )
@@ -133,7 +133,7 @@ vms:
   })
 })
 
-describe('rows as they are stored', () => {
+describe('exact rows', () => {
   const text = `extends: nothing
 world: { tenantId: 11111111-1111-4111-8111-111111111111, time: 2026-03-02T09:00:00Z }
 entities:
@@ -158,18 +158,18 @@ vms: 1
     '11:84 entities.Vm: memorySizeBytes: expected an integer of at least 1, found "4"',
   ]
 
-  test('are judged each, and what follows them keeps its place', () => {
+  test('are validated one by one, and the text after them keeps its positions', () => {
     const broken = text.replace('    - {"extId":\n', '').replace('vms: 1\n', 'vmx: 1\n')
-    // What is written wrongly is told before what stands in the rows.
+    // Faults of form come before faults of rows.
     assert.match(faultsOf(broken)[0] ?? '', /^15:1 vmx: is not known here/)
     assert.deepEqual(faultsOf(broken.replace('vmx', 'vms')), expected)
   })
 
-  test('on a line that does not end are no rows one a line, and so no YAML', () => {
+  test('on an unterminated line are not rows, and so not YAML', () => {
     assert.match(faultsOf(text)[0] ?? '', /is not YAML/)
   })
 
-  test('may be written by hand as well, and are the same', async () => {
+  test('may also be written as plain YAML', async () => {
     const row = { extId: '11111111-1111-4111-8111-111111111112', key: 'Environment', value: 'Dev' }
     const byHand =
       'entities:\n  Category:\n  - extId: 11111111-1111-4111-8111-111111111112\n    key: Environment\n    value: Dev\n'
@@ -183,7 +183,7 @@ vms: 1
     }
   })
 
-  test('of facts keep ids that no plain YAML key could be', async () => {
+  test('of facts keep ids that need quotes in YAML', async () => {
     const written = 'facts:\n  content.files:\n    "a: \\"b\\"/c": {"url":"https://x/#y"}\n'
     const [fact] = await all((await readSeed({ text: written })).rows.facts())
     assert.deepEqual([fact?.group, fact?.id, fact?.value()], ['content.files', 'a: "b"/c', { url: 'https://x/#y' }])
@@ -200,7 +200,7 @@ vms: 1
     bootConfig: { $objectType: 'vmm.v4.ahv.config.LegacyBoot', bootOrder: ['TAPE'] },
   }
 
-  test('have values that the contract allows: each that it does not is told where it stands', () => {
+  test('have values that the contract allows: all others are reported with their positions', () => {
     const line = `    - ${JSON.stringify(row)}`
     const placeOf = (value: string): string => `3:${line.indexOf(value) + 1} entities.Vm:`
     assert.deepEqual(faultsOf(`entities:\n  Vm:\n${line}\n`), [
@@ -212,7 +212,7 @@ vms: 1
     ])
   })
 
-  test('written by hand are told the same, where they stand there', () => {
+  test('in plain YAML are reported with their positions too', () => {
     const text = `entities:
   Vm:
     - extId: 11111111-1111-4111-8111-111111111114
@@ -257,7 +257,7 @@ describe('a long seed is read by a thread', () => {
     }
   })
 
-  test('and read again from its file when the world is filled: one that was changed meanwhile is refused', async (t) => {
+  test('and is read again from its file when the world is filled: a file changed since then is refused', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'hyperplane-seed-'))
     t.after(() => rmSync(folder, { recursive: true }))
     const file = join(folder, 'seed.yaml')
@@ -277,7 +277,7 @@ describe('a long seed is read by a thread', () => {
     })
   })
 
-  test('while others have their turn', async () => {
+  test('without blocking the event loop', async () => {
     let turns = 0
     let reading = true
     const counted = (async () => {
@@ -289,7 +289,7 @@ describe('a long seed is read by a thread', () => {
     assert.ok(turns > 10, `${turns} turns`)
   })
 
-  test('when there is room for another thread, which short ones need not', async () => {
+  test('when a thread is free; short seeds need none', async () => {
     const threads = new Semaphore(1)
     const before = Promise.withResolvers<void>()
     const ended: string[] = []
@@ -299,7 +299,7 @@ describe('a long seed is read by a thread', () => {
       readSeed({ text }, threads).then(note('long')),
     ]
     await readSeed({ text: 'extends: demo' }, threads).then(note('short'))
-    // As long as the other one would have taken.
+    // Takes as long as the waiting one would.
     await readSeed({ text })
     before.resolve()
     await Promise.all(inTurn)

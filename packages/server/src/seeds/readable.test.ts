@@ -39,7 +39,7 @@ const fields = {
   ),
 }
 
-test('addresses and other entities are texts, and what the server sets has no place', () => {
+test('addresses and references are texts, and fields of the server are not allowed', () => {
   const schema = readable(object('', fields)) as ReturnType<typeof object>
   assert.deepEqual(Object.keys(schema.fields), ['where', 'vpc', 'hosts', 'size', 'kind'])
   assert.deepEqual(
@@ -50,7 +50,7 @@ test('addresses and other entities are texts, and what the server sets has no pl
   assert.equal('defaultsTo' in (schema.fields['size'] ?? {}), false)
 })
 
-test('nested secrets have no place either', () => {
+test('nested secrets are not allowed', () => {
   const { smtpServer, snmpConfig } = written(ClusterProfile.schema.fields, 'smtpServer', 'snmpConfig') as any
   assert.deepEqual(Object.keys(smtpServer.fields.server.fields), ['ipAddress', 'port', 'username'])
   assert.deepEqual(Object.keys(snmpConfig.fields.users.items.fields), ['username', 'authType', 'privType'])
@@ -58,7 +58,7 @@ test('nested secrets have no place either', () => {
   assert.deepEqual(Object.keys(iscsiFeatures.fields), ['enabledAuthentications'])
 })
 
-test('what is written becomes the body that a client would send', async () => {
+test('a readable value becomes the body of a request', async () => {
   const value = {
     where: 'ntp.example.com',
     vpc: 'prod',
@@ -76,14 +76,14 @@ test('what is written becomes the body that a client would send', async () => {
   assert.equal(where.ipv6.value, 'fd00::1')
 })
 
-test('fields that do not go together are refused with those that would', async () => {
+test('conflicting fields are refused with the allowed combinations', async () => {
   await assert.rejects(
     bodyOf(fields, { kind: { depth: 1 } }, 'x', names),
     /x\.kind: expected fields that go together \(width; or width, height\), found depth/,
   )
 })
 
-test('prefixes have no host bits and a length of their family, addresses are of the family that is asked for', () => {
+test('prefixes have no host bits and a valid length, addresses have the required family', () => {
   assert.equal(prefixIn('10.0.0.0/24', 'x', names).length, 24)
   for (const wrong of ['10.0.0.1/24', '10.0.0.0/33', '10.0.0.0', '10.0.0.0/x', 'fd00::1/64'])
     assert.throws(() => prefixIn(wrong, 'x', names), /expected a prefix without host bits/, wrong)

@@ -57,7 +57,7 @@ const objects = (): string[] =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
 
-test('a target is made, and a fresh instance lists its restore point and reads every row with the backup key', async () => {
+test('a target is created, and a fresh instance lists its restore point and reads every row with the backup key', async () => {
   await made(app, location())
   const fresh = await startApp({ config: { ...config, seed: 'empty' } })
   try {
@@ -113,7 +113,7 @@ test('a fresh instance becomes this manager: source, restorable managers, restor
   }
 })
 
-test('the objects tell no name and no password', () => {
+test('the objects contain no name and no password', () => {
   const all = objects()
     .map((file) => readFileSync(file).toString('latin1'))
     .join('\n')
@@ -139,7 +139,7 @@ test('a service that ends while a backup is written leaves the older restore poi
   assert.equal((await bucketTarget(app)).lastSyncTime, after.points[0]?.creationTime)
 })
 
-test('a part that was changed where it lies is named', async () => {
+test('a modified part is named', async () => {
   const [first] = (await pointsAt(app, location())).points
   const part = objects().find((file) => file.includes(first!.extId) && file.endsWith('part-00002')) as string
   const bytes = readFileSync(part)

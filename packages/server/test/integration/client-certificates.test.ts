@@ -57,7 +57,7 @@ async function withProvider(fields: Readonly<Record<string, unknown>>, work: () 
   }
 }
 
-test('a certificate of a user, and a chain in DER, are refused in words', async () => {
+test('a user certificate, and a chain in DER, are refused with the cause', async () => {
   const user = authority.issue('leaf')
   const leaf = await create({ clientCaChain: user.cert })
   assert.equal(leaf.status, 400)

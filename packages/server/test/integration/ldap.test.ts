@@ -140,7 +140,7 @@ describe('sign-in', () => {
 })
 
 describe('groups', () => {
-  test('groups in groups count where the directory service follows them, and circles end', async () => {
+  test('nested groups count if the directory service follows them, and cycles end', async () => {
     await addPerson(slapd, 'deep')
     await addGroup(slapd, 'circle-a', [personIn('deep')])
     await addGroup(slapd, 'circle-b', [groupIn('circle-a')])
@@ -217,7 +217,7 @@ describe('search', () => {
     )
   })
 
-  test('nothing in the text is special: what looks like a filter finds only what is called so', async () => {
+  test('the text is literal: a text that looks like a filter matches only equal values', async () => {
     await addPerson(slapd, 'star*(1)')
     for (const query of ['*)(uid=*', '*', 'star*', '(uid=*)', '\\2a'])
       assert.deepEqual(ok(await search({ query, searchedAttributes: ['uid'] }), 200).data.searchResults, [], query)
@@ -227,7 +227,7 @@ describe('search', () => {
     assert.equal(part.data.searchResults.length, 1)
   })
 
-  test('a password is not shown and not compared, although this server would tell it', async () => {
+  test('a password is not shown and not compared, although this server would return it', async () => {
     assert.equal((await search({ query: 'svc', returnedAttributes: ['userPassword'] })).status, 400)
     assert.equal((await search({ query: password, searchedAttributes: ['userpassword'] })).status, 400)
   })
@@ -243,7 +243,7 @@ describe('search', () => {
 })
 
 describe('connection status', () => {
-  test('a right password is told as a success, a wrong one as invalid credentials', async () => {
+  test('a right password is a success, a wrong one is invalid credentials', async () => {
     assert.match(ok(await verify({ username: personIn('svc'), password }), 200).data.message, /connection.*successful/)
     const wrong = await verify({ username: personIn('svc'), password: 'wrong' })
     assert.equal(verdict(wrong), '400 IAM-20021')
@@ -289,7 +289,7 @@ describe('connection status', () => {
     ok(await search({ query: 'svc', searchedAttributes: ['uid'] }, extId), 200)
   })
 
-  test('a server that is held is told as a time-out; local users sign in meanwhile, its own get 401', async () => {
+  test('a stopped server is reported as a time-out; local users still sign in, its own users get 401', async () => {
     await aUserOf(openLdap, fresh('waiting'))
     const domain = await domainOf(openLdap)
     slapd.hold()
@@ -306,7 +306,7 @@ describe('connection status', () => {
   })
 })
 
-describe('a directory that lies', () => {
+describe('a malicious directory', () => {
   /** Answers whatever is asked with these bytes. */
   async function liar(hex: string): Promise<Server> {
     const server = createServer((socket) => {

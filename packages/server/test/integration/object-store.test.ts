@@ -77,7 +77,7 @@ test('the bucket may be named before the host', async () => {
   assert.ok(readdirSync(join(server.folder, bucket)).includes('by-host'))
 })
 
-test('wrong keys, a missing bucket, a certificate that nobody vouches for, a closed port are told apart', async () => {
+test('wrong keys, a missing bucket, an untrusted certificate and a closed port have different errors', async () => {
   const put = (more: Partial<BucketPlace>) => fault(store.put(place(more), 'x', Buffer.from('x')))
   const list = (more: Partial<BucketPlace>) => fault(store.list(place(more), ''))
   for (const ask of [put, list]) {
@@ -92,12 +92,12 @@ test('wrong keys, a missing bucket, a certificate that nobody vouches for, a clo
   assert.equal(await fault(store.list(anonymous, '')), 'accessDenied')
 })
 
-test('validation of the certificate can be left out', async () => {
+test('validation of the certificate can be disabled', async () => {
   const { certificate: _, ...trusting } = place({ skipsCertificateValidation: true })
   await store.list(trusting, '')
 })
 
-test('an address that is not opened is not called', async () => {
+test('an address that is not allowed is not called', async () => {
   const guarded = createS3ObjectStore({ guard: createAddressGuard({ allowed: [] }), real: realClock })
   await assert.rejects(guarded.list(place(), ''), /--allow-address/)
 })

@@ -87,7 +87,7 @@ const contentOf = (file: string): Buffer => {
   }
 }
 
-test('two that register each other at the same time come to an end: both have each other, or neither', async () => {
+test('two concurrent mutual registrations end: both sides are registered, or neither', async () => {
   const [near, far] = await Promise.all([peers.start('near'), peers.start('far')])
   const [nearOwn, farOwn] = [await ownOf(near.client), await ownOf(far.client)]
   await Promise.all([
@@ -125,7 +125,7 @@ test('a certificate for another name is refused before any credential is sent', 
   await bothAreClean(near, far)
 })
 
-test('another major version, a clock that differs and the same seed are reasons, told together', async () => {
+test('another major version, a different clock and an equal seed are reported together', async () => {
   const near = await peers.start('near')
   const far = await peers.start('far', { version: '1.4.0', startAt: beginning + 45_000 })
   const task = await ended(near.client, await register(near.client, hosts.far))
@@ -140,7 +140,7 @@ test('another major version, a clock that differs and the same seed are reasons,
   await bothAreClean(near, twin)
 })
 
-test('nobody at the address, and a service that is no manager, fail the registration', async () => {
+test('an unused address, and a service that is not a manager, fail the registration', async () => {
   const near = await peers.start('near')
   const task = await ended(near.client, await register(near.client, hosts.far))
   assert.deepEqual([task.status, task.errorMessages[0].code], ['FAILED', 'DM-30004'])

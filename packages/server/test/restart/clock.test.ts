@@ -36,7 +36,7 @@ const history = async (app: TestApp): Promise<string[]> =>
 const restarts = async (app: TestApp): Promise<any[]> =>
   (await app.call('GET', `/platform/v4.3/config/tasks?$filter=operation eq 'VmHaRestart'&$limit=100`)).data
 
-test('an advance that is cut short has happened up to the border of an event, and the rest comes with the next one', async () => {
+test('an interrupted advance ends at the border of an event, and the next advance does the rest', async () => {
   const kill = { definition: 'vmm.restart-vm-elsewhere', step: 'start', phase: 'run' } as const
   const victim = await victims.start({ folder, startAt: beginning, kill })
   const advance = http(victim.url, `${clock}/$actions/advance`, { method: 'POST', body: '{"duration":"PT1H"}' })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { definitions, endingWithProcess } from './killing.ts'
 import { scenarios } from './scenarios.ts'
 
-test('every task definition has a scenario, every scenario a definition', () => {
+test('every task definition has a scenario, and every scenario has a definition', () => {
   assert.deepEqual(Object.keys(scenarios).sort(), [...definitions.keys()].sort())
 })
 
@@ -15,7 +15,7 @@ test('the definitions of every namespace are killed in a file of their own', () 
   }
 })
 
-test('what is not taken up again is the restore, which is killed in a file of its own', () => {
+test('only the restore is not resumed; its kills have a file of their own', () => {
   for (const { name } of endingWithProcess) assert.match(name, /^platform\.restore(?:-|$)/)
   assert.ok(existsSync(new URL('restore.test.ts', import.meta.url)))
 })

@@ -20,7 +20,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('killed while it records, it has the calls that somebody saw, and goes on behind them', async () => {
+test('killed while recording, the journal keeps the answered calls and continues after them', async () => {
   const victim = await victims.start({ folder, startAt: beginning })
   for (let index = 0; index < 20; index++) await http(victim.url, `${categories}?$page=${index}`)
   const seen = (await http(victim.url, `${journal}/calls?$limit=100`)).json.data

@@ -19,7 +19,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 const start = () => startApp({ folder, config: { seed: 'empty' }, logLevel: 'silent' })
 const at = (...path: string[]): string => join(folder, 'worlds', ...path)
 
-test('a world whose making ended with the process leaves no folder, and its name is free', async () => {
+test('a world whose creation was killed leaves no folder, and its name is free', async () => {
   await (await start()).close()
   mkdirSync(at('half'), { recursive: true })
   writeFileSync(at('half', '.unlisted'), '')

@@ -50,7 +50,7 @@ test('a hundred worlds in one process, each with a row that no other one has', a
   assert.equal((await app.call('GET', `${worlds}?$limit=1&$filter=startswith(name,'many-')`)).total, names.length)
 })
 
-test('as many worlds as there may be, also when they are asked for at once; the next one is 422 until one is gone', async () => {
+test('worlds can be created up to the limit, also concurrently; the next one is 422 until one is deleted', async () => {
   const small = await startApp({ limits: { worlds: 4 }, config: { seed: 'empty' } })
   try {
     const create = (name: string) => small.call('POST', worlds, { body: { name, preset: 'empty' } })
@@ -75,7 +75,7 @@ test('as many worlds as there may be, also when they are asked for at once; the 
   }
 })
 
-test('a process of 500 worlds takes no more: that is how many there may be', () => {
+test('a process allows at most 500 worlds', () => {
   assert.equal(app.worlds.maximum, 500)
 })
 
@@ -130,7 +130,7 @@ for (const [damage, harm] of Object.entries(damages)) {
   })
 }
 
-test('a damaged world is found as it is by the next process, whose other worlds answer; it can be removed there', async () => {
+test('a damaged world stays FAILED in the next process, whose other worlds answer; it can be deleted', async () => {
   const first = await startApp({ folder: join(app.folder, 'again'), config: { seed: 'empty' } })
   await aWorld(first, 'harmed')
   await aWorld(first, 'whole')
@@ -211,7 +211,7 @@ test('under load at once, a name that is locked in one world signs in to another
   assert.equal((await sign(right, twin.extId, as)).status, 200, 'not there')
 })
 
-test('a key, a user and a password of one world are nothing in another, also of a fork that was made before them', async () => {
+test('keys, users and passwords of one world are invalid in others, also in an earlier fork', async () => {
   const [left, right] = await twins('keys', { adminPassword: 'Left.And.Right-1' })
   const as = 'admin:Left.And.Right-1'
   const administered = (world: string): TestApp => {
@@ -238,7 +238,7 @@ test('a key, a user and a password of one world are nothing in another, also of 
   assert.equal((await read(left, { as: `admin:${adminPassword}` })).status, 401)
 })
 
-test('a world that is moved in time leaves the clocks of the others, and what they run out by', async () => {
+test('advancing one world leaves the clocks and deadlines of others', async () => {
   const [left, right] = await twins('hours', { clock: { mode: 'frozen', startTime: '2026-01-01T00:00:00Z' } })
   const requestId = randomUUID()
   const create = (world: string) =>

@@ -84,7 +84,7 @@ test('random walks break nothing', async (t) => {
   journey.tell(t)
 })
 
-test('nor do those of a process that is killed', async (t) => {
+test('random walks with kills break nothing', async (t) => {
   const journey = new Journey()
   const property = fc.asyncProperty(durations, walksOverSockets(steps, replayPath), (durations, commands) =>
     journey.walk(() => ServiceOfItsOwn.start(seeded, parent, victims, { durations }), commands),

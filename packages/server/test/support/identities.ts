@@ -1,4 +1,4 @@
-/** Identities besides `admin`, made as an administrator makes them. */
+/** Identities besides `admin`, created over the interface. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { RoleName } from '@hyperplane/contract/roles'

@@ -48,7 +48,7 @@ const routers = {
   control: createRouter([control], { loose: false, base: '' }),
 }
 
-/** Through the typed client where it can say such a request, else as the bytes that it would be. */
+/** Uses the typed client if it can express the request, else raw bytes. */
 export async function callInProcess(
   app: App,
   admin: string,

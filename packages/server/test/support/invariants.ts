@@ -1,6 +1,6 @@
 /**
- * What is true of every world in which nothing runs, whatever happened to it before: for tests that kill, fail, cancel or
- * overload. Source: behaviour conventions 18, 23 (invariants).
+ * Invariants of every world without running tasks: for tests that kill, fail, cancel or overload. Source: behaviour
+ * conventions 18, 23 (invariants).
  */
 
 import assert from 'node:assert/strict'
@@ -27,7 +27,7 @@ import { vpcFaults } from './vpcs.ts'
 
 type Faults = string[]
 
-/** What clusters hold that are in the world and not registered, of one kind. */
+/** Entities of one kind on clusters that are not registered. */
 async function heldElsewhere(app: TestApp, kind: string): Promise<any[]> {
   const inventories = (await factsById(app)).get('remotes.inventories')?.values() ?? []
   return [...inventories]
@@ -35,11 +35,11 @@ async function heldElsewhere(app: TestApp, kind: string): Promise<any[]> {
     .flatMap((row) => (row.kind === kind ? row.entity : []))
 }
 
-/** Managers run on hosts as well: those carry their nodes, no list shows them. */
+/** Hosts also carry the nodes of managers, which no list shows. */
 const managerNodes = async (app: TestApp): Promise<string[]> =>
   (await app.store.find(DomainManager)).flatMap(({ nodeExtIds = [] }) => nodeExtIds)
 
-/** Files that the demo's cluster holds from before: no image stands for them. */
+/** Files on the demo's cluster without an image. */
 const strayFiles = ['golden-2019.qcow2', 'rescue.iso'].map(
   (name) => `${seedId(`image/${name}`)}/${seedId('cluster/hp-native-01')}`,
 )
@@ -61,7 +61,7 @@ export async function checkInvariants(app: TestApp): Promise<void> {
   assert.deepEqual(faults, [])
 }
 
-/** Nothing runs, so that no task excuses what it is about. */
+/** No task is running, so none can explain a violation. */
 async function tasksHaveEnded(app: TestApp): Promise<Faults> {
   const running = await app.store.find(Task, { filter: anyOf(pathOf(Task, 'status'), unfinished) })
   return running.map(({ operation, extId, status }) => `${operation} ${extId} is ${status}`)
@@ -69,7 +69,7 @@ async function tasksHaveEnded(app: TestApp): Promise<Faults> {
 
 const rowsAgree = (app: TestApp): Promise<readonly string[]> => brokenInvariants(app.store)
 
-/** Rows as they lie in the file, beside the running service. */
+/** Reads rows from the store file beside the running service. */
 function inFile<T>(app: TestApp, look: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(join(app.folder, 'world.sqlite'), { readOnly: true })
   try {
@@ -89,7 +89,7 @@ export const entityTables = (database: DatabaseSync): string[] =>
       .all() as { name: string }[]
   ).map(({ name }) => name)
 
-/** No row is half made. */
+/** No row is pending. */
 function nothingIsPending(app: TestApp): Faults {
   return inFile(app, (database) =>
     entityTables(database).flatMap((table) =>
@@ -100,11 +100,11 @@ function nothingIsPending(app: TestApp): Faults {
   )
 }
 
-/** What is kept of how many name one is what a recount finds. */
+/** Counters of referrers equal a recount. */
 const referencesAreCounted = (app: TestApp): readonly string[] =>
   inFile(app, (database) => miscounted(database, storeTables()))
 
-/** Every declared reference leads to an entity, and comes from one. */
+/** Every declared reference has a source and a target. */
 async function referencesNameSomething(app: TestApp): Promise<Faults> {
   const resources = new Map(contract.flatMap(({ resources }) => resources).map((resource) => [resource.kind, resource]))
   const rows = inFile(app, (database) => database.prepare('SELECT * FROM reference').all()) as {
@@ -132,7 +132,7 @@ async function referencesNameSomething(app: TestApp): Promise<Faults> {
   return faults
 }
 
-/** The outside holds nothing that no entity stands for; VMs run where their rows say. */
+/** Every fact of the simulated world belongs to an entity; VMs run on the hosts of their rows. */
 async function factsHaveOwners(app: TestApp): Promise<Faults> {
   const faults: Faults = []
   const idsOf = async (kind: string): Promise<Set<string>> => {
@@ -181,7 +181,7 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
         ...nodes.map((node) => derivedId('manager disk', node)),
       ]),
   }
-  // Facts about the world outside that nobody asked for: what servers offer, and what is wrong.
+  // Facts that belong to no entity: content of servers, and faults.
   const free =
     /^(?:blockStorage\.guests|content\.(?:urls|faults)|directory\..*|extern\.(?:clusters|faults)|hardware\.(?:drives|faults)|objectStore\..*|remotes\..*|storage\.(?:full|stalls)|web\..*)$/
   for (const [collection, facts] of await factsById(app)) {
@@ -202,7 +202,7 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
     for (const vm of vms) {
       const fact = facts.get(vm.extId) as { state?: string; hostExtId?: string } | undefined
       if (fact === undefined) faults.push(`"${vm.name}" has no domain`)
-      // Of one that is out of sight nobody knows whether its guest still runs.
+      // The state of a VM on a silent host is unknown.
       else if (vm.powerState !== 'UNDETERMINED' && (vm.powerState === 'OFF') !== (fact.state === 'OFF'))
         faults.push(`"${vm.name}" is ${vm.powerState}, its domain ${fact.state}`)
       else if (fact.state === 'ON' && vm.host?.extId !== fact.hostExtId)
@@ -212,7 +212,7 @@ async function factsHaveOwners(app: TestApp): Promise<Faults> {
   return faults
 }
 
-/** What one list has and the other has not, each as often as it stands there. */
+/** Multiset difference of two lists. */
 export function differences(found: readonly string[], expected: readonly string[]): Faults {
   const counts = new Map<string, number>()
   for (const item of expected) counts.set(item, (counts.get(item) ?? 0) - 1)

@@ -1,4 +1,4 @@
-/** What somebody left with a manager, by which its restored self is known: a category, a password, an API key. */
+/** Entities by which a restored manager is recognised: a category, a password, an API key. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { aUser } from './identities.ts'

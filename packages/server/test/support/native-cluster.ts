@@ -10,7 +10,7 @@ import type { CallOptions, CallResult, TestApp } from './start-app.ts'
 
 export const MiB = 1024 ** 2
 export const GiB = 1024 ** 3
-/** What a host keeps for itself. */
+/** Memory that a host reserves for itself. */
 const overheadBytes = 40 * GiB
 
 export interface NativeCluster {
@@ -118,7 +118,7 @@ export async function aVm(app: TestApp, cluster: NativeCluster, body: object = {
   return readVm(app, task.entitiesAffected[0].extId)
 }
 
-/** As a client sees it: without what only the server keeps. */
+/** The VM as a client sees it, without internal fields. */
 export async function readVm(app: TestApp, extId: string): Promise<any> {
   const { data } = await app.call('GET', `${vms}/${extId}`)
   return Object.fromEntries(Object.entries(data).filter(([name]) => !Object.hasOwn(Vm.internal, name)))

@@ -1,4 +1,4 @@
-/** What the published pages tell readers to send or to start, found by reading them: a new example is found by itself. */
+/** Extracts requests and commands from the published pages, so that new examples are tested automatically. */
 import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
@@ -98,7 +98,7 @@ function curlCall(where: string, words: readonly string[]): CurlCall {
   }
 }
 
-/** Words of the first command, as a shell would read them. */
+/** Arguments of the first command, split as a shell does. */
 function wordsOf(text: string, variables: Readonly<Record<string, string>>): string[] {
   const words: string[] = []
   const token = /\\\n|'([^']*)'|"((?:[^"\\]|\\.)*)"|(\s*(?:\n|\||\)|#|$))|([ \t]+)|([^\s'"|)\\]+)/gy

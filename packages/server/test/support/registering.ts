@@ -34,7 +34,7 @@ export function registerBody(address: string | object, { isManager, ...login }: 
     : { remoteCluster: { $objectType: 'platform.v4.management.AOSRemoteClusterSpec', remoteCluster } }
 }
 
-/** With the present tag of the manager and a request id of its own. */
+/** Sends the current tag of the manager and a new request id. */
 export const send = async (app: TestApp, action: string, body: object, query = ''): Promise<CallResult> =>
   app.call('POST', `${ownPath}/$actions/${action}${query}`, {
     body,

@@ -1,4 +1,4 @@
-/** A manager with a backup at some place, and fresh instances that find it there. */
+/** A manager with a backup, and fresh instances that restore it. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { cpSync, readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { type CallResult, startApp, type TestApp, type TestSettings } from './st
 
 const sources = '/platform/v4.3/management/restore-sources'
 
-/** A restore point, where it lies, and the key that opens it. */
+/** A restore point, its location and its key. */
 export interface Backup {
   /** As restore sources name it. */
   readonly location: object
@@ -20,7 +20,7 @@ export interface Backup {
   readonly restorePointExtId: string
 }
 
-/** The newest of those that `app` wrote there: in the bucket of the demo, unless told otherwise. */
+/** The newest restore point of `app` there; default: the bucket of the demo. */
 export async function backupOf(app: TestApp, location: object = inBucket({}, null)): Promise<Backup> {
   const { points } = await pointsAt(app, location)
   return {
@@ -44,8 +44,7 @@ export const remoteCluster: object = {
 }
 
 /**
- * An empty instance in whose world the bucket and the cluster are, with the backups that lie there. It knows the backup key
- * unless told otherwise.
+ * An empty instance whose world has the bucket and the cluster with their backups. It has the backup key by default.
  */
 export async function freshBeside(backup: Backup, settings: TestSettings = {}): Promise<TestApp> {
   const app = await startApp({
@@ -78,7 +77,7 @@ export async function foundIn(
   return { manager: found.data.domainManager, path: `${point}/$actions/restore` }
 }
 
-/** What a client sends who changes nothing but what `more` says. */
+/** The body of a restore that changes only the fields in `more`. */
 export function restoreBody({ config, network }: any, more: { config?: object; network?: object } = {}): object {
   const { name, size, buildInfo } = config
   const { externalAddress, nameServers, ntpServers, externalNetworks } = network
@@ -99,14 +98,14 @@ export async function startRestore(
   return app.call('POST', path, { body: restoreBody(manager, more), requestId: randomUUID() })
 }
 
-/** The restore as it has ended, in whichever store. It is asked for by reads: nobody outlives the exchange to tell of it. */
+/** Polls the restore until it ends, in the old or the new store: no listener survives the exchange of stores. */
 export async function endOf(app: TestApp, started: CallResult): Promise<any> {
   assert.equal(started.status, 202, JSON.stringify(started.errors))
   for (;;) {
     const read = await app.call('GET', `/platform/v4.3/config/tasks/${started.data.extId}`)
     assert.equal(read.status, 200, JSON.stringify(read.errors))
     if (!['QUEUED', 'RUNNING', 'CANCELING'].includes(read.data.status)) return read.data
-    // Asked at each turn, it would take the processor from the restore.
+    // Polling in every turn of the event loop would slow down the restore.
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

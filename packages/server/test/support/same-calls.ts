@@ -1,4 +1,4 @@
-/** Makes the same calls in every process that runs it, and prints what it is answered, a line an answer. */
+/** Makes a fixed sequence of calls and prints one line per answer. */
 import { startHyperplane } from '../../src/index.ts'
 
 const password = 'The.Same-Passw0rd'
@@ -23,7 +23,7 @@ async function call(method: string, path: string, body?: unknown, more: Record<s
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   const text = await answer.text()
-  // The port is chance. Sealed secrets differ, and with them the size of backups by some bytes.
+  // The port is random. Sealed secrets differ, and with them the size of backups by some bytes.
   const told = text
     .replaceAll(`:${new URL(hyperplane.url).port}`, ':PORT')
     .replace(/"lastSizeBytes":\d+/g, '"lastSizeBytes":SIZE')
@@ -51,7 +51,7 @@ const made: string[] = []
 for (let index = 0; index < 8; index++) {
   const body = { name: `same-${index}`, memorySizeBytes: 2 ** 30, cluster: { extId: cluster.extId }, nics }
   const { extId } = await dataOf('POST', vms, body)
-  // Without a pause: what the task does falls into the same place of the order.
+  // Without a pause, so that the work of the task has a fixed place in the order.
   const task = await dataOf('GET', `/api/platform/v4.3/config/tasks/${extId}`)
   made.push(task.entitiesAffected[0].extId)
 }
@@ -78,7 +78,7 @@ await call('GET', "/api/platform/v4.3/config/categories?$filter=key eq 'same'")
 await call('GET', '/api/platform/v4.3/config/tasks?$limit=100')
 await call('GET', '/api/platform/v4.3/config/categories', undefined, { Authorization: 'Basic bm9ib2R5OndlYWs=' })
 await call('GET', `${vms}/${made[0]}/nothing`)
-// Chance has its say in faults, and the world fails in its own time.
+// Faults are random, and the world fails at its own times.
 await call('POST', `${world}/faults`, {
   match: { operation: 'platform.createCategory' },
   trigger: { probability: 0.5 },

@@ -13,7 +13,7 @@ const ownRows: ReadonlySet<string> = new Set(
   [AuditRecord, RememberedAnswer, ServiceKey, SignInLock, Fact].map(({ kind }) => kind),
 )
 
-/** Internal fields that open something, or tell how a process ran. */
+/** Internal fields with credentials or state of a process. */
 const ownFields = new Set(['apiKeyDigest', 'formerPasswordHashes', 'passwordHash', 'runner'])
 
 /** Every entity by kind, in the order of lists, without what a seed may not hold. */

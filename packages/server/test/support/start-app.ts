@@ -1,4 +1,4 @@
-/** The real service for a test: in process, real store, simulated world, a clock that stands until it is moved. */
+/** Starts the real service for a test: in process, with a real store, a simulated world and a frozen clock. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,11 +14,11 @@ export const adminPassword = 'Admin.Passw0rd!'
 
 export interface TestApp extends App {
   /**
-   * Calls an operation by method and path (below /api, canonical names; with /control in front, of the control interface).
-   * Credentials: `admin` unless told otherwise.
+   * Calls an operation by method and path (below /api, canonical names; with /control in front, of the control
+   * interface). Default credentials: `admin`.
    */
   call(method: string, path: string, options?: CallOptions): Promise<CallResult>
-  /** The same app, whose calls are sent although tasks of earlier calls are under way. */
+  /** The same app, whose calls do not wait for tasks of earlier calls. */
   readonly atOnce: TestApp
   readonly folder: string
   /** Waits until a task has ended and answers it. */
@@ -29,7 +29,7 @@ export interface CallOptions {
   readonly body?: unknown
   /** Sent instead of JSON. */
   readonly form?: FormData
-  /** Shown when connecting; counts without other credentials: give `as: null`. */
+  /** TLS client certificate; used only without other credentials (`as: null`). */
   readonly certificate?: ClientCertificate
   /** `name:password`; null: none. */
   readonly as?: string | null
@@ -42,7 +42,7 @@ export interface CallOptions {
   readonly address?: string
   /** Whose interface is called; default: that of `default`. */
   readonly world?: string
-  /** Sent although tasks of earlier calls are under way. On a frozen clock other calls wait for them, as over a socket. */
+  /** Sent without waiting for tasks of earlier calls, as calls on a frozen clock otherwise do. */
   readonly isAtOnce?: boolean
 }
 
@@ -63,7 +63,7 @@ export interface CallResult {
   readonly headers: Readonly<Record<string, string>>
   readonly warnings: readonly string[]
   readonly replayed?: boolean
-  /** By a fault, a client would have heard nothing of it, or not all. */
+  /** A fault dropped the answer, or a part of it. */
   readonly isCut?: boolean
 }
 
@@ -71,11 +71,11 @@ export interface TestSettings extends AppOptions {
   readonly config?: Partial<Config>
   /** Keeps and reuses this folder. */
   readonly folder?: string
-  /** By its seed, with keys of its own, even where another world of this process began alike. */
+  /** Fills the world by its seed, with its own keys, instead of copying the baseline of an equal world. */
   readonly isFilledAnew?: true
 }
 
-/** Passwords of tests need not be safe, and most tests begin with one. */
+/** Cheap password hashes: nearly every test signs in. */
 const cheap = { memory: 256, passes: 1, parallelism: 1 }
 
 /** Time at which test worlds begin. */
@@ -108,7 +108,7 @@ const usual: Omit<Config, 'data'> = {
   backupKey: undefined,
 }
 
-/** What the beginning of a world follows from; nothing where that is more than these settings say, or chance. */
+/** Key of a reusable baseline; undefined if the world also depends on other settings or on chance. */
 function likenessOf({ data: _, ...config }: Config, { logLevel: __, ...options }: AppOptions): string | undefined {
   const isDrawn = typeof config.seed !== 'string' || config.seed === 'empty'
   const hasOwnKey = [config.masterKeyFile, config.backupKeyFile, config.backupKey].some((key) => key !== undefined)
@@ -131,7 +131,7 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
     ...options,
   })
   if (like !== undefined) keepBeginning(like, folder)
-  // A test that holds tasks up would wait for them itself.
+  // A test that blocks tasks would wait for itself.
   const isAtOnce = options.beforeStep !== undefined
   const call = (method: string, path: string, options: CallOptions = {}): Promise<CallResult> =>
     callInProcess(app, `admin:${adminPassword}`, method, path, { isAtOnce, ...options })
@@ -150,7 +150,7 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
       if (settings.folder === undefined) rmSync(folder, { recursive: true, force: true })
     },
   }
-  // Through the app: a restore puts another world in its place.
+  // Read through the app, because a restore replaces the world.
   const started: TestApp = Object.assign(Object.create(app), more)
   const atOnce: TestApp['call'] = (method, path, given = {}) => call(method, path, { ...given, isAtOnce: true })
   return Object.assign(started, { atOnce: Object.assign(Object.create(started), { call: atOnce }) })

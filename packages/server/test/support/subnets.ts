@@ -90,7 +90,7 @@ export async function assign(app: TestApp, subnet: string, holder: string, addre
   })
 }
 
-/** What is kept beside the leases follows from them. */
+/** Runs and tallies of addresses agree with the leases. */
 export async function recount(app: TestApp): Promise<void> {
   assert.deepEqual(await brokenInvariants(app.store, [addressesAreCounted]), [])
 }

@@ -29,7 +29,7 @@ export const send = (app: TestApp, method: string, path: string, options: CallOp
 export const postGroup = (app: TestApp, body: object = {}, options: CallOptions = {}): Promise<CallResult> =>
   send(app, 'POST', groups, { ...options, body: { name: nameOf(), clusterReference: clusterId, ...body } })
 
-/** To its end, which must be a success. */
+/** Waits for the task, which must succeed. */
 export async function succeeded(app: TestApp, started: CallResult | Promise<CallResult>): Promise<any> {
   const task = await app.task(await started)
   if (task.status !== 'SUCCEEDED') throw new Error(JSON.stringify(task.errorMessages))

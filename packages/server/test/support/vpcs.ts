@@ -55,7 +55,7 @@ export async function removed(app: TestApp, path: string): Promise<void> {
   assert.equal((await app.call('GET', path)).status, 404)
 }
 
-/** What does not hold: each VPC has one route table and one default policy, and the fabric has what the rows say. */
+/** Violations of: each VPC has one route table and one default policy, and the fabric matches the rows. */
 export async function vpcFaults(app: TestApp): Promise<string[]> {
   const faults: string[] = []
   const differ = (what: string, found: unknown, expected: unknown): void => {

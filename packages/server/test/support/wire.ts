@@ -33,7 +33,7 @@ export function exchange(url: string, ...pieces: readonly (string | Uint8Array)[
   })
 }
 
-/** Of a connection that the server ends, every answer; bytes that are none fail. */
+/** All answers of a connection that the server ends; fails on other bytes. */
 export function answersIn(bytes: Buffer): WireAnswer[] {
   const answers: WireAnswer[] = []
   let rest = bytes
@@ -54,7 +54,7 @@ export function answersIn(bytes: Buffer): WireAnswer[] {
   return answers
 }
 
-/** What every answer carries that is a refusal. Source: behaviour conventions 1. */
+/** Checks what every refusal has in common. Source: behaviour conventions 1. */
 export function isRefusal(answer: WireAnswer, status: number | undefined, about = ''): any {
   const { headers } = answer
   const told = `${about}: ${answer.status} ${JSON.stringify(headers)} ${answer.body.slice(0, 300)}`

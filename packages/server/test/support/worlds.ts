@@ -4,13 +4,13 @@ import type { CallResult, TestApp } from './start-app.ts'
 
 export const worlds = '/control/v1/worlds'
 
-/** The same app, whose calls of the interface go to this world: for helpers that know of one world. */
+/** The same app with its calls redirected to this world, for helpers that take one app. */
 export const inside = (app: TestApp, world: string): TestApp => {
   const call: TestApp['call'] = (method, path, options) => app.call(method, path, { world, ...options })
   return Object.assign(Object.create(app), { call })
 }
 
-/** A new world, of the preset `empty` unless told otherwise. */
+/** Creates a world; default preset `empty`. */
 export async function aWorld(app: TestApp, name: string, more: object = {}): Promise<CallResult> {
   const made = await app.call('POST', worlds, { body: { name, preset: 'empty', ...more } })
   assert.equal(made.status, 201, JSON.stringify(made.errors))

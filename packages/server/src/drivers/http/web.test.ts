@@ -31,7 +31,7 @@ const ask = (url: string, more: Partial<WebRequest> = {}): WebRequest => ({
 const failsWith = (request: WebRequest, fault: WebFault, by = web): Promise<void> =>
   assert.rejects(by.fetch(request), (error) => error instanceof WebError && error.fault === fault)
 
-test('reads a document, and posts a question with its type', async () => {
+test('gets a document, and posts a request with its type', async () => {
   const listener: RequestListener = (request, response) => {
     request.pipe(response.setHeader('x', '')).write(`${request.method} ${request.headers['content-type'] ?? ''} `)
   }
@@ -42,7 +42,7 @@ test('reads a document, and posts a question with its type', async () => {
   })
 })
 
-test('follows redirects to the same host alone, and only so many', async () => {
+test('follows a limited number of redirects to the same host only', async () => {
   const places: Record<string, string> = {
     '/one': '/two',
     '/away': 'http://other.test/',
@@ -62,7 +62,7 @@ test('follows redirects to the same host alone, and only so many', async () => {
   })
 })
 
-test('refuses what is larger than asked for, other statuses, and connections that break off', async () => {
+test('refuses answers above the size limit, other statuses, and broken connections', async () => {
   const listener: RequestListener = ({ url }, response) => {
     if (url === '/large') response.end('x'.repeat(1001))
     else if (url === '/gone') response.writeHead(404).end()
@@ -76,7 +76,7 @@ test('refuses what is larger than asked for, other statuses, and connections tha
   })
 })
 
-test('gives up when the time is over, whatever the server still does', async () => {
+test('fails after its time limit, whatever the server still sends', async () => {
   let over = (): void => undefined
   const timed = createHttpWeb({
     guard,
@@ -94,7 +94,7 @@ test('gives up when the time is over, whatever the server still does', async () 
   await serving(listener, (url) => failsWith(ask(url), 'timeout', timed))
 })
 
-test('calls no address that is closed, and says so without calling', async () => {
+test('refuses addresses that are not allowed, without a call', async () => {
   const closed = createHttpWeb({ guard: createAddressGuard({ allowed: [] }), real: realClock })
   await failsWith(ask('http://127.0.0.1:1/'), 'address', closed)
   assert.match((await closed.refusalOf('http://169.254.169.254/')) ?? '', /metadata address/)

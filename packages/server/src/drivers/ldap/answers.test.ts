@@ -28,7 +28,7 @@ const good: readonly (readonly [string, Buffer])[] = [
   ],
 ]
 
-describe('whole messages pass as they are', () => {
+describe('complete messages pass unchanged', () => {
   for (const [what, bytes] of good) {
     test(`${what}, at once or byte by byte`, () => {
       assert.deepEqual(new Answers().take(bytes), [bytes])
@@ -38,7 +38,7 @@ describe('whole messages pass as they are', () => {
     })
   }
 
-  test('several in one chunk are told apart', () => {
+  test('several messages in one chunk are separated', () => {
     const all = good.map(([, bytes]) => bytes)
     assert.deepEqual(new Answers().take(Buffer.concat(all)), all)
   })
@@ -73,18 +73,18 @@ const bad: readonly (readonly [string, Buffer])[] = [
   ['something after the controls', message(ber(0x65, ...result), ber(0xa0), text('x'))],
 ]
 
-describe('what the library must not see is refused', () => {
+describe('malformed messages are refused before the library', () => {
   for (const [what, bytes] of bad) {
     test(what, () => assert.throws(() => new Answers().take(bytes), BadAnswer))
   }
 })
 
-test('thousands of messages in one chunk are not answered one inside the other', () => {
+test('thousands of messages in one chunk are not processed recursively', () => {
   const [, small] = good[0] as (typeof good)[0]
   assert.equal(new Answers().take(Buffer.concat(Array(5000).fill(small))).length, 5000)
 })
 
-test('a connection sends so many bytes and so many messages, and no more', () => {
+test('the bytes and messages of a connection are limited', () => {
   const bytes = new Answers()
   const part = Buffer.alloc(maximumAnswerBytes / 4)
   part.set([0x30, 0x84, 0, 0x3f, 0xff, 0])

@@ -53,7 +53,7 @@ after(() => {
   server.close()
 })
 
-test('an answer that never ends is given up, its first bytes notwithstanding', async () => {
+test('an endless answer times out, although it has begun', async () => {
   const begun = Promise.withResolvers<void>()
   answer = (_, response) => {
     response.writeHead(200, { 'Content-Type': 'application/json' }).write('{', () => begun.resolve())
@@ -82,13 +82,13 @@ for (const [what, body] of nonsense) {
   })
 }
 
-test('a refusal without a word of the interface is told by its status', async () => {
+test('a refusal without an error of the interface is reported with its status', async () => {
   answer = (_, response) =>
     void response.writeHead(418, { 'Content-Type': 'application/json' }).end('{"data":{"error":[7]}}')
   await fails(peers().probe(place, 'hpk_x', us.extId, us), 'refused', /answered 418/)
 })
 
-test('credentials are sent to nobody who shows another certificate than before', async () => {
+test('credentials are not sent to a peer with another certificate', async () => {
   let asked = 0
   answer = (_, response) => void response.end(String(asked++))
   await fails(

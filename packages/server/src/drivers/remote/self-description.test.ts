@@ -12,7 +12,7 @@ const told = {
   nodeExtIds: [extId, extId, extId],
 } satisfies SelfDescription
 
-test('what a manager says of itself is read; what is no address of a node is left out', () => {
+test('the self-description of a manager is read; invalid node addresses are left out', () => {
   assert.deepEqual(sideOf(told, address), {
     extId,
     name: 'far',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isList } from './list-answer.ts'
 
-test('what services answer is a list', () => {
+test('lists of real services are accepted', () => {
   const object = '<Contents><Key>a &lt; b</Key><Size>3</Size><Owner><ID/></Owner><Tag x="1" /></Contents>'
   const answers = [
     `<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.example/">${object}${object}</ListBucketResult>`,
@@ -12,7 +12,7 @@ test('what services answer is a list', () => {
   for (const answer of answers) assert.equal(isList(answer), true, answer)
 })
 
-test('elements without an end, in a wrong order, inside themselves or too deep are none', () => {
+test('unclosed, wrongly nested and too deep elements are refused', () => {
   const deep = Array.from({ length: 9 }, (_, level) => `l${level}`)
   const answers = [
     '<a>',

@@ -11,7 +11,7 @@ const boot = (more: Partial<Boot> = {}): Boot => ({
   ...more,
 })
 
-test('an instant guest is up, with its tools, within a second', () => {
+test('an instant guest is up with its tools within a second', () => {
   for (const os of ['linux', 'windows', 'installer'] as const) {
     const times = bootTimes(boot({ os, isInstant: true, hasPendingCustomization: true }))
     assert.ok(times.toolsAt <= 1_000_000 + 1000)
@@ -44,13 +44,13 @@ test('a natural guest passes every phase in order, within its bounds', () => {
   assert.deepEqual(phases, ['firmware', 'loader', 'kernel', 'network', 'customization', 'running'])
 })
 
-test('without anything bootable it stays in the boot loader for ever', () => {
+test('a guest without a bootable device stays in the boot loader', () => {
   const times = bootTimes(boot({ os: undefined }))
   assert.equal(phaseAt(times, 9e15), 'loader')
   assert.equal(times.toolsAt, Number.POSITIVE_INFINITY)
 })
 
-test('equal starts take equal times, other starts others', () => {
+test('equal starts have equal durations, different starts do not', () => {
   assert.deepEqual(bootTimes(boot()), bootTimes(boot()))
   assert.notDeepEqual(bootTimes(boot()), bootTimes(boot({ seed: 'world/vm/1' })))
 })

@@ -9,7 +9,7 @@ import { createObjectStore } from './object-store.ts'
 import { type Bucket, digestOf, type S3Service } from './place-doors.ts'
 import { openSimulatedWorld } from './world.ts'
 
-test('a bucket whose name leads out of the folder of its world, as a seed may have it, is none', async () => {
+test('a bucket whose name leads out of the folder of its world is refused', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'hyperplane-places-'))
   try {
     const put = async () => undefined

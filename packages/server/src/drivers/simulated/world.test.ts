@@ -9,7 +9,7 @@ const aWorld = (stage: FactStore['stage']) => {
   return openSimulatedWorld({ load: async () => [], put: nothing, remove: nothing, stage }, realClock, 'seed')
 }
 
-test('a fact that is staged is there when it is written, before that is durable', async () => {
+test('a staged fact is visible once it is written, before it is durable', async () => {
   const { promise: durable, resolve } = Promise.withResolvers<void>()
   const world = await aWorld(() => ({ applied: Promise.resolve(), durable }))
   await world.collection('lamps').stage('one', 'on')
@@ -19,7 +19,7 @@ test('a fact that is staged is there when it is written, before that is durable'
   assert.equal(world.lost(), 0)
 })
 
-test('a fact whose commit fails is as it was before, and counts as lost', async () => {
+test('a fact whose commit fails is reverted, and counts as lost', async () => {
   const failed = Promise.withResolvers<void>()
   const world = await aWorld(() => ({ applied: Promise.resolve(), durable: failed.promise }))
   const lamps = world.collection('lamps')
@@ -30,7 +30,7 @@ test('a fact whose commit fails is as it was before, and counts as lost', async 
   assert.deepEqual([lamps.get('one'), world.lost()], ['off', 1])
 })
 
-test('a fact that cannot be written is refused, and leaves the one before it', async () => {
+test('a fact that cannot be written is refused, and the old one stays', async () => {
   const world = await aWorld(() => ({ applied: Promise.reject(new Error('no')), durable: Promise.resolve() }))
   const lamps = world.collection('lamps')
   await assert.rejects(lamps.stage('one', 'on'), /no/)

@@ -20,10 +20,10 @@ import { fillContainers } from './containers.ts'
 import type { Filling } from './filling.ts'
 
 const usualHosts = 3
-/** Networks of 256 addresses, one for each cluster that says nothing of its own: 10.64.0.0/10. */
+/** Default networks of 256 addresses, one for each cluster, from 10.64.0.0/10. */
 const firstNetwork = 0x0a400000n
 const networks = 16_384
-/** Where what stands in the network of a cluster. */
+/** Layout of the addresses in a cluster's network. */
 const places = { cluster: 10, dataServices: 11, host: 21, cvm: 85, bmc: 149 } as const
 
 export async function fillClusters(filling: Filling, clusters: readonly DeclaredCluster[] | undefined): Promise<void> {
@@ -41,7 +41,7 @@ export async function fillClusters(filling: Filling, clusters: readonly Declared
   }
 }
 
-/** Takes those out that are in the world, and wait to be registered: as clusters leave that are unregistered. */
+/** Removes the clusters that the seed describes as unregistered, as unregistering them would. */
 export async function fillUnregistered(
   filling: Filling,
   clusters: readonly DeclaredCluster[] | undefined,
@@ -61,7 +61,7 @@ export async function fillUnregistered(
 
 type Taken = Map<string, string>
 
-/** Addresses of clusters and hosts, and whose they are. */
+/** Addresses of clusters and hosts with their owners, to detect duplicates. */
 async function addressesIn({ ctx }: Filling): Promise<Taken> {
   const taken: Taken = new Map()
   for (const { name, network } of await ctx.store.find(Cluster)) {
@@ -116,7 +116,7 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
       hostName: host.name,
       address: take(host.address ?? at(places.host + index), `${hostPath}.address`),
       cvmAddress: take(host.cvmAddress ?? at(places.cvm + index), `${hostPath}.cvmAddress`),
-      // The machines of a cloud have none that anybody else reaches.
+      // Hosts in a cloud have no BMC address.
       ...(item.cloudType === undefined
         ? { bmcAddress: take(host.bmcAddress ?? at(places.bmc + index), `${hostPath}.bmcAddress`) }
         : {}),
@@ -161,7 +161,7 @@ const managementServer = (value: string) => ({
   isDrsEnabled: false,
 })
 
-/** As the cluster holds them. */
+/** Settings in the form in which the cluster stores them. */
 async function settingsOf(filling: Filling, item: DeclaredCluster, path: string): Promise<ClusterSettings> {
   if (item.settings === undefined) return {}
   const at = `${path}.settings`
@@ -174,7 +174,7 @@ async function settingsOf(filling: Filling, item: DeclaredCluster, path: string)
   return withDigests(extId, sectionsOf(withSettingDefaults(body)))
 }
 
-/** Users of SNMP need keys, which no seed holds: nobody knows those that are made. */
+/** SNMP users need keys, which seeds do not contain: random keys are used. */
 export function withMadeKeys(settings: Record<string, any>, { ctx }: Filling): Record<string, any> {
   const { snmpConfig } = settings
   if (snmpConfig?.users === undefined) return settings
@@ -197,7 +197,7 @@ function hostsOf({ name, hosts = usualHosts }: DeclaredCluster): readonly Declar
   return Array.from({ length: hosts }, (_, index) => ({ name: `${name}-${index + 1}` }))
 }
 
-/** Its first address. Of a cluster with an address: the network around that. */
+/** First address of its network; a cluster with an address uses the network around it. */
 function networkOf(filling: Filling, { address }: DeclaredCluster, path: string, taken: Taken): bigint {
   if (address !== undefined) {
     const given = parseAddress('IPV4', address)

@@ -1,4 +1,4 @@
-/** Described storage containers: made as a client would make them, but for those that are the system's own. */
+/** Described storage containers: created by their operation, except for the system's own. */
 
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { seedId } from '../../core/ids/named-id.ts'
@@ -29,7 +29,7 @@ async function fillContainer(filling: Filling, cluster: ClusterEntity, item: Des
   const { name, extId = seedId(`container/${cluster.name}/${name}`), isInternal, datastores = [] } = item
   const hosts = await hostsOf(filling.ctx.store, cluster.extId)
   const body = {
-    // Of one host it holds the only copy, whether that is said or not.
+    // With one host there is only one copy, whatever the seed says.
     ...(hosts.length === 1 ? { affinityHostExtId: hosts[0]?.extId } : {}),
     ...(await bodyOf(
       StorageContainer.schema.fields,

@@ -1,6 +1,6 @@
 /**
- * What everyone who makes described things needs: the transaction, names that lead to entities, and a place for faults. A fault ends
- * the thing that it was found in, not the filling: all of them are told together, and then nothing was made.
+ * Shared state while described entities are created: the transaction, entity names, and faults. A fault skips its
+ * entity only; at the end all faults are reported together, and nothing is stored.
  */
 
 import type { EntityOf, Resource } from '@hyperplane/contract'
@@ -35,7 +35,7 @@ import { maximumFaults, type SeedFault } from '../seed-refusal.ts'
 export type ClusterEntity = EntityOf<typeof Cluster>
 type ContainerEntity = EntityOf<typeof StorageContainer>
 
-/** Ends a thing of which faults are noted. */
+/** Thrown to skip an entity whose faults are recorded. */
 class Ended extends Error {}
 
 /** What a section may hold. */
@@ -50,10 +50,10 @@ type Make<T> = (item: T, path: string, number: number) => Promise<void>
 export class Filling implements Names {
   readonly ctx: SeedContext
   readonly faults: SeedFault[] = []
-  /** What clusters are described as set to, by id: they are, whatever a profile says. */
+  /** Described settings of clusters, by id; they take precedence over those of a profile. */
   readonly settings = new Map<string, ClusterSettings>()
   readonly #layer: Layer
-  /** What was described and could not be made: whoever names it is not told again. */
+  /** Described entities that could not be created: references to them are not reported as further faults. */
   readonly #failed = new Set<string>()
   readonly #described = new Set<string>()
   readonly #known = new Map<string, unknown>()
@@ -65,12 +65,12 @@ export class Filling implements Names {
     this.#layer = layer
   }
 
-  /** Makes each thing of a section, and each of those that a count stands for. */
+  /** Creates each entity of a section, expanding counts. */
   async each<T extends Described>(section: string, items: readonly T[] | undefined, make: Make<T>): Promise<void> {
     for (const [index, item] of (items ?? []).entries()) await this.described(section, index, item, make)
   }
 
-  /** Makes one of a section, and each of those that its count stands for. */
+  /** Creates one item of a section, expanding its count. */
   async described<T extends Described>(section: string, index: number, described: T, make: Make<T>): Promise<void> {
     const path = `${section}[${index}]`
     for (const [item, number] of eachOf(described)) {
@@ -85,7 +85,7 @@ export class Filling implements Names {
     }
   }
 
-  /** Makes one thing. @returns whether it was made; else its faults are noted */
+  /** Creates one entity. @returns whether it succeeded; otherwise its faults are recorded */
   async item(path: string, make: () => Promise<void>): Promise<boolean> {
     const before = this.faults.length
     try {
@@ -100,7 +100,7 @@ export class Filling implements Names {
     this.faults.push({ ...this.#layer.placeOf(path), path, message })
   }
 
-  /** Everything that is asked of names, before the thing at hand ends with what leads nowhere. */
+  /** Resolves several names, and reports all dangling ones before the entity is skipped. */
   async all<T extends readonly unknown[]>(asked: { readonly [I in keyof T]: () => Promise<T[I]> }): Promise<T> {
     const found: unknown[] = []
     let hasEnded = false
@@ -116,16 +116,16 @@ export class Filling implements Names {
     return found as unknown as T
   }
 
-  /** Ends the thing at hand. */
+  /** Skips the current entity. */
   refuse(path: string, message: string): never {
     this.note(path, message)
     throw new Ended()
   }
 
   /**
-   * Judges it by the rules of the operation that would make it. `body`: what would be sent. `like`: what else was judged by
-   * this name was the same for these rules, and need not be judged again when it was good.
-   * @returns the body as the operation would find it
+   * Validates the body by the rules of its create operation. `like`: bodies with equal values of this key are
+   * equivalent for the rules, so only the first one is validated.
+   * @returns the body after defaults
    */
   judge(path: string, operation: string, body: object, like?: string, headers: object = {}): unknown {
     if (like !== undefined && this.#good.has(like)) return body
@@ -148,7 +148,7 @@ export class Filling implements Names {
     return result.value
   }
 
-  /** Judges it, and does what the operation does. */
+  /** Validates the body and runs the operation. */
   async perform(path: string, operation: string, asked: Asked & { readonly body: object }): Promise<void> {
     const { clusterId } = asked
     const body = this.judge(path, operation, asked.body, undefined, { clusterId })
@@ -170,7 +170,7 @@ export class Filling implements Names {
   user = (name: string, path: string) => this.one('users', User, 'username', name, path)
   role = (name: string, path: string) => this.one('roles', Role, 'displayName', name, path)
 
-  /** What the field of this kind that is compared with names has this one for. */
+  /** The id of the entity of this kind with this name. */
   one<R extends Resource<any, any>>(
     section: string,
     kind: R,
@@ -187,7 +187,7 @@ export class Filling implements Names {
     )
   }
 
-  /** The same of a kind whose names no list asks for: there are few of them. */
+  /** The same for a kind without an index on its names: there are few entities. */
   oneOfFew<R extends Resource<any, any>>(
     section: string,
     kind: R,
@@ -264,7 +264,7 @@ export class Filling implements Names {
     )
   }
 
-  /** The one that is named, else the only native one. */
+  /** The named cluster, else the only native one. */
   async clusterOr(name: string | undefined, path: string): Promise<ClusterEntity> {
     if (name !== undefined) return this.cluster(name, `${path}.cluster`)
     const natives = await this.natives()
@@ -274,7 +274,7 @@ export class Filling implements Names {
     return this.refuse(path, `cluster is missing: ${which}`)
   }
 
-  /** Something changed that names lead to. */
+  /** Clears the cache of names after a change. */
   forget(): void {
     this.#known.clear()
   }
@@ -296,7 +296,7 @@ export class Filling implements Names {
     })
   }
 
-  /** What was found is remembered; a failure is not. */
+  /** Caches results, but not failures. */
   async #once<T>(key: string, find: () => Promise<T>): Promise<T> {
     if (this.#known.has(key)) return this.#known.get(key) as T
     const found = await find()
@@ -310,7 +310,7 @@ function keyOf(section: string, item: { readonly name?: string; readonly value?:
   return `${section} ${key === undefined ? item.name : `${key}/${item.value}`}`
 }
 
-/** What a person can do something about; all else is a bug, and loud. */
+/** Faults that the author of the seed can correct; any other error is a bug and is thrown. */
 function messageOf(error: unknown): string {
   if (error instanceof ApiError) return [error.message, ...error.further.map(({ message }) => message)].join('; ')
   if (error instanceof Refusal) return error.message

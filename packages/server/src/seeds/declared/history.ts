@@ -1,4 +1,4 @@
-/** Described tasks and batches that ended before the world began. */
+/** Described tasks and batches that ended before the start of the world. */
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { relOfPast, seedPastBatch, seedPastTask } from '../demo/tasks.ts'
 import type { Declared, DeclaredOf } from '../format.ts'

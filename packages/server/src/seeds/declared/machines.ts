@@ -66,21 +66,21 @@ export const fillImages = (filling: Filling, images: Declared['images']): Promis
     })
   })
 
-/** What all VMs of a layer share. */
+/** State shared by all VMs of a layer. */
 interface Machines {
   readonly filling: Filling
-  /** Those that have a NIC already. */
+  /** Reserved addresses that a NIC has taken already. */
   readonly macAddresses: Set<string>
   nextMac: number
-  /** By section item and the clusters that come into question: whose turn it is. */
+  /** Next cluster for round robin, by section item and candidate clusters. */
   readonly turns: Map<string, () => ClusterEntity>
   readonly draws: Map<string, () => number>
-  /** Bytes that one disk may have, by container. */
+  /** Largest size of a disk in bytes, by container. */
   readonly largestDisks: Map<string, number>
 }
 
 const madePrefix = '50:6b:8d'
-/** Behind those of the demo. */
+/** After those of the demo in lists. */
 const firstMac = 0x01_00_00
 
 export async function fillVms(filling: Filling, vms: readonly DeclaredVm[]): Promise<void> {
@@ -114,7 +114,7 @@ async function fillVm(machines: Machines, item: DeclaredVm, path: string, group:
     ...more,
     ...busesOf(item),
   }
-  // Those of a group differ in their numbers.
+  // The VMs of a count differ in their numbers only.
   const like = `${group} ${vcpus} ${memoryGiB} ${name.length}`
   filling.judge(path, 'vmm.createVm', { ...body, memorySizeBytes: memoryGiB * GiB }, like)
   const [wanted, subnets, images, isos, owner, categoryExtIds] = await filling.all([
@@ -202,11 +202,11 @@ async function cdRomsOf(
   })
 }
 
-/** What it says by the interface's own words. */
+/** Fields with the names of the interface. */
 const plainOf = (item: DeclaredVm): Partial<VmEntity> =>
   Object.fromEntries(plainVmFields.flatMap((field) => (item[field] === undefined ? [] : [[field, item[field]]])))
 
-/** What the rules of a creation ask of the buses. */
+/** Checks the bus addresses as a create does. */
 function busesOf({ disks = [], cdRoms = [] }: DeclaredVm): object {
   const buses = disks.flatMap((disk) => (typeof disk === 'number' ? [] : (disk.busType ?? [])))
   if (buses.length === 0 && cdRoms.length === 0) return {}
@@ -222,7 +222,7 @@ function busesOf({ disks = [], cdRoms = [] }: DeclaredVm): object {
   }
 }
 
-/** Those that it names, or all native ones. */
+/** The named clusters, or all native ones. */
 async function wantedClusters(filling: Filling, { cluster: named }: DeclaredVm, path: string) {
   const natives = await filling.natives()
   if (named === undefined) return natives
@@ -237,7 +237,7 @@ async function wantedClusters(filling: Filling, { cluster: named }: DeclaredVm, 
   )
 }
 
-/** In turn one of those that have all that the VM names. */
+/** Chooses, in turn, a cluster that has everything that the VM refers to. */
 async function clusterFor(
   machines: Machines,
   wanted: readonly ClusterEntity[],

@@ -1,4 +1,4 @@
-/** Described managers beside this one, object stores, and where this one is backed up to. */
+/** Described remote managers, object stores, and backup targets of this manager. */
 
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { seedId } from '../../core/ids/named-id.ts'
@@ -47,7 +47,7 @@ const fillOthers = (filling: Filling, managers: Declared['domainManagers']): Pro
     })
   })
 
-/** Where nothing else is said, a first backup is made at its next run: what lies at the place now is nothing. */
+/** By default the target has no backup yet; its next run creates the first one. */
 async function fillBackupTargets(filling: Filling, targets: Declared['backupTargets']): Promise<void> {
   const { ctx } = filling
   for (const [index, item] of (targets ?? []).entries()) {
@@ -83,7 +83,7 @@ async function fillBackupTargets(filling: Filling, targets: Declared['backupTarg
   }
 }
 
-/** After everything that they hold. */
+/** Runs after everything that the backups contain. */
 export async function fillBackups(filling: Filling, targets: Declared['backupTargets']): Promise<void> {
   const { ctx } = filling
   for (const [index, { cluster: name, hasBackup }] of (targets ?? []).entries()) {
@@ -101,7 +101,7 @@ const clusterLocation = (extId: string): any => ({
   config: { $objectType: 'platform.v4.management.ClusterReference', extId },
 })
 
-/** By the keys that the world's description tells. */
+/** Uses the keys of the described bucket. */
 function bucketLocation(filling: Filling, bucket: string, rpoInMinutes: number, path: string): any {
   const { ctx } = filling
   const found = ctx.world.collection<{ readonly service: string }>('objectStore.buckets').get(bucket)

@@ -1,7 +1,4 @@
-/**
- * Described subnets and VPCs, made in an order in which each finds what it names: a VPC the subnets that it reaches the outside
- * by, an overlay subnet its VPC.
- */
+/** Described subnets and VPCs, created in the order of their references: external subnets, VPCs, overlay subnets. */
 
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
@@ -18,7 +15,7 @@ import type { Filling } from './filling.ts'
 
 type DeclaredVpc = DeclaredOf<'vpcs'>
 
-/** From the tenth address on a network gives addresses away, where it says nothing else and is that large. */
+/** By default the pool of a network starts at its tenth address, if the network is that large. */
 const firstOfPool = 10n
 const leastForPool = 16n
 
@@ -38,7 +35,7 @@ type Unit =
   | { readonly section: 'subnets'; readonly index: number; readonly item: DeclaredSubnet }
   | { readonly section: 'vpcs'; readonly index: number; readonly item: DeclaredVpc }
 
-/** As they are written, but for those that wait for others. Those that wait for each other come last, and are refused. */
+/** In the written order, but after the VPCs that they refer to. Circular references come last and are refused. */
 function inOrder(subnets: readonly DeclaredSubnet[], vpcs: readonly DeclaredVpc[]): Unit[] {
   const units: Unit[] = [
     ...subnets.map((item, index) => ({ section: 'subnets' as const, index, item })),
@@ -68,7 +65,7 @@ function needsOf(unit: Unit): string[] {
   )
 }
 
-/** A manager with VPCs has a controller, whether it is spoken of or not. */
+/** VPCs need a network controller, so one is created even if it is not described. */
 async function fillController(
   filling: Filling,
   described: Declared['networkController'],
@@ -231,7 +228,7 @@ async function dhcpOf(filling: Filling, item: DeclaredSubnet, path: string): Pro
   return bodyOf(Subnet.schema.fields.dhcpOptions.fields, options, path, filling)
 }
 
-/** What the subnet gives away; the second of several has the next prefix. */
+/** The address pools; further subnets of a count have the following prefixes. */
 function configOf(filling: Filling, item: DeclaredSubnet, path: string, turn: bigint): object | undefined {
   if (item.ipSubnet === undefined && item.ipv6 === undefined) return undefined
   return {

@@ -1,4 +1,4 @@
-/** Described VMs of external clusters: on their management, and mirrored here. */
+/** Described VMs of external clusters: on their external manager, and mirrored here. */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { seedExternVm } from '../demo/outside-machines.ts'
@@ -62,7 +62,7 @@ export async function fillExternVms(filling: Filling, vms: Declared['externalVms
   })
 }
 
-/** The one that is named, else the only external one. */
+/** The named cluster, else the only external one. */
 async function externalOr(
   filling: Filling,
   { cluster: name }: DeclaredOf<'externalVms'>,

@@ -1,4 +1,4 @@
-/** Described categories, people, what they may do, and whoever knows them. */
+/** Described categories, users, groups, roles, policies and identity providers. */
 
 import { type RoleName, systemRoles } from '@hyperplane/contract'
 import { CertAuthProvider } from '@hyperplane/contract/iam/cert-auth-provider'
@@ -29,10 +29,10 @@ export const fillCategories = (filling: Filling, categories: Declared['categorie
     await seedCategory(filling.ctx, { key, value, description, extId })
   })
 
-/** Whoever knows people before the people, and those before what they may do. */
+/** In the order of their references: providers, users, policies. */
 export async function fillPeople(filling: Filling, declared: Declared): Promise<void> {
   const { roles, directories, samlIdentityProviders, userGroups, users, certAuthProviders } = declared
-  // What gives rights asks for those of the administrator, who has them by a role of the system.
+  // Granting rights requires those of the administrator, who has them by a system role.
   if (roles !== undefined || declared.authorizationPolicies !== undefined) await storeSystemRoles(filling)
   await fillRoles(filling, roles)
   await fillDirectories(filling, directories)
@@ -169,7 +169,7 @@ const fillUsers = (filling: Filling, users: Declared['users']): Promise<void> =>
     ])
     const userType = given ?? provider?.type ?? 'LOCAL'
     if (provider === undefined) {
-      // Who signs in does so with the password of admin, which the rules ask for and nobody writes here.
+      // Users get the password of admin, which the rules require and seeds do not contain.
       const password = userType === 'LOCAL' ? { password: 'Somebody.1' } : {}
       filling.judge(path, 'iam.createUser', { username: name, userType, ...fields, ...password })
       await insertUser(filling.ctx, name, { ...fields, extId, userType })
@@ -185,7 +185,7 @@ const fillUsers = (filling: Filling, users: Declared['users']): Promise<void> =>
     }
   })
 
-/** Last: their filters may name anything. */
+/** Last, because their filters may refer to any entity. */
 export async function fillPolicies(filling: Filling, policies: Declared['authorizationPolicies']): Promise<void> {
   await filling.each('authorizationPolicies', policies, async (item, path) => {
     const { name, extId, description, role, users = [], userGroups = [], entities = [everything] } = item
@@ -226,7 +226,7 @@ const idsOf = async (
 ): Promise<string[]> => filling.all(names.map((name, index) => async () => (await find(name, index)).extId))
 
 const uuidForm = /^[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}$/i
-/** Attributes of filters that hold ids of other kinds than their own. */
+/** Filter attributes that contain ids of other kinds. */
 const kindOf: Readonly<Record<string, string>> = { category_uuid: 'Category', cluster_uuid: 'Cluster', vpc_uuid: 'Vpc' }
 
 /** The filter with ids where it has names: `{ virtual_machine: { category_uuid: { anyof: [Environment/Dev] } } }`. */

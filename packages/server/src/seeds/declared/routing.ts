@@ -59,7 +59,7 @@ const matchOf = (filling: Filling, text = 'ANY', path: string): object =>
     ? { addressType: text }
     : { addressType: 'SUBNET', subnetPrefix: writeSubnet(prefixIn(text, path, filling)) }
 
-/** Whatever is written, for the rules to judge whether it fits the protocol. */
+/** Passes on all written fields; the rules check whether they fit the protocol. */
 function parametersOf(item: DeclaredPolicy): object | undefined {
   const type = (name: string) => ({ $objectType: `networking.v4.config.${name}` })
   const { icmpType, icmpCode, protocolNumber, sourcePortRanges, destinationPortRanges } = item
@@ -83,7 +83,10 @@ function portsOf(written: number | string): { startPort: number; endPort: number
   return { startPort: Number(first), endPort: Number(last) }
 }
 
-/** No operation makes gateways and sessions yet: what the page asks of them is asked here. Source: behaviour networking.md 1.9, 1.10. */
+/**
+ * No operation creates gateways and sessions yet, so their rules are checked here. Source: behaviour networking.md 1.9,
+ * 1.10.
+ */
 const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise<void> =>
   filling.each('gateways', gateways, async (item, path) => {
     const { name, extId = seedId(`gateway/${name}`), description, asn, address } = item

@@ -1,4 +1,4 @@
-/** Described cluster profiles with those that follow them, virtual switches, and storage arrays. */
+/** Described cluster profiles with their clusters, virtual switches, and storage arrays. */
 
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
@@ -76,7 +76,7 @@ export const fillProfiles = (filling: Filling, profiles: Declared['clusterProfil
     for (const { extId: member } of members) await setBack(filling, member)
   })
 
-/** What the cluster is described as set to was set after the profile was applied: it may have drifted. */
+/** Described settings of the cluster count as changed after the profile was applied: it may have drifted. */
 async function setBack({ ctx, settings }: Filling, clusterExtId: string): Promise<void> {
   const own = settings.get(clusterExtId)
   if (own === undefined) return
@@ -89,7 +89,7 @@ async function setBack({ ctx, settings }: Filling, clusterExtId: string): Promis
   await recordCompliance({ store: ctx.store, clock: ctx.clock, secrets }, clusterExtId, actual)
 }
 
-/** No operation makes one yet; its fields are judged all the same. */
+/** No operation creates one yet; its fields are validated all the same. */
 export const fillSwitches = (filling: Filling, switches: Declared['virtualSwitches']): Promise<void> =>
   filling.each('virtualSwitches', switches, async (item, path) => {
     const { ctx } = filling

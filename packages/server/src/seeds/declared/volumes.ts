@@ -1,4 +1,4 @@
-/** Described volume groups, with their disks and whoever uses them: made and attached as a client would do it. */
+/** Described volume groups with their disks and attachments, created by their operations. */
 
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
@@ -13,11 +13,11 @@ import { bodyOf } from '../readable.ts'
 import type { ClusterEntity, Filling } from './filling.ts'
 
 const GiB = 1024 ** 3
-/** That one creation takes; more are made one by one. */
+/** Limit of disks in a create; further disks are added one by one. */
 const disksOfCreation = 10
 const day = 24 * 3600
 
-/** Clients that nothing is attached to yet, as they are left by a last detach. */
+/** Clients without attachments, as after a last detach. */
 export async function fillClients(filling: Filling, { iscsiClients, nvmfClients }: Declared): Promise<void> {
   const { ctx } = filling
   await filling.each('iscsiClients', iscsiClients, async (item, path) => {
@@ -58,7 +58,7 @@ async function identityOf(filling: Filling, item: DeclaredOf<'iscsiClients'>, pa
   return bodyOf(IscsiClient.schema.fields, { iscsiInitiatorName, iscsiInitiatorNetworkId }, path, filling)
 }
 
-/** CHAP takes 12 to 16 characters; nobody knows these. */
+/** A random CHAP secret of 12 to 16 characters. */
 const madeSecret = ({ ctx }: Filling): string => ctx.ids.secretBytes(12).toString('base64url')
 
 export const fillVolumeGroups = (filling: Filling, groups: Declared['volumeGroups']): Promise<void> =>
@@ -108,7 +108,7 @@ export const fillVolumeGroups = (filling: Filling, groups: Declared['volumeGroup
     await attachUsers(filling, item, path, extId, cluster)
   })
 
-/** The one that is named, else that of its first VM, else the only one. */
+/** The named cluster, else that of its first VM, else the only one. */
 async function clusterOf(
   filling: Filling,
   { cluster, vms }: DeclaredVolumeGroup,
@@ -122,7 +122,7 @@ async function clusterOf(
 
 type DeclaredAttachment = NonNullable<DeclaredVolumeGroup['vms']>[number]
 
-/** The name of the VM, and where it stands. */
+/** The name of the VM, and its position in the seed. */
 const vmIn = (attachment: DeclaredAttachment, path: string): [name: string, path: string] =>
   typeof attachment === 'string' ? [attachment, path] : [attachment.vm, `${path}.vm`]
 
@@ -162,7 +162,7 @@ async function disksOf(
   return found
 }
 
-/** As if somebody had written that much. */
+/** Fills the disks to the described level. */
 async function fillUp({ ctx }: Filling, { extId, fullBytes }: DescribedDisk): Promise<void> {
   const facts = blockDiskFacts(ctx.world)
   const fact = facts.get(extId)
@@ -219,7 +219,7 @@ async function attachUsers(
   }
 }
 
-/** The id of a client of the cluster that is described under this name, or known by it. */
+/** The id of a described or existing client of the cluster with this name. */
 async function knownClient(
   { ctx }: Filling,
   kind: typeof IscsiClient | typeof NvmfClient,

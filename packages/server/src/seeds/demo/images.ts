@@ -59,7 +59,7 @@ export async function seedImages(ctx: SeedContext): Promise<void> {
 
 export interface SeedImage {
   readonly name: string
-  /** Its id follows from it unless that is given, and its URL. Default: the name. */
+  /** Key from which its id (unless given) and URL are derived. Default: the name. */
   readonly key?: string
   readonly extId?: string
   /** Where it was fetched from. Default: by its key. */
@@ -72,7 +72,7 @@ export interface SeedImage {
   readonly secondsSinceCreation: number
 }
 
-/** As if it had been fetched, by every cluster that holds it. */
+/** Stores the image as fetched on each of its clusters. */
 export async function seedImage(ctx: SeedContext, described: SeedImage): Promise<void> {
   const { name, key = name, extId = seedId(`image/${key}`), description, type, sizeBytes } = described
   const { url = urlOf(key) } = described

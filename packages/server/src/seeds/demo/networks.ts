@@ -128,7 +128,7 @@ interface SeedSwitch {
   readonly bondMode: EntityOf<typeof VirtualSwitch>['bondMode']
   readonly bridge: string
   readonly nics: readonly [string, ...string[]]
-  /** What else it says of itself. */
+  /** Further fields. */
   readonly more?: Partial<EntityOf<typeof VirtualSwitch>>
 }
 

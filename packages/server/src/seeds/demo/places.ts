@@ -1,6 +1,6 @@
 /**
- * Places for the VMs of a new world, one after another, in one transaction in which nobody else places any: hosts are looked up
- * once a cluster, and what they hold is kept as sums. Where each goes is decided as for any other VM.
+ * Places the VMs of a new world in one transaction without concurrent placements: hosts are read once per cluster, and
+ * their load is kept as sums. The scheduler decides as for any other VM.
  * Source: behaviour vmm.md 3.2.
  */
 
@@ -13,7 +13,7 @@ import type { Transaction } from '../../store/store.ts'
 
 interface ClusterLoad {
   readonly hosts: readonly HostCandidate[]
-  /** What is held on each host, with and without threads of its own, as if one VM held it. */
+  /** Load of each host, with and without dedicated threads, as if it were one VM. */
   readonly sums: Map<string, Allocation>
 }
 

@@ -31,14 +31,16 @@ const systemCategories = [
   ['OSType', 'Windows'],
 ] as const
 
-/** Before everything else: other kinds carry them. */
+/** First, because other kinds refer to categories. */
 export async function seedCategories(ctx: SeedContext, inventory: 'demo' | 'empty'): Promise<void> {
   if (inventory === 'demo')
     for (const [key, value, description] of demoCategories) await seedCategory(ctx, { key, value, description })
   for (const [key, value] of systemCategories) await seedCategory(ctx, { key, value, type: 'SYSTEM' })
 }
 
-/** Those of the system come last in lists: they are made again behind the others. Clients take the first. */
+/**
+ * Recreates the system categories after the others, so that they are last in lists: clients often use the first one.
+ */
 export async function moveSystemCategories(ctx: SeedContext): Promise<void> {
   for (const [key, value] of systemCategories) {
     await ctx.store.remove(Category, seedId(`category/${key}/${value}`))
@@ -81,7 +83,7 @@ export async function seedBase(ctx: SeedContext): Promise<void> {
 
 /** Gives this manager the name that the seed describes. */
 export async function nameOwnManager(ctx: SeedContext, name: string): Promise<void> {
-  // By its mark: in a world that was exported its id is that of the exported world.
+  // Found by its mark, because an imported world has the id of the exported one.
   const manager = await ownManager(ctx.store)
   await ctx.store.replace(DomainManager, { ...manager, config: { ...manager.config, name } })
 }
@@ -99,7 +101,7 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
     await ctx.store.insert(ExternalStorage, { ...storage, tenantId: ctx.tenantId })
   await seedTasks(ctx)
   await seedBackups(ctx)
-  // Behind the backups, which hold `dr-site` as a manager of its own.
+  // After the backups, which contain `dr-site` as their own manager.
   await seedRegistrations(ctx)
 }
 

@@ -1,6 +1,6 @@
 /**
- * One virtual machine of a new world, as if it had been made through the interface, and switched on: with leases for its NICs,
- * files for its disks, a place on a host, a domain. Source: behaviour vmm.md 1.1 to 1.4.
+ * One virtual machine of a new world, as if it had been made through the interface, and switched on: with leases, disk
+ * files, a host and a domain. Source: behaviour vmm.md 1.1 to 1.4.
  */
 
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -32,7 +32,7 @@ export interface SeedDisk {
 }
 
 export interface SeedCdRom {
-  /** What lies in it; absent: nothing. */
+  /** Its ISO; absent: empty. */
   readonly image?: { readonly extId: string; readonly sizeBytes: number; readonly containerExtId: string }
   readonly busType: 'IDE' | 'SATA'
 }
@@ -40,15 +40,15 @@ export interface SeedCdRom {
 export interface SeedNic {
   readonly subnet: SubnetEntity
   readonly macAddress: string
-  /** Else the lowest free one, where the subnet gives any. */
+  /** Default: the lowest free one, if the subnet has a pool. */
   readonly address?: Address
-  /** What else it says of itself. */
+  /** Further fields. */
   readonly backing?: { readonly isConnected?: boolean; readonly model?: 'VIRTIO' | 'E1000' }
 }
 
 export interface SeedVm {
   readonly name: string
-  /** Ids of its parts follow from it, its own too unless it is given. Default: the name. */
+  /** Key from which the ids of its parts, and its own unless given, are derived. Default: the name. */
   readonly key?: string
   readonly extId?: string
   readonly description?: string
@@ -58,13 +58,13 @@ export interface SeedVm {
   readonly disks: readonly SeedDisk[]
   readonly cdRoms?: readonly SeedCdRom[]
   readonly nics: readonly SeedNic[]
-  /** What else it says of itself. */
+  /** Further fields. */
   readonly more?: Partial<VmEntity>
   /** Where firmware keeps its variables. */
   readonly uefiContainerExtId?: string
   readonly guestTools?: VmEntity['guestTools']
   readonly categoryExtIds?: readonly string[]
-  /** Absent: nobody's. */
+  /** Absent: without an owner. */
   readonly ownerExtId?: string
   readonly isOn: boolean
   readonly secondsSinceCreation: number
@@ -257,7 +257,7 @@ function bootOf({ uefiContainerExtId }: SeedVm, key: string): VmEntity['bootConf
   } as VmEntity['bootConfig']
 }
 
-/** What is installed in a guest whose tools work. */
+/** Guest tools as installed and working. */
 export const workingTools = (os: 'linux' | 'windows'): NonNullable<VmEntity['guestTools']> => ({
   isEnabled: true,
   isInstalled: true,
@@ -269,10 +269,10 @@ export const workingTools = (os: 'linux' | 'windows'): NonNullable<VmEntity['gue
   guestOsVersion: os === 'windows' ? 'windows:64:Windows Server 2022' : 'linux:64:Ubuntu 24.04',
 })
 
-/** What the name of an image says of the system on it. */
+/** The operating system that the name of an image implies. */
 export const osOf = (imageName: string): 'linux' | 'windows' => (/windows|\bwin/i.test(imageName) ? 'windows' : 'linux')
 
-/** What a creation sets where its body says nothing. */
+/** Defaults of a create. */
 export const seedDefaults = {
   numCoresPerSocket: 1,
   numThreadsPerCore: 1,

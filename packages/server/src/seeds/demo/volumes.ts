@@ -28,7 +28,7 @@ interface Described {
   readonly more?: Partial<Group>
   readonly container?: string
   readonly disksGiB?: readonly number[]
-  /** How full its disks are, of a hundred. */
+  /** Fill level of its disks in percent. */
   readonly fullPercent?: number
   readonly vms?: readonly string[]
   readonly iscsiClients?: readonly string[]
@@ -137,7 +137,7 @@ async function seedDemoGroup(ctx: SeedContext, described: Described): Promise<vo
   })
 }
 
-/** Who uses a group; `key`: what the id of its attachment follows from. */
+/** Consumer of a group; the id of the attachment is derived from `key`. */
 interface Consumer {
   readonly key: string
   readonly extId: string
@@ -145,7 +145,7 @@ interface Consumer {
 
 export interface SeedVolumeGroup {
   readonly name: string
-  /** Ids of its parts follow from it, its own too unless it is given. */
+  /** Key from which the ids of its parts, and its own unless given, are derived. */
   readonly key: string
   readonly extId?: string
   readonly clusterExtId: string
@@ -153,7 +153,7 @@ export interface SeedVolumeGroup {
   readonly containerExtId: string
   readonly more: Partial<Group>
   readonly diskBytes: readonly number[]
-  /** How full its disks are, of a hundred. */
+  /** Fill level of its disks in percent. */
   readonly fullPercent: number
   readonly vms: readonly (Consumer & { readonly scsiIndex: number })[]
   readonly iscsiClients: readonly Consumer[]

@@ -27,7 +27,7 @@ const owned = (ctx: SeedContext) => ({
   metadata: { ownerReferenceId: ctx.adminId, ownerUserName: 'admin' },
 })
 
-/** It came with the manager, and takes nothing beyond its size. */
+/** It came with the manager, and needs no further resources. */
 export async function seedController(ctx: SeedContext): Promise<void> {
   const controller = {
     ...owned(ctx),

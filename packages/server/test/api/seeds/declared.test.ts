@@ -85,10 +85,10 @@ const list = async (path: string, filter = ''): Promise<any[]> => {
 }
 const vmNamed = async (name: string): Promise<any> => (await list(vms, `name eq '${name}'`))[0]
 
-test('what is true of every world is true of it', () => checkInvariants(app))
+test('every invariant of a world holds', () => checkInvariants(app))
 
 describe('clusters', () => {
-  test('have the hosts, containers and addresses that are described, each address once', async () => {
+  test('have the described hosts, containers and addresses, without duplicate addresses', async () => {
     const clusters = await list('/clustermgmt/v4.2/config/clusters')
     assert.deepEqual(clusters.map(({ name }) => name).sort(), ['PC_10.44.1.9', 'east', 'outside', 'west'])
     const hosts = await list('/clustermgmt/v4.2/config/hosts')
@@ -152,7 +152,7 @@ describe('clusters', () => {
 })
 
 describe('ids', () => {
-  test('follow from the names, and the one that is written wins', async () => {
+  test('are derived from names unless they are written', async () => {
     for (const [path, name, kind] of [
       [vms, 'web-7', 'vm'],
       ['/networking/v4.3/config/subnets', 'vlan-2', 'subnet'],
@@ -170,7 +170,7 @@ describe('ids', () => {
     assert.equal(hosts[0].extId, '22222222-2222-4222-8222-222222222222')
   })
 
-  test('and everything else are the same in a world of the same text, and drawn otherwise with other dice', async (t) => {
+  test('and all else are equal in worlds of equal texts, and differ with another random seed', async (t) => {
     const made: TestApp[] = []
     for (const seed of [text, text, `random: other\n${text}`])
       made.push(await startApp({ config: { seed: { text: seed } } }))
@@ -185,7 +185,7 @@ describe('ids', () => {
 })
 
 describe('virtual machines', () => {
-  test('are as many as their counts say, spread over the clusters that have what they name', async () => {
+  test('are created according to their counts, spread over the clusters that have everything they refer to', async () => {
     assert.equal((await app.call('GET', `${vms}?$limit=1`)).total, 15)
     const web = await list(vms, "startswith(name,'web-')")
     assert.equal(web.length, 10)
@@ -200,7 +200,7 @@ describe('virtual machines', () => {
     }
   })
 
-  test('that are on hold memory on a host with room, run there, and are counted there', async () => {
+  test('that are on reserve memory on a host, run there, and are counted there', async () => {
     const on = await list(vms, "powerState eq Vmm.Ahv.Config.PowerState'ON'")
     assert.equal(on.length, 12)
     for (const vm of on) {
@@ -215,7 +215,7 @@ describe('virtual machines', () => {
     )
   })
 
-  test('have addresses that are leased to their NICs, the asked one where one is asked for', async () => {
+  test('have addresses leased to their NICs, the requested one if there is one', async () => {
     const { nics } = await vmNamed('fixed')
     assert.equal(nics[0].networkInfo.ipv4Config.ipAddress.value, '10.1.0.200')
     assert.equal(nics[0].backingInfo.macAddress, '02:00:00:00:00:01')
@@ -231,7 +231,7 @@ describe('virtual machines', () => {
     assert.equal(inside.data.ipUsage.numAssignedIPs, 10)
   })
 
-  test('fill the storage containers that their disks lie in', async () => {
+  test('use space of the storage containers of their disks', async () => {
     const fast = seedId('container/east/fast')
     const stats = await app.call('GET', `/clustermgmt/v4.2/config/storage-containers/${fast}`)
     assert.equal(stats.status, 200)
@@ -239,13 +239,13 @@ describe('virtual machines', () => {
     assert.equal(disks[0].backingInfo.storageContainer.extId, fast)
   })
 
-  test('learn an address from others where nobody manages any', async () => {
+  test('learn an address from the outside on a subnet without address management', async () => {
     const { nics } = await readVm(app, seedId('vm/unmanaged'))
     assert.equal(nics[0].networkInfo.ipv4Config, undefined)
     assert.match(nics[0].networkInfo.ipv4Info.learnedIpAddresses[0].value, /^10\./)
   })
 
-  test('are switched on and off, get an address when they want one, and go', async () => {
+  test('can be switched on and off, given an address, and deleted', async () => {
     const { extId } = await vmNamed('on-2')
     assert.equal((await changed(app, extId, 'power-on')).status, 'SUCCEEDED')
     assert.match((await readVm(app, extId)).nics[0].networkInfo.ipv4Config.ipAddress.value, /^10\.2\.1\./)
@@ -256,7 +256,7 @@ describe('virtual machines', () => {
 })
 
 describe('networks', () => {
-  test('of several have the next tag and the next prefix each', async () => {
+  test('created by a count have consecutive tags and prefixes', async () => {
     for (const number of [1, 2, 3]) {
       const [subnet] = await list('/networking/v4.3/config/subnets', `name eq 'vlan-${number}'`)
       assert.equal(subnet.networkId, 199 + number)
@@ -265,13 +265,13 @@ describe('networks', () => {
     }
   })
 
-  test('a VPC has a port on the subnet that it reaches the outside by', async () => {
+  test('a VPC has a port on its external subnet', async () => {
     const [vpc] = await list('/networking/v4.3/config/vpcs')
     assert.equal(vpc.externalSubnets[0].subnetReference, seedId('subnet/uplink'))
     assert.match(vpc.externalSubnets[0].externalIps[0].ipv4.value, /^10\.3\.0\./)
   })
 
-  test('give further addresses behind those that are leased', async () => {
+  test('assign further addresses after the leased ones', async () => {
     const task = await app.task(
       await app.call('POST', vms, {
         requestId: randomUUID(),
@@ -289,7 +289,7 @@ describe('networks', () => {
   })
 })
 
-test('volume groups have disks, and their users on both sides', async () => {
+test('volume groups have disks, and attachments that VMs and clients also show', async () => {
   const extId = seedId('volume-group/shared')
   const path = `/volumes/v4.2/config/volume-groups/${extId}`
   assert.equal((await list(`${path}/disks`)).length, 2)
@@ -310,7 +310,7 @@ test('users sign in with the password of admin, and may do what their roles say'
   assert.equal((await app.call('GET', vms, { as: `person-2:${adminPassword}` })).status, 403)
 })
 
-test('a seed adds to the demo, may call what the page allows by other names, and keeps the ids', async () => {
+test('a seed can extend the demo, rename its images and VMs, and keeps the ids', async () => {
   const demo = await startApp({
     config: {
       seed: {
@@ -333,7 +333,7 @@ volumeGroups:
   await demo.close()
 })
 
-test('a number asks for as many more VMs, powered off, in equal parts on all native clusters', async () => {
+test('a number of VMs adds powered-off VMs, spread equally over all native clusters', async () => {
   const many = await startApp({ config: { seed: { text: 'extends: lab\nvms: 21\n' } } })
   const { data, total } = await many.call('GET', `${vms}?$filter=startswith(name,'vm-')&$limit=100`)
   assert.equal(total, 21)

@@ -205,19 +205,19 @@ async function attachClients(app: TestApp, { post, ended }: Ways): Promise<void>
   )
 }
 
-test('every entity of every kind is there again, with its id, in the order of lists', async () => {
+test('every entity of every kind is restored with its id, in the order of lists', async () => {
   const [before, after] = [await entitiesOf(origin), await entitiesOf(copy)]
   assert.deepEqual([...after.keys()], [...before.keys()])
   for (const [kind, rows] of before) assert.deepEqual(after.get(kind), rows, kind)
 })
 
-test('every fact of the simulated infrastructure is there again', async () => {
+test('every fact of the simulated infrastructure is restored', async () => {
   assert.deepEqual([...(await factsOf(copy))], [...(await factsOf(origin))])
 })
 
-test('what is true of every world is true of it', () => checkInvariants(copy))
+test('every invariant of a world holds', () => checkInvariants(copy))
 
-test('clients are answered the same, derived values and statistics included', async () => {
+test('clients get equal answers, derived values and statistics included', async () => {
   const span = `$startTime=${new Date(beginning).toISOString()}&$endTime=${new Date(beginning + 3 * day).toISOString()}`
   for (const path of [
     `${vms}?$limit=100`,
@@ -237,7 +237,7 @@ test('clients are answered the same, derived values and statistics included', as
   }
 })
 
-test('it lives on: a VM is switched on and gets what it had, an address is given out, a category is counted', async () => {
+test('the imported world works: a VM starts with its address, an address is assigned, a category is counted', async () => {
   const extId = seedId('vm/batch-01')
   assert.equal((await changed(copy, extId, 'power-on')).status, 'SUCCEEDED')
   const { nics, powerState } = await readVm(copy, extId)
@@ -262,7 +262,7 @@ test('it lives on: a VM is switched on and gets what it had, an address is given
 })
 
 describe('what an export leaves out', () => {
-  test('no secret, no hash of one and no key is in it, in whatever form', async () => {
+  test('contains no secret, hash of a secret or key, in any form', async () => {
     const forbidden = [...Object.values(secrets), adminPassword, '$sealed', 'argon2', '$scrypt', 'PRIVATE KEY']
     for (const word of forbidden) assert.ok(!text.includes(word), word)
     const { passwordHash, apiKeyDigest } = {
@@ -275,7 +275,7 @@ describe('what an export leaves out', () => {
     assert.doesNotMatch(text, /"(?:password|passwordHash|passwordDigest|chapDigest|apiKeyDigest|digest)":"/)
   })
 
-  test('it is named, with how many there were and what stands in for it', () => {
+  test('the export lists what was left out, with counts and replacements', () => {
     const { leftOut } = parse(text.slice(text.indexOf('\nleftOut:'))) as {
       leftOut: { what: string; count: number; instead: string }[]
     }
@@ -286,13 +286,13 @@ describe('what an export leaves out', () => {
       assert.ok((noted.get(what)?.count ?? 0) > 0, what)
   })
 
-  test('local users have the password of admin then, and no other', async () => {
+  test('local users have the password of admin after the import', async () => {
     assert.equal((await copy.call('GET', vms, { as: `newcomer:${secrets.user}` })).status, 401)
     assert.equal((await copy.call('GET', vms, { as: `newcomer:${adminPassword}` })).status, 403)
     assert.equal((await copy.call('GET', vms, { as: `viewer:${adminPassword}` })).status, 200)
   })
 
-  test('both ends of what this manager shares with its world fit each other again', async () => {
+  test('both ends of shared secrets match again', async () => {
     const directory = `/iam/v4.1.b2/authn/directory-services/${seedId('directory-service/corp-ad')}`
     const found = await copy.call('POST', `${directory}/$actions/search`, {
       requestId: randomUUID(),
@@ -308,7 +308,7 @@ describe('what an export leaves out', () => {
   })
 })
 
-test('a clock that stands goes on where that of the exported world was; one that goes tells the time', async () => {
+test('a frozen clock continues at the time of the exported world; a running one shows real time', async () => {
   const text = await exported(origin)
   const open = (clock: 'frozen' | 'real'): Promise<TestApp> =>
     startApp({ config: { seed: { text }, clock }, startAt: undefined as never })
@@ -319,7 +319,7 @@ test('a clock that stands goes on where that of the exported world was; one that
   await going.close()
 })
 
-test('a world in which a task is unfinished is not exported, and the refusal names the task', async () => {
+test('a world with an unfinished task is not exported, and the refusal names the task', async () => {
   const app = await startApp({ config: { seed: 'tiny', durations: 'natural' } })
   const started = await app.call('POST', vms, {
     requestId: randomUUID(),
@@ -333,7 +333,7 @@ test('a world in which a task is unfinished is not exported, and the refusal nam
   await app.close()
 })
 
-test('an export of what was made of an export is the same text, but for what an instance begins anew', async () => {
+test('the export of an imported world is the same text, except for state of the instance', async () => {
   const app = await startApp({ config: { seed: 'lab' } })
   const first = await exported(app)
   const second = await startApp({ config: { seed: { text: first } } })
@@ -343,7 +343,7 @@ test('an export of what was made of an export is the same text, but for what an 
   await app.close()
 })
 
-describe('an exported text that was changed is refused', () => {
+describe('a modified export is refused', () => {
   const refusal = (changedText: string): Promise<unknown> =>
     startApp({ config: { seed: { text: changedText } } }).then(
       (app) => app.close(),
@@ -351,7 +351,7 @@ describe('an exported text that was changed is refused', () => {
     )
   const lineOf = (whole: string, part: string): number => whole.slice(0, whole.indexOf(part)).split('\n').length
 
-  test('where a row names what is not there, with the line of the row', async () => {
+  test('when a row refers to a missing entity, with the line of the row', async () => {
     const row = text.split('\n').find((line) => line.includes('"key":"CostCenter"')) as string
     const without = text.replace(
       /^ {4}- \{"extId":"[^"]+","tenantId":"[^"]+","key":"Environment","value":"Dev".*\n/m,
@@ -365,7 +365,7 @@ describe('an exported text that was changed is refused', () => {
     )
   })
 
-  test('where a row is there twice', async () => {
+  test('when a row occurs twice', async () => {
     const row = text.split('\n').find((line) => line.includes('"key":"CostCenter"')) as string
     const twice = text.replace(row, `${row}\n${row}`)
     const line = lineOf(twice, row) + 1

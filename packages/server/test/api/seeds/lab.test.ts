@@ -33,7 +33,7 @@ async function holds(path: string, wanted: readonly string[], field = 'name'): P
   )
 }
 
-test('of the conventions: tasks of every namespace have ended, a batch of three with one that failed, and nothing runs', async () => {
+test('conventions: ended tasks of every namespace, a batch of three with one failure, and no running task', async () => {
   const tasks = await list('/platform/v4.3/config/tasks')
   const ended = tasks.filter(({ status }) => ['SUCCEEDED', 'FAILED', 'CANCELED'].includes(status))
   assert.ok(ended.length >= 20 && ended.length === tasks.length, `${ended.length} of ${tasks.length}`)
@@ -57,7 +57,7 @@ test('of the conventions: tasks of every namespace have ended, a batch of three 
   assert.deepEqual([task.status, task.batchSummary.numberOfJobsFailed], ['FAILED', 1])
 })
 
-test('of the conventions: what tasks were about is there', async () => {
+test('conventions: the entities of past tasks exist', async () => {
   const paths: Readonly<Record<string, string>> = {
     'clustermgmt:config:cluster': '/clustermgmt/v4.2/config/clusters',
     'iam:authn:user': '/iam/v4.1.b2/authn/users',
@@ -73,7 +73,7 @@ test('of the conventions: what tasks were about is there', async () => {
   }
 })
 
-test('of iam: people, groups and a directory of 40 with eight groups, one of them nested, and who may do what', async () => {
+test('iam: users, groups, a directory of 40 users with eight groups, one of them nested, and policies', async () => {
   const users = await list('/iam/v4.1.b2/authn/users')
   const typeOf = (name: string) => users.find(({ username }) => username === name)
   for (const [name, userType, status] of [
@@ -109,7 +109,7 @@ test('of iam: people, groups and a directory of 40 with eight groups, one of the
   assert.equal(app.world.collection('directory.users').all().size, 40)
 })
 
-test('of clustermgmt: a native cluster of four hosts without a profile and a category, and an external one that has both', async () => {
+test('clustermgmt: a native cluster of four hosts without a profile and a category, and an external one that has both', async () => {
   const clusters = '/clustermgmt/v4.2/config/clusters'
   const all = await list(clusters)
   assert.ok(all.every(({ config }) => config.clusterFunction.length > 0))
@@ -131,7 +131,7 @@ test('of clustermgmt: a native cluster of four hosts without a profile and a cat
   assert.equal(stores.length, 3)
 })
 
-test('of networking: switches, managed and unmanaged and external subnets, VPCs with a denying policy, a BGP session, a cloud', async () => {
+test('networking: switches, managed and unmanaged and external subnets, VPCs with a denying policy, a BGP session, a cloud', async () => {
   await holds('/networking/v4.3/config/virtual-switches', ['vs0', 'vs1'])
   await holds('/networking/v4.3/config/vpcs', ['lab-vpc', 'transit', 'tenant-a', 'empty-vpc'])
   const subnets = await list('/networking/v4.3/config/subnets')
@@ -161,7 +161,7 @@ test('of networking: switches, managed and unmanaged and external subnets, VPCs 
   assert.equal(inCloud.data.length, 12)
 })
 
-test('of platform: categories in their order, registrations, arrays, and a backup that a restore would find', async () => {
+test('platform: categories in their order, registrations, arrays, and a backup that a restore would find', async () => {
   const categories = await list('/platform/v4.3/config/categories')
   assert.deepEqual(
     [categories[0].key, categories[0].value, typeof categories[0].description],
@@ -201,7 +201,7 @@ test('of platform: categories in their order, registrations, arrays, and a backu
   )
 })
 
-test('of vmm: machines in every state, what they are made of, and those of another hypervisor', async () => {
+test('vmm: VMs in every state with their disks and images, and VMs of an external hypervisor', async () => {
   const vms = await list('/vmm/v4.2/ahv/config/vms')
   const named = (name: string) => vms.find((each) => each.name === name)
   for (const name of ['web-01', 'web-02', 'db-01', 'batch-01', 'windows-01', 'floating-01'])
@@ -230,7 +230,7 @@ test('of vmm: machines in every state, what they are made of, and those of anoth
   )
 })
 
-test('of volumes and storage: groups of every kind of use, and a client that is attached to nothing', async () => {
+test('volumes and storage: groups with every kind of attachment, and a client without attachments', async () => {
   const groups = await list('/volumes/v4.2/config/volume-groups')
   const named = (name: string) => groups.find((each) => each.name === name)
   assert.deepEqual(
@@ -247,4 +247,4 @@ test('of volumes and storage: groups of every kind of use, and a client that is 
   await holds('/volumes/v4.2/config/nvmf-clients', ['nqn.2026-01.io.example:bench'], 'nvmfInitiatorName')
 })
 
-test('all of it agrees with itself', () => checkInvariants(app))
+test('every invariant holds in the demo', () => checkInvariants(app))

@@ -41,7 +41,7 @@ test('tiny: one cluster, host, network and image, three VMs, and room for anothe
   await app.close()
 })
 
-test('lab: what suites of integrations look for first is there, and nothing that they make is in their way', async () => {
+test('lab: has what integration suites look for first, and does not conflict with what they create', async () => {
   const app = await startApp({ config: { seed: 'lab' } })
   const find = async (path: string, filter: string): Promise<any[]> => {
     const { data, status, errors } = await app.call('GET', `${path}?$filter=${filter}&$limit=100`)
@@ -98,7 +98,7 @@ test('a preset makes the same world every time, whatever the process', async () 
   await second.close()
 })
 
-test('tests that begin with what another one kept of its beginning have the world that the preset makes', async () => {
+test('worlds copied from a test baseline equal those that the preset creates', async () => {
   const first = await startApp()
   const second = await startApp()
   const filled = await startApp({ isFilledAnew: true })
@@ -106,7 +106,7 @@ test('tests that begin with what another one kept of its beginning have the worl
   for (const app of [first, second, filled]) await app.close()
 })
 
-test('empty: an administrator and a manager, which is another one each time, so that two can be registered with each other', async () => {
+test('empty: an administrator and a manager with its own identity, so that two can be registered with each other', async () => {
   const [first, second] = [await startApp({ config: { seed: 'empty' } }), await startApp({ config: { seed: 'empty' } })]
   assert.equal(await total(first, vms), 0)
   assert.equal((await first.store.find(Cluster)).length, 1)

@@ -18,7 +18,7 @@ async function faultsOf(text: string): Promise<string[]> {
   return []
 }
 
-test('names that lead nowhere are told together, each with the nearest that there is', async () => {
+test('all dangling names are reported together, each with the most similar existing name', async () => {
   const faults = await faultsOf(`extends: tiny
 subnets:
   - { name: other, cluster: tony, networkId: 5 }
@@ -41,7 +41,7 @@ volumeGroups:
   ])
 })
 
-test('a cluster that leads nowhere hides nothing else of what names it', async () => {
+test('an unknown cluster does not hide other faults of the same entity', async () => {
   const faults = await faultsOf(`extends: tiny
 vms:
   - { name: a, cluster: [tny, tinny], nics: [nte], owner: amdin }
@@ -60,7 +60,7 @@ externalVms:
   )
 })
 
-test('the rules of the interface hold for what is described', async () => {
+test('described entities are checked by the rules of the interface', async () => {
   const faults = await faultsOf(`extends: tiny
 categories:
   - { key: a/b, value: c }
@@ -81,7 +81,7 @@ images:
   assert.match(faults[4] ?? '', /expected a prefix without host bits, such as 10\.0\.0\.0\/24; found "10\.5\.0\.7\/24"/)
 })
 
-test('what is taken, is there already, or does not fit is refused where it stands', async () => {
+test('conflicts, duplicates and values that do not fit are refused with their position', async () => {
   const faults = await faultsOf(`extends: tiny
 clusters:
   - { name: tiny }
@@ -117,13 +117,13 @@ volumeGroups:
   assert.equal(told.size, 10)
 })
 
-test('virtual machines by their number need a native cluster', async () => {
+test('a number of VMs needs a native cluster', async () => {
   assert.deepEqual(await faultsOf('vms: 3\n'), [
     '1:6 vms: expected a native cluster for them: describe one, or extend a preset that has one',
   ])
 })
 
-test('a refused seed leaves nothing behind: the folder starts with one that is corrected', async () => {
+test('a refused seed leaves nothing behind: the folder can start with the corrected seed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-seed-'))
   const file = join(folder, 'seed.yaml')
   const data = join(folder, 'data')
@@ -140,7 +140,7 @@ test('a refused seed leaves nothing behind: the folder starts with one that is c
   rmSync(folder, { recursive: true })
 })
 
-test('a seed whose writing is wrong leaves a new folder new', async () => {
+test('a malformed seed leaves a new folder empty', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-seed-'))
   await assert.rejects(
     startApp({ folder, config: { seed: { text: 'vmz: 3\n' } } }),
@@ -150,7 +150,7 @@ test('a seed whose writing is wrong leaves a new folder new', async () => {
   rmSync(folder, { recursive: true })
 })
 
-test('of every section names that lead nowhere and broken rules are told together, where they stand', async () => {
+test('dangling names and violated rules of all sections are reported together, with their positions', async () => {
   const faults = await faultsOf(`extends: tiny
 directories:
   - { name: real, url: 'ldap://ad.example.com:389', directoryType: ACTIVE_DIRECTORY, domainName: example.com }
@@ -219,7 +219,7 @@ backupTargets:
   for (const [index, [, message]] of expected.entries()) assert.match(faults[index] as string, message)
 })
 
-test('what has happened was about one thing that there is, and a first backup lies on a cluster', async () => {
+test('a past task refers to one existing entity, and a first backup is on a cluster', async () => {
   const faults = await faultsOf(`extends: tiny
 tasks:
   - { operation: CreateVm, description: Create VM vm-1, vm: vm-1, image: ubuntu-24.04.qcow2 }

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { startApp } from '../../support/start-app.ts'
 
-test('the JSON Schema of seeds is served without credentials, and is the one in the documents', async (t) => {
+test('the JSON Schema of seeds is served without credentials, and equals the published one', async (t) => {
   const app = await startApp({ config: { seed: 'empty' } })
   t.after(() => app.close())
   const answer = await fetch(new URL('/docs/seed.schema.json', (await app.listen()).url))

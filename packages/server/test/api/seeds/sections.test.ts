@@ -38,7 +38,7 @@ function examples(heading: string, tests: (app: () => TestApp, list: Listing) =>
       return data
     }
     // First: whoever signs in afterwards leaves a trace.
-    test('exported, it is the same again in every entity and fact', async () => {
+    test('exported and imported, it is equal in every entity and fact', async () => {
       const copy = await startApp({ config: { seed: { text: await exported(app) } }, startAt: app.clock.now() })
       try {
         assert.deepEqual([...(await entitiesOf(copy))], [...(await entitiesOf(app))])
@@ -49,7 +49,7 @@ function examples(heading: string, tests: (app: () => TestApp, list: Listing) =>
       }
     })
 
-    test('what is true of every world is true of it', () => checkInvariants(app))
+    test('every invariant of a world holds', () => checkInvariants(app))
 
     tests(() => app, list)
   })
@@ -63,7 +63,7 @@ const platform = '/platform/v4.3'
 const vmm = '/vmm/v4.2'
 
 examples('Networks', (app, list) => {
-  test('subnets have both families, the switch that is named, DHCP options and reservations', async () => {
+  test('subnets have both families, the named switch, DHCP options and reservations', async () => {
     const extId = seedId('subnet/dual')
     const { data } = await app().call('GET', `${networking}/subnets/${extId}`)
     assert.equal(data.ipConfig[0].ipv6.ipSubnet.ip.value, 'fd00:3::')
@@ -95,7 +95,7 @@ examples('Networks', (app, list) => {
     )
   })
 
-  test('routing policies say what they match, in words of the interface', async () => {
+  test('routing policies match as described, in fields of the interface', async () => {
     const [policy] = await list(`${networking}/routing-policies`, "name eq 'web-only'")
     assert.deepEqual(policy.policies[0].policyMatch.protocolParameters.destinationPortRanges, [
       { startPort: 80, endPort: 80 },
@@ -116,7 +116,7 @@ examples('Networks', (app, list) => {
     assert.ok(routes.some(({ bgpRouteType }) => bgpRouteType === 'ADVERTISED'))
   })
 
-  test('the controller is set as it is described', async () => {
+  test('the controller has the described settings', async () => {
     const [controller] = await list(`${networking}/controllers`)
     assert.equal(controller.vpcGlobalConfig.isOverlappingErpsEnabled, true)
   })
@@ -144,7 +144,7 @@ examples('Storage', (app, list) => {
     ])
   })
 
-  test('volume groups have their disks, and their users at the places that are asked for', async () => {
+  test('volume groups have their disks, and attachments at the described indices', async () => {
     const path = `${volumes}/volume-groups/${seedId('volume-group/shared')}`
     const [disk] = await list(`${path}/disks`)
     assert.equal(disk.description, 'Data')
@@ -159,7 +159,7 @@ examples('Storage', (app, list) => {
     assert.equal(chap.data.enabledAuthentications, 'CHAP')
   })
 
-  test('clients are there also where nothing is attached to them', async () => {
+  test('clients without attachments exist', async () => {
     const clients = await list(`${volumes}/iscsi-clients`)
     const retired = clients.find(({ iscsiInitiatorName }) => iscsiInitiatorName?.endsWith(':retired'))
     assert.deepEqual([retired.enabledAuthentications, retired.attachedTargets], ['CHAP', undefined])
@@ -172,13 +172,13 @@ examples('Storage', (app, list) => {
 })
 
 examples('Machines', (app, list) => {
-  test('an image with a URL is what the world holds there, and can be read', async () => {
+  test('an image with a URL has the content of that URL, and can be read', async () => {
     const [image] = await list(`${vmm}/content/images`, "name eq 'alpine.qcow2'")
     assert.equal(image.source.url, 'https://images.simulated/alpine.qcow2')
     assert.ok(image.sizeBytes > 0)
   })
 
-  test('VMs have the configuration, drives and NICs that are described, and start', async () => {
+  test('VMs have the described configuration, drives and NICs, and start', async () => {
     const extId = seedId('vm/desktop')
     const { data: vm } = await app().call('GET', `${vmm}/ahv/config/vms/${extId}`)
     assert.deepEqual(
@@ -197,7 +197,7 @@ examples('Machines', (app, list) => {
     assert.equal((await changed(app(), extId, 'power-on')).status, 'SUCCEEDED')
   })
 
-  test('external VMs are shown by their management, on the hosts that are named or in turn', async () => {
+  test('external VMs are listed on the described hosts, or on hosts in turn', async () => {
     const vms = await list(`${vmm}/extern/config/vms`)
     const erp = vms.find(({ name }) => name === 'legacy-erp')
     assert.deepEqual([erp.powerState, erp.host.extId], ['ON', seedId('host/vmware-2')])
@@ -209,7 +209,7 @@ examples('Machines', (app, list) => {
 })
 
 examples('Clusters and managers', (app, list) => {
-  test('clusters are set as they are described, and follow the profile that names them', async () => {
+  test('clusters have the described settings, and are members of the described profile', async () => {
     const [edge] = await list(`${clustermgmt}/clusters`, "name eq 'edge'")
     assert.equal(edge.network.smtpServer.server.port, 587)
     const [profile] = await list(`${clustermgmt}/cluster-profiles`)
@@ -219,7 +219,7 @@ examples('Clusters and managers', (app, list) => {
     assert.equal(settings.RSYSLOG_SERVER_CONFIG[0].serverName, 'logs')
   })
 
-  test('this manager has the name that is described', async () => {
+  test('this manager has the described name', async () => {
     const [own] = await list(`${platform}/config/domain-managers`)
     assert.equal(own.config.name, 'head-office')
   })
@@ -234,7 +234,7 @@ examples('Clusters and managers', (app, list) => {
     )
   })
 
-  test('what is not registered is in the world, in no list, and can be registered', async () => {
+  test('an unregistered cluster is in no list, and can be registered', async () => {
     assert.equal((await list(`${clustermgmt}/clusters`, "name eq 'lab-03'")).length, 0)
     const sides = app().world.collection<any>('remotes.sides').all()
     assert.deepEqual(
@@ -248,7 +248,7 @@ examples('Clusters and managers', (app, list) => {
     assert.ok(managers.some(({ config }) => config.name === 'dr-site'))
   })
 
-  test('backup targets run when their time comes', async () => {
+  test('backup targets run on schedule', async () => {
     const [manager] = (await list(`${platform}/config/domain-managers`)).filter(
       ({ config }) => config.name !== 'dr-site',
     )
@@ -273,12 +273,12 @@ examples('Clusters and managers', (app, list) => {
 examples('People', (app, list) => {
   const users = `${vmm}/ahv/config/vms`
 
-  test('people of a directory sign in with the password of admin, and have what their group has', async () => {
+  test('users of a directory sign in with the password of admin, and have the rights of their group', async () => {
     assert.equal((await app().call('GET', users, { as: `alice@example.com:${adminPassword}` })).status, 200)
     assert.equal((await app().call('GET', users, { as: `dora@example.com:${adminPassword}` })).status, 401)
   })
 
-  test('keys, roles, groups and policies name what they are described with', async () => {
+  test('keys, roles, groups and policies refer to the described entities', async () => {
     const keys = await list(`${iam}/authn/users/${seedId('user/robot')}/keys`)
     assert.deepEqual(keys.map(({ name, status }) => [name, status]).sort(), [
       ['deployment', 'VALID'],
@@ -296,13 +296,13 @@ examples('People', (app, list) => {
     assert.equal(bob.idpId, seedId('saml-identity-provider/corp-sso'))
   })
 
-  test('the banner says what is described', async () => {
+  test('the banner has the described text', async () => {
     const { data } = await app().call('GET', `${iam}/authn/welcome-banner`)
     assert.equal(data.content, 'Authorised use only')
   })
 })
 
-test('certificate authentication providers are described by their chains, and judged as through the interface', async () => {
+test('certificate authentication providers are described by their chains, and checked as over the interface', async () => {
   const authority = await issue({ name: 'CN=Cards', isAuthority: true })
   const indented = authority.pem.trim().replaceAll('\n', '\n      ')
   const described = (chain: string): string => `certAuthProviders:

@@ -45,7 +45,7 @@ test('a world that is exported and imported again is equal in every entity and f
   assert.deepEqual([...(await factsOf(copy))], [...(await factsOf(origin))])
 })
 
-test('every fault of a seed is told with its line, column and path, and no world is made', async () => {
+test('every fault of a seed is reported with line, column and path, and no world is created', async () => {
   const refused = await create('broken', { seed: 'extends: tiny\nclusters:\n  - { name: a, hosst: 2 }\nvms: many\n' })
   assert.equal(refused.status, 400)
   const told = refused.errors.map(({ message }) => message).join('\n')
@@ -61,7 +61,7 @@ test('every fault of a seed is told with its line, column and path, and no world
   assert.equal((await create('broken', { seed: 'extends: tiny\n' })).status, 201, 'the name is free')
 })
 
-test('while a long seed is read and judged, other worlds answer', async () => {
+test('other worlds answer while a long seed is read and validated', async () => {
   const row = (index: number, key: unknown): string =>
     `    - ${JSON.stringify({ extId: `11111111-1111-4111-8111-${String(index).padStart(12, '0')}`, key, value: 'v' })}\n`
   const rows = Array.from({ length: 20_000 }, (_, index) => row(index, 'k')).join('')
@@ -106,7 +106,7 @@ async function startsSlowTask(world: string): Promise<void> {
   assert.equal(reply.status, 202)
 }
 
-test('a world with an unfinished task is not exported: 409 says which, how far it is, and what helps', async () => {
+test('a world with an unfinished task is not exported: 409 names the task, its progress, and a remedy', async () => {
   assert.equal((await create('busy', { preset: 'tiny', durations: 'natural' })).status, 201)
   await startsSlowTask('busy')
   const refused = await app.call('GET', `${worlds}/busy/seed`)
@@ -117,7 +117,7 @@ test('a world with an unfinished task is not exported: 409 says which, how far i
   )
 })
 
-test('an export waits for tasks to end as long as it is told to', async () => {
+test('an export waits for tasks as long as requested', async () => {
   assert.equal((await create('ending', { preset: 'tiny', durations: 'natural' })).status, 201)
   await startsSlowTask('ending')
   let answered = false
@@ -136,7 +136,7 @@ test('an export waits for tasks to end as long as it is told to', async () => {
   assert.match(text, /"name":"slow"/)
 })
 
-test('a world that begins anew while an export waits for its tasks is none that it could tell of', async () => {
+test('an export that waits for tasks is refused when its world is reset', async () => {
   assert.equal((await create('leaving', { preset: 'tiny', durations: 'natural' })).status, 201)
   await startsSlowTask('leaving')
   const asked = app.call('GET', `${worlds}/leaving/seed?within=PT1M`)
@@ -144,13 +144,13 @@ test('a world that begins anew while an export waits for its tasks is none that 
   assert.equal((await asked).status, 503)
 })
 
-test('a wait that is no duration is refused', async () => {
+test('a wait that is not a duration is refused', async () => {
   const refused = await app.call('GET', `${worlds}/default/seed?within=soon`)
   assert.equal(refused.status, 400)
   assert.match(refused.errors[0]?.message ?? '', /expected an ISO 8601 duration such as PT30S, found "soon"/)
 })
 
-test('the example of the how-to makes the world that it describes', async () => {
+test('the example of the how-to creates the world that it describes', async () => {
   const page = readFileSync(
     fileURLToPath(new URL('../../../../../docs/how-to/write-a-seed.md', import.meta.url)),
     'utf8',
