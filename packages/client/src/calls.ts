@@ -1,5 +1,13 @@
 /** One call: an operation of a contract, its input, the request that follows, and the answer or the refusal. */
-import type { Declared, Flat, Operation, OperationSet, TaskReference, ValueOf } from '@hyperplane/contract'
+import type {
+  Declared,
+  Flat,
+  Operation,
+  OperationSet,
+  ParametersOf,
+  TaskReference,
+  ValueOf,
+} from '@hyperplane/contract'
 
 export interface ClientOptions {
   /** `https://host:9440` */
@@ -53,8 +61,6 @@ export interface AnyInput extends CallOptions {
   readonly body?: unknown
 }
 
-/** The path parameters that a path names: `{ extId }` of `/config/categories/{extId}`. */
-type ParametersOf<P> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | ParametersOf<Rest> : never
 /** `Usual`: path parameters that have a default in the client. */
 type PathOf<P, Usual extends string> = {
   readonly [Name in Exclude<ParametersOf<P>, Usual>]: Parameter
@@ -97,7 +103,7 @@ export class ApiRefusal extends Error {
 export type StartedTask = ValueOf<typeof TaskReference>
 
 type AnswerTo<O> =
-  O extends Declared<any, infer A, infer Verb>
+  O extends Declared<any, infer A, infer Verb, any>
     ? Verb extends 'list' | 'get' | 'read'
       ? A
       : O extends { readonly runs: 'sync' }
@@ -105,7 +111,7 @@ type AnswerTo<O> =
         : StartedTask
     : never
 type BodyPart<O> =
-  O extends Declared<infer B, any, any>
+  O extends Declared<infer B, any, any, any>
     ? [B] extends [never]
       ? unknown
       : [B] extends [undefined]

@@ -134,6 +134,10 @@ export const baseFields = {
   links: readOnly(arrayOf(ApiLink, { maxItems: 20 })),
 } as const
 
+/** Keeps in the type of a kind whether its rows are stored (`derived`), and whether there is one only (`singleton`). */
+type Kept<D, S> = (D extends true ? { readonly derived: true } : unknown) &
+  (S extends true ? { readonly singleton: true } : unknown)
+
 export interface ResourceOptions<I extends Fields> {
   /** Name of the kind when another kind already has the last part of its type name (`ExternVm`). */
   readonly kind?: string
@@ -157,19 +161,24 @@ export interface ResourceOptions<I extends Fields> {
 }
 
 /** Declares a kind. tenantId, extId and links (base fields, specification 2.1) are added. */
-export function resource<const F extends Fields, const I extends Fields = Record<never, never>>(
+export function resource<
+  const F extends Fields,
+  const I extends Fields = Record<never, never>,
+  D extends true | undefined = undefined,
+  S extends true | undefined = undefined,
+>(
   objectType: string,
   fields: F,
-  options: ResourceOptions<I> = {},
-): Resource<F & Omit<typeof baseFields, 'extId'>, I> {
+  options: ResourceOptions<I> & { readonly derived?: D; readonly singleton?: S } = {},
+): Resource<F & Omit<typeof baseFields, 'extId'>, I> & Kept<D, S> {
   const kind = options.kind ?? objectType.slice(objectType.lastIndexOf('.') + 1)
-  return {
+  const declared: Resource = {
     resource: true,
     objectType,
     kind,
     title: options.title ?? kind.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase(),
     schema: object(objectType, { ...(options.bare ? {} : baseFields), ...fields }) as never,
-    internal: options.internal ?? ({} as I),
+    internal: options.internal ?? {},
     unique: options.unique ?? [],
     indexed: options.indexed ?? [],
     ...pick(options, [
@@ -186,6 +195,8 @@ export function resource<const F extends Fields, const I extends Fields = Record
       'counted',
     ]),
   }
+  // Its fields were given as they are typed.
+  return declared as never
 }
 
 export interface Expansion {
@@ -325,8 +336,30 @@ export interface OperationOptions {
   readonly mutates?: false
 }
 
-/** A declared operation with the types of its body and answer. */
-export interface Declared<B = unknown, A = unknown, V extends Operation['verb'] = Operation['verb']>
+/** The path parameters that a path names: `'extId'` of `/config/categories/{extId}`. */
+export type ParametersOf<P> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | ParametersOf<Rest> : never
+
+/** The last of them: it names the entity that an operation is about. */
+export type LastParameterOf<P> = P extends `${string}{${infer Name}}${infer Rest}`
+  ? Rest extends `${string}{${string}`
+    ? LastParameterOf<Rest>
+    : Name
+  : never
+
+/**
+ * The entity that the last parameter of a path names: of kind `R`. `unknown` where the declaration names no kind, or where the
+ * rows of the kind are not stored.
+ */
+type TargetOf<R, P> = R extends { readonly singleton: true }
+  ? EntityOf<R>
+  : [LastParameterOf<P>] extends [never]
+    ? undefined
+    : R extends { readonly derived: true } | undefined
+      ? unknown
+      : EntityOf<R>
+
+/** A declared operation with the types of its body, of its answer, and of the entity that its path names. */
+export interface Declared<B = unknown, A = unknown, V extends Operation['verb'] = Operation['verb'], T = unknown>
   extends OperationOptions {
   readonly verb: V
   readonly method: Method
@@ -334,7 +367,7 @@ export interface Declared<B = unknown, A = unknown, V extends Operation['verb'] 
   readonly resource?: Resource<any, any>
   readonly body?: AnySchema
   readonly answer?: AnySchema
-  readonly types?: { body: B; answer: A }
+  readonly types?: { body: B; answer: A; target: T }
 }
 
 export const TaskReference = object('platform.v4.config.TaskReference', { extId: { type: 'taskId' } as const })
@@ -351,7 +384,7 @@ export const list = <R extends AnyResource, const P extends string>(
   path: P,
   of: R,
   options: OperationOptions,
-): Declared<never, AnswerOf<R>[], 'list'> & At<P> => ({
+): Declared<never, AnswerOf<R>[], 'list', undefined> & At<P> => ({
   paged: true,
   ...options,
   verb: 'list',
@@ -365,7 +398,7 @@ export const get = <R extends AnyResource, const P extends string>(
   path: P,
   of: R,
   options: OperationOptions,
-): Declared<never, AnswerOf<R>, 'get'> & At<P> => ({
+): Declared<never, AnswerOf<R>, 'get', TargetOf<R, P>> & At<P> => ({
   ...options,
   verb: 'get',
   method: 'GET',
@@ -374,11 +407,11 @@ export const get = <R extends AnyResource, const P extends string>(
   answer: of.schema,
 })
 /** A GET that is neither list nor get: statistics, metadata, files. `of` is the kind of the target, if any. */
-export const read = <A extends AnySchema, const P extends string>(
+export const read = <A extends AnySchema, const P extends string, R extends AnyResource | undefined = undefined>(
   path: P,
   answer: A,
-  options: OperationOptions & { of?: AnyResource },
-): Declared<never, ValueOf<A>, 'read'> & At<P> => ({
+  options: OperationOptions & { of?: R },
+): Declared<never, ValueOf<A>, 'read', TargetOf<R, P>> & At<P> => ({
   ...options,
   verb: 'read',
   method: 'GET',
@@ -398,7 +431,7 @@ export const create = <
   path: P,
   of: R,
   options: O,
-): Declared<O extends { body: infer B } ? ValueOf<B> : BodyOf<R>, AnswerOf<R>, 'create'> & Runs<O> & At<P> =>
+): Declared<O extends { body: infer B } ? ValueOf<B> : BodyOf<R>, AnswerOf<R>, 'create', undefined> & Runs<O> & At<P> =>
   ({
     ...options,
     verb: 'create',
@@ -423,7 +456,8 @@ export const update = <
 ): Declared<
   O extends { body: infer B } ? ValueOf<B> : BodyOf<R>,
   O extends { answer: infer A } ? ValueOf<A> : AnswerOf<R>,
-  'update'
+  'update',
+  TargetOf<R, P>
 > &
   Runs<O> &
   At<P> =>
@@ -441,7 +475,7 @@ export const remove = <R extends AnyResource, const O extends OperationOptions, 
   path: P,
   of: R,
   options: O,
-): Declared<never, undefined, 'remove'> & Runs<O> & At<P> =>
+): Declared<never, undefined, 'remove', P extends `${string}}` ? TargetOf<R, P> : unknown> & Runs<O> & At<P> =>
   ({
     ...options,
     verb: 'remove',
@@ -460,7 +494,8 @@ export const action = <
 ): Declared<
   O extends { body: infer B } ? ValueOf<B> : undefined,
   O extends { answer: infer A } ? ValueOf<A> : ValueOf<typeof TaskReference>,
-  'action'
+  'action',
+  TargetOf<O extends { of: infer R } ? R : undefined, P>
 > &
   Runs<O> &
   At<P> =>
@@ -473,7 +508,7 @@ export const action = <
     ...(options.of === undefined ? {} : { resource: options.of }),
   }) as never
 
-export type OperationSet = { readonly [operationId: string]: Declared<any, any, any> }
+export type OperationSet = { readonly [operationId: string]: Declared<any, any, any, any> }
 
 /** One operation that is known and not built yet; it answers 501. */
 export type Unimplemented = readonly [operationId: string, method: Method, path: string]

@@ -3,10 +3,9 @@
  * worlds for operations on worlds, one world for the operations within it.
  */
 
-import type { OperationSet } from '@hyperplane/contract'
+import type { OperationSet, Resource } from '@hyperplane/contract'
 import type { ReadContext, WriteContext } from '../core/context.ts'
-import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
-import type { RequestInput } from '../core/input/request-input.ts'
+import type { Domain, DomainParts, Handlers, Request } from '../core/handlers.ts'
 import type { Instance } from '../instance/instance.ts'
 import type { Table } from '../store/tables.ts'
 import type { HostedWorld } from '../worlds/world.ts'
@@ -48,21 +47,22 @@ export type WorldContext<T = unknown> = WriteContext<WorldDriver, T>
 export type WorldReadContext<T = unknown> = ReadContext<WorldDriver, T>
 
 /** Keys of a mutex for a request: requests that share a key run one after another, from validation to answer. */
-type TurnsOf = (request: RequestInput) => readonly string[]
+type TurnsOf<O> = (request: Request<O>) => readonly string[]
 
 export interface ControlDomain<D> extends Domain<D> {
-  readonly turns: Readonly<Record<string, TurnsOf>>
+  readonly turns: Readonly<Record<string, TurnsOf<any>>>
 }
 
-interface ControlParts<D, S extends OperationSet> extends DomainParts<D, S> {
-  readonly turns?: { readonly [K in keyof S]?: TurnsOf }
+interface ControlParts<D, S extends OperationSet, K extends readonly Resource<any, any>[]>
+  extends DomainParts<D, S, K> {
+  readonly turns?: { readonly [K in keyof S]?: TurnsOf<S[K]> }
 }
 
 function implementing<D>() {
-  return <S extends OperationSet>(
+  return <S extends OperationSet, const K extends readonly Resource<any, any>[] = []>(
     operations: S,
     handlers: Handlers<D, S>,
-    parts: ControlParts<D, S> = {},
+    parts: ControlParts<D, S, K> = {},
   ): ControlDomain<D> & { readonly operations: S } => ({
     operations,
     handlers: handlers as Domain<D>['handlers'],

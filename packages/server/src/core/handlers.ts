@@ -1,6 +1,6 @@
 /** How a domain implements its operations. Standard reads are generic; every mutation has a handler. */
 
-import type { Declared, OperationSet, Resource } from '@hyperplane/contract'
+import type { Declared, EntityOf, LastParameterOf, OperationSet, ParametersOf, Resource } from '@hyperplane/contract'
 import type { ApiError } from './api-error.ts'
 import type { ReadContext, WriteContext } from './context.ts'
 import type { RequestInput } from './input/request-input.ts'
@@ -23,10 +23,20 @@ export interface TaskStarted {
   readonly created?: string
 }
 
-type Body<O> = O extends Declared<infer B, any, any> ? B : never
-type Answer<O> = O extends Declared<any, infer A, any> ? A : never
-type Verb<O> = O extends Declared<any, any, infer V> ? V : never
-type Request<O> = Omit<RequestInput, 'body'> & { readonly body: Body<O> }
+type Body<O> = O extends Declared<infer B, any, any, any> ? B : never
+type Answer<O> = O extends Declared<any, infer A, any, any> ? A : never
+type Verb<O> = O extends Declared<any, any, infer V, any> ? V : never
+type Target<O> = O extends Declared<any, any, any, infer T> ? T : never
+type PathOf<O> = O extends { readonly path: infer P } ? P : never
+/** Parameters of the path beside the one that names the target. */
+type ParentParameters<O> = [Target<O>] extends [undefined]
+  ? ParametersOf<PathOf<O>>
+  : Exclude<ParametersOf<PathOf<O>>, LastParameterOf<PathOf<O>>>
+/** What a handler is asked: the input of the request with the types of its body and path. */
+export type Request<O> = Omit<RequestInput, 'body' | 'path'> & {
+  readonly body: Body<O>
+  readonly path: { readonly [Name in ParametersOf<PathOf<O>>]: string }
+}
 
 type HandlerResult<O> =
   Verb<O> extends 'list'
@@ -34,13 +44,15 @@ type HandlerResult<O> =
     : O extends { runs: 'sync' }
       ? Answer<O>
       : Verb<O> extends 'get' | 'read'
-        ? Answer<O> | RawAnswer
+        ? Answer<O> | RawAnswer | (Answer<O> extends readonly (infer T)[] ? ListResult<T> : never)
         : TaskStarted
 
 type Reads = 'list' | 'get' | 'read'
 
 export type Handler<D, O> = (
-  ctx: Verb<O> extends Reads ? ReadContext<D> : WriteContext<D>,
+  ctx: Verb<O> extends Reads
+    ? ReadContext<D, Target<O>, ParentParameters<O>>
+    : WriteContext<D, Target<O>, ParentParameters<O>>,
   request: Request<O>,
 ) => Promise<HandlerResult<O> | (Verb<O> extends Reads ? never : TwoPhaseEffect<HandlerResult<O>>)>
 
@@ -48,7 +60,7 @@ export type Handler<D, O> = (
  * Slow work that needs no lock, such as hashing a password. Runs before the transaction. The handler finds the result
  * in `request.prepared`, and checks again what may have changed since.
  */
-export type Prepare<D, O> = (ctx: ReadContext<D>, request: Request<O>) => Promise<unknown>
+export type Prepare<D, O> = (ctx: ReadContext<D, undefined, never>, request: Request<O>) => Promise<unknown>
 
 /** What a rule may use besides the request: nothing that is stored. */
 export type RuleContext = Pick<ReadContext, 'caller' | 'clock' | 'operation' | 'version'>
@@ -71,26 +83,30 @@ export type Handlers<D, S extends OperationSet> = {
  * Adds derived values to entities: counts, usage, links to attachments. Called for each page and each single read of
  * the kind.
  */
-export type Presenter<D> = (
+export type Presenter<D, E = unknown> = (
   ctx: ReadContext<D>,
-  entities: readonly any[],
+  entities: readonly E[],
   wanted: { readonly single: boolean; readonly expand: ReadonlySet<string> },
-) => Promise<readonly any[]>
+) => Promise<readonly object[]>
 
-/** Everything that a domain file says about its kind. */
+/** A kind with what presents it. */
+type Presented<D, R> = readonly [kind: R, present: Presenter<D, EntityOf<R>>]
+
+/** Everything that a domain file says about its kind; of many kinds in one list, so without the types of each. */
 export interface Domain<D = any> {
   readonly handlers: Readonly<Record<string, Handler<D, any>>>
   readonly rules: Readonly<Record<string, Rule<any>>>
   readonly prepares: Readonly<Record<string, Prepare<D, any>>>
   readonly tasks: readonly TaskDefinition<D, any>[]
-  readonly presenters: readonly (readonly [Resource<any, any>, Presenter<D>])[]
+  readonly presenters: readonly (readonly [kind: Resource<any, any>, present: Presenter<D, any>])[]
   readonly schedules: readonly Schedule<D>[]
 }
 
-export interface DomainParts<D, S extends OperationSet = OperationSet> {
+/** @typeParam K the kinds that it presents */
+export interface DomainParts<D, S extends OperationSet = OperationSet, K extends readonly Resource<any, any>[] = []> {
   readonly rules?: Rules<S>
   readonly prepare?: Prepares<D, S>
   readonly tasks?: readonly TaskDefinition<D, any>[]
-  readonly present?: readonly (readonly [Resource<any, any>, Presenter<D>])[]
+  readonly present?: { readonly [Index in keyof K]: Presented<D, K[Index]> }
   readonly schedules?: readonly Schedule<D>[]
 }

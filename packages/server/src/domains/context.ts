@@ -1,19 +1,21 @@
 /** The context that handlers and steps of every domain receive: core's, with the drivers of this service. */
 
-import type { OperationSet } from '@hyperplane/contract'
+import type { OperationSet, Resource } from '@hyperplane/contract'
 import type { ReadContext as CoreReadContext, WriteContext as CoreWriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
 import { defineTask as coreDefineTask, type TaskDefinition } from '../core/tasks/define-task.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 
-export type ReadContext<T = any> = CoreReadContext<Drivers, T>
-export type WriteContext<T = any> = CoreWriteContext<Drivers, T>
+export { parentOf } from '../core/context.ts'
+
+export type ReadContext<T = unknown, P extends string = string> = CoreReadContext<Drivers, T, P>
+export type WriteContext<T = unknown, P extends string = string> = CoreWriteContext<Drivers, T, P>
 
 /** Says what the operations of a kind do; one that is missing does not compile. Lists and gets come for free. */
-export function implement<S extends OperationSet>(
+export function implement<S extends OperationSet, const K extends readonly Resource<any, any>[] = []>(
   operations: S,
   handlers: Handlers<Drivers, S>,
-  parts: DomainParts<Drivers, S> = {},
+  parts: DomainParts<Drivers, S, K> = {},
 ): Domain<Drivers> & { readonly operations: S } {
   return {
     operations,

@@ -72,7 +72,7 @@ export class Acting {
       // Nobody has read anything of this world yet.
       afterCommit: () => undefined,
     }
-    const prepared = await prepare?.(ctx, request)
+    const prepared = await prepare?.(ctx as never, request)
     await handler(ctx as never, (prepare === undefined ? request : { ...request, prepared }) as never)
     await run.end()
   }
@@ -107,7 +107,6 @@ export class Acting {
       store,
       kinds: machinery.kinds,
       target: row?.entity,
-      row,
       parents: parent === undefined || whole === undefined ? {} : { [param]: await store.get(whole, parent) },
       version: operation.versions[0] as string,
       scopeOf: async () => undefined,

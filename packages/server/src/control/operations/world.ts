@@ -38,7 +38,7 @@ export const world = implementForWorlds(
     importWorld: async (ctx, { body: { seed: _, ...settings }, files, prepared }) =>
       createFromSeed(ctx, settings, prepared as Prepared, { moved: files?.['seed'] as string }),
     async updateWorld(ctx, { body }) {
-      const before: WorldRow = ctx.target
+      const before = ctx.target
       const after = replaced(World, before, body, ctx.version)
       if (after.port === before.port) {
         await ctx.store.replace(World, after)
@@ -58,7 +58,7 @@ export const world = implementForWorlds(
       })
     },
     async deleteWorld(ctx) {
-      const { extId, name }: WorldRow = ctx.target
+      const { extId, name } = ctx.target
       if (keyOf(name) === defaultWorld) throw new ApiError('WORLD_PERMANENT')
       const { worlds, ports } = ctx.drivers
       return new TwoPhaseEffect({
@@ -75,7 +75,7 @@ export const world = implementForWorlds(
       })
     },
     async forkWorld(ctx, { body }) {
-      const origin: WorldRow = ctx.target
+      const origin = ctx.target
       const { rateLimits, limits, durations, lockout, clock, preset } = origin
       const settings = { rateLimits, limits, durations, lockout, clock, preset }
       return createWorldEffect(ctx, { ...body, ...settings, forkedFrom: origin.name }, (draft, row) =>
@@ -83,7 +83,7 @@ export const world = implementForWorlds(
       )
     },
     async resetWorld(ctx) {
-      const row: WorldRow = ctx.target
+      const row = ctx.target
       return new TwoPhaseEffect({
         make: () => orWorldUnusable(row.name, () => hostedOf(ctx, row).reset()),
         async conclude({ store }) {
@@ -93,7 +93,7 @@ export const world = implementForWorlds(
       })
     },
     async exportWorld(ctx, { query }) {
-      const { name }: WorldRow = ctx.target
+      const { name } = ctx.target
       const hosted = hostedOf(ctx, ctx.target)
       const instance = await orWorldUnusable(name, () => hosted.instance())
       const { store, clock } = instance
@@ -131,10 +131,10 @@ export const world = implementForWorlds(
     turns: {
       createWorld: ({ body }) => [keyOf(body.name)],
       importWorld: ({ body }) => [keyOf(body.name)],
-      forkWorld: ({ path, body }) => [keyOf(path['worldName'] as string), keyOf(body.name)],
-      updateWorld: ({ path }) => [keyOf(path['worldName'] as string)],
-      deleteWorld: ({ path }) => [keyOf(path['worldName'] as string)],
-      resetWorld: ({ path }) => [keyOf(path['worldName'] as string)],
+      forkWorld: ({ path, body }) => [keyOf(path.worldName), keyOf(body.name)],
+      updateWorld: ({ path }) => [keyOf(path.worldName)],
+      deleteWorld: ({ path }) => [keyOf(path.worldName)],
+      resetWorld: ({ path }) => [keyOf(path.worldName)],
     },
     present: [[World, async (ctx, worlds) => worlds.map((row: WorldRow) => worldView(ctx, row))]],
   },

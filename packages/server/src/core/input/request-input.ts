@@ -3,7 +3,7 @@ import type { Field, Selection, TypedFilter, TypedOrderby } from '../../odata/in
 export interface RequestInput {
   readonly path: Readonly<Record<string, string>>
   readonly query: QueryOptions
-  readonly body: any
+  readonly body: unknown
   readonly headers: {
     readonly ifMatch?: string
     readonly requestId?: string
@@ -26,7 +26,8 @@ export interface QueryOptions {
   /** `$apply=groupby(…)`: the fields whose distinct combinations are answered. */
   readonly groupby?: readonly Field[]
   readonly dryRun: boolean
-  readonly parameters: Readonly<Record<string, any>>
+  /** Further parameters that the operation declares. */
+  readonly parameters: Readonly<Record<string, unknown>>
 }
 
 export interface ExpandOption {

@@ -19,7 +19,6 @@ export function readContext<D>(
     kinds,
     version,
     target: targets.row?.entity,
-    row: targets.row,
     parents: targets.parents,
     scopeOf: async (kind) => {
       const resource = kinds.resource(kind)

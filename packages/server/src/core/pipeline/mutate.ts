@@ -33,7 +33,8 @@ export async function mutate<D>(machinery: Machinery<D>, call: Call): Promise<Ou
     prepare === undefined
       ? undefined
       : await prepare(
-          readContext(machinery, { ...call, warnings: [] }, machinery.store, noTargets),
+          // Without targets, as its type says.
+          readContext(machinery, { ...call, warnings: [] }, machinery.store, noTargets) as never,
           watchedInput(request.trace, input) as never,
         )
   const mutation = new Mutation(machinery, call, prepare !== undefined, prepared)

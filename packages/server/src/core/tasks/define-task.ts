@@ -12,7 +12,7 @@ export interface StepContext<D> extends World<D> {
   readonly callKey: string
   readonly owner: Caller
   /** Results of earlier steps of this task, by step name. */
-  readonly outputs: Readonly<Record<string, any>>
+  readonly outputs: Readonly<Record<string, unknown>>
   progress(percentage: number): Promise<void>
   /**
    * Writes partial results of a long step and the task's progress, durably, in one transaction. The step is not done by
@@ -87,7 +87,8 @@ export interface Step<D, I> {
   /**
    * Writes the result, in the transaction that marks the step done. `keep` replaces the step's output: ids of subtasks.
    */
-  readonly record?: (ctx: RecordContext<D>, input: I, output: any) => Promise<void | { readonly keep: unknown }>
+  // A method, so that a step may declare the type of what its own `run` returned.
+  record?(ctx: RecordContext<D>, input: I, output: unknown): Promise<void | { readonly keep: unknown }>
   /**
    * The effect of `run` cannot be undone: once it has succeeded, the task only goes forward. If it fails, the task is
    * rolled back.

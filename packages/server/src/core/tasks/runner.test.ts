@@ -227,7 +227,7 @@ test('steps without an effect are recorded together; if one fails, the ones befo
       record: async (ctx) => {
         await ctx.store.insert(Mark, { extId: `${ctx.taskExtId}/${name}`, name })
         record?.()
-        return { keep: [...(ctx.outputs['one'] ?? []), name] }
+        return { keep: [...((ctx.outputs['one'] as string[] | undefined) ?? []), name] }
       },
       unrecord: async (ctx) => {
         undone.push(name)
@@ -367,7 +367,7 @@ test('a waiter is notified when the last record of a task is written, and of its
         name: 'wait',
         progress: 100,
         run: async (ctx) => {
-          await ctx.untilEnded([ctx.outputs['start'].extId], () => void look('written'))
+          await ctx.untilEnded([(ctx.outputs['start'] as { extId: string }).extId], () => void look('written'))
           await look('ended')
         },
       },

@@ -101,7 +101,10 @@ export const updateDisk = defineTask<Change>({
       },
       undo: async (ctx, { diskExtId, changes }) => {
         if (changes.diskSizeBytes === undefined) return
-        await ctx.drivers.blockStorage.resizeDisk(diskExtId, ctx.outputs['check'].sizeBytes)
+        await ctx.drivers.blockStorage.resizeDisk(
+          diskExtId,
+          (ctx.outputs['check'] as { readonly sizeBytes: number }).sizeBytes,
+        )
       },
     },
     {

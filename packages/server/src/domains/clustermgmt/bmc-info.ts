@@ -5,6 +5,7 @@
 
 import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo, bmcInfoOperations } from '@hyperplane/contract/clustermgmt/bmc-info'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import type { ScheduleContext } from '../../core/time/schedules.ts'
@@ -13,7 +14,7 @@ import type { SecretReader } from '../../core/world.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { BmcStatus } from '../../drivers/hardware.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, implement } from '../context.ts'
+import { defineTask, implement, parentOf } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { usersOfAddresses } from './cluster-addresses.ts'
 
@@ -59,7 +60,7 @@ export const bmcInfo = implement(
   bmcInfoOperations,
   {
     async updateBmcInfo(ctx, { body, path }) {
-      const stored: Bmc = ctx.target
+      const stored = ctx.target
       const address = body.ipAddress
       // One of the two may be sent alone: what is absent stays as it is, the password too.
       const credential =
@@ -69,7 +70,7 @@ export const bmcInfo = implement(
       if (credential !== undefined && credential.password === undefined) {
         throw invalid('credential/password', 'is required: none is stored for this host')
       }
-      const cluster = ctx.parents['clusterExtId']
+      const cluster = parentOf(ctx, 'clusterExtId', Cluster)
       requireReachable(ctx, cluster)
       await requireFreeAddress(ctx.store, stored, address?.ipv4?.value)
       const bmc = { ...sparselyUpdated(stored, body), credential } as Bmc
@@ -81,7 +82,7 @@ export const bmcInfo = implement(
         {
           operation: 'Update BMC Info',
           affected: [{ extId: stored.extId, name: host?.hostName ?? '', rel: 'clustermgmt:config:host' }],
-          clusterExtIds: [path['clusterExtId'] as string],
+          clusterExtIds: [path.clusterExtId],
         },
       )
     },

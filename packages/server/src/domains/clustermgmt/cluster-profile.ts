@@ -125,7 +125,7 @@ export const clusterProfile = implement(
     },
 
     async updateClusterProfileById(ctx, { body }) {
-      const stored: Profile = ctx.target
+      const stored = ctx.target
       const given = withSettingDefaults(keepSecrets(body as never, stored as never)) as BodyOf<typeof ClusterProfile>
       const next = {
         ...sparselyUpdated(stored, given),
@@ -152,7 +152,7 @@ export const clusterProfile = implement(
     },
 
     async deleteClusterProfileById(ctx) {
-      const { extId, name }: Profile = ctx.target
+      const { extId, name } = ctx.target
       await requireUnused(ctx.store, extId, name)
       return ctx.startTask(
         deleteProfile,
@@ -166,7 +166,7 @@ export const clusterProfile = implement(
     },
 
     async applyClusterProfile(ctx, { body }) {
-      const profile: Profile = ctx.target
+      const profile = ctx.target
       const clusters = await namedClusters(ctx.store, body.clusters)
       await requireApplicable(ctx, profile.extId, clusters)
       await ctx.store.touch(ClusterProfile, profile.extId)
@@ -185,7 +185,7 @@ export const clusterProfile = implement(
     },
 
     async disassociateClusterFromClusterProfile(ctx, { body }) {
-      const profile: Profile = ctx.target
+      const profile = ctx.target
       const clusters = await namedClusters(ctx.store, body.clusters)
       refuseAll(
         clusters

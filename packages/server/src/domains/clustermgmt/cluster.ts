@@ -31,7 +31,7 @@ export const cluster = implement(
     listClusters: (ctx, request) => derivedList(ctx, request, Cluster, (clusters) => withState(ctx, clusters)),
 
     async updateClusterById(ctx, { body }) {
-      const stored: ClusterRow = ctx.target
+      const stored = ctx.target
       const given = withKeptSecrets(body, stored)
       const next = sparselyUpdated(stored, given, ['config', 'network'])
       const hosts = await hostsOf(ctx.store, stored.extId)

@@ -106,7 +106,7 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
     name: 'apply to the clusters',
     progress: 95,
     run: async (ctx, input) => {
-      const started: readonly Started[] = ctx.outputs['start sections']
+      const started = ctx.outputs['start sections'] as readonly Started[]
       return Promise.all(started.map((one) => settleOrSay(ctx, input.profileExtId, one)))
     },
     record: async (ctx, input, results: readonly Result[]) => {
@@ -131,7 +131,7 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
     name: 'report',
     progress: 100,
     run: async (ctx) => {
-      const results: readonly Result[] = ctx.outputs['apply to the clusters']
+      const results = ctx.outputs['apply to the clusters'] as readonly Result[]
       const [first, ...rest] = results.flatMap(({ messages }) => messages)
       if (first === undefined) return
       const names = await Promise.all(

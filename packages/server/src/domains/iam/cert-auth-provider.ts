@@ -44,7 +44,7 @@ export const certAuthProvider = implement(
     },
 
     async updateCertAuthProviderById(ctx, { body, prepared }) {
-      const target: ProviderRow = ctx.target
+      const target = ctx.target
       const { chain, fetched } = settled(ctx, prepared as Judged)
       const { extId, tenantId, createdBy, createdTime } = target
       const replaced = await ctx.store.replace(CertAuthProvider, {

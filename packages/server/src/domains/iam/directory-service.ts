@@ -51,7 +51,7 @@ export const directoryService = implement(
     },
 
     async updateDirectoryServiceById(ctx, { body, prepared }) {
-      const target: DirectoryRow = ctx.target
+      const target = ctx.target
       const { refusals, cause } = prepared as Judged
       refuseAll(refusals)
       await refuseDuplicate(ctx.store, body.name, target.extId)
@@ -71,7 +71,7 @@ export const directoryService = implement(
     },
 
     async deleteDirectoryServiceById(ctx) {
-      const target: DirectoryRow = ctx.target
+      const target = ctx.target
       await requireUnused(ctx.store, DirectoryService, target)
       await ctx.store.remove(DirectoryService, target.extId)
       ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(target.extId))

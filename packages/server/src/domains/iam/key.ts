@@ -9,7 +9,7 @@ import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { listOf } from '../../core/standard.ts'
 import { parseTime } from '../../core/time/clock.ts'
 import { apiKeyDigest } from '../accounts/api-key-digest.ts'
-import { implement, type ReadContext } from '../context.ts'
+import { implement, parentOf, type ReadContext } from '../context.ts'
 import { type GroupReport, reportedGroups, requireAccountCovered } from './account-protection.ts'
 
 type KeyRow = EntityOf<typeof Key>
@@ -24,7 +24,7 @@ export const key = implement(
     /** A user has few keys, and whether one expired is a matter of the time: the list is made in memory. */
     async listUserKeys(ctx, request) {
       const scope = await ctx.scopeOf('Key')
-      const keys = await ctx.store.findWhere(Key, { userExtId: request.path['userExtId'] as string })
+      const keys = await ctx.store.findWhere(Key, { userExtId: request.path.userExtId })
       const visible = keys.filter((one) => matchesScope(scope, one))
       return listOf(
         visible.map((one) => shownKey(ctx, one)),
@@ -33,7 +33,7 @@ export const key = implement(
     },
 
     async createUserKey(ctx, { body, prepared }) {
-      const owner = ctx.parents['userExtId']
+      const owner = parentOf(ctx, 'userExtId', User)
       await requireAccountCovered(ctx, owner, prepared as GroupReport)
       const now = ctx.clock.now()
       const faults: ApiError[] = []
@@ -82,14 +82,13 @@ export const key = implement(
       return { ...shownKey(ctx, created), keyDetails: secret.shownOnce }
     },
 
-    async deleteUserKeyById(ctx) {
-      const { extId, userExtId } = ctx.target
-      await ctx.store.remove(Key, extId)
-      ctx.afterCommit(() => ctx.services.authenticator.forget(userExtId))
+    async deleteUserKeyById(ctx, { path }) {
+      await ctx.store.remove(Key, ctx.target.extId)
+      ctx.afterCommit(() => ctx.services.authenticator.forget(path.userExtId))
       return undefined
     },
 
-    async revokeUserKey(ctx) {
+    async revokeUserKey(ctx, { path }) {
       const { target } = ctx
       if (shownKey(ctx, target).status === 'EXPIRED')
         throw new ApiError('CONFLICT', { fault: `The key "${target.name}" is EXPIRED: it cannot be revoked.` })
@@ -98,7 +97,7 @@ export const key = implement(
         lastUpdatedBy: ctx.caller.extId,
         lastUpdatedTime: ctx.clock.iso(),
       })
-      ctx.afterCommit(() => ctx.services.authenticator.forget(target.userExtId))
+      ctx.afterCommit(() => ctx.services.authenticator.forget(path.userExtId))
       const said = iamMessages.REVOKE_USER_KEY_SUCCESS
       // Without a severity: public clients cannot read one here.
       return { ...said, locale: 'en_US', errorGroup: 'REVOKE_USER_KEY_SUCCESS' }
@@ -108,7 +107,7 @@ export const key = implement(
     present: [[Key, async (ctx, keys) => keys.map((one) => shownKey(ctx, one))]],
     prepare: {
       async createUserKey(ctx, { path }) {
-        const owner = await ctx.store.get(User, path['userExtId'] as string)
+        const owner = await ctx.store.get(User, path.userExtId)
         return owner === undefined ? undefined : reportedGroups(ctx, owner)
       },
     },

@@ -44,7 +44,7 @@ export const samlIdentityProvider = implement(
     },
 
     async updateSamlIdentityProviderById(ctx, { body, prepared }) {
-      const target: ProviderRow = ctx.target
+      const target = ctx.target
       // Judged by the provider as it still is: the tag of the request says so.
       const read = prepared as Read | undefined
       const replaced = await ctx.store.replace(SamlIdentityProvider, {
@@ -60,7 +60,7 @@ export const samlIdentityProvider = implement(
     },
 
     async deleteSamlIdentityProviderById(ctx) {
-      const target: ProviderRow = ctx.target
+      const target = ctx.target
       await requireUnused(ctx.store, SamlIdentityProvider, target)
       await ctx.store.remove(SamlIdentityProvider, target.extId)
       return undefined

@@ -51,7 +51,7 @@ export const userGroup = implement(
     },
 
     async deleteUserGroupById(ctx) {
-      const target: GroupRow = ctx.target
+      const target = ctx.target
       await requireMembershipCovered(ctx, (filter) => excludesGroup(filter, target.extId))
       await ctx.store.remove(UserGroup, target.extId)
       ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(target.idpId))

@@ -1,5 +1,4 @@
 /** The welcome banner. Source: behaviour iam.md 6. */
-import type { EntityOf } from '@hyperplane/contract'
 import { WelcomeBanner, welcomeBannerOperations } from '@hyperplane/contract/iam/welcome-banner'
 import { invalid } from '../../core/api-error.ts'
 import { implement } from '../context.ts'
@@ -8,7 +7,7 @@ export const welcomeBanner = implement(
   welcomeBannerOperations,
   {
     async updateWelcomeBanner(ctx, { body }) {
-      const { extId, createdTime }: EntityOf<typeof WelcomeBanner> = ctx.target
+      const { extId, createdTime } = ctx.target
       const lastUpdatedTime = ctx.clock.iso()
       return ctx.store.replace(WelcomeBanner, { ...body, extId, createdTime, lastUpdatedTime })
     },

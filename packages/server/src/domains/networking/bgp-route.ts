@@ -1,8 +1,9 @@
 /** Routes of a BGP session. Source: behaviour networking.md 1.10. */
 import { bgpRouteOperations } from '@hyperplane/contract/networking/bgp-route'
+import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { ApiError } from '../../core/api-error.ts'
 import { listOf } from '../../core/standard.ts'
-import { implement, type ReadContext } from '../context.ts'
+import { implement, parentOf, type ReadContext } from '../context.ts'
 import { viewOf } from './bgp-view.ts'
 
 export const bgpRoute = implement(bgpRouteOperations, {
@@ -10,11 +11,12 @@ export const bgpRoute = implement(bgpRouteOperations, {
     return listOf(await routesOf(ctx), request)
   },
   async getRouteForBgpSessionById(ctx, { path }) {
-    const extId = path['extId'] as string
+    const { extId } = path
     const route = (await routesOf(ctx)).find((candidate) => candidate.extId === extId)
     if (route === undefined) throw new ApiError('NETWORKING_ENTITY_NOT_FOUND', { kind: 'BGP route', id: extId })
     return route
   },
 })
 
-const routesOf = async (ctx: ReadContext) => (await viewOf(ctx, ctx.parents['bgpSessionExtId'])).routes
+const routesOf = async (ctx: ReadContext<unknown, 'bgpSessionExtId'>) =>
+  (await viewOf(ctx, parentOf(ctx, 'bgpSessionExtId', BgpSession))).routes

@@ -61,7 +61,7 @@ export const networkController = implement(
     },
 
     async updateNetworkControllerById(ctx, { body }) {
-      const stored: ControllerEntity = ctx.target
+      const stored = ctx.target
       refuseWhileChanging('Network controller', named(stored))
       const { change: _, ...kept } = stored
       const next: ControllerEntity = {
@@ -78,7 +78,7 @@ export const networkController = implement(
     },
 
     async deleteNetworkControllerById(ctx) {
-      const stored: ControllerEntity = ctx.target
+      const stored = ctx.target
       refuseWhileChanging('Network controller', named(stored))
       const users = await usersOf(ctx.store)
       if (users.length > 0) throw inUse('network controller', stored.extId, users)

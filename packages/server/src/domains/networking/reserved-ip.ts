@@ -86,8 +86,9 @@ export const reservedIp = implement(
   reservedIpOperations,
   {
     async listReservedIpsBySubnetId(ctx, request) {
-      const { filter, orderby, page, limit } = request.query
-      const where = reservationsOf(ctx.parents['subnetExtId'].extId)
+      const { path, query } = request
+      const { filter, orderby, page, limit } = query
+      const where = reservationsOf(path.subnetExtId)
       if (filter === undefined || !isAboutAddress(filter)) {
         const found = await ctx.store.page(AddressLease, {
           filter: both(where, filter) as TypedFilter,
@@ -100,13 +101,13 @@ export const reservedIp = implement(
       // Addresses are stored as numbers; a filter on their text reads them all.
       const leases = await ctx.store.find(AddressLease, { filter: where })
       const matching = leases.filter((lease) => evaluateFilter(filter, shown(lease)) === true)
-      const query = { ...request.query, ...(orderby === undefined ? {} : { orderby: orderby.map(byNumber) }) }
-      const { entities, total } = listOf(matching, { query: { ...query, filter: undefined } })
+      const wanted = { ...query, ...(orderby === undefined ? {} : { orderby: orderby.map(byNumber) }) }
+      const { entities, total } = listOf(matching, { query: { ...wanted, filter: undefined } })
       return { entities: entities.map(shown), total }
     },
 
     async reserveIpsBySubnetId(ctx, { body }) {
-      const subnet: SubnetEntity = ctx.target
+      const subnet = ctx.target
       const wanted = wantedBy(body)
       await requireUsable(ctx, subnet)
       const terms = {
@@ -118,7 +119,7 @@ export const reservedIp = implement(
     },
 
     async unreserveIpsBySubnetId(ctx, { body }) {
-      const subnet: SubnetEntity = ctx.target
+      const subnet = ctx.target
       const wanted = wantedBy(body)
       await requireUsable(ctx, subnet)
       const leases = await reservations(ctx.store, subnet, wanted, body.clientContext)

@@ -32,7 +32,7 @@ export const routingPolicy = implement(
     },
 
     async updateRoutingPolicyById(ctx, { body }) {
-      const stored: PolicyEntity = ctx.target
+      const stored = ctx.target
       refuseDefault(stored)
       refuseWhileChanging('Routing policy', stored)
       const vpc = await vpcOf(ctx, stored.vpcExtId)
@@ -48,7 +48,7 @@ export const routingPolicy = implement(
     },
 
     async deleteRoutingPolicyById(ctx) {
-      const stored: PolicyEntity = ctx.target
+      const stored = ctx.target
       refuseDefault(stored)
       refuseWhileChanging('Routing policy', stored)
       const vpc = await vpcOf(ctx, stored.vpcExtId)

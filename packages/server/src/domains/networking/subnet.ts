@@ -54,7 +54,7 @@ export const subnet = implement(
     },
 
     async updateSubnetById(ctx, { body }) {
-      const stored: SubnetEntity = ctx.target
+      const stored = ctx.target
       const around = await surroundingsOf(ctx.store, body, stored)
       refuseAll([...stackFaults(body, stored), ...surroundingFaults(body, around)])
       refuseWhileChanging('Subnet', stored)
@@ -72,7 +72,7 @@ export const subnet = implement(
     },
 
     async deleteSubnetById(ctx) {
-      const stored: SubnetEntity = ctx.target
+      const stored = ctx.target
       refuseWhileChanging('Subnet', stored)
       await requireClusterReachable(ctx, stored.clusterReference)
       await refuseWhileUsed(ctx, stored)

@@ -14,7 +14,7 @@ type VnicEntity = EntityOf<typeof Vnic>
 
 export const vnic = implement(vnicOperations, {
   async listVnicsBySubnetId(ctx, request) {
-    const subnetExtId: string = ctx.parents['subnetExtId'].extId
+    const { subnetExtId } = request.path
     const primary = await heldBy(ctx, subnetExtId, 'ASSIGNED')
     const secondary = await heldBy(ctx, subnetExtId, 'ASSIGNED_SECONDARY')
     const items = (await nicsOn(ctx.store, subnetExtId)).map(

@@ -55,7 +55,7 @@ export const vpc = implement(
     },
 
     async updateVpcById(ctx, { body }) {
-      const stored: VpcEntity = ctx.target
+      const stored = ctx.target
       const attaching = await attachingOf(ctx, stored.extId, body)
       refuseWhileChanging('VPC', stored)
       const { change: _, ...before } = stored
@@ -75,7 +75,7 @@ export const vpc = implement(
     },
 
     async deleteVpcById(ctx) {
-      const stored: VpcEntity = ctx.target
+      const stored = ctx.target
       refuseWhileChanging('VPC', stored)
       const users = (await ctx.store.referrers('Vpc', stored.extId)).filter(({ kind }) => !parts.has(kind))
       if (users.length > 0) throw inUse('VPC', stored.name, await namesOf(ctx, users))

@@ -1,14 +1,15 @@
 /** Backup targets: places to which this manager copies its own state. Source: behaviour platform.md 7. */
 import { BackupTarget, backupTargetOperations } from '@hyperplane/contract/platform/backup-target'
+import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import type { Location } from '../../archive/location-rules.ts'
 import { placeOf } from '../../archive/places.ts'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
 import { formatTime } from '../../core/time/clock.ts'
 import { replaced } from '../../core/updates.ts'
-import { defineTask, implement, type WriteContext } from '../context.ts'
+import { defineTask, implement, parentOf, type WriteContext } from '../context.ts'
 import { probe } from './backup/copy.ts'
-import { recordSuccess, runBackup, startIfDue, unwrite, verify, write } from './backup/run-task.ts'
+import { recordSuccess, runBackup, startIfDue, unwrite, verify, write, writtenBy } from './backup/run-task.ts'
 import { backupSchedule } from './backup/schedule.ts'
 import { placeOfTarget, type RunInput, targetOf } from './backup/target-place.ts'
 import {
@@ -21,7 +22,7 @@ import {
   requireEligible,
   type Target,
 } from './backup/target-rules.ts'
-import { type Manager, ownManager, requireOwn } from './own-manager.ts'
+import { ownManager, requireOwn } from './own-manager.ts'
 
 const minute = 60_000
 
@@ -44,13 +45,13 @@ const createTarget = defineTask<RunInput>({
     {
       name: 'verify',
       progress: 100,
-      run: (ctx, input) => verify(ctx, input, ctx.outputs['write']),
+      run: (ctx, input) => verify(ctx, input, writtenBy(ctx)),
       record: async (ctx, input) => {
         const target = await targetOf(ctx, input)
         // Others may have been made while this one was tried.
         await refuseTooMany(ctx.store, target.location)
         await ctx.store.publish(BackupTarget, target.extId)
-        await recordSuccess(ctx, input, ctx.outputs['write'])
+        await recordSuccess(ctx, input, writtenBy(ctx))
         const next = ctx.clock.now() + minutesBetween(target.location) * minute
         await ctx.store.observe(BackupTarget, target.extId, { nextRunTime: formatTime(next) })
       },
@@ -134,7 +135,7 @@ export const backupTarget = implement(
   backupTargetOperations,
   {
     async createBackupTarget(ctx, { body, path }) {
-      requireOwn(ctx.parents['domainManagerExtId'] as Manager, 'domainManagerExtId')
+      requireOwn(parentOf(ctx, 'domainManagerExtId', DomainManager), 'domainManagerExtId')
       const location = body.location as Location
       checkTargetLocation(location)
       await requireEligible(ctx, location)
@@ -146,7 +147,7 @@ export const backupTarget = implement(
         ...body,
         extId,
         tenantId: ctx.tenantId,
-        domainManagerExtId: path['domainManagerExtId'] as string,
+        domainManagerExtId: path.domainManagerExtId,
         location,
         isBackupPaused: false,
         backupPauseReason: '',
@@ -160,8 +161,8 @@ export const backupTarget = implement(
     },
 
     async updateBackupTargetById(ctx, { body }) {
-      const before: Target = ctx.target
-      requireOwn(ctx.parents['domainManagerExtId'] as Manager, 'domainManagerExtId')
+      const before = ctx.target
+      requireOwn(parentOf(ctx, 'domainManagerExtId', DomainManager), 'domainManagerExtId')
       if ('config' in before.location)
         throw invalid('location', 'a target on a cluster has nothing to update: delete it and create another')
       const location = withKept(before.location, body.location as Location)
@@ -172,8 +173,8 @@ export const backupTarget = implement(
     },
 
     async deleteBackupTargetById(ctx) {
-      const target: Target = ctx.target
-      requireOwn(ctx.parents['domainManagerExtId'] as Manager, 'domainManagerExtId')
+      const { target } = ctx
+      requireOwn(parentOf(ctx, 'domainManagerExtId', DomainManager), 'domainManagerExtId')
       const { extId, nextRunTime } = target
       await ctx.store.update(BackupTarget, extId, { nextRunTime: undefined })
       const input = { extId, ...(nextRunTime === undefined ? {} : { nextRunTime }) }

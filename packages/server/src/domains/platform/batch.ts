@@ -2,7 +2,6 @@
  * Batches: up to 500 requests of one operation, followed through one task.
  * Source: behaviour platform.md 3, conventions 20.
  */
-import type { EntityOf } from '@hyperplane/contract'
 import { Batch, batchOperations } from '@hyperplane/contract/platform/batch'
 import { Task } from '@hyperplane/contract/platform/task'
 import { TaskJob } from '@hyperplane/contract/platform/task-job'
@@ -11,8 +10,6 @@ import { equals } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { runBatch } from './batch-run.ts'
 import { planOf } from './batch-spec.ts'
-
-type BatchEntity = EntityOf<typeof Batch>
 
 export const batch = implement(
   batchOperations,
@@ -65,7 +62,7 @@ export const batch = implement(
     },
 
     async getBatchById(ctx) {
-      const found: BatchEntity = ctx.target
+      const found = ctx.target
       if (found.ownerExtId !== ctx.caller.extId && !(await seesAll(ctx)))
         throw notFound(Batch, 'Batch', found.extId, 'extId')
       return found

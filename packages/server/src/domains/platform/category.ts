@@ -26,7 +26,7 @@ export const category = implement(
     },
 
     async getCategoryById(ctx) {
-      const stored: CategoryEntity = ctx.target
+      const stored = ctx.target
       if (stored.type === 'INTERNAL' && !(await seesInternal(ctx))) {
         throw notFound(Category, 'Category', stored.extId, 'extId')
       }
@@ -48,7 +48,7 @@ export const category = implement(
     },
 
     async updateCategoryById(ctx, { body }) {
-      const stored: CategoryEntity = ctx.target
+      const stored = ctx.target
       refuseSystemTypes(stored.type)
       const ownerUuid = body.ownerUuid ?? stored.ownerUuid
       if (
@@ -78,7 +78,7 @@ export const category = implement(
     },
 
     async deleteCategoryById(ctx) {
-      const stored: CategoryEntity = ctx.target
+      const stored = ctx.target
       refuseSystemTypes(stored.type)
       await refuseWhileCarried(ctx, stored)
       await ctx.store.remove(Category, stored.extId)

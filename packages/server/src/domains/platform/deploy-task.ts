@@ -133,7 +133,8 @@ export const deployManager = defineTask<Input>({
 const coming = async (store: Reader, extId: string): Promise<Manager> =>
   (await store.pending(DomainManager, extId)) as Manager
 
-const nodesIn = (ctx: Pick<Running, 'outputs'>): readonly NodePlan[] => ctx.outputs['reserve host resources']
+const nodesIn = (ctx: Pick<Running, 'outputs'>): readonly NodePlan[] =>
+  ctx.outputs['reserve host resources'] as readonly NodePlan[]
 
 async function startPart(
   ctx: RecordContext<Drivers>,
@@ -159,7 +160,7 @@ async function startPart(
 
 /** @throws DriverError with what the part says, when it did not succeed */
 async function untilDone(ctx: Running, started: string): Promise<void> {
-  const [end] = await ctx.untilEnded([ctx.outputs[started]])
+  const [end] = await ctx.untilEnded([ctx.outputs[started] as string])
   if (end?.status === 'SUCCEEDED') return
   const [appMessage] = end?.errorMessages ?? []
   throw new DriverError(appMessage?.message ?? `a part of the deployment ended ${end?.status}`, {

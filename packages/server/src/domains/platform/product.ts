@@ -10,9 +10,9 @@ import type { Plan } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
 import { products, usersOf } from '../admission/products.ts'
-import { defineTask, implement } from '../context.ts'
+import { defineTask, implement, parentOf } from '../context.ts'
 import { growNodes, growthShortfall, type NodeSize } from '../scheduling/manager-nodes.ts'
-import { type Manager, requireOwn } from './own-manager.ts'
+import { requireOwn } from './own-manager.ts'
 
 type ProductRow = EntityOf<typeof Product>
 
@@ -99,9 +99,9 @@ export const product = implement(
   productOperations,
   {
     async updateProductById(ctx, { body }) {
-      const manager: Manager = ctx.parents['domainManagerExtId']
+      const manager = parentOf(ctx, 'domainManagerExtId', DomainManager)
       requireOwn(manager, 'domainManagerExtId')
-      const stored: ProductRow = ctx.target
+      const stored = ctx.target
       const name = stored.name as ProductName
       const isChange = body.enablementState !== stored.enablementState
       const { cpuCount, memorySizeBytes } = products[name]

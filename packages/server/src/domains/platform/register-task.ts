@@ -255,8 +255,8 @@ async function planRegistration(ctx: Running, input: RegisterInput): Promise<Pla
   }
 }
 
-const reachedIn = (ctx: Pick<Running, 'outputs'>): Reached => ctx.outputs['reach the address']
-const remoteOf = (ctx: Pick<Running, 'outputs'>): RemoteSide => ctx.outputs['authenticate']
+const reachedIn = (ctx: Pick<Running, 'outputs'>): Reached => ctx.outputs['reach the address'] as Reached
+const remoteOf = (ctx: Pick<Running, 'outputs'>): RemoteSide => ctx.outputs['authenticate'] as RemoteSide
 const placeOf = (ctx: Pick<Running, 'outputs'>, { address }: RegisterInput): RemotePlace => ({
   address,
   certificate: reachedIn(ctx).certificate,

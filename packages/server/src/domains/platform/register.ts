@@ -26,10 +26,10 @@ type Spec = ValueOf<typeof RemoteClusterSpec>
 type Address = Spec['address']
 
 export async function register(
-  ctx: WriteContext,
+  ctx: WriteContext<Manager>,
   { remoteCluster }: ValueOf<typeof ClusterRegistrationSpec>,
 ): Promise<TaskStarted> {
-  const manager: Manager = ctx.target
+  const manager = ctx.target
   requireOwn(manager, 'extId')
   if ('extId' in remoteCluster) return refuseReference(ctx, manager, remoteCluster.extId)
   const type: RemoteType = 'cloudType' in remoteCluster ? 'DOMAIN_MANAGER' : 'AOS'

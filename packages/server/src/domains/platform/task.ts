@@ -42,7 +42,7 @@ export const task = implement(
   taskOperations,
   {
     async cancelTask(ctx) {
-      const found: TaskEntity = ctx.target
+      const found = ctx.target
       if (ended.includes(found.status)) {
         throw new ApiError('TASK_ALREADY_FINISHED', { taskExtId: found.extId, status: found.status as string })
       }
@@ -62,11 +62,9 @@ export const task = implement(
       const [shown] = await withVisibleNames(ctx, [all])
       const page = listOf(shown as readonly AffectedEntity[], request)
       const { select } = request.query
-      return (
-        select === undefined
-          ? page
-          : { ...page, entities: page.entities.map((entity) => applySelection(select, entity)) }
-      ) as never
+      return select === undefined
+        ? page
+        : { ...page, entities: page.entities.map((entity) => applySelection(select, entity)) }
     },
   },
   { present: [[Task, presentTasks]], schedules: [retention] },

@@ -81,10 +81,10 @@ export const unregisterRemote = defineTask<Input>({
 })
 
 export async function unregister(
-  ctx: WriteContext,
+  ctx: WriteContext<Manager>,
   { extId, name }: ValueOf<typeof ClusterReference>,
 ): Promise<TaskStarted> {
-  const manager: Manager = ctx.target
+  const manager = ctx.target
   requireOwn(manager, 'extId')
   await refuseOthers(ctx, extId)
   const registration = await requireRegistered(ctx.store, extId)
@@ -144,7 +144,7 @@ const inUse = ({ name }: Input, reasons: readonly string[]): ApiError =>
 async function revoke(ctx: Running, input: Input): Promise<string | null> {
   const registration = await registrationOf(ctx.store, input.remoteExtId)
   const { remoteManagers } = ctx.drivers
-  const rows: readonly InventoryRow[] = ctx.outputs['entities unconfigured']
+  const rows = ctx.outputs['entities unconfigured'] as readonly InventoryRow[]
   if (input.isCluster) await remoteManagers.keepInventory(input.remoteExtId, rows)
   if (registration === undefined || input.askedByRemote) return null
   const place = { address: registration.address as string, certificate: registration.certificate as string }

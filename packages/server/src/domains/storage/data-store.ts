@@ -27,7 +27,7 @@ export const dataStore = implement(dataStoreOperations, {
         freeSpace: freeSpaceBytes,
       })
     }
-    return shown as never
+    return shown
   },
 
   async addDataStoreForCluster(ctx, { body }) {

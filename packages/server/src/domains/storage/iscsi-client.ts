@@ -3,7 +3,7 @@ import type { ValueOf } from '@hyperplane/contract'
 import { iscsiClientOperations, type IscsiClient as OlderClient } from '@hyperplane/contract/storage/iscsi-client'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { invalid, refuseAll } from '../../core/api-error.ts'
-import { attachmentsWith, type ClientEntity, type Group } from '../block-volumes/attachments.ts'
+import { attachmentsWith, type ClientEntity } from '../block-volumes/attachments.ts'
 import { newIdentityFaults, siteFaults, startClientUpdate, withTargets } from '../block-volumes/iscsi-clients.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { clampedList } from './paging.ts'
@@ -17,7 +17,7 @@ export const iscsiClient = implement(
       const scope = await ctx.scopeOf(IscsiClient.kind)
       const clients = scope === 'none' ? [] : await ctx.store.find(IscsiClient, scope === undefined ? {} : { scope })
       const page = await clampedList(clients, request, (some) => withTargets(ctx, some))
-      return { ...page, entities: page.entities.map(older) } as never
+      return { ...page, entities: page.entities.map(older) }
     },
 
     async getIscsiClientById(ctx) {
@@ -25,7 +25,7 @@ export const iscsiClient = implement(
     },
 
     async updateIscsiClientById(ctx, { body }) {
-      const client: ClientEntity = ctx.target
+      const client = ctx.target
       const { clientSecret, enabledAuthentications } = body
       refuseAll(newIdentityFaults(client, body as Partial<ClientEntity>))
       const authentication = enabledAuthentications ?? client.enabledAuthentications
@@ -33,16 +33,16 @@ export const iscsiClient = implement(
         ...(authentication === undefined ? {} : { authentication }),
         ...(clientSecret === undefined ? {} : { secret: clientSecret }),
       })
-      return { ...task, data: await shown(ctx, next) } as never
+      return { ...task, data: await shown(ctx, next) }
     },
 
     async getExternalAttachments(ctx, request) {
-      const { extId, clusterReference }: Group = ctx.target
+      const { extId, clusterReference } = ctx.target
       const own = (await attachmentsWith(ctx.store, 'volumeGroupExtId', [extId])).get(extId) ?? []
       const items = own.flatMap(({ iscsiClientExtId }) =>
         iscsiClientExtId === undefined ? [] : { extId: iscsiClientExtId, clusterReference },
       )
-      return (await clampedList(items, request)) as never
+      return clampedList(items, request)
     },
   },
   {

@@ -26,7 +26,7 @@ export const storageContainer = implement(
       const rows = scope === 'none' ? [] : await ctx.store.find(StorageContainer, scope === undefined ? {} : { scope })
       const all: Older[] = []
       for (const container of await withCapacity(ctx, rows)) all.push(await shown(ctx, container))
-      return (await clampedList(all, request)) as never
+      return clampedList(all, request)
     },
 
     async getStorageContainerByExtId(ctx) {
@@ -38,7 +38,7 @@ export const storageContainer = implement(
       startContainerCreation(ctx, headers.clusterId as string, { ...defaults, ...newerBody(body as Older) }),
 
     async updateStorageContainer(ctx, { body }) {
-      const stored: Container = ctx.target
+      const stored = ctx.target
       const next = newerBody(body as Older)
       requireSameHost(stored, body as Older)
       const container = replaced(

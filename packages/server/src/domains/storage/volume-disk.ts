@@ -1,7 +1,8 @@
 /** Volume disks under their older operations. Source: behaviour volumes-storage.md 1.3, 1.8. */
 import { volumeDiskOperations } from '@hyperplane/contract/storage/volume-disk'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type DiskChanges, sizeFaults, startDiskRemoval, startDiskUpdate } from '../block-volumes/disks.ts'
-import { implement } from '../context.ts'
+import { implement, parentOf } from '../context.ts'
 
 export const volumeDisk = implement(
   volumeDiskOperations,
@@ -13,11 +14,11 @@ export const volumeDisk = implement(
         ...(description === undefined ? {} : { description }),
         ...(diskStorageFeatures === undefined ? {} : { diskStorageFeatures }),
       } as DiskChanges
-      return startDiskUpdate(ctx, ctx.parents['volumeGroupExtId'], ctx.target, changes)
+      return startDiskUpdate(ctx, parentOf(ctx, 'volumeGroupExtId', VolumeGroup), ctx.target, changes)
     },
 
     async deleteVolumeDisk(ctx) {
-      return startDiskRemoval(ctx, ctx.parents['volumeGroupExtId'], ctx.target)
+      return startDiskRemoval(ctx, parentOf(ctx, 'volumeGroupExtId', VolumeGroup), ctx.target)
     },
   },
   { rules: { updateVolumeDisk: ({ body }) => sizeFaults('diskSizeBytes', body.diskSizeBytes) } },

@@ -125,7 +125,7 @@ export const updateImage = defineTask<Update>({
       record: async (ctx, { image }) => {
         const stored = await ctx.store.get(Image, image.extId)
         if (stored === undefined) throw notFound(Image, 'Image', image.extId, 'extId')
-        await requireImageRoom(ctx, ctx.outputs['add copies'].added, stored.sizeBytes ?? 0)
+        await requireImageRoom(ctx, copiesIn(ctx).added, stored.sizeBytes ?? 0)
         const { source } = stored
         await ctx.store.replace(Image, {
           ...image,
@@ -138,13 +138,16 @@ export const updateImage = defineTask<Update>({
       name: 'remove copies',
       progress: 100,
       run: async (ctx, { image }) => {
-        for (const clusterExtId of ctx.outputs['add copies'].removed) {
+        for (const clusterExtId of copiesIn(ctx).removed) {
           await ctx.drivers.contentSource.remove({ imageExtId: image.extId, clusterExtId })
         }
       },
     },
   ],
 })
+
+const copiesIn = (ctx: Pick<Running, 'outputs'>) =>
+  ctx.outputs['add copies'] as { readonly added: readonly string[]; readonly removed: readonly string[] }
 
 interface Removal {
   readonly extId: string

@@ -70,7 +70,7 @@ export const image = implement(
     },
 
     async updateImageById(ctx, { body }) {
-      const stored: ImageEntity = ctx.target
+      const stored = ctx.target
       refuseAll(fixedFaults(stored, body))
       if (body.clusterLocationExtIds?.length === 0) {
         throw new ApiError('CONFLICT', {
@@ -104,7 +104,7 @@ export const image = implement(
     },
 
     async deleteImageById(ctx) {
-      const stored: ImageEntity = ctx.target
+      const stored = ctx.target
       await requireUnread(ctx.store, stored)
       return ctx.startTask(
         deleteImage,
@@ -119,7 +119,7 @@ export const image = implement(
     },
 
     async getFileByImageId(ctx) {
-      const { extId, name, sizeBytes, clusterLocationExtIds = [] }: ImageEntity = ctx.target
+      const { extId, name, sizeBytes, clusterLocationExtIds = [] } = ctx.target
       const clusterExtId = clusterLocationExtIds.find((location) => ctx.drivers.hardware.isReachable(location))
       if (clusterExtId === undefined) {
         throw new ApiError('CONFLICT', { fault: `No cluster that holds the image "${name}" can be reached.` })

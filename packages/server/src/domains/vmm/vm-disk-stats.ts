@@ -1,16 +1,17 @@
 /** Statistics of the disks of native VMs. Source: behaviour vmm.md 1.15. */
 import { Disk } from '@hyperplane/contract/vmm/disk'
+import { Vm } from '@hyperplane/contract/vmm/vm'
 import { VmDiskStatsTuple, vmDiskStatsOperations } from '@hyperplane/contract/vmm/vm-disk-stats'
 import { notFound } from '../../core/standard.ts'
-import { implement } from '../context.ts'
+import { implement, parentOf } from '../context.ts'
 import { diskStatistics } from '../statistics/answers.ts'
 import { nativeSubjects } from '../statistics/native.ts'
 import type { Subject } from '../statistics/series.ts'
 
 export const vmDiskStats = implement(vmDiskStatsOperations, {
   async getDiskStatsById(ctx, request) {
-    const { vmExtId, extId } = request.path as { vmExtId: string; extId: string }
-    const [subject] = (await nativeSubjects(ctx, [ctx.parents['vmExtId']])) as [Subject]
+    const { vmExtId, extId } = request.path
+    const [subject] = (await nativeSubjects(ctx, [parentOf(ctx, 'vmExtId', Vm)])) as [Subject]
     if (!subject.vm.disks.some((disk) => disk.extId === extId)) throw notFound(Disk, 'Disk', extId, 'extId')
     return diskStatistics(ctx, request, subject, { extId, vmExtId }, VmDiskStatsTuple)
   },

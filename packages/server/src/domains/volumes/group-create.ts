@@ -115,7 +115,7 @@ export const makeGroup = defineTask<Creation>({
       record: async (ctx, { groupExtId, disks }) => {
         await ctx.store.publish(VolumeGroup, groupExtId)
         for (const { diskExtId } of disks) {
-          await ctx.store.update(VolumeDisk, diskExtId, { copyOf: undefined } as never)
+          await ctx.store.update(VolumeDisk, diskExtId, { copyOf: undefined })
           await ctx.store.publish(VolumeDisk, diskExtId)
         }
       },

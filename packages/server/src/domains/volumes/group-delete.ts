@@ -64,7 +64,7 @@ export const removeGroup = defineTask<Removal>({
     { name: 'remove row', progress: 100, record: (ctx, { groupExtId }) => ctx.store.remove(VolumeGroup, groupExtId) },
   ],
   onUndone: async (ctx, { groupExtId }) => {
-    await ctx.store.update(VolumeGroup, groupExtId, { isDeleting: undefined } as never)
+    await ctx.store.update(VolumeGroup, groupExtId, { isDeleting: undefined })
   },
 })
 

@@ -112,7 +112,7 @@ const attachIscsiClient = defineTask<OfAttachment>({
         const group = await ctx.store.get(VolumeGroup, attachment.volumeGroupExtId!)
         if (group !== undefined) refuseAll(mutualFaults(ctx, storedChap(ctx, client), group))
         await confirm(ctx.store, attachment.extId)
-        await ctx.store.observe(IscsiClient, client.extId, { unusedSince: undefined } as never)
+        await ctx.store.observe(IscsiClient, client.extId, { unusedSince: undefined })
         await ctx.store.publish(IscsiClient, client.extId)
       },
     },

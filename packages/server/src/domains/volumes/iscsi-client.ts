@@ -1,8 +1,9 @@
 /** iSCSI clients. Source: behaviour volumes-storage.md 1.5. */
 import { IscsiClient, iscsiClientOperations } from '@hyperplane/contract/volumes/iscsi-client'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { refuseAll } from '../../core/api-error.ts'
 import { listOf } from '../../core/standard.ts'
-import { attachmentsWith, type ClientEntity, type Group } from '../block-volumes/attachments.ts'
+import { attachmentsWith, type ClientEntity } from '../block-volumes/attachments.ts'
 import { clusterProjections } from '../block-volumes/groups.ts'
 import {
   chapOf,
@@ -13,14 +14,14 @@ import {
   updateIscsiClient,
   withTargets,
 } from '../block-volumes/iscsi-clients.ts'
-import { implement, type ReadContext } from '../context.ts'
+import { implement, parentOf, type ReadContext } from '../context.ts'
 import { attachClient, detachClient, identityFaults, iscsiAttachmentTasks, removeUnused } from './iscsi-attachment.ts'
 
 export const iscsiClient = implement(
   iscsiClientOperations,
   {
     async updateIscsiClientById(ctx, { body }) {
-      const client: ClientEntity = ctx.target
+      const client = ctx.target
       refuseAll(newIdentityFaults(client, body))
       const { client: _, ...task } = await startClientUpdate(ctx, client, chapOf(body))
       return task
@@ -30,7 +31,7 @@ export const iscsiClient = implement(
     detachIscsiClient: (ctx, { body }) => detachClient(ctx, ctx.target, body.extId),
 
     async listExternalIscsiAttachmentsByVolumeGroupId(ctx, request) {
-      const { extId, clusterReference }: Group = ctx.parents['volumeGroupExtId']
+      const { extId, clusterReference } = parentOf(ctx, 'volumeGroupExtId', VolumeGroup)
       const own = (await attachmentsWith(ctx.store, 'volumeGroupExtId', [extId])).get(extId) ?? []
       const items = own.flatMap(({ iscsiClientExtId }) =>
         iscsiClientExtId === undefined ? [] : { extId: iscsiClientExtId, clusterReference },

@@ -14,7 +14,7 @@ import {
   withEffectiveFlash,
 } from '../block-volumes/disks.ts'
 import { affected, requireUsable } from '../block-volumes/groups.ts'
-import { defineTask, implement, type ReadContext } from '../context.ts'
+import { defineTask, implement, parentOf, type ReadContext } from '../context.ts'
 import { allocateDisk, checkDisk, type DiskInput, diskFaults, inputOf, planDisks } from './new-disks.ts'
 
 interface Creation extends DiskInput {
@@ -46,7 +46,7 @@ const createDisk = defineTask<Creation>({
       name: 'record',
       progress: 100,
       record: async (ctx, { groupExtId, diskExtId }) => {
-        await ctx.store.update(VolumeDisk, diskExtId, { copyOf: undefined } as never)
+        await ctx.store.update(VolumeDisk, diskExtId, { copyOf: undefined })
         await ctx.store.publish(VolumeDisk, diskExtId)
         await ctx.store.touch(VolumeGroup, groupExtId)
       },
@@ -59,7 +59,7 @@ export const volumeDisk = implement(
   volumeDiskOperations,
   {
     async createVolumeDisk(ctx, { body }) {
-      const group = ctx.parents['volumeGroupExtId'] as Group
+      const group = parentOf(ctx, 'volumeGroupExtId', VolumeGroup)
       const cluster = await requireUsable(ctx, group)
       const place = { cluster, groupExtId: group.extId, groupName: group.name, pathOf: () => '' }
       for (const planned of await planDisks(ctx, [body], place)) {
@@ -82,11 +82,11 @@ export const volumeDisk = implement(
       const { diskSizeBytes, ...others } = replacingChanges(VolumeDisk, body, ctx.version)
       // A disk without a size is none: a body that leaves it out keeps it.
       const changes = diskSizeBytes == null ? others : { ...others, diskSizeBytes }
-      return startDiskUpdate(ctx, ctx.parents['volumeGroupExtId'], ctx.target, changes)
+      return startDiskUpdate(ctx, parentOf(ctx, 'volumeGroupExtId', VolumeGroup), ctx.target, changes)
     },
 
     async deleteVolumeDiskById(ctx) {
-      return startDiskRemoval(ctx, ctx.parents['volumeGroupExtId'], ctx.target)
+      return startDiskRemoval(ctx, parentOf(ctx, 'volumeGroupExtId', VolumeGroup), ctx.target)
     },
   },
   {

@@ -1,7 +1,7 @@
 /** Volume groups: one file for each group of actions. Source: behaviour volumes-storage.md 1.2. */
 import { VolumeGroup, volumeGroupOperations } from '@hyperplane/contract/volumes/volume-group'
 import { presentVolumeGroups } from '../block-volumes/groups.ts'
-import { implement } from '../context.ts'
+import { implement, parentOf } from '../context.ts'
 import {
   associateCategories,
   categoryDetailsOf,
@@ -24,7 +24,7 @@ export const volumeGroup = implement(
     disassociateCategory: (ctx, { body }) => associateCategories(ctx, ctx.target, body.categories, 'disassociate'),
     getVolumeGroupMetadataById: (ctx) => metadataOf(ctx, ctx.target),
     listCategoryAssociationsByVolumeGroupId: (ctx, request) =>
-      categoryDetailsOf(ctx, ctx.parents['volumeGroupExtId'], request),
+      categoryDetailsOf(ctx, parentOf(ctx, 'volumeGroupExtId', VolumeGroup), request),
   },
   {
     rules: {

@@ -62,6 +62,11 @@ export async function unwrite(ctx: Context, input: RunInput): Promise<void> {
   await removeIfPossible(placeOfTarget(ctx, target), extId, input.restorePointExtId)
 }
 
+/** What the step `write` answered. */
+export const writtenBy = (ctx: Pick<StepContext<Drivers>, 'outputs'>): Manifest => ctx.outputs['write'] as Manifest
+const isRehearsedIn = (ctx: Pick<StepContext<Drivers>, 'outputs'>): boolean =>
+  (ctx.outputs['verify'] as { readonly isRehearsed: boolean }).isRehearsed
+
 /** In the transaction that ends the task: the target has a new backup. */
 export async function recordSuccess(ctx: RecordContext<Drivers>, input: RunInput, manifest: Manifest): Promise<void> {
   const target = await targetOf(ctx, input)
@@ -82,12 +87,12 @@ export const runBackup = defineTask<RunInput>({
       name: 'verify',
       progress: verified,
       run: async (ctx, input) => {
-        await verify(ctx, input, ctx.outputs['write'])
+        await verify(ctx, input, writtenBy(ctx))
         const target = await targetOf(ctx, input)
         const isRehearsed = isCheckDue(target, ctx.clock.now())
         if (isRehearsed) {
           const at = placeOfTarget(ctx, target)
-          await ctx.clock.lengthy(() => rehearseRestore(ctx.services, at, ctx.outputs['write'], ctx.stopping))
+          await ctx.clock.lengthy(() => rehearseRestore(ctx.services, at, writtenBy(ctx), ctx.stopping))
         }
         return { isRehearsed }
       },
@@ -99,14 +104,13 @@ export const runBackup = defineTask<RunInput>({
       // The new one is whole: from here on older ones may go.
       run: async (ctx, input) => {
         const target = await targetOf(ctx, input)
-        const { write, verify } = ctx.outputs
-        return ctx.clock.lengthy(() => retire(ctx, target, write, verify.isRehearsed))
+        return ctx.clock.lengthy(() => retire(ctx, target, writtenBy(ctx), isRehearsedIn(ctx)))
       },
       record: async (ctx, input, { removed, foreign }) => {
-        await recordSuccess(ctx, input, ctx.outputs['write'])
+        await recordSuccess(ctx, input, writtenBy(ctx))
         // Time went on by more than an interval meanwhile: the next run takes the place of those that were left out.
         await startIfDue(ctx, input.targetExtId)
-        if (ctx.outputs['verify'].isRehearsed)
+        if (isRehearsedIn(ctx))
           await ctx.store.observe(BackupTarget, input.targetExtId, { lastCheckTime: ctx.clock.iso() })
         for (const one of removed) ctx.warn(`The restore point ${one.restorePointExtId} was removed: ${one.fault}.`)
         if (foreign > 0)

@@ -20,10 +20,7 @@ const remembered = new WeakMap<Services, Map<string, { readonly until: number; r
  * Complete restore points, newest first; of a cluster the newest of each manager only. Counts as a use of the source.
  * @throws ApiError 404 for an expired source, 400 when the place refuses
  */
-export async function restorePointsOf(
-  ctx: ReadContext,
-  source: Source = ctx.parents['restoreSourceExtId'],
-): Promise<readonly Manifest[]> {
+export async function restorePointsOf(ctx: ReadContext, source: Source): Promise<readonly Manifest[]> {
   refuseApiKey(ctx)
   const now = ctx.clock.now()
   if (isExpired(source, now)) throw notFound(RestoreSource, 'RestoreSource', source.extId, 'restoreSourceExtId')

@@ -45,7 +45,7 @@ function stepsOf(
       name,
       progress: reached + 25,
       run: async (ctx) => {
-        const [end] = await ctx.untilEnded([ctx.outputs[start]])
+        const [end] = await ctx.untilEnded([ctx.outputs[start] as string])
         if (end?.status === 'SUCCEEDED') return
         const [appMessage] = end?.errorMessages ?? []
         throw new DriverError(appMessage?.message ?? `a part of the restore ended ${end?.status}`, {

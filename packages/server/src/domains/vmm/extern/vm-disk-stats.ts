@@ -2,15 +2,15 @@
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ExternVmDiskStatsTuple, externVmDiskStatsOperations } from '@hyperplane/contract/vmm/extern/vm-disk-stats'
 import { notFound } from '../../../core/standard.ts'
-import { implement } from '../../context.ts'
+import { implement, parentOf } from '../../context.ts'
 import { diskStatistics } from '../../statistics/answers.ts'
 import { externSubjects } from '../../statistics/extern.ts'
 import type { Subject } from '../../statistics/series.ts'
 
 export const externVmDiskStats = implement(externVmDiskStatsOperations, {
   async getDiskStatsById(ctx, request) {
-    const { vmExtId, extId } = request.path as { vmExtId: string; extId: string }
-    const [subject] = (await externSubjects(ctx, [ctx.parents['vmExtId']])) as [Subject]
+    const { vmExtId, extId } = request.path
+    const [subject] = (await externSubjects(ctx, [parentOf(ctx, 'vmExtId', ExternVm)])) as [Subject]
     // A disk has no kind of its own: its VM's words.
     if (!subject.vm.disks.some((disk) => disk.extId === extId))
       throw notFound({ ...ExternVm, title: 'disk' }, 'disk', extId, 'extId')

@@ -1,17 +1,16 @@
 /** Statistics of the NICs of external VMs. Source: specification 2.7, 4.8; behaviour vmm.md 1.15. */
-import type { EntityOf } from '@hyperplane/contract'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ExternVmNicStatsTuple, externVmNicStatsOperations } from '@hyperplane/contract/vmm/extern/vm-nic-stats'
 import { notFound } from '../../../core/standard.ts'
-import { implement } from '../../context.ts'
+import { implement, parentOf } from '../../context.ts'
 import { nicStatistics } from '../../statistics/answers.ts'
 import { externSubjects } from '../../statistics/extern.ts'
 import type { Subject } from '../../statistics/series.ts'
 
 export const externVmNicStats = implement(externVmNicStatsOperations, {
   async getNicStatsById(ctx, request) {
-    const { vmExtId, extId } = request.path as { vmExtId: string; extId: string }
-    const vm: EntityOf<typeof ExternVm> = ctx.parents['vmExtId']
+    const { vmExtId, extId } = request.path
+    const vm = parentOf(ctx, 'vmExtId', ExternVm)
     // A NIC has no kind of its own: its VM's words.
     if (!(vm.nics ?? []).some((nic) => nic.extId === extId))
       throw notFound({ ...ExternVm, title: 'NIC' }, 'NIC', extId, 'extId')

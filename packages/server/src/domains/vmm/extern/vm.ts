@@ -7,7 +7,7 @@ import { ExternVm, externVmOperations } from '@hyperplane/contract/vmm/extern/vm
 import { ApiError } from '../../../core/api-error.ts'
 import { notFound } from '../../../core/standard.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
-import type { PowerChange } from '../../../drivers/external-hypervisor.ts'
+import type { OutsideVm, PowerChange } from '../../../drivers/external-hypervisor.ts'
 import { defineTask, implement, type WriteContext } from '../../context.ts'
 import { mirror, pollInventory } from './inventory.ts'
 
@@ -75,7 +75,7 @@ const changePower = defineTask<Input>({
       record: async (ctx, { extId }) => {
         const ours = await ctx.store.get(ExternVm, extId)
         if (ours === undefined) return
-        await mirror(ctx.store, ours, ctx.outputs['wait for state'], ctx.tenantId)
+        await mirror(ctx.store, ours, ctx.outputs['wait for state'] as OutsideVm, ctx.tenantId)
         await ctx.store.touch(ExternVm, extId)
       },
     },
@@ -86,8 +86,8 @@ const changePower = defineTask<Input>({
   },
 })
 
-const start = (action: Action) => async (ctx: WriteContext) => {
-  const vm: ExternVmEntity = ctx.target
+const start = (action: Action) => async (ctx: WriteContext<ExternVmEntity>) => {
+  const vm = ctx.target
   requireState(ctx, vm, action)
   await ctx.store.touch(ExternVm, vm.extId)
   return ctx.startTask(

@@ -4,12 +4,13 @@ import type { TaskStarted } from '../../../core/handlers.ts'
 import { unplugGroups } from '../../block-volumes/attachments.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { giveBack } from '../../scheduling/scheduler.ts'
+import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { forgetPower } from '../../virtual-machines/power-journal.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
 import { detachGroups, removeDisks } from './create.ts'
 import { releaseNics } from './nics.ts'
 
-export async function deleteVm(ctx: WriteContext): Promise<TaskStarted> {
+export async function deleteVm(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
   const vm = await admit(ctx, 'delete')
   return ctx.startTask(removeVm, { vmExtId: vm.extId }, taskOf('DeleteVm', vm))
 }

@@ -74,7 +74,7 @@ async function follow(
   const vm = await ctx.store.get(Vm, extId)
   if (vm?.host === undefined) return 'settled'
   if (!ctx.drivers.hardware.isHostUp(vm.host.extId as string)) return losesSight(ctx, vm)
-  if (vm.hostSilentSince !== undefined) await ctx.store.observe(Vm, extId, { hostSilentSince: undefined } as never)
+  if (vm.hostSilentSince !== undefined) await ctx.store.observe(Vm, extId, { hostSilentSince: undefined })
   if (unasked?.state === 'RESTARTED') return beginsAnew(ctx, vm)
   const state = unasked?.state ?? 'ON'
   if (state === vm.powerState) return 'settled'

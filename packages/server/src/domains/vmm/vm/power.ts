@@ -26,11 +26,13 @@ async function startPower(
   return ctx.startTask(definition, { vmExtId: vm.extId }, taskOf(operation, vm))
 }
 
-export const powerOn = (ctx: WriteContext): Promise<TaskStarted> => startPower(ctx, 'PowerOnVm', 'power-on', switchOn)
-export const powerOff = (ctx: WriteContext): Promise<TaskStarted> =>
+export const powerOn = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
+  startPower(ctx, 'PowerOnVm', 'power-on', switchOn)
+export const powerOff = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
   startPower(ctx, 'PowerOffVm', 'power-off', switchOff)
-export const reset = (ctx: WriteContext): Promise<TaskStarted> => startPower(ctx, 'ResetVm', 'reset', beginAnew)
-export const shutdown = (ctx: WriteContext): Promise<TaskStarted> =>
+export const reset = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
+  startPower(ctx, 'ResetVm', 'reset', beginAnew)
+export const shutdown = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
   startPower(ctx, 'ShutdownVm', 'shutdown', pressButton)
 
 /** Runs the VM, as its row says that it is, on this host. */
@@ -179,7 +181,8 @@ const beginAnew = defineTask<OfVm>({
 })
 
 async function recordOff(ctx: RecordContext<Drivers>, { vmExtId }: OfVm, step: string): Promise<void> {
-  await becomeOff(ctx, await present(ctx.store, vmExtId), ctx.outputs[step]?.isConsumed === true)
+  const output = ctx.outputs[step] as { readonly isConsumed?: boolean } | undefined
+  await becomeOff(ctx, await present(ctx.store, vmExtId), output?.isConsumed === true)
 }
 
 async function isCustomizationConsumed(ctx: StepContext<Drivers>, vmExtId: string): Promise<boolean> {

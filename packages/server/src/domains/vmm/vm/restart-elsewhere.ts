@@ -76,7 +76,7 @@ export const restartVm = defineTask<Restart>({
       progress: 100,
       record: async (ctx, { vmExtId, fromHostExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
-        const choice: Choice | undefined = ctx.outputs['start']
+        const choice = ctx.outputs['start'] as Choice | undefined
         if (vm === undefined) return
         if (choice === undefined) return giveBackElsewhere(ctx.store, vm)
         if ('hostExtId' in choice) {

@@ -141,7 +141,8 @@ export const changeVm = defineTask<Change>({
       name: 'remove unused files',
       progress: 100,
       run: async (ctx) => {
-        for (const extId of ctx.outputs['store']?.unused ?? []) await ctx.drivers.hypervisor.deleteDisk(extId)
+        for (const extId of (ctx.outputs['store'] as Unused | undefined)?.unused ?? [])
+          await ctx.drivers.hypervisor.deleteDisk(extId)
       },
       // Nothing names them any more.
     },
@@ -149,7 +150,12 @@ export const changeVm = defineTask<Change>({
   onUndone: endUnchanged,
 })
 
-async function storeChange(ctx: RecordContext<Drivers>, input: Change): Promise<{ keep: { unused: string[] } }> {
+/** Files that the VM named before and names no more. */
+interface Unused {
+  readonly unused: readonly string[]
+}
+
+async function storeChange(ctx: RecordContext<Drivers>, input: Change): Promise<{ keep: Unused }> {
   const vm = await present(ctx.store, input.vmExtId)
   const next = nextOf(vm, input)
   const target = roomOf(ctx) ?? vm.host?.extId
@@ -181,8 +187,11 @@ async function recordMove(ctx: RecordContext<Drivers>, vmExtId: string, hostExtI
 }
 
 /** Where it really runs since the task has moved it. */
-const movedTo = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => ctx.outputs['move']?.hostExtId
-const roomOf = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => ctx.outputs['make room']?.hostExtId
+const movedTo = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostIn(ctx.outputs['move'])
+const roomOf = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostIn(ctx.outputs['make room'])
+
+const hostIn = (output: unknown): string | undefined =>
+  (output as { readonly hostExtId?: string } | undefined)?.hostExtId
 
 const newFiles = (vm: VmEntity, next: VmEntity): string[] => {
   const former = firmwareFilesOf(vm)
