@@ -110,7 +110,7 @@ const HttpProxyWhiteListConfig = object('clustermgmt.v4.config.HttpProxyWhiteLis
   targetType: enumeration(['IPV4_ADDRESS', 'IPV6_ADDRESS', 'IPV4_NETWORK_MASK', 'DOMAIN_NAME_SUFFIX', 'HOST_NAME']),
 })
 
-const ClusterNetworkReference = object('clustermgmt.v4.config.ClusterNetworkReference', {
+export const ClusterNetworkReference = object('clustermgmt.v4.config.ClusterNetworkReference', {
   externalAddress: optional(IPAddress),
   externalDataServiceIp: optional(IPAddress),
   externalSubnet: readOnly(text()),

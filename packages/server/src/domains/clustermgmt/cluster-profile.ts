@@ -2,7 +2,7 @@
  * Cluster profiles: settings that clusters are brought to and then watched for.
  * Source: specification 2.4, 4.5; behaviour clustermgmt.md 1.10.
  */
-import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile, clusterProfileOperations } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
@@ -126,13 +126,13 @@ export const clusterProfile = implement(
 
     async updateClusterProfileById(ctx, { body }) {
       const stored = ctx.target
-      const given = withSettingDefaults(keepSecrets(body as never, stored as never)) as BodyOf<typeof ClusterProfile>
+      const given = withSettingDefaults(keepSecrets(body, stored))
       const next = {
         ...sparselyUpdated(stored, given),
         lastUpdateTime: ctx.clock.iso(),
         lastUpdatedBy: ctx.caller.extId,
       }
-      refuseAll(missingParts(given as never))
+      refuseAll(missingParts(given))
       if (next.name !== stored.name) await requireFreeName(ctx.store, next)
       const members = await membersOf(ctx.store, stored.extId)
       await ctx.store.touch(ClusterProfile, stored.extId)
@@ -209,8 +209,8 @@ export const clusterProfile = implement(
   },
   {
     rules: {
-      createClusterProfile: ({ body }) => [...settingsFaults(body as never), ...missingParts(body as never)],
-      updateClusterProfileById: ({ body }) => settingsFaults(body as never),
+      createClusterProfile: ({ body }) => [...settingsFaults(body), ...missingParts(body)],
+      updateClusterProfileById: ({ body }) => settingsFaults(body),
       applyClusterProfile: ({ body }) => namelessFaults(body.clusters),
       disassociateClusterFromClusterProfile: ({ body }) => namelessFaults(body.clusters),
     },
@@ -220,7 +220,7 @@ export const clusterProfile = implement(
   },
 )
 
-async function present(ctx: ReadContext, profiles: readonly any[]): Promise<readonly any[]> {
+async function present(ctx: ReadContext, profiles: readonly Profile[]): Promise<readonly Profile[]> {
   return Promise.all(
     profiles.map((profile) => (profile.extId === undefined ? profile : withMembers(ctx.store, profile))),
   )

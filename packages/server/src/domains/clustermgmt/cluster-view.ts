@@ -21,19 +21,18 @@ const roomForBackupsPercent = 10
 
 export async function withState(
   ctx: ReadContext,
-  clusters: readonly any[],
+  clusters: readonly ClusterRow[],
   wanted: { readonly expand: ReadonlySet<string> } = { expand: new Set() },
-): Promise<readonly any[]> {
+): Promise<readonly ClusterRow[]> {
   const managers = await ctx.store.find(DomainManager)
   const hosting = new Set(managers.map(({ hostingClusterExtId }) => hostingClusterExtId))
-  const shown: any[] = []
-  for (const cluster of clusters as ClusterRow[]) {
+  const shown: ClusterRow[] = []
+  for (const cluster of clusters) {
     // A row of `$apply` is no cluster.
     if (cluster.extId === undefined) return clusters
     const config = { ...cluster.config, isAvailable: ctx.drivers.hardware.isReachable(cluster.extId) }
     if (isManager(cluster)) shown.push({ ...cluster, config, backupEligibilityScore: 0 })
-    else
-      shown.push(await withHosts(ctx, { ...cluster, config } as ClusterRow, hosting.has(cluster.extId), wanted.expand))
+    else shown.push(await withHosts(ctx, { ...cluster, config }, hosting.has(cluster.extId), wanted.expand))
   }
   return shown
 }
@@ -43,7 +42,7 @@ async function withHosts(
   cluster: ClusterRow,
   hostsManager: boolean,
   expand: ReadonlySet<string>,
-): Promise<any> {
+): Promise<ClusterRow> {
   const hosts = await hostsOf(ctx.store, cluster.extId)
   const capacity = hosts.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
   const unreserved = capacity - (await reservedBytes(ctx.store, cluster.extId))

@@ -10,7 +10,7 @@ import type { ScheduleContext } from '../../core/time/schedules.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { isManager } from '../containers/storage-containers.ts'
-import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { implement, type WriteContext } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { inefficientVms } from '../statistics/vm-efficiency.ts'
 import { hostsOf } from '../storage-space/capacity.ts'
@@ -64,7 +64,7 @@ export const cluster = implement(
   {
     rules: { updateClusterById: ({ body }) => bodyFaults(body) },
     tasks: [copyData, updateAssociations, updateCluster],
-    present: [[Cluster, (ctx: ReadContext, clusters, wanted) => withState(ctx, clusters, wanted)]],
+    present: [[Cluster, withState]],
     schedules: [{ name: 'clustermgmt.judge-vms', everySeconds: 60 * 60, onlyLastCounts: true, run: judgeVms }],
   },
 )
@@ -88,7 +88,7 @@ function withKeptSecrets(body: Body, stored: ClusterRow): Body {
     ...(body.network === undefined
       ? {}
       : {
-          network: withSettingDefaults(keepSecrets(body.network as never, stored.network as never)) as Body['network'],
+          network: withSettingDefaults(keepSecrets(body.network, stored.network)),
         }),
   }
 }

@@ -22,7 +22,7 @@ const monitorEverySeconds = 30 * 60
 
 /** What a profile prescribes, secrets plain: for the cluster, and for comparing. */
 export const prescribed = (secrets: SecretReader, profile: Profile): ClusterSettings =>
-  sectionsOf(openSecrets(secrets, 'ClusterProfile', profile.extId, profile) as never)
+  sectionsOf(openSecrets(secrets, 'ClusterProfile', profile.extId, profile))
 
 /** Sections that a new text of a profile changes. */
 export function changedSections(secrets: SecretReader, stored: Profile, next: Profile): SettingsSection[] {
@@ -130,7 +130,7 @@ async function followSettings(store: Transaction, clusterExtId: string, actual: 
 /** What the row says otherwise than the cluster; undefined: nothing. */
 function foundIn(cluster: ClusterRow, actual: ClusterSettings): Partial<ClusterRow> | undefined {
   const found = inClusterRow(actual)
-  const network: Record<string, any> = { ...cluster.network }
+  const network: Record<string, unknown> = { ...cluster.network }
   for (const name of followedFields) {
     if (found.network[name] === undefined) delete network[name]
     else network[name] = withKnownSecrets(found.network[name], network[name])
@@ -141,19 +141,24 @@ function foundIn(cluster: ClusterRow, actual: ClusterSettings): Partial<ClusterR
 }
 
 /** Secrets cannot be read back: what is stored of them stays, for NTP keys by their id. */
-function withKnownSecrets(actual: any, known: any): any {
+function withKnownSecrets(actual: unknown, known: unknown): unknown {
   if (Array.isArray(actual)) {
-    const list: readonly any[] = Array.isArray(known) ? known : []
-    const of = (item: any) =>
-      list.find((other) => item?.encryptionKeyId !== undefined && other?.encryptionKeyId === item.encryptionKeyId)
+    const list: readonly unknown[] = Array.isArray(known) ? known : []
+    const of = (item: unknown) => {
+      const id = fieldOf(item, 'encryptionKeyId')
+      return id === undefined ? undefined : list.find((other) => fieldOf(other, 'encryptionKeyId') === id)
+    }
     return actual.map((item) => withKnownSecrets(item, of(item)))
   }
   if (typeof actual !== 'object' || actual === null) return actual
   const next: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(actual)) {
     const isSecret = typeof value === 'object' && value !== null && 'digest' in value
-    const kept = isSecret ? known?.[name] : withKnownSecrets(value, known?.[name])
+    const kept = isSecret ? fieldOf(known, name) : withKnownSecrets(value, fieldOf(known, name))
     if (kept !== undefined) next[name] = kept
   }
   return next
 }
+
+const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined

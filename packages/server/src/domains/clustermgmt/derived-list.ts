@@ -3,7 +3,7 @@
  * are few of them, so the values are worked out for all that the caller may see.
  */
 
-import type { EntityOf, Resource } from '@hyperplane/contract'
+import type { AnswerOf, EntityOf, Resource } from '@hyperplane/contract'
 import type { ListResult } from '../../core/handlers.ts'
 import type { RequestInput } from '../../core/input/request-input.ts'
 import { listOf } from '../../core/standard.ts'
@@ -15,7 +15,7 @@ export async function derivedList<R extends Resource<any, any>>(
   request: Pick<RequestInput, 'query'>,
   kind: R,
   derive: (entities: readonly EntityOf<R>[]) => Promise<readonly EntityOf<R>[]>,
-): Promise<ListResult<any>> {
+): Promise<ListResult<AnswerOf<R>>> {
   const scope = await ctx.scopeOf(kind.kind)
   if (scope === 'none') return { entities: [], total: 0 }
   const { filter, orderby, groupby, page, limit } = request.query
@@ -25,9 +25,11 @@ export async function derivedList<R extends Resource<any, any>>(
   }
   const all = await derive(await ctx.store.find(kind, scope === undefined ? {} : { scope }))
   if (groupby === undefined) return listOf(all, request)
-  const groups = groupDocuments(
+  // A request that groups gets its groups in the place of entities.
+  const groups: readonly unknown[] = groupDocuments(
     groupby,
     filter === undefined ? all : all.filter((item) => evaluateFilter(filter, item) === true),
   )
-  return { entities: groups.slice(page * limit, (page + 1) * limit), total: groups.length }
+  const entities = groups.slice(page * limit, (page + 1) * limit) as AnswerOf<R>[]
+  return { entities, total: groups.length }
 }

@@ -1,4 +1,5 @@
 /** Hosts: read-only here. Source: behaviour clustermgmt.md 1.4. */
+import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Host, hostOperations } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -7,11 +8,13 @@ import { and, equals } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { observeHosts } from './observe-hosts.ts'
 
+type HostEntity = EntityOf<typeof Host>
+
 export const host = implement(hostOperations, {}, { present: [[Host, withLoad]], schedules: [observeHosts] })
 
 /** Adds what other kinds hold: the VMs that run there, and how its BMC is reached. */
-async function withLoad(ctx: ReadContext, hosts: readonly any[]): Promise<readonly any[]> {
-  const shown: any[] = []
+async function withLoad(ctx: ReadContext, hosts: readonly HostEntity[]): Promise<readonly HostEntity[]> {
+  const shown: HostEntity[] = []
   for (const host of hosts) {
     // A grouped or selected row is no host.
     if (host.extId === undefined) return hosts

@@ -25,7 +25,7 @@ export const observeHosts = {
     if (news.length === 0) return
     await store.transaction(async (transaction) => {
       for (const { extId, changes } of news) {
-        if ((await transaction.get(Host, extId)) !== undefined) await transaction.observe(Host, extId, changes as never)
+        if ((await transaction.get(Host, extId)) !== undefined) await transaction.observe(Host, extId, changes)
       }
     })
   },

@@ -2,18 +2,34 @@
  * Rules for the settings that a cluster has and a profile prescribes: what the contract's shapes cannot say.
  * Source: behaviour clustermgmt.md 1.1 (addresses, secrets), 1.2, 1.10 to 1.12.
  */
+import type { ValueOf } from '@hyperplane/contract'
+import type { ClusterNetworkReference } from '@hyperplane/contract/clustermgmt/cluster'
+import type {
+  NtpServerConfig,
+  RsyslogServer,
+  SmtpServerRef,
+  SnmpConfig,
+} from '@hyperplane/contract/clustermgmt/settings'
+import type { IPAddressOrFQDN } from '@hyperplane/contract/shapes'
 import { ApiError, invalid } from '../../core/api-error.ts'
+
+type Address = ValueOf<typeof IPAddressOrFQDN>
+type Network = ValueOf<typeof ClusterNetworkReference>
+type Smtp = ValueOf<typeof SmtpServerRef>
+type Snmp = ValueOf<typeof SnmpConfig>
+type SnmpUser = NonNullable<Snmp['users']>[number]
+type SnmpTrap = NonNullable<Snmp['traps']>[number]
 
 /** The settings as they stand in a cluster's `network` and `config`, or at the top of a profile. */
 export interface Settings {
-  readonly nameServerIpList?: readonly any[]
-  readonly ntpServerIpList?: readonly any[]
-  readonly ntpServerConfigList?: readonly any[]
-  readonly smtpServer?: any
+  readonly nameServerIpList?: readonly Address[]
+  readonly ntpServerIpList?: readonly Address[]
+  readonly ntpServerConfigList?: readonly ValueOf<typeof NtpServerConfig>[]
+  readonly smtpServer?: Smtp
   readonly nfsSubnetWhitelist?: readonly string[]
-  readonly httpProxyWhiteList?: readonly any[]
-  readonly snmpConfig?: any
-  readonly rsyslogServerList?: readonly any[]
+  readonly httpProxyWhiteList?: Network['httpProxyWhiteList']
+  readonly snmpConfig?: Snmp
+  readonly rsyslogServerList?: readonly ValueOf<typeof RsyslogServer>[]
 }
 
 const maximumRsyslogServers = 10
@@ -23,16 +39,16 @@ const defaultSmtpPorts: Readonly<Record<string, number>> = { PLAIN: 25, STARTTLS
 export function settingsFaults(given: Settings, prefix = ''): ApiError[] {
   const faults: ApiError[] = []
   const fault = (path: string, text: string): void => void faults.push(invalid(`${prefix}${path}`, text))
-  const addresses = (name: string, list: readonly any[] | undefined, addressOf = (item: any) => item): void => {
+  const addresses = <I>(name: string, list: readonly I[] | undefined, addressOf: (item: I) => Address): void => {
     list?.forEach((item, index) => {
       if (!hasAddress(addressOf(item))) fault(`${name}[${index}]`, 'expected ipv4, ipv6 or fqdn, found none')
     })
     distinct(name, list, (item) => JSON.stringify(addressOf(item)), 'an address')
   }
-  const distinct = (
+  const distinct = <I>(
     name: string,
-    list: readonly any[] | undefined,
-    keyOf: (item: any) => string | undefined,
+    list: readonly I[] | undefined,
+    keyOf: (item: I) => string | undefined,
     what: string,
   ): void => {
     const seen = new Set<string>()
@@ -43,15 +59,15 @@ export function settingsFaults(given: Settings, prefix = ''): ApiError[] {
     })
   }
 
-  addresses('nameServerIpList', given.nameServerIpList)
-  addresses('ntpServerIpList', given.ntpServerIpList)
+  addresses('nameServerIpList', given.nameServerIpList, (item) => item)
+  addresses('ntpServerIpList', given.ntpServerIpList, (item) => item)
   addresses('ntpServerConfigList', given.ntpServerConfigList, (item) => item.ntpServerAddress)
   given.ntpServerConfigList?.forEach((item, index) => {
     if (item.encryptionKey !== undefined && item.encryptionKeyId === undefined) {
       fault(`ntpServerConfigList[${index}]/encryptionKeyId`, 'is required beside encryptionKey')
     }
   })
-  if (given.smtpServer !== undefined && !hasAddress(given.smtpServer.server?.ipAddress)) {
+  if (given.smtpServer !== undefined && !hasAddress(given.smtpServer.server.ipAddress)) {
     fault('smtpServer/server/ipAddress', 'expected ipv4, ipv6 or fqdn, found none')
   }
   given.nfsSubnetWhitelist?.forEach((entry, index) => {
@@ -106,7 +122,7 @@ export function missingParts({ snmpConfig }: Settings, prefix = ''): ApiError[] 
   return snmpConfig === undefined ? faults : [...faults, ...unknownUsers(snmpConfig, `${prefix}snmpConfig`)]
 }
 
-function* snmpFaults(snmp: any): Generator<readonly [path: string, text: string]> {
+function* snmpFaults(snmp: Snmp): Generator<readonly [path: string, text: string]> {
   for (const [index, trap] of (snmp.traps ?? []).entries()) {
     const at = `traps[${index}]`
     if (!hasAddress(trap.address)) yield [`${at}/address`, 'expected ipv4 or ipv6, found none']
@@ -125,9 +141,9 @@ function* snmpFaults(snmp: any): Generator<readonly [path: string, text: string]
 }
 
 /** V3 traps are sent as one of the users of the same configuration. */
-function unknownUsers(snmp: any, prefix: string): ApiError[] {
-  const usernames = new Set((snmp.users ?? []).map((user: any) => user.username))
-  return (snmp.traps ?? []).flatMap((trap: any, index: number) =>
+function unknownUsers(snmp: Snmp, prefix: string): ApiError[] {
+  const usernames = new Set((snmp.users ?? []).map((user) => user.username))
+  return (snmp.traps ?? []).flatMap((trap, index) =>
     trap.version !== 'V3' || trap.username === undefined || usernames.has(trap.username)
       ? []
       : [
@@ -152,33 +168,26 @@ export function withSettingDefaults<T extends Settings>(given: T): T {
   }
 }
 
-const withPort = (smtp: any): any => {
+const withPort = (smtp: Smtp): Smtp => {
   const type = smtp.type ?? 'PLAIN'
   return { ...smtp, type, server: { ...smtp.server, port: smtp.server.port ?? defaultSmtpPorts[type] } }
 }
-const withCommunity = (trap: any): any =>
+const withCommunity = (trap: SnmpTrap): SnmpTrap =>
   trap.version === 'V2' && trap.communityString === undefined ? { ...trap, communityString: 'public' } : trap
 
 /**
  * Secrets that a body leaves out stay, as long as their owner is still there: the SMTP server, an SNMP user by
  * `username`, an NTP key by `encryptionKeyId`, a proxy by `name`.
  */
-export function keepSecrets<T extends Settings & { readonly httpProxyList?: readonly any[] }>(
+export function keepSecrets<T extends Settings & { readonly httpProxyList?: Network['httpProxyList'] }>(
   given: T,
   stored: T | undefined,
 ): T {
-  const keeping = (owner: string, secrets: readonly string[]) => (item: any, list: readonly any[] | undefined) => {
-    const known = item[owner] === undefined ? undefined : list?.find((other) => other[owner] === item[owner])
-    const copy = { ...item }
-    for (const name of secrets) copy[name] ??= known?.[name]
-    for (const name of secrets) if (copy[name] === undefined) delete copy[name]
-    return copy
-  }
-  const user = keeping('username', ['authKey', 'privKey'])
-  const key = keeping('encryptionKeyId', ['encryptionKey'])
-  const proxy = keeping('name', ['password'])
+  const user = keeping<SnmpUser>('username', ['authKey', 'privKey'])
+  const key = keeping<ValueOf<typeof NtpServerConfig>>('encryptionKeyId', ['encryptionKey'])
+  const proxy = keeping<NonNullable<Network['httpProxyList']>[number]>('name', ['password'])
   const { smtpServer, snmpConfig, ntpServerConfigList, httpProxyList } = given
-  const password = smtpServer?.server?.password ?? stored?.smtpServer?.server?.password
+  const password = smtpServer?.server.password ?? stored?.smtpServer?.server.password
   return {
     ...given,
     ...(smtpServer === undefined || password === undefined
@@ -189,7 +198,7 @@ export function keepSecrets<T extends Settings & { readonly httpProxyList?: read
       : {
           snmpConfig: {
             ...snmpConfig,
-            users: snmpConfig.users.map((item: any) => dropLoneKey(user(item, stored?.snmpConfig?.users))),
+            users: snmpConfig.users.map((item) => dropLoneKey(user(item, stored?.snmpConfig?.users))),
           },
         }),
     ...(ntpServerConfigList === undefined
@@ -201,15 +210,28 @@ export function keepSecrets<T extends Settings & { readonly httpProxyList?: read
   }
 }
 
+/** Completes an item with the `secrets` that it leaves out: those of the stored item with the same `owner`. */
+const keeping =
+  <I extends object>(owner: keyof I, secrets: readonly (keyof I)[]) =>
+  (item: I, list: readonly I[] | undefined): I => {
+    const known = item[owner] === undefined ? undefined : list?.find((other) => other[owner] === item[owner])
+    const kept: Partial<I> = {}
+    for (const name of secrets) {
+      const secret = item[name] ?? known?.[name]
+      if (secret !== undefined) kept[name] = secret
+    }
+    return { ...item, ...kept }
+  }
+
 /** A user that gives up its privacy type gives up the kept key with it. */
-const dropLoneKey = (user: any): any => {
+const dropLoneKey = (user: SnmpUser): SnmpUser => {
   if (user.privType !== undefined || typeof user.privKey === 'string') return user
   const { privKey: _, ...rest } = user
   return rest
 }
 
-const hasAddress = (address: any): boolean =>
-  address?.ipv4 !== undefined || address?.ipv6 !== undefined || address?.fqdn !== undefined
+const hasAddress = ({ ipv4, ipv6, fqdn }: Address): boolean =>
+  ipv4 !== undefined || ipv6 !== undefined || fqdn !== undefined
 
 /** A netmask whose ones all lead: 255.255.254.0, not 255.0.255.0. */
 export function isContiguous(netmask: string): boolean {

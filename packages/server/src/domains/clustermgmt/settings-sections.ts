@@ -57,15 +57,16 @@ export function differingSections(
   })
 }
 
-function agrees(section: SettingsSection, wanted: any, actual: any): boolean {
+function agrees(section: SettingsSection, wanted: object, actual: object | undefined): boolean {
   if (section === 'NAME_SERVER_CONFIG' || section === 'SMTP_SERVER_CONFIG')
     return canonical(wanted) === canonical(actual)
   if (Array.isArray(wanted)) return asSet(wanted) === asSet(actual)
   // Of an object only what is prescribed counts; its lists are sets.
-  return Object.keys(plain(wanted)).every((name) =>
-    Array.isArray(wanted[name])
-      ? asSet(wanted[name]) === asSet(actual?.[name])
-      : canonical(wanted[name]) === canonical(actual?.[name]),
+  const present: Fields = { ...actual }
+  return Object.entries(wanted as Fields).every(
+    ([name, value]) =>
+      isDecoration(name) ||
+      (Array.isArray(value) ? asSet(value) === asSet(present[name]) : canonical(value) === canonical(present[name])),
   )
 }
 
@@ -74,12 +75,16 @@ const asSet = (list: unknown): string => (Array.isArray(list) ? list.map(canonic
 const canonical = (value: unknown): string => JSON.stringify(plain(value)) ?? ''
 
 /** Without what says nothing: ids, links, type names, the order of fields. */
-function plain(value: any): any {
+function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value
-  const kept = Object.keys(value).filter((name) => !['$objectType', 'extId', 'links', 'tenantId'].includes(name))
-  return Object.fromEntries(kept.sort().map((name) => [name, plain(value[name])]))
+  const kept = Object.keys(value).filter((name) => !isDecoration(name))
+  return Object.fromEntries(kept.sort().map((name) => [name, plain((value as Fields)[name])]))
 }
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isDecoration = (name: string): boolean => ['$objectType', 'extId', 'links', 'tenantId'].includes(name)
 
 /** A section as a list of secrets' paths opened: plain texts for the cluster. */
 export function openSecrets<T>(secrets: SecretReader, kind: string, extId: string, value: T, path = ''): T {
