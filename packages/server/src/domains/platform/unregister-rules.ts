@@ -76,7 +76,7 @@ async function overlayVms(store: Reader, clusterExtId: string): Promise<string[]
   }
   const names: string[] = []
   for (const { name, nics = [] } of vms) {
-    const ids = nics.flatMap(({ networkInfo }) => (networkInfo as { subnet?: { extId?: string } })?.subnet?.extId ?? [])
+    const ids = nics.flatMap(({ networkInfo }) => networkInfo?.subnet?.extId ?? [])
     for (const id of ids) if (await isOutside(id)) names.push(name)
   }
   const distinct = [...new Set(names)]

@@ -20,11 +20,6 @@ export const vmRules: readonly Invariant[] = [
   { promise: 'The files of every VM lie on storage containers of its cluster', look: filesLieOnTheCluster },
 ]
 
-interface Shown {
-  readonly ipAddress?: { readonly value?: string }
-  readonly secondaryIpAddressList?: readonly { readonly value?: string }[]
-}
-
 async function* nicsHoldTheirAddresses(store: Reader): AsyncGenerator<Broken> {
   for await (const vm of rowsOf(store, Vm)) {
     for (const nic of vm.nics ?? []) {
@@ -36,8 +31,7 @@ async function* nicsHoldTheirAddresses(store: Reader): AsyncGenerator<Broken> {
 }
 
 const subnetOf = (nic: NicEntity): string | undefined => nic.networkInfo?.subnet?.extId
-const macOf = (nic: NicEntity): string | undefined =>
-  (nic.backingInfo as { readonly macAddress?: string } | undefined)?.macAddress
+const macOf = (nic: NicEntity): string | undefined => nic.backingInfo?.macAddress
 
 async function macFaultOf(store: Reader, vm: VmEntity, nic: NicEntity): Promise<string | undefined> {
   const macAddress = macOf(nic)
@@ -48,7 +42,7 @@ async function macFaultOf(store: Reader, vm: VmEntity, nic: NicEntity): Promise<
 }
 
 async function addressFaultOf(store: Reader, nic: NicEntity): Promise<string | undefined> {
-  const { ipAddress, secondaryIpAddressList = [] } = (nic.networkInfo as { ipv4Config?: Shown }).ipv4Config ?? {}
+  const { ipAddress, secondaryIpAddressList = [] } = nic.networkInfo?.ipv4Config ?? {}
   for (const value of [ipAddress, ...secondaryIpAddressList].flatMap((shown) => shown?.value ?? [])) {
     const address = parseAddress('IPV4', value)
     const subnetExtId = subnetOf(nic)

@@ -35,7 +35,7 @@ import { requireImageRoom } from '../image-space.ts'
 import { type OfVm, taskOf } from './admission.ts'
 import { nameOfSource, resolveSource } from './disk-sources.ts'
 import { domainOf } from './domain.ts'
-import { releaseNics, takeAskedAddresses, takeFreeAddress, takeMac } from './nics.ts'
+import { ethernetNicsOf, releaseNics, takeAskedAddresses, takeFreeAddress, takeMac } from './nics.ts'
 import { type PlannedVm, planVm } from './plan.ts'
 import { bootDeviceFaults } from './rules.ts'
 
@@ -44,7 +44,7 @@ export async function createVm(ctx: WriteContext, body: VmBody): Promise<TaskSta
   const { vm: planned, groups } = await planVm(ctx, body)
   await requireMayAttach(ctx, groups)
   const nics = []
-  for (const [index, nic] of (planned.nics ?? []).entries()) {
+  for (const [index, nic] of ethernetNicsOf(planned).entries()) {
     nics.push(await takeMac(ctx, planned.extId, nic))
     await takeAskedAddresses(ctx, nic, `nics[${index}]`)
   }
@@ -129,7 +129,7 @@ export const makeVm = defineTask<NewVm>({
       record: async (ctx, input) => {
         const vm = await coming(ctx.store, input)
         const nics = []
-        for (const nic of vm.nics ?? []) nics.push(await takeFreeAddress(ctx, nic))
+        for (const nic of ethernetNicsOf(vm)) nics.push(await takeFreeAddress(ctx, nic))
         if (nics.length > 0) await ctx.store.observe(Vm, vm.extId, { nics })
       },
       // Given back with those that the request itself held, at the end.

@@ -22,13 +22,20 @@ import {
   releaseHolder,
 } from '../../addressing/leases.ts'
 import { limitOf } from '../../limits.ts'
-import type { NicEntity } from '../../virtual-machines/entity.ts'
+import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
 import { MacLease } from '../../virtual-machines/mac-lease.ts'
 
 type SubnetEntity = EntityOf<typeof Subnet>
-type Backing = NonNullable<ValueOf<typeof EmulatedNic>>
-type Network = NonNullable<ValueOf<typeof NicNetworkInfo>>
+type Backing = ValueOf<typeof EmulatedNic>
+type Network = ValueOf<typeof NicNetworkInfo>
+
+/** A NIC with the older pair of fields, which is the one that the rules below read. `nicOf` makes every NIC that is stored. */
+export interface EthernetNic extends NicEntity {
+  readonly extId: string
+  readonly backingInfo: Backing
+  readonly networkInfo: Network
+}
 
 const emulatedType = 'vmm.v4.ahv.config.VirtualEthernetNic'
 const emulatedNetworkType = 'vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo'
@@ -40,34 +47,38 @@ export const isEmulated = (nic: NicEntity): boolean =>
   (nic.nicNetworkInfo?.$objectType ?? emulatedNetworkType) === emulatedNetworkType
 
 /** A NIC with both pairs; the document holds both, because filters of lists read either. */
-export function nicOf(extId: string, backing: Backing, network: Network): NicEntity {
-  const { $objectType: _backing, ...plainBacking } = backing as Backing & { $objectType?: string }
-  const { $objectType: _network, ...plainNetwork } = network as Network & { $objectType?: string }
+export function nicOf(extId: string, backing: Backing, network: Network): EthernetNic {
+  const { $objectType: _backing, ...plainBacking } = backing
+  const { $objectType: _network, ...plainNetwork } = network
   return {
     extId,
     backingInfo: plainBacking,
     networkInfo: plainNetwork,
     nicBackingInfo: { $objectType: emulatedType, ...plainBacking },
     nicNetworkInfo: { $objectType: emulatedNetworkType, ...plainNetwork },
-  } as NicEntity
+  }
 }
 
+/** The NICs of a stored or planned VM, with the type that `nicOf` gave them. */
+export const ethernetNicsOf = ({ nics = [] }: Pick<VmEntity, 'nics'>): readonly EthernetNic[] =>
+  nics as readonly EthernetNic[]
+
 /** What a body says of a NIC, the newer pair before the older, with every default. */
-export function readNic(body: NicEntity, newId: () => string): NicEntity {
-  const backing = {
+export function readNic(body: NicEntity, newId: () => string): EthernetNic {
+  const backing: Backing = {
     isConnected: true,
     model: 'VIRTIO',
     numQueues: 1,
     ...(body.nicBackingInfo ?? body.backingInfo),
-  } as Backing
-  const given = (body.nicNetworkInfo ?? body.networkInfo ?? {}) as Network
+  }
+  const given: Network = body.nicNetworkInfo ?? body.networkInfo ?? {}
   const network: Network = { nicType: 'NORMAL_NIC', vlanMode: 'ACCESS', shouldAllowUnknownMacs: false, ...given }
   const { networkFunctionNicType, ...others } = network
   const isFunction = network.nicType === 'NETWORK_FUNCTION_NIC'
   return nicOf(
     newId(),
     { ...backing, ...(backing.macAddress === undefined ? {} : { macAddress: canonicalMac(backing.macAddress) }) },
-    isFunction ? { ...others, networkFunctionNicType: networkFunctionNicType ?? 'INGRESS' } : (others as Network),
+    isFunction ? { ...others, networkFunctionNicType: networkFunctionNicType ?? 'INGRESS' } : others,
   )
 }
 
@@ -75,7 +86,7 @@ const canonicalMac = (text: string): string => text.toLowerCase().replaceAll('-'
 
 /** Rules that need no store. */
 export function nicFaults(nic: NicEntity, path: string, vcpus: number): ApiError[] {
-  const [backing, network] = [nic.backingInfo as Backing, nic.networkInfo as Network]
+  const { backingInfo: backing = {}, networkInfo: network = {} } = nic
   const faults: ApiError[] = []
   const { macAddress, numQueues = 1 } = backing
   if (macAddress !== undefined && (Number.parseInt(macAddress.slice(0, 2), 16) & 1) === 1) {
@@ -103,8 +114,7 @@ export function nicFaults(nic: NicEntity, path: string, vcpus: number): ApiError
 }
 
 /** Rules that need the subnet. */
-export function subnetFaults(nic: NicEntity, subnet: SubnetEntity, path: string): ApiError[] {
-  const network = nic.networkInfo as Network
+export function subnetFaults({ networkInfo: network }: EthernetNic, subnet: SubnetEntity, path: string): ApiError[] {
   const faults: ApiError[] = []
   const at = `${path}/nicNetworkInfo`
   if (network.vlanMode === 'TRUNK' && subnet.subnetType !== 'VLAN')
@@ -122,17 +132,17 @@ export function subnetFaults(nic: NicEntity, subnet: SubnetEntity, path: string)
 export async function takeMac(
   ctx: { store: Transaction; ids: Ids; services: Services },
   vmExtId: string,
-  nic: NicEntity,
-): Promise<NicEntity> {
+  nic: EthernetNic,
+): Promise<EthernetNic> {
   await requireRoomOnSubnet(ctx, nic)
-  const given = nic.backingInfo?.macAddress
+  const given = nic.backingInfo.macAddress
   let macAddress = given ?? madeMac(ctx.ids)
   while ((await ctx.store.findOne(MacLease, { macAddress })) !== undefined) {
     if (given !== undefined) throw new ApiError('ADDRESS_IN_USE', { kind: 'NIC', fields: `MAC address ${given}` })
     macAddress = madeMac(ctx.ids)
   }
-  const nicExtId = nic.extId as string
-  const subnetExtId = nic.networkInfo?.subnet?.extId
+  const nicExtId = nic.extId
+  const subnetExtId = nic.networkInfo.subnet?.extId
   await ctx.store.insert(MacLease, {
     extId: nicExtId,
     macAddress,
@@ -140,10 +150,10 @@ export async function takeMac(
     vmExtId,
     ...(subnetExtId === undefined ? {} : { subnetExtId }),
   })
-  return nicOf(nicExtId, { ...(nic.backingInfo as Backing), macAddress }, nic.networkInfo as Network)
+  return nicOf(nicExtId, { ...nic.backingInfo, macAddress }, nic.networkInfo)
 }
 
-async function requireRoomOnSubnet(ctx: { store: Reader; services: Services }, nic: NicEntity): Promise<void> {
+async function requireRoomOnSubnet(ctx: { store: Reader; services: Services }, nic: EthernetNic): Promise<void> {
   const subnet = await subnetOf(ctx.store, nic)
   if (subnet === undefined) return
   const maximum = limitOf(ctx, 'nicsOfSubnet')
@@ -163,11 +173,11 @@ function madeMac(ids: Ids): string {
 }
 
 /** Holds the addresses that the NIC asks for by name. @throws ApiError 409 */
-export async function takeAskedAddresses(ctx: LeasingContext, nic: NicEntity, path: string): Promise<void> {
-  const { ipAddress, secondaryIpAddressList = [] } = nic.networkInfo?.ipv4Config ?? {}
+export async function takeAskedAddresses(ctx: LeasingContext, nic: EthernetNic, path: string): Promise<void> {
+  const { ipAddress, secondaryIpAddressList = [] } = nic.networkInfo.ipv4Config ?? {}
   const subnet = await subnetOf(ctx.store, nic)
   if (subnet === undefined) return
-  const holder = nic.extId as string
+  const holder = nic.extId
   const take = (text: string, kind: 'ASSIGNED' | 'ASSIGNED_SECONDARY', at: string): Promise<Address> =>
     asVmm(subnet, text, () => {
       const address = parseAddress('IPV4', text) as Address
@@ -188,29 +198,28 @@ export async function takeAskedAddresses(ctx: LeasingContext, nic: NicEntity, pa
  * Takes an address of the pools where the NIC wants one and holds none, and shows what it holds.
  * @throws ApiError when the pools are exhausted
  */
-export async function takeFreeAddress(ctx: LeasingContext, nic: NicEntity): Promise<NicEntity> {
+export async function takeFreeAddress(ctx: LeasingContext, nic: EthernetNic): Promise<EthernetNic> {
   const subnet = await subnetOf(ctx.store, nic)
   const ipv4 = subnet?.ipConfig?.[0]?.ipv4
   if (subnet === undefined || ipv4 === undefined) return withHeld(ctx.store, nic)
-  const isWanted = nic.networkInfo?.ipv4Config?.shouldAssignIp ?? (ipv4.poolList ?? []).length > 0
-  const held = await leasesOf(ctx.store, nic.extId as string)
+  const isWanted = nic.networkInfo.ipv4Config?.shouldAssignIp ?? (ipv4.poolList ?? []).length > 0
+  const held = await leasesOf(ctx.store, nic.extId)
   if (isWanted && !held.some(({ kind }) => kind === 'ASSIGNED')) {
-    const request = { kind: 'ASSIGNED', holder: nic.extId as string, family: 'IPV4' } as const
+    const request = { kind: 'ASSIGNED', holder: nic.extId, family: 'IPV4' } as const
     await asVmm(subnet, '', () => leaseAddress(ctx, subnet, request))
   }
   return withHeld(ctx.store, nic)
 }
 
 /** `ipv4Config` is there only while the NIC holds an address. */
-async function withHeld(store: Reader, nic: NicEntity): Promise<NicEntity> {
-  const { ipv4Config: asked, ...network } = nic.networkInfo as Network
-  const leases = await leasesOf(store, nic.extId as string)
+async function withHeld(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
+  const { ipv4Config: asked, ...network } = nic.networkInfo
+  const leases = await leasesOf(store, nic.extId)
   const values = (kind: string): string[] =>
     leases.filter((lease) => lease.kind === kind).map((lease) => formatAddress(addressOf(lease)))
   const [primary] = values('ASSIGNED')
   const secondary = values('ASSIGNED_SECONDARY')
-  const backing = nic.backingInfo as Backing
-  if (primary === undefined && secondary.length === 0) return nicOf(nic.extId as string, backing, network as Network)
+  if (primary === undefined && secondary.length === 0) return nicOf(nic.extId, nic.backingInfo, network)
   const shown = (value: string): { value: string; prefixLength: number } => ({
     value,
     prefixLength: (asked?.ipAddress?.value === value ? asked.ipAddress.prefixLength : undefined) ?? 32,
@@ -220,7 +229,7 @@ async function withHeld(store: Reader, nic: NicEntity): Promise<NicEntity> {
     ...(primary === undefined ? {} : { ipAddress: shown(primary) }),
     ...(secondary.length === 0 ? {} : { secondaryIpAddressList: secondary.map(shown) }),
   }
-  return nicOf(nic.extId as string, backing, { ...network, ipv4Config } as Network)
+  return nicOf(nic.extId, nic.backingInfo, { ...network, ipv4Config })
 }
 
 /** Gives back the MAC and all addresses of a VM's NICs. */
@@ -229,8 +238,8 @@ export async function releaseNics(store: Transaction, vmExtId: string, nics: rea
   await store.removeWhere(MacLease, equals(pathOf(MacLease, 'vmExtId'), vmExtId))
 }
 
-async function subnetOf(store: Reader, nic: NicEntity): Promise<SubnetEntity | undefined> {
-  const extId = nic.networkInfo?.subnet?.extId
+async function subnetOf(store: Reader, nic: EthernetNic): Promise<SubnetEntity | undefined> {
+  const extId = nic.networkInfo.subnet?.extId
   return extId === undefined ? undefined : store.get(Subnet, extId)
 }
 

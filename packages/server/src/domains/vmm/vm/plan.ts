@@ -16,12 +16,12 @@ import type { WriteContext } from '../../context.ts'
 import { limitOf } from '../../limits.ts'
 import { refuseReadOnly, requireClusterReachable } from '../../registrations/reachability.ts'
 import { apcConfigOf } from '../../scheduling/cpu-models.ts'
-import type { NicEntity, VmBody, VmEntity } from '../../virtual-machines/entity.ts'
+import type { VmBody, VmEntity } from '../../virtual-machines/entity.ts'
 import { vcpusOf } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
 import { type Constraint, chooseCluster } from './clusters.ts'
 import { withFirmware, withMachineType } from './firmware.ts'
-import { nicFaults, readNic, subnetFaults } from './nics.ts'
+import { type EthernetNic, nicFaults, readNic, subnetFaults } from './nics.ts'
 import { fileConstraints, filesIn, groupConstraints, partsOf, placed, slotWishes } from './plan-disks.ts'
 import { configurationFaults, serialPortsOf } from './rules.ts'
 import { assignSlots, misplaced } from './slots.ts'
@@ -121,7 +121,7 @@ export function architectureFaults(config: VmBody, cluster: EntityOf<typeof Clus
   return []
 }
 
-async function subnetsOf(ctx: WriteContext, nics: readonly NicEntity[]): Promise<Constraint[]> {
+async function subnetsOf(ctx: WriteContext, nics: readonly EthernetNic[]): Promise<Constraint[]> {
   const constraints: Constraint[] = []
   const faults: ApiError[] = []
   for (const [index, nic] of nics.entries()) {
