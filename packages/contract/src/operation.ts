@@ -94,6 +94,9 @@ export interface Resource<F extends Fields = Fields, I extends Fields = Fields> 
   readonly counted?: true
 }
 
+/** A kind of which only the rows are of interest; `any`, so that its entities need no cast where the kind is a variable. */
+export type AnyResource = Resource<any, any>
+
 export interface UniqueRule {
   readonly fields: readonly string[]
   /** Compared without case. */
@@ -364,7 +367,7 @@ export interface Declared<B = unknown, A = unknown, V extends Operation['verb'] 
   readonly verb: V
   readonly method: Method
   readonly path: string
-  readonly resource?: Resource<any, any>
+  readonly resource?: AnyResource
   readonly body?: AnySchema
   readonly answer?: AnySchema
   readonly types?: { body: B; answer: A; target: T }
@@ -372,7 +375,6 @@ export interface Declared<B = unknown, A = unknown, V extends Operation['verb'] 
 
 export const TaskReference = object('platform.v4.config.TaskReference', { extId: { type: 'taskId' } as const })
 
-type AnyResource = Resource<any, any>
 /** Keeps in the type whether an operation answers at once. */
 type Runs<O> = O extends { runs: 'sync' } | { mutates: false } ? { readonly runs: 'sync' } : unknown
 

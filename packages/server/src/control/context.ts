@@ -3,7 +3,7 @@
  * worlds for operations on worlds, one world for the operations within it.
  */
 
-import type { OperationSet, Resource } from '@hyperplane/contract'
+import type { AnyResource, OperationSet } from '@hyperplane/contract'
 import type { ReadContext, WriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers, Request } from '../core/handlers.ts'
 import type { Instance } from '../instance/instance.ts'
@@ -53,13 +53,12 @@ export interface ControlDomain<D> extends Domain<D> {
   readonly turns: Readonly<Record<string, TurnsOf<any>>>
 }
 
-interface ControlParts<D, S extends OperationSet, K extends readonly Resource<any, any>[]>
-  extends DomainParts<D, S, K> {
+interface ControlParts<D, S extends OperationSet, K extends readonly AnyResource[]> extends DomainParts<D, S, K> {
   readonly turns?: { readonly [K in keyof S]?: TurnsOf<S[K]> }
 }
 
 function implementing<D>() {
-  return <S extends OperationSet, const K extends readonly Resource<any, any>[] = []>(
+  return <S extends OperationSet, const K extends readonly AnyResource[] = []>(
     operations: S,
     handlers: Handlers<D, S>,
     parts: ControlParts<D, S, K> = {},

@@ -1,5 +1,5 @@
 /** The contexts of handlers. Time, ids, the store and the outside world are handed in, never reached for. */
-import type { EntityOf, Operation, Resource } from '@hyperplane/contract'
+import type { AnyResource, EntityOf, Operation } from '@hyperplane/contract'
 import type { TypedFilter } from '../odata/index.ts'
 import type { Reader, Transaction } from '../store/store.ts'
 import type { Caller } from './caller.ts'
@@ -44,7 +44,7 @@ export interface WriteContext<D = unknown, T = unknown, P extends string = strin
  * The entity that a parameter of the path names.
  * @throws Error where the operation declares another kind for it: a mistake in the handler
  */
-export function parentOf<P extends string, R extends Resource<any, any>>(
+export function parentOf<P extends string, R extends AnyResource>(
   { operation, parents }: Pick<ReadContext<unknown, unknown, P>, 'operation' | 'parents'>,
   parameter: NoInfer<P>,
   kind: R,

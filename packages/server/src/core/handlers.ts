@@ -1,6 +1,6 @@
 /** How a domain implements its operations. Standard reads are generic; every mutation has a handler. */
 
-import type { Declared, EntityOf, LastParameterOf, OperationSet, ParametersOf, Resource } from '@hyperplane/contract'
+import type { AnyResource, Declared, EntityOf, LastParameterOf, OperationSet, ParametersOf } from '@hyperplane/contract'
 import type { ApiError } from './api-error.ts'
 import type { ReadContext, WriteContext } from './context.ts'
 import type { RequestInput } from './input/request-input.ts'
@@ -98,12 +98,12 @@ export interface Domain<D = any> {
   readonly rules: Readonly<Record<string, Rule<any>>>
   readonly prepares: Readonly<Record<string, Prepare<D, any>>>
   readonly tasks: readonly TaskDefinition<D, any>[]
-  readonly presenters: readonly (readonly [kind: Resource<any, any>, present: Presenter<D, any>])[]
+  readonly presenters: readonly (readonly [kind: AnyResource, present: Presenter<D, any>])[]
   readonly schedules: readonly Schedule<D>[]
 }
 
 /** @typeParam K the kinds that it presents */
-export interface DomainParts<D, S extends OperationSet = OperationSet, K extends readonly Resource<any, any>[] = []> {
+export interface DomainParts<D, S extends OperationSet = OperationSet, K extends readonly AnyResource[] = []> {
   readonly rules?: Rules<S>
   readonly prepare?: Prepares<D, S>
   readonly tasks?: readonly TaskDefinition<D, any>[]

@@ -1,6 +1,6 @@
 /** The context that handlers and steps of every domain receive: core's, with the drivers of this service. */
 
-import type { OperationSet, Resource } from '@hyperplane/contract'
+import type { AnyResource, OperationSet } from '@hyperplane/contract'
 import type { ReadContext as CoreReadContext, WriteContext as CoreWriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
 import { defineTask as coreDefineTask, type TaskDefinition } from '../core/tasks/define-task.ts'
@@ -12,7 +12,7 @@ export type ReadContext<T = unknown, P extends string = string> = CoreReadContex
 export type WriteContext<T = unknown, P extends string = string> = CoreWriteContext<Drivers, T, P>
 
 /** Says what the operations of a kind do; one that is missing does not compile. Lists and gets come for free. */
-export function implement<S extends OperationSet, const K extends readonly Resource<any, any>[] = []>(
+export function implement<S extends OperationSet, const K extends readonly AnyResource[] = []>(
   operations: S,
   handlers: Handlers<Drivers, S>,
   parts: DomainParts<Drivers, S, K> = {},

@@ -21,7 +21,7 @@ export const call = implementWithinWorld(callOperations, {
   },
 
   async getCall(ctx, { path }) {
-    const sequence = path['sequence'] as string
+    const sequence = path.sequence
     const { documents, state } = await ctx.drivers.journal.page({ filter: isCall(Number(sequence)), limit: 1 })
     const [document] = documents
     if (document === undefined) {

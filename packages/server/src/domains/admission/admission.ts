@@ -29,7 +29,7 @@ export async function admit(ctx: WriteContext, { body, headers }: RequestInput):
 /** Clusters that the request is about: of its target, of what that is a part of, of its body, of its header. */
 function clustersOf(ctx: WriteContext, body: unknown, header: string | undefined): ReadonlySet<string> {
   const found = new Set<string>(header === undefined ? [] : [header])
-  const look = (kind: string | undefined, entity: any): void => {
+  const look = (kind: string | undefined, entity: unknown): void => {
     const path = kind === 'Cluster' ? 'extId' : clusterPath(ctx, kind)
     const id = path === undefined ? undefined : valueAt(entity, path)
     if (typeof id === 'string') found.add(id)

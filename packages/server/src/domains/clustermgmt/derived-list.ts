@@ -3,14 +3,14 @@
  * are few of them, so the values are worked out for all that the caller may see.
  */
 
-import type { AnswerOf, EntityOf, Resource } from '@hyperplane/contract'
+import type { AnswerOf, AnyResource, EntityOf } from '@hyperplane/contract'
 import type { ListResult } from '../../core/handlers.ts'
 import type { RequestInput } from '../../core/input/request-input.ts'
 import { listOf } from '../../core/standard.ts'
 import { evaluateFilter, groupDocuments } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
 
-export async function derivedList<R extends Resource<any, any>>(
+export async function derivedList<R extends AnyResource>(
   ctx: ReadContext,
   request: Pick<RequestInput, 'query'>,
   kind: R,

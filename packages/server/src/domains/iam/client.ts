@@ -6,7 +6,7 @@ import { iamClients } from './catalogue/clients.ts'
 
 export const client = implement(clientOperations, {
   async getRegisteredClientById(ctx, { path }) {
-    const extId = path['extId'] as string
+    const { extId } = path
     const found = iamClients.find((one) => one.extId === extId)
     if (found === undefined) throw notFound(Client, 'Client', extId, 'extId')
     return { ...found, tenantId: ctx.tenantId }

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { DirectoryService, directoryServiceOperations } from '@hyperplane/contract/iam/directory-service'
 import { AddressRefusal } from '../../core/access/address-guard.ts'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
-import { accountAttribute, type DirectoryServer, secretAttributes } from '../../drivers/directory.ts'
+import { accountAttribute, DirectoryError, type DirectoryServer, secretAttributes } from '../../drivers/directory.ts'
 import { isSimulatedHost } from '../../drivers/web.ts'
 import type { Transaction } from '../../store/store.ts'
 import { implement, type ReadContext } from '../context.ts'
@@ -122,7 +122,7 @@ export const directoryService = implement(
     prepare: {
       createDirectoryService: async (ctx, { body }) => judged(ctx, body, body.serviceAccount?.password ?? ''),
       async updateDirectoryServiceById(ctx, { path, body }) {
-        const stored = await ctx.store.get(DirectoryService, path['extId'] as string)
+        const stored = await ctx.store.get(DirectoryService, path.extId)
         if (stored === undefined) return { refusals: [] }
         const settled = {
           ...body,
@@ -166,8 +166,8 @@ async function tried(
     await directory.bind(server, server.account)
     return undefined
   } catch (error) {
-    if ((error as { fault?: string }).fault !== 'credentials') throw error
-    return unusable(server, error as never)
+    if (!(error instanceof DirectoryError) || error.fault !== 'credentials') throw error
+    return unusable(server, error)
   }
 }
 

@@ -13,7 +13,7 @@ export const entity = implement(entityOperations, {
     return listOf(await visible(ctx, 'Entity', shownEntities(ctx)), request)
   },
   async getEntityById(ctx, { path }) {
-    const extId = path['extId'] as string
+    const { extId } = path
     const found = (await visible(ctx, 'Entity', shownEntities(ctx))).find((one) => one.extId === extId)
     if (found === undefined) throw notFound(Entity, 'Entity', extId, 'extId')
     return found

@@ -14,7 +14,7 @@ export const operation = implement(operationOperations, {
     return listOf(await visible(ctx, 'Operation', shownOperations(ctx)), request)
   },
   async getOperationById(ctx, { path }) {
-    const extId = path['extId'] as string
+    const { extId } = path
     const found = (await visible(ctx, 'Operation', shownOperations(ctx))).find((one) => one.extId === extId)
     if (found === undefined) throw notFound(Operation, 'Operation', extId, 'extId')
     return found
@@ -31,7 +31,7 @@ const shown = (one: IamOperation, tenantId: string) => ({
   entityType: one.entityType,
   clientName: one.clientName,
   operationType: one.operationType,
-  associatedEndpointList: one.endpoints.map((endpoint) => ({ apiVersion: 'V4', ...endpoint })) as never[],
+  associatedEndpointList: one.endpoints.map((endpoint) => ({ apiVersion: 'V4' as const, ...endpoint })),
   relatedOperationList: relatedTo(one),
   createdTime: releaseTime,
   lastUpdatedTime: releaseTime,

@@ -1,5 +1,5 @@
 /** The providers outside that users and groups belong to. Source: behaviour iam.md 1, 3, 4, 5. */
-import type { Resource } from '@hyperplane/contract'
+import type { AnyResource } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
 import { User } from '@hyperplane/contract/iam/user'
@@ -26,11 +26,10 @@ export const unknownProvider = (type: ProviderType, idpId: string): ApiError =>
 /** @throws ApiError 409 while users, user groups or certificate providers name the provider */
 export async function requireUnused(
   store: Reader,
-  resource: Resource<any, any>,
+  resource: AnyResource,
   provider: { readonly extId: string; readonly name: string },
 ): Promise<void> {
-  const named = (kind: Resource<any, any>) =>
-    store.count(kind, { filter: equals(pathOf(kind, 'idpId'), provider.extId) })
+  const named = (kind: AnyResource) => store.count(kind, { filter: equals(pathOf(kind, 'idpId'), provider.extId) })
   const counts = new Map([
     ['users', await named(User)],
     ['user groups', await named(UserGroup)],
@@ -41,6 +40,6 @@ export async function requireUnused(
   throw new ApiError('ENTITY_IN_USE', { kind: resource.title, name: provider.name, users: users.join(' and ') })
 }
 
-async function certificateProviders(store: Reader, resource: Resource<any, any>, extId: string): Promise<number> {
+async function certificateProviders(store: Reader, resource: AnyResource, extId: string): Promise<number> {
   return (await store.referrerCounts(resource.kind, extId)).get('CertAuthProvider') ?? 0
 }

@@ -76,7 +76,7 @@ export const samlIdentityProvider = implement(
         return sourceFaults(body).length > 0 ? undefined : readSource(body, where(ctx))
       },
       async updateSamlIdentityProviderById(ctx, { path, body }) {
-        const stored = await ctx.store.get(SamlIdentityProvider, path['extId'] as string)
+        const stored = await ctx.store.get(SamlIdentityProvider, path.extId)
         if (stored === undefined) return undefined
         const changed = changedSources(body, stored)
         if (changed.length === 0) return undefined
@@ -154,6 +154,7 @@ function keptMetadata(target: ProviderRow, body: Sources): MetadataFields {
   return { idpMetadata, idpMetadataUrl, ...optionalOf({ metadataReadTime, metadataSigner }) }
 }
 
+/** Without the fields that are undefined; `never`, because `fromEntries` forgets the names of its fields. */
 const optionalOf = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
 

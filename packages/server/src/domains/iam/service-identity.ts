@@ -59,6 +59,7 @@ async function makeKey(now: number): Promise<{ certificate: string; privateKey: 
       notBefore,
       notAfter,
       signingAlgorithm: algorithm,
+      // `never`: the library is declared over the types of browsers, which Node's own keys do not extend.
       keys: {
         privateKey: (await subtle.importKey('pkcs8', der, algorithm, false, ['sign'])) as never,
         publicKey: (await subtle.importKey('spki', new Uint8Array(made.publicKey), algorithm, true, [

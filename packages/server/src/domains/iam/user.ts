@@ -168,18 +168,18 @@ export const user = implement(
           : { password: await judgedPassword(ctx.services.passwords, body.password, body.username) }
       },
       async updateUserById(ctx, { path, body }): Promise<Prepared> {
-        const target = await ctx.store.get(User, path['extId'] as string)
+        const target = await ctx.store.get(User, path.extId)
         if (target === undefined) return {}
         const groups = changesControl(body, target) ? await reportedGroups(ctx, target) : undefined
         if (body.password === undefined) return { groups }
         return { groups, password: await judgedFor(ctx, target.extId, body.password) }
       },
       async updateUserState(ctx, { path, body }) {
-        const target = await ctx.store.get(User, path['extId'] as string)
+        const target = await ctx.store.get(User, path.extId)
         return target === undefined || target.status === body.status ? undefined : reportedGroups(ctx, target)
       },
       async resetUserPassword(ctx, { path, body }) {
-        return judgedFor(ctx, path['extId'] as string, body.newPassword)
+        return judgedFor(ctx, path.extId, body.newPassword)
       },
       async changeUserPassword(ctx, { body }) {
         const isOwn = body.username.toLowerCase() === ctx.caller.name.toLowerCase() && ctx.caller.type === 'LOCAL'

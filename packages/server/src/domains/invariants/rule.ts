@@ -1,5 +1,5 @@
 /** The form of an invariant, and how one reads the rows that it compares. Source: conventions 18.2, 18.3, 23 (invariants). */
-import type { EntityOf, Resource } from '@hyperplane/contract'
+import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import type { Reader, Scalar } from '../../store/store.ts'
 
 /** Something that does not hold. */
@@ -20,7 +20,7 @@ export interface Invariant {
 const rowsAtOnce = 200
 
 /** All published rows in the order of one column, unique among those with the values of `where`. */
-export async function* rowsOf<R extends Resource<any, any>>(
+export async function* rowsOf<R extends AnyResource>(
   store: Reader,
   kind: R,
   where: Readonly<Record<string, Scalar>> = {},

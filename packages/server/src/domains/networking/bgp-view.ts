@@ -103,10 +103,11 @@ interface Around {
 
 async function surroundingsOf(store: Reader, session: SessionEntity): Promise<Around> {
   const local = await store.get(Gateway, session.localGatewayReference)
-  const services: any = local?.services
-  const vpcExtId = local?.vpcReference ?? services?.localBgpService?.vpcReference
+  const services = local?.services
+  const speaker = services !== undefined && 'localBgpService' in services ? services.localBgpService : undefined
+  const vpcExtId = local?.vpcReference ?? speaker?.vpcReference
   const vpc = vpcExtId === undefined ? undefined : await store.get(Vpc, vpcExtId)
-  const localAsn: number = services?.localBgpService?.asn ?? 0
+  const localAsn = speaker?.asn ?? 0
   if (vpc === undefined) return { judging: { localAsn, own: [], external: [] } }
   const subnets = await store.findWhere(Subnet, { vpcReference: vpc.extId })
   const prefixesOf = (subnet: (typeof subnets)[number]): Prefix[] =>

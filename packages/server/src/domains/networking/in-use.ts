@@ -22,7 +22,8 @@ export async function namesOf(ctx: Asking, referrers: readonly Referrer[]): Prom
   for (const { kind, extId } of referrers) {
     const resource = ctx.kinds.resource(kind)
     // A user that is still in the making counts, and is named, as well.
-    const user: any = resource === undefined ? undefined : await ctx.store.pending(resource, extId)
+    const user: { readonly extId: string; readonly name?: unknown } | undefined =
+      resource === undefined ? undefined : await ctx.store.pending(resource, extId)
     names.add(`${kind === 'Vm' ? 'VM' : (resource?.title ?? kind)} ${user?.name ?? extId}`)
   }
   return [...names]

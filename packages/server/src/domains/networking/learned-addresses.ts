@@ -2,8 +2,6 @@
  * Addresses that guests were seen with on a VLAN without address management: once it is managed they are theirs, where
  * they lie in the prefix and nobody else holds them. Source: behaviour networking.md 1.2 (ipConfig changes).
  */
-import type { EntityOf } from '@hyperplane/contract'
-import type { Nic } from '@hyperplane/contract/vmm/nic'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
@@ -50,7 +48,7 @@ async function showOnNic(ctx: LeasingContext, vmExtId: string, nicExtId: string,
   const vm = await ctx.store.get(Vm, vmExtId)
   if (vm === undefined) return
   const ipv4Config = { shouldAssignIp: true, ipAddress: { value, prefixLength: 32 } }
-  const nics = ((vm.nics ?? []) as EntityOf<typeof Nic>[]).map((nic) =>
+  const nics = (vm.nics ?? []).map((nic) =>
     nic.extId !== nicExtId
       ? nic
       : {
@@ -60,5 +58,5 @@ async function showOnNic(ctx: LeasingContext, vmExtId: string, nicExtId: string,
         },
   )
   // Nobody changed the VM: its tag stays.
-  await ctx.store.observe(Vm, vmExtId, { nics } as never)
+  await ctx.store.observe(Vm, vmExtId, { nics })
 }

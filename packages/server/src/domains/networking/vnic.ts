@@ -58,5 +58,5 @@ async function withLearned(ctx: ReadContext, items: readonly VnicEntity[]): Prom
 }
 
 /** An empty collection is left out. */
-const given = <N extends string>(name: N, addresses: readonly WireAddress[] | undefined): { [K in N]?: any } =>
-  (addresses?.length ?? 0) === 0 ? {} : ({ [name]: addresses } as { [K in N]: any })
+const given = <N extends string>(name: N, addresses: WireAddress[] = []): { readonly [K in N]?: WireAddress[] } =>
+  addresses.length === 0 ? {} : ({ [name]: addresses } as { readonly [K in N]: WireAddress[] })

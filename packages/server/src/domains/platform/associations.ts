@@ -3,7 +3,7 @@
  * Source: behaviour platform.md 1 (associations).
  */
 
-import type { EntityOf, Resource } from '@hyperplane/contract'
+import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import type { AssociationDetail, AssociationSummary, Category } from '@hyperplane/contract/platform/category'
 import { derivedId } from '../../core/ids/named-id.ts'
 import type { TypedFilter } from '../../odata/index.ts'
@@ -102,7 +102,7 @@ async function summariesOf(ctx: ReadContext, categoryId: string): Promise<(Summa
  */
 async function countWithin(
   ctx: ReadContext,
-  resource: Resource<any, any>,
+  resource: AnyResource,
   categoryId: string,
   scope: TypedFilter,
 ): Promise<number> {

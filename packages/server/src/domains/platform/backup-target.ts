@@ -207,6 +207,7 @@ async function start<I>(
 function withKept(stored: Location, given: Location): Location {
   const path = 'location/providerConfig'
   if ('config' in stored || 'config' in given) throw invalid('location', 'expected the object store that is stored')
+  // `any`: the fields of every object store are compared alike, and only some stores have each of them.
   const before: any = stored.providerConfig
   const after: any = { ...given.providerConfig }
   const fixed = ['$objectType', 'bucketName', 'region'] as const

@@ -131,6 +131,7 @@ const maximumFaults = 100
 function refuse(faults: readonly ApiError[]): void {
   const [first, ...rest] = faults.slice(0, maximumFaults)
   if (first !== undefined)
+    // Every fault was made by `invalid`, with the arguments of this very error.
     throw new ApiError('INVALID_ARGUMENT', first.appMessage.argumentsMap as never, {
       further: rest.map((fault) => fault.appMessage),
     })

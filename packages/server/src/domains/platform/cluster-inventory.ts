@@ -4,7 +4,7 @@
  * Source: behaviour platform.md 4 (register, unregister).
  */
 
-import type { EntityOf, Resource } from '@hyperplane/contract'
+import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
@@ -29,8 +29,6 @@ import type { Reader, Transaction } from '../../store/store.ts'
 import { HostAllocation } from '../scheduling/host-allocation.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { PowerEvent } from '../virtual-machines/power-journal.ts'
-
-type AnyResource = Resource<any, any>
 
 interface Part {
   readonly resource: AnyResource
@@ -140,7 +138,7 @@ export async function bringIn(
     const resource = resourceOf.get(kind)
     if (resource === undefined) throw new Error(`no cluster brings rows of ${kind}`)
     const owned = kind === Vm.kind || kind === ExternVm.kind ? { ownershipInfo: { owner: { extId: ownerExtId } } } : {}
-    await store.insert(resource, { ...entity, tenantId, ...owned } as never)
+    await store.insert(resource, { ...entity, tenantId, ...owned })
   }
 }
 

@@ -3,7 +3,7 @@
  * Source: specification 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17.
  */
 
-import type { EntityOf, Fields, ObjectSchema, Resource } from '@hyperplane/contract'
+import type { AnyResource, EntityOf, Fields, ObjectSchema } from '@hyperplane/contract'
 import type { ListResult } from '../../core/handlers.ts'
 import type { RequestInput } from '../../core/input/request-input.ts'
 import { listOf } from '../../core/standard.ts'
@@ -20,23 +20,26 @@ const maximumOfPage = 60_000
 /** Entities that are computed before others get a turn. */
 const together = 20
 
-interface Measured<E> {
-  readonly tuple: ObjectSchema<Fields>
+/** The shape of one point, with its type. */
+type Tuple<P> = ObjectSchema<Fields> & { readonly is?: P }
+
+interface Measured<E, P> {
+  readonly tuple: Tuple<P>
   readonly subjectsOf: (ctx: ReadContext, entities: readonly E[]) => Promise<readonly Subject[]>
 }
 
-interface MeasuredKind<R extends Resource<any, any>> extends Measured<EntityOf<R>> {
+interface MeasuredKind<R extends AnyResource, P> extends Measured<EntityOf<R>, P> {
   readonly kind: R
 }
 
-export type StatsOfVm = { readonly extId: string; readonly stats?: any[] }
+export type StatsOfVm<P> = { readonly extId: string; readonly stats?: P[] }
 
 /** One item a VM that the caller sees. A filter or an order compares the VM's aggregate over the whole span. */
-export async function listStatistics<R extends Resource<any, any>>(
+export async function listStatistics<R extends AnyResource, P>(
   ctx: ReadContext,
   request: Request,
-  measured: MeasuredKind<R>,
-): Promise<ListResult<StatsOfVm>> {
+  measured: MeasuredKind<R, P>,
+): Promise<ListResult<StatsOfVm<P>>> {
   const { query } = request
   const span = spanOf(query.parameters, ctx.clock.now())
   const scope = await ctx.scopeOf(measured.kind.kind)
@@ -58,42 +61,42 @@ export async function listStatistics<R extends Resource<any, any>>(
   const wanted = { figures: vmFigures, names, type: typeOf(request) }
   const entities = await each(await measured.subjectsOf(ctx, page.entities), async (subject) => ({
     extId: subject.vm.extId,
-    stats: await pointsOf(ctx.drivers.telemetry, subject, buckets, wanted),
+    stats: (await pointsOf(ctx.drivers.telemetry, subject, buckets, wanted)) as P[],
   }))
   return { entities, total: page.total }
 }
 
-async function aggregates<E>(
+async function aggregates<E, P>(
   ctx: ReadContext,
   { query }: Request,
-  { tuple, subjectsOf }: Measured<E>,
+  { tuple, subjectsOf }: Measured<E, P>,
   entities: readonly E[],
   span: { readonly from: number; readonly to: number },
-): Promise<StatsOfVm[]> {
+): Promise<StatsOfVm<P>[]> {
   const asked = JSON.stringify([query.filter, query.orderby])
   const names = namesIn(tuple).filter((name) => asked.includes(`"${name}"`))
   const wanted = { figures: vmFigures, names, type: typeOf({ query }) }
   return each(await subjectsOf(ctx, entities), async (subject) => ({
     extId: subject.vm.extId,
-    stats: await pointsOf(ctx.drivers.telemetry, subject, [wholeOf(span)], wanted),
+    stats: (await pointsOf(ctx.drivers.telemetry, subject, [wholeOf(span)], wanted)) as P[],
   }))
 }
 
-export async function vmStatistics<E extends { extId: string }>(
+export async function vmStatistics<E extends { extId: string }, P>(
   ctx: ReadContext<E>,
   request: Request,
-  measured: Measured<E>,
-): Promise<StatsOfVm> {
+  measured: Measured<E, P>,
+): Promise<StatsOfVm<P>> {
   const [subject] = await measured.subjectsOf(ctx, [ctx.target])
   return partStatistics(ctx, request, subject as Subject, { extId: ctx.target.extId }, measured.tuple, vmFigures)
 }
 
-export const diskStatistics = (
+export const diskStatistics = <P>(
   ctx: ReadContext,
   request: Request,
   subject: Subject,
   of: PartOfVm,
-  tuple: ObjectSchema<Fields>,
+  tuple: Tuple<P>,
 ) =>
   partStatistics(
     ctx,
@@ -105,36 +108,31 @@ export const diskStatistics = (
     subject.vm.disks.findIndex(({ extId }) => extId === of.extId),
   )
 
-export const nicStatistics = (
-  ctx: ReadContext,
-  request: Request,
-  subject: Subject,
-  of: PartOfVm,
-  tuple: ObjectSchema<Fields>,
-) => partStatistics(ctx, request, subject, of, tuple, nicFigures)
+export const nicStatistics = <P>(ctx: ReadContext, request: Request, subject: Subject, of: PartOfVm, tuple: Tuple<P>) =>
+  partStatistics(ctx, request, subject, of, tuple, nicFigures)
 
 interface PartOfVm {
   readonly extId: string
   readonly vmExtId?: string
 }
 
-async function partStatistics<P extends PartOfVm>(
+async function partStatistics<O extends PartOfVm, P>(
   ctx: ReadContext,
   request: Request,
   subject: Subject,
-  of: P,
-  tuple: ObjectSchema<Fields>,
+  of: O,
+  tuple: Tuple<P>,
   figures: Readonly<Record<string, Figure>>,
   disk?: number,
-): Promise<P & { stats?: any[] }> {
+): Promise<O & { stats?: P[] }> {
   const span = spanOf(request.query.parameters, ctx.clock.now())
   const { select } = request.query
   const names = wantedNames(select, tuple)
-  const shown = (entity: P & { stats?: any[] }) => (select === undefined ? entity : applySelection(select, entity))
+  const shown = (entity: O & { stats?: P[] }) => (select === undefined ? entity : applySelection(select, entity))
   if (names === undefined) return shown(of)
   const buckets = bucketsOf(gridFor(ctx, request, span, maximumPoints))
   const wanted = { figures, names, type: typeOf(request), ...(disk === undefined ? {} : { disk }) }
-  return shown({ ...of, stats: await pointsOf(ctx.drivers.telemetry, subject, buckets, wanted) })
+  return shown({ ...of, stats: (await pointsOf(ctx.drivers.telemetry, subject, buckets, wanted)) as P[] })
 }
 
 export const typeOf = ({ query }: Request): StatType => query.parameters['$statType'] as StatType

@@ -36,7 +36,7 @@ export const maximumPoints = 3000
 const readingsOfPoint = 10
 const readingsOfSpan = 240
 
-type Parameters = Readonly<Record<string, any>>
+type Parameters = Readonly<Record<string, unknown>>
 
 /** @throws ApiError 400 for a span that is turned round or empty */
 export function spanOf(parameters: Parameters, now: number): { readonly from: number; readonly to: number } {

@@ -2,7 +2,7 @@
  * New disks of a volume group, with it or later: what a body asks for, made whole, and the steps that make them.
  * Source: behaviour volumes-storage.md 1.3.
  */
-import type { BodyOf, EntityOf, Resource } from '@hyperplane/contract'
+import type { AnyResource, BodyOf, EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -168,7 +168,7 @@ interface VmDiskBacking {
   readonly storageContainer?: { readonly extId?: string }
 }
 
-async function mayRefer(ctx: WriteContext, kind: Resource<any, any>, entity: { extId: string }): Promise<boolean> {
+async function mayRefer(ctx: WriteContext, kind: AnyResource, entity: { extId: string }): Promise<boolean> {
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, kind)
   return isInScope(scope, entity)
 }

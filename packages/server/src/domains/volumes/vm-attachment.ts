@@ -120,7 +120,7 @@ export const vmAttachment = implement(
     },
 
     async listVmAttachmentsByVolumeGroupId(ctx, request) {
-      const extId = request.path['volumeGroupExtId'] as string
+      const extId = request.path.volumeGroupExtId
       const own = (await attachmentsWith(ctx.store, 'volumeGroupExtId', [extId])).get(extId) ?? []
       const items = own.flatMap(({ vmExtId, scsiIndex }) =>
         vmExtId === undefined ? [] : { extId: vmExtId, index: scsiIndex! },

@@ -3,11 +3,24 @@
  * contract, so that each endpoint has exactly one. Source: behaviour iam.md 7, 8; conventions 22.
  */
 
-import { type AnySchema, contract, type Namespace, type Operation, type RoleName, walk } from '@hyperplane/contract'
+import {
+  type AnySchema,
+  contract,
+  type Method,
+  type Namespace,
+  type Operation,
+  type RoleName,
+  walk,
+} from '@hyperplane/contract'
 import { catalogueId } from '../../../core/ids/named-id.ts'
 import { clientNameOf } from './clients.ts'
 import { entityNameOf, scopedKindOf } from './scoped-kind.ts'
 import { unbuiltName } from './unbuilt-names.ts'
+
+interface Endpoint {
+  readonly httpMethod: Method
+  readonly endpointUrl: string
+}
 
 export interface IamOperation {
   readonly extId: string
@@ -16,7 +29,7 @@ export interface IamOperation {
   readonly entityType: string
   readonly clientName: string
   readonly operationType: 'EXTERNAL' | 'SYSTEM_DEFINED_ONLY'
-  readonly endpoints: readonly { readonly httpMethod: string; readonly endpointUrl: string }[]
+  readonly endpoints: readonly Endpoint[]
   readonly roles: ReadonlySet<RoleName>
   /** Kinds whose entities its endpoints answer or refer to. */
   readonly kinds: ReadonlySet<string>
@@ -28,7 +41,7 @@ const systemOnly = new Set(['Submit_Batch', 'Restore_Domain_Manager_Restore_Poin
 interface Draft {
   entityType: string
   clientName: string
-  endpoints: Map<string, { httpMethod: string; endpointUrl: string }>
+  endpoints: Map<string, Endpoint>
   roles: Set<RoleName>
   kinds: Set<string>
 }
@@ -61,7 +74,7 @@ function derive(namespaces: readonly Namespace[]): ReadonlyMap<string, IamOperat
     }
     return draft
   }
-  const addEndpoint = (draft: Draft, namespace: Namespace, httpMethod: string, path: string): void => {
+  const addEndpoint = (draft: Draft, namespace: Namespace, httpMethod: Method, path: string): void => {
     const endpointUrl = `/${namespace.name}${path}`
     draft.endpoints.set(`${httpMethod} ${endpointUrl}`, { httpMethod, endpointUrl })
   }

@@ -6,7 +6,7 @@ import { contract } from '@hyperplane/contract'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Reader } from '../../../store/store.ts'
 
-/** Kinds of which a fresh instance has rows -> which ones. Of the others it has none. */
+/** Kinds of which a fresh instance has rows, with the rows of a fresh instance; `any`, because a name selects the type of its rows. */
 const begunWith: Readonly<Record<string, (row: any) => boolean>> = {
   AuthorizationPolicy: ({ isSystemDefined }) => isSystemDefined === true,
   Category: ({ type }) => type !== 'USER',

@@ -1,5 +1,5 @@
 /** What a new disk can be made from: an image, another VM's disk, a volume disk. Source: behaviour vmm.md 1.2. */
-import type { EntityOf, Resource } from '@hyperplane/contract'
+import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Image } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
@@ -18,7 +18,7 @@ export interface ResolvedSource {
   /** Clusters that hold it. */
   readonly clusterExtIds: readonly string[]
   /** The entity that the caller must be allowed to refer to. */
-  readonly owner: { readonly kind: Resource<any, any>; readonly entity: { readonly extId: string } }
+  readonly owner: { readonly kind: AnyResource; readonly entity: { readonly extId: string } }
 }
 
 /** The disk with this id, of whichever VM. */
@@ -31,23 +31,33 @@ export async function findDisk(
   return vm === undefined || disk === undefined ? undefined : { vm, disk }
 }
 
+/** What the kinds of references name; `$objectType` says which kind it is. */
+interface Named {
+  readonly $objectType?: string
+  readonly imageExtId?: string
+  readonly diskExtId?: string
+  readonly volumeGroupExtId?: string
+  readonly vmReference?: { readonly extId?: string }
+  readonly diskAddress?: { readonly busType?: string; readonly index?: number }
+}
+
 /** Undefined: the reference names nothing. */
 export async function resolveSource(store: Reader, reference: SourceReference): Promise<ResolvedSource | undefined> {
-  const given = reference as Record<string, any>
+  const given: Named = reference
   switch (reference.$objectType) {
     case 'vmm.v4.ahv.config.ImageReference': {
-      const image = await store.get(Image, given['imageExtId'])
+      const image = given.imageExtId === undefined ? undefined : await store.get(Image, given.imageExtId)
       return image === undefined ? undefined : imageSource(image)
     }
     case 'vmm.v4.ahv.config.VmDiskReference': {
       const found =
-        given['diskExtId'] === undefined
-          ? await diskAt(store, given['vmReference']?.extId, given['diskAddress'])
-          : await findDisk(store, given['diskExtId'])
+        given.diskExtId === undefined
+          ? await diskAt(store, given.vmReference?.extId, given.diskAddress)
+          : await findDisk(store, given.diskExtId)
       return found === undefined ? undefined : vmDiskSource(found.vm, found.disk)
     }
     case 'vmm.v4.ahv.config.VolumeDiskReference':
-      return volumeDiskSource(store, given['diskExtId'], given['volumeGroupExtId'])
+      return volumeDiskSource(store, given.diskExtId, given.volumeGroupExtId)
     default:
       return undefined
   }
@@ -55,9 +65,9 @@ export async function resolveSource(store: Reader, reference: SourceReference): 
 
 /** The id that a reference names, for messages. */
 export function nameOfSource(reference: SourceReference): { kind: string; id: string } {
-  const given = reference as Record<string, any>
-  if (given['imageExtId'] !== undefined) return { kind: 'image', id: given['imageExtId'] }
-  return { kind: 'disk', id: given['diskExtId'] ?? given['vmReference']?.extId ?? 'without an id' }
+  const given: Named = reference
+  if (given.imageExtId !== undefined) return { kind: 'image', id: given.imageExtId }
+  return { kind: 'disk', id: given.diskExtId ?? given.vmReference?.extId ?? 'without an id' }
 }
 
 const imageSource = (image: EntityOf<typeof Image>): ResolvedSource => ({

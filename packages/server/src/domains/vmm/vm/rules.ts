@@ -158,13 +158,25 @@ function attributeFaults(path: string, attributes: readonly string[] | undefined
 
 const base64 = /^(?:[A-Za-z0-9+/]\s*)*={0,2}\s*$/
 
+interface Script {
+  readonly $objectType?: string
+  readonly value?: unknown
+}
+
+interface Scripts {
+  readonly $objectType?: string
+  readonly metadata?: string
+  readonly cloudInitScript?: Script
+  readonly sysprepScript?: Script
+}
+
 /** Lengths are the contract's; here that the texts are base64. Their content is never shown. */
 function customizationFaults(vm: VmBody): ApiError[] {
-  const config = vm.guestCustomization?.config as Record<string, any> | undefined
+  const config: Scripts | undefined = vm.guestCustomization?.config
   const texts: [string, unknown][] = [
-    ['metadata', config?.['metadata']],
-    ['cloudInitScript/value', config?.['cloudInitScript']?.value],
-    ['sysprepScript/value', config?.['sysprepScript']?.value],
+    ['metadata', config?.metadata],
+    ['cloudInitScript/value', config?.cloudInitScript?.value],
+    ['sysprepScript/value', config?.sysprepScript?.value],
   ]
   return texts
     .filter(([, text]) => typeof text === 'string' && !base64.test(text))
