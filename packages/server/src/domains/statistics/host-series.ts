@@ -121,7 +121,7 @@ export async function hostStatistics(
 
 /** Version v4.0 may leave the span out: the last hour. */
 function spanParameters(ctx: ReadContext, { query }: Request): Readonly<Record<string, unknown>> {
-  const end = query.parameters['$endTime'] ?? ctx.clock.iso()
+  const end = (query.parameters['$endTime'] as string | undefined) ?? ctx.clock.iso()
   const start = query.parameters['$startTime'] ?? formatTime(Date.parse(end) - hourMillis)
   return { ...query.parameters, $startTime: start, $endTime: end }
 }
