@@ -1,8 +1,7 @@
 /** Statistics of hosts. Source: behaviour clustermgmt.md 1.17. */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { HostStats, hostStatsOperations } from '@hyperplane/contract/clustermgmt/host-stats'
-import { parentOf } from '../../core/context.ts'
-import { implement } from '../context.ts'
+import { implement, parentOf } from '../context.ts'
 import { hostStatistics } from '../statistics/host-series.ts'
 
 export const hostStats = implement(hostStatsOperations, {
