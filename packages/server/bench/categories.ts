@@ -5,8 +5,8 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
 import { Vm } from '@hyperplane/contract/vmm/vm'
+import { limits } from '../src/domains/collected.ts'
 import { systemRoleId } from '../src/domains/iam/catalogue/system-roles.ts'
-import { limits } from '../src/domains/limits.ts'
 import { aUser } from '../test/support/identities.ts'
 import { type CallResult, startApp, type TestApp } from '../test/support/start-app.ts'
 

@@ -52,7 +52,7 @@ export interface Services {
   readonly version: string
   /** Folder for files of the world (backup places, image content). */
   readonly dataFolder: string
-  /** Limits set at the start, by name; `domains/limits.ts` has the defaults. */
+  /** Limits set at the start, by name; `domains/collected.ts` has the defaults. */
   readonly limits: Readonly<Record<string, number>>
 }
 

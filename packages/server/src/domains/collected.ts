@@ -1,7 +1,8 @@
 /** Everything that the domains declare, by the keys of the contract. */
 import { type Collected, collect } from '../core/pipeline/collect.ts'
 import type { Drivers } from '../drivers/drivers.ts'
-import { domains } from './index.ts'
+import { domains, type Namespaces } from './index.ts'
+import type { Limit } from './limits.ts'
 
 export const collectDomains = (): Collected<Drivers> =>
   collect(
@@ -9,3 +10,14 @@ export const collectDomains = (): Collected<Drivers> =>
       Object.values(kinds).map((domain) => [prefix, domain] as const),
     ),
   )
+
+const kinds = Object.values(domains).flatMap((namespace) => Object.values(namespace))
+
+type KindOf<N> = N extends unknown ? N[keyof N] : never
+type NameOf<K> = K extends { readonly limits: readonly Limit<infer N>[] } ? N : never
+export type LimitName = NameOf<KindOf<Namespaces[keyof Namespaces]>>
+
+/** Every limit by its name, as it holds where an app is not started with a lower one. */
+export const limits = Object.fromEntries(
+  kinds.flatMap((kind) => kind.limits.map(({ name, maximum }) => [name, maximum])),
+) as Readonly<Record<LimitName, number>>

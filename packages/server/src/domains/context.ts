@@ -5,18 +5,33 @@ import type { ReadContext as CoreReadContext, WriteContext as CoreWriteContext }
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
 import { defineTask as coreDefineTask, type TaskDefinition } from '../core/tasks/define-task.ts'
 import type { Drivers } from '../drivers/drivers.ts'
+import type { Limit } from './limits.ts'
 
 export { parentOf } from '../core/context.ts'
 
 export type ReadContext<T = unknown, P extends string = string> = CoreReadContext<Drivers, T, P>
 export type WriteContext<T = unknown, P extends string = string> = CoreWriteContext<Drivers, T, P>
 
+/** What a kind declares beside its handlers: core's parts, and those that only the domains use. */
+export interface KindParts<S extends OperationSet, N extends string, K extends readonly AnyResource[]>
+  extends DomainParts<Drivers, S, K> {
+  readonly limits?: readonly Limit<N>[]
+}
+
+export interface KindDomain extends Domain<Drivers> {
+  readonly limits: readonly Limit[]
+}
+
 /** Says what the operations of a kind do; one that is missing does not compile. Lists and gets come for free. */
-export function implement<S extends OperationSet, const K extends readonly AnyResource[] = []>(
+export function implement<
+  S extends OperationSet,
+  const N extends string = never,
+  const K extends readonly AnyResource[] = [],
+>(
   operations: S,
   handlers: Handlers<Drivers, S>,
-  parts: DomainParts<Drivers, S, K> = {},
-): Domain<Drivers> & { readonly operations: S } {
+  parts: KindParts<S, N, K> = {},
+): KindDomain & { readonly operations: S; readonly limits: readonly Limit<N>[] } {
   return {
     operations,
     handlers: handlers as Domain<Drivers>['handlers'],
@@ -25,6 +40,7 @@ export function implement<S extends OperationSet, const K extends readonly AnyRe
     tasks: parts.tasks ?? [],
     presenters: parts.present ?? [],
     schedules: parts.schedules ?? [],
+    limits: parts.limits ?? [],
   }
 }
 

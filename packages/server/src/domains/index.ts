@@ -1,7 +1,7 @@
 /** Every domain, by the prefix of its operations' keys. */
 
-import type { Domain } from '../core/handlers.ts'
 import { clustermgmt } from './clustermgmt/index.ts'
+import type { KindDomain } from './context.ts'
 import { iam } from './iam/index.ts'
 import { networking } from './networking/index.ts'
 import { platform } from './platform/index.ts'
@@ -10,7 +10,7 @@ import { extern } from './vmm/extern/index.ts'
 import { vmm } from './vmm/index.ts'
 import { volumes } from './volumes/index.ts'
 
-export const domains: Readonly<Record<string, Readonly<Record<string, Domain>>>> = {
+const namespaces = {
   clustermgmt,
   iam,
   networking,
@@ -20,3 +20,7 @@ export const domains: Readonly<Record<string, Readonly<Record<string, Domain>>>>
   'vmm.extern': extern,
   volumes,
 }
+
+export type Namespaces = typeof namespaces
+
+export const domains: Readonly<Record<string, Readonly<Record<string, KindDomain>>>> = namespaces

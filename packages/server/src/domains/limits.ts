@@ -1,28 +1,16 @@
-import type { Services } from '../core/world.ts'
 /**
- * The most that there may be of a thing. What is beyond is refused with 422, which names the limit and what was found.
- * They are read through the context, so that a test can lower one instead of making ten thousand rows.
- * Source: behaviour iam.md 3, 8; networking.md 3.5; platform.md 1; vmm.md 3.9; volumes-storage.md 1.1.
+ * The most that there may be of something. A request beyond it is refused with 422, which names the limit and the count found.
+ * Each kind declares its limits beside its rules and lists them in `implement`; `collected.ts` has them all.
  */
+import type { Services } from '../core/world.ts'
 
-export const limits = {
-  associationsOfCategory: 100_000,
-  categories: 20_000,
-  images: 2000,
-  nicsOfSubnet: 10_000,
-  reservedAddressesOfSubnet: 65_536,
-  roles: 5000,
-  routingPoliciesOfVpc: 991,
-  subnets: 5000,
-  users: 10_000,
-  valuesOfCategoryKey: 1000,
-  vmsOfCluster: 5000,
-  volumeGroupsOfCluster: 6000,
-  vpcs: 500,
-} as const
+export interface Limit<N extends string = string> {
+  readonly name: N
+  readonly maximum: number
+}
 
-export type LimitName = keyof typeof limits
+export const limit = <const N extends string>(name: N, maximum: number): Limit<N> => ({ name, maximum })
 
-/** What an app was started with, over what holds everywhere. */
-export const limitOf = (ctx: { readonly services: Pick<Services, 'limits'> }, name: LimitName): number =>
-  ctx.services.limits[name] ?? limits[name]
+/** The limit that holds in this app: tests start it with a lower one instead of making ten thousand rows. */
+export const limitOf = (ctx: { readonly services: Pick<Services, 'limits'> }, { name, maximum }: Limit): number =>
+  ctx.services.limits[name] ?? maximum

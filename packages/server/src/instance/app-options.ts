@@ -2,7 +2,7 @@ import type { HashCost, Passwords } from '../core/access/passwords.ts'
 import type { RunnerOptions } from '../core/tasks/runner.ts'
 import type { Clock } from '../core/time/clock.ts'
 import type { Disk } from '../data-folder/disk.ts'
-import type { LimitName } from '../domains/limits.ts'
+import type { LimitName } from '../domains/collected.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { QueryTime } from '../store/sqlite/sqlite-store.ts'
 

@@ -2,7 +2,7 @@
 import { checkKey, makeKeyCheck, type Sealer, sealerOf, WrongMasterKey } from '../core/access/secrets.ts'
 import { type BackupKey, type MasterKey, readBackupKey, readMasterKey, wrongMasterKey } from '../data-folder/folder.ts'
 import { storeFiles } from '../data-folder/store-files.ts'
-import { limits } from '../domains/limits.ts'
+import { limits } from '../domains/collected.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import { metaOrCreate, type Store } from '../store/store.ts'
 import type { InstanceOptions } from './options.ts'

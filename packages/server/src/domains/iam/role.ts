@@ -5,7 +5,7 @@ import { Role, roleOperations } from '@hyperplane/contract/iam/role'
 import { matchesScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { limitOf } from '../limits.ts'
+import { limit, limitOf } from '../limits.ts'
 import { assignedCounts, policiesWithRoles } from './assigned.ts'
 import { clientNameOf } from './catalogue/clients.ts'
 import { iamOperationById } from './catalogue/operations.ts'
@@ -15,6 +15,9 @@ import { factsOf, grantOf, grantsTo, loadGrants } from './grants.ts'
 const ownClientName = clientNameOf('platform')
 
 type RoleRow = EntityOf<typeof Role>
+
+/** Source: behaviour iam.md 8. */
+const maximumRoles = limit('roles', 5000)
 
 export const role = implement(
   roleOperations,
@@ -35,7 +38,7 @@ export const role = implement(
 
     async createRole(ctx, { body }) {
       await requireRoleCovered(ctx, body.operations)
-      const maximum = limitOf(ctx, 'roles')
+      const maximum = limitOf(ctx, maximumRoles)
       const found = (await ctx.store.count(Role)) + 1
       if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'roles', maximum, found })
       const now = ctx.clock.iso()
@@ -95,6 +98,7 @@ export const role = implement(
       updateRoleById: ({ body }) => operationFaults(body.operations),
     },
     present: [[Role, withDerived]],
+    limits: [maximumRoles],
   },
 )
 

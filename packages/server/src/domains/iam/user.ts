@@ -12,7 +12,7 @@ import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limitOf } from '../limits.ts'
 import { type GroupReport, reportedGroups, requireAccountCovered } from './account-protection.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
-import { bareName, shownName } from './directory/sign-in.ts'
+import { bareName, maximumUsers, shownName } from './directory/sign-in.ts'
 import { shownKey } from './key.ts'
 import { judgedPassword, type NewPassword, withPassword } from './new-password.ts'
 import { providerType, unknownProvider } from './providers.ts'
@@ -35,7 +35,7 @@ export const user = implement(
     async createUser(ctx, { body, prepared }) {
       const named = isBuiltIn(body.userType) ? { idpId: localProviderId, username: body.username.toLowerCase() } : {}
       await requireProvider(ctx, body)
-      const maximum = limitOf(ctx, 'users')
+      const maximum = limitOf(ctx, maximumUsers)
       const found = (await ctx.store.count(User)) + 1
       if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'users', maximum, found })
       const { password: _, ...given } = body
@@ -156,6 +156,7 @@ export const user = implement(
   {
     rules: { createUser: ({ body }) => newUserFaults(body) },
     present: [[User, withObjectKeys]],
+    limits: [maximumUsers],
     prepare: {
       async createUser(ctx, { body }): Promise<Prepared> {
         if (body.userType === 'LDAP') {

@@ -21,7 +21,7 @@ import {
   tallyOf,
 } from '../addressing/leases.ts'
 import { defineTask, implement, type WriteContext } from '../context.ts'
-import { limitOf } from '../limits.ts'
+import { limit, limitOf } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { fault } from './ip-config.ts'
 import { type Wanted, wantedBy } from './reserve-rules.ts'
@@ -82,6 +82,9 @@ async function markLeaving(store: Transaction, leases: readonly Lease[], isLeavi
   }
 }
 
+/** Of one subnet. Source: behaviour networking.md 3.5. */
+const maximumReserved = limit('reservedAddressesOfSubnet', 65_536)
+
 export const reservedIp = implement(
   reservedIpOperations,
   {
@@ -127,7 +130,7 @@ export const reservedIp = implement(
       return start(ctx, unreserveTask, subnet, leases)
     },
   },
-  { tasks: [reserveTask, unreserveTask] },
+  { tasks: [reserveTask, unreserveTask], limits: [maximumReserved] },
 )
 
 /** @throws ApiError 400 without address management, 409 while the subnet comes or goes, 503 without its cluster */
@@ -200,7 +203,7 @@ function start(ctx: WriteContext, definition: typeof reserveTask, subnet: Subnet
 /** @throws ApiError 422 */
 async function refuseBeyondLimit(ctx: WriteContext, subnet: SubnetEntity, wanted: Wanted): Promise<void> {
   const more = wanted.kind === 'exactly' ? wanted.addresses.length : wanted.kind === 'lowest' ? wanted.count : 0
-  const maximum = limitOf(ctx, 'reservedAddressesOfSubnet')
+  const maximum = limitOf(ctx, maximumReserved)
   const found = (await tallyOf(ctx.store, subnet.extId)).reserved + more
   if (found <= maximum) return
   const limit = `Reserved addresses of subnet ${subnet.name}`

@@ -4,7 +4,7 @@ import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { isInScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
-import { limitOf } from '../limits.ts'
+import { limit, limitOf } from '../limits.ts'
 import { refuseUnlessStanding, refuseWhileChanging } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
 import { fault } from './ip-config.ts'
@@ -12,6 +12,9 @@ import { ownedBy } from './metadata.ts'
 import type { PolicyEntity } from './policy-program.ts'
 import { canonicalRule, lowestPriority, type PolicyBody, policyFaults } from './routing-policy-rules.ts'
 import { clearCountersTask, createPolicyTask, deletePolicyTask, updatePolicyTask } from './routing-policy-tasks.ts'
+
+/** Of one VPC. Source: behaviour networking.md 3.5. */
+const maximumPolicies = limit('routingPoliciesOfVpc', 991)
 
 export const routingPolicy = implement(
   routingPolicyOperations,
@@ -86,6 +89,7 @@ export const routingPolicy = implement(
     },
     tasks: [createPolicyTask, updatePolicyTask, deletePolicyTask, clearCountersTask],
     present: [[RoutingPolicy, presentPolicies]],
+    limits: [maximumPolicies],
   },
 )
 
@@ -137,7 +141,7 @@ async function refuseTaken(ctx: WriteContext, { extId, vpcExtId, priority }: Pol
 
 /** @throws ApiError 422 */
 async function refuseBeyondLimit(ctx: WriteContext, { extId, name }: VpcEntity): Promise<void> {
-  const maximum = limitOf(ctx, 'routingPoliciesOfVpc')
+  const maximum = limitOf(ctx, maximumPolicies)
   // Each VPC has one of the system's beside those of users.
   const found = (await ctx.store.findWhere(RoutingPolicy, { vpcExtId: extId })).length
   if (found <= maximum) return

@@ -8,7 +8,7 @@ import { formatAddress, overlap } from '../addressing/ip-address.ts'
 import { addressOf, isManaged, leasesOutside, ownAddresses, stateOf, syncOwnLeases } from '../addressing/leases.ts'
 import { requireController } from '../admission/network-controllers.ts'
 import { implement, type WriteContext } from '../context.ts'
-import { limitOf } from '../limits.ts'
+import { limit, limitOf } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { refuseUnlessStanding, refuseWhileChanging } from './busy.ts'
 import { inUse } from './in-use.ts'
@@ -27,6 +27,9 @@ import { presentSubnets } from './subnet-view.ts'
 
 const networkIdentifiers = { minimum: 4096, maximum: 16777215 }
 
+/** Source: behaviour networking.md 3.5. */
+const maximumSubnets = limit('subnets', 5000)
+
 export const subnet = implement(
   subnetOperations,
   {
@@ -43,7 +46,7 @@ export const subnet = implement(
         ...(body.subnetType === 'OVERLAY' ? { vni: await freeNetworkIdentifier(ctx) } : {}),
       }
       await refuseOverlap(ctx, entity)
-      const maximum = limitOf(ctx, 'subnets')
+      const maximum = limitOf(ctx, maximumSubnets)
       const found = (await ctx.store.count(Subnet)) + 1
       if (found > maximum) throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit: 'Subnets', maximum, found })
       const programming = await programmingOf(ctx.store, entity)
@@ -88,6 +91,7 @@ export const subnet = implement(
     },
     tasks: [createSubnetTask, updateSubnetTask, deleteSubnetTask],
     present: [[Subnet, presentSubnets]],
+    limits: [maximumSubnets],
   },
 )
 

@@ -8,7 +8,7 @@ import { ApiError } from '../../core/api-error.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { requireController } from '../admission/network-controllers.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
-import { limitOf } from '../limits.ts'
+import { limit, limitOf } from '../limits.ts'
 import { refuseWhileChanging } from './busy.ts'
 import { followGateways } from './follow-gateways.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
@@ -19,6 +19,9 @@ import { attachingOf, connect, subnetsBetween } from './vpc-attachments.ts'
 import { clashesOf } from './vpc-prefixes.ts'
 import { configurationOf, vpcFaults } from './vpc-rules.ts'
 import { createVpcTask, deleteVpcTask, translatedBy, updateVpcTask } from './vpc-tasks.ts'
+
+/** Source: behaviour networking.md 3.5. */
+const maximumVpcs = limit('vpcs', 500)
 
 /** Parts of a VPC, which go with it. */
 const parts: ReadonlySet<string> = new Set(['Route', 'RouteTable', 'RoutingPolicy'])
@@ -96,6 +99,7 @@ export const vpc = implement(
     tasks: [createVpcTask, updateVpcTask, deleteVpcTask],
     present: [[Vpc, presentVpcs]],
     schedules: [followGateways],
+    limits: [maximumVpcs],
   },
 )
 
@@ -128,7 +132,7 @@ async function taskOf(
 
 /** @throws ApiError 422 */
 async function refuseBeyondLimit(ctx: WriteContext): Promise<void> {
-  const maximum = limitOf(ctx, 'vpcs')
+  const maximum = limitOf(ctx, maximumVpcs)
   const found = (await ctx.store.count(Vpc)) + 1
   if (found > maximum) throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit: 'VPCs', maximum, found })
 }

@@ -10,10 +10,17 @@ import { ApiError } from '../../core/api-error.ts'
 import { both, notFound, pathOf, standardList } from '../../core/standard.ts'
 import { equals, not } from '../../odata/index.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
-import { limitOf } from '../limits.ts'
+import { limit, limitOf } from '../limits.ts'
 import { presentAssociations, userTypeOf } from './associations.ts'
 
 type CategoryEntity = EntityOf<typeof Category>
+
+// Source: behaviour platform.md 1.
+const maximumCategories = limit('categories', 20_000)
+/** Of one key. */
+const maximumValues = limit('valuesOfCategoryKey', 1000)
+/** The store refuses more, in the transaction of each association. */
+const maximumAssociations = limit('associationsOfCategory', 100_000)
 
 export const category = implement(
   categoryOperations,
@@ -85,7 +92,7 @@ export const category = implement(
       return undefined
     },
   },
-  { present: [[Category, presentAssociations]] },
+  { present: [[Category, presentAssociations]], limits: [maximumCategories, maximumValues, maximumAssociations] },
 )
 
 const seesInternal = (ctx: ReadContext): Promise<boolean> => ctx.services.access.hasRole(ctx.caller, ['Super Admin'])
@@ -95,14 +102,14 @@ function refuseSystemTypes(type: CategoryEntity['type']): void {
 }
 
 async function checkLimits(ctx: WriteContext, key: string): Promise<void> {
-  const maximum = limitOf(ctx, 'valuesOfCategoryKey')
+  const maximum = limitOf(ctx, maximumValues)
   const found = (await ctx.store.count(Category, { filter: equals(pathOf(Category, 'key'), key) })) + 1
   if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: `Values of the key "${key}"`, maximum, found })
 }
 
 /** After the insert: rows are numbered, and as long as the newest number is within the limit, nothing has to be counted. */
 async function checkTotal(ctx: WriteContext, made: string): Promise<void> {
-  const maximum = limitOf(ctx, 'categories')
+  const maximum = limitOf(ctx, maximumCategories)
   const row = await ctx.store.row(Category, made)
   if (row === undefined || row.sequence <= maximum) return
   const found = await ctx.store.count(Category)

@@ -11,7 +11,7 @@ import { isInScope } from '../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { replaced } from '../../core/updates.ts'
 import { implement, type WriteContext } from '../context.ts'
-import { limitOf } from '../limits.ts'
+import { limit, limitOf } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { fileOf } from '../virtual-machines/entity.ts'
 import { fault } from '../virtual-machines/fault.ts'
@@ -29,6 +29,9 @@ const rel = 'vmm:content:image'
 export const diskSourceType = 'vmm.v4.content.VmDiskSource'
 const bucketSourceType = 'vmm.v4.content.ObjectsLiteSource'
 
+/** Source: behaviour vmm.md 3.9. */
+const maximumImages = limit('images', 2000)
+
 export const image = implement(
   imageOperations,
   {
@@ -40,7 +43,7 @@ export const image = implement(
       const disk =
         source.$objectType === diskSourceType ? await sourceDisk(ctx, (source as { extId: string }).extId) : undefined
       const found = (await ctx.store.count(Image)) + 1
-      const maximum = limitOf(ctx, 'images')
+      const maximum = limitOf(ctx, maximumImages)
       if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'Images', maximum, found })
       const clusterLocationExtIds = await locationsOf(ctx, body, disk?.clusterExtId)
       const extId = ctx.ids.uuid()
@@ -138,6 +141,7 @@ export const image = implement(
       updateImageById: ({ body }) => nameFaults(body),
     },
     tasks: [createImage, deleteImage, updateImage],
+    limits: [maximumImages],
   },
 )
 

@@ -10,10 +10,13 @@ import { affectedDisk } from '../block-volumes/disks.ts'
 import { affected, requireWritable } from '../block-volumes/groups.ts'
 import { isManager } from '../containers/storage-containers.ts'
 import { defineTask, type WriteContext } from '../context.ts'
-import { limitOf } from '../limits.ts'
+import { limit, limitOf } from '../limits.ts'
 import { accessAfter, namingAfter, newGroupFaults } from './group-rules.ts'
 import { targetOf } from './group-target.ts'
 import { allocateDisk, checkDisk, type DiskInput, diskFaults, inputOf, planDisks } from './new-disks.ts'
+
+/** Of one cluster. Source: behaviour volumes-storage.md 1.1. */
+export const maximumGroups = limit('volumeGroupsOfCluster', 6000)
 
 interface Creation {
   readonly groupExtId: string
@@ -48,7 +51,7 @@ export async function createGroup(ctx: WriteContext, body: BodyOf<typeof VolumeG
   const planned = await planDisks(ctx, diskBodies, place)
   // Those that are being made count as well.
   const found = ((await ctx.store.referrerCounts(Cluster.kind, body.clusterReference)).get(VolumeGroup.kind) ?? 0) + 1
-  const maximum = limitOf(ctx, 'volumeGroupsOfCluster')
+  const maximum = limitOf(ctx, maximumGroups)
   if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'Volume groups of the cluster', maximum, found })
   const { iscsiFeatures: _, ...plain } = given
   const group: Group = {

@@ -9,7 +9,7 @@ import {
   metadataOf,
   referenceFaults,
 } from './group-categories.ts'
-import { createGroup, creationFaults, makeGroup } from './group-create.ts'
+import { createGroup, creationFaults, makeGroup, maximumGroups } from './group-create.ts'
 import { deleteGroup, removeGroup } from './group-delete.ts'
 import { changedGroupFaults } from './group-rules.ts'
 import { changeGroup, updateGroup } from './group-update.ts'
@@ -35,5 +35,6 @@ export const volumeGroup = implement(
     },
     tasks: [makeGroup, changeGroup, removeGroup, ...categoryTasks],
     present: [[VolumeGroup, presentVolumeGroups]],
+    limits: [maximumGroups],
   },
 )

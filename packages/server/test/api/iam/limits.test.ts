@@ -1,7 +1,7 @@
 /** How many users and roles there may be. Source: behaviour iam.md 1, 8. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../../src/domains/limits.ts'
+import { limits } from '../../../src/domains/collected.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { aRole, aUser, fresh, goodPassword, operationId, roles, users } from './people.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { Category } from '@hyperplane/contract/platform/category'
-import { limits } from '../../../src/domains/limits.ts'
+import { limits } from '../../../src/domains/collected.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 
 const categories = '/platform/v4.3/config/categories'

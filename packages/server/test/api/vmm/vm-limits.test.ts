@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
-import { limits } from '../../../src/domains/limits.ts'
+import { limits } from '../../../src/domains/collected.ts'
 import {
   aNativeCluster,
   aVm,

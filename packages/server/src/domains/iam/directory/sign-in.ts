@@ -9,11 +9,14 @@ import type { World } from '../../../core/world.ts'
 import { type Directory, DirectoryError, type DirectoryServer, type DirectoryUser } from '../../../drivers/directory.ts'
 import { and, equals, type TypedFilter } from '../../../odata/index.ts'
 import { type Store, UniqueViolation } from '../../../store/store.ts'
-import { limitOf } from '../../limits.ts'
+import { limit, limitOf } from '../../limits.ts'
 import { namedIn } from '../filters/identity-filter.ts'
 import { loadGrants } from '../grants.ts'
 import { isAdmitted, type Membership, Memberships, userGroupIds } from './memberships.ts'
 import { type DirectoryRow, serverOf } from './server.ts'
+
+/** Users of every provider together: a first sign-in makes one too. Source: behaviour iam.md 3. */
+export const maximumUsers = limit('users', 10_000)
 
 type UserRow = EntityOf<typeof User>
 
@@ -215,7 +218,7 @@ export class DirectorySignIn {
         const current = await transaction.get(DirectoryService, directory.extId)
         if (current === undefined || !isAdmitted(current, membership))
           throw new DirectoryError('busy', 'its directory service was changed meanwhile')
-        if ((await transaction.count(User)) >= limitOf(world, 'users'))
+        if ((await transaction.count(User)) >= limitOf(world, maximumUsers))
           throw new DirectoryError('busy', 'there is no room for another user')
         return transaction.insert(User, {
           extId,

@@ -5,8 +5,9 @@ import { createVm, makeVm } from './create.ts'
 import { ejectIsos } from './customization.ts'
 import { deleteVm, removeVm } from './delete.ts'
 import { restartVmsOfLostHosts } from './lost-hosts.ts'
+import { maximumNics } from './nics.ts'
 import { observeDomains } from './observe.ts'
-import { creationFaults } from './plan.ts'
+import { creationFaults, maximumVms } from './plan.ts'
 import { powerOff, powerOn, powerTasks, reset, shutdown } from './power.ts'
 import { presentVms } from './present.ts'
 import { restartVm } from './restart-elsewhere.ts'
@@ -32,6 +33,7 @@ export const vm = implement(
     },
     tasks: [makeVm, changeVm, removeVm, restartVm, ...powerTasks],
     present: [[Vm, presentVms]],
+    limits: [maximumNics, maximumVms],
     schedules: [ejectIsos, observeDomains, restartVmsOfLostHosts, resumeWriters],
   },
 )

@@ -21,10 +21,13 @@ import {
   leasesOf,
   releaseHolder,
 } from '../../addressing/leases.ts'
-import { limitOf } from '../../limits.ts'
+import { limit, limitOf } from '../../limits.ts'
 import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
 import { MacLease } from '../../virtual-machines/mac-lease.ts'
+
+/** Of one subnet. Source: behaviour networking.md 3.5. */
+export const maximumNics = limit('nicsOfSubnet', 10_000)
 
 type SubnetEntity = EntityOf<typeof Subnet>
 type Backing = ValueOf<typeof EmulatedNic>
@@ -156,7 +159,7 @@ export async function takeMac(
 async function requireRoomOnSubnet(ctx: { store: Reader; services: Services }, nic: EthernetNic): Promise<void> {
   const subnet = await subnetOf(ctx.store, nic)
   if (subnet === undefined) return
-  const maximum = limitOf(ctx, 'nicsOfSubnet')
+  const maximum = limitOf(ctx, maximumNics)
   const found = (await ctx.store.count(MacLease, { filter: equals(pathOf(MacLease, 'subnetExtId'), subnet.extId) })) + 1
   if (found > maximum) {
     throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: `NICs of subnet ${subnet.name}`, maximum, found })

@@ -13,7 +13,7 @@ import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import { defaultContainer } from '../../containers/default-container.ts'
 import { requireStaying } from '../../containers/storage-containers.ts'
 import type { WriteContext } from '../../context.ts'
-import { limitOf } from '../../limits.ts'
+import { limit, limitOf } from '../../limits.ts'
 import { refuseReadOnly, requireClusterReachable } from '../../registrations/reachability.ts'
 import { apcConfigOf } from '../../scheduling/cpu-models.ts'
 import type { VmBody, VmEntity } from '../../virtual-machines/entity.ts'
@@ -26,6 +26,9 @@ import { fileConstraints, filesIn, groupConstraints, partsOf, placed, slotWishes
 import { configurationFaults, serialPortsOf } from './rules.ts'
 import { assignSlots, misplaced } from './slots.ts'
 import { refuseUnbuilt } from './unbuilt.ts'
+
+/** Of one cluster. Source: behaviour vmm.md 3.9. */
+export const maximumVms = limit('vmsOfCluster', 5000)
 
 /** A VM that can be made, and the volume groups that it is to have on its SCSI bus. */
 export interface PlannedVm {
@@ -110,7 +113,7 @@ const kept = <T extends Record<string, readonly unknown[]>>(parts: T): Partial<T
 async function requireRoomInCluster(ctx: WriteContext, cluster: EntityOf<typeof Cluster>): Promise<void> {
   // Those that are being made count as well.
   const found = ((await ctx.store.referrerCounts(Cluster.kind, cluster.extId)).get(Vm.kind) ?? 0) + 1
-  const maximum = limitOf(ctx, 'vmsOfCluster')
+  const maximum = limitOf(ctx, maximumVms)
   if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'VMs of the cluster', maximum, found })
 }
 
