@@ -92,6 +92,20 @@ export interface Resource<F extends Fields = Fields, I extends Fields = Fields> 
    * (categories); each reference then costs a little more to write.
    */
   readonly counted?: true
+  /** What must be enabled and reachable before an entity of this kind can change. */
+  readonly gate?: Gate
+}
+
+/** Conditions of every mutation of a kind, checked after its handler. */
+export interface Gate {
+  /** Name of the product that must be enabled on the manager. */
+  readonly product?: string
+  /** The product cannot be disabled while an entity of this kind exists. */
+  readonly keepsProductEnabled?: true
+  /** The network controller carries mutations out: they are refused while it does not answer. */
+  readonly networkController?: true
+  /** The gate applies only when the body or the stored entity has these values. */
+  readonly where?: Readonly<Record<string, string>>
 }
 
 /** A kind of which only the rows are of interest; `any`, so that its entities need no cast where the kind is a variable. */
@@ -159,6 +173,7 @@ export interface ResourceOptions<I extends Fields> {
   readonly derived?: true
   readonly singleton?: true
   readonly counted?: true
+  readonly gate?: Gate
   /** Base fields are not added to the wire shape; the row has an id all the same. */
   readonly bare?: true
 }
@@ -196,6 +211,7 @@ export function resource<
       'derived',
       'singleton',
       'counted',
+      'gate',
     ]),
   }
   // Its fields were given as they are typed.

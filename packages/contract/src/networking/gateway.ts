@@ -177,5 +177,6 @@ export const Gateway = resource(
     },
     rel: 'networking:config:gateway',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
   },
 )

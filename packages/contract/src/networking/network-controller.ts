@@ -38,6 +38,7 @@ export const NetworkController = resource(
     },
     rel: 'networking:config:network-controller',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    gate: { product: 'FLOW_VIRTUAL_NETWORKING' },
   },
 )
 

@@ -107,6 +107,7 @@ export const RoutingPolicy = resource(
     },
     rel: 'networking:config:routing-policy',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
   },
 )
 

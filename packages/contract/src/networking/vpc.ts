@@ -87,6 +87,7 @@ export const Vpc = resource(
     },
     rel: 'networking:config:vpc',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    gate: { product: 'FLOW_VIRTUAL_NETWORKING', keepsProductEnabled: true, networkController: true },
   },
 )
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { contract } from '../index.ts'
 import { perSecond } from '../operation.ts'
 import { systemRoles } from '../roles.ts'
 import { type AnySchema, walk } from '../schema.ts'
 import { platformErrors } from './errors.ts'
 import { platform } from './index.ts'
+import { productName } from './product.ts'
 
 const operation = (id: string) => {
   const found = platform.operations.find((one) => one.id === id)
@@ -132,4 +134,20 @@ test('errors are sorted and every error that a kind names exists', () => {
       if (key !== undefined) assert.ok(keys.includes(key), `${kind}: ${key}`)
     }
   }
+})
+
+test('every gate names a product that exists, and fields that its kind has', () => {
+  const names: readonly string[] = productName.values
+  const wrong = contract
+    .flatMap(({ resources }) => resources)
+    .filter(({ gate }) => gate !== undefined)
+    .filter(
+      ({ gate, schema }) =>
+        !names.includes(gate?.product ?? '') ||
+        Object.keys(gate?.where ?? {}).some((field) => !(field in schema.fields)),
+    )
+  assert.deepEqual(
+    wrong.map(({ kind }) => kind),
+    [],
+  )
 })

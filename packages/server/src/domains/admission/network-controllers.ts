@@ -8,21 +8,9 @@ import { ApiError } from '../../core/api-error.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import type { NodeSize } from '../scheduling/manager-nodes.ts'
-import { isOverlaySubnet } from './overlay.ts'
+import { gateOf } from './gates.ts'
 
 export type ControllerEntity = EntityOf<typeof NetworkController>
-
-/** Kinds that live in a VPC: the controller carries out what changes them. Subnets do when they are overlay networks. */
-const kindsOfVpcs: ReadonlySet<string> = new Set([
-  'BgpSession',
-  'FloatingIp',
-  'Gateway',
-  'LoadBalancerSession',
-  'Route',
-  'RoutingPolicy',
-  'Vpc',
-  'VpnConnection',
-])
 
 const retryAfterSeconds = 5
 
@@ -46,10 +34,10 @@ export async function requireController(store: Reader, capability: string): Prom
  */
 export async function requireControllerUp(
   ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'networkFabric'> },
-  { resource }: Operation,
+  operation: Operation,
   ...subjects: readonly unknown[]
 ): Promise<void> {
-  if (!kindsOfVpcs.has(resource?.kind ?? '') && !isOverlaySubnet(resource, ...subjects)) return
+  if (gateOf(operation, ...subjects)?.networkController !== true) return
   const controller = await controllerOf(ctx.store)
   if (controller === undefined) return
   if ((await ctx.drivers.networkFabric.controllerState(controller.extId)) !== 'DOWN') return

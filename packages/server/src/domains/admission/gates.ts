@@ -1,0 +1,11 @@
+/** What a mutation needs, as its kind declares it. Source: behaviour platform.md 5; networking.md 1.2, 1.20. */
+import type { Gate, Operation } from '@hyperplane/contract'
+
+/** `subjects`: the body of the request, and its target. */
+export function gateOf({ resource }: Operation, ...subjects: readonly unknown[]): Gate | undefined {
+  const { gate } = resource ?? {}
+  const conditions = Object.entries(gate?.where ?? {})
+  const isMet = (subject: unknown): boolean =>
+    conditions.every(([field, value]) => (subject as Record<string, unknown> | undefined)?.[field] === value)
+  return conditions.length === 0 || subjects.some(isMet) ? gate : undefined
+}
