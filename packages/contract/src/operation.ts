@@ -94,6 +94,24 @@ export interface Resource<F extends Fields = Fields, I extends Fields = Fields> 
   readonly counted?: true
   /** What must be enabled and reachable before an entity of this kind can change. */
   readonly gate?: Gate
+  /** Whether entities of this kind leave the manager together with their cluster. */
+  readonly ofCluster?: OfCluster | StaysWithManager
+}
+
+/** Entities of this kind come with a cluster that is registered, and leave with one that is unregistered. */
+export interface OfCluster {
+  /** Path of the id of the cluster, or of the owner of kind `partOf`. A list: the entity leaves its last cluster only. */
+  readonly by: string
+  /** Kind of the owner, which itself belongs to a cluster. */
+  readonly partOf?: string
+  /** Fields that only this manager knows: a cluster does not take them along. */
+  readonly keptByManager?: readonly string[]
+}
+
+/** Entities of this kind name a cluster without belonging to it. */
+export interface StaysWithManager {
+  /** The reason, for readers of the contract. */
+  readonly stays: string
 }
 
 /** Conditions of every mutation of a kind, checked after its handler. */
@@ -174,6 +192,7 @@ export interface ResourceOptions<I extends Fields> {
   readonly singleton?: true
   readonly counted?: true
   readonly gate?: Gate
+  readonly ofCluster?: OfCluster | StaysWithManager
   /** Base fields are not added to the wire shape; the row has an id all the same. */
   readonly bare?: true
 }
@@ -212,6 +231,7 @@ export function resource<
       'singleton',
       'counted',
       'gate',
+      'ofCluster',
     ]),
   }
   // Its fields were given as they are typed.

@@ -26,6 +26,7 @@ export const BmcInfo = resource(
     internal: { clusterExtId: uuid() },
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
     rel: 'clustermgmt:config:host',
+    ofCluster: { by: 'clusterExtId' },
   },
 )
 

@@ -47,6 +47,7 @@ export const ClusterProfile = resource(
     unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_PROFILE_NAME_EXISTS' }],
     sparsePut: true,
     notFound: 'CLUSTER_PROFILE_NOT_FOUND',
+    ofCluster: { stays: 'a profile keeps its members registered' },
   },
 )
 

@@ -212,6 +212,7 @@ export const Cluster = resource(
       achievedRedundancyFactor: integer(),
     },
     sparsePut: true,
+    ofCluster: { by: 'extId', keptByManager: ['categories', 'clusterProfileExtId', 'compliance'] },
   },
 )
 

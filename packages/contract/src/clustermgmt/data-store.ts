@@ -25,6 +25,7 @@ export const DataStore = resource(
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
     indexed: ['containerExtId', 'hostExtId', 'datastoreName'],
     unique: [{ fields: ['hostExtId', 'datastoreName'] }],
+    ofCluster: { by: 'clusterExtId' },
   },
 )
 

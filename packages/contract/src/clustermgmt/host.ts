@@ -130,6 +130,7 @@ export const Host = resource(
     rel: 'clustermgmt:config:host',
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'cluster/uuid' },
     unique: [{ fields: ['cluster/uuid', 'hostName'] }],
+    ofCluster: { by: 'cluster/uuid', keptByManager: ['categories'] },
   },
 )
 

@@ -80,6 +80,7 @@ export const StorageContainer = resource(
     },
     rel: 'clustermgmt:config:storage-containers',
     unique: [{ fields: ['clusterExtId', 'name'], ignoreCase: true, error: 'STORAGE_CONTAINER_NAME_EXISTS' }],
+    ofCluster: { by: 'clusterExtId', keptByManager: ['ownerExtId'] },
   },
 )
 

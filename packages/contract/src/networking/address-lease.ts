@@ -41,6 +41,7 @@ export const AddressLease = resource(
       // Implied by the rule above; declared for its index, which lists leases of one kind in address order.
       { fields: ['subnetExtId', 'kind', 'family', 'address'] },
     ],
+    ofCluster: { by: 'subnetExtId', partOf: 'Subnet' },
   },
 )
 
@@ -61,6 +62,7 @@ export const AddressRun = resource(
       last: text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
     },
     unique: [{ fields: ['subnetExtId', 'family', 'first'] }],
+    ofCluster: { by: 'subnetExtId', partOf: 'Subnet' },
   },
 )
 
@@ -76,5 +78,6 @@ export const AddressTally = resource(
       /** All other leases, without the subnet's own gateway and DHCP server. */
       assigned: integer({ minimum: 0 }),
     },
+    ofCluster: { by: 'extId', partOf: 'Subnet' },
   },
 )

@@ -22,6 +22,7 @@ export const AwsSubnet = resource(
     internal: { clusterExtId: uuid() },
     indexed: ['clusterExtId'],
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    ofCluster: { by: 'clusterExtId' },
   },
 )
 

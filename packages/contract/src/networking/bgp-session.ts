@@ -67,6 +67,7 @@ export const BgpSession = resource(
     rel: 'networking:config:bgp-session',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+    ofCluster: { stays: 'a session stays with its gateways' },
   },
 )
 

@@ -178,5 +178,6 @@ export const Gateway = resource(
     rel: 'networking:config:gateway',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+    ofCluster: { stays: 'a gateway keeps the cluster that it names registered' },
   },
 )

@@ -150,6 +150,7 @@ export const Subnet = resource(
     rel: 'networking:config:subnet',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true, where: { subnetType: 'OVERLAY' } },
+    ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
   },
 )
 

@@ -92,6 +92,7 @@ export const VirtualSwitch = resource(
     },
     rel: 'networking:config:virtual-switch',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
+    ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
   },
 )
 

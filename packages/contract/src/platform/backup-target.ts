@@ -40,6 +40,7 @@ export const BackupTarget = resource(
       isHeld: optional(boolean()),
     },
     iam: { name: 'domain_manager_backup_target', attributes: {} },
+    ofCluster: { stays: 'a backup target keeps its cluster registered' },
   },
 )
 

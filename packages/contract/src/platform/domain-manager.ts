@@ -131,6 +131,7 @@ export const DomainManager = resource('platform.v4.config.DomainManager', domain
     isOwn: optional(boolean()),
   },
   indexed: ['isOwn'],
+  ofCluster: { stays: 'a manager keeps its hosting cluster registered' },
 })
 
 const readers: readonly RoleName[] = [

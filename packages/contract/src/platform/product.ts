@@ -64,6 +64,7 @@ export const Product = resource(
     iam: { name: 'domain_manager_product', attributes: { name: 'name' } },
     rel: 'platform:management:product',
     unique: [{ fields: ['domainManagerExtId', 'name'] }],
+    ofCluster: { stays: 'a product only notes for which cluster it was enabled' },
   },
 )
 

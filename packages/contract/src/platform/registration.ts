@@ -53,6 +53,7 @@ export const Registration = resource(
     iam: { name: 'domain_manager_registration', attributes: { cluster_uuid: 'remoteClusterExtId' } },
     rel: 'platform:management:registration',
     unique: [{ fields: ['remoteClusterExtId'] }],
+    ofCluster: { stays: 'the task that unregisters the cluster removes its registration' },
   },
 )
 

@@ -94,6 +94,7 @@ export const Task = resource(
     indexed: ['parentTask/extId', 'rootTask/extId'],
     newestFirst: true,
     bare: true,
+    ofCluster: { stays: 'a task records what happened' },
   },
 )
 

@@ -93,6 +93,7 @@ export const Image = resource(
     },
     rel: 'vmm:content:image',
     notFound: 'VMM_ENTITY_NOT_FOUND',
+    ofCluster: { by: 'clusterLocationExtIds', keptByManager: ['categoryExtIds', 'ownerExtId'] },
   },
 )
 

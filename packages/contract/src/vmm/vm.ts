@@ -181,6 +181,7 @@ export const Vm = resource(
     unique: [{ fields: ['cluster/extId', 'biosUuid'] }],
     notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',
+    ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
   },
 )
 

@@ -50,5 +50,6 @@ export const VolumeGroupAttachment = resource(
       { fields: ['volumeGroupExtId', 'nvmfClientExtId'] },
       { fields: ['vmExtId', 'scsiIndex'] },
     ],
+    ofCluster: { by: 'volumeGroupExtId', partOf: 'VolumeGroup' },
   },
 )

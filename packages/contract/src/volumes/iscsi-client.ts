@@ -66,6 +66,7 @@ export const IscsiClient = resource(
       { fields: ['clusterReference', 'iscsiInitiatorNetworkId/fqdn/value'], ignoreCase: true },
     ],
     notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
+    ofCluster: { by: 'clusterReference' },
   },
 )
 

@@ -22,6 +22,7 @@ export const NvmfClient = resource(
     rel: 'volumes:config:nvmf-client',
     unique: [{ fields: ['clusterReference', 'nvmfInitiatorName'] }],
     notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
+    ofCluster: { by: 'clusterReference' },
   },
 )
 

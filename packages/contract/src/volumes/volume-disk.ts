@@ -31,6 +31,7 @@ export const VolumeDisk = resource(
     parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
     unique: [{ fields: ['volumeGroupExtId', 'index'], error: 'INDEX_IN_USE' }],
     notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
+    ofCluster: { by: 'volumeGroupExtId', partOf: 'VolumeGroup' },
   },
 )
 

@@ -84,6 +84,7 @@ export const VolumeGroup = resource(
     ],
     sparsePut: true,
     notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
+    ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
   },
 )
 

@@ -66,6 +66,8 @@ export interface Referrer {
 
 /** Reads see committed state; inside a transaction also its own writes. Rows that are not published yet are invisible. */
 export interface Reader {
+  /** Every kind that has a table here. */
+  readonly kinds: readonly AnyResource[]
   get<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined>
   row<R extends AnyResource>(kind: R, extId: string): Promise<Row<EntityOf<R>> | undefined>
   /** In the order of `extIds`; unknown ids are left out. */

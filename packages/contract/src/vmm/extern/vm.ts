@@ -122,6 +122,7 @@ export const ExternVm = resource(
     rel: 'vmm:extern:config:vm',
     notFound: 'VMM_ENTITY_NOT_FOUND',
     staleTag: 'VM_ETAG_MISMATCH',
+    ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
   },
 )
 

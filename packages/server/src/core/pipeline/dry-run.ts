@@ -7,6 +7,7 @@ export function readOnlyView(transaction: Transaction): Transaction {
   const merged = async <R extends Resource<any, any>>(kind: R, extId: string, changes: object): Promise<EntityOf<R>> =>
     ({ ...(await transaction.get(kind, extId)), ...changes }) as EntityOf<R>
   return {
+    kinds: transaction.kinds,
     get: (kind, extId) => transaction.get(kind, extId),
     row: (kind, extId) => transaction.row(kind, extId),
     getMany: (kind, extIds) => transaction.getMany(kind, extIds),

@@ -60,6 +60,7 @@ export function explaining(reader: Reader, { request: { trace }, operation, inpu
   if (explained === undefined) return reader
   const isAsked = (kind: Resource): boolean => kind.kind === operation.resource?.kind
   return {
+    kinds: reader.kinds,
     get: (kind, extId) => reader.get(kind, extId),
     row: (kind, extId) => reader.row(kind, extId),
     getMany: (kind, extIds) => reader.getMany(kind, extIds),

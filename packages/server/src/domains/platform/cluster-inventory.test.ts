@@ -1,19 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract, type Resource, walk } from '@hyperplane/contract'
-import { inventoryKinds } from './cluster-inventory.ts'
-
-/** They name clusters and do not belong to one. */
-const staying: Readonly<Record<string, string>> = {
-  BackupTarget: 'keeps its cluster registered',
-  BgpSession: 'stays with its gateways',
-  ClusterProfile: 'keeps its members registered',
-  DomainManager: 'keeps its hosting cluster registered',
-  Gateway: 'keeps the cluster that it names registered',
-  Product: 'only tells what it was enabled for',
-  Registration: 'goes by itself',
-  Task: 'tells what was',
-}
+import { storeTables } from '../tables.ts'
+import { partsOf } from './cluster-inventory.ts'
 
 const fieldsOf = ({ schema, internal }: Resource) => ({ ...schema.fields, ...internal })
 const namesCluster = (resource: Resource): boolean =>
@@ -24,9 +13,22 @@ const namesCluster = (resource: Resource): boolean =>
 
 test('every kind that names a cluster goes with it, or says why it stays', () => {
   const kinds = contract.flatMap(({ resources }) => resources).filter(({ derived }) => derived !== true)
-  const untold = kinds
-    .filter(namesCluster)
-    .map(({ kind }) => kind)
-    .filter((kind) => !inventoryKinds.has(kind) && staying[kind] === undefined)
-  assert.deepEqual(untold, [], 'add a line to cluster-inventory.ts, or here')
+  const silent = kinds.filter((kind) => namesCluster(kind) && kind.ofCluster === undefined)
+  assert.deepEqual(
+    silent.map(({ kind }) => kind),
+    [],
+    'declare `ofCluster` in the contract of these kinds',
+  )
+})
+
+test('the cluster comes first, and owners come before their parts', () => {
+  const order = partsOf([...storeTables().values()].map(({ resource }) => resource)).owned.map(
+    ({ resource }) => resource,
+  )
+  assert.equal(order[0]?.kind, 'Cluster')
+  for (const [index, { kind, ofCluster }] of order.entries()) {
+    if (ofCluster === undefined || !('partOf' in ofCluster)) continue
+    const owner = order.findIndex((each) => each.kind === ofCluster.partOf)
+    assert.ok(owner >= 0 && owner < index, `${kind} comes before ${ofCluster.partOf}`)
+  }
 })

@@ -18,5 +18,6 @@ export const HostAllocation = resource(
   {
     indexed: ['vmExtId', 'hostExtId', 'clusterExtId'],
     unique: [{ fields: ['vmExtId', 'hostExtId'] }],
+    ofCluster: { by: 'clusterExtId' },
   },
 )

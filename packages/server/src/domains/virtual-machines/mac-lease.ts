@@ -9,5 +9,6 @@ export const MacLease = resource(
     title: 'NIC',
     indexed: ['nicExtId', 'subnetExtId', 'vmExtId'],
     unique: [{ fields: ['macAddress'], error: 'ADDRESS_IN_USE' }],
+    ofCluster: { by: 'vmExtId', partOf: 'Vm' },
   },
 )

@@ -23,7 +23,7 @@ export const PowerEvent = resource(
     memorySizeBytes: integer(),
     vcpus: integer(),
   },
-  { indexed: ['clusterExtId', 'hostExtId', 'vmExtId'] },
+  { indexed: ['clusterExtId', 'hostExtId', 'vmExtId'], ofCluster: { by: 'vmExtId', partOf: 'Vm' } },
 )
 
 export type PowerChange = EntityOf<typeof PowerEvent>['change']

@@ -64,6 +64,10 @@ export class SqliteReader implements Reader {
     this.tables = tables
   }
 
+  get kinds(): readonly AnyResource[] {
+    return [...this.tables.values()].map(({ resource }) => resource)
+  }
+
   protected table(kind: AnyResource): Table {
     const table = this.tables.get(kind.kind)
     if (table === undefined) throw new Error(`kind ${kind.kind} has no table: is its contract in a namespace?`)
