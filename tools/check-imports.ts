@@ -53,7 +53,7 @@ const server: Readonly<Record<string, readonly string[]>> = {
   'drivers/s3': ['core', 'drivers'],
   'drivers/simulated': ['contract', 'core', 'store', 'drivers'],
   archive: ['contract', 'core', 'drivers'],
-  'domains/base': ['contract', 'core', 'drivers'],
+  'domains/base': ['contract', 'store', 'core', 'drivers'],
   ...Object.fromEntries(themes.map((theme, index) => [theme, [...underDomains, ...themes.slice(0, index)]])),
   ...Object.fromEntries(namespaces.map((namespace) => [namespace, [...underDomains, ...themes]])),
   'domains/registry': [...underDomains, 'drivers/simulated', ...themes, ...namespaces],

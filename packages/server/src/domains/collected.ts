@@ -1,6 +1,7 @@
 /** Everything that the domains declare, by the keys of the contract. */
 import { type Collected, collect } from '../core/pipeline/collect.ts'
 import type { Drivers } from '../drivers/drivers.ts'
+import type { Invariant } from './context.ts'
 import { domains, type Namespaces } from './index.ts'
 import type { Limit } from './limits.ts'
 
@@ -21,3 +22,5 @@ export type LimitName = NameOf<KindOf<Namespaces[keyof Namespaces]>>
 export const limits = Object.fromEntries(
   kinds.flatMap((kind) => kind.limits.map(({ name, maximum }) => [name, maximum])),
 ) as Readonly<Record<LimitName, number>>
+
+export const collectInvariants = (): readonly Invariant[] => kinds.flatMap(({ invariants }) => invariants)

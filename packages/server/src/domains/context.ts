@@ -5,6 +5,7 @@ import type { ReadContext as CoreReadContext, WriteContext as CoreWriteContext }
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
 import { defineTask as coreDefineTask, type TaskDefinition } from '../core/tasks/define-task.ts'
 import type { Drivers } from '../drivers/drivers.ts'
+import type { Reader } from '../store/store.ts'
 import type { Limit } from './limits.ts'
 
 export { parentOf } from '../core/context.ts'
@@ -12,14 +13,32 @@ export { parentOf } from '../core/context.ts'
 export type ReadContext<T = unknown, P extends string = string> = CoreReadContext<Drivers, T, P>
 export type WriteContext<T = unknown, P extends string = string> = CoreWriteContext<Drivers, T, P>
 
+/** A violation of an invariant. */
+export interface Broken {
+  /** Ids of the entities that disagree: while a task holds one of them, they need not agree. */
+  readonly about: readonly (string | undefined)[]
+  /** A sentence without its full stop. */
+  readonly fault: string
+}
+
+/** A rule between the rows of a store that is true while no task changes them. Source: conventions 18.2, 18.3, 23. */
+export interface Invariant {
+  /** The rule, as a sentence. */
+  readonly promise: string
+  /** @param held ids of the entities that running tasks have locked */
+  readonly look: (store: Reader, held: ReadonlySet<string>) => AsyncIterable<Broken>
+}
+
 /** What a kind declares beside its handlers: core's parts, and those that only the domains use. */
 export interface KindParts<S extends OperationSet, N extends string, K extends readonly AnyResource[]>
   extends DomainParts<Drivers, S, K> {
   readonly limits?: readonly Limit<N>[]
+  readonly invariants?: readonly Invariant[]
 }
 
 export interface KindDomain extends Domain<Drivers> {
   readonly limits: readonly Limit[]
+  readonly invariants: readonly Invariant[]
 }
 
 /** Says what the operations of a kind do; one that is missing does not compile. Lists and gets come for free. */
@@ -41,6 +60,7 @@ export function implement<
     presenters: parts.present ?? [],
     schedules: parts.schedules ?? [],
     limits: parts.limits ?? [],
+    invariants: parts.invariants ?? [],
   }
 }
 

@@ -1,7 +1,8 @@
 /** Attachments of volume groups. Which of their ends are there, the references say. Source: behaviour volumes-storage.md 1.4 to 1.6. */
 import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
 import type { Reader } from '../../store/store.ts'
-import { type Broken, type Invariant, rowsOf } from '../invariants/rule.ts'
+import type { Broken, Invariant } from '../context.ts'
+import { rowsOf } from '../invariants/rule.ts'
 
 export const volumeRules: readonly Invariant[] = [
   { promise: 'Every attachment of a volume group has one consumer, and a place where that is a VM', look: attachments },

@@ -9,13 +9,9 @@ import { pathOf } from '../../core/standard.ts'
 import { unfinished } from '../../core/tasks/runner.ts'
 import { anyOf } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
-import { addressRules } from '../addressing/invariants.ts'
-import { volumeRules } from '../block-volumes/invariants.ts'
-import { taskRules } from '../platform/invariants.ts'
-import { vmRules } from '../vmm/invariants.ts'
-import type { Invariant } from './rule.ts'
+import { collectInvariants } from '../collected.ts'
 
-export const invariants: readonly Invariant[] = [...addressRules, ...vmRules, ...volumeRules, ...taskRules]
+export const invariants = collectInvariants()
 
 /** More are not told: whoever reads them looks for one cause. */
 export const maximumFaults = 100

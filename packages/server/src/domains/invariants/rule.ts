@@ -1,21 +1,6 @@
-/** The form of an invariant, and how one reads the rows that it compares. Source: conventions 18.2, 18.3, 23 (invariants). */
+/** How an invariant reads the rows that it compares. */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import type { Reader, Scalar } from '../../store/store.ts'
-
-/** Something that does not hold. */
-export interface Broken {
-  /** Ids of what it is about: while a task holds one of them, it is no fault. */
-  readonly about: readonly (string | undefined)[]
-  /** A sentence without its full stop. */
-  readonly fault: string
-}
-
-export interface Invariant {
-  /** What holds, as a sentence. */
-  readonly promise: string
-  /** @param held what running tasks hold */
-  readonly look: (store: Reader, held: ReadonlySet<string>) => AsyncIterable<Broken>
-}
 
 const rowsAtOnce = 200
 

@@ -4,6 +4,7 @@ import { Subnet, subnetOperations } from '@hyperplane/contract/networking/subnet
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { families, hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
+import { addressRules } from '../addressing/invariants.ts'
 import { formatAddress, overlap } from '../addressing/ip-address.ts'
 import { addressOf, isManaged, leasesOutside, ownAddresses, stateOf, syncOwnLeases } from '../addressing/leases.ts'
 import { requireController } from '../admission/network-controllers.ts'
@@ -92,6 +93,7 @@ export const subnet = implement(
     tasks: [createSubnetTask, updateSubnetTask, deleteSubnetTask],
     present: [[Subnet, presentSubnets]],
     limits: [maximumSubnets],
+    invariants: addressRules,
   },
 )
 

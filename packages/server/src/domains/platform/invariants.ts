@@ -2,7 +2,8 @@
 import { Task } from '@hyperplane/contract/platform/task'
 import { unfinished } from '../../core/tasks/runner.ts'
 import type { Reader } from '../../store/store.ts'
-import { type Broken, type Invariant, rowsOf } from '../invariants/rule.ts'
+import type { Broken, Invariant } from '../context.ts'
+import { rowsOf } from '../invariants/rule.ts'
 
 export const taskRules: readonly Invariant[] = [
   { promise: 'Every task that has ended says how, and names its parts and what it affected', look: tasks },

@@ -17,6 +17,7 @@ import { and, anyOf, applySelection, equals, not, type TypedFilter } from '../..
 import type { Store } from '../../store/store.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { withVisibleNames } from './affected-entities.ts'
+import { taskRules } from './invariants.ts'
 
 type TaskEntity = EntityOf<typeof Task>
 /** What the runner stores beside the fields of the interface, when there are more than those show. */
@@ -67,7 +68,7 @@ export const task = implement(
         : { ...page, entities: page.entities.map((entity) => applySelection(select, entity)) }
     },
   },
-  { present: [[Task, presentTasks]], schedules: [retention] },
+  { present: [[Task, presentTasks]], schedules: [retention], invariants: taskRules },
 )
 
 /** A cancel of the whole is a cancel of its parts. */

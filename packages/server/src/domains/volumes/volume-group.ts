@@ -1,6 +1,7 @@
 /** Volume groups: one file for each group of actions. Source: behaviour volumes-storage.md 1.2. */
 import { VolumeGroup, volumeGroupOperations } from '@hyperplane/contract/volumes/volume-group'
 import { presentVolumeGroups } from '../block-volumes/groups.ts'
+import { volumeRules } from '../block-volumes/invariants.ts'
 import { implement, parentOf } from '../context.ts'
 import {
   associateCategories,
@@ -36,5 +37,6 @@ export const volumeGroup = implement(
     tasks: [makeGroup, changeGroup, removeGroup, ...categoryTasks],
     present: [[VolumeGroup, presentVolumeGroups]],
     limits: [maximumGroups],
+    invariants: volumeRules,
   },
 )

@@ -1,6 +1,7 @@
 /** What VM operations do: one file for each group of actions. Source: behaviour vmm.md 1.1. */
 import { Vm, vmOperations } from '@hyperplane/contract/vmm/vm'
 import { implement } from '../../context.ts'
+import { vmRules } from '../invariants.ts'
 import { createVm, makeVm } from './create.ts'
 import { ejectIsos } from './customization.ts'
 import { deleteVm, removeVm } from './delete.ts'
@@ -34,6 +35,7 @@ export const vm = implement(
     tasks: [makeVm, changeVm, removeVm, restartVm, ...powerTasks],
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
+    invariants: vmRules,
     schedules: [ejectIsos, observeDomains, restartVmsOfLostHosts, resumeWriters],
   },
 )
