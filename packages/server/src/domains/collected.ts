@@ -1,4 +1,5 @@
 /** Everything that the domains declare, by the keys of the contract. */
+import type { AnyResource } from '@hyperplane/contract'
 import { type Collected, collect } from '../core/pipeline/collect.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { Invariant } from './context.ts'
@@ -24,3 +25,6 @@ export const limits = Object.fromEntries(
 ) as Readonly<Record<LimitName, number>>
 
 export const collectInvariants = (): readonly Invariant[] => kinds.flatMap(({ invariants }) => invariants)
+
+/** Internal records of every kind, each once. */
+export const collectRecords = (): readonly AnyResource[] => [...new Set(kinds.flatMap(({ records }) => records))]

@@ -34,11 +34,14 @@ export interface KindParts<S extends OperationSet, N extends string, K extends r
   extends DomainParts<Drivers, S, K> {
   readonly limits?: readonly Limit<N>[]
   readonly invariants?: readonly Invariant[]
+  /** Rows that no operation shows and that this kind keeps. */
+  readonly records?: readonly AnyResource[]
 }
 
 export interface KindDomain extends Domain<Drivers> {
   readonly limits: readonly Limit[]
   readonly invariants: readonly Invariant[]
+  readonly records: readonly AnyResource[]
 }
 
 /** Says what the operations of a kind do; one that is missing does not compile. Lists and gets come for free. */
@@ -61,6 +64,7 @@ export function implement<
     schedules: parts.schedules ?? [],
     limits: parts.limits ?? [],
     invariants: parts.invariants ?? [],
+    records: parts.records ?? [],
   }
 }
 

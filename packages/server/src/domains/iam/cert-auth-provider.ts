@@ -12,6 +12,7 @@ import { areCertificates, readCaChain, readStoredChain, trustFault } from './cer
 import { authorityOf, type Certificate } from './certificates/certificate.ts'
 import { type Fetched, fetchLists } from './certificates/lists.ts'
 import { refreshLists, removeLists, storeLists } from './certificates/stored-lists.ts'
+import { StoredRevocationList } from './records.ts'
 
 type ProviderRow = EntityOf<typeof CertAuthProvider>
 type Form = ValueOf<typeof CertAuthProviderForm>
@@ -77,6 +78,7 @@ export const certAuthProvider = implement(
       createCertAuthProvider: (ctx, { body }) => judged(ctx, body),
       updateCertAuthProviderById: (ctx, { body }) => judged(ctx, body),
     },
+    records: [StoredRevocationList],
     schedules: [
       {
         name: 'iam.refresh-revocation-lists',

@@ -30,5 +30,3 @@ export const StoredRevocationList = resource(
   },
   { indexed: ['providerExtId', 'url'] },
 )
-
-export const iamRecords = [ServiceKey, SignInLock, StoredRevocationList]

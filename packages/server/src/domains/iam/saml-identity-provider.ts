@@ -10,6 +10,7 @@ import type { Schedule, ScheduleContext } from '../../core/time/schedules.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { requireUnused } from './providers.ts'
+import { ServiceKey } from './records.ts'
 import { type MetadataFields, type Read, readSource, readUrl, type Sources, sourceNames } from './saml/source.ts'
 import { spMetadata } from './saml/sp-metadata.ts'
 
@@ -86,6 +87,7 @@ export const samlIdentityProvider = implement(
     },
     present: [[SamlIdentityProvider, async (ctx, providers) => providers.map((one) => answered(ctx, one))]],
     schedules: [rereadMetadata],
+    records: [ServiceKey],
   },
 )
 

@@ -157,6 +157,7 @@ export const user = implement(
     rules: { createUser: ({ body }) => newUserFaults(body) },
     present: [[User, withObjectKeys]],
     limits: [maximumUsers],
+    records: [SignInLock],
     prepare: {
       async createUser(ctx, { body }): Promise<Prepared> {
         if (body.userType === 'LDAP') {

@@ -16,5 +16,3 @@ export const RegistrationAttempt = resource(
   },
   { unique: [{ fields: ['address'] }] },
 )
-
-export const platformRecords = [RegistrationAttempt]

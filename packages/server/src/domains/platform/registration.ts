@@ -10,6 +10,7 @@ import { RemoteFault } from '../../drivers/remote-managers.ts'
 import { implement } from '../context.ts'
 import { metadataOf, type RegistrationRow } from '../registrations/registrations.ts'
 import { ownManager } from './own-manager.ts'
+import { RegistrationAttempt } from './registration-attempt.ts'
 
 const probeSeconds = 30
 const missesUntilDisconnected = 3
@@ -49,7 +50,11 @@ const probeRegistrations = {
   },
 }
 
-export const registration = implement(registrationOperations, {}, { schedules: [probeRegistrations] })
+export const registration = implement(
+  registrationOperations,
+  {},
+  { schedules: [probeRegistrations], records: [RegistrationAttempt] },
+)
 
 async function faultOf(
   ctx: ScheduleContext<Drivers>,

@@ -1,6 +1,9 @@
 /** What VM operations do: one file for each group of actions. Source: behaviour vmm.md 1.1. */
 import { Vm, vmOperations } from '@hyperplane/contract/vmm/vm'
 import { implement } from '../../context.ts'
+import { HostAllocation } from '../../scheduling/host-allocation.ts'
+import { MacLease } from '../../virtual-machines/mac-lease.ts'
+import { PowerEvent } from '../../virtual-machines/power-journal.ts'
 import { vmRules } from '../invariants.ts'
 import { createVm, makeVm } from './create.ts'
 import { ejectIsos } from './customization.ts'
@@ -36,6 +39,7 @@ export const vm = implement(
     present: [[Vm, presentVms]],
     limits: [maximumNics, maximumVms],
     invariants: vmRules,
+    records: [HostAllocation, MacLease, PowerEvent],
     schedules: [ejectIsos, observeDomains, restartVmsOfLostHosts, resumeWriters],
   },
 )
