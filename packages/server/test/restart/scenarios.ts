@@ -6,6 +6,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { seedId } from '../../src/core/ids/named-id.ts'
 import { lab } from '../../src/seeds/demo/registrations.ts'
+import { restartScenarios } from '../kinds/collected.ts'
 import { bucketTarget, inBucket, made as madeTarget, targets } from '../support/backups.ts'
 import { advance, clustermgmt, hostId, ids } from '../support/clustermgmt.ts'
 import { create, creations, nativeCluster } from '../support/creations.ts'
@@ -15,7 +16,6 @@ import { ownPath, registerBody } from '../support/registering.ts'
 import type { CallOptions, TestApp } from '../support/start-app.ts'
 import { ipConfigOf, subnets } from '../support/subnets.ts'
 import type { Asked } from './asked.ts'
-import { routingScenarios } from './routing-scenarios.ts'
 
 const GiB = 1024 ** 3
 const vms = '/vmm/v4.2/ahv/config/vms'
@@ -211,7 +211,7 @@ export const scenarios: Readonly<Record<string, (app: TestApp) => Promise<Asked>
       name: 'killed',
     }),
 
-  ...routingScenarios,
+  ...restartScenarios,
   'networking.create-subnet': async () => ({
     method: 'POST',
     path: subnets,

@@ -1,0 +1,30 @@
+/** Requests by which suites that cover every kind reach authorization policies. */
+import { systemRoleId } from '../../../src/domains/iam/catalogue/system-roles.ts'
+import type { TestApp } from '../../support/start-app.ts'
+import { type OrderCase, unknown } from '../kind.ts'
+
+const policy = {
+  displayName: 'by-order',
+  role: unknown,
+  identities: [{ identityFilter: { user: { uuid: { anyof: [unknown] } } } }],
+  entities: [{ entityFilter: { '*': { '*': { eq: '*' } } } }],
+}
+async function aPolicy(app: TestApp): Promise<string> {
+  const made = await app.call('POST', '/iam/v4.1.b2/authz/authorization-policies', {
+    body: { ...policy, role: systemRoleId('Platform Viewer') },
+  })
+  return made.data.extId
+}
+
+export const orderCases: Readonly<Record<string, OrderCase>> = {
+  'iam.createAuthorizationPolicy': {
+    path: '/authz/authorization-policies',
+    body: policy,
+    broken: { authorizationPolicyType: 'PREDEFINED_READ_ONLY' },
+  },
+  'iam.updateAuthorizationPolicyById': {
+    path: async (app) => `/authz/authorization-policies/${await aPolicy(app)}`,
+    body: policy,
+    broken: { entities: [{ entityFilter: { vm: { name: { nearly: 'x' } } } }] },
+  },
+}

@@ -1,0 +1,43 @@
+/** Requests by which suites that cover every kind reach VPCs. */
+import { seedId } from '../../../src/core/ids/named-id.ts'
+import { changing, deleting } from '../../restart/asked.ts'
+import { attachedTo, aVpc, ip, prefix, vpcs } from '../../support/vpcs.ts'
+import { type Creation, type OrderCase, type RestartScenario, unknown } from '../kind.ts'
+
+export const creations: Readonly<Record<string, Creation>> = {
+  'networking.createVpc': { path: '/networking/v4.3/config/vpcs', body: (name) => ({ name }) },
+}
+
+export const orderCases: Readonly<Record<string, OrderCase>> = {
+  'networking.createVpc': {
+    path: '/config/vpcs',
+    body: { name: 'by-order', externalSubnets: [{ subnetReference: unknown }] },
+    broken: { kubernetesClusters: [{ extId: unknown }, { extId: unknown }] },
+  },
+  'networking.updateVpcById': {
+    path: `/config/vpcs/${seedId('vpc/tenant-a')}`,
+    body: { name: 'by-order', externalSubnets: [{ subnetReference: unknown }] },
+    broken: { kubernetesClusters: [{ extId: unknown }, { extId: unknown }] },
+  },
+}
+
+export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
+  'networking.create-vpc': async () => ({
+    method: 'POST',
+    path: vpcs,
+    body: {
+      name: 'killed',
+      externalSubnets: [attachedTo('ext-nat'), attachedTo('ext-routed')],
+      externallyRoutablePrefixes: [prefix('192.168.99.0/24')],
+      commonDhcpOptions: { domainNameServers: [ip('10.8.8.8')] },
+    },
+  }),
+  'networking.delete-vpc': async (app) =>
+    deleting(await aVpc(app, { externalSubnets: [attachedTo('ext-nat'), attachedTo('ext-routed')] })),
+  // One attachment goes, one comes.
+  'networking.update-vpc': async (app) =>
+    changing(app, await aVpc(app, { externalSubnets: [attachedTo('ext-nat')] }), {
+      externalSubnets: [attachedTo('ext-routed')],
+      externallyRoutablePrefixes: [prefix('192.168.98.0/24')],
+    }),
+}
