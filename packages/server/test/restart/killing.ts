@@ -78,7 +78,10 @@ export function inOwnFolder(): void {
 /** A folder with what the scenario of a definition needs, the request that starts it, and how the world is before it. */
 export async function prepared(name: string): Promise<{ folder: string; asked: Asked; base: readonly string[] }> {
   const scenario = scenarios[name]
-  assert.ok(scenario, `expected a scenario for ${name} in "restartScenarios" of a file of packages/server/test/kinds/${name.split('.')[0]}`)
+  assert.ok(
+    scenario,
+    `expected a scenario for ${name} in "restartScenarios" of a file of packages/server/test/kinds/${name.split('.')[0]}`,
+  )
   const folder = copyOf(seeded)
   const prepare = async (app: TestApp): Promise<Asked> => {
     const asked = await scenario(app)
