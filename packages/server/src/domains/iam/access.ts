@@ -6,6 +6,7 @@
 
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
+import type { RoleName } from '@hyperplane/contract/roles'
 import { isInScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
 import type { Caller } from '../../core/caller.ts'
@@ -34,67 +35,115 @@ const passwordChange = 'iam.changeUserPassword'
 /** Its handler shows everyone the roles that they hold, without a policy for roles. */
 const readRole = 'iam.getRoleById'
 
-export function createAccessControl({ store }: { readonly store: Store }): AccessControl {
-  const identities = createLru<Identity>(maximumIdentities)
-  let grants: Promise<readonly Grant[]> | undefined
-  /** Counts changes: what was begun before one is not remembered after it. */
-  let changes = 0
+export const createAccessControl = ({ store }: { readonly store: Store }): AccessControl => new PolicyAccess(store)
 
-  /** By the groups too, which another sign-in may have brought. */
-  const nameOf = ({ extId, groups }: Caller): string => (groups.length === 0 ? extId : `${extId} ${groups.join(' ')}`)
+class PolicyAccess implements AccessControl {
+  readonly #store: Store
+  readonly #identities = createLru<Identity>(maximumIdentities)
+  #grants: Promise<readonly Grant[]> | undefined
+  /** Counts changes of policies and roles: an answer that was begun before a change is not cached after it. */
+  #changes = 0
 
-  async function identityOf(caller: Caller): Promise<Identity> {
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  scope(caller: Caller, operation: Operation): ScopeDecision {
+    if (caller.mustChangePassword === true && operation.key !== passwordChange)
+      throw new ApiError('PASSWORD_CHANGE_REQUIRED')
+    if (caller.type === 'SYSTEM' || operation.roles === 'everyone' || operation.key === readRole) return 'all'
+    return this.#cached(caller, operation.key, (identity) => {
+      const resource = scopedKindOf(operation)
+      const own = resource === undefined ? undefined : ownRows(operation, resource, caller)
+      return union(granted(identity, [operation.iamOperation], resource, caller), own)
+    })
+  }
+
+  viewScope(caller: Caller, resource: Resource): ScopeDecision {
+    if (caller.type === 'SYSTEM') return 'all'
+    return this.#cached(caller, `view ${resource.kind}`, (identity) => viewScopeOf(identity, resource, caller))
+  }
+
+  isView(operation: Operation, resource: Resource): boolean {
+    return viewsOf(resource).includes(operation.iamOperation)
+  }
+
+  async reachOfUnseen(
+    caller: Caller,
+    operation: Operation,
+    resource: Resource,
+  ): Promise<'by role' | 'by content' | undefined> {
+    const identity = await this.#identityOf(caller)
+    if (holdersOf(identity, viewsOf(resource)).length > 0) return 'by content'
+    return holdersOf(identity, [operation.iamOperation]).some((grant) => grant.isSystemRole) ? 'by role' : undefined
+  }
+
+  async referScope(caller: Caller, operation: Operation, resource: Resource): Promise<Scope | undefined> {
+    if (caller.type === 'SYSTEM') return 'all'
+    return this.#cached(caller, `refer ${operation.key} ${resource.kind}`, (identity) => {
+      const mayView = holdersOf(identity, viewsOf(resource)).length > 0
+      const isGrantedBySystem = holdersOf(identity, [operation.iamOperation]).some((grant) => grant.isSystemRole)
+      const seen = !mayView && isGrantedBySystem ? 'all' : viewScopeOf(identity, resource, caller)
+      const refer = resource.kind === Category.kind ? both(seen, assignable) : seen
+      if (!actsOn(operation, resource)) return refer
+      return both(refer, granted(identity, [operation.iamOperation], scopedKind(resource), caller))
+    })
+  }
+
+  explain(caller: Caller, operation: Operation, entity?: unknown): string | Promise<string> {
+    if (caller.type === 'SYSTEM') return 'the system itself'
+    if (caller.mustChangePassword === true && operation.key !== passwordChange)
+      return 'the password must be changed first'
+    if (operation.roles === 'everyone' || operation.key === readRole) return 'open to everyone signed in'
+    const cached = this.#identities.get(nameOf(caller))?.reasons.get(operation.key)
+    return cached ?? this.#reasonFor(caller, operation, entity)
+  }
+
+  async hasRole(caller: Caller, roles: readonly RoleName[]): Promise<boolean> {
+    const ids = roles.map(systemRoleId)
+    const { grants } = await this.#identityOf(caller)
+    return caller.type === 'SYSTEM' || grants.some((grant) => grant.isUnlimited && ids.includes(grant.roleExtId))
+  }
+
+  scopedKind(operation: Operation): string | undefined {
+    return scopedKindOf(operation)?.kind
+  }
+
+  changed(): void {
+    this.#changes += 1
+    this.#grants = undefined
+    this.#identities.clear()
+  }
+
+  async #identityOf(caller: Caller): Promise<Identity> {
     const name = nameOf(caller)
-    const known = identities.get(name)
-    if (known !== undefined) return known
-    const begun = changes
-    grants ??= loadGrants(store).catch((error) => {
-      grants = undefined
+    const cached = this.#identities.get(name)
+    if (cached !== undefined) return cached
+    const begun = this.#changes
+    this.#grants ??= loadGrants(this.#store).catch((error) => {
+      this.#grants = undefined
       throw error
     })
-    const found: Identity = {
-      grants: grantsTo(await grants, await factsOf(store, caller)),
+    const identity: Identity = {
+      grants: grantsTo(await this.#grants, await factsOf(this.#store, caller)),
       scopes: new Map(),
       reasons: new Map(),
     }
-    if (begun === changes) identities.set(name, found)
-    return found
+    if (begun === this.#changes) this.#identities.set(name, identity)
+    return identity
   }
 
-  /** What the policies alone reach of a kind through an IAM operation. */
-  function granted(
-    identity: Identity,
-    iamOperations: readonly string[],
-    resource: Resource | undefined,
-    caller: Caller,
-  ): Scope | undefined {
-    const holding = holdersOf(identity, iamOperations)
-    if (holding.length === 0) return undefined
-    if (resource === undefined || holding.some((grant) => grant.isUnlimited)) return 'all'
-    return simplify(
-      scopeOf(
-        holding.flatMap((grant) => grant.entities),
-        resource,
-        caller.extId,
-      ),
-    )
-  }
-
-  function remembered(
-    caller: Caller,
-    question: string,
-    answer: (identity: Identity) => Scope | undefined,
-  ): ScopeDecision {
+  #cached(caller: Caller, question: string, answer: (identity: Identity) => Scope | undefined): ScopeDecision {
     const decide = (identity: Identity): Scope | undefined => {
       if (!identity.scopes.has(question)) identity.scopes.set(question, answer(identity))
       return identity.scopes.get(question)
     }
-    const known = identities.get(nameOf(caller))
-    return known === undefined ? identityOf(caller).then(decide) : decide(known)
+    const cached = this.#identities.get(nameOf(caller))
+    return cached === undefined ? this.#identityOf(caller).then(decide) : decide(cached)
   }
 
-  async function reasonFor(caller: Caller, operation: Operation, entity: unknown): Promise<string> {
-    const identity = await identityOf(caller)
+  async #reasonFor(caller: Caller, operation: Operation, entity: unknown): Promise<string> {
+    const identity = await this.#identityOf(caller)
     const holding = holdersOf(identity, [operation.iamOperation])
     const resource = scopedKindOf(operation)
     const unlimited = holding.find((grant) => grant.isUnlimited || resource === undefined)
@@ -105,7 +154,7 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
     }
     if (resource !== undefined && entity !== undefined) {
       for (const grant of holding) {
-        const scope = await remembered(caller, `policy ${grant.policyExtId} ${resource.kind}`, () =>
+        const scope = await this.#cached(caller, `policy ${grant.policyExtId} ${resource.kind}`, () =>
           simplify(scopeOf(grant.entities, resource, caller.extId)),
         )
         if (isInScope(scope, entity)) return because(grant)
@@ -117,75 +166,37 @@ export function createAccessControl({ store }: { readonly store: Store }): Acces
       ? `no policy grants ${operation.iamOperation}`
       : `policies that grant ${operation.iamOperation} reach other entities: ${holding.length}`
   }
+}
 
-  function view(identity: Identity, resource: Resource, caller: Caller): Scope | undefined {
-    const judged = scopedKind(resource)
-    const scope = granted(identity, viewsOf(resource), judged, caller)
-    // Rows of a sub-resource are judged by their parent.
-    if (judged.kind !== resource.kind) return scope === undefined ? undefined : 'all'
-    const own = ownPaths.get(resource.kind)
-    return union(scope, own === undefined ? undefined : equals(pathOf(resource, own), caller.extId))
-  }
+/** The groups are part of the name: the next sign-in of the same user may bring others. */
+const nameOf = ({ extId, groups }: Caller): string => (groups.length === 0 ? extId : `${extId} ${groups.join(' ')}`)
 
-  return {
-    scope(caller, operation) {
-      if (caller.mustChangePassword === true && operation.key !== passwordChange)
-        throw new ApiError('PASSWORD_CHANGE_REQUIRED')
-      if (caller.type === 'SYSTEM' || operation.roles === 'everyone' || operation.key === readRole) return 'all'
-      return remembered(caller, operation.key, (identity) => {
-        const resource = scopedKindOf(operation)
-        const own = resource === undefined ? undefined : ownRows(operation, resource, caller)
-        return union(granted(identity, [operation.iamOperation], resource, caller), own)
-      })
-    },
+/** The rows of a kind that policies alone, without ownership, grant through any of these IAM operations. */
+function granted(
+  identity: Identity,
+  iamOperations: readonly string[],
+  resource: Resource | undefined,
+  caller: Caller,
+): Scope | undefined {
+  const holding = holdersOf(identity, iamOperations)
+  if (holding.length === 0) return undefined
+  if (resource === undefined || holding.some((grant) => grant.isUnlimited)) return 'all'
+  return simplify(
+    scopeOf(
+      holding.flatMap((grant) => grant.entities),
+      resource,
+      caller.extId,
+    ),
+  )
+}
 
-    viewScope(caller, resource) {
-      if (caller.type === 'SYSTEM') return 'all'
-      return remembered(caller, `view ${resource.kind}`, (identity) => view(identity, resource, caller))
-    },
-
-    isView: (operation, resource) => viewsOf(resource).includes(operation.iamOperation),
-
-    async reachOfUnseen(caller, operation, resource) {
-      const identity = await identityOf(caller)
-      if (holdersOf(identity, viewsOf(resource)).length > 0) return 'by content'
-      return holdersOf(identity, [operation.iamOperation]).some((grant) => grant.isSystemRole) ? 'by role' : undefined
-    },
-
-    async referScope(caller, operation, resource) {
-      if (caller.type === 'SYSTEM') return 'all'
-      return remembered(caller, `refer ${operation.key} ${resource.kind}`, (identity) => {
-        const mayView = holdersOf(identity, viewsOf(resource)).length > 0
-        const isGrantedBySystem = holdersOf(identity, [operation.iamOperation]).some((grant) => grant.isSystemRole)
-        const seen = !mayView && isGrantedBySystem ? 'all' : view(identity, resource, caller)
-        const refer = resource.kind === Category.kind ? both(seen, assignable) : seen
-        if (!actsOn(operation, resource)) return refer
-        return both(refer, granted(identity, [operation.iamOperation], scopedKind(resource), caller))
-      })
-    },
-
-    explain(caller, operation, entity) {
-      if (caller.type === 'SYSTEM') return 'the system itself'
-      if (caller.mustChangePassword === true && operation.key !== passwordChange)
-        return 'the password must be changed first'
-      if (operation.roles === 'everyone' || operation.key === readRole) return 'open to everyone signed in'
-      return identities.get(nameOf(caller))?.reasons.get(operation.key) ?? reasonFor(caller, operation, entity)
-    },
-
-    async hasRole(caller, roles) {
-      const ids = roles.map(systemRoleId)
-      const { grants } = await identityOf(caller)
-      return caller.type === 'SYSTEM' || grants.some((grant) => grant.isUnlimited && ids.includes(grant.roleExtId))
-    },
-
-    scopedKind: (operation) => scopedKindOf(operation)?.kind,
-
-    changed() {
-      changes += 1
-      grants = undefined
-      identities.clear()
-    },
-  }
+function viewScopeOf(identity: Identity, resource: Resource, caller: Caller): Scope | undefined {
+  const judged = scopedKind(resource)
+  const scope = granted(identity, viewsOf(resource), judged, caller)
+  // Rows of a sub-resource are judged by their parent.
+  if (judged.kind !== resource.kind) return scope === undefined ? undefined : 'all'
+  const own = ownPaths.get(resource.kind)
+  return union(scope, own === undefined ? undefined : equals(pathOf(resource, own), caller.extId))
 }
 
 const because = (grant: Grant): string => `policy ${grant.policyExtId}, role ${grant.roleExtId}`

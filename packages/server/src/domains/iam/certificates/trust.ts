@@ -70,28 +70,73 @@ const maximumPresented = 10
 const responderMilliseconds = 3000
 const nonceBytes = 16
 
-export function createCertificateTrust(options: {
+interface TrustOptions {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Pick<Ids, 'secretBytes'>
   readonly web: Web
-}): CertificateTrust {
-  const { store, clock, ids, web } = options
-  const findings = createLru<Finding>(maximumRemembered)
-  /** Authorities that a certificate brought and needs, by its fingerprint: a resumed connection does not bring them again. */
-  const companions = createLru<readonly Certificate[]>(1000)
-  /** Questions under way to a responder: requests that come together share an answer, later ones ask anew. */
-  const questions = new Map<string, Promise<boolean>>()
-  const listeners: (() => void)[] = []
-  let providers: Promise<readonly Provider[]> | undefined
-  let generation = 0
+}
 
-  async function load(): Promise<readonly Provider[]> {
-    const rows = (await store.find(CertAuthProvider)).filter(({ isCertAuthEnabled }) => isCertAuthEnabled)
+export const createCertificateTrust = (options: TrustOptions): CertificateTrust => new ProviderTrust(options)
+
+class ProviderTrust implements CertificateTrust {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #ids: Pick<Ids, 'secretBytes'>
+  readonly #web: Web
+  readonly #findings = createLru<Finding>(maximumRemembered)
+  /** Authorities that a certificate brought and needs, by its fingerprint: a resumed connection does not send them again. */
+  readonly #companions = createLru<readonly Certificate[]>(1000)
+  /** Requests to responders that are under way: requests that come together share an answer, later ones ask again. */
+  readonly #questions = new Map<string, Promise<boolean>>()
+  readonly #listeners: (() => void)[] = []
+  #providers: Promise<readonly Provider[]> | undefined
+  #generation = 0
+
+  constructor({ store, clock, ids, web }: TrustOptions) {
+    this.#store = store
+    this.#clock = clock
+    this.#ids = ids
+    this.#web = web
+  }
+
+  async judge(shown: ClientCertificate): Promise<Trusted | undefined> {
+    const finding = await this.#find(shown, fingerprintOf(shown.raw))
+    if (finding === undefined) return undefined
+    const usesOcsp = finding.provider.certRevocationInfo?.isOcspEnabled === true
+    return usesOcsp && !(await this.#areGood(finding)) ? undefined : finding
+  }
+
+  async authorities(): Promise<readonly string[]> {
+    for (;;) {
+      const begun = this.#generation
+      const all = await this.#enabled()
+      // Rows that were read before a change must not be answered after it.
+      if (begun === this.#generation) return all.flatMap(({ chain }) => chain.map(({ x509 }) => x509.toString()))
+    }
+  }
+
+  get generation(): number {
+    return this.#generation
+  }
+
+  changed(): void {
+    this.#generation += 1
+    this.#providers = undefined
+    this.#findings.clear()
+    for (const listener of this.#listeners) listener()
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  async #load(): Promise<readonly Provider[]> {
+    const rows = (await this.#store.find(CertAuthProvider)).filter(({ isCertAuthEnabled }) => isCertAuthEnabled)
     return Promise.all(
       rows.map(async (row) => {
         const chain = await readStoredChain(row.clientCaChain)
-        const stored = await store.findWhere(StoredRevocationList, { providerExtId: row.extId })
+        const stored = await this.#store.findWhere(StoredRevocationList, { providerExtId: row.extId })
         const lists = stored.map(({ content }) => {
           const list = readRevocationList(Buffer.from(content, 'base64'))
           const own = chain.filter((authority) => listFault(list, authority) === undefined)
@@ -102,52 +147,50 @@ export function createCertificateTrust(options: {
     )
   }
 
-  const enabled = (): Promise<readonly Provider[]> => {
-    providers ??= load().catch((error) => {
-      providers = undefined
+  #enabled(): Promise<readonly Provider[]> {
+    this.#providers ??= this.#load().catch((error) => {
+      this.#providers = undefined
       throw error
     })
-    return providers
+    return this.#providers
   }
 
-  async function find(shown: ClientCertificate, fingerprint: string): Promise<Finding | undefined> {
-    const known = findings.get(fingerprint)
-    if (known !== undefined && clock.now() < known.until && known.certificate.notBefore <= clock.now()) return known
-    const begun = generation
-    const all = await enabled()
+  async #find(shown: ClientCertificate, fingerprint: string): Promise<Finding | undefined> {
+    const known = this.#findings.get(fingerprint)
+    if (known !== undefined && this.#clock.now() < known.until && known.certificate.notBefore <= this.#clock.now())
+      return known
+    const begun = this.#generation
+    const all = await this.#enabled()
     if (all.length === 0) return undefined
     const certificate = await parsed(shown.raw)
     if (certificate === undefined) return undefined
-    const presented = await presentedWith(shown, certificate)
+    const presented = await this.#presentedWith(shown, certificate)
     for (const provider of all) {
-      const finding = judgeBy(provider, certificate, presented)
+      const finding = this.#judgeBy(provider, certificate, presented)
       if (finding === undefined) continue
-      if (begun === generation) findings.set(fingerprint, finding)
+      if (begun === this.#generation) this.#findings.set(fingerprint, finding)
       return finding
     }
     return undefined
   }
 
-  async function presentedWith(
-    shown: ClientCertificate,
-    { fingerprint }: Certificate,
-  ): Promise<readonly Certificate[]> {
+  async #presentedWith(shown: ClientCertificate, { fingerprint }: Certificate): Promise<readonly Certificate[]> {
     const fresh = shown.presented.slice(0, maximumPresented)
-    if (fresh.length === 0) return companions.get(fingerprint) ?? []
+    if (fresh.length === 0) return this.#companions.get(fingerprint) ?? []
     return (await Promise.all(fresh.map(parsed))).filter((each) => each !== undefined)
   }
 
-  function judgeBy(
+  #judgeBy(
     { row, chain, lists }: Provider,
     certificate: Certificate,
     presented: readonly Certificate[],
   ): Finding | undefined {
-    const now = clock.now()
+    const now = this.#clock.now()
     const [issuer, ...others] = issuersOf(certificate, presented, chain, now) ?? []
     if (issuer === undefined || !maySignIn(certificate, row)) return undefined
     const between = [issuer, ...others].filter((one) => !isIn(chain, one))
     // Whoever has no path leaves nothing behind: strangers must not crowd out what others brought.
-    companions.set(certificate.fingerprint, between)
+    this.#companions.set(certificate.fingerprint, between)
     const issuers = [issuer, ...others] as const
     const ends = [certificate, ...issuers].map(({ notAfter }) => notAfter)
     if (row.certRevocationInfo?.isCrlEnabled === true) {
@@ -165,68 +208,41 @@ export function createCertificateTrust(options: {
   }
 
   /** Of everything that nothing else has proved good: the certificate, and what it brought, unless lists tell of that. */
-  async function areGood({ provider, certificate, issuers, between }: Finding): Promise<boolean> {
+  async #areGood({ provider, certificate, issuers, between }: Finding): Promise<boolean> {
     const subjects = provider.certRevocationInfo?.isCrlEnabled === true ? [certificate] : [certificate, ...between]
     const answers = subjects.map((subject) => {
       const [issuer] = subject === certificate ? issuers : issuers.slice(issuers.indexOf(subject) + 1)
-      return issuer !== undefined && isGood(provider, subject, issuer)
+      return issuer !== undefined && this.#isGood(provider, subject, issuer)
     })
     return (await Promise.all(answers)).every((isGood) => isGood)
   }
 
   /** The responder says "good", within three seconds; whatever else happens is a no. */
-  function isGood(provider: ProviderRow, certificate: Certificate, issuer: Certificate): Promise<boolean> {
-    const key = `${generation} ${certificate.fingerprint}`
-    const running = questions.get(key)
+  #isGood(provider: ProviderRow, certificate: Certificate, issuer: Certificate): Promise<boolean> {
+    const key = `${this.#generation} ${certificate.fingerprint}`
+    const running = this.#questions.get(key)
     if (running !== undefined) return running
-    const asked = ask(provider, certificate, issuer).finally(() => questions.delete(key))
-    questions.set(key, asked)
+    const asked = this.#ask(provider, certificate, issuer).finally(() => this.#questions.delete(key))
+    this.#questions.set(key, asked)
     return asked
   }
 
-  async function ask(provider: ProviderRow, certificate: Certificate, issuer: Certificate): Promise<boolean> {
+  async #ask(provider: ProviderRow, certificate: Certificate, issuer: Certificate): Promise<boolean> {
     const url = provider.certRevocationInfo?.ocspResponder ?? certificate.ocspUrl
     if (url === undefined || !/^https?:/.test(url) || !URL.canParse(url)) return false
     try {
-      const question = await ocspQuestion(certificate, issuer, ids.secretBytes(nonceBytes))
-      const answer = await web.fetch({
+      const question = await ocspQuestion(certificate, issuer, this.#ids.secretBytes(nonceBytes))
+      const answer = await this.#web.fetch({
         url,
         question: { contentType: ocspMediaType, content: question.content },
         maximumBytes: maximumAnswerBytes,
         timeoutMilliseconds: responderMilliseconds,
       })
-      return (await ocspFault(answer, question, certificate, issuer, clock.now())) === undefined
+      return (await ocspFault(answer, question, certificate, issuer, this.#clock.now())) === undefined
     } catch (error) {
       if (error instanceof WebError) return false
       throw error
     }
-  }
-
-  return {
-    async judge(shown) {
-      const finding = await find(shown, fingerprintOf(shown.raw))
-      if (finding === undefined) return undefined
-      if (finding.provider.certRevocationInfo?.isOcspEnabled === true && !(await areGood(finding))) return undefined
-      return finding
-    },
-    async authorities() {
-      for (;;) {
-        const begun = generation
-        const all = await enabled()
-        // What was read before a change must not be told after it.
-        if (begun === generation) return all.flatMap(({ chain }) => chain.map(({ x509 }) => x509.toString()))
-      }
-    },
-    get generation() {
-      return generation
-    },
-    changed() {
-      generation += 1
-      providers = undefined
-      findings.clear()
-      for (const listener of listeners) listener()
-    },
-    onChange: (listener) => void listeners.push(listener),
   }
 }
 

@@ -26,56 +26,65 @@ interface BasicCredential {
 
 /** @returns the caller of a header `Basic ...`; it throws ApiError 401, 429 */
 export function createPasswordSignIn(desk: Desk): (header: string, address: string) => Promise<Caller> {
-  const { store, real, audit, known, failures, signIns, directories, callerOf, note } = desk
+  const signIn = new PasswordSignIn(desk)
+  return (header, address) => signIn.callerOf(header, address)
+}
+
+class PasswordSignIn {
+  readonly #desk: Desk
   /**
    * Attempts under way, by credential and address: the same one at once costs one hash. A request that begins after an
    * account or a provider changed joins none from before.
    */
-  const attempts = new Map<string, Promise<Outcome>>()
+  readonly #attempts = new Map<string, Promise<Outcome>>()
   /** The last attempt of each pair of name and address: they run one after another, so that no five turn into fifty. */
-  const queues = new Map<string, Promise<unknown>>()
+  readonly #queues = new Map<string, Promise<unknown>>()
 
-  async function byPassword(header: string, address: string): Promise<Caller> {
-    failures.admit(address)
-    await signIns.load()
-    const digest = known.digestOf('basic', header.slice(header.indexOf(' ') + 1).trim())
-    const remembered = isBasic.test(header) ? known.get(digest) : undefined
-    const isUsable = remembered !== undefined && !signIns.isLocked(remembered.signedInAs ?? '', address)
-    const credential = isUsable ? remembered : await firstUse(header, digest, address)
+  constructor(desk: Desk) {
+    this.#desk = desk
+  }
+
+  async callerOf(header: string, address: string): Promise<Caller> {
+    this.#desk.failures.admit(address)
+    await this.#desk.signIns.load()
+    const digest = this.#desk.known.digestOf('basic', header.slice(header.indexOf(' ') + 1).trim())
+    const remembered = isBasic.test(header) ? this.#desk.known.get(digest) : undefined
+    const isUsable = remembered !== undefined && !this.#desk.signIns.isLocked(remembered.signedInAs ?? '', address)
+    const credential = isUsable ? remembered : await this.#firstUse(header, digest, address)
     const { extId } = credential.caller
-    note(credential, (transaction, time) => transaction.observe(User, extId, { lastLoginTime: time }))
+    this.#desk.note(credential, (transaction, time) => transaction.observe(User, extId, { lastLoginTime: time }))
     return callerFrom(credential, address)
   }
 
-  async function firstUse(header: string, digest: string, address: string): Promise<KnownCredential> {
+  async #firstUse(header: string, digest: string, address: string): Promise<KnownCredential> {
     const given = readBasic(header)
     if (given === undefined) {
-      failures.count(address)
+      this.#desk.failures.count(address)
       throw new ApiError('AUTHENTICATION_REQUIRED')
     }
-    const name = await directories.canonical(given.name)
-    const outcome = await attempt({ ...given, name }, digest, address)
+    const name = await this.#desk.directories.canonical(given.name)
+    const outcome = await this.#attempt({ ...given, name }, digest, address)
     if (typeof outcome === 'string') throw new ApiError('AUTHENTICATION_REQUIRED')
     return outcome
   }
 
-  async function attempt(given: BasicCredential, digest: string, address: string): Promise<Outcome> {
-    const same = `${known.generation} ${digest} ${address}`
-    const running = attempts.get(same)
+  async #attempt(given: BasicCredential, digest: string, address: string): Promise<Outcome> {
+    const same = `${this.#desk.known.generation} ${digest} ${address}`
+    const running = this.#attempts.get(same)
     if (running !== undefined) {
       const outcome = await running
       // The attempt counted the failure of the request that began it.
-      if (outcome === 'refused') await signIns.fail(given.name, address)
+      if (outcome === 'refused') await this.#desk.signIns.fail(given.name, address)
       return outcome
     }
     const pair = `${given.name}\0${address}`
-    const before = queues.get(pair) ?? Promise.resolve()
-    const result = known.verified(() => verify(given, digest, address, before))
-    attempts.set(same, result)
-    queues.set(pair, result)
+    const before = this.#queues.get(pair) ?? Promise.resolve()
+    const result = this.#desk.known.verified(() => this.#verify(given, digest, address, before))
+    this.#attempts.set(same, result)
+    this.#queues.set(pair, result)
     const tidy = (): void => {
-      attempts.delete(same)
-      if (queues.get(pair) === result) queues.delete(pair)
+      this.#attempts.delete(same)
+      if (this.#queues.get(pair) === result) this.#queues.delete(pair)
     }
     result.then(tidy, tidy)
     return result
@@ -86,69 +95,67 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
    * the attempt ends. A directory that cannot answer has refused nobody; what another one, or the local password, refused
    * is counted all the same.
    */
-  async function verify(
-    given: BasicCredential,
-    digest: string,
-    address: string,
-    before: Promise<unknown>,
-  ): Promise<Outcome> {
+  async #verify(given: BasicCredential, digest: string, address: string, before: Promise<unknown>): Promise<Outcome> {
     await before.catch(() => undefined)
-    const began = real.now()
+    const began = this.#desk.real.now()
     let isUnderAttack = false
     const refusals = { count: 0 }
-    const local = await failures.attempt(address, async () => {
-      const credential = await verifyLocally(given, digest, address, refusals)
-      isUnderAttack = signIns.isUnderAttack(given.name)
+    const local = await this.#desk.failures.attempt(address, async () => {
+      const credential = await this.#verifyLocally(given, digest, address, refusals)
+      isUnderAttack = this.#desk.signIns.isUnderAttack(given.name)
       if (credential !== undefined) return credential
-      const isOver = given.password === '' || signIns.isLocked(given.name, address)
-      const accounts = isOver ? [] : await directories.accountsOf(given.name)
+      const isOver = given.password === '' || this.#desk.signIns.isLocked(given.name, address)
+      const accounts = isOver ? [] : await this.#desk.directories.accountsOf(given.name)
       if (accounts.length > 0) return accounts
-      await signIns.fail(given.name, address)
+      await this.#desk.signIns.fail(given.name, address)
       return 'refused'
     })
-    const outcome = isAccounts(local) ? await verifyInDirectories(local, given, digest, address, refusals) : local
-    if (isAccounts(local) && typeof outcome === 'string' && refusals.count > 0) await signIns.fail(given.name, address)
+    const outcome = isAccounts(local) ? await this.#verifyInDirectories(local, given, digest, address, refusals) : local
+    if (isAccounts(local) && typeof outcome === 'string' && refusals.count > 0)
+      await this.#desk.signIns.fail(given.name, address)
     if (isUnderAttack) {
-      await audit.writeAlone({
+      await this.#desk.audit.writeAlone({
         credential: 'basic',
         address,
         operation: 'iam.signInAlarm',
         target: given.name,
         status: typeof outcome === 'string' ? 401 : 200,
       })
-      const left = attackDelay - (real.now() - began)
-      if (left > 0) await real.sleep(left)
+      const left = attackDelay - (this.#desk.real.now() - began)
+      if (left > 0) await this.#desk.real.sleep(left)
     }
     return outcome
   }
 
-  async function verifyLocally(
+  async #verifyLocally(
     given: BasicCredential,
     digest: string,
     address: string,
     refusals: { count: number },
   ): Promise<KnownCredential | undefined> {
-    const current = await store.findOne(User, { idpId: localProviderId, username: given.name })
+    const current = await this.#desk.store.findOne(User, { idpId: localProviderId, username: given.name })
     const hash =
-      current?.userType === 'LOCAL' && !signIns.isLocked(given.name, address) ? current.passwordHash : undefined
+      current?.userType === 'LOCAL' && !this.#desk.signIns.isLocked(given.name, address)
+        ? current.passwordHash
+        : undefined
     // The same work for a name that does not exist, a service account and a locked pair.
     const matches =
       hash === undefined || given.password === ''
-        ? await desk.world.services.passwords.verifyNone(given.password)
-        : await desk.world.services.passwords.verify(given.password, hash)
+        ? await this.#desk.world.services.passwords.verifyNone(given.password)
+        : await this.#desk.world.services.passwords.verify(given.password, hash)
     if (!matches && hash !== undefined) refusals.count++
     if (!matches || current?.status !== 'ACTIVE') return undefined
     const mustChange = current.isForceResetPasswordEnabled === true ? { mustChangePassword: true } : {}
     return {
       digest,
-      caller: callerOf(current, { credential: 'basic', ...mustChange }),
+      caller: this.#desk.callerOf(current, { credential: 'basic', ...mustChange }),
       endsAt: Infinity,
       notedAt: timeOf(current.lastLoginTime),
       signedInAs: given.name,
     }
   }
 
-  async function verifyInDirectories(
+  async #verifyInDirectories(
     accounts: readonly DirectoryAccount[],
     given: BasicCredential,
     digest: string,
@@ -158,13 +165,13 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
     let outcome: Outcome = 'refused'
     for (const account of accounts) {
       try {
-        const credential = await verifyInDirectory(account, given, digest)
+        const credential = await this.#verifyInDirectory(account, given, digest)
         if (credential !== undefined) return credential
         refusals.count++
       } catch (error) {
         if (!(error instanceof DirectoryError)) throw error
         outcome = 'unavailable'
-        await audit.writeAlone({
+        await this.#desk.audit.writeAlone({
           credential: 'basic',
           address,
           operation: 'iam.signIn',
@@ -177,16 +184,16 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
     return outcome
   }
 
-  async function verifyInDirectory(
+  async #verifyInDirectory(
     account: DirectoryAccount,
     given: BasicCredential,
     digest: string,
   ): Promise<KnownCredential | undefined> {
-    const signedIn = await directories.signIn(account, given.password)
+    const signedIn = await this.#desk.directories.signIn(account, given.password)
     if (signedIn === undefined) return undefined
     return {
       digest,
-      caller: callerOf(signedIn.user, { credential: 'basic' }, signedIn.groups),
+      caller: this.#desk.callerOf(signedIn.user, { credential: 'basic' }, signedIn.groups),
       endsAt: Infinity,
       notedAt: timeOf(signedIn.user.lastLoginTime),
       signedInAs: given.name,
@@ -194,8 +201,6 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
       groupsUntil: signedIn.until,
     }
   }
-
-  return byPassword
 }
 
 const isAccounts = (local: Outcome | readonly DirectoryAccount[]): local is readonly DirectoryAccount[] =>
