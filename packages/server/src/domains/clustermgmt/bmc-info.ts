@@ -1,5 +1,5 @@
 /**
- * How the baseboard management controller (BMC) of a host is reached, and whether that works.
+ * Address, credential and status of a host's baseboard management controller (BMC).
  * Source: specification 4.5; behaviour clustermgmt.md 1.13.
  */
 
@@ -40,7 +40,7 @@ const updateBmc = defineTask<Update>({
       record: async (ctx, { bmc }) => {
         await ctx.store.replace(BmcInfo, bmc)
       },
-      // Nothing undoes it: the probe that follows cannot fail, it only says what it found.
+      // No unrecord: the probe that follows cannot fail, it only reports a status.
     },
     {
       name: 'probe the BMC',
@@ -62,7 +62,7 @@ export const bmcInfo = implement(
     async updateBmcInfo(ctx, { body, path }) {
       const stored = ctx.target
       const address = body.ipAddress
-      // One of the two may be sent alone: what is absent stays as it is, the password too.
+      // Address and credential may be sent separately; absent fields keep their stored value, the password included.
       const credential =
         body.credential === undefined
           ? stored.credential
@@ -101,7 +101,6 @@ function addressFaults({ ipAddress, credential }: Partial<Bmc>): ApiError[] {
   return hasOne ? [] : [invalid('ipAddress', 'expected ipv4 or ipv6, found neither')]
 }
 
-/** What a probe depends on. */
 function watchBmcs({ drivers, store }: ScheduleContext<Drivers>, changed: () => void): () => void {
   const ends = [drivers.hardware.watch(changed), store.watch([BmcInfo], changed)]
   return () => {
@@ -109,14 +108,14 @@ function watchBmcs({ drivers, store }: ScheduleContext<Drivers>, changed: () => 
   }
 }
 
-/** What was found changes no entity tag. */
+/** Records the status as an observation, which does not change the entity tag. */
 async function probeAll(ctx: ScheduleContext<Drivers>): Promise<void> {
   for (const bmc of await ctx.store.find(BmcInfo)) {
     const status = await probe(ctx, bmc)
     if (status === bmc.status) continue
     await ctx.store.transaction(async (transaction) => {
       const now = await transaction.row(BmcInfo, bmc.extId)
-      // Changed meanwhile: the update probes by itself.
+      // An update has changed the BMC during the probe; its task probes by itself.
       if (now !== undefined && now.entity.status === bmc.status)
         await transaction.observe(BmcInfo, bmc.extId, { status })
     })

@@ -1,5 +1,5 @@
 /**
- * Addresses of clusters, hosts, controller VMs and BMCs: each is used once.
+ * Addresses of clusters, hosts, controller VMs and BMCs: no two of them may share one.
  * Source: behaviour clustermgmt.md 1.2.
  */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
@@ -13,7 +13,7 @@ const own = ['externalAddress', 'externalDataServiceIp'] as const
 
 type Network = NonNullable<BodyOf<typeof Cluster>['network']>
 
-/** What the body's `network` demands of its addresses. */
+/** Faults that the request's `network` shows without a look at the store. */
 export const addressFaults = (given: Network): ApiError[] => [
   ...own
     .filter((name) => given[name] !== undefined && given[name].ipv4 === undefined)
@@ -28,7 +28,7 @@ function twiceUsed(network: Network): ApiError[] {
   return [invalid('network/externalDataServiceIp', fault)]
 }
 
-/** @throws ApiError 400 for an address that the cluster uses otherwise, 409 for one that somebody else uses */
+/** @throws ApiError 400 if the cluster already uses the address in its other field, 409 if another entity uses it */
 export async function requireFreeAddresses(
   store: Reader,
   cluster: EntityOf<typeof Cluster>,
@@ -57,7 +57,7 @@ export async function requireFreeAddresses(
   )
 }
 
-/** Who uses which IPv4 address; those of the one that asks, a cluster or the BMC of a host, are left out. */
+/** Maps each IPv4 address to its user, leaving out the requesting entity: a cluster, or the BMC of a host. */
 export async function usersOfAddresses(
   store: Reader,
   asking: { readonly cluster?: string; readonly bmc?: string },

@@ -1,6 +1,6 @@
 /**
- * Categories of a cluster, in the order in which they were associated. The category's counts follow by themselves: the
- * store knows who refers to it. Source: specification 4.5; behaviour clustermgmt.md 1.2.
+ * Categories of a cluster, in the order in which they were associated. The store counts the referrers of a category.
+ * Source: specification 4.5; behaviour clustermgmt.md 1.2.
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'

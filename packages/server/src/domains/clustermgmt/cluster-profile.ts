@@ -1,5 +1,5 @@
 /**
- * Cluster profiles: settings that clusters are brought to and then watched for.
+ * Cluster profiles: settings that are applied to clusters and then monitored for drift.
  * Source: specification 2.4, 4.5; behaviour clustermgmt.md 1.10.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -44,7 +44,7 @@ const deleteProfile = defineTask<{ readonly extId: string; readonly name: string
       name: 'record',
       progress: 100,
       record: async (ctx, { extId, name }) => {
-        // A cluster may have joined while this waited.
+        // A cluster may have been associated while the task was queued.
         await requireUnused(ctx.store, extId, name)
         await ctx.store.remove(ClusterProfile, extId)
       },
@@ -67,7 +67,7 @@ const updateProfile = defineTask<Application & { readonly profile: Profile }>({
       record: async (ctx, { profile }) => {
         await ctx.store.replace(ClusterProfile, profile)
       },
-      // No unrecord: what is desired is the user's to say, also when a cluster does not follow.
+      // No unrecord: the profile is the user's desired state, even if a cluster cannot be brought to it.
     },
     ...applicationSteps,
   ],
@@ -84,7 +84,6 @@ const leaveProfile = defineTask<Application>({
         for (const extId of clusterExtIds) {
           const cluster = await ctx.store.get(Cluster, extId)
           if (cluster?.clusterProfileExtId !== profileExtId) continue
-          // Its settings stay as they are.
           await ctx.store.update(Cluster, extId, { clusterProfileExtId: undefined, compliance: undefined })
         }
       },

@@ -1,5 +1,5 @@
 /**
- * What the configuration of a cluster may be, given its hosts.
+ * Rules for the configuration of a cluster, given its hosts.
  * Source: behaviour clustermgmt.md 1.2.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -11,7 +11,7 @@ import type { Reader } from '../../store/store.ts'
 type Config = NonNullable<EntityOf<typeof Cluster>['config']>
 type Hosts = readonly EntityOf<typeof Host>[]
 
-/** Host or drive failures that a cluster is made to survive, by the word for it. */
+/** Number of host or drive failures that a cluster must survive, by fault tolerance level. */
 const toleranceOf: Readonly<Record<string, number>> = {
   CFT_0N_AND_0D: 0,
   CFT_1N_OR_1D: 1,
@@ -21,18 +21,16 @@ const toleranceOf: Readonly<Record<string, number>> = {
   CFT_2N_OR_2D_STRICT: 2,
 }
 
-/** The word for so many failures. */
 export const toleranceWord = (failures: number) =>
   (['CFT_0N_AND_0D', 'CFT_1N_OR_1D', 'CFT_2N_OR_2D'] as const)[Math.min(failures, 2)] as 'CFT_1N_OR_1D'
 
-/** A single node keeps one copy, and knows its drives apart at most. */
+/** A single-node cluster keeps one copy, and can spread copies over drives only. */
 export const defaultCopies = (hosts: readonly unknown[]): number => (hosts.length === 1 ? 1 : 2)
 export const defaultAwareness = (hosts: readonly unknown[]): 'DISK' | 'NODE' => (hosts.length === 1 ? 'DISK' : 'NODE')
 
-/** Copies that the wanted tolerance asks for. */
+/** Number of copies that a fault tolerance level requires. */
 export const copiesFor = (tolerance: string): number => (toleranceOf[tolerance] ?? 1) + 1
 
-/** What the body's `config` demands of itself. */
 export function configBodyFaults(given: Config): ApiError[] {
   const faults: ApiError[] = []
   const fault = (path: string, text: string): void => void faults.push(invalid(`config/${path}`, text))
@@ -58,7 +56,7 @@ export function configBodyFaults(given: Config): ApiError[] {
   return faults
 }
 
-/** Faults of a new `config` on these hosts: `given` is what the body says, `next` what it makes of the stored one. */
+/** Faults of a new `config` on these hosts: `given` is the request's, `next` the stored one with `given` applied. */
 export function configFaults(given: Config, next: Config, hosts: Hosts): ApiError[] {
   const faults: ApiError[] = []
   const fault = (path: string, text: string): void => void faults.push(invalid(`config/${path}`, text))
@@ -77,12 +75,12 @@ export function configFaults(given: Config, next: Config, hosts: Hosts): ApiErro
   return faults
 }
 
-/** Why so many copies do not fit the hosts; undefined when they do. */
+/** Why the hosts cannot hold this number of copies; undefined if they can. */
 function tooFewDomains(copies: number, level: string, functions: readonly string[], hosts: Hosts): string | undefined {
   if (copies === 1) return undefined
   const needed = copies === 2 ? 3 : 5
   if (level === 'BLOCK' || level === 'RACK') {
-    // Racks are not modelled apart: each block stands for one.
+    // Racks are not modelled: each block counts as a rack of its own.
     const found = new Set(hosts.map((host) => host.blockSerial)).size
     return found >= needed
       ? undefined
@@ -96,7 +94,7 @@ function tooFewDomains(copies: number, level: string, functions: readonly string
   return hosts.length >= needed ? undefined : `${copies} copies need ${needed} hosts; the cluster has ${hosts.length}`
 }
 
-/** @throws ApiError 409: names of clusters are compared without case */
+/** @throws ApiError 409. Cluster names are unique regardless of case. */
 export async function requireFreeName(store: Reader, stored: EntityOf<typeof Cluster>, name: string): Promise<void> {
   const others = await store.find(Cluster)
   if (others.some((other) => other.extId !== stored.extId && other.name.toLowerCase() === name.toLowerCase())) {
@@ -104,7 +102,7 @@ export async function requireFreeName(store: Reader, stored: EntityOf<typeof Clu
   }
 }
 
-/** `ssh-ed25519 AAAA… comment`: the encoded part names the same type. */
+/** `ssh-ed25519 AAAA… comment`: the base64 part begins with the key type again. */
 export function isOpenSshKey(text: string): boolean {
   const [type, encoded] = text.trim().split(/\s+/)
   if (type === undefined || encoded === undefined || !/^[a-z0-9@.-]+$/.test(type)) return false

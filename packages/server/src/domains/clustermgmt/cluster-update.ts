@@ -1,5 +1,5 @@
 /**
- * Changing a cluster: what is told to it, what is recorded, and what goes on in the background.
+ * The update of a cluster: the settings sent to it, the row, and the copying of data in the background.
  * Source: behaviour clustermgmt.md 1.1 (task shape), 1.2.
  */
 
@@ -30,7 +30,7 @@ interface Copying {
   readonly clusterExtId: string
 }
 
-/** Makes or frees copies until every extent has as many as the cluster asks for. */
+/** Adds or removes copies until every extent has as many as the cluster's redundancy factor. */
 export const copyData = defineTask<Copying>({
   name: 'clustermgmt.copy-data',
   steps: [
@@ -65,7 +65,7 @@ export const updateCluster = defineTask<Update>({
       progress: 100,
       record: async (ctx, { clusterExtId, body }) => {
         const stored = (await ctx.store.get(Cluster, clusterExtId)) as EntityOf<typeof Cluster>
-        // Another cluster may have taken the name or an address since this was accepted.
+        // Another cluster may have taken the name or an address since the request was accepted.
         await requireFreeAddresses(ctx.store, stored, body)
         if (body.name !== undefined) await requireFreeName(ctx.store, stored, body.name)
         const next = sparselyUpdated(stored, body, ['config', 'network'])
@@ -78,7 +78,7 @@ export const updateCluster = defineTask<Update>({
             : {}),
         } as typeof next)
         if (next.name !== stored.name) await renameEverywhere(ctx.store, clusterExtId, next.name)
-        // Drift shows at once for changes that come through here.
+        // Report drift immediately: the monitor would find it only at its next run.
         await recordCompliance(ctx, clusterExtId, ctx.outputs['apply to the cluster'] as ClusterSettings)
         if (!isCopying) return
         await ctx.startTask(
@@ -88,7 +88,7 @@ export const updateCluster = defineTask<Update>({
             operation: 'Update Cluster Redundancy',
             affected: [{ extId: clusterExtId, name: next.name, rel: 'clustermgmt:config:cluster' }],
             clusterExtIds: [clusterExtId],
-            // It outlives this task, and other changes of the cluster need not wait for it.
+            // Copying outlives this task, and later updates of the cluster need not wait for it.
             locks: [],
             parent: ctx.taskExtId,
             appName: 'clustermgmt',
@@ -100,7 +100,7 @@ export const updateCluster = defineTask<Update>({
   ],
 })
 
-/** What the cluster is told, secrets plain. A list given empty is unset. */
+/** The settings to send to the cluster, secrets decrypted. An empty list of name servers or subnets becomes `null`. */
 export function changeOf(secrets: SecretReader, clusterExtId: string, body: Body): SettingsChange {
   const opened = openSecrets(secrets, 'Cluster', clusterExtId, body)
   const { nameServerIpList, ntpServerIpList, ntpServerConfigList, smtpServer, nfsSubnetWhitelist, ...network } =
@@ -124,7 +124,7 @@ export function changeOf(secrets: SecretReader, clusterExtId: string, body: Body
   }
 }
 
-/** Rows that repeat the cluster's name follow a new one. */
+/** Updates the copies of the cluster's name in other rows. */
 async function renameEverywhere(store: Transaction, clusterExtId: string, name: string): Promise<void> {
   for (const container of await store.findWhere(StorageContainer, { clusterExtId })) {
     await store.observe(StorageContainer, container.extId, { clusterName: name })

@@ -1,5 +1,5 @@
 /**
- * What a cluster shows beside its own settings: hosts, VMs, availability, fault tolerance.
+ * Derived fields of a cluster: hosts, VMs, availability, fault tolerance.
  * Source: behaviour clustermgmt.md 1.2, 3.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -16,7 +16,7 @@ import { defaultAwareness, defaultCopies, toleranceWord } from './cluster-rules.
 
 type ClusterRow = EntityOf<typeof Cluster>
 
-/** Share of the pool, of a hundred, that nobody reserved and from which backups have room. */
+/** Percentage of the pool that must be unreserved for the cluster to count as having room for backups. */
 const roomForBackupsPercent = 10
 
 export async function withState(
@@ -28,7 +28,7 @@ export async function withState(
   const hosting = new Set(managers.map(({ hostingClusterExtId }) => hostingClusterExtId))
   const shown: ClusterRow[] = []
   for (const cluster of clusters) {
-    // A row of `$apply` is no cluster.
+    // With `$apply` the rows are groups, which have no extId.
     if (cluster.extId === undefined) return clusters
     const config = { ...cluster.config, isAvailable: ctx.drivers.hardware.isReachable(cluster.extId) }
     if (isManager(cluster)) shown.push({ ...cluster, config, backupEligibilityScore: 0 })

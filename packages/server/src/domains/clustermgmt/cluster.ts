@@ -47,7 +47,7 @@ export const cluster = implement(
       if (given.name !== undefined) await requireFreeName(ctx.store, stored, given.name)
       await requireContainersFit(ctx, stored, next)
       requireReachable(ctx, stored)
-      // The version rises now, so that a second writer with the same tag learns at once.
+      // Raise the version now: a second update with the same entity tag gets 412 before the task ends.
       await ctx.store.touch(Cluster, stored.extId)
       const input = { clusterExtId: stored.extId, body: given, change: changeOf(ctx.secrets, stored.extId, given) }
       return ctx.startTask(updateCluster, input, {
@@ -69,12 +69,12 @@ export const cluster = implement(
   },
 )
 
-/** The body with the secrets that it leaves out and the values that the rules fill in. */
+/** The request body, completed with stored secrets and with the values that follow from others. */
 function withKeptSecrets(body: Body, stored: ClusterRow): Body {
   const config = body.config === undefined ? undefined : { ...body.config }
   const tolerance = config?.faultToleranceState?.desiredClusterFaultTolerance
   if (config !== undefined && tolerance !== undefined) config.redundancyFactor ??= copiesFor(tolerance)
-  // The word for the tolerance follows a new number of copies.
+  // A new redundancy factor replaces the stored fault tolerance level.
   else if (config?.redundancyFactor !== undefined) {
     const { desiredClusterFaultTolerance: _, ...state } = {
       ...stored.config?.faultToleranceState,
@@ -93,7 +93,6 @@ function withKeptSecrets(body: Body, stored: ClusterRow): Body {
   }
 }
 
-/** What an update's body demands of itself. */
 const bodyFaults = ({ containerName, network = {}, config = {} }: Body): ApiError[] => [
   ...(containerName === undefined ? [] : [invalid('containerName', 'is for the creation of a cluster only')]),
   ...settingsFaults(network, 'network/'),
@@ -101,7 +100,7 @@ const bodyFaults = ({ containerName, network = {}, config = {} }: Body): ApiErro
   ...configBodyFaults(config),
 ]
 
-/** What a day of statistics says changes by the hour; a changed count changes no entity tag. */
+/** Counts inefficient VMs from their statistics, every hour. Observations do not change the entity tag. */
 async function judgeVms(ctx: ScheduleContext<Drivers>): Promise<void> {
   for (const { extId, inefficientVmCount } of (await ctx.store.find(Cluster)).filter((one) => !isManager(one))) {
     const found = await inefficientVms(ctx, extId)
@@ -118,7 +117,7 @@ function createOnlyFaults(given: Body, stored: ClusterRow): ApiError[] {
   return isNew ? [invalid('network/backplane', 'is for the creation of a cluster only')] : []
 }
 
-/** Of the manager's own entity only name and network can be changed. */
+/** On the cluster entity of the manager itself, only name and network can be changed. */
 function managerFaults(given: Body, stored: ClusterRow): ApiError[] {
   const changed = Object.entries(given.config ?? {}).filter(
     ([name, value]) =>

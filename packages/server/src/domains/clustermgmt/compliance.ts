@@ -1,6 +1,6 @@
 /**
- * How clusters stand to their profile. The state lives with the cluster, one profile at most; the profile's members and
- * counts are derived from it. Drift is reported, never corrected.
+ * Compliance of clusters with their profile. The state is stored with the cluster, which has at most one profile;
+ * the profile's members and counts are derived from it. Drift is reported, never corrected.
  * Source: behaviour clustermgmt.md 1.10.
  */
 
@@ -20,11 +20,10 @@ type ClusterRow = EntityOf<typeof Cluster>
 
 const monitorEverySeconds = 30 * 60
 
-/** What a profile prescribes, secrets plain: for the cluster, and for comparing. */
+/** The settings that a profile prescribes, secrets decrypted. */
 export const prescribed = (secrets: SecretReader, profile: Profile): ClusterSettings =>
   sectionsOf(openSecrets(secrets, 'ClusterProfile', profile.extId, profile))
 
-/** Sections that a new text of a profile changes. */
 export function changedSections(secrets: SecretReader, stored: Profile, next: Profile): SettingsSection[] {
   return differingSections(
     stored.extId,
@@ -33,7 +32,7 @@ export function changedSections(secrets: SecretReader, stored: Profile, next: Pr
   )
 }
 
-/** Sections in which a cluster departs from its profile; what may be overridden is no drift. */
+/** Sections in which a cluster differs from its profile. Sections that may be overridden are not drift. */
 export function driftsOf(
   secrets: SecretReader,
   profile: Profile,
@@ -52,7 +51,7 @@ interface Recording {
   readonly clock: Clock
 }
 
-/** Compares the settings that were just read with the cluster's profile. Changes no entity tag. */
+/** Compares the settings that were just read with the cluster's profile. Does not change the entity tag. */
 export async function recordCompliance(ctx: Recording, clusterExtId: string, actual: ClusterSettings): Promise<void> {
   const cluster = await ctx.store.get(Cluster, clusterExtId)
   const profileExtId = cluster?.clusterProfileExtId
@@ -64,12 +63,11 @@ export async function recordCompliance(ctx: Recording, clusterExtId: string, act
   })
 }
 
-/** Members of a profile, in the order in which the clusters were made. */
+/** Members of a profile, in the order in which the clusters were created. */
 export async function membersOf(store: Reader, profileExtId: string): Promise<ClusterRow[]> {
   return store.findWhere(Cluster, { clusterProfileExtId: profileExtId })
 }
 
-/** Fields of a profile that follow from its members. */
 export async function withMembers(store: Reader, profile: Profile): Promise<Profile> {
   const clusters = (await membersOf(store, profile.extId)).map(({ extId, compliance }) => ({
     extId,
@@ -85,7 +83,7 @@ export async function withMembers(store: Reader, profile: Profile): Promise<Prof
   }
 }
 
-/** Finds what was changed behind the interface. A cluster that does not answer keeps what was known. */
+/** Detects settings that were changed outside this API. An unreachable cluster keeps its last known state. */
 export const complianceMonitor = {
   name: 'clustermgmt.monitor-settings',
   everySeconds: monitorEverySeconds,
@@ -96,13 +94,13 @@ export const complianceMonitor = {
       const { extId, clusterProfileExtId } = cluster
       if (!ctx.drivers.hardware.isReachable(extId)) continue
       const actual = await ctx.drivers.hardware.readSettings(extId)
-      // Of a cluster without a profile there is nothing to tell, most of the time.
+      // A cluster without a profile needs a write only if its settings differ from its row.
       if (clusterProfileExtId !== undefined || foundIn(cluster, actual) !== undefined) seen.push({ extId, actual })
     }
     if (seen.length === 0) return
     await ctx.store.transaction(async (transaction) => {
       for (const { extId, actual } of seen) {
-        // A task that changes the cluster now records what it finds itself.
+        // A task that is changing this cluster records its compliance itself.
         if (ctx.runner.queueLength(extId) > 0) continue
         await followSettings(transaction, extId, actual)
         await recordCompliance({ ...ctx, store: transaction }, extId, actual)
@@ -111,7 +109,7 @@ export const complianceMonitor = {
   },
 }
 
-/** Fields of a cluster's network that the cluster itself has the say of. */
+/** Fields of `network` whose stored value follows the cluster's own settings. */
 const followedFields = [
   'nameServerIpList',
   'nfsSubnetWhitelist',
@@ -120,14 +118,13 @@ const followedFields = [
   'smtpServer',
 ]
 
-/** The row shows what the cluster has. */
 async function followSettings(store: Transaction, clusterExtId: string, actual: ClusterSettings): Promise<void> {
   const cluster = await store.get(Cluster, clusterExtId)
   const found = cluster === undefined ? undefined : foundIn(cluster, actual)
   if (found !== undefined) await store.observe(Cluster, clusterExtId, found)
 }
 
-/** What the row says otherwise than the cluster; undefined: nothing. */
+/** The changes that bring the row in line with the cluster; undefined if there are none. */
 function foundIn(cluster: ClusterRow, actual: ClusterSettings): Partial<ClusterRow> | undefined {
   const found = inClusterRow(actual)
   const network: Record<string, unknown> = { ...cluster.network }
@@ -140,7 +137,7 @@ function foundIn(cluster: ClusterRow, actual: ClusterSettings): Partial<ClusterR
   return isSame ? undefined : ({ network, config } as Partial<ClusterRow>)
 }
 
-/** Secrets cannot be read back: what is stored of them stays, for NTP keys by their id. */
+/** Secrets cannot be read back from a cluster, so the stored ones are kept; NTP keys are matched by their id. */
 function withKnownSecrets(actual: unknown, known: unknown): unknown {
   if (Array.isArray(actual)) {
     const list: readonly unknown[] = Array.isArray(known) ? known : []

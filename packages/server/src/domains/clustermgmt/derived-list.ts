@@ -1,6 +1,6 @@
 /**
- * Lists of kinds whose filters and orders name values that are derived, not stored: clusters and their profiles. There
- * are few of them, so the values are worked out for all that the caller may see.
+ * Lists of clusters and profiles, whose filters and orders may name derived fields that the store does not hold.
+ * There are few of them, so the fields are derived for every entity that the caller may see.
  */
 
 import type { AnswerOf, AnyResource, EntityOf } from '@hyperplane/contract'
@@ -20,12 +20,11 @@ export async function derivedList<R extends AnyResource>(
   if (scope === 'none') return { entities: [], total: 0 }
   const { filter, orderby, groupby, page, limit } = request.query
   if (filter === undefined && orderby === undefined && groupby === undefined) {
-    // Derived when presented, for this page alone.
+    // The query names no derived field: the presenter derives them, for this page only.
     return ctx.store.page(kind, { ...(scope === undefined ? {} : { scope }), offset: page * limit, limit })
   }
   const all = await derive(await ctx.store.find(kind, scope === undefined ? {} : { scope }))
   if (groupby === undefined) return listOf(all, request)
-  // A request that groups gets its groups in the place of entities.
   const groups: readonly unknown[] = groupDocuments(
     groupby,
     filter === undefined ? all : all.filter((item) => evaluateFilter(filter, item) === true),

@@ -12,11 +12,10 @@ type HostEntity = EntityOf<typeof Host>
 
 export const host = implement(hostOperations, {}, { present: [[Host, withLoad]], schedules: [observeHosts] })
 
-/** Adds what other kinds hold: the VMs that run there, and how its BMC is reached. */
 async function withLoad(ctx: ReadContext, hosts: readonly HostEntity[]): Promise<readonly HostEntity[]> {
   const shown: HostEntity[] = []
   for (const host of hosts) {
-    // A grouped or selected row is no host.
+    // With `$apply` or `$select` the rows may have no extId.
     if (host.extId === undefined) return hosts
     const bmc = await ctx.store.get(BmcInfo, host.extId)
     const running = and(equals(pathOf(Vm, 'host/extId'), host.extId), equals(pathOf(Vm, 'powerState'), 'ON'))

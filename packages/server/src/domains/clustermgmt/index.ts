@@ -1,4 +1,3 @@
-/** What the operations of clustermgmt do: one line a kind, sorted. */
 import { bmcInfo } from './bmc-info.ts'
 import { cluster } from './cluster.ts'
 import { clusterProfile } from './cluster-profile.ts'

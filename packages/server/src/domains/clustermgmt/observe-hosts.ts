@@ -1,6 +1,6 @@
 /**
- * What is seen of hosts from outside: whether the hypervisor answers, how it does, when it booted. Observations change no
- * entity tag. Source: behaviour clustermgmt.md 1.4.
+ * Observations of hosts: whether the hypervisor answers, its condition, its boot time. They do not change the entity
+ * tag. Source: behaviour clustermgmt.md 1.4.
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -19,7 +19,7 @@ export const observeHosts = {
   watch: ({ drivers }: ScheduleContext<Drivers>, changed: () => void): (() => void) => drivers.hardware.watch(changed),
   async run({ drivers, store }: ScheduleContext<Drivers>): Promise<void> {
     const { hardware } = drivers
-    // Of a cluster that is cut off the last known state is shown.
+    // The hosts of an unreachable cluster keep their last known state.
     const seen = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))
     const news = seen.flatMap((host) => newsOf(host, hardware.conditionOf(host.extId)) ?? [])
     if (news.length === 0) return
@@ -31,7 +31,6 @@ export const observeHosts = {
   },
 }
 
-/** What the row says otherwise; undefined: nothing. */
 function newsOf(host: HostRow, condition: HostCondition): { extId: string; changes: Partial<HostRow> } | undefined {
   const changes = {
     isDegraded: condition.isDegraded,
@@ -43,7 +42,7 @@ function newsOf(host: HostRow, condition: HostCondition): { extId: string; chang
             acropolisConnectionState: condition.isUp ? ('CONNECTED' as const) : ('DISCONNECTED' as const),
           },
         }),
-    // While it does not answer nobody knows when it boots.
+    // A host that does not answer keeps its last known boot time.
     ...(condition.bootedAt === undefined || !condition.isUp
       ? {}
       : { bootTimeUsecs: Math.floor(condition.bootedAt * microsPerMilli) }),

@@ -1,7 +1,7 @@
 /**
- * Bringing clusters to what a profile prescribes: one sub-task for each cluster and section, at the same time. Of one
- * cluster all sections take effect or none; clusters are independent, so those that were done stay, and the task fails
- * when any failed.
+ * Applies a profile to clusters: one subtask for each cluster and section, all at the same time. On one cluster either
+ * all sections take effect or none. Clusters are independent: those that succeeded keep the profile, and the task fails
+ * if any cluster failed.
  * Source: behaviour clustermgmt.md 1.1 (what stays after a failed task), 1.10.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -21,7 +21,6 @@ import { differingSections, inClusterRow, sections } from './settings-sections.t
 
 type Profile = EntityOf<typeof ClusterProfile>
 
-/** What both apply and update of a profile ask for. */
 export interface Application {
   readonly profileExtId: string
   readonly clusterExtIds: readonly string[]
@@ -37,7 +36,6 @@ interface SectionOfCluster {
 
 const stepOfSection = 'apply section'
 
-/** One section on one cluster. */
 export const applySection = defineTask<SectionOfCluster>({
   name: 'clustermgmt.apply-profile-section',
   steps: [
@@ -59,12 +57,12 @@ interface Started {
 }
 interface Result {
   readonly clusterExtId: string
-  /** Settings afterwards; absent where it failed. */
+  /** Settings read back from the cluster; absent if it failed. */
   readonly settings?: ClusterSettings
   readonly messages: readonly AppMessage[]
 }
 
-/** The steps that apply and update share, after what each does first. */
+/** Shared by the tasks that apply and that update a profile. */
 export const applicationSteps: readonly Step<Drivers, Application>[] = [
   {
     name: 'start sections',
@@ -87,7 +85,7 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
                 description: `Apply ${section}`,
                 affected: [{ extId: clusterExtId, name: cluster.name, rel: 'clustermgmt:config:cluster' }],
                 clusterExtIds: [clusterExtId],
-                // This task holds the cluster for them.
+                // The parent task holds the cluster's lock.
                 locks: [],
                 parent: ctx.taskExtId,
                 appName: 'clustermgmt',
@@ -100,7 +98,7 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
       }
       return { keep: started }
     },
-    // Nothing to undo: no step after this one fails before every section has ended.
+    // No undo: later steps fail only after every subtask has ended.
   },
   {
     name: 'apply to the clusters',
@@ -120,12 +118,12 @@ export const applicationSteps: readonly Step<Drivers, Application>[] = [
           await ctx.store.replace(Cluster, { ...next, clusterProfileExtId: profile.extId })
           await recordCompliance(ctx, clusterExtId, settings)
         } else if (cluster.clusterProfileExtId === profile.extId) {
-          // The profile says something that this member does not have.
+          // The profile was changed, but this member could not follow: report it as drift.
           await recordFailedMember(ctx, profile, cluster, input.sections)
         }
       }
     },
-    // No unrecord: clusters that were done stay members (an exception that the page states).
+    // No unrecord: clusters that succeeded stay members, an exception that behaviour clustermgmt.md 1.1 makes.
   },
   {
     name: 'report',
@@ -150,7 +148,7 @@ const only = (settings: ClusterSettings, wanted: readonly SettingsSection[] | un
     ? settings
     : Object.fromEntries(Object.entries(settings).filter(([name]) => wanted.includes(name as SettingsSection)))
 
-/** One cluster that stops answering does not keep the others from being recorded. */
+/** A driver error on one cluster becomes its result, so that the other clusters are still recorded. */
 async function settleOrSay(ctx: StepContext<Drivers>, profileExtId: string, started: Started): Promise<Result> {
   try {
     return await settle(ctx, profileExtId, started)
@@ -161,7 +159,7 @@ async function settleOrSay(ctx: StepContext<Drivers>, profileExtId: string, star
   }
 }
 
-/** Waits for the sections of one cluster; when one failed, takes the others back. */
+/** Waits for the subtasks of one cluster; if one failed, rolls back the sections that succeeded. */
 async function settle(
   ctx: StepContext<Drivers>,
   profileExtId: string,
@@ -208,7 +206,7 @@ async function recordFailedMember(
   })
 }
 
-/** What applying would change: one row for each cluster and section that differ. Secrets are not shown. */
+/** A dry run: one change for each cluster and section that differ. Secrets are not shown. */
 export async function planOf(
   ctx: StepContext<Drivers>,
   profile: Profile,
@@ -242,7 +240,6 @@ export async function planOf(
 
 const secretNames = new Set(['authKey', 'encryptionKey', 'password', 'privKey'])
 
-/** A section as text, secrets left out. */
 const shown = (section: unknown): string =>
   section === undefined
     ? 'unset'

@@ -1,5 +1,5 @@
 /**
- * Which clusters a request about a profile names: by `uuid`, else by `name`; given both, they agree.
+ * Resolves the clusters that a request about a profile names by `uuid` or `name`. If both are given, they must agree.
  * Source: behaviour clustermgmt.md 1.10.
  */
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
@@ -22,7 +22,7 @@ export const namelessFaults = (references: References): ApiError[] =>
       : [],
   )
 
-/** @throws ApiError 400 for entries that contradict themselves or repeat one, 404 for unknown ones */
+/** @throws ApiError 400 for contradictory or repeated entries, 404 for unknown clusters */
 export async function namedClusters(store: Reader, references: References): Promise<ClusterRow[]> {
   const faults: ApiError[] = []
   const unknown: ApiError[] = []
@@ -45,7 +45,7 @@ export async function namedClusters(store: Reader, references: References): Prom
   return found
 }
 
-/** @throws ApiError 400 the manager, 409 a cluster of another profile, 503 one that does not answer */
+/** @throws ApiError 400 for the manager, 409 for a cluster with another profile, 503 for an unreachable cluster */
 export async function requireApplicable(
   ctx: WriteContext,
   profileExtId: string,
@@ -65,7 +65,7 @@ export async function requireApplicable(
   for (const cluster of clusters) requireReachable(ctx, cluster)
 }
 
-/** Why a cluster cannot follow this profile: it follows another one. */
+/** The refusal if the cluster already follows another profile. */
 export async function takenBy(store: Reader, profileExtId: string, cluster: ClusterRow): Promise<ApiError | undefined> {
   const other = cluster.clusterProfileExtId
   if (other === undefined || other === profileExtId) return undefined

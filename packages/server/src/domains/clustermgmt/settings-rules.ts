@@ -1,5 +1,5 @@
 /**
- * Rules for the settings that a cluster has and a profile prescribes: what the contract's shapes cannot say.
+ * Rules for the settings of clusters and profiles that the contract's types cannot express.
  * Source: behaviour clustermgmt.md 1.1 (addresses, secrets), 1.2, 1.10 to 1.12.
  */
 import type { ValueOf } from '@hyperplane/contract'
@@ -20,7 +20,7 @@ type Snmp = ValueOf<typeof SnmpConfig>
 type SnmpUser = NonNullable<Snmp['users']>[number]
 type SnmpTrap = NonNullable<Snmp['traps']>[number]
 
-/** The settings as they stand in a cluster's `network` and `config`, or at the top of a profile. */
+/** Settings as found in a cluster's `network` and `config`, or at the top level of a profile. */
 export interface Settings {
   readonly nameServerIpList?: readonly Address[]
   readonly ntpServerIpList?: readonly Address[]
@@ -35,7 +35,7 @@ export interface Settings {
 const maximumRsyslogServers = 10
 const defaultSmtpPorts: Readonly<Record<string, number>> = { PLAIN: 25, STARTTLS: 587, SSL: 465 }
 
-/** Every rule that the settings break by themselves, with its path below `prefix` (`network/` or nothing). */
+/** Faults that the request's settings show without stored data; paths start with `prefix` (`network/` or empty). */
 export function settingsFaults(given: Settings, prefix = ''): ApiError[] {
   const faults: ApiError[] = []
   const fault = (path: string, text: string): void => void faults.push(invalid(`${prefix}${path}`, text))
@@ -109,7 +109,7 @@ export function settingsFaults(given: Settings, prefix = ''): ApiError[] {
   return faults
 }
 
-/** What settings lack that hold the kept secrets already (`keepSecrets`): keys (400), then users that traps name (404). */
+/** Parts still missing after `keepSecrets`: keys (400), then users that traps name (404). */
 export function missingParts({ snmpConfig }: Settings, prefix = ''): ApiError[] {
   const faults: ApiError[] = []
   for (const [index, user] of (snmpConfig?.users ?? []).entries()) {
@@ -140,7 +140,7 @@ function* snmpFaults(snmp: Snmp): Generator<readonly [path: string, text: string
   }
 }
 
-/** V3 traps are sent as one of the users of the same configuration. */
+/** A V3 trap is sent in the name of a user of the same configuration. */
 function unknownUsers(snmp: Snmp, prefix: string): ApiError[] {
   const usernames = new Set((snmp.users ?? []).map((user) => user.username))
   return (snmp.traps ?? []).flatMap((trap, index) =>
@@ -156,7 +156,7 @@ function unknownUsers(snmp: Snmp, prefix: string): ApiError[] {
   )
 }
 
-/** With what the rules fill in: the port of a mail server by its type, the community of V2 traps. */
+/** Fills in the port of a mail server, by its type, and the community of V2 traps. */
 export function withSettingDefaults<T extends Settings>(given: T): T {
   const { smtpServer, snmpConfig } = given
   return {
@@ -176,8 +176,8 @@ const withCommunity = (trap: SnmpTrap): SnmpTrap =>
   trap.version === 'V2' && trap.communityString === undefined ? { ...trap, communityString: 'public' } : trap
 
 /**
- * Secrets that a body leaves out stay, as long as their owner is still there: the SMTP server, an SNMP user by
- * `username`, an NTP key by `encryptionKeyId`, a proxy by `name`.
+ * Keeps stored secrets that a body leaves out, as long as it still contains their owner: the SMTP server, an SNMP user
+ * by `username`, an NTP key by `encryptionKeyId`, a proxy by `name`.
  */
 export function keepSecrets<T extends Settings & { readonly httpProxyList?: Network['httpProxyList'] }>(
   given: T,
@@ -210,7 +210,6 @@ export function keepSecrets<T extends Settings & { readonly httpProxyList?: Netw
   }
 }
 
-/** Completes an item with the `secrets` that it leaves out: those of the stored item with the same `owner`. */
 const keeping =
   <I extends object>(owner: keyof I, secrets: readonly (keyof I)[]) =>
   (item: I, list: readonly I[] | undefined): I => {
@@ -223,7 +222,7 @@ const keeping =
     return { ...item, ...kept }
   }
 
-/** A user that gives up its privacy type gives up the kept key with it. */
+/** A user without a privacy type must not keep the stored privacy key. */
 const dropLoneKey = (user: SnmpUser): SnmpUser => {
   if (user.privType !== undefined || typeof user.privKey === 'string') return user
   const { privKey: _, ...rest } = user
@@ -233,7 +232,7 @@ const dropLoneKey = (user: SnmpUser): SnmpUser => {
 const hasAddress = ({ ipv4, ipv6, fqdn }: Address): boolean =>
   ipv4 !== undefined || ipv6 !== undefined || fqdn !== undefined
 
-/** A netmask whose ones all lead: 255.255.254.0, not 255.0.255.0. */
+/** True if all one bits of a netmask come first: 255.255.254.0, not 255.0.255.0. */
 export function isContiguous(netmask: string): boolean {
   const bits = netmask.split('.').map((part) => Number(part).toString(2).padStart(8, '0'))
   return /^1*0*$/.test(bits.join(''))

@@ -1,5 +1,5 @@
 /**
- * Settings by section: what a profile prescribes, what a cluster holds, and where the two differ.
+ * Settings by section: prescribed by a profile, held by a cluster, and the difference.
  * Source: behaviour clustermgmt.md 1.10.
  */
 import type { SecretReader } from '../../core/world.ts'
@@ -21,11 +21,11 @@ export interface PrescribedSettings extends Settings {
   readonly pulseStatus?: { readonly isEnabled?: boolean; readonly piiScrubbingLevel?: string }
 }
 
-/** A list without items prescribes nothing: it is how a sparse update takes a section out of a profile. */
+/** An empty list prescribes nothing: a sparse update removes a section from a profile this way. */
 const unlessEmpty = <T>(list: readonly T[] | undefined): readonly T[] | undefined =>
   list === undefined || list.length === 0 ? undefined : list
 
-/** The sections that these settings speak of, in the driver's shape. Secrets stay as they are. */
+/** Groups settings by section, in the driver's shape. Secrets are left encrypted. */
 export function sectionsOf(settings: PrescribedSettings): ClusterSettings {
   const ntpServerIpList = unlessEmpty(settings.ntpServerIpList)
   const ntpServerConfigList = unlessEmpty(settings.ntpServerConfigList)
@@ -44,7 +44,7 @@ export function sectionsOf(settings: PrescribedSettings): ClusterSettings {
   return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined)) as ClusterSettings
 }
 
-/** Sections in which the cluster departs from what is prescribed, whoever changed it. Secrets are compared by digest. */
+/** Prescribed sections in which the cluster's actual settings differ. Secrets are compared by digest. */
 export function differingSections(
   clusterExtId: string,
   wanted: ClusterSettings,
@@ -61,7 +61,7 @@ function agrees(section: SettingsSection, wanted: object, actual: object | undef
   if (section === 'NAME_SERVER_CONFIG' || section === 'SMTP_SERVER_CONFIG')
     return canonical(wanted) === canonical(actual)
   if (Array.isArray(wanted)) return asSet(wanted) === asSet(actual)
-  // Of an object only what is prescribed counts; its lists are sets.
+  // Actual settings may have more fields than are prescribed; the order of lists does not matter.
   const present: Fields = { ...actual }
   return Object.entries(wanted as Fields).every(
     ([name, value]) =>
@@ -74,7 +74,7 @@ const asSet = (list: unknown): string => (Array.isArray(list) ? list.map(canonic
 
 const canonical = (value: unknown): string => JSON.stringify(plain(value)) ?? ''
 
-/** Without what says nothing: ids, links, type names, the order of fields. */
+/** Drops metadata (ids, links, type names) and sorts the fields. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value
@@ -86,7 +86,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const isDecoration = (name: string): boolean => ['$objectType', 'extId', 'links', 'tenantId'].includes(name)
 
-/** A section as a list of secrets' paths opened: plain texts for the cluster. */
+/** Decrypts every secret in `value`, whose path within the entity is part of the encryption context. */
 export function openSecrets<T>(secrets: SecretReader, kind: string, extId: string, value: T, path = ''): T {
   if (Array.isArray(value)) return value.map((item) => openSecrets(secrets, kind, extId, item, path)) as T
   if (typeof value !== 'object' || value === null) return value
@@ -99,7 +99,7 @@ export function openSecrets<T>(secrets: SecretReader, kind: string, extId: strin
   ) as T
 }
 
-/** Settings as a cluster's row shows them. Sections without a place there (SNMP, rsyslog) are left out. */
+/** Settings in the shape of a cluster's row, which has no place for SNMP and rsyslog. */
 export function inClusterRow(change: SettingsChange): {
   network: Record<string, unknown>
   config: Record<string, unknown>

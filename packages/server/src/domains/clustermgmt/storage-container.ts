@@ -1,5 +1,5 @@
 /**
- * Storage containers. The rules are those of `domains/containers/storage-containers.ts`, which storage v4.0.a3 shares.
+ * Storage containers. The rules in `domains/containers/storage-containers.ts` are shared with storage v4.0.a3.
  * Source: specification 4.1; behaviour clustermgmt.md 1.9.
  */
 import { StorageContainer, storageContainerOperations } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -49,7 +49,7 @@ export const storageContainer = implement(
   },
 )
 
-/** A container leads to itself and to its statistics; other namespaces show it without. */
+/** Links to the container and its statistics; other namespaces show none. */
 function linksOf({ operation, version }: ReadContext, extId: string): object {
   if (operation.namespace !== 'clustermgmt') return {}
   const at = (area: string): string => `/clustermgmt/${version}/${area}/storage-containers/${extId}`

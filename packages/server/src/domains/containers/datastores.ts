@@ -1,5 +1,5 @@
 /**
- * Mounting storage containers as datastores of ESX hosts: all of the hosts, or none.
+ * Mounts storage containers as datastores of ESX hosts: on all of the requested hosts, or on none.
  * Source: behaviour clustermgmt.md 1.9.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -126,7 +126,7 @@ export async function startMount(
       isReadOnly: request.isReadOnly === true,
       ...(request.targetPath === undefined ? {} : { targetPath: request.targetPath }),
     }
-    // Claims the name on the host.
+    // Reserve the datastore name on the host.
     await ctx.store.insert(DataStore, datastore, { pending: true })
     datastores.push(datastore)
   }
@@ -171,7 +171,7 @@ export async function startUnmount(
   )
 }
 
-/** External VMs with files in this container. */
+/** External VMs with disks in this container. */
 export async function vmsIn(
   store: Reader,
   clusterExtId: string,
@@ -189,7 +189,7 @@ async function esxCluster(ctx: WriteContext, container: Container, action: strin
   return cluster.extId
 }
 
-/** The hosts named, or all; @throws ApiError 404 for each that is not of the cluster */
+/** The requested hosts, or all hosts of the cluster. @throws ApiError 404 for each host of another cluster */
 async function nodesOf(store: Reader, clusterExtId: string, nodeExtIds: readonly string[] | undefined) {
   const hosts = await hostsOf(store, clusterExtId)
   if (nodeExtIds === undefined || nodeExtIds.length === 0) return hosts

@@ -1,5 +1,5 @@
 /**
- * What a storage container may be like on its cluster.
+ * Rules for the fields of a storage container, given its cluster.
  * Source: behaviour clustermgmt.md 1.9.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -13,20 +13,20 @@ type Container = EntityOf<typeof StorageContainer>
 
 export interface ContainerRules {
   readonly cluster: EntityOf<typeof Cluster>
-  /** As it shall be, defaults filled in. */
+  /** The requested state, defaults included. */
   readonly container: Container
-  /** As it is; absent: it is being created. */
+  /** The current state; absent during creation. */
   readonly stored?: Container
 }
 
 type Asking = CapacityContext
 
-/** Hosts that erasure coding needs, by replication factor. */
+/** Minimum number of hosts for erasure coding, by replication factor. */
 const hostsForErasureCoding: Readonly<Record<number, number>> = { 2: 4, 3: 6 }
 
 /**
- * What the fields of a container demand of each other. Asked of the body by itself, and again of the container with the
- * defaults that its cluster fills in.
+ * Rules between the fields of a container. Checked twice: on the request body, and on the container with the defaults
+ * of its cluster.
  */
 export function containerFaults(container: Partial<Container>): ApiError[] {
   const { replicationFactor: copies, affinityHostExtId, nfsWhitelistAddress: addresses = [] } = container
@@ -60,7 +60,7 @@ export function containerFaults(container: Partial<Container>): ApiError[] {
   return faults
 }
 
-/** A new container is on the cluster of the header, and never the system's own. */
+/** The body must name the cluster of the header or none, and may not declare an internal container. */
 export function creationFaults(body: Partial<Container>, clusterExtId: string): ApiError[] {
   const { clusterExtId: named = clusterExtId } = body
   const elsewhere = `expected the cluster of the header X-Cluster-Id, ${clusterExtId}; found ${named}`
@@ -73,7 +73,7 @@ export function creationFaults(body: Partial<Container>, clusterExtId: string): 
   ]
 }
 
-/** Every fault; those of the fields (400) before those of the state (404, 409). */
+/** All faults: those of the fields (400) come before those of the state (404, 409). */
 export async function containerRefusals(ctx: Asking, rules: ContainerRules): Promise<ApiError[]> {
   const { cluster, container, stored } = rules
   const hosts = await hostsOf(ctx.store, cluster.extId)
@@ -121,13 +121,13 @@ export async function containerRefusals(ctx: Asking, rules: ContainerRules): Pro
   return faults
 }
 
-/** @throws ApiError 409 when the pool does not have what the container reserves */
+/** @throws ApiError 409 if the pool has less free space than the container reserves */
 export async function requireContainerRoom(ctx: Asking, container: Container): Promise<void> {
   const reserved = container.logicalExplicitReservedCapacityBytes ?? 0
   if (reserved === 0) return
   const pool = await poolUsage(ctx, container.clusterExtId as string)
   const own = pool.containers.get(container.extId)
-  // What it uses or reserves now is its own to promise again.
+  // An update may count on the space that the container uses or reserves already.
   const available = pool.freeBytes + Math.max(own?.physicalBytes ?? 0, own?.reservedBytes ?? 0)
   const requested = reserved * copiesOf(container)
   if (requested > available) {

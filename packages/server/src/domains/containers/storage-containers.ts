@@ -1,5 +1,5 @@
 /**
- * Making, changing and removing storage containers, whichever namespace asks (clustermgmt, storage v4.0.a3).
+ * Requests to create, update and delete storage containers, shared by clustermgmt and storage v4.0.a3.
  * Source: behaviour clustermgmt.md 1.9; volumes-storage.md 1.8.
  */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
@@ -26,7 +26,7 @@ export function isManager(cluster: EntityOf<typeof Cluster>): boolean {
   return cluster.config?.clusterFunction?.includes('PRISM_CENTRAL') === true
 }
 
-/** @throws ApiError 404 unknown, 400 the manager, 503 unreachable */
+/** @throws ApiError 404 if unknown, 400 for the manager, 503 if unreachable */
 export async function clusterFor(
   ctx: WriteContext,
   clusterExtId: string,
@@ -77,7 +77,7 @@ export async function startContainerCreation(
   )
 }
 
-/** The host with the fewest such containers, where the body names none. Undefined where every host holds the data. */
+/** With a single copy and no requested host: the host to which the fewest containers are pinned. */
 async function hostOfOnlyCopy(store: Reader, container: Container): Promise<string | undefined> {
   const { clusterExtId = '', affinityHostExtId } = container
   if (copiesOf(container) !== 1 || affinityHostExtId !== undefined) return undefined
@@ -90,14 +90,14 @@ async function hostOfOnlyCopy(store: Reader, container: Container): Promise<stri
   return hosts.find(({ extId }) => load.get(extId) === least)?.extId
 }
 
-/** `next`: the container as it shall be. */
+/** `next` is the requested state. */
 export async function startContainerUpdate(
   ctx: WriteContext,
   stored: Container,
   next: Container,
 ): Promise<{ extId: string }> {
   const cluster = await clusterFor(ctx, stored.clusterExtId as string, 'clusterExtId', 'updating a storage container')
-  // Whoever owns it goes on owning it, unless the body names another.
+  // The owner stays unless the body names another one.
   const container = {
     ...withContainerDefaults(next, cluster),
     ownerExtId: next.ownerExtId ?? stored.ownerExtId,
@@ -171,7 +171,7 @@ export async function startContainerRemoval(
 export const markedForRemoval = (container: Container): ApiError =>
   new ApiError('CONFLICT', { fault: `The storage container "${container.name}" is being removed.` })
 
-/** @throws ApiError 409: nothing new is put into a container that is being removed */
+/** @throws ApiError 409 for containers that are being removed: they accept no new data */
 export async function requireStaying(store: Reader, containerExtIds: readonly string[]): Promise<void> {
   const leaving = (await store.getMany(StorageContainer, [...new Set(containerExtIds)])).filter(
     ({ isMarkedForRemoval }) => isMarkedForRemoval === true,
@@ -179,7 +179,7 @@ export async function requireStaying(store: Reader, containerExtIds: readonly st
   refuseAll(leaving.map(markedForRemoval))
 }
 
-/** What lies in the container, by kind; rows that a running task has only claimed count too. */
+/** Users of the container, by kind; includes pending rows of running tasks. */
 async function usersOf(store: Reader, container: Container): Promise<ReadonlyMap<string, number>> {
   const users = new Map(await store.referrerCounts('StorageContainer', container.extId))
   if (container.name === imageContainerName) {
@@ -191,7 +191,7 @@ async function usersOf(store: Reader, container: Container): Promise<ReadonlyMap
   return users
 }
 
-/** The name is claimed when the task records it; two that meet there cannot both win. */
+/** Early check only: uniqueness is enforced when the task records the name, so concurrent renames cannot both win. */
 async function requireFreeName(store: Reader, container: Container): Promise<void> {
   const name = container.name.toLowerCase()
   const others = await store.findWhere(StorageContainer, { clusterExtId: container.clusterExtId as string })

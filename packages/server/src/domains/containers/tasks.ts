@@ -1,5 +1,5 @@
 /**
- * How a storage container is made, changed and removed on its cluster.
+ * The tasks that create, update and delete a storage container.
  * Source: behaviour clustermgmt.md 1.9, 3 (durations).
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -12,10 +12,10 @@ import { requireContainerRoom } from './rules.ts'
 
 type Container = EntityOf<typeof StorageContainer>
 
-/** Leftover files below this size do not keep a container, if the caller says so. */
+/** With `ignoreSmallFiles`, leftover files below this size do not prevent the deletion. */
 const smallFileBytes = 1024 * 1024
 
-/** Fields that the cluster is told of. */
+/** The fields that are sent to the cluster. */
 const policyOf = ({
   extId,
   clusterExtId,
@@ -64,7 +64,7 @@ export const createContainer = defineTask<Creation>({
       name: 'record',
       progress: 100,
       record: async (ctx, { extId }) => {
-        // Another one may have reserved the same bytes since this was accepted.
+        // Another container may have reserved the same space since the request was accepted.
         await requireContainerRoom(ctx, (await ctx.store.pending(StorageContainer, extId)) as Container)
         await ctx.store.publish(StorageContainer, extId)
       },
@@ -112,7 +112,7 @@ export const deleteContainer = defineTask<Removal>({
       progress: 5,
       run: async (ctx, { extId, clusterExtId, ignoreSmallFiles }) => {
         const name = (await ctx.store.get(StorageContainer, extId))?.name ?? extId
-        // A mount that was under way when this was accepted has ended: tasks of one container run in order.
+        // A mount that was accepted before this request may have ended since: tasks of one container run in order.
         const mounted = (await ctx.store.findWhere(DataStore, { containerExtId: extId })).length
         if (mounted > 0) {
           throw new ApiError('ENTITY_IN_USE', { kind: 'storage container', name, users: `${mounted} datastores` })
@@ -121,7 +121,6 @@ export const deleteContainer = defineTask<Removal>({
         const kept = files.filter((bytes) => !ignoreSmallFiles || bytes >= smallFileBytes)
         if (kept.length > 0) throw new ApiError('STORAGE_CONTAINER_NOT_EMPTY', { name, users: `${kept.length} files` })
       },
-      // Nothing to undo: it only looked.
     },
     {
       name: 'remove from the cluster',

@@ -1,6 +1,6 @@
 /**
- * What is shown of storage containers and datastores beside what is stored: capacities and who uses them, whichever
- * namespace asks (clustermgmt, storage v4.0.a3). Source: behaviour clustermgmt.md 1.9.
+ * Derived fields of storage containers and datastores: capacities and users. Shared by clustermgmt and storage
+ * v4.0.a3. Source: behaviour clustermgmt.md 1.9.
  */
 import type { EntityOf } from '@hyperplane/contract'
 import type { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
@@ -14,7 +14,7 @@ import { vmsIn } from './datastores.ts'
 type Container = EntityOf<typeof StorageContainer>
 type Mounted = EntityOf<typeof DataStore>
 
-/** Every container of a cluster may grow as large as the pool. Thick disks do not exist here, so nothing is implied. */
+/** A container may grow to the size of the pool. There are no thick disks, so no capacity is reserved implicitly. */
 export async function withCapacity(ctx: ReadContext, containers: readonly Container[]): Promise<readonly Container[]> {
   const pools = new Map<string | undefined, number>()
   for (const { clusterExtId } of containers) {
