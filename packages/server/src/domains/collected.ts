@@ -19,12 +19,11 @@ type KindOf<N> = N extends unknown ? N[keyof N] : never
 type NameOf<K> = K extends { readonly limits: readonly Limit<infer N>[] } ? N : never
 export type LimitName = NameOf<KindOf<Namespaces[keyof Namespaces]>>
 
-/** Every limit by its name, as it holds where an app is not started with a lower one. */
+/** Every limit by name. An app may be started with lower ones. */
 export const limits = Object.fromEntries(
   kinds.flatMap((kind) => kind.limits.map(({ name, maximum }) => [name, maximum])),
 ) as Readonly<Record<LimitName, number>>
 
 export const collectInvariants = (): readonly Invariant[] => kinds.flatMap(({ invariants }) => invariants)
 
-/** Internal records of every kind, each once. */
 export const collectRecords = (): readonly AnyResource[] => [...new Set(kinds.flatMap(({ records }) => records))]

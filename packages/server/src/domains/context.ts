@@ -1,4 +1,4 @@
-/** The context that handlers and steps of every domain receive: core's, with the drivers of this service. */
+/** Core's context types with the drivers of this service, and what a kind declares. */
 
 import type { AnyResource, OperationSet } from '@hyperplane/contract'
 import type { ReadContext as CoreReadContext, WriteContext as CoreWriteContext } from '../core/context.ts'
@@ -15,7 +15,7 @@ export type WriteContext<T = unknown, P extends string = string> = CoreWriteCont
 
 /** A violation of an invariant. */
 export interface Broken {
-  /** Ids of the entities that disagree: while a task holds one of them, they need not agree. */
+  /** Ids of the entities that disagree. If a running task has locked one of them, the violation is ignored. */
   readonly about: readonly (string | undefined)[]
   /** A sentence without its full stop. */
   readonly fault: string
@@ -29,12 +29,11 @@ export interface Invariant {
   readonly look: (store: Reader, held: ReadonlySet<string>) => AsyncIterable<Broken>
 }
 
-/** What a kind declares beside its handlers: core's parts, and those that only the domains use. */
 export interface KindParts<S extends OperationSet, N extends string, K extends readonly AnyResource[]>
   extends DomainParts<Drivers, S, K> {
   readonly limits?: readonly Limit<N>[]
   readonly invariants?: readonly Invariant[]
-  /** Rows that no operation shows and that this kind keeps. */
+  /** Internal records of this kind, which no operation returns. */
   readonly records?: readonly AnyResource[]
 }
 
@@ -44,7 +43,7 @@ export interface KindDomain extends Domain<Drivers> {
   readonly records: readonly AnyResource[]
 }
 
-/** Says what the operations of a kind do; one that is missing does not compile. Lists and gets come for free. */
+/** Declares the behaviour of a kind. A missing handler does not compile; lists and gets have defaults. */
 export function implement<
   S extends OperationSet,
   const N extends string = never,

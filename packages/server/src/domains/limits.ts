@@ -1,6 +1,6 @@
 /**
- * The most that there may be of something. A request beyond it is refused with 422, which names the limit and the count found.
- * Each kind declares its limits beside its rules and lists them in `implement`; `collected.ts` has them all.
+ * Maximum numbers of entities. A request that exceeds one is refused with 422, which names the limit and the count.
+ * Each kind declares its limits beside its rules and lists them in `implement`; `collected.ts` collects them.
  */
 import type { Services } from '../core/world.ts'
 
@@ -11,6 +11,6 @@ export interface Limit<N extends string = string> {
 
 export const limit = <const N extends string>(name: N, maximum: number): Limit<N> => ({ name, maximum })
 
-/** The limit that holds in this app: tests start it with a lower one instead of making ten thousand rows. */
+/** The limit of this app: tests start it with a lower one, to avoid creating ten thousand rows. */
 export const limitOf = (ctx: { readonly services: Pick<Services, 'limits'> }, { name, maximum }: Limit): number =>
   ctx.services.limits[name] ?? maximum

@@ -1,4 +1,4 @@
-/** All tables of the store: the kinds of the contract, and the internal records of core, the domains and the simulation. */
+/** All tables of the store: kinds of the contract, and internal records of core, the domains and the simulation. */
 import { contract } from '@hyperplane/contract'
 import { coreRecords } from '../core/records.ts'
 import { EventRecord } from '../drivers/simulated/events/record.ts'

@@ -1,7 +1,7 @@
 /**
- * What holds between the rows of every store, beside what the store itself enforces (unique values, references): one kind's
- * bookkeeping agrees with what another kind shows. A restore asks for it, the daily trial of one, and tests. What a task is
- * about to change is passed over: half way, its rows need not agree.
+ * Invariants between the rows of a store, beyond those that the store enforces (unique values, references). They are
+ * checked by a restore, by the daily rehearsal of one, and by tests. Violations that involve entities locked by running
+ * tasks are ignored: halfway through a task its rows need not agree.
  * Source: behaviour platform.md 8 (verification), 9 (check); conventions 18.2, 18.3, 23 (invariants).
  */
 import { Task } from '@hyperplane/contract/platform/task'
@@ -13,10 +13,10 @@ import { collectInvariants } from '../collected.ts'
 
 export const invariants = collectInvariants()
 
-/** More are not told: whoever reads them looks for one cause. */
+/** The check stops at this number of violations: usually they have one cause. */
 export const maximumFaults = 100
 
-/** Sentences, without their full stops, that say what is broken; none, when all holds. Rows are read a few at a time, however many there are. */
+/** One sentence, without its full stop, for each violation. Rows are read in pages, so memory stays bounded. */
 export async function brokenInvariants(store: Reader, wanted = invariants): Promise<readonly string[]> {
   const held = await heldByTasks(store)
   const faults: string[] = []

@@ -1,10 +1,9 @@
-/** How an invariant reads the rows that it compares. */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import type { Reader, Scalar } from '../../store/store.ts'
 
 const rowsAtOnce = 200
 
-/** All published rows in the order of one column, unique among those with the values of `where`. */
+/** All published rows that match `where`, in the order of the column `by`, whose values must be unique among them. */
 export async function* rowsOf<R extends AnyResource>(
   store: Reader,
   kind: R,

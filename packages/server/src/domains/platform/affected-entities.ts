@@ -1,5 +1,5 @@
 /**
- * What tasks touched, as the caller may see it: names of entities that are out of its sight are left out.
+ * Affected entities of tasks as the caller may see them: names of entities outside the caller's scope are removed.
  * Source: behaviour platform.md 2.
  */
 import { contract, type Resource } from '@hyperplane/contract'
@@ -10,12 +10,11 @@ import type { ReadContext } from '../context.ts'
 const kindsByRel: ReadonlyMap<string, Resource> = new Map(
   contract
     .flatMap((namespace) => namespace.resources)
-    // What is derived shares its `rel` with the kind that it is derived from.
+    // A derived kind has the `rel` of the kind that it is derived from.
     .filter((resource) => resource.rel !== undefined && resource.derived !== true)
     .map((resource) => [resource.rel as string, resource]),
 )
 
-/** `rel` under which tasks name entities of this kind. */
 export const relOf = (resource: Resource): string =>
   resource.rel ??
   resource.objectType
@@ -25,7 +24,7 @@ export const relOf = (resource: Resource): string =>
 
 const snake = (kind: string): string => kind.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()
 
-/** Says of each list of affected entities which names the caller sees; one look at each kind for all of them. */
+/** Handles all lists together, to query each kind only once. */
 export async function withVisibleNames(
   ctx: ReadContext,
   lists: readonly (readonly AffectedEntity[])[],

@@ -1,5 +1,5 @@
 /**
- * Who carries a category. Derived from the references that entities and policies hold, never stored with the category.
+ * Associations of a category, derived from the references that entities and policies hold; never stored with it.
  * Source: behaviour platform.md 1 (associations).
  */
 
@@ -14,7 +14,7 @@ type ResourceType = NonNullable<NonNullable<(typeof AssociationSummary)['is']>['
 type Summary = NonNullable<(typeof AssociationSummary)['is']>
 type Detail = NonNullable<(typeof AssociationDetail)['is']>
 
-/** Kinds as associations name them. A kind that is not here blocks the delete of a category, but has no count. */
+/** Type of a kind in associations. A kind that is not listed prevents the deletion of a category, but has no count. */
 const resourceTypes: Readonly<Record<string, ResourceType>> = {
   Cluster: 'CLUSTER',
   ExternVm: 'MH_VM',
@@ -55,13 +55,12 @@ const entityTypes: ReadonlySet<string> = new Set<ResourceType>([
 ])
 const groupOf = (type: ResourceType): 'ENTITY' | 'POLICY' => (entityTypes.has(type) ? 'ENTITY' : 'POLICY')
 
-/** One more than an answer shows: that there are more is told by `isTruncated`. */
+/** One more than a response shows, to learn whether it is truncated (`isTruncated`). */
 const maximumDetails = 101
 
-/** What a kind is called where a category counts its users: the type where there is one. */
 export const userTypeOf = (kind: string): string => resourceTypes[kind] ?? kind
 
-/** Adds the forms of associations that `$expand` names. Counts only what the caller may see. */
+/** Adds the forms of associations that `$expand` requests. Counts only entities that the caller may see. */
 export async function presentAssociations(
   ctx: ReadContext,
   categories: readonly CategoryEntity[],
@@ -97,8 +96,8 @@ async function summariesOf(ctx: ReadContext, categoryId: string): Promise<(Summa
 }
 
 /**
- * What a scope lets through is not counted ahead: every carrier is looked at, as a page of the kind would, and no longer than
- * one query may take.
+ * The store keeps no counts within a scope: it examines every referrer, as for a page of the kind, within the time
+ * limit of a query.
  */
 async function countWithin(
   ctx: ReadContext,
@@ -143,7 +142,7 @@ async function carriersOf(
   const resource = ctx.kinds.resource(kind)
   if (scope === 'none' || resource === undefined) return []
   if (scope === undefined) {
-    // An entity may name a category at two places; it carries it once.
+    // An entity may refer to the category in two fields, so two rows may belong to one entity.
     const rows = await ctx.store.referrers('Category', categoryId, 2 * limit, { from: kind, publishedOnly: true })
     return [...new Set(rows.map((row) => row.extId))].slice(0, limit)
   }

@@ -1,4 +1,4 @@
-/** Backup targets: places to which this manager copies its own state. Source: behaviour platform.md 7. */
+/** Backup targets: places to which this manager copies its state. Source: behaviour platform.md 7. */
 import { BackupTarget, backupTargetOperations } from '@hyperplane/contract/platform/backup-target'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import type { Location } from '../../archive/location-rules.ts'
@@ -39,7 +39,7 @@ const createTarget = defineTask<RunInput>({
         await requireEligible(ctx, target.location)
         await probe(placeOfTarget(ctx, target), target.domainManagerExtId as string, ctx.taskExtId)
       },
-      // Nothing to undo: the probe takes its object away.
+      // No undo: the probe removes its own object.
     },
     { name: 'write', progress: 90, run: (ctx, input) => write(ctx, input, 90), undo: unwrite },
     {
@@ -48,7 +48,7 @@ const createTarget = defineTask<RunInput>({
       run: (ctx, input) => verify(ctx, input, writtenBy(ctx)),
       record: async (ctx, input) => {
         const target = await targetOf(ctx, input)
-        // Others may have been made while this one was tried.
+        // Other targets may have been created since the request was accepted.
         await refuseTooMany(ctx.store, target.location)
         await ctx.store.publish(BackupTarget, target.extId)
         await recordSuccess(ctx, input, writtenBy(ctx))
@@ -62,7 +62,7 @@ const createTarget = defineTask<RunInput>({
 
 interface UpdateInput {
   readonly before: Target
-  /** Its new secrets are plain here. */
+  /** New secrets are not encrypted here. */
   readonly after: Target
 }
 
@@ -73,12 +73,12 @@ const updateTarget = defineTask<UpdateInput>({
       name: 'probe',
       progress: 20,
       seconds: [5, 15],
-      // The old credentials stay in use until the new ones have been seen to work.
+      // The old credentials stay in use until the new ones are known to work.
       run: async (ctx, { after }) => {
         const place = placeOf('BackupTarget', after, ctx.secrets)
         await probe({ store: ctx.drivers.objectStore, place }, after.domainManagerExtId as string, ctx.taskExtId)
       },
-      // Nothing to undo: the probe takes its object away.
+      // No undo: the probe removes its own object.
     },
     {
       name: 'store',
@@ -107,22 +107,22 @@ const updateTarget = defineTask<UpdateInput>({
     {
       name: 'verify',
       progress: 100,
-      // With what is stored now: sealed credentials that do not open would be found here, not at the next run.
+      // Probe with the stored target: if its encrypted credentials did not open, the next run would fail.
       run: async (ctx, { after }) => {
         const target = await targetOf(ctx, { targetExtId: after.extId })
         await probe(placeOfTarget(ctx, target), after.domainManagerExtId as string, ctx.taskExtId)
       },
-      // A target that was paused is backed up to at once.
+      // A target that was paused is backed up immediately.
       record: (ctx, { after }) => startIfDue(ctx, after.extId),
     },
   ],
 })
 
-/** `nextRunTime`: when the schedule would have run next. */
+/** `nextRunTime`: restored if the deletion fails. */
 const deleteTarget = defineTask<{ readonly extId: string; readonly nextRunTime?: string }>({
   name: 'platform.delete-backup-target',
   steps: [
-    // Both wait for a run that is going on: it holds the lock. The schedule starts no more.
+    // Both steps wait for the lock of a backup that is running. The request cleared `nextRunTime`: no other starts.
     { name: 'stop', progress: 20, seconds: [5, 10] },
     { name: 'forget', progress: 100, record: (ctx, { extId }) => ctx.store.remove(BackupTarget, extId) },
   ],
@@ -203,11 +203,11 @@ async function start<I>(
   })
 }
 
-/** What a body leaves out of a bucket's location is kept; where the bucket is may not change. @throws ApiError 400 */
+/** Completes a location by the stored fields that the body leaves out. @throws ApiError 400 for another bucket */
 function withKept(stored: Location, given: Location): Location {
   const path = 'location/providerConfig'
   if ('config' in stored || 'config' in given) throw invalid('location', 'expected the object store that is stored')
-  // `any`: the fields of every object store are compared alike, and only some stores have each of them.
+  // `any`: object stores of all types are compared alike, and each type has only some of the fields.
   const before: any = stored.providerConfig
   const after: any = { ...given.providerConfig }
   const fixed = ['$objectType', 'bucketName', 'region'] as const

@@ -1,5 +1,5 @@
 /**
- * What came of the elements of a batch: written as they finish, in few transactions, and summed up at the end.
+ * Results of the elements of a batch: written as elements finish, in few transactions, and summarized at the end.
  * Source: behaviour conventions 20 (results).
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -18,24 +18,23 @@ export type Run = StepContext<Drivers>
 /** Jobs in the order of their elements. */
 export const jobsOf = (store: Reader, taskExtId: string): Promise<Job[]> => store.findWhere(TaskJob, { taskExtId })
 
-/** What came of an element. */
 export interface Result {
   readonly httpStatus?: number
   readonly taskExtId?: string
   readonly affected: readonly AffectedEntity[]
   readonly errors: readonly AppMessage[]
   readonly warnings: readonly string[]
-  /** Its effect is applied, and durable when this resolves. */
+  /** For an effect that is applied but not committed yet: resolves when it is durable. */
   readonly durable?: Promise<void>
 }
 
-/** Results whose effects are not durable yet are written so many at once: their commits are not cut short by each of them. */
+/** Results of staged elements are collected up to this number: a write for each would break up their group commit. */
 const staged = 32
 
-/** Counts and affected entities are written so often over a batch, not with each element: the task's row is long. */
+/** Counts and affected entities are written this often per batch, not with each element: the task's row is long. */
 const summaries = 50
 
-/** The task that an element became: while it runs the job says so itself, afterwards its details do. */
+/** The task that an element started: in the job while it runs, in the completion details afterwards. */
 const partOf = ({ elementTaskExtId, completionDetails = [] }: Job): string | undefined =>
   elementTaskExtId ?? (completionDetails.find(({ name }) => name === 'taskExtId')?.value as string | undefined)
 
@@ -46,23 +45,23 @@ const isCanceled = (errors: readonly { readonly code?: string; readonly errorGro
   errors.some((error) => error.code === canceledCode || error.errorGroup === 'TASK_CANCELED')
 
 /**
- * Writes results as they come: all that came while the last were being written go into one transaction, now and then with
- * the counts of batch and task. Elements never wait for it.
+ * Writes results in the background. Results that arrive during a write share the next transaction, which from time to
+ * time also updates the counts of batch and task. Elements never wait for it.
  */
 export class Journal {
   readonly #ctx: Run
   readonly #jobs: readonly Job[]
-  /** Tasks that elements became, by job. */
+  /** Tasks that elements started, by job. */
   readonly #parts = new Map<string, string>()
   readonly #failedJobs = new Set<string>()
   readonly #finished = new Set<string>()
   readonly #known = new Set<string>()
   #queue: Job[] = []
-  /** What the queue tells may not wait for more. */
+  /** The queue must be written without waiting for further results. */
   #isUrgent = false
-  /** Commits of the effects that the queue tells of. */
+  /** Commits of the effects whose results are queued. */
   #effects: Promise<void>[] = []
-  /** Touched by finished elements, and not told by the task yet. */
+  /** Entities affected by finished elements that the task does not list yet. */
   readonly #affected: AffectedEntity[] = []
   #summarized = 0
   #writing: Promise<void> = Promise.resolve()
@@ -70,7 +69,7 @@ export class Journal {
   #failure: unknown
   canceled = false
 
-  /** `told`: entities that the task names already. */
+  /** `told`: the affected entities that the task lists already. */
   constructor(ctx: Run, jobs: readonly Job[], told: readonly AffectedEntity[]) {
     this.#ctx = ctx
     this.#jobs = jobs
@@ -98,7 +97,7 @@ export class Journal {
     return this.#finished.has(job.extId)
   }
 
-  /** An element goes on as a task of its own. */
+  /** The element started a task, which is still running. */
   accepted(job: Job, elementTaskExtId: string): void {
     this.#parts.set(job.extId, elementTaskExtId)
     this.#queue.push({ ...job, elementTaskExtId })
@@ -130,7 +129,7 @@ export class Journal {
     this.#write(result.durable === undefined)
   }
 
-  /** Resolves when everything that came so far is durable. @throws what kept it from being so */
+  /** Resolves when all results so far are durable. @throws the error that prevented it */
   async written(): Promise<void> {
     this.#write(true)
     await this.#writing
@@ -198,7 +197,7 @@ async function summarize(
   }
 }
 
-/** The end of a batch, with the end of its task. A cancel that came before the first element finds jobs not begun. */
+/** Ends the batch in the transaction that ends its task. Jobs are PENDING if it was cancelled before it began. */
 export async function complete(ctx: RecordContext<Drivers>): Promise<void> {
   const jobs = await jobsOf(ctx.store, ctx.taskExtId)
   const message = new ApiError('BATCH_CANCELED').appMessage
@@ -215,7 +214,7 @@ export async function complete(ctx: RecordContext<Drivers>): Promise<void> {
     completionStatus: completionOf(jobs.length, failed),
     endTime: ctx.clock.iso(),
   })
-  // Kept for clients of the older interface, word for word.
+  // Clients of the older interface expect this exact text.
   const legacyErrorMessage = failed.length === 0 ? {} : { legacyErrorMessage: `${failed.length} subtask has failed.` }
   await ctx.store.observe(Task, ctx.taskExtId, { ...changes, ...legacyErrorMessage })
 }

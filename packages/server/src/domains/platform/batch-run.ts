@@ -1,6 +1,6 @@
 /**
- * Runs the elements of a batch: chunks one after another, the elements of a chunk side by side, each through the same
- * pipeline as any request. Its request id is fixed, so that a restart gets the answer of an element that ran already.
+ * Runs the elements of a batch: chunks in sequence, the elements of a chunk concurrently, each through the pipeline of
+ * every request. The request id of an element is fixed: after a restart, an element that already ran is replayed.
  * Source: behaviour conventions 20; platform.md 3.
  */
 
@@ -23,11 +23,11 @@ export interface BatchInput {
   readonly query: string
   readonly chunkSize: number
   readonly shouldStopOnError: boolean
-  /** How the submitter wants unknown fields taken. */
+  /** How the submitter's request treats unknown fields. */
   readonly unknown: 'refuse' | 'ignore'
 }
 
-/** Elements that a server runs at once, whatever batch they belong to: other requests must get their turn. */
+/** Elements that run at once, over all batches: leaves capacity for other requests. */
 const elementsAtOnce = 32
 const slotsOf = new WeakMap<Services, Semaphore>()
 
@@ -41,7 +41,7 @@ export const runBatch = defineTask<BatchInput>({
       progress: 100,
       run: runElements,
       record: (ctx) => complete(ctx),
-      // No undo: what elements did stays, as if they had been sent one by one.
+      // No undo: the effects of elements stay, as if they had been sent one by one.
     },
   ],
   onUndone: (ctx) => complete(ctx),
@@ -69,10 +69,10 @@ async function runElements(ctx: Run, input: BatchInput): Promise<void> {
 }
 
 /**
- * Elements need not wait for the disk one by one: those whose effect is there at once let the next begin, which sees what
- * they wrote, and results are told when both are durable; those that start a task share the commit of its acceptance with
- * what is told of it, and let the next begin when the last record of their task is written. Not in iam: who may do what is
- * decided by what is committed.
+ * Whether an element may let the next one begin before it is durable. An element without a task does so when its effect
+ * is applied, and the next sees it; results are written after their effects. An element that starts a task does so when
+ * the task's last record is written; the journal entry for the task shares the commit of its acceptance. Not in iam:
+ * authorization reads committed rows only.
  */
 function mayStage(ctx: Run, { method }: BatchInput, job: Job | undefined): boolean {
   if (job?.status !== 'PENDING') return false
@@ -83,7 +83,7 @@ function mayStage(ctx: Run, { method }: BatchInput, job: Job | undefined): boole
 const elementOf = (ctx: Run, job: Job): Element =>
   JSON.parse(ctx.secrets.open('TaskJob', job.extId, 'element', job.element) ?? '{}')
 
-/** What the task says that it affected, in a run before this one. */
+/** Affected entities that the task lists since an earlier run, before a restart. */
 async function affectedOf(ctx: Run): Promise<readonly AffectedEntity[]> {
   const task = (await ctx.store.get(Task, ctx.taskExtId)) as
     | { allAffected?: AffectedEntity[]; entitiesAffected?: AffectedEntity[] }
@@ -91,7 +91,7 @@ async function affectedOf(ctx: Run): Promise<readonly AffectedEntity[]> {
   return task?.allAffected ?? task?.entitiesAffected ?? []
 }
 
-/** Resolves when the next chunk may begin. What is still to end then is in `ending`. */
+/** Resolves when the next chunk may begin. Tasks that still run then are added to `ending`. */
 async function runJob(
   ctx: Run,
   input: BatchInput,
@@ -112,12 +112,12 @@ async function runJob(
     taskExtId = result.taskExtId
     journal.accepted(job, taskExtId)
     await result.durable
-    // A cancel that came while the element was on its way found no task to cancel.
+    // A cancel request that came during the dispatch found no task to cancel.
     if (ctx.cancelRequested()) await cancelPart(ctx, taskExtId)
   }
   const { promise: isWritten, resolve: written } = Promise.withResolvers<void>()
   const hasEnded = finishWithTask(ctx, job, taskExtId, journal, written)
-  // Where it fails, the batch is told when it waits for all.
+  // Prevents an unhandled rejection: the caller sees the error when it awaits `ending`.
   hasEnded.catch(() => undefined)
   ending.push(hasEnded)
   await (isStaged ? Promise.race([isWritten, hasEnded]) : hasEnded)
@@ -150,7 +150,7 @@ async function cancelPart(ctx: Run, taskExtId: string): Promise<void> {
   for (const work of after) work()
 }
 
-/** One element through the pipeline. The result of an asynchronous one is its task, which still runs. */
+/** Sends one element through the pipeline. An asynchronous operation returns its task, which is still running. */
 async function send(ctx: Run, input: BatchInput, job: Job, isStaged: boolean): Promise<Result> {
   const element = elementOf(ctx, job)
   const requestId = element.requestId ?? derivedId('batch', ctx.taskExtId, job.name as string)

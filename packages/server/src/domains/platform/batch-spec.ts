@@ -1,6 +1,6 @@
 /**
- * What a batch asks for: its `uri` names one operation, each element fills in the variables and headers. Faults here
- * refuse the whole batch; bodies are judged one by one when the elements run.
+ * Reads the request of a batch: `uri` names one operation, and each element supplies path variables and headers. Faults
+ * found here refuse the whole batch; bodies are validated one by one when the elements run.
  * Source: behaviour conventions 20.
  */
 import type { Operation } from '@hyperplane/contract'
@@ -15,7 +15,7 @@ type Payload = Spec['payload'][number]
 
 /** One request of a batch, in canonical names. */
 export interface Element {
-  /** Below /api, variables filled in. */
+  /** Below /api, with variables replaced. */
   readonly path: string
   readonly ifMatch?: string
   readonly requestId?: string
@@ -35,7 +35,7 @@ const variableForm = /\{([^{}/]+)\}/g
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const ignoredHeaders = new Set(['accept', 'content-type'])
 
-/** @throws ApiError 400 with every fault; 501 for an operation that is not built yet */
+/** @throws ApiError 400 with all faults, 501 for an operation that is not implemented */
 export function planOf(spec: Spec, router: Router, names: CanonicalNames): BatchPlan {
   const [below = '', query = ''] = spec.metadata.uri.slice('/api'.length).split(/\?(.*)/s)
   const template = names.path(below.replaceAll(/%24/gi, '$'))
@@ -131,7 +131,7 @@ const maximumFaults = 100
 function refuse(faults: readonly ApiError[]): void {
   const [first, ...rest] = faults.slice(0, maximumFaults)
   if (first !== undefined)
-    // Every fault was made by `invalid`, with the arguments of this very error.
+    // Every fault was created by `invalid`, so it has the arguments of this error.
     throw new ApiError('INVALID_ARGUMENT', first.appMessage.argumentsMap as never, {
       further: rest.map((fault) => fault.appMessage),
     })

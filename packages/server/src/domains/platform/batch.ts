@@ -1,5 +1,5 @@
 /**
- * Batches: up to 500 requests of one operation, followed through one task.
+ * Batches: up to 500 requests of one operation, tracked by one task.
  * Source: behaviour platform.md 3, conventions 20.
  */
 import { Batch, batchOperations } from '@hyperplane/contract/platform/batch'
@@ -21,7 +21,7 @@ export const batch = implement(
       const started = await ctx.startTask(
         runBatch,
         { method, query, chunkSize, shouldStopOnError, unknown: ctx.unknown },
-        // No locks: elements take those of what they change, and would wait for their own batch.
+        // No locks: elements lock what they change, and would wait for their own batch.
         { operation: `BATCH-${metadata.action}`, description: metadata.name, affected: [], locks: [] },
       )
       const owned = { ownerExtId: ctx.caller.extId, tenantId: ctx.tenantId }
@@ -71,6 +71,5 @@ export const batch = implement(
   { tasks: [runBatch] },
 )
 
-/** Everyone else sees the batches that they submitted. */
 const seesAll = (ctx: ReadContext): Promise<boolean> =>
   ctx.services.access.hasRole(ctx.caller, ['Super Admin', 'Platform Admin', 'Monitoring Admin'])

@@ -1,5 +1,5 @@
 /**
- * Categories: who may make which, what may change, and why one cannot go.
+ * Categories: who may create, change and delete which.
  * Source: behaviour platform.md 1.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -17,9 +17,8 @@ type CategoryEntity = EntityOf<typeof Category>
 
 // Source: behaviour platform.md 1.
 const maximumCategories = limit('categories', 20_000)
-/** Of one key. */
 const maximumValues = limit('valuesOfCategoryKey', 1000)
-/** The store refuses more, in the transaction of each association. */
+/** Enforced by the store, in the transaction of each association. */
 const maximumAssociations = limit('associationsOfCategory', 100_000)
 
 export const category = implement(
@@ -71,7 +70,7 @@ export const category = implement(
         tenantId: stored.tenantId,
         key: stored.key,
         type: stored.type,
-        // A category is never without an owner: left out, the stored one stays.
+        // A category always has an owner: keep the stored one if the body names none.
         ownerUuid,
       })
       return [
@@ -107,7 +106,7 @@ async function checkLimits(ctx: WriteContext, key: string): Promise<void> {
   if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: `Values of the key "${key}"`, maximum, found })
 }
 
-/** After the insert: rows are numbered, and as long as the newest number is within the limit, nothing has to be counted. */
+/** Runs after the insert. Sequence numbers only grow: while the newest is within the limit, nothing needs counting. */
 async function checkTotal(ctx: WriteContext, made: string): Promise<void> {
   const maximum = limitOf(ctx, maximumCategories)
   const row = await ctx.store.row(Category, made)
@@ -116,7 +115,7 @@ async function checkTotal(ctx: WriteContext, made: string): Promise<void> {
   if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'Categories', maximum, found })
 }
 
-/** Pending users count too: an association that is under way must not end with a category that is gone. */
+/** Pending referrers count too: an association in progress must not end with a category that is deleted. */
 async function refuseWhileCarried(ctx: WriteContext, stored: CategoryEntity): Promise<void> {
   const counts: Record<string, number> = {}
   for (const [kind, count] of await ctx.store.referrerCounts('Category', stored.extId)) counts[userTypeOf(kind)] = count

@@ -1,6 +1,6 @@
 /**
- * What a cluster brings along when it is registered, and takes along when it leaves: its rows in every namespace, without
- * what belongs to this manager (categories, owners, profile). Each kind declares it as `ofCluster`.
+ * The inventory of a cluster: its rows in every namespace, which come and go with its registration, except for fields
+ * that belong to this manager (categories, owners, profile). Each kind declares it as `ofCluster`.
  * Source: behaviour platform.md 4 (register, unregister).
  */
 
@@ -10,15 +10,15 @@ import type { InventoryRow } from '../../drivers/remote-managers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
 
-/** A kind of which rows go with their cluster. */
+/** A kind whose rows go with their cluster. */
 interface Part extends OfCluster {
   readonly resource: AnyResource
 }
 
 interface Parts {
-  /** Owners come before their parts. */
+  /** In an order in which owners come before their parts. */
   readonly owned: readonly Part[]
-  /** Entities that lie on several clusters, such as images: a cluster takes along those that lie nowhere else. */
+  /** Entities on several clusters, such as images: a cluster takes along those that are on no other cluster. */
   readonly shared: readonly Part[]
 }
 
@@ -45,7 +45,6 @@ interface Found {
   readonly entity: { readonly extId: string; readonly [field: string]: unknown }
 }
 
-/** Every row of the cluster, in the order of the parts. */
 export async function rowsOf(store: Reader, clusterExtId: string): Promise<readonly Found[]> {
   const found: Found[] = []
   for (const part of partsOf(store.kinds).owned) {
@@ -68,7 +67,7 @@ async function rowsBy(store: Reader, { resource, by }: Part, owner: string): Pro
   return store.find(resource, { filter: equals(pathOf(resource, by), owner) })
 }
 
-/** Takes the rows of a cluster out of the store. @returns what the cluster keeps of them */
+/** Removes the rows of a cluster from the store. @returns the inventory that stays with the cluster */
 export async function takeOut(store: Transaction, clusterExtId: string): Promise<readonly InventoryRow[]> {
   const rows = await rowsOf(store, clusterExtId)
   const inventory = rows.map(({ part, entity }) => ({ kind: part.resource.kind, entity: outward(part, entity) }))
@@ -88,7 +87,7 @@ export async function takeOut(store: Transaction, clusterExtId: string): Promise
 const locationsOf = (entity: object, path: string): readonly string[] =>
   (entity as Record<string, readonly string[] | undefined>)[path] ?? []
 
-/** Puts the rows of a cluster into the store, with the ids that they had. */
+/** Inserts the rows of a cluster with their original ids. */
 export async function bringIn(
   store: Transaction,
   rows: readonly InventoryRow[],
@@ -102,7 +101,7 @@ export async function bringIn(
     const { resource, by, keptByManager = [] } = part
     const stored = shared.includes(part) ? await store.get(resource, entity.extId) : undefined
     if (stored !== undefined) {
-      // Other clusters hold it as well.
+      // The entity is on other clusters as well.
       const locations = [...locationsOf(stored, by), ...locationsOf(entity, by)]
       await store.update(resource, entity.extId, { [by]: [...new Set(locations)] })
       continue

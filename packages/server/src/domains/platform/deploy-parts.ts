@@ -1,10 +1,9 @@
-/** The two parts of a deployment, and how what they made is taken back. Source: behaviour platform.md 4. */
+/** The two subtasks of a deployment, and their rollback. Source: behaviour platform.md 4. */
 import { derivedId } from '../../core/ids/named-id.ts'
 import type { StepContext } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { defineTask } from '../context.ts'
 
-/** A node as it will run. */
 export interface NodePlan {
   readonly extId: string
   readonly name: string
@@ -23,7 +22,7 @@ type Asking = Pick<StepContext<Drivers>, 'drivers'>
 
 const diskOf = (node: NodePlan): string => derivedId('manager disk', node.extId)
 
-/** A disk with the software for each node. */
+/** Creates a disk with the software for each node. */
 export const fetchSoftware = defineTask<Input>({
   name: 'platform.fetch-manager-software',
   steps: [
@@ -42,7 +41,7 @@ export const fetchSoftware = defineTask<Input>({
   ],
 })
 
-/** The nodes run; whether they answer is theirs. */
+/** Starts the nodes, without waiting for them to answer. */
 export const createNodes = defineTask<Input>({
   name: 'platform.create-manager-nodes',
   steps: [

@@ -1,4 +1,4 @@
-/** Where a new manager's nodes and addresses go: rules over its body and the cluster. Source: behaviour platform.md 4. */
+/** Nodes and addresses of a new manager: rules for its body and its subnet. Source: behaviour platform.md 4. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
@@ -22,18 +22,17 @@ type Network = Manager['network']
 type Wire = { readonly ipv4?: { readonly value: string }; readonly ipv6?: { readonly value: string } } | undefined
 
 const path = 'network/externalNetworks[0]'
-/** A search for free addresses looks at so many. */
+/** A search for free addresses examines at most this many. */
 const lookedAt = 4096
-/** More managers than addresses that are looked at cannot be in the way. */
+/** Each manager has an address of its own, so this many would take every address that is examined. */
 const mostManagers = lookedAt
 
 export const nodeCount = (manager: Pick<Manager, 'shouldEnableHighAvailability'>): number =>
   manager.shouldEnableHighAvailability === true ? 3 : 1
 
-/** One for the manager, one for each node. */
 export const addressCount = (manager: Pick<Manager, 'shouldEnableHighAvailability'>): number => 1 + nodeCount(manager)
 
-/** All faults of the network that the body alone, or with its subnet, shows. */
+/** Faults of the requested network, by itself and against its subnet. */
 export function networkFaults(network: Network, subnet: SubnetEntity): ApiError[] {
   const faults: ApiError[] = []
   if (network.nameServers.length === 0) faults.push(invalid('network/nameServers', 'expected at least one'))
@@ -61,7 +60,7 @@ export function networkFaults(network: Network, subnet: SubnetEntity): ApiError[
   return faults
 }
 
-/** Free addresses of the ranges, the manager's own first; fewer than asked for when there are no more. */
+/** Free addresses of the ranges, the manager's own first; fewer than `count` if there are no more. */
 export async function freeAddresses(
   store: Reader,
   subnet: SubnetEntity,
@@ -90,7 +89,7 @@ export async function freeAddresses(
   return found
 }
 
-/** Addresses of other managers there, also of those that are only being made: nobody leases those of unmanaged subnets. */
+/** Addresses of other managers, pending ones included: in an unmanaged subnet no lease shows that they are in use. */
 async function ofManagers(store: Reader, subnetExtId: string): Promise<string[]> {
   const found: string[] = []
   const managers = await store.referrers(Subnet.kind, subnetExtId, mostManagers, { from: DomainManager.kind })
@@ -102,7 +101,7 @@ async function ofManagers(store: Reader, subnetExtId: string): Promise<string[]>
   return found
 }
 
-/** That of the subnet where it is managed, else what gateway and mask say. */
+/** The prefix of a managed subnet, else the one of the requested gateway and mask. */
 function prefixFor(network: Network, subnet: SubnetEntity): Prefix | undefined {
   const managed = planOf(subnet.ipConfig).IPV4?.prefix
   if (managed !== undefined) return managed

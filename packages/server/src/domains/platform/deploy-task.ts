@@ -1,6 +1,6 @@
 /**
- * The work of a deployment. Its two parts fetch the software and create the nodes; what each made, the step that waited for
- * it takes back. Source: behaviour platform.md 4.
+ * The task that deploys a manager. Its two subtasks fetch the software and create the nodes; the step that waits for a
+ * subtask also rolls back its effects. Source: behaviour platform.md 4.
  */
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
@@ -115,7 +115,7 @@ export const deployManager = defineTask<Input>({
       name: 'configure network',
       progress: 90,
       seconds: [240, 420],
-      // Addresses are in the nodes' configuration; what is left is time.
+      // The nodes were created with their addresses; this step only takes time.
       record: async () => undefined,
     },
     {
@@ -158,7 +158,7 @@ async function startPart(
   return { keep: task.extId }
 }
 
-/** @throws DriverError with what the part says, when it did not succeed */
+/** @throws DriverError with the message of a subtask that did not succeed */
 async function untilDone(ctx: Running, started: string): Promise<void> {
   const [end] = await ctx.untilEnded([ctx.outputs[started] as string])
   if (end?.status === 'SUCCEEDED') return

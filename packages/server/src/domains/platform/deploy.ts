@@ -1,4 +1,4 @@
-/** Deploys another manager on a cluster: what is asked of the request before the work begins. Source: behaviour platform.md 4. */
+/** Checks the request to deploy another manager, and starts the task. Source: behaviour platform.md 4. */
 import type { BodyOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -80,7 +80,7 @@ async function containerFor(ctx: WriteContext, body: Body, clusterExtId: string)
   return body.config.resourceConfig?.containerExtIds?.[0] ?? (await containerForNodes(ctx.store, clusterExtId))
 }
 
-/** @throws ApiError DOMAIN_MANAGER_DOES_NOT_FIT with all that is missing */
+/** @throws ApiError DOMAIN_MANAGER_DOES_NOT_FIT that lists everything that is missing */
 async function requireRoom(ctx: WriteContext, manager: Manager, subnet: SubnetEntity): Promise<void> {
   const missing: string[] = []
   const size = sizes[manager.config.size]

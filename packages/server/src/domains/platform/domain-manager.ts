@@ -1,5 +1,5 @@
 /**
- * Domain managers. Of this one, size, version and resources follow from how the service is started; the rest is stored.
+ * Domain managers. Size, version and resources of this one depend on how the service was started; the rest is stored.
  * Source: behaviour platform.md 4.
  */
 import { DomainManager, domainManagerOperations } from '@hyperplane/contract/platform/domain-manager'

@@ -1,4 +1,4 @@
-/** Storage arrays: what is free of one follows from the containers that take their space from it. Source: behaviour platform.md 10. */
+/** Storage arrays. The free space is derived from the containers on the array. Source: behaviour platform.md 10. */
 import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ExternalStorage, externalStorageOperations } from '@hyperplane/contract/platform/external-storage'
@@ -20,13 +20,13 @@ async function withFreeSpace(ctx: ReadContext, storages: readonly Storage[]): Pr
   )
 }
 
-/** Of each container what it reserves, or what was written, whichever is more: what is written lies in the reservation first. */
+/** For each container the larger of reserved and written bytes: data is written into the reservation first. */
 async function takenBytes(ctx: ReadContext, storageExtId: string): Promise<number> {
   const filter = equals(pathOf(StorageContainer, 'externalStorageExtId'), storageExtId)
   let taken = 0
   for (const container of await ctx.store.find(StorageContainer, { filter })) {
     const pool = await poolUsage(ctx, container.clusterExtId as string)
-    // The array keeps its own copies, so those of the cluster do not count.
+    // The array makes its own copies, so the copies of the cluster do not count.
     const written = pool.containers.get(container.extId)?.logicalBytes ?? 0
     taken += Math.max(container.logicalExplicitReservedCapacityBytes ?? 0, written)
   }

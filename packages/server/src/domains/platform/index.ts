@@ -1,4 +1,3 @@
-/** What the operations of platform do: one line a kind, sorted. */
 import { backupTarget } from './backup-target.ts'
 import { batch } from './batch.ts'
 import { category } from './category.ts'

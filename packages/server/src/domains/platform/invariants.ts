@@ -1,4 +1,4 @@
-/** Tasks that have ended say how. Source: behaviour conventions 18.1, 18.2. */
+/** Invariants of finished tasks. Source: behaviour conventions 18.1, 18.2. */
 import { Task } from '@hyperplane/contract/platform/task'
 import { unfinished } from '../../core/tasks/runner.ts'
 import type { Reader } from '../../store/store.ts'

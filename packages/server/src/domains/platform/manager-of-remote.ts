@@ -1,4 +1,4 @@
-/** A registered manager among the managers: what it told of itself. Source: behaviour platform.md 4. */
+/** The row of a registered manager, from what it reported about itself. Source: behaviour platform.md 4. */
 import type { Clock } from '../../core/time/clock.ts'
 import type { RemoteSide } from '../../drivers/remote-managers.ts'
 import type { Manager } from './own-manager.ts'

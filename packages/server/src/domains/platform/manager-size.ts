@@ -1,4 +1,4 @@
-/** What managers take: by size, by number of nodes, and by the products that are switched on. Source: behaviour platform.md 4, 5. */
+/** Resources of managers, by size, number of nodes and enabled products. Source: behaviour platform.md 4, 5. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Product, type ProductName } from '@hyperplane/contract/platform/product'
 import type { Tier } from '../../core/access/rate-limit.ts'
@@ -12,7 +12,7 @@ export type Size = Manager['config']['size']
 
 const gibibyte = 1024 ** 3
 
-/** One node of each size, with the products that are enabled by default. */
+/** Resources of one node, including products that are enabled by default. */
 export const sizes: { readonly [size in Size]: NodeSize & { readonly diskBytes: number } } = {
   STARTER: { vcpus: 4, memoryBytes: 18 * gibibyte, diskBytes: 100 * gibibyte },
   SMALL: { vcpus: 10, memoryBytes: 35 * gibibyte, diskBytes: 500 * gibibyte },
@@ -39,19 +39,19 @@ type ResourceConfig = Manager['config']['resourceConfig']
 
 const nothing: NodeSize = { vcpus: 0, memoryBytes: 0 }
 
-/** This manager as it runs now. Resources are the sum of its nodes; `extra`: on each of them, beyond its size. */
+/** This manager as it runs now, with the resources of all nodes. `extra`: resources of each node beyond its size. */
 export function describeOwn(manager: Manager, size: Size, version: string, extra?: NodeSize): Manager {
   const nodes = Math.max(1, manager.nodeExtIds?.length ?? 1)
   const resourceConfig = { ...manager.config.resourceConfig, ...resourcesOf(size, nodes, extra) }
   return { ...manager, config: { ...manager.config, size, buildInfo: { version }, resourceConfig } }
 }
 
-/** What each node gives beyond its size: to products that are not enabled by default, and to a network controller. */
+/** Resources of each node beyond its size: of products not enabled by default, and of the network controller. */
 export async function takenBeyondSize(store: Reader): Promise<NodeSize> {
   let { vcpus, memoryBytes } = await takenByController(store)
   for (const { name, enablementState } of await store.find(Product)) {
     const { isDefault, cpuCount, memorySizeBytes } = products[name as ProductName]
-    // One that is enabled by default leaves its part free when it is not.
+    // A product that is enabled by default is part of the size: disabling it frees its share.
     const sign = Number(enablementState === 'ENABLED') - Number(isDefault)
     vcpus += sign * cpuCount
     memoryBytes += sign * memorySizeBytes
@@ -59,7 +59,6 @@ export async function takenBeyondSize(store: Reader): Promise<NodeSize> {
   return { vcpus, memoryBytes }
 }
 
-/** Products of a new manager. */
 export function newProducts(
   manager: { readonly extId: string; readonly tenantId: string },
   version: string,

@@ -1,5 +1,5 @@
 /**
- * Products: switching one on or off changes what the manager takes of its hosts, and which kinds may be changed.
+ * Products. Enabling one takes resources of the manager's hosts and permits mutations of certain kinds.
  * Source: behaviour platform.md 5.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -20,7 +20,7 @@ interface Input {
   readonly extId: string
   readonly name: ProductName
   readonly enablementState: ProductRow['enablementState']
-  /** Absent: the state stays, and so does what the manager takes. */
+  /** Change of the resources of each node; absent if the state does not change. */
   readonly growth?: NodeSize
   readonly nodeExtIds: readonly string[]
   readonly metadata?: ProductRow['metadata']
@@ -42,14 +42,14 @@ export const updateProduct = defineTask<Input>({
         const [problem] = await problemsOf(ctx, input)
         if (problem !== undefined) throw problem
       },
-      // No undo: it only looked.
+      // No undo: the step only reads.
     },
     {
       name: 'resources',
       progress: 30,
       record: async (ctx, input) => {
         if (!isGrowing(input)) return
-        // Counted again where it is taken: two growths at once must not both find room.
+        // Check again in the transaction that takes the resources: two concurrent changes must not use the same room.
         const shortfall = await growthShortfall(ctx, input.nodeExtIds, input.growth)
         if (shortfall !== undefined) throw noRoom(input.name, shortfall)
         await growNodes(ctx.store, input.nodeExtIds, input.growth)
@@ -62,7 +62,7 @@ export const updateProduct = defineTask<Input>({
       name: 'service',
       progress: 80,
       seconds: [120, 280],
-      // Nothing outside but time: the services of products are part of this process.
+      // This step only takes time: the services of products are part of this process.
       record: async () => undefined,
     },
     {
@@ -91,7 +91,7 @@ export const updateProduct = defineTask<Input>({
       problems: (await problemsOf(ctx, input)).map(({ appMessage }) => appMessage),
     }
   },
-  // A tag that was read while the task ran is old in any case.
+  // Raise the version: an entity tag that was read during the task must not match.
   onUndone: (ctx, { extId }) => ctx.store.touch(Product, extId),
 })
 
@@ -127,7 +127,7 @@ export const product = implement(
           { extId: stored.extId, name, rel: 'platform:management:product' },
           { extId: manager.extId, name: manager.config.name, rel: registeredRel },
         ],
-        // Products change one after another: each counts what the manager takes.
+        // Product changes run one after another: each of them checks the manager's resources.
         locks: [stored.extId, `${manager.extId}/products`],
       })
     },
@@ -146,7 +146,6 @@ const noRoom = (product: ProductName, shortfall: string): ApiError =>
 const inUse = (name: ProductName, users: string): ApiError =>
   new ApiError('ENTITY_IN_USE', { kind: 'product', name, users })
 
-/** What stands in the way now. */
 async function problemsOf(ctx: Asking, input: Input): Promise<ApiError[]> {
   if (input.growth === undefined) return []
   if (isGrowing(input)) {
@@ -157,7 +156,7 @@ async function problemsOf(ctx: Asking, input: Input): Promise<ApiError[]> {
   return users === undefined ? [] : [inUse(input.name, users)]
 }
 
-/** The controller of a cloud's networks must know which one. That the cluster and the subnet exist was looked up. */
+/** The network controller needs a cluster and a subnet. The pipeline has checked that they exist. */
 function requireSubstrate({ name, enablementState, growth, metadata }: Input): void {
   if (name !== 'FLOW_CONTROLLER' || enablementState !== 'ENABLED' || growth === undefined) return
   const given = metadata as { clusterExtId?: string; subnetExtId?: string } | undefined

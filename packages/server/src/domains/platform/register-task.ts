@@ -1,6 +1,7 @@
 /**
- * The work behind `register`. Up to trust nothing is known on the other side; from there on what was made is taken back
- * with the trust itself, since the credentials are forgotten. Source: behaviour platform.md 4.
+ * The task behind `register`. Before the step `exchange trust` the remote side holds nothing of this manager; later, a
+ * rollback revokes the trust, with the key from the exchange, as the credentials are deleted by then.
+ * Source: behaviour platform.md 4.
  */
 import { apiKeyPrefix } from '@hyperplane/contract/iam/key'
 import { DomainManager, registeredRel } from '@hyperplane/contract/platform/domain-manager'
@@ -34,7 +35,7 @@ export interface RegisterInput {
   readonly address: string
   readonly type: RemoteType
   readonly cloudType?: string
-  /** Only of a dry run. */
+  /** For dry runs only. */
   readonly credentials?: Credentials
 }
 
@@ -45,7 +46,7 @@ interface Reached {
 }
 
 const keyBytes = 32
-/** A manager that does not answer when trust is taken back is waited for so long, and then left. */
+/** A rollback gives up on a remote manager that has not answered for this long. */
 const longestFarewellMillis = 3_600_000
 
 export const registerRemote = defineTask<RegisterInput>({
@@ -58,7 +59,7 @@ export const registerRemote = defineTask<RegisterInput>({
       progress: 20,
       seconds: [5, 10],
       run: reach,
-      // No undo: it only looked.
+      // No undo: the step only reads.
     },
     {
       name: 'authenticate',
@@ -79,7 +80,7 @@ export const registerRemote = defineTask<RegisterInput>({
         const reasons = await reasonsAgainst(ctx, remote, input.type, reachedIn(ctx).skewMillis)
         if (reasons.length > 0) throw precheckFailed(input.address, reasons)
         const manager = await ownManager(ctx.store)
-        // Its id is held from here on: of two ways to one remote side only one comes as far as trust.
+        // Reserves the registration's id: of two registrations of one remote side, only one reaches the trust exchange.
         await ctx.store.insert(
           Registration,
           newRegistration(
@@ -103,7 +104,7 @@ export const registerRemote = defineTask<RegisterInput>({
         )
         if (remote.type === 'AOS') return
         const credentials = await credentialsOf(ctx, input)
-        // Who asks with a key was asked first: the other side comes for its own key.
+        // With an API key this is a registration in return: the remote manager creates a key for its account by itself.
         const apiKey = isApiKey(credentials)
           ? undefined
           : `${apiKeyPrefix}${ctx.ids.secretBytes(keyBytes).toString('base64url')}`
@@ -127,7 +128,7 @@ export const registerRemote = defineTask<RegisterInput>({
         if (key !== undefined) await ctx.store.update(Registration, extId, { trustKey: key })
         await ctx.store.remove(RegistrationAttempt, input.attemptExtId)
         ctx.complete([{ name: 'certificateSha256', value: reachedIn(ctx).certificate }])
-        // The key is in the registration now, and nowhere else.
+        // The registration stores the key encrypted; keep it out of the task's outputs.
         return { keep: null }
       },
       undo: revokeTrust,
@@ -154,14 +155,14 @@ export const registerRemote = defineTask<RegisterInput>({
       progress: 100,
       run: async (ctx) => {
         const { extId, type } = remoteOf(ctx)
-        // From now on this manager keeps what the cluster holds.
+        // The cluster drops its own copy: from now on this manager holds the inventory.
         if (type === 'AOS') await ctx.drivers.remoteManagers.keepInventory(extId, undefined)
       },
     },
   ],
   plan: planRegistration,
   onUndone: async (ctx, { attemptExtId }) => {
-    // Of two registrations at once, the other one may have taken the access of the former account away.
+    // Drop cached permissions: the rollback may have removed the account of the remote manager.
     ctx.services.access.changed()
     if ((await ctx.store.get(RegistrationAttempt, attemptExtId)) !== undefined)
       await ctx.store.remove(RegistrationAttempt, attemptExtId)
@@ -181,7 +182,7 @@ async function authenticate(ctx: Running, input: RegisterInput): Promise<RemoteS
 }
 
 async function exchangeTrust(ctx: Running, input: RegisterInput): Promise<{ key?: string }> {
-  // The account of the remote manager works from now on.
+  // Activates the account that the step `precheck` created.
   ctx.services.access.changed()
   const attempt = await ctx.store.get(RegistrationAttempt, input.attemptExtId)
   const credentials = await credentialsOf(ctx, input)
@@ -199,8 +200,9 @@ async function exchangeTrust(ctx: Running, input: RegisterInput): Promise<{ key?
 }
 
 /**
- * With the credentials while they are there, later with what trust gave. A cluster is waited for, it could be registered
- * nowhere else; a manager that does not listen keeps a row that its own probes tell of, and its account here ends.
+ * Authenticates with the credentials while they are stored, later with the key from the exchange. Retries until a
+ * cluster answers, as it could be registered nowhere else. A manager that does not answer is given up: its probes will
+ * fail, since its account here is removed.
  */
 async function revokeTrust(ctx: Running, input: RegisterInput): Promise<void> {
   const attempt = await ctx.store.get(RegistrationAttempt, input.attemptExtId)
@@ -219,7 +221,7 @@ async function revokeTrust(ctx: Running, input: RegisterInput): Promise<void> {
   }
 }
 
-/** What it was shown does not count there any more, or it has not answered since this task began to be undone. */
+/** True if the remote side rejects the proof, or has not answered since the rollback began. */
 async function isHopeless(ctx: Running, { reason }: RemoteFault): Promise<boolean> {
   if (reason === 'authentication' || reason === 'certificate') return true
   const since = (await ctx.store.get(Task, ctx.taskExtId))?.lastUpdatedTime

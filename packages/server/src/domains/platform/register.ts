@@ -1,5 +1,5 @@
 /**
- * Registers a cluster or another manager: finds out who it is, makes trust with it, and takes over what it holds.
+ * Registers a cluster or another manager: identifies it, exchanges trust, and imports the inventory of a cluster.
  * Source: behaviour platform.md 4.
  */
 import type { ValueOf } from '@hyperplane/contract'
@@ -45,13 +45,13 @@ export async function register(
     address,
     type,
     ...('cloudType' in remoteCluster ? { cloudType: remoteCluster.cloudType } : {}),
-    // A dry run ends with its answer, and its input with it; a real one keeps them apart, where they can be forgotten.
+    // The input of a dry run is not stored. A real task keeps the credentials in the attempt, which it deletes.
     ...(ctx.dryRun ? { credentials } : {}),
   }
   const task = await ctx.startTask(registerRemote, input, {
     operation: type === 'AOS' ? 'RegisterAOS' : 'RegisterPC',
     description: isInReturn ? registeringInReturn(address) : `Register ${address}`,
-    // Who the remote side is, its own words say later; it then comes before this manager.
+    // The step `authenticate` adds the remote side first, then this manager.
     affected: [],
     locks: [attemptExtId],
   })
@@ -64,7 +64,7 @@ export async function register(
   return task
 }
 
-/** What can be named by its id alone is known, and what is known is registered. */
+/** Always refuses: an id alone is only known here if its owner is registered already. */
 async function refuseReference(ctx: WriteContext, manager: Manager, extId: string): Promise<never> {
   if (extId === manager.extId) throw invalid('remoteCluster/extId', 'is this manager itself: name another one.')
   const known = await registrationOf(ctx.store, extId)
@@ -87,19 +87,19 @@ function credentialsIn({ credentials }: Spec): Credentials {
   return credentials.authentication
 }
 
-/** A key is kept for good, and nobody registers in turn: it must be the one that the other side made for this manager. */
+/** Accepts an API key only if the remote side made it for this manager: a key, unlike a password, is kept there. */
 function refuseForeignKey(manager: Manager, { username }: Credentials): void {
   if (username === accountName(manager.extId)) return
   const fault = 'expected the password of a user there; its API key would not be forgotten'
   throw invalid('remoteCluster/remoteCluster/credentials/authentication/password', fault)
 }
 
-/** Refuses what is this manager, registered, being registered, or nothing that may be called. */
+/** Refuses addresses of this manager, registered ones, ones being registered, and ones that may not be called. */
 async function refuseAddress(ctx: WriteContext, manager: Manager, address: string): Promise<void> {
   const { externalAddress, fqdn } = manager.network
   if ([externalAddress?.ipv4?.value, externalAddress?.ipv6?.value, fqdn].includes(address))
     throw invalid(addressPath, `${address} is this manager itself: name another one.`)
-  // Addresses of names are judged when they are called: asking a resolver would make every writer wait.
+  // Host names are checked when they are called: a DNS query would block every writer here.
   const refusal = ctx.drivers.remoteManagers.knows(address)
     ? undefined
     : ctx.services.registrationGuard.refusalOf(address)

@@ -1,6 +1,6 @@
 /**
- * A registration under way: holds the address, so that no other one begins, and the credentials, until trust is made.
- * Shown by no operation. Source: behaviour platform.md 4 (register).
+ * A registration in progress: reserves the address against a second one, and stores the credentials until trust is
+ * exchanged. No operation returns it. Source: behaviour platform.md 4 (register).
  */
 import { object, resource, secret, taskId, text } from '@hyperplane/contract'
 
@@ -9,9 +9,9 @@ export const RegistrationAttempt = resource(
   {
     address: text(),
     taskExtId: taskId(),
-    /** For the remote side; gone as soon as that trusts this manager. */
+    /** For the remote side; deleted with this row once the remote side trusts this manager. */
     credentials: secret(object('', { username: text(), password: text() })),
-    /** The API key that the remote manager is given; gone with them. */
+    /** The API key that is sent to the remote manager. */
     accountKey: secret(text()),
   },
   { unique: [{ fields: ['address'] }] },

@@ -1,4 +1,4 @@
-/** What stands in the way of a registration, and how the remote side's words become a task's. Source: behaviour platform.md 0, 4. */
+/** Rules of a registration, and translation of remote faults for its task. Source: behaviour platform.md 0, 4. */
 
 import { isIPv4, isIPv6 } from 'node:net'
 import type { ValueOf } from '@hyperplane/contract'
@@ -16,7 +16,7 @@ import { ownManager } from './own-manager.ts'
 
 const largestSkewMillis = 30_000
 const largestDistance = 2
-/** Of clusters: the version that this release was made with. */
+/** The version of clusters that this release was made with. */
 const clusterVersion = '7.3'
 
 const typeNames: { readonly [type in RemoteType]: string } = { AOS: 'a cluster', DOMAIN_MANAGER: 'a domain manager' }
@@ -26,7 +26,7 @@ interface Asking {
   readonly services: Pick<Services, 'version'>
 }
 
-/** All at once, for people. */
+/** All reasons against the registration, as text for people. */
 export async function reasonsAgainst(
   ctx: Asking,
   remote: RemoteSide,
@@ -62,7 +62,7 @@ export async function reasonsAgainst(
   return reasons
 }
 
-/** Minor versions between two; another major version is farther than any. */
+/** Difference of the minor versions; infinite between two major versions. */
 function distance(a: string, b: string): number {
   const [[majorA, minorA], [majorB, minorB]] = [a, b].map((text) => text.split('.').map(Number)) as [number[], number[]]
   if (majorA !== majorB) return Number.POSITIVE_INFINITY
@@ -72,7 +72,7 @@ function distance(a: string, b: string): number {
 export const precheckFailed = (address: string, reasons: readonly string[]): ApiError =>
   new ApiError('REGISTRATION_PRECHECK_FAILED', { address, reasons: reasons.join('; ') })
 
-/** Runs `ask`; what the remote side did not do becomes the error that the task shows. */
+/** Runs `ask`, and translates a fault of the remote side into the error that the task reports. */
 export async function asRefusal<T>(address: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
@@ -86,7 +86,7 @@ export async function asRefusal<T>(address: string, ask: () => Promise<T>): Prom
   }
 }
 
-/** What is left to do where a manager goes that did not listen; here its account goes all the same. */
+/** Warning: the remote manager could not be notified. Its account here was removed nevertheless. */
 export const couldNotBeTold = (name: string, fault: RemoteFault): string =>
   `The manager "${name}" could not be told (${fault.message}): unregister this manager there as well.`
 

@@ -1,6 +1,6 @@
 /**
- * Registrations: whether each cluster and manager answers, asked every 30 s. Three misses in a row make it DISCONNECTED,
- * one answer makes it CONNECTED again. Source: behaviour platform.md 6.
+ * Registrations. Each cluster and manager is probed every 30 s: after three failures in a row it is DISCONNECTED, after
+ * one success CONNECTED again. Source: behaviour platform.md 6.
  */
 import { Registration, registrationOperations } from '@hyperplane/contract/platform/registration'
 import { Semaphore } from '../../core/concurrency/semaphore.ts'
@@ -38,7 +38,6 @@ const probeRegistrations = {
       const changes = changesOf(row, fault)
       return changes === undefined ? [] : [[row.extId, changes] as const]
     })
-    // Most of the time there is nothing to write.
     if (changed.length > 0)
       await ctx.store.transaction(async (transaction) => {
         for (const [extId, changes] of changed) {
@@ -72,7 +71,7 @@ async function faultOf(
   }
 }
 
-/** What a probe changes of the row; undefined: nothing. */
+/** Changes of the row after a probe; undefined if there are none. */
 function changesOf(row: RegistrationRow, fault: string | undefined): Partial<RegistrationRow> | undefined {
   const { misses = 0, connectivityStatus } = row
   const attributes = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Managers of which a restore source holds a complete backup. Source: behaviour platform.md 9. */
+/** Managers with a complete backup at a restore source. Source: behaviour platform.md 9. */
 import type { EntityOf } from '@hyperplane/contract'
 import {
   type RestorableDomainManager,
@@ -12,7 +12,7 @@ import { restorePointsOf } from './backup/source-content.ts'
 export const restorableDomainManager = implement(restorableDomainManagerOperations, {
   async listRestorableDomainManagers(ctx, request) {
     const managers = new Map<string, EntityOf<typeof RestorableDomainManager>>()
-    // Newest first: each manager as its newest manifest describes it.
+    // Restore points are sorted newest first: show each manager as its newest manifest describes it.
     for (const { domainManager } of await restorePointsOf(ctx, parentOf(ctx, 'restoreSourceExtId', RestoreSource))) {
       const { links: _, ...shown } = domainManager
       if (!managers.has(shown.extId)) managers.set(shown.extId, shown)

@@ -1,5 +1,5 @@
 /**
- * Restore sources: places where a fresh instance looks for backups. Nothing is contacted before something is read.
+ * Restore sources: places where a fresh instance looks for backups. Creating one contacts nothing.
  * Source: behaviour platform.md 9.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -71,7 +71,7 @@ export const restoreSource = implement(
   { schedules: [expiry] },
 )
 
-/** A person restores a manager, with a password: public documentation says so. */
+/** Only a person may restore a manager, with a password, as the public documentation says. */
 export function refuseApiKey(ctx: ReadContext): void {
   if (ctx.caller.credential !== 'apiKey') return
   throw new ApiError('ACCESS_DENIED', {
@@ -80,7 +80,7 @@ export function refuseApiKey(ctx: ReadContext): void {
   })
 }
 
-/** World time from which on it is gone. */
+/** World time at which the source expires. */
 const endOf = ({ lastUsedTime }: Source, now: number): number =>
   (parseTime(lastUsedTime ?? '') ?? now) + lifeMilliseconds
 

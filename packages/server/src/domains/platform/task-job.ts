@@ -1,5 +1,5 @@
 /**
- * Jobs of batch tasks: one an element, in its order. The batch writes them; here they are only read.
+ * Jobs of batch tasks: one for each element, in order. The batch writes them; the operations here only read.
  * Source: behaviour platform.md 2.
  */
 import { TaskJob, taskJobOperations } from '@hyperplane/contract/platform/task-job'

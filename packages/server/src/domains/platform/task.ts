@@ -1,5 +1,5 @@
 /**
- * Tasks: what reads add, cancelling, and how long finished ones are kept. They run in `core/tasks`.
+ * Tasks: derived fields, cancellation, and retention. `core/tasks` runs them.
  * Source: behaviour platform.md 2, conventions.md 18.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -20,7 +20,7 @@ import { withVisibleNames } from './affected-entities.ts'
 import { taskRules } from './invariants.ts'
 
 type TaskEntity = EntityOf<typeof Task>
-/** What the runner stores beside the fields of the interface, when there are more than those show. */
+/** `allAffected` is stored when there are more affected entities than the interface shows. */
 type StoredTask = TaskEntity & { readonly allAffected?: readonly AffectedEntity[] }
 
 const ended: readonly unknown[] = ['SUCCEEDED', 'FAILED', 'CANCELED']
@@ -29,7 +29,7 @@ const day = 24 * 3600 * 1000
 const keptMilliseconds = 30 * day
 const batchKeptMilliseconds = 90 * day
 const maximumFinished = 1_000_000
-/** Tasks that one transaction removes: others write in between. */
+/** Tasks that one transaction removes: other writers get their turn between two transactions. */
 const removedAtOnce = 200
 
 const retention: Schedule<Drivers> = {
@@ -47,7 +47,7 @@ export const task = implement(
       if (ended.includes(found.status)) {
         throw new ApiError('TASK_ALREADY_FINISHED', { taskExtId: found.extId, status: found.status as string })
       }
-      // Asked again, the answer is the same.
+      // Idempotent: a second request to cancel gets the same response.
       if (found.status !== 'CANCELING') await cancel(ctx, found)
       return {
         ...platformMessages.TASK_CANCELLATION_SUCCESS,
@@ -71,7 +71,7 @@ export const task = implement(
   { present: [[Task, presentTasks]], schedules: [retention], invariants: taskRules },
 )
 
-/** A cancel of the whole is a cancel of its parts. */
+/** Cancels the task and its subtasks. */
 async function cancel(ctx: WriteContext, found: TaskEntity): Promise<void> {
   if (found.isCancelable !== true) {
     throw new ApiError('TASK_NOT_CANCELABLE', { taskExtId: found.extId, operation: found.operation ?? '' })
@@ -101,7 +101,7 @@ async function presentTasks(ctx: ReadContext, tasks: readonly TaskEntity[]): Pro
   }))
 }
 
-/** Removes finished tasks that are old, with their parts and jobs; of too many the oldest. */
+/** Removes finished tasks that are too old, with their subtasks and jobs, then the oldest above the maximum. */
 export async function removeOld(store: Store, now: number): Promise<void> {
   const isRoot = equals(pathOf(Task, 'rootTask/extId'), null)
   const isBatch: TypedFilter = {
@@ -127,7 +127,7 @@ const endedBefore = (time: number): TypedFilter => ({
   right: { kind: 'literal', value: formatTime(time) },
 })
 
-/** `most`: at most so many, the oldest; else all that match. Answers how many went, parts included. */
+/** Removes the `most` oldest matching tasks, or all of them. Returns how many were removed, subtasks included. */
 async function removeTasks(store: Store, filter: TypedFilter, most?: number): Promise<number> {
   let removed = 0
   for (;;) {

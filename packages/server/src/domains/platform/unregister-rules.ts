@@ -1,4 +1,4 @@
-/** What keeps a registered cluster from leaving. Source: behaviour platform.md 4 (unregister). */
+/** Reasons why a registered cluster cannot be unregistered. Source: behaviour platform.md 4 (unregister). */
 import { contract } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
@@ -13,16 +13,16 @@ import type { Reader } from '../../store/store.ts'
 import { rowsOf } from './cluster-inventory.ts'
 
 const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
-/** A refusal names so many. */
+/** A refusal names at most this many users. */
 const told = 20
-/** Of an entity's users most leave with it, so all are looked at. */
+/** No limit: most referrers of an entity leave with the cluster, so a limit could hide the others. */
 const everyone = 2 ** 31 - 1
 
 const titles = new Map(
   contract.flatMap(({ resources }) => resources).map((resource) => [resource.kind, resource] as const),
 )
 
-/** Every reason at once, for people. `ownTask`: the one that asks. */
+/** All reasons, as text for people. `ownTask`: the task that checks, which is no reason itself. */
 export async function reasonsToStay(store: Reader, clusterExtId: string, ownTask?: string): Promise<string[]> {
   const cluster = await store.get(Cluster, clusterExtId)
   if (cluster === undefined) return []
@@ -30,7 +30,6 @@ export async function reasonsToStay(store: Reader, clusterExtId: string, ownTask
   for (const { config, hostingClusterExtId } of await store.find(DomainManager))
     if (hostingClusterExtId === clusterExtId) reasons.push(`it hosts the manager "${config.name}"`)
   const backups = titles.get('BackupTarget')
-  // A backup target on a cluster has the cluster's id.
   if (backups !== undefined && (await store.get(backups, clusterExtId)) !== undefined)
     reasons.push('it is a backup target of this manager')
   if (cluster.clusterProfileExtId !== undefined) {
@@ -44,14 +43,14 @@ export async function reasonsToStay(store: Reader, clusterExtId: string, ownTask
   return reasons
 }
 
-/** Entities that stay here and name one that would go; also those that are only being made. */
+/** Entities, pending ones included, that stay here but refer to an entity of the cluster. */
 async function outsideUsers(store: Reader, clusterExtId: string): Promise<string[]> {
   const rows = await rowsOf(store, clusterExtId)
   const going = new Set(rows.map(({ part, entity }) => `${part.resource.kind}/${entity.extId}`))
   const users = new Map<string, string>()
   for (const { part, entity } of rows) {
     for (const { kind, extId } of await store.referrers(part.resource.kind, entity.extId, everyone)) {
-      // Managers are told above; images lie on clusters, and leave them.
+      // Managers were reported by the caller; images only lose this cluster as a location.
       if (going.has(`${kind}/${extId}`) || kind === DomainManager.kind || kind === Image.kind) continue
       if (users.size === told) return [...users.values()]
       const resource = titles.get(kind)
@@ -63,7 +62,6 @@ async function outsideUsers(store: Reader, clusterExtId: string): Promise<string
   return [...users.values()]
 }
 
-/** VMs of the cluster with NICs in networks that are not the cluster's own. */
 async function overlayVms(store: Reader, clusterExtId: string): Promise<string[]> {
   const vms = await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })
   const subnets = new Map<string, boolean>()

@@ -1,6 +1,6 @@
 /**
- * Takes a registered cluster or manager out: its entities leave every list, the trust ends, the cluster runs on and keeps
- * what it holds. Source: behaviour platform.md 4.
+ * Unregisters a cluster or manager: removes its entities here and revokes the trust. A cluster keeps running and keeps
+ * its inventory. Source: behaviour platform.md 4.
  */
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -26,7 +26,7 @@ interface Input {
   readonly remoteExtId: string
   readonly name: string
   readonly isCluster: boolean
-  /** The remote manager asked for it: it needs no telling. */
+  /** The remote manager requested this itself, so it need not be notified. */
   readonly askedByRemote: boolean
 }
 
@@ -52,7 +52,7 @@ export const unregisterRemote = defineTask<Input>({
           await ctx.store.remove(DomainManager, input.remoteExtId)
           return { keep: [] }
         }
-        // Looked at again where it happens: nothing may have come between.
+        // Check again in the transaction that removes the rows: something may have changed since the step before.
         await requireFree(ctx, input, ctx.taskExtId)
         return { keep: await takeOut(ctx.store, input.remoteExtId) }
       },
@@ -99,7 +99,7 @@ export async function unregister(
   }
   if (input.isCluster && !ctx.dryRun) {
     await requireFree(ctx, input)
-    // It is told to keep its own books: one that does not answer cannot be.
+    // The cluster must answer to take over its inventory.
     requireReachable(ctx, { extId, name: known })
   }
   await ctx.store.touch(DomainManager, manager.extId)
@@ -115,7 +115,7 @@ export async function unregister(
   })
 }
 
-/** A registered manager may leave, and send nobody else away. */
+/** A registered manager may unregister itself, but no other. */
 async function refuseOthers(ctx: WriteContext, extId: string): Promise<void> {
   const registrations = await ctx.store.find(Registration)
   const asking = registrations.find((row) => accountIdOf(row.remoteClusterExtId as string) === ctx.caller.extId)
@@ -140,7 +140,7 @@ async function requireFree(ctx: Pick<Running, 'store'>, input: Input, ownTask?: 
 const inUse = ({ name }: Input, reasons: readonly string[]): ApiError =>
   new ApiError('DOMAIN_MANAGER_IN_USE', { name, reasons: reasons.join('; ') })
 
-/** @returns what the caller should know */
+/** @returns a warning for the caller, or null */
 async function revoke(ctx: Running, input: Input): Promise<string | null> {
   const registration = await registrationOf(ctx.store, input.remoteExtId)
   const { remoteManagers } = ctx.drivers
@@ -154,7 +154,7 @@ async function revoke(ctx: Running, input: Input): Promise<string | null> {
     return null
   } catch (error) {
     if (!(error instanceof RemoteFault) || input.isCluster) throw error
-    // Its own probes will tell it.
+    // The manager will learn it from its own probes.
     return couldNotBeTold(input.name, error)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A cluster that does not answer: mutations of it, and of everything on it in every namespace, are refused until it does;
- * reads show the last known state. Source: behaviour clustermgmt.md 1.2 (isAvailable), 1.18.
+ * Unreachable clusters: mutations of the cluster, and of everything on it in every namespace, are refused; reads show
+ * the last known state. Source: behaviour clustermgmt.md 1.2 (isAvailable), 1.18.
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -31,14 +31,14 @@ export function requireReachable(
   if (!ctx.drivers.hardware.isReachable(cluster.extId)) throw unreachable(cluster.name)
 }
 
-/** The same, where only the id is known; an id that names nothing passes. */
+/** Like `requireReachable`, for an optional cluster id. */
 export async function requireClusterReachable(ctx: Asking, clusterExtId: string | undefined): Promise<void> {
   if (clusterExtId === undefined || ctx.drivers.hardware.isReachable(clusterExtId)) return
   const cluster = await ctx.store.get(Cluster, clusterExtId)
   throw unreachable(cluster?.name ?? clusterExtId)
 }
 
-/** @throws ApiError 409: a cluster in the operation mode READ_ONLY takes nothing new */
+/** @throws ApiError 409 for a cluster in operation mode READ_ONLY, which accepts nothing new */
 export function refuseReadOnly(cluster: EntityOf<typeof Cluster>, what: string): void {
   if (cluster.config?.operationMode !== 'READ_ONLY') return
   throw new ApiError('CONFLICT', {
@@ -46,7 +46,7 @@ export function refuseReadOnly(cluster: EntityOf<typeof Cluster>, what: string):
   })
 }
 
-/** First step of a task on a cluster: it is still there, and it answers. What was checked at acceptance may have changed. */
+/** First step of a task on a cluster, which may have left or become unreachable since the request was accepted. */
 export const checkCluster = <I>(clusterOf: (input: I) => string | undefined): Step<Drivers, I> => ({
   name: 'check',
   progress: 5,
@@ -59,5 +59,5 @@ export const checkCluster = <I>(clusterOf: (input: I) => string | undefined): St
       throw new DriverError(`the cluster "${cluster.name}" does not answer`, { retryable: true })
     }
   },
-  // Nothing to undo: it only looked.
+  // No undo: the step only reads.
 })

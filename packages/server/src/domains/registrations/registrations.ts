@@ -1,5 +1,5 @@
 /**
- * Registrations of clusters, for whoever makes one or asks whether it answers: the row's id follows from the cluster's.
+ * Registrations of clusters. The id of a registration is derived from the cluster's, so that it can be found by it.
  * Source: behaviour platform.md 4, 6, 13.
  */
 
@@ -22,11 +22,11 @@ interface Trusted {
   readonly domainManagerExtId: string
   readonly address: string
   readonly certificate: string
-  /** Further things worth knowing, by name. */
+  /** Further metadata, by name. */
   readonly attributes?: Readonly<Record<string, string>>
 }
 
-/** A new registration; until the first probe nobody knows whether it answers. */
+/** PENDING until the first probe shows whether the cluster answers. */
 export function newRegistration(
   remote: Omit<NonNullable<RegistrationRow['remoteClusterDetails']>, 'tenantId' | 'links'> & { readonly extId: string },
   { tenantId, domainManagerExtId, address, certificate, attributes = {} }: Trusted,
@@ -50,7 +50,6 @@ export const metadataOf = (attributes: Readonly<Record<string, string>>): Regist
   attributes: Object.entries(attributes).map(([name, value]) => ({ name, value })),
 })
 
-/** What a registration shows of a cluster that is known here. */
 export function detailsOf(
   cluster: EntityOf<typeof Cluster>,
   hosts: readonly EntityOf<typeof Host>[],

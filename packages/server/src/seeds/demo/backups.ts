@@ -23,7 +23,6 @@ import { Fact } from '../../drivers/simulated/world.ts'
 import type { SeedContext } from '../context.ts'
 import { demoRemoteLogin } from './registrations.ts'
 
-/** The object store of the demo. */
 export const demoBucket = {
   bucket: 'hyperplane-demo',
   endpoint: 's3.simulated.example',
@@ -91,7 +90,7 @@ export async function seedOwnBackup(ctx: SeedContext, clusterExtId: string, name
   return { lastSyncTime, lastSizeBytes: sizeOf(manifest), nextRunTime: ctx.ago(minute - 30 * minute) }
 }
 
-/** How a cluster is reached, as a place for backups, by an instance that does not know it. */
+/** Address and login by which an instance without a registration of the cluster reaches it as a backup place. */
 export const seedClusterLogin = (ctx: SeedContext, clusterExtId: string, address: string): Promise<void> =>
   ctx.world.collection('objectStore.clusters').put(clusterExtId, {
     address,
@@ -105,7 +104,7 @@ interface SeedBucket {
   readonly address?: string
 }
 
-/** A bucket, and the object store that has it, which others of the same endpoint share. */
+/** Seeds a bucket and, unless a bucket of the same endpoint has done so, its object store. */
 export async function seedBucket(ctx: SeedContext, { bucket, endpoint, address }: SeedBucket): Promise<void> {
   const service = endpoint === demoBucket.endpoint ? 'demo' : endpoint
   const services = ctx.world.collection<object>('objectStore.services')
@@ -144,7 +143,7 @@ async function write(
   )
 }
 
-/** The seeded rows, with `domainManager` in place of this manager. Read at once: a preset has some thousands. */
+/** The seeded rows, with `domainManager` in place of this manager. A preset is small enough to be read at once. */
 async function linesOf(ctx: SeedContext, domainManager: Manager, dataKey: Buffer): Promise<Line[]> {
   const inBackup = backupSealer(dataKey)
   const lines: Line[] = [{ section: 'manager', kind: 'meta', pieces: metaLine('tenant', ctx.tenantId) }]

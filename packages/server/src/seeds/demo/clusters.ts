@@ -18,7 +18,7 @@ const fqdn = (value: string) => ({ fqdn: { value } })
 
 type ClusterRow = EntityOf<typeof Cluster>
 
-/** What every world needs: the manager's own entity. */
+/** The cluster entity of the manager, which every world needs. */
 export async function seedBase(ctx: SeedContext): Promise<void> {
   const extId = ctx.managerExtId
   const name = 'PC_10.44.1.9'
@@ -51,7 +51,7 @@ const smtpServer = {
 const ntpServerIpList = [ipv4('10.44.1.5'), fqdn('ntp.example.com')]
 const nameServerIpList = [ipv4('10.44.1.6'), ipv4('10.44.1.7')]
 
-/** The demo inventory. The manager's entity comes last in lists: it is made again behind the clusters. */
+/** The demo inventory. Recreates the manager's entity after the clusters, so that lists show it last. */
 export async function seedDemo(ctx: SeedContext): Promise<void> {
   await ctx.store.remove(Cluster, ctx.managerExtId)
   await seedNativeCluster(ctx)
@@ -110,7 +110,7 @@ async function seedExternCluster(ctx: SeedContext): Promise<void> {
   const extern = await seedCluster(ctx, 'hp-extern-01', {
     address: '10.44.2.10',
     hypervisor: 'ESX',
-    // Somebody pointed its mail elsewhere after the profile was applied.
+    // Somebody changed the mail server after the profile was applied: the demo shows drift.
     settings: sectionsOf({
       ntpServerIpList,
       nameServerIpList,
@@ -155,7 +155,7 @@ async function seedCloudCluster(ctx: SeedContext): Promise<void> {
 interface SeedCluster {
   readonly extId?: string
   readonly address: string
-  /** One: it has nobody to fail over to. */
+  /** A cluster of one host has no host for failover. */
   readonly hosts?: number
   readonly dataServices?: string
   readonly hypervisor: 'AHV' | 'ESX'

@@ -1,6 +1,6 @@
 /**
- * The directory of a new world: corp-ad with its people and groups, as facts of the world, and what the service knows of
- * it. Source: behaviour iam.md 12.
+ * The directory corp-ad of a new world: people and groups as facts of the world, and its entities in the store.
+ * Source: behaviour iam.md 12.
  */
 
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
@@ -23,7 +23,7 @@ const day = 24 * 3600
 const serviceAccount = 'svc-hyperplane'
 const vmAdmins = 'cn=vm-admins,ou=groups,dc=example,dc=com'
 
-/** People who are made up sign in with the password of the first start, like the demo's own. */
+/** Users of the directory without a password of their own have the initial admin password. */
 export const seedDirectorySettings = (ctx: SeedContext): Promise<void> =>
   ctx.world.collection<DirectorySettings>('directory.settings').put('world', { passwordHash: ctx.adminPasswordHash })
 
@@ -31,9 +31,9 @@ interface DescribedDirectory {
   readonly host: string
   readonly domainName: string
   readonly people: readonly Person[]
-  /** Members by their names, of people or of groups. */
+  /** Members by name: people or groups. */
   readonly groups: readonly { readonly name: string; readonly members: readonly string[] }[]
-  /** Well-formed names that are not listed are somebody as well. */
+  /** If true, any well-formed name that is not listed is a person as well. */
   readonly isEverybodyKnown: boolean
 }
 interface Person {
@@ -43,7 +43,7 @@ interface Person {
   readonly isDisabled?: boolean
 }
 
-/** A server with its people and groups. @returns the account by which this service asks it, whose password nobody knows */
+/** @returns the account by which this service queries the directory, with a random password */
 export async function seedSimulatedDirectory(
   ctx: SeedContext,
   described: DescribedDirectory,
@@ -86,7 +86,7 @@ export async function seedSimulatedDirectory(
   return { username: `${serviceAccount}@${domainName}`, password }
 }
 
-/** Ids of its entities follow from its names. */
+/** Ids of entities are derived from their names. */
 export async function seedDirectory(ctx: SeedContext): Promise<void> {
   const account = await seedSimulatedDirectory(ctx, {
     host,
@@ -129,14 +129,14 @@ export async function seedDirectory(ctx: SeedContext): Promise<void> {
 const numbered = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `person-${String(from + index).padStart(2, '0')}`)
 
-/** 39 beside the account of the service: the one that has a user here, one that was closed, and others. */
+/** 39 people: one with a user in the store, a disabled one, and others. */
 const people: readonly Person[] = [
   { name: 'alice', displayName: 'Alice Example' },
   { name: 'dora', displayName: 'Dora Departed', isDisabled: true },
   ...numbered(1, 37).map((name) => ({ name })),
 ]
 
-/** 8, one of which is in another: platform-team in vm-admins. */
+/** One group contains another: platform-team is a member of vm-admins. */
 const groups = [
   { name: 'vm-admins', members: ['alice', 'dora', ...numbered(1, 3), 'platform-team'] },
   { name: 'platform-team', members: numbered(4, 8) },

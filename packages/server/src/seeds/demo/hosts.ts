@@ -12,7 +12,6 @@ const TB = 1_000_000_000_000
 const microsPerMilli = 1000
 const uptimeDays = 30
 
-/** Credentials of the demo's BMCs. */
 export const demoBmc = { username: 'ADMIN', password: 'Bmc.Passw0rd!' } as const
 
 export const ipv4 = (value: string) => ({ ipv4: { value, prefixLength: 32 } })
@@ -55,10 +54,10 @@ export interface SeedHost {
   readonly hostName: string
   readonly address: string
   readonly cvmAddress: string
-  /** Absent in the cloud. */
+  /** Absent for hosts in a cloud. */
   readonly bmcAddress?: string
   readonly gpuList?: readonly string[]
-  /** Default: that of its class. */
+  /** Default: the memory of its class. */
   readonly memoryGiB?: number
   readonly categoryExtIds?: readonly string[]
 }

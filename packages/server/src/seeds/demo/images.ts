@@ -1,5 +1,5 @@
 /**
- * The images of the demo, as if they had been fetched; two more lie on the cluster that this manager does not know.
+ * Images of the demo, as if they had been downloaded; two more are on the cluster, but unknown to this manager.
  * Source: behaviour vmm.md 4.
  */
 
@@ -59,10 +59,10 @@ export async function seedImages(ctx: SeedContext): Promise<void> {
 
 export interface SeedImage {
   readonly name: string
-  /** Key from which its id (unless given) and URL are derived. Default: the name. */
+  /** Key from which its URL and, by default, its id are derived. Default: the name. */
   readonly key?: string
   readonly extId?: string
-  /** Where it was fetched from. Default: by its key. */
+  /** URL of its source. Default: derived from the key. */
   readonly url?: string
   readonly description?: string
   readonly type: 'DISK_IMAGE' | 'ISO_IMAGE'
@@ -72,7 +72,6 @@ export interface SeedImage {
   readonly secondsSinceCreation: number
 }
 
-/** Stores the image as fetched on each of its clusters. */
 export async function seedImage(ctx: SeedContext, described: SeedImage): Promise<void> {
   const { name, key = name, extId = seedId(`image/${key}`), description, type, sizeBytes } = described
   const { url = urlOf(key) } = described

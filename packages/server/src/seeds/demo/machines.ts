@@ -1,4 +1,4 @@
-/** What the demo holds of vmm: images before the VMs that were made from them. Source: behaviour vmm.md 4. */
+/** VMs of the demo, after the images that they were created from. Source: behaviour vmm.md 4. */
 import type { SeedContext } from '../context.ts'
 import { seedImages } from './images.ts'
 import { seedExternVms } from './outside-machines.ts'

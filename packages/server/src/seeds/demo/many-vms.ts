@@ -1,6 +1,6 @@
 /**
- * Further virtual machines that a seed asks for by their number: powered off, without parts, as many on each native cluster.
- * What else tells one from the other is drawn from what the world is drawn from.
+ * Seeds a requested number of VMs: powered off, without disks and NICs, spread evenly over the native clusters. Their
+ * other properties are drawn from the random seed of the world.
  */
 
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -15,7 +15,7 @@ const GiB = 1024 ** 3
 const memoryGiB = [1, 2, 4, 8]
 const sockets = [1, 2, 4]
 
-/** Hosts hear of a VM when it is switched on: one that is off needs no fact. @returns how many were made: none where there is no native cluster */
+/** A VM that is off needs no fact: its host learns of it when it is powered on. @returns the number of created VMs */
 export async function seedManyVms(ctx: SeedContext, count: number): Promise<number> {
   const clusters = (await ctx.store.find(Cluster)).filter(isNative).map(({ extId }) => extId)
   if (clusters.length === 0) return 0
@@ -48,7 +48,7 @@ export async function seedManyVms(ctx: SeedContext, count: number): Promise<numb
   return count
 }
 
-/** Each once in every round, in an order of its own in each. */
+/** Returns every item once per round, each round in a random order. */
 export function turnsOf<T>(items: readonly T[], draw: () => number): () => T {
   let round: T[] = []
   return () => {

@@ -22,7 +22,6 @@ const hosts = ['a', 'b', 'c', 'd'].map((letter) => seedId(`host/hp-n01-${letter}
 
 type Described = Partial<SubnetEntity> & { readonly name: string }
 
-/** Subnets; what is the same for all follows in `seedSubnet`. */
 const inventory: readonly Described[] = [
   {
     name: 'vlan-100-app',
@@ -123,16 +122,15 @@ interface SeedSwitch {
   readonly extId: string
   readonly clusterExtId: string
   readonly hostExtIds: readonly string[]
-  /** `vs0` is the default one of its cluster. */
+  /** The switch `vs0` is the default of its cluster. */
   readonly name: string
   readonly bondMode: EntityOf<typeof VirtualSwitch>['bondMode']
   readonly bridge: string
   readonly nics: readonly [string, ...string[]]
-  /** Further fields. */
   readonly more?: Partial<EntityOf<typeof VirtualSwitch>>
 }
 
-/** The same uplinks on every host. */
+/** Uses the same uplinks on every host. */
 export async function seedVirtualSwitch(ctx: SeedContext, described: SeedSwitch): Promise<void> {
   const { extId, clusterExtId, hostExtIds, name, bondMode, bridge, nics, more = {} } = described
   const activeUplink = bondMode === 'ACTIVE_BACKUP' ? { activeUplink: nics[0] } : {}
@@ -165,7 +163,7 @@ export async function seedVirtualSwitch(ctx: SeedContext, described: SeedSwitch)
   })
 }
 
-/** `place`: of a VLAN. */
+/** `place` applies to VLANs only. */
 export async function seedSubnet(
   ctx: SeedContext,
   described: Described,
@@ -189,7 +187,7 @@ export async function seedSubnet(
   return subnet
 }
 
-/** A router that, by its address, offers 10 routes, one of which must be ignored. */
+/** For this address the simulated router offers 10 routes, one of which must be ignored. */
 const torAddress = '10.44.4.21'
 const localAsn = 65010
 const remoteAsn = 65001
@@ -221,7 +219,7 @@ interface SeedGateway {
   readonly name: string
   readonly description?: string
   readonly asn: number
-  /** Of a local one. */
+  /** Only for a local gateway. */
   readonly vpcExtId?: string
   /** Only for a remote device. */
   readonly address?: string
@@ -255,7 +253,7 @@ interface SeedBgpSession extends Pick<BgpPeerFact, 'local' | 'remote'> {
   readonly session: EntityOf<typeof BgpSession>
 }
 
-/** Established for nine days. */
+/** The session has been established for nine days. */
 export async function seedBgpSession(ctx: SeedContext, { session, local, remote }: SeedBgpSession): Promise<void> {
   await ctx.store.insert(BgpSession, { ...owned(ctx), ...session })
   await fabricFacts(ctx.world).bgpPeers.put(session.extId, {
@@ -266,7 +264,7 @@ export async function seedBgpSession(ctx: SeedContext, { session, local, remote 
   })
 }
 
-/** Two VPCs of the cloud account, six subnets each, in two zones. */
+/** Two VPCs of the cloud account, with six subnets each, in two zones. */
 async function seedCloudSubnets(ctx: SeedContext): Promise<void> {
   for (let index = 0; index < 12; index++) {
     const vpc = index < 6 ? 0 : 1
@@ -288,7 +286,7 @@ async function seedCloudSubnets(ctx: SeedContext): Promise<void> {
 interface SeedCloudSubnet {
   readonly clusterExtId: string
   readonly cloudType: 'AWS' | 'AZURE'
-  /** Its id in the cloud follows from it, as that of the VPC does from its. */
+  /** The ids in the cloud are derived from `name` and `vpc`. */
   readonly name: string
   readonly vpc: string
   readonly cidr: string
@@ -296,7 +294,7 @@ interface SeedCloudSubnet {
   readonly annotation?: string
 }
 
-/** One of the cloud account that a cluster is hosted by. */
+/** A subnet of the cloud account that hosts a cluster. */
 export const seedCloudSubnet = async (
   ctx: SeedContext,
   { index, ...subnet }: Omit<SeedCloudSubnet, 'name'> & { readonly index: number },
@@ -323,7 +321,7 @@ function cloudSubnetOf(ctx: SeedContext, subnet: SeedCloudSubnet) {
   }
 }
 
-/** 17 hexadecimal digits, as the cloud gives them. */
+/** 17 hexadecimal digits, like ids of the cloud. */
 const cloudId = (name: string): string => createHash('sha1').update(`cloud ${name}`).digest('hex').slice(0, 17)
 
 type Config = NonNullable<SubnetEntity['ipConfig']>[number]

@@ -1,4 +1,4 @@
-/** The VMs of the demo's external cluster, as their management shows them, and their mirror. Source: behaviour vmm.md 4. */
+/** VMs of the demo's external cluster: in its own management, and their mirror here. Source: behaviour vmm.md 4. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
@@ -11,7 +11,7 @@ import type { SeedContext } from '../context.ts'
 const GiB = 1024 ** 3
 const millisOfDay = 24 * 3600 * 1000
 
-/** A VM as its management shows it. */
+/** A VM as its external management shows it. */
 export interface SeedExternVm {
   readonly extId?: string
   readonly name: string
@@ -99,7 +99,6 @@ export async function seedExternVms(ctx: SeedContext): Promise<void> {
     })
 }
 
-/** Seeds a VM of the external manager, and its mirror here. */
 export async function seedExternVm(ctx: SeedContext, described: SeedExternVm): Promise<void> {
   const now = ctx.clock.now()
   const vm = outsideVm(described)

@@ -42,7 +42,6 @@ export async function seedBase(ctx: SeedContext): Promise<void> {
   await seedDirectorySettings(ctx)
 }
 
-/** One user for each type and state of users. */
 export async function seedDemo(ctx: SeedContext): Promise<void> {
   await seedDirectory(ctx)
   await seedSaml(ctx)
@@ -132,7 +131,7 @@ export async function insertUser(
     lastLoginTime: ctx.ago(30 * day),
     lastUpdatedBy: ctx.adminId,
     lastUpdatedTime: ctx.ago(30 * day),
-    // The demo's people sign in with the password of the first start.
+    // Local users of the demo have the initial admin password.
     ...(isLocal ? { passwordHash: ctx.adminPasswordHash, formerPasswordHashes: [ctx.adminPasswordHash] } : {}),
     ...fields,
   })
@@ -157,7 +156,7 @@ export async function insertKey(ctx: SeedContext, described: SeedKey): Promise<v
     keyType: 'API_KEY',
     status,
     ...more,
-    // Digest of an unknown key: it shows what keys look like and opens nothing.
+    // Digest of a random key that nobody has: the row shows what keys look like, but authenticates nobody.
     apiKeyDigest: createHash('sha256').update(ctx.ids.secretBytes(32)).digest('hex'),
     creationType: 'USERDEFINED',
     createdBy: ctx.adminId,

@@ -1,4 +1,4 @@
-/** Categories and managers of a new world, and the demo's history and backups. Source: behaviour platform.md 13, conventions.md 24. */
+/** Categories, managers, history and backups of a new world. Source: behaviour platform.md 13, conventions.md 24. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
@@ -13,7 +13,7 @@ import { seedBackups } from './backups.ts'
 import { seedRegistrations } from './registrations.ts'
 import { seedTasks } from './tasks.ts'
 
-/** In the order of lists. The first has a description and a key of its own. */
+/** In the order of lists. Only the first has a description and a key without another value. */
 const demoCategories = [
   ['CostCenter', 'Research', 'Costs of the research department'],
   ['Environment', 'Dev'],
@@ -31,7 +31,7 @@ const systemCategories = [
   ['OSType', 'Windows'],
 ] as const
 
-/** First, because other kinds refer to categories. */
+/** Runs first, because other kinds refer to categories. */
 export async function seedCategories(ctx: SeedContext, inventory: 'demo' | 'empty'): Promise<void> {
   if (inventory === 'demo')
     for (const [key, value, description] of demoCategories) await seedCategory(ctx, { key, value, description })
@@ -69,7 +69,6 @@ export async function seedCategory(ctx: SeedContext, described: SeedCategory): P
   })
 }
 
-/** The manager itself is in every world. */
 export async function seedBase(ctx: SeedContext): Promise<void> {
   await ctx.store.insert(DomainManager, {
     ...managerBase(ctx, `hyperplane-${ctx.managerExtId.slice(0, 8)}`),
@@ -81,9 +80,8 @@ export async function seedBase(ctx: SeedContext): Promise<void> {
   for (const row of newProducts(manager, ctx.version, ctx.ago(0), idOf)) await ctx.store.insert(Product, row)
 }
 
-/** Gives this manager the name that the seed describes. */
 export async function nameOwnManager(ctx: SeedContext, name: string): Promise<void> {
-  // Found by its mark, because an imported world has the id of the exported one.
+  // Found by `isOwn`: an imported world has the manager id of the exported one.
   const manager = await ownManager(ctx.store)
   await ctx.store.replace(DomainManager, { ...manager, config: { ...manager.config, name } })
 }
@@ -101,7 +99,7 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
     await ctx.store.insert(ExternalStorage, { ...storage, tenantId: ctx.tenantId })
   await seedTasks(ctx)
   await seedBackups(ctx)
-  // After the backups, which contain `dr-site` as their own manager.
+  // After the backups, which contain `dr-site` as the manager that was backed up.
   await seedRegistrations(ctx)
 }
 
@@ -168,7 +166,7 @@ const externalStorages: readonly EntityOf<typeof ExternalStorage>[] = [
   },
 ]
 
-/** The manager's own address is the one that its cluster shows. */
+/** The manager's address is the same as that of its cluster entity. */
 const baseNetwork = {
   externalAddress: ipv4('10.44.1.9'),
   fqdn: 'manager.example.com',

@@ -16,7 +16,7 @@ import type { SeedContext } from '../context.ts'
 /** Credentials of every simulated cluster and manager of the demo. */
 export const demoRemoteLogin = { username: 'admin', password: 'Simulated.Cluster.1' } as const
 
-/** In the world, and not registered. */
+/** A cluster of the world that is not registered. */
 export const lab = { name: 'lab-03', address: '10.44.5.10', version: '7.3', nodes: ['10.44.5.31'] } as const
 
 export async function seedRegistrations(ctx: SeedContext): Promise<void> {
@@ -45,7 +45,7 @@ interface SeedManager {
   readonly isRegistered: boolean
 }
 
-/** Another manager: of the world, and known here where it is registered. */
+/** Seeds another manager in the world and, if it is registered, its rows here. */
 export async function seedRemoteManager(ctx: SeedContext, described: SeedManager): Promise<void> {
   const { extId, name, address, nodeAddresses, size, isRegistered } = described
   const manager = { size, isHighlyAvailable: false }
@@ -81,7 +81,7 @@ interface UnregisteredSide {
   readonly nodes: readonly string[]
 }
 
-/** A cluster that is in the world, and that this manager does not know. */
+/** Seeds a cluster in the world that this manager does not know. */
 export const seedUnregisteredSide = (ctx: SeedContext, side: UnregisteredSide): Promise<void> =>
   seedSide(ctx, side.extId ?? seedId(`cluster/${side.name}`), {
     name: side.name,
@@ -92,7 +92,7 @@ export const seedUnregisteredSide = (ctx: SeedContext, side: UnregisteredSide): 
     trusts: [],
   })
 
-/** Of a cluster that is there, with its hosts. */
+/** Registers a cluster that was seeded with its hosts. */
 export async function seedRegistrationOf(ctx: SeedContext, cluster: EntityOf<typeof Cluster>): Promise<void> {
   await seedRegistration(ctx, detailsOf(cluster, await hostsOf(ctx.store, cluster.extId)))
 }

@@ -1,5 +1,5 @@
 /**
- * The SAML provider of the demo. Its certificate is real; nobody has the key.
+ * The SAML provider of the demo. Its certificate is valid, but its private key was discarded.
  * Source: behaviour iam.md 12.
  */
 

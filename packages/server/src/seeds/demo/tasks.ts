@@ -1,5 +1,5 @@
 /**
- * Tasks and batches that ended before a world began: the demo's, of several kinds and in every terminal state, and those that seeds
+ * Tasks and batches that ended before a world began: those of the demo, in every terminal state, and those that seeds
  * describe. Source: behaviour platform.md 13, conventions.md 24.
  */
 
@@ -180,7 +180,7 @@ export async function seedTasks(ctx: SeedContext): Promise<void> {
   })
 }
 
-/** @param seed its id is derived from this name */
+/** @param seed name from which the id of the task is derived */
 export async function seedPastTask(ctx: SeedContext, seed: string, hoursAgo: number, past: PastTask): Promise<void> {
   const { app, operation, description, status = 'SUCCEEDED', affected } = past
   const errorMessages = status === 'FAILED' ? [timedOut] : status === 'CANCELED' ? [canceled] : undefined
@@ -198,7 +198,7 @@ export async function seedPastTask(ctx: SeedContext, seed: string, hoursAgo: num
   } as never)
 }
 
-/** Of categories, an hour ago. */
+/** A batch that created categories one hour ago. */
 export interface PastBatch {
   readonly name: string
   /** The ids of its task and elements are derived from this name. */

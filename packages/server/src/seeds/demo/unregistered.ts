@@ -1,6 +1,6 @@
 /**
- * The demo's cluster that nobody has registered yet: one host, two VMs. It is made like any other, and then leaves the way
- * a cluster leaves when it is unregistered. Source: behaviour platform.md 13.
+ * The demo's cluster that is not registered yet: one host, two VMs. It is seeded like any other cluster, then its rows
+ * are removed as by unregistering it. Source: behaviour platform.md 13.
  */
 import { seedId } from '../../core/ids/named-id.ts'
 import { takeOut } from '../../domains/platform/cluster-inventory.ts'

@@ -1,6 +1,6 @@
 /**
- * One virtual machine of a new world, as if it had been made through the interface, and switched on: with leases, disk
- * files, a host and a domain. Source: behaviour vmm.md 1.1 to 1.4.
+ * Seeds a virtual machine as if it had been created and powered on through the API: with leases, disk files, a host and
+ * a domain. Source: behaviour vmm.md 1.1 to 1.4.
  */
 
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -23,16 +23,16 @@ const nvramBytes = 540_672
 export interface SeedDisk {
   readonly sizeBytes: number
   readonly containerExtId: string
-  /** What it is made from. */
+  /** The image that it was created from. */
   readonly imageExtId?: string
-  /** The system on it. */
+  /** Operating system on the disk. */
   readonly os?: 'linux' | 'windows'
   /** Default: SCSI. */
   readonly busType?: Bus
 }
 
 export interface SeedCdRom {
-  /** Its ISO; absent: empty. */
+  /** The ISO in the drive; absent: empty. */
   readonly image?: { readonly extId: string; readonly sizeBytes: number; readonly containerExtId: string }
   readonly busType: 'IDE' | 'SATA'
 }
@@ -42,13 +42,12 @@ export interface SeedNic {
   readonly macAddress: string
   /** Default: the lowest free one, if the subnet has a pool. */
   readonly address?: Address
-  /** Further fields. */
   readonly backing?: { readonly isConnected?: boolean; readonly model?: 'VIRTIO' | 'E1000' }
 }
 
 export interface SeedVm {
   readonly name: string
-  /** Key from which the ids of its parts, and its own unless given, are derived. Default: the name. */
+  /** Key from which the ids of its disks and NICs and, by default, its own are derived. Default: the name. */
   readonly key?: string
   readonly extId?: string
   readonly description?: string
@@ -58,13 +57,11 @@ export interface SeedVm {
   readonly disks: readonly SeedDisk[]
   readonly cdRoms?: readonly SeedCdRom[]
   readonly nics: readonly SeedNic[]
-  /** Further fields. */
   readonly more?: Partial<VmEntity>
-  /** Where firmware keeps its variables. */
+  /** Present for a VM with UEFI: the container of its NVRAM. */
   readonly uefiContainerExtId?: string
   readonly guestTools?: VmEntity['guestTools']
   readonly categoryExtIds?: readonly string[]
-  /** Absent: without an owner. */
   readonly ownerExtId?: string
   readonly isOn: boolean
   readonly secondsSinceCreation: number
@@ -132,7 +129,6 @@ const switchedOn = (vm: VmEntity, hostExtId: string): VmEntity => ({
   isLiveMigrateCapable: true,
 })
 
-/** A collection, where it holds something. */
 const listed = (name: string, items: readonly unknown[]): object => (items.length === 0 ? {} : { [name]: items })
 
 async function nicFor(
@@ -165,7 +161,7 @@ async function nicFor(
   )
 }
 
-/** Each on its bus, in their order. */
+/** Numbers disks and CD-ROMs by bus, in their order. */
 function slotsFor({ disks, cdRoms = [] }: SeedVm): {
   readonly disks: readonly Slot[]
   readonly cdRoms: readonly Slot[]
@@ -257,7 +253,6 @@ function bootOf({ uefiContainerExtId }: SeedVm, key: string): VmEntity['bootConf
   } as VmEntity['bootConfig']
 }
 
-/** Guest tools as installed and working. */
 export const workingTools = (os: 'linux' | 'windows'): NonNullable<VmEntity['guestTools']> => ({
   isEnabled: true,
   isInstalled: true,
@@ -269,10 +264,9 @@ export const workingTools = (os: 'linux' | 'windows'): NonNullable<VmEntity['gue
   guestOsVersion: os === 'windows' ? 'windows:64:Windows Server 2022' : 'linux:64:Ubuntu 24.04',
 })
 
-/** The operating system that the name of an image implies. */
 export const osOf = (imageName: string): 'linux' | 'windows' => (/windows|\bwin/i.test(imageName) ? 'windows' : 'linux')
 
-/** Defaults of a create. */
+/** Defaults of `createVm`. */
 export const seedDefaults = {
   numCoresPerSocket: 1,
   numThreadsPerCore: 1,

@@ -1,5 +1,5 @@
 /**
- * The virtual machines of the demo, as if they had been made through the interface: with leases, places, disks and domains.
+ * Virtual machines of the demo, as if they had been created through the API.
  * Source: behaviour vmm.md 4; platform.md 13 (the manager's own node).
  */
 
@@ -17,7 +17,7 @@ interface Described {
   readonly name: string
   readonly vcpus: number
   readonly memoryGiB: number
-  /** The first disk holds the system. */
+  /** The operating system is on the first disk. */
   readonly disksGiB: readonly number[]
   readonly container?: string
   readonly image: string
@@ -146,7 +146,7 @@ async function seedDemoVm(ctx: SeedContext, described: Described, index: number)
   })
 }
 
-/** A system VM: in no list and no count, but its host carries it. */
+/** The manager's node is a system VM: lists and counts omit it, but its host reserves its resources. */
 async function seedManagerNode(ctx: SeedContext): Promise<void> {
   const vmExtId = seedId('manager/node-1')
   const hostExtId = seedId('host/hp-n01-a')

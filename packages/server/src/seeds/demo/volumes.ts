@@ -1,5 +1,5 @@
 /**
- * Volume groups of the demo, as if they had been made through the interface: with disks, attachments, clients, targets.
+ * Volume groups of the demo, as if they had been created through the API: disks, attachments, clients, targets.
  * Source: behaviour volumes-storage.md 4 (without recovery points, which nothing makes yet).
  */
 
@@ -18,7 +18,7 @@ import type { SeedContext } from '../context.ts'
 
 const GiB = 1024 ** 3
 const clusterReference = seedId('cluster/hp-native-01')
-/** Behind the disk that holds the system. */
+/** The first index after the disk with the operating system. */
 const scsiIndex = 1
 const numVirtualTargets = 32
 
@@ -28,7 +28,7 @@ interface Described {
   readonly more?: Partial<Group>
   readonly container?: string
   readonly disksGiB?: readonly number[]
-  /** Fill level of its disks in percent. */
+  /** Fill level of the disks, in percent. */
   readonly fullPercent?: number
   readonly vms?: readonly string[]
   readonly iscsiClients?: readonly string[]
@@ -74,7 +74,7 @@ const inventory: readonly Described[] = [
   { name: 'vg-unused', more: { description: 'Nothing in it, nobody at it' } },
 ]
 
-/** A volume that a Kubernetes cluster asked for. */
+/** A volume for a persistent volume claim of a Kubernetes cluster. */
 function claim(index: number, size: number): Described {
   const id = `pvc-${index}`
   return {
@@ -145,15 +145,14 @@ interface Consumer {
 
 export interface SeedVolumeGroup {
   readonly name: string
-  /** Key from which the ids of its parts, and its own unless given, are derived. */
+  /** Key from which the ids of its disks and attachments and, by default, its own are derived. */
   readonly key: string
   readonly extId?: string
   readonly clusterExtId: string
-  /** Where its disks lie. */
+  /** Storage container of the disks. */
   readonly containerExtId: string
   readonly more: Partial<Group>
   readonly diskBytes: readonly number[]
-  /** Fill level of its disks in percent. */
   readonly fullPercent: number
   readonly vms: readonly (Consumer & { readonly scsiIndex: number })[]
   readonly iscsiClients: readonly Consumer[]

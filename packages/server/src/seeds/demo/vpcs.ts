@@ -1,4 +1,4 @@
-/** The controller and the VPCs of the demo, as if they had been created. Source: behaviour networking.md 4. */
+/** Network controller and VPCs of the demo, as if they had been created. Source: behaviour networking.md 4. */
 
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
@@ -27,7 +27,7 @@ const owned = (ctx: SeedContext) => ({
   metadata: { ownerReferenceId: ctx.adminId, ownerUserName: 'admin' },
 })
 
-/** It came with the manager, and needs no further resources. */
+/** The controller was installed with the manager, and needs no further resources. */
 export async function seedController(ctx: SeedContext): Promise<void> {
   const controller = {
     ...owned(ctx),
@@ -40,7 +40,7 @@ export async function seedController(ctx: SeedContext): Promise<void> {
   await routingFacts(ctx.world).controllers.put(controller.extId, { ...programOf(controller), hostExtIds })
 }
 
-/** Routers take a port on each external subnet that they are attached to. */
+/** Gives each router a port on each of its external subnets. */
 export async function seedVpcs(ctx: SeedContext, subnets: ReadonlyMap<string, SubnetEntity>): Promise<void> {
   const described = [
     { name: 'prod', vpcType: 'REGULAR', external: ['ext-nat', 'ext-routed'], routable: [['192.168.20.0', 24]] },
@@ -84,12 +84,12 @@ interface SeedVpc {
   readonly extId?: string
   readonly description?: string
   readonly vpcType: 'REGULAR' | 'TRANSIT'
-  /** Subnets through which it reaches the outside. */
+  /** Subnets that connect the VPC to external networks. */
   readonly external: readonly SubnetEntity[]
   readonly routable: readonly Prefix[]
 }
 
-/** With its router, its route table and its default policy. */
+/** Seeds a VPC with its router, its route table and its default policy. */
 async function seedVpc(ctx: SeedContext, described: SeedVpc): Promise<VpcEntity> {
   const { name, extId = seedId(`vpc/${name}`), description, vpcType, external, routable } = described
   const vpc: VpcEntity = { ...owned(ctx), extId, name, ...(description === undefined ? {} : { description }), vpcType }

@@ -1,4 +1,4 @@
-/** One backup at a place: written, read back, removed. Source: behaviour platform.md 7, 8. */
+/** Writes, reads back and removes one backup at a place. Source: behaviour platform.md 7, 8. */
 
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityOf } from '@hyperplane/contract'
@@ -28,14 +28,14 @@ export interface Copying {
   readonly restorePointExtId: string
   readonly manager: Manager
   readonly creationTime: string
-  /** Ends the work between two parts. */
+  /** Aborts the work between two parts. */
   readonly stopping: AbortSignal
   readonly written: (parts: number) => Promise<void>
 }
 
 export const sizeOf = ({ parts }: Manifest): number => parts.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
 
-/** A snapshot of everything, sealed and written. What an earlier attempt left there is removed first. */
+/** Writes an encrypted snapshot of the whole store, after removing what an earlier attempt may have left. */
 export async function writeCopy({ snapshots, version }: Machinery, copying: Copying): Promise<Manifest> {
   const { at, restorePointExtId, manager, creationTime, stopping, written } = copying
   const dataKey = newDataKey()
@@ -59,8 +59,8 @@ export async function writeCopy({ snapshots, version }: Machinery, copying: Copy
 }
 
 /**
- * Reads everything back from the place: what lies there, sizes, digests, the encryption and the rows of every part.
- * @throws ApiError BACKUP_VERIFICATION_FAILED that names what is wrong; the place's refusal
+ * Reads the backup back from the place and checks its files, sizes, digests, encryption and the rows of every part.
+ * @throws ApiError BACKUP_VERIFICATION_FAILED that names the fault, or the refusal of the place
  */
 export async function verifyCopy(
   { snapshots }: Pick<Services, 'snapshots'>,
@@ -81,7 +81,7 @@ export async function verifyCopy(
 }
 
 /**
- * Restores it into a store that is thrown away: what a restore would find wrong is found while the older ones are there.
+ * Restores the backup into a temporary store: a fault is found while older backups still exist.
  * @throws as `verifyCopy`
  */
 export const rehearseRestore = (
@@ -100,7 +100,7 @@ async function verified(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** `COMPLETE` goes first: what is half removed is no restore point. */
+/** Removes `COMPLETE` first: without it a partly removed copy does not count as a restore point. */
 export async function removeCopy(at: BackupPlace, managerExtId: string, restorePointExtId: string): Promise<void> {
   const { store, place } = at
   const folder = `${folderOf(managerExtId, restorePointExtId)}/`
@@ -109,7 +109,7 @@ export async function removeCopy(at: BackupPlace, managerExtId: string, restoreP
   for (const key of keys.sort((a, b) => order(a) - order(b))) await store.remove(place, key)
 }
 
-/** The same, for what may stay: a place that does not answer now is tidied by a later run. Answers whether it is gone. */
+/** Like `removeCopy`, but if the place does not answer, a later run cleans up. Returns whether the copy is gone. */
 export async function removeIfPossible(at: BackupPlace, managerExtId: string, extId: string): Promise<boolean> {
   try {
     await removeCopy(at, managerExtId, extId)
@@ -121,8 +121,8 @@ export async function removeIfPossible(at: BackupPlace, managerExtId: string, ex
 }
 
 /**
- * The place takes, shows, gives back and removes an object: what backups need, and no more.
- * @throws ApiError with the place's refusal
+ * Checks that the place can store, list, return and delete an object, which is all that backups need.
+ * @throws ApiError with the refusal of the place
  */
 export async function probe(at: BackupPlace, managerExtId: string, taskExtId: string): Promise<void> {
   const { store, place } = at
@@ -141,7 +141,7 @@ export async function probe(at: BackupPlace, managerExtId: string, taskExtId: st
   })
 }
 
-/** Refusals of the place, in the words of the interface, for the task that meets them. */
+/** Translates errors of the place into errors of the interface, for a task. */
 export async function asSeen<T>({ place }: BackupPlace, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -150,7 +150,7 @@ export async function asSeen<T>({ place }: BackupPlace, work: () => Promise<T>):
   }
 }
 
-/** What a manifest may say of the manager: everything but how to sign in. */
+/** The manager as the manifest shows it, without credentials and keys. */
 function withoutSecrets(manager: Manager): Manager {
   return JSON.parse(JSON.stringify(manager, (name, value) => (isSecret(name, value) ? undefined : value)))
 }

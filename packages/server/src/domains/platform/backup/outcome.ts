@@ -1,11 +1,10 @@
-/** What a run leaves behind on its target. Source: behaviour platform.md 7 (schedule). */
+/** Changes that a backup run makes to its target. Source: behaviour platform.md 7 (schedule). */
 import { formatTime } from '../../../core/time/clock.ts'
 import type { Target } from './target-rules.ts'
 
 const failuresUntilPause = 3
 const pausedMilliseconds = 60 * 60_000
 
-/** How a target stands after a run that succeeded. */
 export const succeeded = (target: Target, creationTime: string, lastSizeBytes: number): Partial<Target> => ({
   lastSyncTime:
     target.lastSyncTime !== undefined && target.lastSyncTime > creationTime ? target.lastSyncTime : creationTime,
@@ -17,7 +16,7 @@ export const succeeded = (target: Target, creationTime: string, lastSizeBytes: n
   leftovers: undefined,
 })
 
-/** And after one that failed. Its copy may still lie there, if the place did not let it be removed. */
+/** The place may still hold the copy of a failed run: `leftovers` lists it for removal. */
 export function failed(target: Target, reason: string, restorePointExtId: string, now: number): Partial<Target> {
   const failedRuns = (target.failedRuns ?? 0) + 1
   const leftovers = [...(target.leftovers ?? []), restorePointExtId].slice(-100)

@@ -1,7 +1,7 @@
 /**
- * What goes when a new backup is whole. On a cluster: every other restore point of this manager, so that exactly the newest
- * one is there. In a bucket: nothing that is good - the bucket's own retention decides - but what was given up more than a
- * day ago, and once a day, of the older ones whose turn it is, what has gone bad since it was written.
+ * Cleanup once a new backup is complete. On a cluster: removes every other restore point of this manager, so that only
+ * the newest remains. In a bucket: keeps good restore points, whose retention the bucket itself decides; removes
+ * incomplete ones a day after their last write and, once a day, the damaged ones among the older that are checked then.
  * Source: behaviour platform.md 7, 8 (verification).
  */
 
@@ -23,23 +23,22 @@ import { placeOfTarget } from './target-place.ts'
 import type { Target } from './target-rules.ts'
 
 const day = 24 * 3600 * 1000
-/** Older restore points that are read back in one day: a bucket may hold any number of them. */
+/** Older restore points that are read back per day: a bucket may hold any number of them. */
 const checkedADay = 24
 
 export interface Retired {
-  /** Restore points that were complete and are no longer good. */
+  /** Restore points that were complete but damaged. */
   readonly removed: readonly { readonly restorePointExtId: string; readonly fault: string }[]
-  /** How many lie in this manager's folder that another backup key wrote. */
+  /** Number of restore points in this manager's folder that were written with another backup key. */
   readonly foreign: number
 }
 
 const nothing: Retired = { removed: [], foreign: 0 }
 
-/** Whether a day has passed since backups of this target were looked at more closely. */
 export const isCheckDue = ({ lastCheckTime }: Target, now: number): boolean =>
   lastCheckTime === undefined || (parseTime(lastCheckTime) ?? now) + day <= now
 
-/** `isCheckDue`: older restore points are read back as well. */
+/** If `isCheckDue`, older restore points are read back as well. */
 export async function retire(
   ctx: StepContext<Drivers>,
   target: Target,
@@ -67,7 +66,6 @@ interface Folder {
   readonly lastWrite: number
 }
 
-/** Everything of this manager, by restore point. */
 async function foldersOf({ store, place }: BackupPlace, managerExtId: string): Promise<ReadonlyMap<string, Folder>> {
   const folders = new Map<string, Folder>()
   for (const { key, modifiedTime } of await store.list(place, `${prefix}/${managerExtId}/`)) {
@@ -108,6 +106,6 @@ async function removeDamaged(
   return { removed, foreign: older.length - own.length }
 }
 
-/** The day among `rounds` on which a restore point is read back: ids are random, so that each day has its share. */
+/** The day, modulo `rounds`, on which a restore point is read back. Random ids spread the work evenly over the days. */
 const turnOf = (restorePointExtId: string, rounds: number): number =>
   Number.parseInt(restorePointExtId.slice(0, 8), 16) % rounds

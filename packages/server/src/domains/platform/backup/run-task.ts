@@ -15,22 +15,22 @@ import { isCheckDue, retire } from './retention.ts'
 import { placeOfTarget, type RunInput, targetOf } from './target-place.ts'
 import { affectedBy, lockOf, minutesBetween, type Target } from './target-rules.ts'
 
-/** Progress when everything is written, and verified. */
+/** Task progress after the steps `write` and `verify`. */
 const written = 60
 const verified = 95
-/** Parts of a first backup are not known beforehand: progress comes nearer to `written` with each. */
+/** The number of parts is unknown beforehand: after this many, progress is half of `written`. */
 const halfWayParts = 10
 
 type Context = StepContext<Drivers>
 
-/** Writes the backup; answers its manifest. `upTo`: progress of the task when it is written. */
+/** Writes the backup. `upTo` is the progress of the task when it is written. */
 export async function write(ctx: Context, input: RunInput, upTo: number): Promise<Manifest> {
   const target = await targetOf(ctx, input)
   const manager = await presentedManager(ctx)
   let known = 0
   const told = async (parts: number): Promise<void> => {
     const reached = (upTo * parts) / (parts + halfWayParts)
-    // Each is a durable commit, which requests wait for.
+    // Each report is a durable commit, which requests have to wait for.
     if (reached < known + 10) return
     known = reached
     await ctx.progress(reached)
@@ -39,12 +39,12 @@ export async function write(ctx: Context, input: RunInput, upTo: number): Promis
     at: placeOfTarget(ctx, target),
     restorePointExtId: input.restorePointExtId,
     manager,
-    // Before the snapshot: whatever happened by then is in it.
+    // Taken before the snapshot, which therefore contains every change up to this time.
     creationTime: ctx.clock.iso(),
     stopping: ctx.stopping,
     written: told,
   }
-  // Files, threads and networks take no time of the world: it waits for them, as for everything that happens at one moment.
+  // I/O takes no world time: a clock that is moved by hand waits until it ends.
   return ctx.clock.lengthy(() => writeCopy(ctx.services, copying))
 }
 
@@ -54,7 +54,7 @@ export async function verify(ctx: Context, input: RunInput, expected?: Manifest)
   await ctx.clock.lengthy(() => verifyCopy(ctx.services, at, extId, input.restorePointExtId, ctx.stopping, expected))
 }
 
-/** Nobody waits for a place that does not answer: what stays there has no COMPLETE, or goes with the next run. */
+/** Does not wait for a place that does not answer: the copy lacks COMPLETE, or the next run removes it. */
 export async function unwrite(ctx: Context, input: RunInput): Promise<void> {
   const target = await ctx.store.pending(BackupTarget, input.targetExtId)
   if (target === undefined) return
@@ -62,12 +62,10 @@ export async function unwrite(ctx: Context, input: RunInput): Promise<void> {
   await removeIfPossible(placeOfTarget(ctx, target), extId, input.restorePointExtId)
 }
 
-/** What the step `write` answered. */
 export const writtenBy = (ctx: Pick<StepContext<Drivers>, 'outputs'>): Manifest => ctx.outputs['write'] as Manifest
 const isRehearsedIn = (ctx: Pick<StepContext<Drivers>, 'outputs'>): boolean =>
   (ctx.outputs['verify'] as { readonly isRehearsed: boolean }).isRehearsed
 
-/** In the transaction that ends the task: the target has a new backup. */
 export async function recordSuccess(ctx: RecordContext<Drivers>, input: RunInput, manifest: Manifest): Promise<void> {
   const target = await targetOf(ctx, input)
   await ctx.store.observe(BackupTarget, target.extId, succeeded(target, manifest.creationTime, sizeOf(manifest)))
@@ -96,19 +94,19 @@ export const runBackup = defineTask<RunInput>({
         }
         return { isRehearsed }
       },
-      // Nothing to undo: it only reads.
+      // No undo: the step only reads.
     },
     {
       name: 'retire',
       progress: 100,
-      // The new one is whole: from here on older ones may go.
+      // The new backup is complete: older ones may be removed now.
       run: async (ctx, input) => {
         const target = await targetOf(ctx, input)
         return ctx.clock.lengthy(() => retire(ctx, target, writtenBy(ctx), isRehearsedIn(ctx)))
       },
       record: async (ctx, input, { removed, foreign }) => {
         await recordSuccess(ctx, input, writtenBy(ctx))
-        // Time went on by more than an interval meanwhile: the next run takes the place of those that were left out.
+        // If more than an interval of world time has passed, one run now makes up for all that were skipped.
         await startIfDue(ctx, input.targetExtId)
         if (isRehearsedIn(ctx))
           await ctx.store.observe(BackupTarget, input.targetExtId, { lastCheckTime: ctx.clock.iso() })
@@ -135,7 +133,6 @@ export const runBackup = defineTask<RunInput>({
 export const isDue = ({ isHeld, runTaskExtId, nextRunTime }: Target, now: number): boolean =>
   isHeld !== true && runTaskExtId === undefined && nextRunTime !== undefined && (parseTime(nextRunTime) ?? now) <= now
 
-/** The next run, if it is time for one. */
 export async function startIfDue(
   ctx: Pick<RecordContext<Drivers>, 'clock' | 'ids' | 'startTask' | 'store'>,
   targetExtId: string,
@@ -155,7 +152,7 @@ export async function startIfDue(
   await store.observe(BackupTarget, targetExtId, { runTaskExtId: task.extId, nextRunTime })
 }
 
-/** As clients see it: sizes and version follow from how the service was started. */
+/** The manager as clients see it: size and version depend on how the service was started. */
 async function presentedManager({ services, store }: Context): Promise<Manifest['domainManager']> {
   const extra = await takenBeyondSize(store)
   return describeOwn(await ownManager(store), sizeOfTier[services.tier], services.version, extra)

@@ -1,6 +1,6 @@
 /**
- * When backups run: on the world's clock, each time the interval of a target is over. One run at a time a target; one that
- * takes longer than the interval takes the place of the next. Source: behaviour platform.md 7 (schedule); decision
+ * Schedules backups on the world's clock, by the interval of each target. A target has one run at a time: however many
+ * intervals pass during a run, one run follows it. Source: behaviour platform.md 7 (schedule); decision
  * backups-while-time-is-moved.
  */
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
@@ -22,25 +22,25 @@ export const backupSchedule: Schedule<Drivers> = {
     const postponed = due.filter((target) => lastSlot(target, now, quiet) > now)
     for (const { extId } of due.filter((target) => !postponed.includes(target)))
       await startingTasks(ctx, (store, startTask) => startIfDue({ ...ctx, store, startTask }, extId))
-    // What is due only when its present run has ended is written again then, and is seen by that.
+    // A target that is due but still running needs no timer: the end of its run changes its row, which `watch` reports.
     const times = targets.flatMap(({ nextRunTime }) => parseTime(nextRunTime ?? '') ?? [])
     return Math.min(...times.filter((time) => time > now), ...postponed.map((target) => lastSlot(target, now, quiet)))
   },
 }
 
-/** Restore points stay, each as of its time: a bucket. On a cluster the newest one replaces the others. */
+/** A bucket keeps every restore point; on a cluster the newest one replaces the others. */
 const keepsAll = ({ location }: Target): boolean => !('config' in location)
 const runsAgain = (target: Target): boolean => keepsAll(target) && target.isHeld !== true
 
-/** When this target would run again, had it run by now. */
+/** The next time at which this target runs, assuming that a run that is due takes place now. */
 function nextOf({ location, nextRunTime }: Target, now: number): number {
   const next = parseTime(nextRunTime ?? '') ?? now
   return next > now ? next : now + minutesBetween(location) * minute
 }
 
 /**
- * The last time at which a target on a cluster is due before anything else happens. The runs before it would each be replaced
- * by the next, and hold what that holds: where time is moved by hand, it alone takes place.
+ * The last time at which a target on a cluster is due before anything else can happen. While time is moved by hand, the
+ * runs before it would have the same content and be replaced at once, so only this one takes place.
  */
 function lastSlot(target: Target, now: number, quiet: number): number {
   if (keepsAll(target)) return now
@@ -48,5 +48,5 @@ function lastSlot(target: Target, now: number, quiet: number): number {
   return now + Math.max(0, Math.floor((quiet - now) / interval + rounding)) * interval
 }
 const minute = 60_000
-/** Times are sums of microseconds. */
+/** Times are floating-point sums, exact to about a microsecond. */
 const rounding = 1e-6

@@ -1,4 +1,4 @@
-/** What lies at the place of a restore source, read when it is asked for. Source: behaviour platform.md 9. */
+/** Reads the restore points at the place of a restore source. Source: behaviour platform.md 9. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { RestoreSource } from '@hyperplane/contract/platform/restore-source'
@@ -13,12 +13,12 @@ import { isExpired, refuseApiKey } from '../restore-source.ts'
 type Source = EntityOf<typeof RestoreSource>
 
 const rememberedMilliseconds = 30_000
-/** Answers by restore source: a client that pages does not make the place list everything again. */
+/** Cached by restore source, so that a client that pages does not list the whole place for each page. */
 const remembered = new WeakMap<Services, Map<string, { readonly until: number; readonly found: FoundRestorePoints }>>()
 
 /**
- * Complete restore points, newest first; of a cluster the newest of each manager only. Counts as a use of the source.
- * @throws ApiError 404 for an expired source, 400 when the place refuses
+ * Complete restore points, newest first; on a cluster only the newest of each manager. Records a use of the source.
+ * @throws ApiError 404 for an expired source, 400 if the place refuses
  */
 export async function restorePointsOf(ctx: ReadContext, source: Source): Promise<readonly Manifest[]> {
   refuseApiKey(ctx)

@@ -1,4 +1,3 @@
-/** The target that a task backs up to, and its place. */
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import type { BackupPlace } from '../../../archive/format.ts'
 import { placeOf } from '../../../archive/places.ts'
@@ -13,7 +12,7 @@ export interface RunInput {
 
 type Context = StepContext<Drivers>
 
-/** Also one that is still being made. */
+/** Also finds a target that is still being created. */
 export async function targetOf(
   ctx: Pick<Context, 'store'>,
   { targetExtId }: Pick<RunInput, 'targetExtId'>,

@@ -1,4 +1,4 @@
-/** What a backup target must be, before anything is contacted. Source: behaviour platform.md 7. */
+/** Rules for a backup target that are checked before its place is contacted. Source: behaviour platform.md 7. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
@@ -15,17 +15,17 @@ import { backupContainerOf, containerFree, poolUsage } from '../../storage-space
 export type Target = EntityOf<typeof BackupTarget>
 
 const maximumTargets = { cluster: 3, objectStore: 1 } as const
-/** Room that a cluster must have, in sizes of the last backup: the new one is complete before the old one goes. */
+/** Required free space, in sizes of the last backup: the old one is removed only after the new one is complete. */
 const roomFactor = 2
 
 export const clusterOf = (location: Location): string | undefined =>
   'config' in location && !('address' in location.config) ? location.config.extId : undefined
 
-/** Minutes between two runs; a cluster's only restore point is replaced every half an hour. */
+/** Minutes between two runs. A cluster's only restore point is replaced every half an hour. */
 export const minutesBetween = (location: Location): number =>
   'config' in location ? 30 : (location.backupPolicy?.rpoInMinutes ?? 60)
 
-/** @throws ApiError 400 with every fault of the location */
+/** @throws ApiError 400 with all faults of the location */
 export function checkTargetLocation(location: Location): void {
   if ('config' in location) {
     if ('address' in location.config)
@@ -42,7 +42,7 @@ export function checkTargetLocation(location: Location): void {
   refuseAll(faults)
 }
 
-/** @throws ApiError 422 when there are as many of this sort as there may be; 409 for a cluster that is one already */
+/** @throws ApiError 422 if the maximum of this type of target is reached, 409 if the cluster is a target already */
 export async function refuseTooMany(store: Reader, location: Location): Promise<void> {
   const targets = await store.find(BackupTarget)
   const cluster = clusterOf(location)
@@ -63,7 +63,7 @@ interface Asking {
 }
 
 /**
- * The cluster is registered, answers, stores data, and has room. Others than clusters are judged by their probe.
+ * Requires a cluster that is registered, reachable, stores data and has room. Object stores are checked by a probe.
  * @throws ApiError 404, 409
  */
 export async function requireEligible(ctx: Asking, location: Location): Promise<void> {
@@ -86,10 +86,9 @@ export async function requireEligible(ctx: Asking, location: Location): Promise<
   }
 }
 
-/** Runs, and changes of a target, come one after another; the tasks of its cluster do not wait for them. */
+/** Lock that serialises runs and changes of a target without blocking the tasks of its cluster. */
 export const lockOf = (targetExtId: string): string => `backup-target/${targetExtId}`
 
-/** The manager, then the cluster if it is one. */
 export async function affectedBy(
   store: Reader,
   manager: { readonly extId: string; readonly config: { readonly name: string } },

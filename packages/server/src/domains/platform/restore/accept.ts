@@ -1,4 +1,4 @@
-/** A restore is asked for: by a person, of a fresh instance, one at a time. Source: behaviour platform.md 9. */
+/** Accepts a restore: requested by a person, on a fresh instance, one at a time. Source: behaviour platform.md 9. */
 import { RestoreSource } from '@hyperplane/contract/platform/restore-source'
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Manifest } from '../../../archive/format.ts'
@@ -40,7 +40,7 @@ export async function startRestore(
   })
 }
 
-/** @throws ApiError 409 while another one goes on */
+/** @throws ApiError 409 while another restore is running */
 async function refuseSecond(store: Reader): Promise<void> {
   const filter = and(equals(pathOf(Task, 'operation'), operation), anyOf(pathOf(Task, 'status'), unfinished))
   const [running] = await store.find(Task, { filter, limit: 1 })
@@ -48,7 +48,7 @@ async function refuseSecond(store: Reader): Promise<void> {
   throw new ApiError('ENTITY_BUSY', { kind: 'instance', name: 'restore', taskExtId: running.extId })
 }
 
-/** The source that a path names, for what is read before the pipeline has looked for it. @throws ApiError 404 */
+/** Finds the source of the path for `prepare`, which runs before the pipeline resolves it. @throws ApiError 404 */
 export async function sourceOf(ctx: ReadContext, extId: string) {
   const source = await ctx.store.get(RestoreSource, extId)
   if (source === undefined) throw notFound(RestoreSource, 'RestoreSource', extId, 'restoreSourceExtId')

@@ -1,6 +1,6 @@
 /**
- * What is different in a restored store: how its manager is named and reached, backup targets that wait until somebody
- * resumes them, and tasks that were not at their end. Source: behaviour platform.md 9.
+ * Changes to a restored store before it is used: name and network of its manager, backup targets (paused until somebody
+ * resumes them), and unfinished tasks (interrupted). Source: behaviour platform.md 9.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
@@ -19,10 +19,10 @@ export type GivenManager = NonNullable<(typeof restorePointOperations)['restore'
 
 export const pauseReason = 'restored; resume by update'
 
-/** Tasks that write to a place, or to a target's row: undone, they would remove backups, this one too. */
+/** Tasks of backup targets end without rollback, which would remove backups, perhaps the one being restored. */
 const endWhereTheyAre = new Set(backupTarget.tasks.map(({ name }) => name))
 
-/** `given`: absent values are those of the restore point. */
+/** Fields that `given` leaves out keep the values of the restore point. */
 export function adjust(second: Store, given: GivenManager | undefined, now: string): Promise<void> {
   return second.transaction(async (transaction) => {
     if (given !== undefined) await describeManager(transaction, given)
@@ -39,7 +39,7 @@ async function describeManager(store: Transaction, given: GivenManager): Promise
   await store.update(DomainManager, extId, changed as Partial<Manager>)
 }
 
-/** What a request says of the manager and a restore does not decide. */
+/** Warnings about fields of the requested manager that a restore cannot set. */
 export function warningsAbout(restored: Manager, given: GivenManager): readonly string[] {
   const told = [
     ['config/size', restored.config.size, given.config.size],

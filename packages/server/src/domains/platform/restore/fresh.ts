@@ -1,16 +1,16 @@
 /**
- * Whether this instance is fresh: it holds what every empty world begins with, and nothing that anybody made. A restore
- * never overwrites a living manager. Source: behaviour platform.md 9.
+ * Whether this instance is fresh: it holds only the rows that every empty world begins with. A restore never overwrites
+ * a manager that is in use. Source: behaviour platform.md 9.
  */
 import { contract } from '@hyperplane/contract'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Reader } from '../../../store/store.ts'
 
-/** Kinds of which a fresh instance has rows, with the rows of a fresh instance; `any`, because a name selects the type of its rows. */
+// `any`: the key selects the type of the row.
 const begunWith: Readonly<Record<string, (row: any) => boolean>> = {
   AuthorizationPolicy: ({ isSystemDefined }) => isSystemDefined === true,
   Category: ({ type }) => type !== 'USER',
-  // The manager's own, which runs no VMs.
+  // The cluster of the manager itself, which runs no VMs.
   Cluster: ({ config }) => !config?.clusterFunction?.includes('AOS'),
   DomainManager: ({ isOwn }) => isOwn === true,
   Product: () => true,
@@ -23,7 +23,7 @@ const begunWith: Readonly<Record<string, (row: any) => boolean>> = {
 
 const kinds = [...new Set(contract.flatMap(({ resources }) => resources))].filter(({ derived }) => derived !== true)
 
-/** @throws ApiError 409 that says what is here already */
+/** @throws ApiError 409 that lists the other rows */
 export async function requireFresh(store: Reader): Promise<void> {
   const found: string[] = []
   for (const kind of kinds) {

@@ -1,4 +1,4 @@
-/** The four parts of a restore. None leaves anything behind but the second store. Source: behaviour platform.md 9. */
+/** The four subtasks of a restore. They leave nothing behind but the second store. Source: behaviour platform.md 9. */
 import { RestoreSource } from '@hyperplane/contract/platform/restore-source'
 import { Task } from '@hyperplane/contract/platform/task'
 import { refusalOf, requireReadable } from '../../../archive/faults.ts'
@@ -54,7 +54,7 @@ export const load = defineTask<RestoreInput>({
         reading(ctx, input, (at, manifest) =>
           ctx.services.restores.load(manifest, sealedParts(at, manifest), ctx.stopping),
         ),
-      // The second store is dropped by the restore itself, whatever part failed.
+      // No undo: the parent task drops the second store, whichever subtask failed.
     },
   ],
 })
@@ -96,7 +96,7 @@ export const switchStores = defineTask<RestoreInput>({
         const { restores } = ctx.services
         const tasks = await tasksOf(ctx)
         const last = async (): Promise<void> => {
-          // Meanwhile somebody may have begun to use this instance.
+          // Somebody may have begun to use this instance since the restore was accepted.
           await requireFresh(ctx.store)
           await restores.within((second) => handOver(second, tasks, ctx.clock.iso()))
         }
@@ -113,7 +113,7 @@ export const switchStores = defineTask<RestoreInput>({
 type TaskRow = NonNullable<Awaited<ReturnType<typeof taskRow>>>
 const taskRow = (store: Context['store'], extId: string) => store.get(Task, extId)
 
-/** The restore, then its parts. */
+/** The parent task of the restore, then its subtasks. */
 async function tasksOf({ store, taskExtId }: Context): Promise<readonly TaskRow[]> {
   const own = (await store.get(Task, taskExtId)) as TaskRow
   const whole = (await store.get(Task, own.parentTask?.extId ?? '')) as TaskRow
@@ -126,7 +126,7 @@ async function tasksOf({ store, taskExtId }: Context): Promise<readonly TaskRow[
   ]
 }
 
-/** The tasks stand in the restored store as what they are once that is the present one: done. */
+/** Copies the tasks of this restore to the restored store, as succeeded: it is about to become the current store. */
 async function handOver(second: Store, tasks: readonly TaskRow[], now: string): Promise<void> {
   const { tenantId } = await ownManager(second)
   const warnings = tasks.flatMap((task) => task.warnings ?? [])
@@ -141,7 +141,7 @@ async function handOver(second: Store, tasks: readonly TaskRow[], now: string): 
   })
 }
 
-/** The backup at its place. @throws ApiError of its fault; the place's refusal */
+/** @throws ApiError for a fault of the backup, or the refusal of the place */
 async function reading(
   ctx: Context,
   { sourceExtId, managerExtId, restorePointExtId }: RestoreInput,
@@ -151,7 +151,7 @@ async function reading(
   if (source === undefined) throw notFound(RestoreSource, 'RestoreSource', sourceExtId, 'restoreSourceExtId')
   const at = { store: ctx.drivers.objectStore, place: placeOf('RestoreSource', source, ctx.secrets) }
   try {
-    // Networks, files and threads take no time of the world.
+    // I/O takes no world time.
     await ctx.clock.idle(() =>
       asSeen(at, async () => work(at, await findRestorePoint(at, managerExtId, restorePointExtId))),
     )

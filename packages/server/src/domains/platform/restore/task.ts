@@ -1,4 +1,7 @@
-/** A restore: four parts, one after the other. The last one does not return to this store. Source: behaviour platform.md 9. */
+/**
+ * A restore: four subtasks in sequence. The last one replaces this store by the restored one.
+ * Source: behaviour platform.md 9.
+ */
 import type { Step, TaskDefinition } from '../../../core/tasks/define-task.ts'
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
@@ -19,7 +22,7 @@ export const restoreManager = defineTask<RestoreInput>({
   steps: parts.flatMap(([name, part], index) => stepsOf(name, part, 25 * index)),
 })
 
-/** A part is started, and waited for. */
+/** Starts a subtask, then waits for it. */
 function stepsOf(
   name: string,
   part: TaskDefinition<Drivers, RestoreInput>,

@@ -1,5 +1,5 @@
 /**
- * Drift: one field of a fact is changed behind the interface's back. The path leads through objects, and through lists by place
+ * Drift: changes one field of a fact outside the API. The path leads through objects by name and through lists by index
  * (`SNMP_SERVER_CONFIG/users/0/authType`). Source: behaviour clustermgmt.md 1.10, 3; DESIGN D.
  */
 import type { AnySchema } from '@hyperplane/contract'
@@ -13,13 +13,13 @@ import { type FactKind, kindsOfFacts, stepInto } from './facts.ts'
 export interface FieldChange {
   readonly kind: FactKind
   readonly path: string
-  /** Absent: the field is unset. */
+  /** Absent: unset the field. */
   readonly value?: unknown
-  /** In place of a value where the field is a secret. */
+  /** Replaces `value` if the field is a secret. */
   readonly secretDigest?: string
 }
 
-/** What of a secret is kept. @throws CannotHappen where this kind has none */
+/** The digest by which the simulation stores a secret. @throws CannotHappen if the field is not a secret */
 export function digestOfSecret(kind: FactKind, id: string, path: string, plain: string): string {
   const { digestOf } = kindsOfFacts[kind]
   if (digestOf === undefined || fieldAt(kind, path).secret !== true)
@@ -27,7 +27,7 @@ export function digestOfSecret(kind: FactKind, id: string, path: string, plain: 
   return digestOf(id, plain)
 }
 
-/** @returns whether it was otherwise before @throws CannotHappen */
+/** @returns false if the field already had this value. @throws CannotHappen */
 export async function changeFact(world: SimulatedWorld, id: string, change: FieldChange): Promise<boolean> {
   const { before, next } = plannedChange(world, id, change)
   if (canonicalJson(next) === canonicalJson(before)) return false
@@ -37,7 +37,7 @@ export async function changeFact(world: SimulatedWorld, id: string, change: Fiel
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The fact before and after, without a change. @throws CannotHappen */
+/** The fact before and after the change, without writing it. @throws CannotHappen */
 export function plannedChange(
   world: SimulatedWorld,
   id: string,
@@ -50,7 +50,7 @@ export function plannedChange(
   return { before, next: replaced(before, path.split('/'), path, content) as Fields }
 }
 
-/** What is to stand in the field; undefined: nothing. @throws CannotHappen */
+/** The new content of the field; undefined to unset it. @throws CannotHappen */
 function wanted({ kind, path, value, secretDigest }: FieldChange): unknown {
   const field = fieldAt(kind, path)
   if (field.secret === true && value !== undefined)
@@ -76,7 +76,7 @@ function wanted({ kind, path, value, secretDigest }: FieldChange): unknown {
   return clean
 }
 
-/** @throws CannotHappen with the nearest names */
+/** @throws CannotHappen, with suggestions, for an unknown path */
 function fieldAt(kind: FactKind, path: string): AnySchema {
   let at: AnySchema = kindsOfFacts[kind].schema
   const steps = path.split('/')
@@ -97,7 +97,7 @@ function fieldAt(kind: FactKind, path: string): AnySchema {
   return at
 }
 
-/** A copy with this content at the path. @throws CannotHappen where a list ends before */
+/** A copy with `content` at the path. @throws CannotHappen if a list is too short */
 function replaced(at: unknown, steps: readonly string[], path: string, content: unknown): unknown {
   const [step, ...rest] = steps
   if (step === undefined) return content
@@ -112,7 +112,7 @@ function replaced(at: unknown, steps: readonly string[], path: string, content: 
   return next === undefined ? others : { ...others, [step]: next }
 }
 
-/** Path of a secret that the value holds. */
+/** Path of the first secret in a value. */
 function secretIn(schema: AnySchema, value: unknown, path: string): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   for (const [step, item] of Object.entries(value)) {

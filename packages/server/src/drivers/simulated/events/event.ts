@@ -1,11 +1,11 @@
 /**
- * How an event is described: what it is about, and what it changes in the world. An event changes facts; what follows from
- * them, drivers tell the control plane in their own time.
+ * Describes an event: its target and the facts of the simulated world that it changes. Consequences are not part of it:
+ * drivers report them to the control plane in their own time.
  */
 import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
 import type { SimulatedWorld } from '../world.ts'
 
-/** Kinds of things that events are about, as people call them. */
+/** Kinds of targets, in words for people. */
 export type TargetKind =
   | 'BGP session'
   | 'certificate authority'
@@ -29,19 +29,19 @@ export interface Target {
   readonly kind: TargetKind
   readonly extId: string
   readonly name: string
-  /** Of a disk: the host that it is in. */
+  /** For disks: the host with the disk. */
   readonly hostExtId?: string
-  /** Of a storage container. */
+  /** For storage containers. */
   readonly clusterExtId?: string
-  /** Of a directory: host names of its servers. */
+  /** For directories: host names of the servers. */
   readonly servers?: readonly string[]
 }
 
-/** What an event must know that is no fact of the world. */
+/** Knowledge from outside the simulated world that events need. */
 export interface Surroundings {
-  /** Logical bytes: all that the container can hold, and what can still be written to it. */
+  /** In logical bytes: total capacity of a container, and free space. */
   roomOf(containerExtId: string): Promise<{ readonly capacityBytes: number; readonly freeBytes: number }>
-  /** Names of all uplinks of a host, and of those through which it is managed. */
+  /** Names of all uplinks of a host, and of its management uplinks. */
   uplinksOf(hostExtId: string): Promise<{ readonly all: readonly string[]; readonly management: readonly string[] }>
 }
 
@@ -49,11 +49,11 @@ export interface Occurrence<E> extends Surroundings {
   readonly world: SimulatedWorld
   readonly event: E
   readonly target: Target
-  /** Of the secret that came with the event; see `digestOfSecret`. */
+  /** Digest of the secret in the event; see `digestOfSecret`. */
   readonly secretDigest?: string
 }
 
-/** What somebody wrote to name a target, and where it stands in the event. */
+/** How a request names a target, and in which field of the event. */
 export interface Naming {
   readonly kind: TargetKind
   readonly text: string
@@ -63,19 +63,19 @@ export interface Naming {
 export interface EventSort<T extends HappeningType = HappeningType> {
   readonly about: (event: HappeningOf<T>) => Naming
   /**
-   * Changes the facts. Answers in words what it changed; nothing where it was so already. Writes facts last, so that a refusal
-   * leaves none. @throws CannotHappen
+   * Changes the facts. Returns sentences about the changes; none if there are no changes. Checks come before the first
+   * write, so that a refusal changes nothing. @throws CannotHappen
    */
   readonly happen: (occurrence: Occurrence<HappeningOf<T>>) => Promise<readonly string[]>
-  /** It lasts until this other event happens to the same target. */
+  /** The event lasts until this other event happens to the same target. */
   readonly until?: HappeningType
-  /** Which part of the target it is about; of its counterpart, nothing stands for all. */
+  /** The part of the target, such as an uplink. Undefined in the ending event: all parts. */
   readonly part?: (event: HappeningOf<T>) => string | undefined
 }
 
-/** The world is not such that this could happen; the message says why, and what could. */
+/** The state of the world does not permit the event; the message says why, and what is permitted. */
 export class CannotHappen extends Error {
-  /** Field of the event that is at fault; absent: the state of its target. */
+  /** The invalid field of the event; absent if the state of the target is the reason. */
   readonly field: string | undefined
   constructor(message: string, field?: string) {
     super(message)
@@ -83,7 +83,7 @@ export class CannotHappen extends Error {
   }
 }
 
-/** What is wrong with a thing, with these fields changed: `undefined` mends one, and nothing wrong is no fact. */
+/** Changes some faults of a thing: `undefined` clears one. A thing without faults has no row. */
 export async function setFault<F extends object>(
   world: SimulatedWorld,
   collection: string,

@@ -1,6 +1,6 @@
 /**
- * Facts that somebody changes behind the interface's back, field by field: which kinds there are, where each lies, and what may
- * stand in it. The fields are those of the drivers, by the names of the interface where it has one.
+ * Facts that an event can change outside the API, field by field: their kinds, their storage and their schemas. Fields
+ * are named as in the drivers, or as in the API where it has them.
  */
 import {
   type AnySchema,
@@ -49,19 +49,19 @@ type Fields = Readonly<Record<string, any>>
 interface KindOfFact {
   readonly target: TargetKind
   readonly schema: ObjectSchema
-  /** Undefined: there is no such fact. */
+  /** Undefined if there is no such fact. */
   readonly read: (world: SimulatedWorld, id: string) => Fields | undefined
   readonly write: (world: SimulatedWorld, id: string, next: Fields, before: Fields) => Promise<void>
-  /** How a secret of it is kept. */
+  /** Digest by which a secret of this fact is stored. */
   readonly digestOf?: (id: string, plain: string) => string
-  /** What stands in the fact for a secret of this digest; default: the digest. */
+  /** Content of the field for a secret with this digest; default: the digest. */
   readonly secretOf?: (digest: string) => unknown
 }
 
 const name = text({ minLength: 1, maxLength: 255 })
 const named = optional(name)
 
-/** A fact that is one entry of a collection, of which some fields may be changed. */
+/** For a fact that is one entry of a collection. */
 function entryOf<F extends object>(
   collection: string,
   schema: ObjectSchema,
@@ -73,7 +73,7 @@ function entryOf<F extends object>(
   }
 }
 
-/** Of an external VM, what its management has the say of. */
+/** Fields of an external VM that this manager holds; its own management holds the others. */
 const heldHere = ['categories', 'extId', 'links', 'nutanixGuestTools', 'ownershipInfo', 'tenantId']
 const heldOutside: SchemaFields = Object.fromEntries(
   Object.entries(ExternVm.schema.fields).filter(([field]) => !heldHere.includes(field)),
@@ -224,7 +224,7 @@ export const kindsOfFacts: Readonly<Record<FactKind, KindOfFact>> = {
   },
 }
 
-/** The field of a schema that a step of a path leads to; undefined: there is none. */
+/** The field to which a step of a path leads; undefined if there is none. */
 export function stepInto(schema: AnySchema, step: string): AnySchema | undefined {
   if (schema.type === 'object') return Object.hasOwn(schema.fields, step) ? schema.fields[step] : undefined
   if (schema.type === 'map') return schema.values

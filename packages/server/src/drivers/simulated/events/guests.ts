@@ -5,21 +5,21 @@ import { CannotHappen, type Target } from './event.ts'
 
 export { haltGuest }
 
-/** @throws CannotHappen when it does not run */
+/** @throws CannotHappen if the VM does not run */
 function running(world: SimulatedWorld, vm: Target): DomainFact {
   const fact = domainFacts(world).get(vm.extId)
   if (fact?.state === 'ON') return fact
   throw new CannotHappen(`The VM "${vm.name}" does not run on any host: power it on first.`)
 }
 
-/** Its kernel ends, and the guest boots anew by itself. */
+/** The guest's kernel crashes, and the guest reboots. */
 export async function crashGuest(world: SimulatedWorld, vm: Target): Promise<boolean> {
   const fact = running(world, vm)
   await domainFacts(world).put(vm.extId, restarted(world, fact))
   return true
 }
 
-/** It stands, and hears nothing: neither its power button nor its tools; a reset helps. */
+/** The guest ignores its power button and its tools until it is reset. */
 export async function hangGuest(world: SimulatedWorld, vm: Target): Promise<boolean> {
   const fact = running(world, vm)
   if (fact.hungSince !== undefined) return false
@@ -35,7 +35,7 @@ export async function recoverGuest(world: SimulatedWorld, vm: Target): Promise<b
   return true
 }
 
-/** Its guest turns the machine off. */
+/** The guest shuts the machine down. */
 export async function endGuest(world: SimulatedWorld, vm: Target): Promise<boolean> {
   running(world, vm)
   await haltGuest(world, vm.extId)

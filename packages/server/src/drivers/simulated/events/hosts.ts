@@ -1,4 +1,4 @@
-/** Hosts and clusters that fail, fall silent, slow down, and come back. Source: behaviour clustermgmt.md 3; vmm.md 3.2, 3.8. */
+/** Hosts and clusters that fail, slow down and recover. Source: behaviour clustermgmt.md 3; vmm.md 3.2, 3.8. */
 import type { ManagementFault } from '../external-hypervisor.ts'
 import { downtimeFacts, type HardwareFault, type SlownessFact, slownessFacts } from '../hardware.ts'
 import { domainFacts, restarted } from '../hypervisor.ts'
@@ -17,7 +17,7 @@ async function setHostFault(
   await setFault<HardwareFault>(world, hardware, id, changes)
 }
 
-/** Statistics leave out the times at which a host was down, also after it came back. */
+/** Keeps the history of downtimes, since statistics leave them out even after the host is back. */
 async function noteDowntime(world: SimulatedWorld, hostExtId: string, isDown: boolean): Promise<void> {
   if (isDown === (hostFault(world, hostExtId).isDown === true)) return
   const { times } = downtimeFacts(world).get(hostExtId) ?? { times: [] }
@@ -26,7 +26,7 @@ async function noteDowntime(world: SimulatedWorld, hostExtId: string, isDown: bo
   await downtimeFacts(world).put(hostExtId, { times: next.slice(-rememberedTimes) })
 }
 
-/** Power is gone: it does not answer, and its guests stand. */
+/** The host loses power: it does not answer, and its guests stop. */
 export async function failHost(world: SimulatedWorld, hostExtId: string): Promise<boolean> {
   if (hostFault(world, hostExtId).hasLostPower === true) return false
   await setHostFault(world, hostExtId, { hasLostPower: true, isDown: true, since: world.clock.now() })
@@ -34,8 +34,8 @@ export async function failHost(world: SimulatedWorld, hostExtId: string): Promis
 }
 
 /**
- * It boots, and starts the guests that it ran: they begin anew. Answers how many.
- * @returns undefined when it had not failed
+ * The host boots and restarts the guests that it ran.
+ * @returns the number of guests; undefined if the host had not failed
  */
 export async function returnHost(world: SimulatedWorld, hostExtId: string): Promise<number | undefined> {
   const { hasLostPower, isDown, isCutOff } = hostFault(world, hostExtId)
@@ -61,8 +61,8 @@ export async function returnHost(world: SimulatedWorld, hostExtId: string): Prom
 }
 
 /**
- * These of its uplinks are gone; without any of those through which it is managed it does not answer.
- * @returns what became of that; undefined: nothing new
+ * Sets the lost uplinks of a host. Without any management uplink it does not answer.
+ * @returns the change of that, undefined if there is none
  */
 export async function setUplinksLost(
   world: SimulatedWorld,
@@ -86,10 +86,10 @@ export async function setUplinksLost(
 export const lostUplinks = (world: SimulatedWorld, hostExtId: string): readonly string[] =>
   hostFault(world, hostExtId).lostUplinks ?? []
 
-/** Times of slowness that a host remembers: statistics of those times say so for ever. */
+/** Downtimes, and times of slowness, that are stored per host for past statistics. */
 const rememberedTimes = 200
 
-/** Its drives take `factor` times as long; 1: as ever. */
+/** The host's drives take `factor` times as long; 1 is normal. */
 export async function setSlowness(world: SimulatedWorld, hostExtId: string, factor: number): Promise<boolean> {
   const { slowdown = 1 } = hostFault(world, hostExtId)
   if (slowdown === factor) return false
@@ -102,7 +102,6 @@ export async function setSlowness(world: SimulatedWorld, hostExtId: string, fact
   return true
 }
 
-/** Sets one switch of what is wrong with a host or a cluster. */
 export async function setHardwareFault(
   world: SimulatedWorld,
   extId: string,
@@ -114,7 +113,7 @@ export async function setHardwareFault(
   return true
 }
 
-/** @throws CannotHappen for a cluster without an external management */
+/** @throws CannotHappen for a cluster without external management */
 export async function setManagementAway(
   world: SimulatedWorld,
   cluster: { readonly extId: string; readonly name: string },

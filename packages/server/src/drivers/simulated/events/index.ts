@@ -1,5 +1,5 @@
 /**
- * The catalogue: each event, what it is about, what it changes, and what ends it. What follows in the control plane is told in
+ * The catalogue of events: target, changes and ending event of each. Consequences in the control plane are described in
  * docs/reference/world-events.md, one line each.
  */
 import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
@@ -17,7 +17,6 @@ export { CannotHappen, type EventSort, type Naming, type Occurrence, type Surrou
 
 type Catalogue = { readonly [T in HappeningType]: EventSort<T> }
 
-/** One sentence where something changed. */
 const said = async (change: Promise<boolean>, sentence: string): Promise<readonly string[]> =>
   (await change) ? [sentence] : []
 
@@ -31,7 +30,7 @@ const ofDisk = about('disk', 'disk')
 const ofContainer = about('storage container', 'container')
 const ofSession = about('BGP session', 'session')
 const ofRemote = about('remote cluster or manager', 'remote')
-/** There is one at most, without a name. */
+/** There is at most one network controller, which has no name. */
 const ofController = (): Naming => ({ kind: 'network controller', text: '', field: 'type' })
 const ofDirectory = about('directory', 'directory')
 const ofPlace = about('place of backups', 'place')
@@ -139,7 +138,7 @@ export const catalogue: Catalogue = {
     until: 'CONTAINER_FREED',
     async happen({ world, target, event: { percent = 100 }, roomOf }) {
       let total: number | undefined
-      // What erasure coding saves of one file makes room for the next.
+      // Erasure coding of the files just written frees space again, so repeat until nothing more fits.
       for (let written: number | undefined = 1; written !== undefined && written > 0; ) {
         written = await fillContainer(world, target, await roomOf(target.extId), percent)
         if (written !== undefined) total = (total ?? 0) + written

@@ -1,4 +1,4 @@
-/** Links that are lost, and peers beyond them. Source: behaviour networking.md 1.10, 1.20, 3.4; platform.md 6, 12. */
+/** Lost uplinks and silent peers. Source: behaviour networking.md 1.10, 1.20, 3.4; platform.md 6, 12. */
 import { fabricFacts, setPeerSilent } from '../network-fabric.ts'
 import type { RemoteFaultFact } from '../remote-managers.ts'
 import { routingFacts } from '../virtual-routing.ts'
@@ -7,8 +7,8 @@ import { CannotHappen, faultOf, type Surroundings, setFault, type Target } from 
 import { lostUplinks, setUplinksLost } from './hosts.ts'
 
 /**
- * One uplink of a host, or all of them, are lost or back. Answers in words what that changed.
- * @throws CannotHappen for an uplink that the host does not have
+ * Loses or restores one uplink of a host, or all of them. Returns sentences about the changes.
+ * @throws CannotHappen for an unknown uplink
  */
 export async function changeUplinks(
   world: SimulatedWorld,
@@ -36,7 +36,7 @@ export async function changeUplinks(
   ]
 }
 
-/** @throws CannotHappen for a session that the gateway does not hold */
+/** @throws CannotHappen for a session without a peer in the fabric */
 export async function setBgpPeerSilent(world: SimulatedWorld, session: Target, isSilent: boolean): Promise<boolean> {
   const { bgpPeers, bgpFaults } = fabricFacts(world)
   if (bgpPeers.get(session.extId) === undefined)
@@ -57,7 +57,7 @@ export async function setRemoteFault(
   return true
 }
 
-/** `undefined`: it is up again. */
+/** `undefined` clears the fault. */
 export async function setControllerState(
   world: SimulatedWorld,
   extId: string,

@@ -1,4 +1,4 @@
-/** An event as it is kept, in the world's own store: with what only the machinery needs. */
+/** An event in the world's own store, with internal fields. */
 import { type EntityOf, optional, resource, text } from '@hyperplane/contract'
 import { WorldEvent, worldEventOperations } from '@hyperplane/contract/control/world-event'
 
@@ -12,7 +12,7 @@ export const EventRecord = resource(
   'internal.v1.world.EventRecord',
   {
     ...fields,
-    /** What is kept of the secret that came with it. */
+    /** Digest of the secret that came with the event. */
     secretDigest: optional(text()),
   },
   { indexed: [...new Set([...filter, ...orderby])] },

@@ -1,5 +1,5 @@
 /**
- * Services outside that the manager calls: directories, places of backups, web servers, authorities, servers of content.
+ * External services that the manager calls: directories, backup places, web servers, authorities, content servers.
  * Source: behaviour iam.md 11; platform.md 12; vmm.md 3.6, 3.8.
  */
 import type { placeFaults } from '@hyperplane/contract/control/world-happening'
@@ -16,7 +16,7 @@ const directoryFaults = { DOWN: 'down', SLOW: 'slow', TLS: 'tls', WRONG_BIND: 'w
   DirectoryHost['fault']
 >
 
-/** @returns the servers that are otherwise than before */
+/** @returns the servers whose state changed */
 export async function setDirectoryFault(
   world: SimulatedWorld,
   { name, servers = [] }: Target,
@@ -49,7 +49,7 @@ const faultsOfPlaces = {
 
 export const placeCollections = ['objectStore.services', 'objectStore.buckets', 'objectStore.clusters'] as const
 
-/** @throws CannotHappen: a service as a whole is unreachable, or well; its buckets have all the other faults */
+/** @throws CannotHappen for a whole service with a fault other than UNREACHABLE: other faults belong to buckets */
 export async function setPlaceFault(
   world: SimulatedWorld,
   { extId, name }: Target,
@@ -76,7 +76,6 @@ export async function setPlaceFault(
   return true
 }
 
-/** @throws CannotHappen */
 export async function setWebFault(
   world: SimulatedWorld,
   host: string,
@@ -118,7 +117,7 @@ export async function setAuthorityFault(
   return true
 }
 
-/** `undefined`: it is well. */
+/** `undefined` clears the fault. */
 export async function setContentFault(
   world: SimulatedWorld,
   host: string,

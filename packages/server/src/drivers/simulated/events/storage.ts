@@ -1,4 +1,4 @@
-/** Drives that fail, containers that fill up or stall. Source: behaviour clustermgmt.md 1.8, 3; vmm.md 1.1, 3.4. */
+/** Drives that fail, and containers that fill up or stall. Source: behaviour clustermgmt.md 1.8, 3; vmm.md 1.1, 3.4. */
 import { type ContainerFact, driveFacts } from '../hardware.ts'
 import { fullFacts, stallFacts } from '../hypervisor.ts'
 import type { SimulatedWorld } from '../world.ts'
@@ -10,7 +10,7 @@ export async function failDisk(world: SimulatedWorld, disk: Target): Promise<boo
   return true
 }
 
-/** An empty one stands in its slot, and the pool has taken it in. */
+/** Puts an empty disk into the slot, which the pool has taken into use. */
 export async function replaceDisk(world: SimulatedWorld, diskExtId: string): Promise<boolean> {
   if (driveFacts(world).get(diskExtId) === undefined) return false
   await driveFacts(world).remove(diskExtId)
@@ -18,8 +18,8 @@ export async function replaceDisk(world: SimulatedWorld, diskExtId: string): Pro
 }
 
 /**
- * Others write files into the container until it is so full.
- * @returns bytes that they wrote; undefined when it was as full already
+ * Other clients write files until the container is `percent` full.
+ * @returns the bytes written; undefined if it was as full already
  */
 export async function fillContainer(
   world: SimulatedWorld,
@@ -44,7 +44,7 @@ export async function fillContainer(
   return bytes
 }
 
-/** @returns bytes of the files that others took away again; undefined when there were none */
+/** @returns the bytes of the files that other clients deleted; undefined if there were none */
 export async function freeContainer(world: SimulatedWorld, containerExtId: string): Promise<number | undefined> {
   const containers = world.collection<ContainerFact>('hardware.containers')
   const { files = [], ...emptied } = containers.get(containerExtId) ?? {}
