@@ -1,7 +1,4 @@
-/**
- * Rules for the configuration of a cluster, given its hosts.
- * Source: behaviour clustermgmt.md 1.2.
- */
+/** Rules for the configuration of a cluster, given its hosts. Source: behaviour clustermgmt.md 1.2. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'

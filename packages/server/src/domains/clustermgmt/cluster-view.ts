@@ -1,7 +1,4 @@
-/**
- * Derived fields of a cluster: hosts, VMs, availability, fault tolerance.
- * Source: behaviour clustermgmt.md 1.2, 3.
- */
+/** Derived fields of a cluster: hosts, VMs, availability, fault tolerance. Source: behaviour clustermgmt.md 1.2, 3. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'

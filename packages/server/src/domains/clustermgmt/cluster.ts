@@ -1,7 +1,4 @@
-/**
- * Clusters: their settings and categories.
- * Source: specification 4.5; behaviour clustermgmt.md 1.1, 1.2.
- */
+/** Clusters: their settings and categories. Source: specification 4.5; behaviour clustermgmt.md 1.1, 1.2. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { Cluster, clusterOperations } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -74,7 +71,7 @@ function withKeptSecrets(body: Body, stored: ClusterRow): Body {
   const config = body.config === undefined ? undefined : { ...body.config }
   const tolerance = config?.faultToleranceState?.desiredClusterFaultTolerance
   if (config !== undefined && tolerance !== undefined) config.redundancyFactor ??= copiesFor(tolerance)
-  // A new redundancy factor replaces the stored fault tolerance level.
+  // A new redundancy factor without a fault tolerance level drops the stored level, which is then derived.
   else if (config?.redundancyFactor !== undefined) {
     const { desiredClusterFaultTolerance: _, ...state } = {
       ...stored.config?.faultToleranceState,

@@ -1,7 +1,4 @@
-/**
- * Rules for the fields of a storage container, given its cluster.
- * Source: behaviour clustermgmt.md 1.9.
- */
+/** Rules for the fields of a storage container, given its cluster. Source: behaviour clustermgmt.md 1.9. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'

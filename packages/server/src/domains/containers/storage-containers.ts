@@ -90,7 +90,6 @@ async function hostOfOnlyCopy(store: Reader, container: Container): Promise<stri
   return hosts.find(({ extId }) => load.get(extId) === least)?.extId
 }
 
-/** `next` is the requested state. */
 export async function startContainerUpdate(
   ctx: WriteContext,
   stored: Container,

@@ -62,7 +62,7 @@ const createTarget = defineTask<RunInput>({
 
 interface UpdateInput {
   readonly before: Target
-  /** New secrets are not encrypted here. */
+  /** New secrets are plain text here: the task's input is encrypted as a whole. */
   readonly after: Target
 }
 

@@ -1,7 +1,4 @@
-/**
- * Categories: who may create, change and delete which.
- * Source: behaviour platform.md 1.
- */
+/** Categories: who may create, change and delete which. Source: behaviour platform.md 1. */
 import type { EntityOf } from '@hyperplane/contract'
 import { User } from '@hyperplane/contract/iam/user'
 import { Category, categoryOperations } from '@hyperplane/contract/platform/category'

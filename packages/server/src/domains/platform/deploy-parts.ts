@@ -22,7 +22,6 @@ type Asking = Pick<StepContext<Drivers>, 'drivers'>
 
 const diskOf = (node: NodePlan): string => derivedId('manager disk', node.extId)
 
-/** Creates a disk with the software for each node. */
 export const fetchSoftware = defineTask<Input>({
   name: 'platform.fetch-manager-software',
   steps: [

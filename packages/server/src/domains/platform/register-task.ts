@@ -1,6 +1,6 @@
 /**
- * The task behind `register`. Before the step `exchange trust` the remote side holds nothing of this manager; later, a
- * rollback revokes the trust, with the key from the exchange, as the credentials are deleted by then.
+ * The task behind `register`. Before the step `exchange trust` the remote side holds nothing of this manager. A later
+ * rollback revokes the trust, with the key from the exchange once the credentials are deleted.
  * Source: behaviour platform.md 4.
  */
 import { apiKeyPrefix } from '@hyperplane/contract/iam/key'

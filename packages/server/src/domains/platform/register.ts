@@ -87,7 +87,7 @@ function credentialsIn({ credentials }: Spec): Credentials {
   return credentials.authentication
 }
 
-/** Accepts an API key only if the remote side made it for this manager: a key, unlike a password, is kept there. */
+/** An API key is stored, unlike a password, so only the one that the remote side made for this manager is accepted. */
 function refuseForeignKey(manager: Manager, { username }: Credentials): void {
   if (username === accountName(manager.extId)) return
   const fault = 'expected the password of a user there; its API key would not be forgotten'

@@ -26,7 +26,6 @@ interface Asking {
   readonly services: Pick<Services, 'version'>
 }
 
-/** All reasons against the registration, as text for people. */
 export async function reasonsAgainst(
   ctx: Asking,
   remote: RemoteSide,

@@ -71,7 +71,6 @@ async function faultOf(
   }
 }
 
-/** Changes of the row after a probe; undefined if there are none. */
 function changesOf(row: RegistrationRow, fault: string | undefined): Partial<RegistrationRow> | undefined {
   const { misses = 0, connectivityStatus } = row
   const attributes = Object.fromEntries(

@@ -71,7 +71,6 @@ export const task = implement(
   { present: [[Task, presentTasks]], schedules: [retention], invariants: taskRules },
 )
 
-/** Cancels the task and its subtasks. */
 async function cancel(ctx: WriteContext, found: TaskEntity): Promise<void> {
   if (found.isCancelable !== true) {
     throw new ApiError('TASK_NOT_CANCELABLE', { taskExtId: found.extId, operation: found.operation ?? '' })

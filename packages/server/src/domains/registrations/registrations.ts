@@ -1,5 +1,5 @@
 /**
- * Registrations of clusters. The id of a registration is derived from the cluster's, so that it can be found by it.
+ * Registrations of clusters and managers. The id of a registration is derived from the id of the remote side.
  * Source: behaviour platform.md 4, 6, 13.
  */
 

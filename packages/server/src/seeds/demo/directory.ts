@@ -86,7 +86,6 @@ export async function seedSimulatedDirectory(
   return { username: `${serviceAccount}@${domainName}`, password }
 }
 
-/** Ids of entities are derived from their names. */
 export async function seedDirectory(ctx: SeedContext): Promise<void> {
   const account = await seedSimulatedDirectory(ctx, {
     host,

@@ -54,7 +54,6 @@ export interface SeedHost {
   readonly hostName: string
   readonly address: string
   readonly cvmAddress: string
-  /** Absent for hosts in a cloud. */
   readonly bmcAddress?: string
   readonly gpuList?: readonly string[]
   /** Default: the memory of its class. */

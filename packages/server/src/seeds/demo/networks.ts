@@ -130,7 +130,6 @@ interface SeedSwitch {
   readonly more?: Partial<EntityOf<typeof VirtualSwitch>>
 }
 
-/** Uses the same uplinks on every host. */
 export async function seedVirtualSwitch(ctx: SeedContext, described: SeedSwitch): Promise<void> {
   const { extId, clusterExtId, hostExtIds, name, bondMode, bridge, nics, more = {} } = described
   const activeUplink = bondMode === 'ACTIVE_BACKUP' ? { activeUplink: nics[0] } : {}

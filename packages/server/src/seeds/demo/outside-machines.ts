@@ -11,7 +11,6 @@ import type { SeedContext } from '../context.ts'
 const GiB = 1024 ** 3
 const millisOfDay = 24 * 3600 * 1000
 
-/** A VM as its external management shows it. */
 export interface SeedExternVm {
   readonly extId?: string
   readonly name: string

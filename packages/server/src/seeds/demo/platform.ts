@@ -13,7 +13,7 @@ import { seedBackups } from './backups.ts'
 import { seedRegistrations } from './registrations.ts'
 import { seedTasks } from './tasks.ts'
 
-/** In the order of lists. Only the first has a description and a key without another value. */
+/** In the order of lists. */
 const demoCategories = [
   ['CostCenter', 'Research', 'Costs of the research department'],
   ['Environment', 'Dev'],

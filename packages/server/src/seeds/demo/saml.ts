@@ -1,5 +1,5 @@
 /**
- * The SAML provider of the demo. Its certificate is valid, but its private key was discarded.
+ * The SAML provider of the demo. Its certificate is real, but nobody has the private key.
  * Source: behaviour iam.md 12.
  */
 

@@ -203,7 +203,6 @@ export interface PastBatch {
   readonly name: string
   /** The ids of its task and elements are derived from this name. */
   readonly seed: string
-  /** Ids of the created entities. */
   readonly made: readonly string[]
   /** Number of elements that failed because their entity existed already. */
   readonly failedCount: number

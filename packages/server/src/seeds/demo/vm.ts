@@ -23,9 +23,7 @@ const nvramBytes = 540_672
 export interface SeedDisk {
   readonly sizeBytes: number
   readonly containerExtId: string
-  /** The image that it was created from. */
   readonly imageExtId?: string
-  /** Operating system on the disk. */
   readonly os?: 'linux' | 'windows'
   /** Default: SCSI. */
   readonly busType?: Bus

@@ -28,7 +28,6 @@ interface Described {
   readonly more?: Partial<Group>
   readonly container?: string
   readonly disksGiB?: readonly number[]
-  /** Fill level of the disks, in percent. */
   readonly fullPercent?: number
   readonly vms?: readonly string[]
   readonly iscsiClients?: readonly string[]
@@ -149,7 +148,6 @@ export interface SeedVolumeGroup {
   readonly key: string
   readonly extId?: string
   readonly clusterExtId: string
-  /** Storage container of the disks. */
   readonly containerExtId: string
   readonly more: Partial<Group>
   readonly diskBytes: readonly number[]

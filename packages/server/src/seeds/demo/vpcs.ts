@@ -89,7 +89,6 @@ interface SeedVpc {
   readonly routable: readonly Prefix[]
 }
 
-/** Seeds a VPC with its router, its route table and its default policy. */
 async function seedVpc(ctx: SeedContext, described: SeedVpc): Promise<VpcEntity> {
   const { name, extId = seedId(`vpc/${name}`), description, vpcType, external, routable } = described
   const vpc: VpcEntity = { ...owned(ctx), extId, name, ...(description === undefined ? {} : { description }), vpcType }

@@ -1,4 +1,4 @@
-/** Writes, reads back and removes one backup at a place. Source: behaviour platform.md 7, 8. */
+/** Writes, reads back and removes one backup at a place (bucket or cluster). Source: behaviour platform.md 7, 8. */
 
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityOf } from '@hyperplane/contract'

@@ -1,7 +1,7 @@
 /**
  * Cleanup once a new backup is complete. On a cluster: removes every other restore point of this manager, so that only
  * the newest remains. In a bucket: keeps good restore points, whose retention the bucket itself decides; removes
- * incomplete ones a day after their last write and, once a day, the damaged ones among the older that are checked then.
+ * incomplete ones a day after their last write and, once a day, damaged ones among the older that are due for a check.
  * Source: behaviour platform.md 7, 8 (verification).
  */
 

@@ -54,7 +54,7 @@ export async function verify(ctx: Context, input: RunInput, expected?: Manifest)
   await ctx.clock.lengthy(() => verifyCopy(ctx.services, at, extId, input.restorePointExtId, ctx.stopping, expected))
 }
 
-/** Does not wait for a place that does not answer: the copy lacks COMPLETE, or the next run removes it. */
+/** Best effort: if the place does not answer, the copy lacks COMPLETE, or the next run removes it. */
 export async function unwrite(ctx: Context, input: RunInput): Promise<void> {
   const target = await ctx.store.pending(BackupTarget, input.targetExtId)
   if (target === undefined) return

@@ -22,7 +22,6 @@ export const restoreManager = defineTask<RestoreInput>({
   steps: parts.flatMap(([name, part], index) => stepsOf(name, part, 25 * index)),
 })
 
-/** Starts a subtask, then waits for it. */
 function stepsOf(
   name: string,
   part: TaskDefinition<Drivers, RestoreInput>,

@@ -5,7 +5,6 @@
 import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
 import type { SimulatedWorld } from '../world.ts'
 
-/** Kinds of targets, in words for people. */
 export type TargetKind =
   | 'BGP session'
   | 'certificate authority'
@@ -31,7 +30,7 @@ export interface Target {
   readonly name: string
   /** For disks: the host with the disk. */
   readonly hostExtId?: string
-  /** For storage containers. */
+  /** For storage containers: their cluster. */
   readonly clusterExtId?: string
   /** For directories: host names of the servers. */
   readonly servers?: readonly string[]

@@ -49,7 +49,6 @@ type Fields = Readonly<Record<string, any>>
 interface KindOfFact {
   readonly target: TargetKind
   readonly schema: ObjectSchema
-  /** Undefined if there is no such fact. */
   readonly read: (world: SimulatedWorld, id: string) => Fields | undefined
   readonly write: (world: SimulatedWorld, id: string, next: Fields, before: Fields) => Promise<void>
   /** Digest by which a secret of this fact is stored. */
@@ -224,7 +223,6 @@ export const kindsOfFacts: Readonly<Record<FactKind, KindOfFact>> = {
   },
 }
 
-/** The field to which a step of a path leads; undefined if there is none. */
 export function stepInto(schema: AnySchema, step: string): AnySchema | undefined {
   if (schema.type === 'object') return Object.hasOwn(schema.fields, step) ? schema.fields[step] : undefined
   if (schema.type === 'map') return schema.values
