@@ -1,6 +1,6 @@
 /**
- * The CPU that a VM is bound to (APC): one of the models of its cluster's hosts, so that it runs, and moves, only among
- * hosts that are not below it. Of two models the one with the lower clock rate is the lower.
+ * The CPU model to which a VM is bound (APC): it runs and migrates only on hosts with at least the clock rate of that
+ * model. A cluster offers the models of its hosts.
  * Source: behaviour vmm.md 1.1 (APC), 3.2.
  */
 
@@ -16,7 +16,7 @@ export interface CpuModel {
   readonly hertz: number
 }
 
-/** From the lowest. */
+/** Ascending by clock rate. If hosts with the same model have different rates, the lowest one counts. */
 export async function cpuModelsOf(store: Reader, clusterExtId: string): Promise<readonly CpuModel[]> {
   const models = new Map<string, CpuModel>()
   for (const { cpuModel: name, cpuFrequencyHz: hertz = 0 } of await store.findWhere(Host, {
@@ -29,8 +29,8 @@ export async function cpuModelsOf(store: Reader, clusterExtId: string): Promise<
 }
 
 /**
- * With the model that the body names, by id or by name; without one, that of the lowest host.
- * @throws ApiError 404 when no host of the cluster has it
+ * Resolves the CPU model that the body names by id or name; by default the one with the lowest clock rate.
+ * @throws ApiError 404 when no host of the cluster has the model
  */
 export async function apcConfigOf(
   store: Reader,
@@ -49,7 +49,7 @@ export async function apcConfigOf(
   return { isApcEnabled: true, cpuModel: { extId: found.extId, name: found.name } }
 }
 
-/** The model below which no host may be that runs the VM. */
+/** Hosts with a lower clock rate may not run the VM; undefined: every host may. */
 export async function baselineOf(store: Reader, { apcConfig, cluster }: VmEntity): Promise<CpuModel | undefined> {
   const name = apcConfig?.isApcEnabled === true ? apcConfig.cpuModel?.name : undefined
   if (name === undefined) return undefined

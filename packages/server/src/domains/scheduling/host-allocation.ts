@@ -1,9 +1,9 @@
-/** What VMs hold of hosts; shown by no operation. Source: behaviour vmm.md 3.1, 3.2. */
+/** Reservations on hosts: an internal record that no operation shows. Source: behaviour vmm.md 3.1, 3.2. */
 import { boolean, integer, resource, uuid } from '@hyperplane/contract'
 
 /**
- * Memory and CPUs of a host that a VM holds, from its placement until it is off. A VM that moves holds on both hosts.
- * Written only by the scheduler, in the transaction that counted them.
+ * Memory and CPUs that one host reserves for a VM, from placement until power-off. A VM that migrates has a reservation
+ * on both hosts. The scheduler writes it in the transaction that counted the free capacity.
  */
 export const HostAllocation = resource(
   'internal.v1.vmm.HostAllocation',

@@ -1,8 +1,8 @@
-/** Whether a host can take on work. Source: behaviour vmm.md 3.2; networking.md 1.5 (gateway nodes). */
+/** Whether a host accepts new work. Source: behaviour vmm.md 3.2; networking.md 1.5 (gateway nodes). */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 
-/** Why it takes nothing on now; undefined: it does. */
+/** The reason why the host accepts no new work; undefined: it does. */
 export function closedBecause(host: EntityOf<typeof Host>, isUp: boolean): string | undefined {
   if (!isUp) return 'unreachable: the host does not answer'
   if ((host.maintenanceState ?? 'normal') !== 'normal') return `maintenance: the host is ${host.maintenanceState}`

@@ -1,5 +1,5 @@
 /**
- * The nodes of managers: system VMs in no list, which their hosts carry all the same.
+ * Reservations for the nodes of domain managers: system VMs that no list shows, but that run on hosts like other VMs.
  * Source: behaviour platform.md 4, 5, 13.
  */
 
@@ -21,7 +21,7 @@ interface Asking<S extends Reader = Reader> {
   readonly drivers: Pick<Drivers, 'hardware'>
 }
 
-/** The host of a new node, or why there is none; `taken`: hosts that carry a sister. */
+/** The host for a new node, or the reasons against each host. `taken`: hosts that run another node of the manager. */
 export async function hostForNode(
   ctx: Asking,
   clusterExtId: string,
@@ -32,11 +32,10 @@ export async function hostForNode(
   return chooseHost(hosts, await ctx.store.findWhere(HostAllocation, { clusterExtId }), demandOf(size))
 }
 
-/** Where the disks of nodes lie unless the request says so. */
+/** Container for the disks of nodes when the request names none. */
 export const containerForNodes = async (store: Reader, clusterExtId: string): Promise<string> =>
   (await defaultContainer(store, clusterExtId)).extId
 
-/** Holds memory and CPUs of the host for the node. */
 export async function holdNode(
   store: Transaction,
   node: { readonly extId: string; readonly hostExtId: string; readonly clusterExtId: string },
@@ -58,7 +57,7 @@ export async function releaseNodes(store: Transaction, nodeExtIds: readonly stri
   for (const held of await heldBy(store, nodeExtIds)) await store.remove(HostAllocation, held.extId)
 }
 
-/** What of the growth of these nodes their hosts lack, for people; undefined: it fits. */
+/** Why the hosts of these nodes cannot take the growth, as text for people; undefined: they can. */
 export async function growthShortfall(
   ctx: Asking,
   nodeExtIds: readonly string[],
@@ -69,7 +68,7 @@ export async function growthShortfall(
     const others = (await ctx.store.findWhere(HostAllocation, { clusterExtId: node.clusterExtId })).filter(
       ({ extId }) => extId !== node.extId,
     )
-    // A host that takes no new VM may still let its own grow.
+    // A host that accepts no new VMs (maintenance) may still let its own VMs grow.
     const hosts = (await candidatesOf(ctx, node.clusterExtId))
       .filter(({ extId }) => extId === node.hostExtId)
       .map(({ closed: _, ...open }): HostCandidate => open)
@@ -80,7 +79,7 @@ export async function growthShortfall(
   return reasons.length === 0 ? undefined : reasons.join('; ')
 }
 
-/** Each node takes so much more of its host; less, where that is negative. */
+/** Adds `growth` to the reservation of each node; negative numbers shrink it. */
 export async function growNodes(store: Transaction, nodeExtIds: readonly string[], growth: NodeSize): Promise<void> {
   for (const { extId, vcpus, memoryBytes } of await heldBy(store, nodeExtIds)) {
     await store.update(HostAllocation, extId, {
@@ -102,5 +101,5 @@ const demandOf = ({ vcpus, memoryBytes }: NodeSize): Demand => ({
   switchExtIds: [],
 })
 
-/** @throws ApiError DOMAIN_MANAGER_DOES_NOT_FIT with what is missing in `argumentsMap` */
+/** The error names the missing capacity in its `argumentsMap`. */
 export const doesNotFit = (shortfall: string): ApiError => new ApiError('DOMAIN_MANAGER_DOES_NOT_FIT', { shortfall })

@@ -1,13 +1,13 @@
 /**
- * Which host a VM may run on, and which is best: pure rules over what hosts have and what VMs hold.
+ * Filters and scores hosts for a VM: pure rules over capacities and reservations.
  * Source: behaviour vmm.md 3.2 (Placement).
  */
 
 const GiB = 1024 ** 3
-/** Of each host: the hypervisor itself, and the controller VM of its storage. */
+/** Each host keeps memory for the hypervisor itself, and for the controller VM of its storage. */
 const hypervisorBytes = 8 * GiB
 const controllerVmBytes = 32 * GiB
-/** Virtual CPUs for each thread of a host. */
+/** Shared vCPUs per hardware thread. */
 const cpuOvercommit = 4
 const overcommittedPercent = 60
 
@@ -16,11 +16,9 @@ export interface HostCandidate {
   readonly name: string
   readonly memorySizeBytes: number
   readonly threads: number
-  /** Why it takes no VM at all now: maintenance, no answer. */
+  /** Why the host accepts no VM now: maintenance, unreachable. */
   readonly closed?: string
-  /** Switches that it has. */
   readonly switchExtIds: ReadonlySet<string>
-  /** Clock rate of its CPUs. */
   readonly cpuHertz?: number
 }
 
@@ -35,32 +33,31 @@ export interface Allocation {
 export interface Demand {
   readonly memoryBytes: number
   readonly vcpus: number
-  /** Its CPUs get threads of their own. */
+  /** Each vCPU gets a hardware thread of its own. */
   readonly isPinned: boolean
   readonly switchExtIds: readonly string[]
-  /** Hosts whose CPUs are slower are below it. */
+  /** Hosts with a lower clock rate are excluded. */
   readonly baseline?: { readonly name: string; readonly hertz: number }
-  /** An agent VM runs on its host or nowhere. */
+  /** The host to which an agent VM is bound. */
   readonly onlyHostExtId?: string
   readonly lastHostExtId?: string
 }
 
 export type Choice = { readonly hostExtId: string } | { readonly reasons: readonly string[] }
 
-/** Memory that hypervisor and controller VM hold on each host. */
 export const systemMemoryBytes = controllerVmBytes + hypervisorBytes
 
 export const usableMemoryBytes = (host: Pick<HostCandidate, 'memorySizeBytes'>): number =>
   Math.max(0, host.memorySizeBytes - systemMemoryBytes)
 
-/** What a VM holds while it runs; with overcommitment less than it shows. */
+/** Memory that a running VM reserves; with overcommitment a part of its memory size. */
 export const heldMemoryBytes = (vm: { memorySizeBytes?: number; isMemoryOvercommitEnabled?: boolean }): number => {
   const whole = vm.memorySizeBytes ?? 0
   if (vm.isMemoryOvercommitEnabled !== true) return whole
   return Math.min(whole, Math.max(GiB, Math.ceil((whole * overcommittedPercent) / 100)))
 }
 
-/** The best host that passes every filter, or why each does not. */
+/** The best host that passes every filter; if none passes, one reason for each host. */
 export function chooseHost(
   hosts: readonly HostCandidate[],
   allocations: readonly Allocation[],
@@ -122,7 +119,7 @@ function refusalOf(host: HostCandidate, load: Load, demand: Demand): string | un
 
 type Score = readonly [memoryFill: number, cpuFill: number, isLastHost: number, name: string]
 
-/** Smaller is better, the first difference decides. Memory counts in steps of 2 %, so that equal hosts fill in turn. */
+/** Lower is better; the first difference decides. Memory counts in steps of 2 %: within a step, CPU decides. */
 function scoreOf(host: HostCandidate, load: Load, demand: Demand): Score {
   const memoryFill = (load.memoryBytes + demand.memoryBytes) / usableMemoryBytes(host)
   const cpuFill = (load.sharedVcpus + load.pinnedVcpus + demand.vcpus) / host.threads

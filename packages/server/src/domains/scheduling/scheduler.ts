@@ -1,6 +1,6 @@
 /**
- * Places VMs on hosts. What is free is counted, and what is taken is written, in one transaction: two placements can never
- * hold the same memory. Source: behaviour vmm.md 3.2.
+ * Places VMs on hosts. One transaction counts the free capacity and writes the reservation, so that two placements
+ * cannot reserve the same memory. Source: behaviour vmm.md 3.2.
  */
 
 import type { EntityOf } from '@hyperplane/contract'
@@ -35,12 +35,11 @@ interface Scheduling {
   readonly drivers: Pick<Drivers, 'hardware'>
 }
 
-/** What the VM holds now. */
 export const allocationsOf = (store: Reader, vmExtId: string): Promise<HeldAllocation[]> =>
   store.findWhere(HostAllocation, { vmExtId })
 
 /**
- * Holds memory and CPUs on the best host; one that the VM holds already stays.
+ * Reserves memory and CPUs on the best host; an existing reservation is kept.
  * @returns the host
  * @throws ApiError NO_HOST_FOR_VM with one reason for each host
  */
@@ -52,8 +51,8 @@ export async function place(ctx: Scheduling, vm: VmEntity): Promise<string> {
 }
 
 /**
- * Holds memory and CPUs for a VM on another host than the one that it was on; what it holds there already stays. Hosts of
- * `tried` are not asked again, and their reasons are told with those of the others.
+ * Reserves memory and CPUs on a host other than the current one of the VM; an existing reservation there is kept. Hosts
+ * in `tried` are skipped, and their reasons are added to those of the other hosts.
  */
 export async function placeElsewhere(
   ctx: Scheduling,
@@ -71,8 +70,8 @@ export async function placeElsewhere(
 }
 
 /**
- * Makes room for a running VM that grows: on its host, else on another one, where it then holds its new size as well.
- * @returns the host on which it will fit
+ * Reserves the new size of a running VM that grows: on its own host, or else in addition on another one.
+ * @returns the host that has room for the new size
  * @throws ApiError NO_HOST_FOR_VM
  */
 export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): Promise<string> {
@@ -81,7 +80,7 @@ export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): 
   const hosts = await candidatesOf(ctx, vm.cluster?.extId as string)
   const others = (await inCluster(ctx.store, vm)).filter(({ vmExtId }) => vmExtId !== vm.extId)
   const demand = await demandOf(ctx.store, grown)
-  // A host that takes no new VM may still let its own grow.
+  // A host that accepts no new VMs (maintenance) may still let its own VMs grow.
   const stay = hosts.filter(({ extId }) => extId === here).map(({ closed: _, ...open }) => open)
   const inPlace = chooseHost(stay, others, demand)
   if ('hostExtId' in inPlace && own !== undefined) {
@@ -94,20 +93,20 @@ export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): 
   return hold(ctx.store, grown, elsewhere, demand, refused)
 }
 
-/** Gives back what the VM holds: everywhere, or on this host only. */
+/** Releases the reservations of the VM: all of them, or only the one on `hostExtId`. */
 export async function giveBack(store: Transaction, vmExtId: string, hostExtId?: string): Promise<void> {
   for (const held of await allocationsOf(store, vmExtId)) {
     if (hostExtId === undefined || held.hostExtId === hostExtId) await store.remove(HostAllocation, held.extId)
   }
 }
 
-/** Gives back what the VM holds anywhere but on its host. */
+/** Releases the reservations of the VM on all hosts but its own. */
 export async function giveBackElsewhere(store: Transaction, vm: VmEntity): Promise<void> {
   for (const { hostExtId } of await allocationsOf(store, vm.extId))
     if (hostExtId !== vm.host?.extId) await giveBack(store, vm.extId, hostExtId)
 }
 
-/** Sets what the VM holds on its host back to what its row says. */
+/** Rolls `makeRoom` back: the reservation on the VM's host gets the size in its row, all others are removed. */
 export async function shrinkBack(store: Transaction, vm: VmEntity): Promise<void> {
   for (const held of await allocationsOf(store, vm.extId)) {
     if (held.hostExtId !== vm.host?.extId) await store.remove(HostAllocation, held.extId)
@@ -115,7 +114,7 @@ export async function shrinkBack(store: Transaction, vm: VmEntity): Promise<void
   }
 }
 
-/** Bytes that the open hosts of a cluster could still give to VMs. */
+/** Usable memory of the hosts that accept VMs, less all reservations in the cluster. */
 export async function freeMemoryBytes(
   ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware'> },
   clusterExtId: string,
@@ -140,7 +139,7 @@ async function hold(
   return held.hostExtId
 }
 
-/** What a VM holds on the host that was chosen for it. @throws ApiError NO_HOST_FOR_VM */
+/** The reservation on the chosen host. @throws ApiError NO_HOST_FOR_VM */
 export function chosenFor(
   vm: VmEntity,
   choice: Choice,
@@ -152,7 +151,7 @@ export function chosenFor(
     throw new ApiError('NO_HOST_FOR_VM', { name: vm.name, reasons: reasons.join('; ') || 'the cluster has no host' })
   }
   return {
-    // A VM holds once on a host, so the pair names the row.
+    // Unique: a VM has at most one reservation on a host.
     extId: `${vm.extId}/${choice.hostExtId}`,
     vmExtId: vm.extId,
     hostExtId: choice.hostExtId,

@@ -1,10 +1,11 @@
 /**
- * Storage of a cluster in bytes: what there is, what is promised, what is used. Everything is computed from rows, nothing
- * is kept; whoever shows or needs a number asks here.
+ * Storage of a cluster in bytes: capacity, reservations and usage. Everything is computed from rows at each call; no
+ * totals are stored.
  *
- * The model: each drive that works, in a host that is up, gives the pool 95 % of its size. Guests fill their disks towards 65 % of the size with a time
- * constant of 20 days; images lie there whole. Each written byte takes as many physical ones as the container keeps
- * copies, less what `data-reduction.ts` saves, and a reservation holds its copies whether written or not.
+ * The model: each working drive of a host that is up gives the pool 95 % of its size. Guests fill their disks towards
+ * 65 % of the size with a time constant of 20 days; images take their whole size. A written byte takes one physical
+ * byte per copy, less the savings of `data-reduction.ts`. A reservation takes the bytes of all its copies, written or
+ * not.
  * Source: behaviour clustermgmt.md 1.8, 1.9, 3 (Capacity).
  */
 
@@ -26,14 +27,12 @@ import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import { type Data, physicalBytes } from './data-reduction.ts'
 
-/** Share of a drive that the pool can use, of a hundred. */
 const usablePercent = 95
-/** Level that guests fill their disks to, of a hundred. */
 const fullPercent = 65
 const fillingDays = 20
 const millisPerDay = 24 * 60 * 60 * 1000
 
-/** The container that holds the images of a cluster. */
+/** Name of the container that holds the images of a cluster. */
 export const imageContainerName = 'SelfServiceContainer'
 
 export interface CapacityContext {
@@ -42,34 +41,33 @@ export interface CapacityContext {
   readonly drivers: Pick<Drivers, 'blockStorage' | 'hardware'>
 }
 
-/** What only counts drives does without a clock. */
 type Counting = Pick<CapacityContext, 'store'> & { readonly drivers: Pick<Drivers, 'hardware'> }
 
 type Container = EntityOf<typeof StorageContainer>
 
 export interface ContainerUsage {
-  /** Bytes that its users wrote; what copies share with their source counts for each. */
+  /** Bytes that users wrote; bytes that several disks share count for each of them. */
   readonly logicalBytes: number
-  /** The same on drives, with all copies. */
+  /** Bytes that this data takes on drives, with all copies. */
   readonly physicalBytes: number
-  /** What its reservation holds on drives, written or not. */
+  /** Physical bytes that the container reserves, written or not. */
   readonly reservedBytes: number
 }
 
 export interface PoolUsage {
   readonly clusterExtId: string
-  /** All that the drives give. */
+  /** Physical bytes, as is `freeBytes`. */
   readonly capacityBytes: number
   readonly freeBytes: number
   readonly containers: ReadonlyMap<string, ContainerUsage>
 }
 
-/** A cluster has one storage pool; its id follows from the cluster's. */
+/** Id of the only storage pool of a cluster, derived from the id of the cluster. */
 export const storagePoolOf = (clusterExtId: string): string => seedId(`storage-pool/${clusterExtId}`)
 
 export const copiesOf = (container: { replicationFactor?: number }): number => container.replicationFactor ?? 2
 
-/** Physical bytes that the drives of a host give to the pool; without `hardware`, those of all that it has. */
+/** Physical bytes that the host gives to the pool; without `hardware`, failures of drives and host are ignored. */
 export function hostCapacity(
   host: EntityOf<typeof Host>,
   hardware?: Pick<Drivers['hardware'], 'failedDrives' | 'isHostUp'>,
@@ -88,13 +86,13 @@ export async function poolCapacity({ store, drivers }: Counting, clusterExtId: s
   return (await hostsOf(store, clusterExtId)).reduce((sum, host) => sum + hostCapacity(host, drivers.hardware), 0)
 }
 
-/** Physical bytes that the containers of a cluster reserve. */
+/** Physical bytes, with all copies. */
 export async function reservedBytes(store: Reader, clusterExtId: string): Promise<number> {
   const containers = await store.findWhere(StorageContainer, { clusterExtId })
   return containers.reduce((sum, one) => sum + (one.logicalExplicitReservedCapacityBytes ?? 0) * copiesOf(one), 0)
 }
 
-/** The whole pool with each container. Reads every disk of the cluster: not for lists. */
+/** Usage of the pool and of each container. Reads every disk of the cluster: too slow for lists. */
 export async function poolUsage(ctx: CapacityContext, clusterExtId: string): Promise<PoolUsage> {
   const { store } = ctx
   const containers = await store.findWhere(StorageContainer, { clusterExtId })
@@ -129,7 +127,7 @@ export function containerFree(pool: PoolUsage, container: Container): number {
   return Math.max(0, Math.floor(Math.min(pool.freeBytes + ownReserve, untilAdvertised) / copies))
 }
 
-/** The container in which a cluster keeps backups of managers: its default one. */
+/** The default container of a cluster, which stores the backups of domain managers. */
 export async function backupContainerOf(store: Reader, clusterExtId: string): Promise<Container | undefined> {
   return backupContainerAmong(await store.findWhere(StorageContainer, { clusterExtId }))
 }
@@ -139,13 +137,13 @@ function backupContainerAmong(containers: readonly Container[]): Container | und
   return usable.find(({ name }) => name.startsWith('default-container')) ?? usable[0]
 }
 
-/** Largest size that a thin disk may have there: nothing is taken until it is written. */
+/** Free space does not limit a thin disk: it takes no bytes until they are written. */
 export function largestDisk(capacityBytes: number, container: Container): number {
   const whole = Math.floor(capacityBytes / copiesOf(container))
   return Math.min(whole, container.logicalAdvertisedCapacityBytes ?? whole)
 }
 
-/** Largest thin disk that may be made in the container now: none where no byte can be written. */
+/** Size of the largest thin disk that can be created now; 0 while no byte can be written to the container. */
 export async function roomForDisk(
   ctx: Counting & { readonly drivers: Pick<Drivers, 'hypervisor'> },
   container: Container,
@@ -155,14 +153,14 @@ export async function roomForDisk(
   return largestDisk(await poolCapacity(ctx, container.clusterExtId), container)
 }
 
-/** So many bytes can be written to the container at once: full copies, images. */
+/** Whether so many bytes can be written at once: for a full copy or an image. */
 export async function hasRoom(ctx: CapacityContext, containerExtId: string, bytes: number): Promise<boolean> {
   const container = await ctx.store.get(StorageContainer, containerExtId)
   if (container?.clusterExtId === undefined) return false
   return bytes <= containerFree(await poolUsage(ctx, container.clusterExtId), container)
 }
 
-/** Logical capacity that stays when as many of the largest hosts fail as the cluster is made to survive. */
+/** Logical capacity that remains when the largest hosts fail: as many as the redundancy factor allows. */
 export function faultTolerantCapacity(
   cluster: EntityOf<typeof Cluster>,
   hosts: readonly EntityOf<typeof Host>[],
@@ -176,7 +174,7 @@ export function faultTolerantCapacity(
 
 type Written = Pick<ContainerUsage, 'logicalBytes' | 'physicalBytes'>
 
-/** Bytes that users wrote, by container of the cluster. */
+/** By id of the container. */
 async function writtenBytes(
   ctx: CapacityContext,
   clusterExtId: string,
@@ -187,7 +185,7 @@ async function writtenBytes(
   const now = ctx.clock.now()
   const byId = new Map(containers.map((container) => [container.extId, container]))
   const written = new Map<string, Written>()
-  /** What copies share counts once on the drives. */
+  /** `unique`: the bytes that take space on drives; the others are shared with another disk. */
   const add = (containerExtId: string | undefined, bytes: number, data: Omit<Data, 'uniqueBytes'>, unique = bytes) => {
     const container = byId.get(containerExtId ?? '')
     if (container === undefined) return
@@ -218,7 +216,7 @@ async function writtenBytes(
     for (const [extId, { writtenBytes, uniqueBytes }] of usage)
       add(container.extId, writtenBytes, { extId }, uniqueBytes)
   }
-  // What others put there lies as it came.
+  // Foreign files are stored as they are, without compression.
   for (const { extId } of containers)
     add(extId, ctx.drivers.hardware.foreignBytes(extId), { extId, isIncompressible: true })
   const backups = await store.get(BackupTarget, clusterExtId)
@@ -242,7 +240,7 @@ const ageOf = (time: string | undefined, now: number): number | undefined => {
   return since === undefined ? undefined : Math.max(0, now - since)
 }
 
-/** Whole bytes of a disk that its user has written; without an age, as much as ever. */
+/** Bytes that the guest has written to a disk of this size; without an age, the final level. */
 export function filled(sizeBytes: number, ageMillis = Number.POSITIVE_INFINITY): number {
   const share = (1 - Math.exp(-ageMillis / (fillingDays * millisPerDay))) * 10_000
   return Math.floor((Math.floor((sizeBytes * fullPercent) / 100) / 10_000) * Math.round(share))

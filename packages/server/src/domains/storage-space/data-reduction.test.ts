@@ -62,6 +62,6 @@ test('a reduction counts from when it was switched on, and one that goes on keep
     erasureCoding: later,
   })
   assert.deepEqual(reductionsSince(container({}), stored, later), {})
-  // On since ever: it stays so.
+  // A reduction without a stored time has always been on, and gets none.
   assert.deepEqual(reductionsSince(stored, container({ isCompressionEnabled: true }), later), {})
 })

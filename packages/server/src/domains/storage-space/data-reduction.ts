@@ -1,7 +1,6 @@
 /**
- * How much smaller data lies on the drives than its users wrote it: compression, deduplication, erasure coding. Each works
- * in the background, so what it saves grows from the moment at which the container was told to, or the data came into
- * being, whichever was later.
+ * How compression, deduplication and erasure coding reduce the bytes on drives. Each works in the background: its
+ * savings grow from the time when it was enabled on the container or the data was written, whichever is later.
  * Source: behaviour clustermgmt.md 1.9, 3 (Capacity).
  */
 
@@ -13,14 +12,13 @@ import { parseTime } from '../../core/time/clock.ts'
 type Container = EntityOf<typeof StorageContainer>
 type Since = NonNullable<Container['reductionsSince']>
 
-/** Part of something that lies in a container. */
 export interface Data {
-  /** What the ratios are drawn from. */
+  /** Seed of the ratios: the same data always has the same ones. */
   readonly extId: string
   readonly uniqueBytes: number
-  /** Milliseconds since it came into being; absent: long ago. */
+  /** Milliseconds since the data was written; absent: unlimited. */
   readonly ageMillis?: number
-  /** Images are compressed already. */
+  /** Compression has no effect: images, for example, are compressed already. */
   readonly isIncompressible?: boolean
 }
 
@@ -31,14 +29,13 @@ const dedupRatio = { least: 1, most: 1.5, hours: 12 }
 const erasure = { mostCold: 0.8, hours: 6 }
 const defaultErasureDelaySeconds = 604_800
 
-/** Physical bytes of one logical byte under erasure coding, by copies and hosts; undefined: too few hosts. */
+/** Physical bytes per logical byte under erasure coding; undefined: the cluster has too few hosts for it. */
 function strip(copies: number, hosts: number): number | undefined {
   if (copies === 2) return hosts >= 6 ? 1.25 : hosts === 5 ? 1.33 : hosts === 4 ? 1.5 : undefined
   if (copies === 3) return hosts >= 7 ? 1.5 : hosts === 6 ? 1.67 : undefined
   return undefined
 }
 
-/** Bytes on drives, with all copies. */
 export function physicalBytes(
   container: Container,
   around: { readonly hosts: number; readonly now: number },
@@ -70,7 +67,7 @@ export function physicalBytes(
           erasure.hours,
         )
   const perByte = (copies * (1 - coded) + (overhead ?? 0) * coded) / (compression * dedup)
-  // Bytes are counted in whole numbers; only the factor is drawn.
+  // BigInt: the product of bytes and factor exceeds the precision of a double.
   return Number((BigInt(data.uniqueBytes) * BigInt(Math.round(perByte * million))) / BigInt(million))
 
   function workedFor(time: string | undefined, delayMillis: number): number {
@@ -79,13 +76,13 @@ export function physicalBytes(
   }
 }
 
-/** Share of its end that a background job has reached. */
+/** Share of its final effect that a background job has reached. */
 const grown = (millis: number, hours: number): number => 1 - Math.exp(-millis / (hours * hour))
 
 const ratio = (range: { least: number; most: number; hours: number }, seed: string, millis: number): number =>
   1 + (range.least + (range.most - range.least) * drawsFrom(seed)() - 1) * grown(millis, range.hours)
 
-/** When each reduction that the container asks for was switched on: now, unless it was on before. */
+/** When each enabled reduction was switched on: `now`, unless it was on before. */
 export function reductionsSince(
   container: Pick<Container, 'isCompressionEnabled' | 'onDiskDedup' | 'erasureCode'>,
   stored: Container | undefined,

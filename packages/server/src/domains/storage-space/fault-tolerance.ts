@@ -1,6 +1,7 @@
 /**
- * How many further hosts of a cluster may fail. A host that is down, in maintenance or has a broken drive counts as failed
- * until the others hold copies of what was on it. Source: behaviour clustermgmt.md 1.4, 3 (Fault tolerance).
+ * How many more hosts of a cluster may fail without loss of data. A host that is down, in maintenance or has a broken
+ * drive counts as failed until the other hosts have copied its data.
+ * Source: behaviour clustermgmt.md 1.4, 3 (Fault tolerance).
  */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -10,24 +11,23 @@ import { type CapacityContext, hostCapacity, poolUsage } from './capacity.ts'
 
 type HostRow = EntityOf<typeof Host>
 
-/** What each surviving host copies in a second. */
+/** Speed at which each surviving host restores copies. */
 const copiedBytesPerSecond = 400 * 1024 ** 2
 
 interface Asking extends CapacityContext {
   readonly drivers: Drivers
 }
 
-/** What of a host is out of order. */
 interface Loss {
   readonly host: HostRow
-  /** The host itself, or only some of its drives. */
+  /** False: only some drives of the host are lost. */
   readonly isWhole: boolean
   readonly lostBytes: number
-  /** Milliseconds since 1970; undefined: nobody copies, since it is to come back (maintenance), or nobody knows since when. */
+  /** Milliseconds since 1970. Undefined: not copied, because the host is in maintenance or the time is unknown. */
   readonly since: number | undefined
 }
 
-/** Those that the cluster is made for, less what failed or is not copied yet. */
+/** Failures that the redundancy factor allows, less losses that are not copied yet, limited by the space for copies. */
 export async function currentFaultTolerance(
   ctx: Asking,
   cluster: EntityOf<typeof Cluster>,
@@ -53,7 +53,7 @@ export async function currentFaultTolerance(
   return 0
 }
 
-/** With so many of the largest hosts gone, the rest can still hold all copies of everything. */
+/** Whether the other hosts can still hold all copies when `gone` of the largest ones fail. */
 function hasRoom(left: readonly number[], copies: number, used: number, gone: number): boolean {
   const rest = left.toSorted((a, b) => a - b).slice(0, Math.max(0, left.length - gone))
   return rest.length >= copies && rest.reduce((sum, bytes) => sum + bytes, 0) >= used

@@ -1,4 +1,4 @@
-/** A VM and its parts as the store holds them: disks, NICs and CD-ROM drives live in the VM's own document. */
+/** Types of a VM and its parts: disks, NICs and CD-ROM drives are stored in the document of the VM. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import type { Vm } from '@hyperplane/contract/vmm/vm'
 
@@ -7,33 +7,32 @@ export type VmBody = BodyOf<typeof Vm>
 export type DiskEntity = NonNullable<VmEntity['disks']>[number]
 export type CdRomEntity = NonNullable<VmEntity['cdRoms']>[number]
 export type NicEntity = NonNullable<VmEntity['nics']>[number]
-/** The backing of a disk that is a file, and of a CD-ROM drive that is not empty. */
+/** Backing of a disk that has its own file, and of a CD-ROM drive that is not empty. */
 export type FileBacking = NonNullable<CdRomEntity['backingInfo']>
 export type SourceReference = NonNullable<NonNullable<FileBacking['dataSource']>['reference']>
 
 const groupType = 'vmm.v4.ahv.config.ADSFVolumeGroupReference'
 
-/** The file behind a disk; undefined for one that stands for a volume group. */
+/** The file behind a disk; undefined for a disk that represents a volume group. */
 export function fileOf(disk: DiskEntity): FileBacking | undefined {
   return disk.backingInfo === undefined || volumeGroupOf(disk) !== undefined
     ? undefined
     : (disk.backingInfo as FileBacking)
 }
 
-/** The volume group that a disk stands for. */
 export function volumeGroupOf(disk: DiskEntity): string | undefined {
   const backing = disk.backingInfo as { $objectType?: string; volumeGroupExtId?: string } | undefined
   return backing?.$objectType === groupType ? backing.volumeGroupExtId : undefined
 }
 
-/** Files that belong to the VM beside its disks: firmware variables, the state of a virtual TPM. */
+/** Ids of the files for firmware variables (NVRAM) and for the state of a virtual TPM. */
 export function firmwareFilesOf(vm: VmEntity): string[] {
   const boot = vm.bootConfig as { nvramDevice?: { backingStorageInfo?: FileBacking } } | undefined
   const ids = [boot?.nvramDevice?.backingStorageInfo?.diskExtId, vm.vtpmConfig?.vtpmDevice?.diskExtId]
   return ids.filter((extId) => extId !== undefined)
 }
 
-/** Every file of the VM, with its container. */
+/** Files of disks and CD-ROM drives, without firmware files. */
 export function filesOf(vm: VmEntity): FileBacking[] {
   const disks = (vm.disks ?? []).flatMap((disk) => fileOf(disk) ?? [])
   return [...disks, ...(vm.cdRoms ?? []).flatMap((drive) => drive.backingInfo ?? [])]

@@ -1,7 +1,7 @@
-/** Leases of MAC addresses; shown by no operation. Source: behaviour vmm.md 1.4. */
+/** Leases of MAC addresses: an internal record that no operation shows. Source: behaviour vmm.md 1.4. */
 import { optional, resource, text, uuid } from '@hyperplane/contract'
 
-/** Who has a MAC address, and on which subnet: one table for the whole deployment, one row a NIC. */
+/** One row per NIC. `macAddress` is unique: no two NICs of the deployment can have the same address. */
 export const MacLease = resource(
   'internal.v1.vmm.MacLease',
   { macAddress: text(), nicExtId: uuid(), vmExtId: uuid(), subnetExtId: optional(uuid()) },

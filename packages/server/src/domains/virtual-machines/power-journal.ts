@@ -1,6 +1,7 @@
 /**
- * When which VM ran where, and how large it was: what statistics are bounded by. One row each time that this changes, with
- * the state from then on; the rows go with the VM. Source: behaviour vmm.md 3.8 (journals of power, host and size changes).
+ * History of power state, host and size of each VM. Statistics read it to find out when a VM ran, where, and how large
+ * it was. A row describes the VM from `time` until the next row; the rows are deleted with the VM.
+ * Source: behaviour vmm.md 3.8 (journals of power, host and size changes).
  */
 
 import { type EntityOf, enumeration, integer, optional, resource, timestamp, uuid } from '@hyperplane/contract'
@@ -15,7 +16,7 @@ export const PowerEvent = resource(
   {
     vmExtId: uuid(),
     time: timestamp(),
-    /** RESET: the guest began anew. MOVED, RESIZED, RESUMED: it went on running. PAUSED: it stands, or is out of sight. */
+    /** RESET: the guest rebooted. MOVED, RESIZED, RESUMED: it kept running. PAUSED: paused, or on a silent host. */
     change: enumeration(['MOVED', 'OFF', 'ON', 'PAUSED', 'RESET', 'RESIZED', 'RESUMED']),
     powerState: enumeration(['OFF', 'ON', 'PAUSED', 'UNDETERMINED']),
     clusterExtId: optional(uuid()),
@@ -28,7 +29,7 @@ export const PowerEvent = resource(
 
 export type PowerChange = EntityOf<typeof PowerEvent>['change']
 
-/** Notes what the VM is from `time` on. Call in the transaction that changes it, with the VM as it is then. */
+/** Appends the state of the VM from `time` on. Call in the transaction that changes the VM, with the changed row. */
 export async function notePower(
   store: Transaction,
   ids: Pick<Ids, 'uuid'>,
