@@ -1,5 +1,5 @@
 /**
- * Answers of the operations that show statistics, of native and of external VMs alike.
+ * Responses of the statistics operations, for native and for external VMs.
  * Source: specification 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17.
  */
 
@@ -15,12 +15,11 @@ import { pointsOf, type Subject } from './series.ts'
 
 export type Request = Pick<RequestInput, 'query'>
 
-/** Points of all entities of a page together. */
+/** Points in one response, over all entities of the page. */
 const maximumOfPage = 60_000
-/** Entities that are computed before others get a turn. */
+/** Number of entities after which the event loop gets a turn. */
 const together = 20
 
-/** The shape of one point, with its type. */
 type Tuple<P> = ObjectSchema<Fields> & { readonly is?: P }
 
 interface Measured<E, P> {
@@ -34,7 +33,7 @@ interface MeasuredKind<R extends AnyResource, P> extends Measured<EntityOf<R>, P
 
 export type StatsOfVm<P> = { readonly extId: string; readonly stats?: P[] }
 
-/** One item a VM that the caller sees. A filter or an order compares the VM's aggregate over the whole span. */
+/** One item per visible VM. `$filter` and `$orderby` compare aggregates of the VM over the whole span. */
 export async function listStatistics<R extends AnyResource, P>(
   ctx: ReadContext,
   request: Request,
@@ -150,7 +149,7 @@ export function gridFor(ctx: ReadContext, { query }: Request, span: { from: numb
 const namesIn = (tuple: ObjectSchema<Fields>): string[] =>
   Object.keys(tuple.fields).filter((name) => name !== 'timestamp')
 
-/** Undefined: points are not selected. A point that is shown has its time, whatever is selected of it. */
+/** Undefined when no points are selected. Adds the timestamp to the selection: every shown point has its time. */
 function wantedNames(select: Selection | undefined, tuple: ObjectSchema<Fields>): string[] | undefined {
   if (select === undefined || select.fields === 'all') return namesIn(tuple)
   const stats = select.fields.get('stats')

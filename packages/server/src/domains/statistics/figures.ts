@@ -1,17 +1,18 @@
 /**
- * The values of a point by name: of a VM, of a disk. Each figure is written down once; external tuples use a part of them.
+ * Computes the values of a point by name, for VMs, disks and NICs. Each figure is defined once; tuples of external VMs
+ * use a subset.
  * Source: specification 2.7; behaviour vmm.md 1.15, 3.8.
  */
 import { type Run, readingSeconds } from '../../drivers/telemetry.ts'
 import { type Io, ioFigures } from './io.ts'
 
-/** What is true of a VM, or of one disk of it, at a time: a reading, or the mean of several. */
+/** State of a VM or of one of its disks at one time: a single reading, or the mean of several. */
 export interface Moment {
   /** Seconds since 1970. */
   readonly at: number
   readonly storage: StorageUse
   readonly io: Io
-  /** Absent while it does not run, and for disks. */
+  /** Absent while the VM does not run. */
   readonly running?: Running
 }
 
@@ -31,13 +32,13 @@ export interface Running {
   readonly receivedBytes: number
   readonly transmittedBytes: number
   readonly gpuPpm: number
-  /** The disks' I/O as the hypervisor counts it. */
+  /** Disk I/O as the hypervisor counts it. */
   readonly hypervisorIo: Io
 }
 
 export type Figure = (moment: Moment) => number | string | undefined
 
-/** Goes on while the VM is off. */
+/** These figures have values also while the VM is off. */
 const storageFigures: Readonly<Record<string, Figure>> = {
   controllerUserBytes: ({ storage }) => storage.usedBytes,
   controllerStorageTierSsdUsageBytes: ({ storage }) => Math.floor(storage.usedBytes * 0.3),
@@ -51,7 +52,7 @@ const storageFigures: Readonly<Record<string, Figure>> = {
 
 export const isStorageFigure = (name: string): boolean => Object.hasOwn(storageFigures, name)
 
-/** Absent of a VM without a GPU. */
+/** Shown only for VMs with a GPU. */
 export const isGpuFigure = (name: string): boolean => name === 'gpuUsagePpm' || name === 'frameBufferUsagePpm'
 
 const named = (
@@ -72,13 +73,13 @@ const named = (
 const KiB = 1024
 const readBytes = ({ io }: Moment): number => io.readKbps * readingSeconds * KiB
 const writtenBytes = ({ io }: Moment): number => io.writeKbps * readingSeconds * KiB
-/** `b` takes what `a` leaves, so that parts always make the whole. */
+/** Rounded down. Local SSD reads and SSD writes are computed as the remainder, so that all parts add up. */
 const part = (whole: number, share: number): number => Math.floor(whole * share)
 const remote = 0.05
 const onDisk = 0.1
 const fromLog = 0.1
 
-/** Working sets in MiB: what was touched, up to a tenth of what is there. */
+/** Working set in MiB: bytes touched during the window, at most a tenth of the used bytes. */
 const workingSet = (bytesPerReading: number, seconds: number, { storage }: Moment): number =>
   Math.min(
     Math.ceil((bytesPerReading * Math.min(seconds, 900)) / readingSeconds / KiB / KiB),
@@ -120,7 +121,7 @@ const sources: Readonly<Record<string, Figure>> = {
   controllerWss3600SecondUnionMb: (moment) => union(moment, 3600),
 }
 
-/** Every figure that some tuple of a VM names. */
+/** Every figure of native and external VMs. */
 export const vmFigures: Readonly<Record<string, Figure>> = {
   ...storageFigures,
   ...Object.fromEntries(
@@ -142,7 +143,7 @@ export const vmFigures: Readonly<Record<string, Figure>> = {
   physicalMemoryAllocatedBytes: ofRunning((running) =>
     Math.floor((running.allocatedMemoryPpm * memoryBytes(running)) / 1e6),
   ),
-  // No host of the simulated world is ever so full that memory is taken from guests.
+  // Hosts of the simulated world never reclaim memory from guests.
   hypervisorMemoryBalloonReclaimTargetBytes: ofRunning(() => 0),
   hypervisorMemoryBalloonReclaimedBytes: ofRunning(() => 0),
   hypervisorSwapInRateKbps: ofRunning(() => 0),

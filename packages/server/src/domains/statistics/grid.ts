@@ -1,5 +1,5 @@
 /**
- * At which times statistics have points, and which readings make each one.
+ * The times of points, and the readings that make up each point.
  * Source: specification 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17.
  */
 
@@ -15,39 +15,38 @@ export interface Grid {
   readonly from: number
   readonly to: number
   readonly intervalSeconds: number
-  /** As asked, when a wider one was needed. */
+  /** The requested interval, if it gave too many points. */
   readonly widenedFrom?: number
 }
 
 export interface Bucket {
-  /** Its end, seconds since 1970. */
+  /** End of the interval; seconds since 1970. */
   readonly at: number
-  /** The same as text. */
   readonly timestamp: string
   /** Times of readings, seconds since 1970. */
   readonly times: readonly number[]
-  /** How many readings each of them stands for. */
+  /** Number of readings that each of `times` represents. */
   readonly weight: number
 }
 
 const retentionSeconds = 90 * 24 * 3600
 export const maximumPoints = 3000
-/** Readings that are looked at for one point. What lies between them is left out, evenly. */
+/** Maximum of readings for one point; if an interval has more, evenly spaced ones are used. */
 const readingsOfPoint = 10
 const readingsOfSpan = 240
 
 type Parameters = Readonly<Record<string, unknown>>
 
-/** @throws ApiError 400 for a span that is turned round or empty */
+/** @throws ApiError 400 when $startTime is not before $endTime */
 export function spanOf(parameters: Parameters, now: number): { readonly from: number; readonly to: number } {
   const [start, end] = [parameters['$startTime'], parameters['$endTime']] as [string, string]
   const [from, to] = [parseTime(start) ?? 0, parseTime(end) ?? 0]
   if (from >= to) throw fault('$startTime', `a time before $endTime (${end})`, start)
-  // A reading is there once its 30 s are over.
+  // A reading exists once its 30 s are over, so none is later than `now`.
   return { from: Math.max(from / 1000, now / 1000 - retentionSeconds), to: Math.min(to, now) / 1000 }
 }
 
-/** @param most points of one series */
+/** @param most maximum of points */
 export function gridOf(
   span: { readonly from: number; readonly to: number },
   askedSeconds: number,
@@ -62,7 +61,7 @@ export function gridOf(
   return { from, to, intervalSeconds: interval, widenedFrom: asked }
 }
 
-/** @param most readings that make one point */
+/** @param most maximum of readings per point */
 export function bucketsOf(grid: Grid, most = readingsOfPoint): Bucket[] {
   const { from, to, intervalSeconds } = grid
   const buckets: Bucket[] = []
@@ -73,7 +72,7 @@ export function bucketsOf(grid: Grid, most = readingsOfPoint): Bucket[] {
   return buckets
 }
 
-/** The whole span as one. */
+/** The whole span as one bucket. */
 export const wholeOf = ({ from, to }: { readonly from: number; readonly to: number }): Bucket => ({
   at: to,
   timestamp: formatTime(to * 1000),
@@ -86,7 +85,7 @@ function readingsIn(from: number, to: number, most: number): Pick<Bucket, 'times
   const taken = Math.min(count, most)
   const times = Array.from(
     { length: taken },
-    // The last one is always among them.
+    // Always includes the last reading of the interval.
     (_, index) => (first - 1 + Math.round(((index + 1) * count) / taken)) * readingSeconds,
   )
   return { times, weight: taken === 0 ? 0 : count / taken }

@@ -1,6 +1,6 @@
 /**
- * Statistics of hosts and clusters: one series of points for each figure. A cluster is all of its hosts together, so that its
- * sums are theirs. Source: behaviour clustermgmt.md 1.17, 3 (Statistics generator).
+ * Statistics of hosts and clusters: one series of points per figure. The figures of a cluster are computed from the
+ * sums over all of its hosts. Source: behaviour clustermgmt.md 1.17, 3 (Statistics generator).
  */
 import type { EntityOf, Resource } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -34,7 +34,6 @@ const io = (name: string): HostFigure => ioFigures[name] as HostFigure
 const idleWatts = 180
 const loadWatts = 320
 
-/** Every figure that a cluster or a host shows. */
 const hostFigures: Readonly<Record<string, HostFigure>> = {
   aggregateHypervisorMemoryUsagePpm: (sums) => share(sums.memoryBytes, sums.memoryCapacityBytes),
   controllerAvgIoLatencyUsecs: io('AvgIoLatencyMicros'),
@@ -53,7 +52,7 @@ const hostFigures: Readonly<Record<string, HostFigure>> = {
   ioBandwidthKbps: io('IoBandwidthKbps'),
   logicalStorageUsageBytes: ({ logicalBytes }) => logicalBytes,
   memoryCapacityBytes: ({ memoryCapacityBytes }) => memoryCapacityBytes,
-  // No host of the simulated world is ever so full that memory is taken from guests.
+  // Hosts of the simulated world never reclaim memory from guests.
   memoryOvercommitPoolSizePpm: () => 0,
   overallMemoryUsageBytes: ({ memoryBytes }) => memoryBytes,
   overallMemoryUsagePpm: (sums) => share(sums.memoryBytes, sums.memoryCapacityBytes),
@@ -76,14 +75,14 @@ const bound = /^(.*)(Lower|Upper)Buf$/
 
 interface Measured {
   readonly cluster: EntityOf<typeof Cluster>
-  /** The hosts whose sums are shown: all of the cluster, or one. */
+  /** All hosts of the cluster, or the single host whose statistics are shown. */
   readonly hosts: readonly EntityOf<typeof Host>[]
   readonly extId: string
-  /** Its fields are the series that are shown. */
+  /** The names of its fields are the series to show. */
   readonly kind: Resource<any, any>
 }
 
-/** @throws ApiError 400 for a span that is empty or turned round */
+/** @throws ApiError 400 when the start of the span is not before its end */
 export async function hostStatistics(
   ctx: ReadContext,
   request: Request,
@@ -119,7 +118,7 @@ export async function hostStatistics(
   return select === undefined ? answer : applySelection(select, answer)
 }
 
-/** Version v4.0 may leave the span out: the last hour. */
+/** Requests of version v4.0 may leave out the span; the default is the last hour. */
 function spanParameters(ctx: ReadContext, { query }: Request): Readonly<Record<string, unknown>> {
   const end = (query.parameters['$endTime'] as string | undefined) ?? ctx.clock.iso()
   const start = query.parameters['$startTime'] ?? formatTime(Date.parse(end) - hourMillis)
@@ -144,7 +143,7 @@ async function subjectsOf(ctx: ReadContext, clusterExtId: string): Promise<reado
   return [...(await nativeSubjects(ctx, native)), ...(await externSubjects(ctx, extern))]
 }
 
-/** Storage is computed at midnight of each day that is needed, and runs straight from one to the next. */
+/** Storage is computed at midnight (UTC) of each needed day and interpolated linearly in between. */
 async function storageOver(
   ctx: ReadContext,
   clusterExtId: string,
@@ -192,7 +191,8 @@ function figureSeries(sampled: readonly Sampled[], figure: HostFigure, type: Sta
   return sampled.flatMap(({ timestamp, sums, weight }): TimeValue[] => {
     const last = sums.at(-1)
     if (last === undefined) return []
-    // Sums are averaged before what follows from them, so that shares and latencies agree in a mean as they do in a reading.
+    // Sums are averaged before figures are derived, so that shares and latencies are consistent, as in a single
+    // reading.
     if (type === 'AVG') return [{ timestamp, value: figure(meanOf(sums)) }]
     if (type === 'LAST') return [{ timestamp, value: figure(last) }]
     const value = folded(
@@ -204,7 +204,7 @@ function figureSeries(sampled: readonly Sampled[], figure: HostFigure, type: Sta
   })
 }
 
-/** The mean of the same hour of the last seven days, less or more two standard deviations. */
+/** Mean of the same hour of the last seven days, minus or plus two standard deviations. */
 function boundSeries(
   sampled: readonly Sampled[],
   figure: HostFigure,
@@ -231,13 +231,13 @@ function boundSeries(
   }
 }
 
-/** Hours are counted from 1970; a point belongs to the hour in which its interval ends. */
+/** A slot is an hour, counted from 1970. A point belongs to the hour in which its interval ends. */
 const slotOf = (second: number): number => Math.ceil((second * 1000) / hourMillis) - 1
 const daysBefore = (slot: number): number[] => Array.from({ length: daysOfBounds }, (_, day) => slot - 24 * (day + 1))
 const slotsBefore = (buckets: readonly Bucket[]): number[] => [
   ...new Set(buckets.flatMap(({ at }) => daysBefore(slotOf(at)))),
 ]
-/** One reading in each half of the hour. */
+/** One reading in each half of the hour; milliseconds since 1970. */
 const timesOfSlot = (slot: number): number[] => [
   slot * hourMillis + hourMillis / 4,
   slot * hourMillis + (3 * hourMillis) / 4,

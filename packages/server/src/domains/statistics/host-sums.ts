@@ -1,4 +1,4 @@
-/** What the VMs of a cluster did, summed by host and time, beside what each host is and used itself. */
+/** Sums the load of VMs by host and time, and adds the capacity and the own load of each host. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Telemetry } from '../../drivers/telemetry.ts'
@@ -6,7 +6,7 @@ import { systemMemoryBytes } from '../scheduling/placement.ts'
 import { type Io, ioOf, noIo, sumOf } from './io.ts'
 import type { Subject } from './series.ts'
 
-/** What some hosts did together at one time, or on average over several times. All numbers are sums over hosts that were up. */
+/** Load and capacity of several hosts that were up, summed: at one time, or on average over several times. */
 export interface HostSums extends Io {
   readonly hosts: number
   readonly cpuHz: number
@@ -17,13 +17,13 @@ export interface HostSums extends Io {
   readonly capacityBytes: number
   readonly usageBytes: number
   readonly logicalBytes: number
-  /** What the data would take on drives without reduction. */
+  /** Bytes that the data would take on drives without reduction. */
   readonly unreducedBytes: number
 }
 
 export type StorageOfHosts = Pick<HostSums, 'capacityBytes' | 'usageBytes' | 'logicalBytes' | 'unreducedBytes'>
 
-/** Readings of VMs after which other requests get a turn. */
+/** Number of readings after which the event loop gets a turn. */
 const readingsInTurn = 4000
 
 const noStorage: StorageOfHosts = { capacityBytes: 0, usageBytes: 0, logicalBytes: 0, unreducedBytes: 0 }
@@ -35,9 +35,9 @@ interface Load {
 }
 
 /**
- * For each time (milliseconds since 1970, ascending) the sums of these hosts; undefined where none of them was up.
- * @param subjects every VM that may have run there
- * @param storageAt storage of all these hosts at that time
+ * Sums over these hosts at each time (milliseconds since 1970, ascending); undefined where every host was down.
+ * @param subjects every VM that may have run on these hosts
+ * @param storageAt storage of all these hosts at a time
  */
 export async function sumsOfHosts(
   telemetry: Telemetry,
@@ -80,7 +80,7 @@ export async function sumsOfHosts(
       sums = {
         ...sumOf([sums ?? noIo, load.io]),
         hosts: (sums?.hosts ?? 0) + 1,
-        // Guests may be promised more than there is; they never get more.
+        // CPUs and memory may be overcommitted: the sum over the VMs may exceed the capacity of the host.
         cpuHz:
           (sums?.cpuHz ?? 0) + Math.min(cpuCapacityHz, load.cpuHz + Math.floor((state.cpuPpm * cpuCapacityHz) / 1e6)),
         cpuCapacityHz: (sums?.cpuCapacityHz ?? 0) + cpuCapacityHz,

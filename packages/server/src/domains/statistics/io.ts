@@ -1,16 +1,16 @@
-/** Figures of disk I/O that follow from a reading, and how those of several disks become one. Source: behaviour vmm.md 3.8. */
+/** Figures of disk I/O that are derived from readings, and the sum over several disks. Source: behaviour vmm.md 3.8. */
 import { type DiskReading, readingSeconds } from '../../drivers/telemetry.ts'
 
-/** Of one disk, or of all disks of a VM. All else follows from these. */
+/** I/O of one disk or of all disks of a VM. All I/O figures are derived from these numbers. */
 export interface Io {
   readonly readIops: number
   readonly writeIops: number
   readonly readKbps: number
   readonly writeKbps: number
-  /** Sums of operations a second times their latency. */
+  /** Operations per second times their latency, summed over disks. */
   readonly readWait: number
   readonly writeWait: number
-  /** Random operations in the time of a reading. */
+  /** Random operations during one reading. */
   readonly randomIo: number
   readonly randomReadIo: number
 }
@@ -58,7 +58,7 @@ export const sumOf = (parts: readonly Io[]): Io =>
         noIo,
       )
 
-/** Whole numbers again; of nothing: nothing. */
+/** Rounded to whole numbers; the mean of no parts is zero. */
 export function meanOf(parts: readonly Io[]): Io {
   if (parts.length === 1) return parts[0] as Io
   const sum = sumOf(parts)
@@ -77,7 +77,7 @@ export function meanOf(parts: readonly Io[]): Io {
 
 const per = (value: number, operations: number): number => (operations === 0 ? 0 : Math.round(value / operations))
 
-/** Names without `controller`: what VMs and disks call alike. */
+/** By name without the prefix `controller` or `hypervisor`: VMs and disks share these names. */
 export const ioFigures: Readonly<Record<string, (io: Io) => number>> = {
   NumReadIops: (io) => io.readIops,
   NumWriteIops: (io) => io.writeIops,
@@ -104,7 +104,7 @@ export const ioFigures: Readonly<Record<string, (io: Io) => number>> = {
   TotalReadIoTimeMicros: (io) => io.readIops * readingSeconds * readMicros(io),
   TotalIoTimeMicros: (io) => numIo(io) * ioMicros(io),
   TimespanMicros: () => readingSeconds * 1e6,
-  // What only native disks show.
+  // Only native disks show the figures below.
   FrontendReadOps: (io) => io.readIops * readingSeconds,
   FrontendWriteOps: (io) => io.writeIops * readingSeconds,
   RandomReadOps: (io) => Math.min(io.randomReadIo, numRandomIo(io)),

@@ -1,4 +1,4 @@
-/** Native VMs as statistics see them: when they ran, and what their disks hold. Source: behaviour vmm.md 3.8. */
+/** Native VMs as subjects of statistics: when they ran, and what their disks hold. Source: behaviour vmm.md 3.8. */
 import type { EntityOf } from '@hyperplane/contract'
 import { type Clock, parseTime } from '../../core/time/clock.ts'
 import type { Run } from '../../drivers/telemetry.ts'
@@ -10,7 +10,7 @@ import type { Subject, SubjectDisk } from './series.ts'
 
 type Event = EntityOf<typeof PowerEvent>
 
-/** More VMs than this: their journals are read together. */
+/** For more VMs than this, one query reads the journals of all VMs. */
 const readAlone = 100
 
 export async function nativeSubjects(
@@ -60,7 +60,7 @@ const subjectDisk = (capacityBytes: number, createdAt: number): SubjectDisk => (
   usedBytesAt: (at) => filled(capacityBytes, Math.max(0, at * 1000 - createdAt)),
 })
 
-/** The journal says what a VM was from each event on. */
+/** Each event describes the VM until the next event. */
 function runsOf(journal: readonly Event[], now: number): Run[] {
   const events = journal.map((event) => ({ ...event, at: parseTime(event.time) ?? 0 })).sort((a, b) => a.at - b.at)
   const runs: Run[] = []

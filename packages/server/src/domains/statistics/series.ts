@@ -1,4 +1,7 @@
-/** From readings to points: means, sums and the other operators, of a VM or of one part of it. Source: behaviour vmm.md 1.15, 3.8. */
+/**
+ * Computes points from readings: means, sums and the other operators, for a VM or for one of its disks.
+ * Source: behaviour vmm.md 1.15, 3.8.
+ */
 import type { DiskReading, MeasuredVm, Telemetry, VmReading } from '../../drivers/telemetry.ts'
 import { type Figure, isGpuFigure, isStorageFigure, type Moment, type Running, type StorageUse } from './figures.ts'
 import type { Bucket, StatType } from './grid.ts'
@@ -6,7 +9,7 @@ import { type Io, ioOf, meanOf, noIo, sumOf } from './io.ts'
 
 export interface Subject {
   readonly vm: MeasuredVm
-  /** Seconds since 1970: nothing is known from before. */
+  /** Seconds since 1970; there are no points before it. */
   readonly createdAt: number
   readonly hypervisorType: string
   /** In the order of `vm.disks`. */
@@ -20,7 +23,7 @@ export interface SubjectDisk {
 }
 
 export interface Wanted {
-  /** Position of one disk; absent: the whole VM. */
+  /** Index of one disk in `vm.disks`; absent: the whole VM. */
   readonly disk?: number
   readonly figures: Readonly<Record<string, Figure>>
   readonly names: readonly string[]
@@ -29,7 +32,7 @@ export interface Wanted {
 
 export type Values = Record<string, number | string>
 
-/** Points of these buckets; those that nothing is known of are left out. */
+/** One point per bucket; buckets without values are left out. */
 export async function pointsOf(
   telemetry: Telemetry,
   subject: Subject,
@@ -57,12 +60,12 @@ export async function pointsOf(
 
 type NamedFigure = readonly [name: string, figure: Figure]
 
-/** Made once for each VM: a page asks for each figure thousands of times. */
+/** Computed once for each VM, because a page evaluates each figure thousands of times. */
 interface Prepared {
-  /** Of those that are shown while the VM runs, all have values then. */
+  /** Figures to show while the VM runs; each of them has a value then. */
   readonly running: readonly NamedFigure[]
   readonly off: readonly NamedFigure[]
-  /** Has every name already: filling a copy is several times as fast as adding names one by one. */
+  /** Template with every name: filling a copy is several times as fast as adding names one by one. */
   readonly blank: Values
 }
 
@@ -75,7 +78,7 @@ function preparedFor({ vm }: Subject, { figures, names }: Wanted): Prepared {
   return {
     running,
     off: running.filter(([name]) => isStorageFigure(name)),
-    // Through JSON, because the engine copies an object that was parsed much faster than one that grew.
+    // V8 copies an object that JSON.parse created much faster than one that grew name by name.
     blank: JSON.parse(JSON.stringify(Object.fromEntries(fields))),
   }
 }
@@ -88,7 +91,8 @@ function valuesOf(subject: Subject, { type, disk }: Wanted, figures: Prepared, s
   const { at, timestamp, times, readings } = sampled
   switch (type) {
     case 'AVG': {
-      // Parts are averaged before what follows from them, so that sums and shares agree in a mean as they do in a reading.
+      // Readings are averaged before figures are derived, so that sums and shares are consistent, as in a single
+      // reading.
       const all = readings.filter((reading) => reading !== undefined)
       return figuresOf(figures, momentOf(subject, disk, at, all), timestamp)
     }
@@ -113,7 +117,7 @@ function valuesOf(subject: Subject, { type, disk }: Wanted, figures: Prepared, s
   }
 }
 
-/** @param weight readings that each of these stands for */
+/** @param weight number of readings that each item represents */
 export function folded(
   type: 'SUM' | 'MIN' | 'MAX' | 'COUNT',
   each: readonly Values[],
@@ -146,7 +150,7 @@ function figuresOf({ running, off, blank }: Prepared, moment: Moment, timestamp:
   return values
 }
 
-/** The mean of these readings; of none: what is there while the VM is off. */
+/** The mean of these readings. Without readings the VM is off: the moment shows only its storage. */
 function momentOf(subject: Subject, disk: number | undefined, at: number, readings: readonly VmReading[]): Moment {
   const disks = disk === undefined ? subject.disks : subject.disks.slice(disk, disk + 1)
   const storage = storageOf(disks, at)
@@ -194,11 +198,11 @@ function runningOf(subject: Subject, io: Io, readings: readonly VmReading[]): Ru
   }
 }
 
-/** The hypervisor counts a little more than the storage controller does. */
+/** I/O as the hypervisor counts it: a little more than the storage controller does. */
 function beyond(io: Io, ppm: number): Io {
   const more = (value: number): number => value + Math.floor((value * ppm) / 1e6)
   const [readIops, writeIops] = [more(io.readIops), more(io.writeIops)]
-  // Latencies and sizes stay: more of the same operations.
+  // In proportion to the operations, so that average latencies and sizes stay the same.
   const scaled = (value: number, operations: number, before: number): number =>
     before === 0 ? 0 : Math.round((value * operations) / before)
   return {

@@ -1,6 +1,6 @@
 /**
- * Virtual machines that take more than they use, by what was measured in the last 24 hours: idle ones, and ones that never
- * came near what they have. The page gives no figures; these are chosen.
+ * Counts VMs that have more than they need, by their readings of the last 24 hours: idle VMs, and over-sized ones that
+ * never used much of their CPU and memory. The specification gives no thresholds; these are our own.
  * Source: behaviour clustermgmt.md 1.2 (inefficientVmCount).
  */
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -13,13 +13,13 @@ import type { Reader } from '../../store/store.ts'
 import { nativeSubjects } from './native.ts'
 
 const million = 1_000_000
-/** Mean share of the vCPUs that is busy. */
+/** Idle: the mean CPU usage is lower. */
 const idleBelow = 0.05 * million
-/** Highest shares of vCPUs and memory. */
+/** Over-sized: the peaks of CPU and memory usage are lower. */
 const oversizedBelow = { cpu: 0.25 * million, memory: 0.5 * million }
-/** One reading an hour says enough of a day. */
+/** One reading per hour is precise enough for a day. */
 const hours = 24
-/** A VM that ran for less is not judged. */
+/** VMs with fewer readings are not counted. */
 const fewestReadings = 12
 
 export async function inefficientVms(

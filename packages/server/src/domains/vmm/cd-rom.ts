@@ -6,7 +6,7 @@ import { implement, parentOf, type ReadContext } from '../context.ts'
 import type { CdRomEntity } from '../virtual-machines/entity.ts'
 import { presentVms } from './vm/present.ts'
 
-/** Those that are there at this moment: the one of a customisation comes and goes. */
+/** Includes the drive that a guest customisation adds, while its ISO is inserted. */
 async function drivesOf(ctx: ReadContext<unknown, 'vmExtId'>): Promise<readonly CdRomEntity[]> {
   const [vm] = await presentVms(ctx, [parentOf(ctx, 'vmExtId', Vm)])
   return vm?.cdRoms ?? []

@@ -6,7 +6,7 @@ import { withVolumeGroups } from '../block-volumes/attachments.ts'
 import { implement, parentOf, type ReadContext } from '../context.ts'
 import type { DiskEntity } from '../virtual-machines/entity.ts'
 
-/** Its own and the volume groups that are attached to it. */
+/** The disks of the VM itself, and the volume groups that are attached to it. */
 async function disksOf(ctx: ReadContext<unknown, 'vmExtId'>): Promise<readonly DiskEntity[]> {
   const [vm] = await withVolumeGroups(ctx.store, [parentOf(ctx, 'vmExtId', Vm)])
   return vm?.disks ?? []

@@ -1,4 +1,7 @@
-/** Room for images: each lies whole in one container of each cluster that holds it. Source: behaviour vmm.md 1.8. */
+/**
+ * Storage space of images: each cluster that holds an image stores all its bytes in one container.
+ * Source: behaviour vmm.md 1.8.
+ */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -15,18 +18,18 @@ interface Asking {
   readonly drivers: Drivers
 }
 
-/** @throws ApiError OUT_OF_STORAGE for the first of these clusters that cannot take so many bytes */
+/** @throws ApiError OUT_OF_STORAGE for the first of these clusters without room for so many bytes */
 export async function requireImageRoom(ctx: Asking, clusterExtIds: readonly string[], bytes: number): Promise<void> {
   for (const clusterExtId of clusterExtIds) {
     const container = await imageContainer(ctx.store, clusterExtId)
-    // A cluster without such a container keeps images outside its pool.
+    // A cluster without this container stores images outside its pool.
     if (container === undefined) continue
     const free = containerFree(await poolUsage(ctx, clusterExtId), container)
     if (bytes > free) throw new ApiError('OUT_OF_STORAGE', { name: container.name, free, asked: bytes })
   }
 }
 
-/** The native cluster that can be reached and has most free bytes. */
+/** The reachable native cluster with the most free bytes. */
 export async function roomiestCluster(ctx: Asking): Promise<string | undefined> {
   let best: { extId: string; free: number } | undefined
   for (const cluster of await ctx.store.find(Cluster)) {

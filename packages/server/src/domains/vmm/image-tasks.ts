@@ -1,4 +1,4 @@
-/** How images are made, changed and removed. Source: behaviour vmm.md 1.8, 1.16, 3.6. */
+/** Tasks that create, update and delete images. Source: behaviour vmm.md 1.8, 1.16, 3.6. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Image } from '@hyperplane/contract/vmm/image'
 import { ApiError } from '../../core/api-error.ts'
@@ -34,12 +34,12 @@ export const createImage = defineTask<{ readonly extId: string }>({
       record: async (ctx, { extId }, { sizeBytes }) => {
         await ctx.store.observe(Image, extId, { sizeBytes })
       },
-      // No undo: it only looked.
+      // No undo: `onUndone` removes the pending row.
     },
     {
       name: 'reserve bytes',
       progress: transferFrom,
-      // Asked again when the image is stored: what is free is counted, not kept.
+      // Nothing is really reserved: the free space is checked here, and again when the image is stored.
       record: async (ctx, { extId }) => {
         const { sizeBytes = 0, clusterLocationExtIds = [] } = (await ctx.store.pending(Image, extId)) as ImageEntity
         await requireImageRoom(ctx, clusterLocationExtIds, sizeBytes)
@@ -72,7 +72,7 @@ export const createImage = defineTask<{ readonly extId: string }>({
         const found = await ctx.drivers.contentSource.verify(file, expected)
         if (found !== undefined) throw new ApiError('CHECKSUM_MISMATCH', { expected: expected.hex, found })
       },
-      // No undo: the files go with the transfer.
+      // No undo: the rollback of `transfer` deletes the files.
     },
     {
       name: 'store',
@@ -89,13 +89,13 @@ export const createImage = defineTask<{ readonly extId: string }>({
 })
 
 interface Update {
-  /** As it shall be, without its source. */
+  /** The new state of the image, without its source. */
   readonly image: ImageEntity
 }
 
 export const updateImage = defineTask<Update>({
   name: 'vmm.update-image',
-  // What is stored says where the image is; the files that it no longer names only have to go.
+  // Once the new locations are stored, the copies on other clusters can only be deleted.
   pointOfNoReturn: 'remove copies',
   steps: [
     {
@@ -162,12 +162,12 @@ export const deleteImage = defineTask<Removal>({
       name: 'recheck',
       progress: 5,
       record: async (ctx, { extId }) => requireUnread(ctx.store, await storedImage(ctx, extId)),
-      // No undo: it only looked.
+      // No undo: the step only reads.
     },
     {
       name: 'remove files',
       progress: 90,
-      // Disks that were made from it have bytes of their own.
+      // Disks that were created from the image keep their content.
       run: async (ctx, { extId }) => {
         const image = await ctx.store.get(Image, extId)
         if (image !== undefined) for (const file of filesOf(image)) await ctx.drivers.contentSource.remove(file)
@@ -177,7 +177,7 @@ export const deleteImage = defineTask<Removal>({
   ],
 })
 
-/** @throws ApiError VMM_ENTITY_IN_USE while a VM is made from it */
+/** @throws ApiError VMM_ENTITY_IN_USE while a VM is being created from the image */
 export async function requireUnread(store: Reader, { extId, name }: ImageEntity): Promise<void> {
   const users = await store.referrers(Image.kind, extId, namedUsers)
   if (users.length === 0) return
@@ -188,7 +188,7 @@ export async function requireUnread(store: Reader, { extId, name }: ImageEntity)
 const pendingImage = async (ctx: Running, extId: string): Promise<ImageEntity> =>
   (await ctx.store.pending(Image, extId)) as ImageEntity
 
-/** @throws ApiError 404 when an earlier task of the queue removed it */
+/** @throws ApiError 404 when an earlier task in the queue deleted the image */
 async function storedImage(ctx: { readonly store: Reader }, extId: string): Promise<ImageEntity> {
   const image = await ctx.store.get(Image, extId)
   if (image === undefined) throw notFound(Image, 'Image', extId, 'extId')
@@ -211,7 +211,7 @@ async function originOf(ctx: Running, image: ImageEntity): Promise<ContentOrigin
 export const diskNotFound = (extId: string): ApiError =>
   notFound({ ...Image, title: 'disk' }, 'disk', extId, 'source/extId')
 
-/** What a source that is not there means for whoever asked for the image. */
+/** Reports a source that cannot be read as SOURCE_UNAVAILABLE, because the client chose it; retryable errors stay. */
 async function available<T>(image: ImageEntity, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

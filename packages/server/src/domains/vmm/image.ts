@@ -1,5 +1,5 @@
 /**
- * Images: what may be asked of them, and the bytes themselves. Their tasks are in `image-tasks.ts`.
+ * Operations on images, and the download of their bytes. Their tasks are in `image-tasks.ts`.
  * Source: behaviour vmm.md 1.8, 3.6, 3.9.
  */
 
@@ -153,7 +153,7 @@ function sourceFaults({ source, checksum }: Body): ApiError[] {
   return [fault('checksum', 'none: the content of a disk that is in use has no digest beforehand', checksum)]
 }
 
-/** The disk that a new image copies, of a VM that the caller may refer to. @throws ApiError 404 */
+/** The disk that a new image copies. @throws ApiError 404 also when the caller may not refer to the VM of the disk */
 async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clusterExtId: string | undefined }> {
   const found = await findDisk(ctx.store, diskExtId)
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, Vm)
@@ -163,7 +163,7 @@ async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clust
   return { clusterExtId: found.vm.cluster?.extId }
 }
 
-/** Those that the body names; else the disk's cluster, else the native one with most room. */
+/** The clusters that the body names; by default that of the source disk, else the native one with the most room. */
 async function locationsOf(ctx: WriteContext, body: Body, diskCluster: string | undefined): Promise<string[]> {
   const named = distinct(body.clusterLocationExtIds ?? [])
   if (named.length > 0) {
@@ -183,7 +183,7 @@ async function requireLocations(ctx: WriteContext, extIds: readonly string[]): P
   }
 }
 
-/** Source and checksum say how the image was made; type and the rest of what cannot change are the contract's. */
+/** Source and checksum record how the image was created. The contract refuses changes of the other immutable fields. */
 function fixedFaults(stored: ImageEntity, body: Body): ApiError[] {
   const faults: ApiError[] = []
   if (body.source !== undefined && sameText(body.source) !== sameText(stored.source)) {
@@ -195,7 +195,7 @@ function fixedFaults(stored: ImageEntity, body: Body): ApiError[] {
   return faults
 }
 
-/** Equal texts for equal meanings: secrets aside, digests in any case, defaults as if sent. */
+/** Equal texts for equal meanings: without secrets, with digests in lower case and defaults filled in. */
 function sameText(value: unknown): string {
   const { basicAuth: _, $objectType, hexDigest, ...rest } = (value ?? {}) as Record<string, unknown>
   const digest = typeof hexDigest === 'string' ? hexDigest.toLowerCase() : undefined
@@ -206,7 +206,7 @@ function sameText(value: unknown): string {
 const sourceText = (source: NonNullable<Body['source']>): unknown =>
   (source as { url?: string }).url ?? (source as { extId?: string }).extId ?? (source as { key?: string }).key
 
-/** What a task carries: the sealed password stays in the row. */
+/** The input of a task contains no source: the encrypted password stays in the row. */
 function withoutSecrets(image: ImageEntity): ImageEntity {
   const { source: _, ...rest } = image
   return rest as ImageEntity

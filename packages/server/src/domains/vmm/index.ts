@@ -1,4 +1,4 @@
-/** What the operations of vmm do: one line a kind, sorted. */
+/** Handlers of the namespace vmm: one line per kind, sorted. */
 import { cdRom } from './cd-rom.ts'
 import { disk } from './disk.ts'
 import { image } from './image.ts'

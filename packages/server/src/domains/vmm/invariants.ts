@@ -1,4 +1,7 @@
-/** What virtual machines hold of hosts, networks and storage. Source: behaviour vmm.md 1.4, 3.1, 3.2; networking.md 1.3. */
+/**
+ * Invariants between VMs and the hosts, networks and storage that they use.
+ * Source: behaviour vmm.md 1.4, 3.1, 3.2; networking.md 1.3.
+ */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -67,10 +70,10 @@ async function* macLeasesHaveNics(store: Reader): AsyncGenerator<Broken> {
   }
 }
 
-/** Nodes of managers are carried as well, and are no VMs that anybody lists. */
+/** Nodes of domain managers have reservations too, but no row of the kind `Vm`. */
 async function* hostsCarryTheirVms(store: Reader, held: ReadonlySet<string>): AsyncGenerator<Broken> {
   const managers = await store.find(DomainManager)
-  // Those that are being deployed are not published, and held by the task that does it.
+  // A manager that is being deployed is a pending row, whose id is in `held` because its task has locked it.
   for (const extId of held) managers.push(...[(await store.pending(DomainManager, extId)) ?? []].flat())
   const nodes = new Set(managers.flatMap(({ nodeExtIds = [] }) => nodeExtIds))
   for await (const vm of rowsOf(store, Vm)) {

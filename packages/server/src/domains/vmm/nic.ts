@@ -6,7 +6,7 @@ import { implement, parentOf, type ReadContext } from '../context.ts'
 import type { NicEntity } from '../virtual-machines/entity.ts'
 import { presentVms } from './vm/present.ts'
 
-/** With what their guest shows now. */
+/** With the addresses that the guest uses now. */
 async function nicsOf(ctx: ReadContext<unknown, 'vmExtId'>): Promise<readonly NicEntity[]> {
   const [vm] = await presentVms(ctx, [parentOf(ctx, 'vmExtId', Vm)])
   return vm?.nics ?? []

@@ -1,4 +1,4 @@
-/** What the operations of the external hypervisor's kinds do: one line a kind, sorted. */
+/** Handlers for the kinds of external hypervisors: one line per kind, sorted. */
 import { externVm } from './vm.ts'
 import { externVmDiskStats } from './vm-disk-stats.ts'
 import { externVmNicStats } from './vm-nic-stats.ts'

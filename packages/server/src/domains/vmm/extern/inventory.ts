@@ -1,6 +1,6 @@
 /**
- * The mirror of what external managements show: their VMs appear, change and disappear with the outside; what is held
- * here (categories, owner, guest tools) stays. Source: behaviour vmm.md 1.7.
+ * Mirrors the VMs of external managements: rows are inserted, changed and removed with the VMs outside. Fields that
+ * belong to this control plane (categories, owner, guest tools) are kept. Source: behaviour vmm.md 1.7.
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -16,7 +16,7 @@ type ExternVmEntity = EntityOf<typeof ExternVm>
 
 const pollSeconds = 30
 
-/** What changes by itself all the time, and is no reason for a new entity tag. */
+/** Fields that change all the time: a change of these alone does not change the entity tag. */
 const observed = ['host', 'nics'] as const
 
 export const pollInventory = {
@@ -30,7 +30,7 @@ export const pollInventory = {
   },
   async run({ drivers, store, tenantId }: ScheduleContext<Drivers>): Promise<void> {
     const clusters = new Set((await store.find(Cluster)).map(({ extId }) => extId))
-    // A cluster that is not registered keeps its VMs to itself.
+    // VMs of clusters that are not registered here are ignored.
     const inventories = (await drivers.externalHypervisor.inventory()).filter((one) => clusters.has(one.clusterExtId))
     const known = await store.find(ExternVm)
     const isSame = inventories.every(({ clusterExtId, isConnected, vms }) => {
@@ -46,7 +46,7 @@ export const pollInventory = {
         )
       )
     })
-    // Nothing to write: most of the time.
+    // The usual case: no transaction without a change.
     if (isSame) return
     await store.transaction(async (transaction) => {
       for (const inventory of inventories) {
@@ -76,7 +76,7 @@ async function mirrorAll(
   }
 }
 
-/** Brings one row to what the management shows. */
+/** Updates the row to the state that the management shows. */
 export async function mirror(
   store: Transaction,
   ours: ExternVmEntity | undefined,

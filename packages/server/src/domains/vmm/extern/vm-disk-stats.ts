@@ -11,7 +11,7 @@ export const externVmDiskStats = implement(externVmDiskStatsOperations, {
   async getDiskStatsById(ctx, request) {
     const { vmExtId, extId } = request.path
     const [subject] = (await externSubjects(ctx, [parentOf(ctx, 'vmExtId', ExternVm)])) as [Subject]
-    // A disk has no kind of its own: its VM's words.
+    // External disks have no kind of their own: the error uses that of the VM.
     if (!subject.vm.disks.some((disk) => disk.extId === extId))
       throw notFound({ ...ExternVm, title: 'disk' }, 'disk', extId, 'extId')
     return diskStatistics(ctx, request, subject, { extId, vmExtId }, ExternVmDiskStatsTuple)

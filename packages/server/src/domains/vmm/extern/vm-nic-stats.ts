@@ -11,7 +11,7 @@ export const externVmNicStats = implement(externVmNicStatsOperations, {
   async getNicStatsById(ctx, request) {
     const { vmExtId, extId } = request.path
     const vm = parentOf(ctx, 'vmExtId', ExternVm)
-    // A NIC has no kind of its own: its VM's words.
+    // External NICs have no kind of their own: the error uses that of the VM.
     if (!(vm.nics ?? []).some((nic) => nic.extId === extId))
       throw notFound({ ...ExternVm, title: 'NIC' }, 'NIC', extId, 'extId')
     const [subject] = (await externSubjects(ctx, [vm])) as [Subject]

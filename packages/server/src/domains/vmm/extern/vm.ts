@@ -1,6 +1,6 @@
 /**
- * VMs that another hypervisor's management owns: which change of power is allowed in which state, and how it is asked
- * for. Source: behaviour vmm.md 1.7, 1.16.
+ * Power operations on VMs that belong to the management of another hypervisor: which operation is allowed in which
+ * state, and how the management is called. Source: behaviour vmm.md 1.7, 1.16.
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { ExternVm, externVmOperations } from '@hyperplane/contract/vmm/extern/vm'
@@ -15,7 +15,7 @@ type ExternVmEntity = EntityOf<typeof ExternVm>
 type State = NonNullable<ExternVmEntity['powerState']>
 
 interface Action {
-  /** As tasks and refusals call it. */
+  /** Name in tasks and error messages. */
   readonly operation: string
   readonly description: string
   readonly change: PowerChange
@@ -55,11 +55,11 @@ const changePower = defineTask<Input>({
     {
       name: 'send to management',
       progress: 30,
-      // Asked before anything is under way, and once: a later look could find what the change itself has done.
+      // A step of its own: if the next step is retried after a crash, the VM may already be in the new state.
       run: async (ctx, { extId, action }) => {
         const vm = await ctx.store.get(ExternVm, extId)
         if (vm === undefined) throw notFound(ExternVm, 'VM', extId, 'extId')
-        // Somebody else, or an earlier task, may have changed it since this was accepted.
+        // Another client or an earlier task may have changed the VM since the request was accepted.
         requireState(ctx, vm, action)
       },
     },
@@ -80,7 +80,7 @@ const changePower = defineTask<Input>({
       },
     },
   ],
-  // A tag that was read while the task ran is old in any case.
+  // The version rises for failed tasks too: an entity tag that was read while the task ran is outdated in any case.
   onUndone: async (ctx, { extId }) => {
     if ((await ctx.store.get(ExternVm, extId)) !== undefined) await ctx.store.touch(ExternVm, extId)
   },
