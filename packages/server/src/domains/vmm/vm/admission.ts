@@ -1,5 +1,5 @@
 /**
- * What every mutation of a VM passes before it becomes a task, and how the task ends: the entity tag rises at both.
+ * Admits mutations of a VM to its queue of tasks, and ends those that fail. The version of the VM rises at both.
  * Source: behaviour vmm.md 1.0 (entity tag, serialisation), 1.1 (states).
  */
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -13,7 +13,7 @@ import { requireClusterReachable } from '../../registrations/reachability.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { requireState, type StateBound } from './states.ts'
 
-/** Mutations of one VM that may wait or run. */
+/** Tasks of one VM that may be ahead of a new one, waiting or running. */
 const longestQueue = 20
 
 export interface OfVm {
@@ -21,8 +21,8 @@ export interface OfVm {
 }
 
 /**
- * Takes the mutation into the VM's queue: the tag rises, so that of two requests with one tag one is admitted. What the
- * VM will be when its turn comes is known only while nothing waits; the task asks again either way.
+ * Admits a mutation. The version rises, so that only one of two requests with the same entity tag is admitted. The
+ * power state is checked here only if no other task comes first; the task checks it again in any case.
  * @throws ApiError 409 VM_BUSY, INVALID_POWER_STATE; 503
  */
 export async function admit(ctx: WriteContext<VmEntity>, operation?: StateBound): Promise<VmEntity> {
@@ -36,7 +36,7 @@ export async function admit(ctx: WriteContext<VmEntity>, operation?: StateBound)
   return vm
 }
 
-/** The VM when the task's turn has come. @throws ApiError when it is gone, or in another state */
+/** The VM when its task runs. @throws ApiError when the VM is deleted, or in a state that forbids the operation */
 export async function present(store: Reader, vmExtId: string, operation?: StateBound): Promise<VmEntity> {
   const vm = await store.get(Vm, vmExtId)
   if (vm === undefined) throw notFound(Vm, Vm.kind, vmExtId, 'extId')
@@ -44,7 +44,7 @@ export async function present(store: Reader, vmExtId: string, operation?: StateB
   return vm
 }
 
-/** A mutation that came to nothing raises the tag as well. */
+/** A failed mutation raises the version as well. */
 export async function endUnchanged(ctx: RecordContext<Drivers>, { vmExtId }: OfVm): Promise<void> {
   if ((await ctx.store.get(Vm, vmExtId)) !== undefined) await ctx.store.touch(Vm, vmExtId)
 }
@@ -55,7 +55,7 @@ export const affectedVm = (vm: Pick<VmEntity, 'extId' | 'name'>): AffectedEntity
   rel: Vm.rel as string,
 })
 
-/** What every task of a VM says of itself: `PowerOnVm` / `Power On VM`. */
+/** Options of every VM task. The description is derived from the operation: `PowerOnVm`, `Power On VM`. */
 export function taskOf(
   operation: string,
   vm: VmEntity,

@@ -1,4 +1,4 @@
-/** The cluster that a new VM is made on. Source: behaviour vmm.md 1.1, 1.2. */
+/** Chooses the cluster of a new VM. Source: behaviour vmm.md 1.1, 1.2. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -10,10 +10,10 @@ import { fault } from '../../virtual-machines/fault.ts'
 
 type ClusterEntity = EntityOf<typeof Cluster>
 
-/** Something in the body that only these clusters have. */
+/** The body names an entity that only these clusters have. */
 export interface Constraint {
   readonly path: string
-  /** For people: `subnet web`. */
+  /** Text for error messages: `subnet web`. */
   readonly what: string
   readonly clusterExtIds: readonly string[]
 }
@@ -23,8 +23,9 @@ export const isNative = (cluster: ClusterEntity): boolean =>
   cluster.config.clusterFunction?.includes('PRISM_CENTRAL') !== true
 
 /**
- * The cluster that the body names, or the one with most free memory among those that have everything which the body names.
- * @throws ApiError 400 not a native cluster, or none has everything; 409 the named cluster lacks something
+ * The cluster that the body names; by default the one with the most free memory among those that meet all constraints.
+ * @throws ApiError 400 not a native cluster, or no cluster meets all constraints; 409 the named cluster does not meet
+ * one
  */
 export async function chooseCluster(
   ctx: { readonly store: Reader; readonly drivers: Drivers },

@@ -1,12 +1,12 @@
 /**
- * The plain configuration of a VM: which fields an update replaces, which of them may change while it runs.
+ * The plain configuration of a VM: the fields that an update replaces, and which of them may change while the VM runs.
  * Source: behaviour vmm.md 1.1 (Update).
  */
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { canonicalJson } from '../../../core/idempotency.ts'
 import type { VmBody, VmEntity } from '../../virtual-machines/entity.ts'
 
-/** Clients send back what they read; these have their own operations, and an update ignores them. */
+/** Updates ignore these fields: they have operations of their own, and clients send back everything that they read. */
 const ownOperations = new Set<string>([
   'categories',
   'cdRoms',
@@ -20,7 +20,6 @@ const ownOperations = new Set<string>([
   'powerState',
   'serialPorts',
 ])
-/** Left out of a body they keep their value. */
 const keptWhenAbsent = new Set<string>(['biosUuid', 'guestCustomization', 'ownershipInfo', 'project', 'storageConfig'])
 const changesWhileOn = new Set<string>([
   'description',
@@ -40,7 +39,7 @@ const configurable = Object.entries(Vm.schema.fields)
   .filter(([name, field]) => !('readOnly' in field) && !('immutable' in field) && !ownOperations.has(name))
   .map(([name]) => name)
 
-/** The VM with the plain configuration of the body; what the body leaves out is gone, or keeps its value. */
+/** Applies the body to the VM. Fields that the body leaves out are removed, except those of `keptWhenAbsent`. */
 export function configurationOf(vm: VmEntity, body: VmBody): VmEntity {
   const next: Record<string, unknown> = { ...vm }
   for (const field of configurable) {
@@ -60,7 +59,7 @@ export function changedFields(vm: VmEntity, next: VmEntity): string[] {
   })
 }
 
-/** Changes that a running VM does not take. */
+/** Changed fields that cannot change while the VM is not OFF. */
 export function hotFaults(vm: VmEntity, next: VmEntity): string[] {
   const grows = (field: 'memorySizeBytes' | 'numSockets'): boolean => (next[field] ?? 0) > (vm[field] ?? 0)
   return changedFields(vm, next).filter((field) => {

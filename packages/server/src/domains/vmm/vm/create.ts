@@ -39,7 +39,9 @@ import { ethernetNicsOf, releaseNics, takeAskedAddresses, takeFreeAddress, takeM
 import { type PlannedVm, planVm } from './plan.ts'
 import { bootDeviceFaults } from './rules.ts'
 
-/** The row and everything that must be unique are held from acceptance on; the VM shows when the task has succeeded. */
+/**
+ * The pending row and its unique values are stored at acceptance; the VM becomes visible when the task has succeeded.
+ */
 export async function createVm(ctx: WriteContext, body: VmBody): Promise<TaskStarted> {
   const { vm: planned, groups } = await planVm(ctx, body)
   await requireMayAttach(ctx, groups)
@@ -68,7 +70,7 @@ export async function createVm(ctx: WriteContext, body: VmBody): Promise<TaskSta
 }
 
 interface NewVm extends OfVm {
-  /** There is nothing to look for, to copy or to create before it is defined. */
+  /** The VM has no files: the steps that check sources, copy images and create disks are skipped. */
   readonly isDiskless?: boolean
 }
 
@@ -85,7 +87,7 @@ export const makeVm = defineTask<NewVm>({
         for (const file of filesOf(vm)) await diskOf(ctx.store, file)
         await requireRoom(ctx, filesOf(vm))
       },
-      // Nothing was made.
+      // No undo: the step only reads.
     },
     {
       name: 'copy images',
@@ -109,7 +111,7 @@ export const makeVm = defineTask<NewVm>({
           })
         }
       },
-      // No undo: the copy is the image's own from then on, and others may use it already.
+      // No undo: the copy belongs to the image from then on, and other VMs may use it already.
     },
     {
       name: 'create disks',
@@ -132,7 +134,7 @@ export const makeVm = defineTask<NewVm>({
         for (const nic of ethernetNicsOf(vm)) nics.push(await takeFreeAddress(ctx, nic))
         if (nics.length > 0) await ctx.store.observe(Vm, vm.extId, { nics })
       },
-      // Given back with those that the request itself held, at the end.
+      // `onUndone` releases these addresses together with those that the request reserved.
     },
     {
       name: 'define',
@@ -166,12 +168,12 @@ export const makeVm = defineTask<NewVm>({
   },
 })
 
-/** The groups and their data stay. */
+/** The volume groups and their data are kept. */
 export async function detachGroups(store: Transaction, vmExtId: string): Promise<void> {
   for (const attachment of await claimsOn(store, 'Vm', vmExtId)) await drop(store, attachment)
 }
 
-/** A disk that stands for a volume group is an attachment: it takes the permission for that as well. */
+/** A disk that represents a volume group is an attachment: the caller needs the permission for attachments as well. */
 async function requireMayAttach(ctx: WriteContext, groups: PlannedVm['groups']): Promise<void> {
   const attach = volumes.operations.find(({ id }) => id === 'attachVm') as Operation
   const scope = groups.length === 0 ? 'all' : await ctx.services.access.scope(ctx.caller, attach)
@@ -188,7 +190,7 @@ async function coming(store: Reader, { vmExtId }: OfVm): Promise<VmEntity> {
   return (await store.pending(Vm, vmExtId)) as VmEntity
 }
 
-/** Images that the VM is made from. */
+/** Ids of the images from which files of the VM are created. */
 function imagesOf(vm: VmEntity): string[] {
   const ids = filesOf(vm).flatMap(
     ({ dataSource }) => (dataSource?.reference as { imageExtId?: string } | undefined)?.imageExtId ?? [],
@@ -196,13 +198,13 @@ function imagesOf(vm: VmEntity): string[] {
   return [...new Set(ids)]
 }
 
-/** Those of them that its cluster does not hold yet. */
+/** Source images that the cluster of the VM does not hold yet. */
 async function imagesToCopy(store: Reader, vm: VmEntity): Promise<EntityOf<typeof Image>[]> {
   const images = await store.getMany(Image, imagesOf(vm))
   return images.filter(({ clusterLocationExtIds }) => !clusterLocationExtIds?.includes(vm.cluster?.extId as string))
 }
 
-/** @throws ApiError 404 when what it is made from has gone */
+/** @throws ApiError 404 when the source no longer exists */
 export async function diskOf(store: Reader, file: FileBacking): Promise<VirtualDisk> {
   const reference = file.dataSource?.reference
   const resolved = reference === undefined ? undefined : await resolveSource(store, reference)

@@ -1,6 +1,6 @@
 /**
- * The staged customisation of a guest. Its ISO lies in a CD-ROM drive from the next power-on until 30 s after the boot; a
- * drive that was added for it goes with it. Source: behaviour vmm.md 1.1 (customize-guest, power-on), 1.3, 3.3.
+ * The staged customisation of a guest. Its ISO is in a CD-ROM drive from the next power-on until 30 s after the boot; a
+ * drive that was added for the ISO is then removed. Source: behaviour vmm.md 1.1 (customize-guest, power-on), 1.3, 3.3.
  */
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { ApiError } from '../../../core/api-error.ts'
@@ -16,12 +16,12 @@ const maximumDrives = 10
 
 const isIso = ({ isoType }: CdRomEntity): boolean => isoType === 'GUEST_CUSTOMIZATION'
 
-/** The file in the drive, while there is one. */
+/** The file of the customisation ISO, while it is in a drive. */
 export const isoOf = (vm: VmEntity): FileBacking | undefined => vm.cdRoms?.find(isIso)?.backingInfo
 
 /**
- * The drives with the ISO in the first that is empty, else in one more.
- * @throws ApiError ADDRESS_IN_USE when there is neither
+ * Inserts the ISO into the first empty drive, or else into an added one.
+ * @throws ApiError ADDRESS_IN_USE when no drive is empty and none can be added
  */
 export function withIso(vm: VmEntity, containerExtId: string, newId: () => string): Partial<VmEntity> {
   const drives = vm.cdRoms ?? []
@@ -52,7 +52,7 @@ function freeSlot(vm: VmEntity): Slot {
   })
 }
 
-/** The drives as they are without the ISO. */
+/** Ejects the ISO, and removes the drive that was added for it. */
 export function withoutIso(vm: VmEntity): Partial<VmEntity> {
   if (vm.hasCustomizationIso !== true) return {}
   const drives = (vm.cdRoms ?? []).flatMap((drive): CdRomEntity[] => {
@@ -68,21 +68,21 @@ export function withoutIso(vm: VmEntity): Partial<VmEntity> {
   } as Partial<VmEntity>
 }
 
-/** Removes the file; a start makes it anew, if it is still needed. */
+/** Deletes the file of the ISO; a start creates it again if the customisation is still pending. */
 export async function deleteIso(ctx: { readonly drivers: Drivers }, vm: VmEntity | undefined): Promise<void> {
   const iso = vm === undefined ? undefined : isoOf(vm)
   if (iso !== undefined) await ctx.drivers.hypervisor.deleteDisk(iso.diskExtId as string)
 }
 
-/** What the row says once the customisation was used up. */
+/** Changes of the row once the customisation has run. */
 export const customizationOver = (vm: VmEntity): Partial<VmEntity> =>
   ({ ...withoutIso(vm), guestCustomization: undefined, vmGuestCustomizationStatus: undefined }) as Partial<VmEntity>
 
-/** The guest has been up for long enough. */
+/** The customisation has run, and the boot ended long enough ago. */
 export const isIsoEjected = (view: GuestView, now: number): boolean =>
   view.isCustomizationDone && view.upSince !== undefined && now >= view.upSince + keptAfterBootMillis
 
-/** What a look at a VM shows already is written down, and the file goes. */
+/** Deletes the files of ejected ISOs, and stores what reads already show. */
 export const ejectIsos = {
   name: 'vmm.eject-customization-isos',
   everySeconds: 10,
@@ -94,7 +94,7 @@ export const ejectIsos = {
       const vm = await store.get(Vm, extId)
       const iso = vm === undefined ? undefined : isoOf(vm)
       if (view === undefined || iso === undefined || !isIsoEjected(view, clock.now())) continue
-      // The file first: a row that still names it is found again after a crash.
+      // Delete the file first: after a crash, the next run finds the row that still names it.
       await drivers.hypervisor.endCustomization(extId, iso.diskExtId as string)
       await store.transaction(async (transaction) => {
         const now = await transaction.get(Vm, extId)

@@ -1,4 +1,4 @@
-/** deleteVmById. After its first step it only goes forward. Source: behaviour vmm.md 1.1 (Delete). */
+/** deleteVmById. Once the VM is powered off, the task only goes forward. Source: behaviour vmm.md 1.1 (Delete). */
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import { unplugGroups } from '../../block-volumes/attachments.ts'
@@ -25,7 +25,7 @@ export const removeVm = defineTask<OfVm>({
       run: async (ctx, { vmExtId }) => {
         await present(ctx.store, vmExtId, 'delete')
       },
-      // Nothing was changed.
+      // No undo: the step only reads.
     },
     {
       name: 'power off',
@@ -34,7 +34,7 @@ export const removeVm = defineTask<OfVm>({
       run: async (ctx, { vmExtId }) => {
         const { hardware, hypervisor } = ctx.drivers
         const host = (await ctx.store.get(Vm, vmExtId))?.host?.extId
-        // A host that does not answer must not hold it up.
+        // A host that does not answer must not block the deletion.
         if (host !== undefined && !hardware.isHostUp(host)) await hypervisor.fenceVm(vmExtId, host)
         await hypervisor.stopVm(vmExtId)
       },

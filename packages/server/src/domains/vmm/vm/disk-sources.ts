@@ -1,4 +1,4 @@
-/** What a new disk can be made from: an image, another VM's disk, a volume disk. Source: behaviour vmm.md 1.2. */
+/** Sources of new disks: an image, a disk of another VM, a volume disk. Source: behaviour vmm.md 1.2. */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Image } from '@hyperplane/contract/vmm/image'
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -13,15 +13,13 @@ import { type DiskEntity, fileOf, type SourceReference, type VmEntity } from '..
 export interface ResolvedSource {
   readonly source: DiskSource
   readonly sizeBytes: number
-  /** Where the source lies, when in one container. */
+  /** Container of the source; absent for an image. */
   readonly containerExtId?: string
-  /** Clusters that hold it. */
   readonly clusterExtIds: readonly string[]
-  /** The entity that the caller must be allowed to refer to. */
   readonly owner: { readonly kind: AnyResource; readonly entity: { readonly extId: string } }
 }
 
-/** The disk with this id, of whichever VM. */
+/** Searches the disks of all VMs. */
 export async function findDisk(
   store: Reader,
   diskExtId: string,
@@ -31,7 +29,7 @@ export async function findDisk(
   return vm === undefined || disk === undefined ? undefined : { vm, disk }
 }
 
-/** What the kinds of references name; `$objectType` says which kind it is. */
+/** Fields of all kinds of references; `$objectType` says which kind it is. */
 interface Named {
   readonly $objectType?: string
   readonly imageExtId?: string
@@ -41,7 +39,7 @@ interface Named {
   readonly diskAddress?: { readonly busType?: string; readonly index?: number }
 }
 
-/** Undefined: the reference names nothing. */
+/** Undefined: the source does not exist. */
 export async function resolveSource(store: Reader, reference: SourceReference): Promise<ResolvedSource | undefined> {
   const given: Named = reference
   switch (reference.$objectType) {
@@ -63,7 +61,7 @@ export async function resolveSource(store: Reader, reference: SourceReference): 
   }
 }
 
-/** The id that a reference names, for messages. */
+/** For error messages. */
 export function nameOfSource(reference: SourceReference): { kind: string; id: string } {
   const given: Named = reference
   if (given.imageExtId !== undefined) return { kind: 'image', id: given.imageExtId }
@@ -88,7 +86,7 @@ async function diskAt(
   return vm === undefined || disk === undefined ? undefined : { vm, disk }
 }
 
-/** A disk that stands for a volume group has no content of its own. */
+/** Undefined for a disk that represents a volume group: it has no content of its own. */
 function vmDiskSource(vm: VmEntity, disk: DiskEntity): ResolvedSource | undefined {
   const file = fileOf(disk)
   if (file === undefined) return undefined

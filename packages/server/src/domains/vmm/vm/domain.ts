@@ -1,4 +1,4 @@
-/** A VM as the hypervisor is told of it. */
+/** Converts the row of a VM to the domain that the hypervisor receives. */
 
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { Domain, DomainNic } from '../../../drivers/hypervisor.ts'

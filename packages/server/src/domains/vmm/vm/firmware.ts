@@ -3,21 +3,21 @@ import { isUefi, type VmBody, type VmEntity } from '../../virtual-machines/entit
 
 const nvramBytes = 540_672
 
-/** PC, unless secure boot or a virtual TPM needs more and the type was left open. */
+/** Default machine type: Q35 for secure boot or a virtual TPM, else PC. */
 export function withMachineType<T extends VmBody>(body: T): T {
   if (body.machineType !== undefined) return body
   const isSecure = (body.bootConfig as { isSecureBootEnabled?: boolean } | undefined)?.isSecureBootEnabled === true
   return { ...body, machineType: isSecure || body.vtpmConfig?.isVtpmEnabled === true ? 'Q35' : 'PC' }
 }
 
-/** Files that a configuration may need beside its disks: their ids are drawn before it is known whether they are made. */
+/** Files that a configuration may need beside its disks. The ids are generated even if no file is needed. */
 export interface FirmwareFiles {
   readonly nvramExtId: string
   readonly tpmExtId: string
   readonly containerExtId: string
 }
 
-/** UEFI has a file of variables, a virtual TPM one of its state; those that a former configuration had stay. */
+/** Adds the file for UEFI variables and the one for the state of a virtual TPM; files of `former` are kept. */
 export function withFirmware(
   config: VmBody,
   files: FirmwareFiles,

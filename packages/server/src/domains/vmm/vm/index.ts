@@ -1,4 +1,4 @@
-/** What VM operations do: one file for each group of actions. Source: behaviour vmm.md 1.1. */
+/** Handlers of VM operations: one file per group of actions. Source: behaviour vmm.md 1.1. */
 import { Vm, vmOperations } from '@hyperplane/contract/vmm/vm'
 import { implement } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'

@@ -1,6 +1,7 @@
 /**
- * Which VMs are restarted elsewhere, when, and in which order: those of hosts that have been silent for long enough, while
- * another host of their cluster answers. Startup policies are not built: larger VMs come first, which are harder to place.
+ * Selects the VMs to restart on another host, and their order: a host must have been silent for a minute while another
+ * host of its cluster is up. Startup policies are not implemented: larger VMs come first, because they are harder to
+ * place.
  * Source: behaviour vmm.md 3.2 (HA).
  */
 
@@ -16,7 +17,7 @@ import { restartElsewhere } from './restart-elsewhere.ts'
 
 type Looking = ScheduleContext<Drivers>
 
-/** 30 s until its VMs are out of sight, and 30 s more. */
+/** A VM becomes UNDETERMINED after 30 s of silence, and is restarted 30 s later. */
 const lostMillis = 60_000
 
 export const restartVmsOfLostHosts: Schedule<Drivers> = {
@@ -34,16 +35,18 @@ export const restartVmsOfLostHosts: Schedule<Drivers> = {
     const lostFrom = timesOfLoss(unseen)
     const isLostBy = (time: number) => (vm: VmEntity) => (lostFrom.get(vm.host?.extId as string) as number) <= time
     for (const { extId } of unseen.filter(isLostBy(ctx.clock.now())).sort(byTurn)) {
-      // One that a task is busy with waits for the next look.
+      // A VM with a running task is looked at again in the next run.
       if (ctx.runner.queueLength(extId) === 0) await accept(ctx, extId)
     }
     if (stranded.length > 0) return 'again'
   },
 }
 
-/** Those that hold something of a host that is silent, and could run on another one. While none answers, they wait for the first. */
+/**
+ * VMs with a reservation on a silent host that could run on another one. If no host of a cluster is up, its VMs wait.
+ */
 async function strandedVms({ drivers: { hardware }, store }: Looking): Promise<readonly VmEntity[]> {
-  // In a cluster that is cut off nobody knows who answers.
+  // In an unreachable cluster the state of the hosts is unknown.
   const hosts = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))
   const isUp = ({ extId }: { readonly extId: string }): boolean => hardware.isHostUp(extId)
   const haveOthers = new Set(hosts.filter(isUp).map(({ cluster }) => cluster.uuid))
@@ -58,13 +61,16 @@ async function strandedVms({ drivers: { hardware }, store }: Looking): Promise<r
   return [...found.values()]
 }
 
-/** It is an agent of its host, or has a device of it. */
+/** The VM is an agent of its host, or uses a device of it. */
 function isBoundToHost({ isAgentVm, gpus = [], pcieDevices = [], nics = [] }: VmEntity): boolean {
   const hasGpu = gpus.some(({ mode }) => mode !== 'VIRTUAL')
   return isAgentVm === true || hasGpu || pcieDevices.length > 0 || nics.some((nic) => !isEmulated(nic))
 }
 
-/** By host: when its VMs are given up. It fell silent for all of them at once; one that was busy was seen to be later. */
+/**
+ * Time by host at which its VMs are restarted. The earliest `hostSilentSince` counts: the silence of the host was
+ * recorded later for VMs that had a running task.
+ */
 function timesOfLoss(vms: readonly VmEntity[]): ReadonlyMap<string, number> {
   const times = new Map<string, number>()
   for (const { host, hostSilentSince } of vms) {
@@ -75,7 +81,7 @@ function timesOfLoss(vms: readonly VmEntity[]): ReadonlyMap<string, number> {
   return times
 }
 
-/** Larger before smaller; the rest only so that the order is always the same. */
+/** Larger VMs first; name and id only make the order deterministic. */
 function byTurn(a: VmEntity, b: VmEntity): number {
   const bySize = (b.memorySizeBytes ?? 0) - (a.memorySizeBytes ?? 0)
   if (bySize !== 0) return bySize
@@ -83,7 +89,7 @@ function byTurn(a: VmEntity, b: VmEntity): number {
   return a.extId < b.extId ? -1 : 1
 }
 
-/** Unless its host has come back meanwhile. */
+/** Starts the restart unless the host answers again. */
 const accept = (ctx: Looking, vmExtId: string): Promise<void> =>
   startingTasks(ctx, async (store, startTask) => {
     const vm = await store.get(Vm, vmExtId)

@@ -1,6 +1,6 @@
 /**
- * NICs of a VM: two pairs of fields that say the same, MAC addresses that are unique in the deployment, addresses that are
- * leases of a subnet. Source: behaviour vmm.md 1.4; networking.md 1.3.
+ * NICs of a VM: two pairs of fields with the same content, MAC addresses that are unique in the deployment, and
+ * addresses that are leases of a subnet. Source: behaviour vmm.md 1.4; networking.md 1.3.
  */
 
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
@@ -26,14 +26,14 @@ import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
 import { MacLease } from '../../virtual-machines/mac-lease.ts'
 
-/** Of one subnet. Source: behaviour networking.md 3.5. */
+/** Per subnet. Source: behaviour networking.md 3.5. */
 export const maximumNics = limit('nicsOfSubnet', 10_000)
 
 type SubnetEntity = EntityOf<typeof Subnet>
 type Backing = ValueOf<typeof EmulatedNic>
 type Network = ValueOf<typeof NicNetworkInfo>
 
-/** A NIC with the older pair of fields, which is the one that the rules below read. `nicOf` makes every NIC that is stored. */
+/** A NIC with the older pair of fields, which the rules below read. Every stored NIC is created by `nicOf`. */
 export interface EthernetNic extends NicEntity {
   readonly extId: string
   readonly backingInfo: Backing
@@ -49,7 +49,7 @@ export const isEmulated = (nic: NicEntity): boolean =>
   (nic.nicBackingInfo?.$objectType ?? emulatedType) === emulatedType &&
   (nic.nicNetworkInfo?.$objectType ?? emulatedNetworkType) === emulatedNetworkType
 
-/** A NIC with both pairs; the document holds both, because filters of lists read either. */
+/** Sets both pairs of fields. Both are stored, because filters of lists may use either. */
 export function nicOf(extId: string, backing: Backing, network: Network): EthernetNic {
   const { $objectType: _backing, ...plainBacking } = backing
   const { $objectType: _network, ...plainNetwork } = network
@@ -62,11 +62,11 @@ export function nicOf(extId: string, backing: Backing, network: Network): Ethern
   }
 }
 
-/** The NICs of a stored or planned VM, with the type that `nicOf` gave them. */
+/** NICs of a stored or planned VM are created by `nicOf`, so they have this type. */
 export const ethernetNicsOf = ({ nics = [] }: Pick<VmEntity, 'nics'>): readonly EthernetNic[] =>
   nics as readonly EthernetNic[]
 
-/** What a body says of a NIC, the newer pair before the older, with every default. */
+/** The NIC that a body requests, with all defaults; the newer pair of fields has priority over the older one. */
 export function readNic(body: NicEntity, newId: () => string): EthernetNic {
   const backing: Backing = {
     isConnected: true,
@@ -116,7 +116,6 @@ export function nicFaults(nic: NicEntity, path: string, vcpus: number): ApiError
   return faults
 }
 
-/** Rules that need the subnet. */
 export function subnetFaults({ networkInfo: network }: EthernetNic, subnet: SubnetEntity, path: string): ApiError[] {
   const faults: ApiError[] = []
   const at = `${path}/nicNetworkInfo`
@@ -131,7 +130,7 @@ export function subnetFaults({ networkInfo: network }: EthernetNic, subnet: Subn
   return faults
 }
 
-/** Gives the NIC a MAC address of its own: the given one, or a new one. @throws ApiError 409; 422 the subnet is full */
+/** Leases the given MAC address to the NIC, or a generated one. @throws ApiError 409 in use; 422 the subnet is full */
 export async function takeMac(
   ctx: { store: Transaction; ids: Ids; services: Services },
   vmExtId: string,
@@ -175,7 +174,7 @@ function madeMac(ids: Ids): string {
   return [madePrefix, ...octets].join(':')
 }
 
-/** Holds the addresses that the NIC asks for by name. @throws ApiError 409 */
+/** Leases the addresses that the request names. @throws ApiError 409 */
 export async function takeAskedAddresses(ctx: LeasingContext, nic: EthernetNic, path: string): Promise<void> {
   const { ipAddress, secondaryIpAddressList = [] } = nic.networkInfo.ipv4Config ?? {}
   const subnet = await subnetOf(ctx.store, nic)
@@ -198,7 +197,7 @@ export async function takeAskedAddresses(ctx: LeasingContext, nic: EthernetNic, 
 }
 
 /**
- * Takes an address of the pools where the NIC wants one and holds none, and shows what it holds.
+ * Leases an address of the pools if the NIC needs one and has none. The result shows all leased addresses.
  * @throws ApiError when the pools are exhausted
  */
 export async function takeFreeAddress(ctx: LeasingContext, nic: EthernetNic): Promise<EthernetNic> {
@@ -214,7 +213,7 @@ export async function takeFreeAddress(ctx: LeasingContext, nic: EthernetNic): Pr
   return withHeld(ctx.store, nic)
 }
 
-/** `ipv4Config` is there only while the NIC holds an address. */
+/** `ipv4Config` is present only while the NIC has an address. */
 async function withHeld(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
   const { ipv4Config: asked, ...network } = nic.networkInfo
   const leases = await leasesOf(store, nic.extId)
@@ -235,7 +234,7 @@ async function withHeld(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
   return nicOf(nic.extId, nic.backingInfo, { ...network, ipv4Config })
 }
 
-/** Gives back the MAC and all addresses of a VM's NICs. */
+/** Releases the MAC addresses and all addresses of a VM's NICs. */
 export async function releaseNics(store: Transaction, vmExtId: string, nics: readonly NicEntity[]): Promise<void> {
   for (const { extId } of nics) await releaseHolder(store, extId as string)
   await store.removeWhere(MacLease, equals(pathOf(MacLease, 'vmExtId'), vmExtId))
@@ -246,7 +245,7 @@ async function subnetOf(store: Reader, nic: EthernetNic): Promise<SubnetEntity |
   return extId === undefined ? undefined : store.get(Subnet, extId)
 }
 
-/** The address manager speaks for networking; here its refusals get vmm's codes. */
+/** Leases fail with error codes of networking; this replaces them by the codes of vmm. */
 async function asVmm<T>(subnet: SubnetEntity, address: string, take: () => Promise<T>): Promise<T> {
   try {
     return await take()

@@ -1,6 +1,7 @@
 /**
- * What the world does to VMs unasked: a guest halts itself or begins anew, storage stalls or is full and a VM is paused, a host
- * falls silent. The rows follow; VMs that tasks are busy with wait for the next look. Source: behaviour vmm.md 1.1 (states, transitions by the world).
+ * Records changes of VMs that no operation requested: a guest halts or reboots itself, a VM is paused because its
+ * storage stalls or is full, a host falls silent. VMs with a running task wait for the next run.
+ * Source: behaviour vmm.md 1.1 (states, transitions by the world).
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -17,7 +18,7 @@ import { becomeOff, type Recording, setPower } from './power-state.ts'
 
 type Observing = ScheduleContext<Drivers>
 
-/** A host that is silent for longer takes its VMs out of sight. */
+/** After so long a silence of their host, VMs become UNDETERMINED. */
 const silentMillis = 30_000
 
 export const observeDomains = {
@@ -39,7 +40,7 @@ export const observeDomains = {
       }
       const found = unasked.get(extId)
       const vm = await ctx.store.get(Vm, extId)
-      // What happens in a cluster that is cut off is seen when it is back.
+      // The state of VMs in an unreachable cluster is unknown until the cluster answers again.
       if (!ctx.drivers.hardware.isReachable(vm?.cluster?.extId ?? '')) continue
       const isSeen = vm?.host === undefined || ctx.drivers.hardware.isHostUp(vm.host.extId as string)
       if (found?.state === 'OFF' && isSeen) await deleteIso(ctx, vm)
@@ -52,7 +53,7 @@ export const observeDomains = {
   },
 }
 
-/** VMs whose rows may say something else than the world: few, so that most looks read next to nothing. */
+/** VMs whose rows may differ from the hypervisor: only these are read, because most runs find nothing to change. */
 async function suspects({ store, drivers }: Observing, unasked: Iterable<string>): Promise<ReadonlySet<string>> {
   const found = new Set(unasked)
   const silent = (await store.find(Host)).filter(({ extId }) => !drivers.hardware.isHostUp(extId))
@@ -83,7 +84,10 @@ async function follow(
   return 'settled'
 }
 
-/** It runs, and its guest booted by itself: nobody changed the VM, unless it was out of sight meanwhile. */
+/**
+ * The guest rebooted itself. The row changes only if the VM was not known to be ON, for example while its host was
+ * silent.
+ */
 async function beginsAnew(ctx: Recording, vm: VmEntity): Promise<'settled'> {
   if (vm.powerState === 'ON') await notePower(ctx.store, ctx.ids, vm, 'RESET', ctx.clock.iso())
   else await setPower(ctx, vm, 'RESET', { powerState: 'ON' })

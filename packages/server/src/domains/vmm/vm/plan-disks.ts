@@ -1,4 +1,6 @@
-/** Disks and CD-ROM drives of a body: what they are made from, where they lie, where they stand. Source: behaviour vmm.md 1.2, 1.3. */
+/**
+ * Disks and CD-ROM drives of a body: their sources, containers and bus addresses. Source: behaviour vmm.md 1.2, 1.3.
+ */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { isInScope } from '../../../core/access/scope.ts'
@@ -16,14 +18,14 @@ import type { Constraint } from './clusters.ts'
 import { nameOfSource, type ResolvedSource, resolveSource } from './disk-sources.ts'
 import { type Slot, type SlotWish, wishOf } from './slots.ts'
 
-/** The parts of a body that are files, with where they stand. */
+/** A disk or CD-ROM drive that has a file, with its path in the body. */
 export interface FilePart {
   readonly path: string
   readonly backing: FileBacking
   readonly source: ResolvedSource | undefined
 }
 
-/** Where disks and CD-ROM drives want to be, in the order of the body. */
+/** Requested bus addresses, in the order of the body: disks first, then CD-ROM drives. */
 export function slotWishes(config: VmBody): SlotWish[] {
   const usualCdRomBus = config.machineType === 'Q35' ? 'SATA' : 'IDE'
   return [
@@ -32,7 +34,7 @@ export function slotWishes(config: VmBody): SlotWish[] {
   ]
 }
 
-/** Disks and CD-ROM drives that hold a file, with what it is made from. @throws ApiError 404, all together */
+/** Disks and CD-ROM drives that have a file, with its source. @throws ApiError 404 for all missing sources together */
 export async function filesIn(ctx: WriteContext, body: VmBody): Promise<FilePart[]> {
   const parts: [string, FileBacking | undefined][] = [
     ...(body.disks ?? []).map((disk, index): [string, FileBacking | undefined] => [`disks[${index}]`, fileOf(disk)]),
@@ -62,7 +64,7 @@ async function mayRefer(ctx: WriteContext, { owner }: ResolvedSource): Promise<b
   return isInScope(scope, owner.entity)
 }
 
-/** Clusters that hold what the files are made from, and lie in. */
+/** Clusters that hold the sources and the containers of the files. */
 export async function fileConstraints(
   ctx: WriteContext,
   files: readonly FilePart[],
@@ -70,7 +72,8 @@ export async function fileConstraints(
 ): Promise<Constraint[]> {
   const constraints: Constraint[] = []
   for (const { path, backing, source } of files) {
-    // An image is copied to the cluster that the body names; where none is named, one that has it is chosen.
+    // An image is copied to the cluster that the body names; if it names none, a cluster that holds the image is
+    // chosen.
     const isCopied = source?.source.kind === 'image' && hasCluster
     if (source !== undefined && !isCopied) {
       constraints.push({
@@ -100,7 +103,7 @@ export async function groupConstraints(ctx: WriteContext, body: VmBody): Promise
   return constraints
 }
 
-/** Size at least the source's; container: the given one, the source's, the cluster's default. */
+/** Size: at least that of the source. Container: the requested one, else that of the source, else the default. */
 export function placed(file: FilePart, defaultExtId: string, clusterExtId: string, diskExtId: string): FileBacking {
   const { backing, source } = file
   const isSourceHere = source?.clusterExtIds.includes(clusterExtId) === true
@@ -114,7 +117,7 @@ export function placed(file: FilePart, defaultExtId: string, clusterExtId: strin
   }
 }
 
-/** Disks and CD-ROM drives as they are stored, and the volume groups among the disks. */
+/** Disks and CD-ROM drives to store; disks that represent a volume group are returned in `groups`. */
 export function partsOf(
   body: VmBody,
   files: readonly FilePart[],

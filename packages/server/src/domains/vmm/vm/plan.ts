@@ -1,6 +1,6 @@
 /**
- * A body -> the VM that it asks for: every default, every part with its id and place. Refuses what cannot be: what the body
- * demands of what it names (400), what it names (404), what is taken (409).
+ * Plans a new VM from a request body: adds defaults, ids and addresses. Refuses contradictions between the body and the
+ * entities that it names (400), references to missing entities (404), and addresses in use (409).
  * Source: behaviour vmm.md 1.1 to 1.4, 3.9.
  */
 
@@ -27,16 +27,16 @@ import { configurationFaults, serialPortsOf } from './rules.ts'
 import { assignSlots, misplaced } from './slots.ts'
 import { refuseUnbuilt } from './unbuilt.ts'
 
-/** Of one cluster. Source: behaviour vmm.md 3.9. */
+/** Per cluster. Source: behaviour vmm.md 3.9. */
 export const maximumVms = limit('vmsOfCluster', 5000)
 
-/** A VM that can be made, and the volume groups that it is to have on its SCSI bus. */
+/** A VM that can be created, and the volume groups to attach to its SCSI bus. */
 export interface PlannedVm {
   readonly vm: VmEntity
   readonly groups: readonly { readonly volumeGroupExtId: string; readonly index: number }[]
 }
 
-/** What the body demands of itself. @throws ApiError 501 for what is not built */
+/** Rules of the body alone. @throws ApiError 501 for fields that are not implemented */
 export function creationFaults(body: VmBody): ApiError[] {
   refuseUnbuilt('createVm', body)
   const config = withMachineType(body)
@@ -83,7 +83,6 @@ export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm
   return { vm, groups }
 }
 
-/** The VM without its parts. */
 function vmOf(ctx: WriteContext, config: VmBody, clusterExtId: string, containerExtId: string): VmEntity {
   const { host: _host, disks: _disks, cdRoms: _drives, nics: _nics, serialPorts: _ports, ...plain } = config
   const extId = ctx.ids.uuid()
@@ -106,12 +105,12 @@ function vmOf(ctx: WriteContext, config: VmBody, clusterExtId: string, container
   }
 }
 
-/** Collections that hold something. */
+/** Leaves out empty collections. */
 const kept = <T extends Record<string, readonly unknown[]>>(parts: T): Partial<T> =>
   Object.fromEntries(Object.entries(parts).filter(([, items]) => items.length > 0)) as Partial<T>
 
 async function requireRoomInCluster(ctx: WriteContext, cluster: EntityOf<typeof Cluster>): Promise<void> {
-  // Those that are being made count as well.
+  // Referrers include VMs that are being created.
   const found = ((await ctx.store.referrerCounts(Cluster.kind, cluster.extId)).get(Vm.kind) ?? 0) + 1
   const maximum = limitOf(ctx, maximumVms)
   if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'VMs of the cluster', maximum, found })
@@ -133,7 +132,7 @@ async function subnetsOf(ctx: WriteContext, nics: readonly EthernetNic[]): Promi
     if (subnet === undefined) continue
     const path = `nics[${index}]`
     faults.push(...subnetFaults(nic, subnet, path))
-    // An overlay subnet reaches every cluster.
+    // An overlay subnet is available on every cluster.
     if (subnet.subnetType === 'VLAN' && subnet.clusterReference !== undefined) {
       constraints.push({ path, what: `subnet ${subnet.name}`, clusterExtIds: [subnet.clusterReference] })
     }
@@ -142,7 +141,7 @@ async function subnetsOf(ctx: WriteContext, nics: readonly EthernetNic[]): Promi
   return constraints
 }
 
-/** An agent VM is bound to the host that its body names. */
+/** The host to which an agent VM is bound; undefined for other VMs. */
 async function agentHost(
   ctx: WriteContext,
   body: VmBody,

@@ -1,6 +1,6 @@
 /**
- * What a change of power writes: the row, what it holds of its host, the journal. Shared by the operations, and by the
- * world, which changes it as well. Source: behaviour vmm.md 1.1 (states), 3.8.
+ * Records a change of power: the VM's row, its reservation, the power journal. Used by operations, and for changes that
+ * no operation requested. Source: behaviour vmm.md 1.1 (states), 3.8.
  */
 
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -29,11 +29,11 @@ export async function setPower(
   await notePower(ctx.store, ctx.ids, stored, change, now)
 }
 
-/** Live migration moves memory alone: not what is bound to a host. */
+/** Live migration is possible unless the VM is bound to the host or to its CPUs. */
 export const isMovable = (vm: VmEntity): boolean =>
   vm.isAgentVm !== true && vm.isCpuPassthroughEnabled !== true && vm.isVcpuHardPinningEnabled !== true
 
-/** It runs on this host, where it holds what it takes. */
+/** Records that the VM runs on the host, where it has a reservation already. */
 export async function becomeOn(ctx: Recording, vm: VmEntity, hostExtId: string): Promise<void> {
   await setPower(ctx, vm, vm.powerState === 'PAUSED' ? 'RESUMED' : 'ON', {
     powerState: 'ON',
@@ -44,7 +44,10 @@ export async function becomeOn(ctx: Recording, vm: VmEntity, hostExtId: string):
   })
 }
 
-/** It holds nothing of a host any more. `isCustomizationDone`: the last boot used the staged customisation up. */
+/**
+ * Records that the VM is off, and releases its reservations.
+ * @param isCustomizationDone the last boot ran the staged customisation
+ */
 export async function becomeOff(ctx: Recording, vm: VmEntity, isCustomizationDone: boolean): Promise<void> {
   await giveBack(ctx.store, vm.extId)
   await setPower(ctx, vm, 'OFF', {
@@ -52,7 +55,7 @@ export async function becomeOff(ctx: Recording, vm: VmEntity, isCustomizationDon
     host: undefined,
     hostSilentSince: undefined,
     isLiveMigrateCapable: undefined,
-    // One that was not used up gets its ISO anew at the next start.
+    // A customisation that has not run gets a new ISO at the next start.
     ...(isCustomizationDone ? customizationOver(vm) : withoutIso(vm)),
   })
 }

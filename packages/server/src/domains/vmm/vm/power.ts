@@ -35,7 +35,7 @@ export const reset = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
 export const shutdown = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
   startPower(ctx, 'ShutdownVm', 'shutdown', pressButton)
 
-/** Runs the VM, as its row says that it is, on this host. */
+/** Defines the VM as its row describes it, and starts it on the host. */
 export async function bringUp(
   { drivers, store }: Pick<StepContext<Drivers>, 'drivers' | 'store'>,
   vm: VmEntity,
@@ -58,7 +58,7 @@ const switchOn = defineTask<OfVm>({
       },
       unrecord: async (ctx, { vmExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
-        // A paused VM goes on holding what it held before.
+        // A paused VM keeps the reservation that it had before this task.
         if (vm?.host === undefined) await giveBack(ctx.store, vmExtId)
       },
     },
@@ -90,7 +90,7 @@ const switchOn = defineTask<OfVm>({
       },
       undo: async (ctx, { vmExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
-        // The world pauses a paused VM again by itself.
+        // The hypervisor itself pauses the VM again while its storage stalls or is full.
         if (vm?.powerState === 'PAUSED') return
         await ctx.drivers.hypervisor.stopVm(vmExtId)
         if (vm === undefined || isoOf(vm) === undefined) return
@@ -125,7 +125,7 @@ const switchOff = defineTask<OfVm>({
         await deleteIso(ctx, vm)
         return { isConsumed }
       },
-      // An off VM is not turned on again: that would be another start.
+      // No undo: powering the VM on again would be another boot.
       isIrreversible: true,
     },
     { name: 'store', progress: 100, record: (ctx, input) => recordOff(ctx, input, 'force off') },
@@ -147,7 +147,6 @@ const pressButton = defineTask<OfVm>({
         await deleteIso(ctx, vm)
         return { isConsumed }
       },
-      // The guest's own doing.
       isIrreversible: true,
     },
     { name: 'store', progress: 100, record: (ctx, input) => recordOff(ctx, input, 'signal and wait') },
@@ -166,7 +165,6 @@ const beginAnew = defineTask<OfVm>({
         await present(ctx.store, vmExtId, 'reset')
         await ctx.drivers.hypervisor.resetVm(vmExtId, ctx.callKey)
       },
-      // A guest that began anew cannot go on where it was.
       isIrreversible: true,
     },
     {

@@ -1,6 +1,6 @@
 /**
- * What is shown of a VM and not stored with it: what its guest does now, and the local zone. A look changes nothing, so the
- * entity tag stays. Source: behaviour vmm.md 1.0, 1.1, 1.4, 3.3.
+ * Adds the fields that are shown but not stored: the current state of the guest, and the availability zone. A read
+ * changes nothing, so the entity tag stays. Source: behaviour vmm.md 1.0, 1.1, 1.4, 3.3.
  */
 
 import { seedId } from '../../../core/ids/named-id.ts'
@@ -11,7 +11,7 @@ import type { ReadContext } from '../../context.ts'
 import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
 import { isIsoEjected, withoutIso } from './customization.ts'
 
-/** There is one zone: this deployment. */
+/** The only availability zone is this deployment. */
 const localZone = { extId: seedId('availability-zone/local') }
 
 export async function presentVms(ctx: ReadContext, vms: readonly VmEntity[]): Promise<readonly VmEntity[]> {
@@ -36,7 +36,7 @@ function shown(stored: VmEntity, view: GuestView | undefined, now: number): VmEn
   } as VmEntity
 }
 
-/** Both pairs show the addresses that were seen of the guest. */
+/** Adds the addresses that the guest was seen to use, in both pairs of fields. */
 function withLearned(nic: NicEntity, view: GuestView | undefined): NicEntity {
   const learned = view?.learnedAddresses.get(nic.extId as string)
   if (learned === undefined) return nic

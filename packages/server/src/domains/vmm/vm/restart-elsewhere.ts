@@ -1,7 +1,7 @@
 /**
- * A VM whose host is lost runs on another one, or is OFF and its task says why. What it is to hold there is taken when the
- * task is accepted, so that VMs are placed in the order in which they are restarted. Once the lost host may no longer run it,
- * the task only goes forward. Source: behaviour vmm.md 1.1 (transitions by the world), 3.2 (HA).
+ * Restarts a VM of a lost host on another host. If no host can run it, the VM becomes OFF and its task says why. The
+ * reservation is made when the task is accepted, so that VMs are placed in the order of their restarts. From the
+ * fencing on, the task only goes forward. Source: behaviour vmm.md 1.1 (transitions by the world), 3.2 (HA).
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -19,15 +19,14 @@ import { bringUp } from './power.ts'
 import { becomeOff, becomeOn } from './power-state.ts'
 
 interface Restart extends OfVm {
-  /** The host that is lost. */
   readonly fromHostExtId: string
-  /** Where it was to run when the task was accepted. */
+  /** Choice of the scheduler when the task was accepted. */
   readonly choice: Choice
 }
 
 type Accepting = Pick<RecordContext<Drivers>, 'drivers' | 'startTask' | 'store'>
 
-/** Accepts the restart of an UNDETERMINED VM. Call in the transaction that saw that its host is silent. */
+/** Starts the restart of an UNDETERMINED VM. Call in the transaction that checked that its host is silent. */
 export async function restartElsewhere(ctx: Accepting, vm: VmEntity): Promise<void> {
   const choice = await placeElsewhere(ctx, vm)
   const input = { vmExtId: vm.extId, fromHostExtId: vm.host?.extId as string, choice }
@@ -48,7 +47,7 @@ export const restartVm = defineTask<Restart>({
     {
       name: 'fence',
       progress: 30,
-      /** Nothing, where there is nothing to restart any more. */
+      /** Undefined: the VM needs no restart any more. */
       run: async (ctx, { vmExtId, fromHostExtId }): Promise<FencedGuest | undefined> => {
         const vm = await ctx.store.get(Vm, vmExtId)
         if (vm?.powerState !== 'UNDETERMINED' || vm.host?.extId !== fromHostExtId) return undefined
@@ -90,10 +89,10 @@ export const restartVm = defineTask<Restart>({
   ],
 })
 
-/** Starts it where it is to run. A host that does not start it is passed over, and the next one chosen like the first. */
+/** Starts the VM on the chosen host; if the start fails there, the scheduler chooses the next host. */
 async function startSomewhere(ctx: StepContext<Drivers>, vm: VmEntity, input: Restart): Promise<Choice> {
   const tried = new Map<string, string>()
-  // After a crash it goes on where it holds a place, which need not be the first any more.
+  // Ask the scheduler again: after a crash, the reservation may be on another host than `input.choice`.
   let choice = 'reasons' in input.choice ? input.choice : await nextChoice(ctx, vm, tried)
   while ('hostExtId' in choice) {
     const { hostExtId } = choice
@@ -104,13 +103,13 @@ async function startSomewhere(ctx: StepContext<Drivers>, vm: VmEntity, input: Re
       const isReachable = ctx.drivers.hardware.isReachable(vm.cluster?.extId as string)
       if (!(error instanceof DriverError) || !isReachable) throw error
       tried.set(hostExtId, `${await nameOf(ctx.store, hostExtId)}: start: ${error.message}`)
-      // It may have begun, and not have said so.
+      // The start may have taken effect although the call failed.
       if ((await ctx.drivers.hypervisor.fenceVm(vm.extId, hostExtId)) === undefined)
         await ctx.drivers.hypervisor.stopVm(vm.extId)
       choice = await nextChoice(ctx, vm, tried)
     }
   }
-  // It stays off: the next start makes its ISO anew.
+  // The VM stays off; the next start creates the ISO again.
   await deleteIso(ctx, vm)
   return choice
 }
@@ -131,7 +130,6 @@ async function nextChoice(
 const nameOf = async (store: Reader, hostExtId: string): Promise<string> =>
   (await store.get(Host, hostExtId))?.hostName ?? hostExtId
 
-/** What happened, why, and what helps. */
 async function inWords(store: Reader, vm: VmEntity, lost: string, reasons: readonly string[]): Promise<string> {
   const why = reasons.join('; ')
   return `The VM "${vm.name}" is OFF: its host ${await nameOf(store, lost)} does not answer, and no other host of the cluster could restart it (${why}). Make room on one of these hosts, or wait until ${await nameOf(store, lost)} is back, and power the VM on.`

@@ -1,6 +1,6 @@
 /**
- * VMs that were paused because their storage container is full go on once it has room again: somebody deleted something, the
- * pool grew, others took their files away. Source: behaviour vmm.md 1.1 (PAUSED), 3.4.
+ * Resumes VMs that were paused because their storage container was full, once it has free space again: data was
+ * deleted, the pool grew, or foreign files were removed. Source: behaviour vmm.md 1.1 (PAUSED), 3.4.
  */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
@@ -11,7 +11,7 @@ import type { ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { containerFree, poolUsage } from '../../storage-space/capacity.ts'
 
-/** What takes up room, or gives it back. */
+/** A change of a row of these kinds may free space. */
 const users = [BackupTarget, Image, StorageContainer, Vm, VolumeDisk]
 
 export const resumeWriters = {

@@ -1,5 +1,5 @@
 /**
- * What the fields of a VM demand of each other. All faults of a body are found together; none needs the store.
+ * Rules between the fields of a VM's body. All faults are reported together; no rule needs the store.
  * Source: behaviour vmm.md 1.1 (cross-field), 1.2 to 1.5, 3.9.
  */
 
@@ -11,15 +11,15 @@ const MiB = 1024 ** 2
 const TiB = 1024 ** 4
 const maximumVcpus = 240
 const maximumMemoryBytes = 16 * TiB
-/** 1 is reserved. */
+/** Index 1 is reserved. */
 const serialIndexes = [0, 2, 3]
 const maximumCustomAttributes = 64
 
-/** A name is stored as it is sent; one that climbs out of a folder, where somebody takes it for a path, is refused. */
+/** A name is stored as it is sent. `../` is refused, because other programs may use the name as a path. */
 export const nameFaults = ({ name }: { readonly name?: string }): ApiError[] =>
   name?.includes('../') === true ? [fault('name', 'a name without "../"', name)] : []
 
-/** Rules of the plain configuration, and of the parts where they depend on it. */
+/** Rules of the plain configuration, and of those parts that depend on it. */
 export function configurationFaults(vm: VmBody): ApiError[] {
   return [
     ...nameFaults(vm),
@@ -38,7 +38,7 @@ export function configurationFaults(vm: VmBody): ApiError[] {
   ]
 }
 
-/** Rules of an update's body by itself: what it leaves out may keep its value. */
+/** Rules of an update's body alone: fields that it leaves out may keep their value. */
 export const changeFaults = (body: VmBody): ApiError[] => [
   ...nameFaults(body),
   ...(body.memorySizeBytes === undefined ? [] : memoryFaults(body)),
@@ -96,7 +96,7 @@ function busFaults(vm: VmBody): ApiError[] {
   return [...onBus('disks', vm.disks ?? []), ...onBus('cdRoms', vm.cdRoms ?? [])]
 }
 
-/** A disk is a file of some size or from some source, or a whole volume group. */
+/** A disk is a file with a size or a source, or a volume group. */
 export function diskFaults(disk: DiskEntity, path: string): ApiError[] {
   const faults = attributeFaults(`${path}/customAttributes`, disk.customAttributes)
   const backing = disk.backingInfo as Record<string, unknown> | undefined
@@ -130,7 +130,7 @@ function serialFaults(vm: VmBody): ApiError[] {
   })
 }
 
-/** Free indexes for the ports that name none. */
+/** Ports without an index get a free one. */
 export function serialPortsOf(vm: VmBody, newId: () => string): VmBody['serialPorts'] {
   const taken = new Set((vm.serialPorts ?? []).map(({ index }) => index))
   return vm.serialPorts?.map((port) => {
@@ -170,7 +170,9 @@ interface Scripts {
   readonly sysprepScript?: Script
 }
 
-/** Lengths are the contract's; here that the texts are base64. Their content is never shown. */
+/**
+ * The texts must be base64; the contract checks their lengths. Faults never show the content: it may contain secrets.
+ */
 function customizationFaults(vm: VmBody): ApiError[] {
   const config: Scripts | undefined = vm.guestCustomization?.config
   const texts: [string, unknown][] = [
@@ -189,7 +191,7 @@ const timezoneFaults = ({ hardwareClockTimezone: name }: VmBody): ApiError[] =>
     : [fault('hardwareClockTimezone', 'a name of the IANA time zone database', name)]
 
 function isTimezone(name: string): boolean {
-  // The default, which nearly every VM has: making a format costs more than everything else that is asked here.
+  // Fast path for the default: constructing a DateTimeFormat costs more than all other rules together.
   if (name === 'UTC') return true
   if (!/^[A-Za-z]/.test(name)) return false
   try {
@@ -200,7 +202,7 @@ function isTimezone(name: string): boolean {
   }
 }
 
-/** The boot device must be one of the VM's own: asked once disks have addresses and NICs have MACs. */
+/** The boot device must belong to the VM. Call once disks have addresses and NICs have MAC addresses. */
 export function bootDeviceFaults(vm: VmBody): ApiError[] {
   const device = vm.bootConfig?.bootDevice as { diskAddress?: Address; macAddress?: string } | undefined
   if (device === undefined) return []

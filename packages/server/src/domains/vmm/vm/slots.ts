@@ -1,4 +1,4 @@
-/** Places of disks and CD-ROM drives on the buses of a VM. Source: behaviour vmm.md 1.2, 1.3. */
+/** Addresses of disks and CD-ROM drives on the buses of a VM. Source: behaviour vmm.md 1.2, 1.3. */
 import { ApiError } from '../../../core/api-error.ts'
 
 export type Bus = 'SCSI' | 'IDE' | 'PCI' | 'SATA' | 'SPAPR'
@@ -10,7 +10,6 @@ export interface Slot {
   readonly index: number
 }
 
-/** The places that the disks and drives of a VM have. */
 export const slotsTaken = (vm: {
   readonly disks?: readonly Placed[] | undefined
   readonly cdRoms?: readonly Placed[] | undefined
@@ -21,14 +20,14 @@ interface Placed {
 }
 
 export interface SlotWish {
-  /** Where it stands in the body. */
+  /** Path of the disk or drive in the body, for error messages. */
   readonly path: string
   readonly busType: Bus
-  /** Absent: the lowest that is free. */
+  /** Absent: the lowest free index. */
   readonly index?: number
 }
 
-/** An index without a bus says nothing: it is ignored. */
+/** An index without a bus type is ignored. */
 export const wishOf = (
   path: string,
   address: { busType?: Bus; index?: number } | undefined,
@@ -39,7 +38,7 @@ export const wishOf = (
   ...(address?.busType === undefined || address.index === undefined ? {} : { index: address.index }),
 })
 
-/** A place for each wish, in their order; those that name an index come first. Wishes that find none are refused. */
+/** Assigns the requested indexes first, then the lowest free ones. `slots` are in the order of `wishes`. */
 export function assignSlots(
   wishes: readonly SlotWish[],
   taken: readonly Slot[],
@@ -68,7 +67,7 @@ export function assignSlots(
   return { slots: wishes.flatMap((wish) => slots.get(wish) ?? []), refusals }
 }
 
-/** Indexes that the bus does not have. */
+/** One fault for each index that does not exist on its bus. */
 export function misplaced(wishes: readonly SlotWish[]): ApiError[] {
   return wishes
     .filter(({ busType, index }) => index !== undefined && index >= slotsOn[busType])

@@ -1,4 +1,4 @@
-/** Which operation a VM takes in which power state. Source: behaviour vmm.md 1.1 (table). */
+/** The power states in which a VM accepts each operation. Source: behaviour vmm.md 1.1 (table). */
 import { ApiError } from '../../../core/api-error.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 

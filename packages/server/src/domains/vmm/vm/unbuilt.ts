@@ -1,4 +1,4 @@
-/** Parts of a VM's body that are known and not built yet: refused, never accepted and left undone. */
+/** Refuses fields of a VM's body that are not implemented: they must never be accepted and ignored. */
 import { ApiError } from '../../../core/api-error.ts'
 import type { VmBody } from '../../virtual-machines/entity.ts'
 import { isEmulated } from './nics.ts'

@@ -1,4 +1,7 @@
-/** updateVmById: replaces the plain configuration; parts have their own operations. Source: behaviour vmm.md 1.1 (Update), 1.16. */
+/**
+ * updateVmById: replaces the plain configuration; disks, NICs and other parts have operations of their own.
+ * Source: behaviour vmm.md 1.1 (Update), 1.16.
+ */
 
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -23,7 +26,7 @@ import { bootDeviceFaults, configurationFaults } from './rules.ts'
 
 interface Change extends OfVm {
   readonly body: VmBody
-  /** For firmware that the change may need. */
+  /** Ids and container of firmware files that the update may have to create. */
   readonly files: FirmwareFiles
 }
 
@@ -47,13 +50,12 @@ export async function updateVm(ctx: WriteContext<VmEntity>, given: VmBody): Prom
   return ctx.startTask(changeVm, { vmExtId: vm.extId, body, files }, taskOf('UpdateVm', vm))
 }
 
-/** The VM as the body wants it. */
 function nextOf(vm: VmEntity, { body, files }: Pick<Change, 'body' | 'files'>): VmEntity {
   const config = withMachineType(configurationOf(vm, body))
   return { ...config, ...withFirmware(config, files, vm) }
 }
 
-/** @throws ApiError 409 naming the fields that cannot change now */
+/** @throws ApiError 409 naming the fields that cannot change in the current power state */
 function requireHotChange(vm: VmEntity, next: VmEntity): void {
   if (vm.powerState === 'OFF') return
   const fields = hotFaults(vm, next)
@@ -66,7 +68,7 @@ const hasOtherSize = (vm: VmEntity, next: VmEntity): boolean =>
 
 export const changeVm = defineTask<Change>({
   name: 'vmm.update-vm',
-  // What is stored is what the VM is; the files that it no longer names only have to go.
+  // Once the new configuration is stored, the files that it no longer names can only be deleted.
   pointOfNoReturn: 'remove unused files',
   steps: [
     {
@@ -76,7 +78,7 @@ export const changeVm = defineTask<Change>({
         const vm = await present(ctx.store, input.vmExtId, 'update')
         requireHotChange(vm, nextOf(vm, input))
       },
-      // Nothing was changed.
+      // No undo: the step only reads.
     },
     {
       name: 'make room',
@@ -107,7 +109,7 @@ export const changeVm = defineTask<Change>({
         const host = (await ctx.store.get(Vm, vmExtId))?.host?.extId
         const target = roomOf(ctx)
         if (host === undefined || target === undefined || target === host) return
-        // Between hosts of which one does not answer it cannot go back: it is where it went.
+        // If one of the hosts does not answer, the VM cannot migrate back: record that it runs on the target.
         const isStuck = !hardware.isHostUp(host) || !hardware.isHostUp(target)
         if (isStuck && movedTo(ctx) !== undefined)
           await ctx.checkpoint(undefined, (record) => recordMove(record, vmExtId, target))
@@ -130,7 +132,7 @@ export const changeVm = defineTask<Change>({
         const vm = await ctx.store.get(Vm, input.vmExtId)
         if (vm === undefined) return
         const { hardware, hypervisor } = ctx.drivers
-        // A host that does not answer must not keep the VM busy: whoever starts it next defines it as its row says.
+        // A host that does not answer must not block the rollback: the next start defines the VM from its row.
         if (hardware.isHostUp(movedTo(ctx) ?? vm.host?.extId ?? ''))
           await hypervisor.defineVm(await domainOf(ctx.store, vm))
         for (const extId of newFiles(vm, nextOf(vm, input))) await ctx.drivers.hypervisor.deleteDisk(extId)
@@ -144,13 +146,12 @@ export const changeVm = defineTask<Change>({
         for (const extId of (ctx.outputs['store'] as Unused | undefined)?.unused ?? [])
           await ctx.drivers.hypervisor.deleteDisk(extId)
       },
-      // Nothing names them any more.
     },
   ],
   onUndone: endUnchanged,
 })
 
-/** Files that the VM named before and names no more. */
+/** Ids of the files that the VM no longer uses. */
 interface Unused {
   readonly unused: readonly string[]
 }
@@ -186,7 +187,7 @@ async function recordMove(ctx: RecordContext<Drivers>, vmExtId: string, hostExtI
   await notePower(ctx.store, ctx.ids, stored, 'MOVED', now)
 }
 
-/** Where it really runs since the task has moved it. */
+/** The host to which this task has migrated the VM. */
 const movedTo = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostIn(ctx.outputs['move'])
 const roomOf = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostIn(ctx.outputs['make room'])
 
