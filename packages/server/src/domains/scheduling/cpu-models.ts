@@ -1,6 +1,5 @@
 /**
- * The CPU model to which a VM is bound (APC): it runs and migrates only on hosts with at least the clock rate of that
- * model. A cluster offers the models of its hosts.
+ * The CPU model to which a VM is bound (APC): the VM runs and migrates only on hosts with at least its clock rate.
  * Source: behaviour vmm.md 1.1 (APC), 3.2.
  */
 

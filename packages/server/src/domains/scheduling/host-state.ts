@@ -2,7 +2,6 @@
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 
-/** The reason why the host accepts no new work; undefined: it does. */
 export function closedBecause(host: EntityOf<typeof Host>, isUp: boolean): string | undefined {
   if (!isUp) return 'unreachable: the host does not answer'
   if ((host.maintenanceState ?? 'normal') !== 'normal') return `maintenance: the host is ${host.maintenanceState}`

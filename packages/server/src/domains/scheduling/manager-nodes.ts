@@ -32,7 +32,6 @@ export async function hostForNode(
   return chooseHost(hosts, await ctx.store.findWhere(HostAllocation, { clusterExtId }), demandOf(size))
 }
 
-/** Container for the disks of nodes when the request names none. */
 export const containerForNodes = async (store: Reader, clusterExtId: string): Promise<string> =>
   (await defaultContainer(store, clusterExtId)).extId
 
@@ -101,5 +100,4 @@ const demandOf = ({ vcpus, memoryBytes }: NodeSize): Demand => ({
   switchExtIds: [],
 })
 
-/** The error names the missing capacity in its `argumentsMap`. */
 export const doesNotFit = (shortfall: string): ApiError => new ApiError('DOMAIN_MANAGER_DOES_NOT_FIT', { shortfall })

@@ -33,12 +33,9 @@ export interface Allocation {
 export interface Demand {
   readonly memoryBytes: number
   readonly vcpus: number
-  /** Each vCPU gets a hardware thread of its own. */
   readonly isPinned: boolean
   readonly switchExtIds: readonly string[]
-  /** Hosts with a lower clock rate are excluded. */
   readonly baseline?: { readonly name: string; readonly hertz: number }
-  /** The host to which an agent VM is bound. */
   readonly onlyHostExtId?: string
   readonly lastHostExtId?: string
 }

@@ -40,7 +40,6 @@ export const allocationsOf = (store: Reader, vmExtId: string): Promise<HeldAlloc
 
 /**
  * Reserves memory and CPUs on the best host; an existing reservation is kept.
- * @returns the host
  * @throws ApiError NO_HOST_FOR_VM with one reason for each host
  */
 export async function place(ctx: Scheduling, vm: VmEntity): Promise<string> {
@@ -51,8 +50,8 @@ export async function place(ctx: Scheduling, vm: VmEntity): Promise<string> {
 }
 
 /**
- * Reserves memory and CPUs on a host other than the current one of the VM; an existing reservation there is kept. Hosts
- * in `tried` are skipped, and their reasons are added to those of the other hosts.
+ * Reserves memory and CPUs on another host than the VM's own; an existing reservation there is kept. Hosts in `tried`
+ * are skipped, and their reasons are added to the result.
  */
 export async function placeElsewhere(
   ctx: Scheduling,
@@ -100,7 +99,6 @@ export async function giveBack(store: Transaction, vmExtId: string, hostExtId?: 
   }
 }
 
-/** Releases the reservations of the VM on all hosts but its own. */
 export async function giveBackElsewhere(store: Transaction, vm: VmEntity): Promise<void> {
   for (const { hostExtId } of await allocationsOf(store, vm.extId))
     if (hostExtId !== vm.host?.extId) await giveBack(store, vm.extId, hostExtId)

@@ -15,7 +15,7 @@ import { pointsOf, type Subject } from './series.ts'
 
 export type Request = Pick<RequestInput, 'query'>
 
-/** Points in one response, over all entities of the page. */
+/** Over all entities of the page. */
 const maximumOfPage = 60_000
 /** Number of entities after which the event loop gets a turn. */
 const together = 20

@@ -1,12 +1,11 @@
 /**
- * Computes the values of a point by name, for VMs, disks and NICs. Each figure is defined once; tuples of external VMs
- * use a subset.
+ * Computes the values of a point by name; each figure is defined once, and tuples of external VMs use a subset.
  * Source: specification 2.7; behaviour vmm.md 1.15, 3.8.
  */
 import { type Run, readingSeconds } from '../../drivers/telemetry.ts'
 import { type Io, ioFigures } from './io.ts'
 
-/** State of a VM or of one of its disks at one time: a single reading, or the mean of several. */
+/** State of a VM or of one of its disks: a single reading, or the mean of several. */
 export interface Moment {
   /** Seconds since 1970. */
   readonly at: number
@@ -32,7 +31,6 @@ export interface Running {
   readonly receivedBytes: number
   readonly transmittedBytes: number
   readonly gpuPpm: number
-  /** Disk I/O as the hypervisor counts it. */
   readonly hypervisorIo: Io
 }
 
@@ -52,7 +50,6 @@ const storageFigures: Readonly<Record<string, Figure>> = {
 
 export const isStorageFigure = (name: string): boolean => Object.hasOwn(storageFigures, name)
 
-/** Shown only for VMs with a GPU. */
 export const isGpuFigure = (name: string): boolean => name === 'gpuUsagePpm' || name === 'frameBufferUsagePpm'
 
 const named = (
@@ -121,7 +118,6 @@ const sources: Readonly<Record<string, Figure>> = {
   controllerWss3600SecondUnionMb: (moment) => union(moment, 3600),
 }
 
-/** Every figure of native and external VMs. */
 export const vmFigures: Readonly<Record<string, Figure>> = {
   ...storageFigures,
   ...Object.fromEntries(

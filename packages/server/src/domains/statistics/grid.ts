@@ -72,7 +72,6 @@ export function bucketsOf(grid: Grid, most = readingsOfPoint): Bucket[] {
   return buckets
 }
 
-/** The whole span as one bucket. */
 export const wholeOf = ({ from, to }: { readonly from: number; readonly to: number }): Bucket => ({
   at: to,
   timestamp: formatTime(to * 1000),
@@ -85,7 +84,6 @@ function readingsIn(from: number, to: number, most: number): Pick<Bucket, 'times
   const taken = Math.min(count, most)
   const times = Array.from(
     { length: taken },
-    // Always includes the last reading of the interval.
     (_, index) => (first - 1 + Math.round(((index + 1) * count) / taken)) * readingSeconds,
   )
   return { times, weight: taken === 0 ? 0 : count / taken }

@@ -78,7 +78,6 @@ interface Measured {
   /** All hosts of the cluster, or the single host whose statistics are shown. */
   readonly hosts: readonly EntityOf<typeof Host>[]
   readonly extId: string
-  /** The names of its fields are the series to show. */
   readonly kind: Resource<any, any>
 }
 
@@ -191,8 +190,7 @@ function figureSeries(sampled: readonly Sampled[], figure: HostFigure, type: Sta
   return sampled.flatMap(({ timestamp, sums, weight }): TimeValue[] => {
     const last = sums.at(-1)
     if (last === undefined) return []
-    // Sums are averaged before figures are derived, so that shares and latencies are consistent, as in a single
-    // reading.
+    // Sums are averaged before figures are derived, so that shares and latencies stay consistent.
     if (type === 'AVG') return [{ timestamp, value: figure(meanOf(sums)) }]
     if (type === 'LAST') return [{ timestamp, value: figure(last) }]
     const value = folded(

@@ -6,7 +6,7 @@ import { systemMemoryBytes } from '../scheduling/placement.ts'
 import { type Io, ioOf, noIo, sumOf } from './io.ts'
 import type { Subject } from './series.ts'
 
-/** Load and capacity of several hosts that were up, summed: at one time, or on average over several times. */
+/** Sums over the hosts that were up: at one time, or on average over several times. */
 export interface HostSums extends Io {
   readonly hosts: number
   readonly cpuHz: number
@@ -17,7 +17,7 @@ export interface HostSums extends Io {
   readonly capacityBytes: number
   readonly usageBytes: number
   readonly logicalBytes: number
-  /** Bytes that the data would take on drives without reduction. */
+  /** Without data reduction. */
   readonly unreducedBytes: number
 }
 
@@ -35,7 +35,7 @@ interface Load {
 }
 
 /**
- * Sums over these hosts at each time (milliseconds since 1970, ascending); undefined where every host was down.
+ * Sums at each time (milliseconds since 1970, ascending); undefined where every host was down.
  * @param subjects every VM that may have run on these hosts
  * @param storageAt storage of all these hosts at a time
  */

@@ -10,7 +10,6 @@ export interface Io {
   /** Operations per second times their latency, summed over disks. */
   readonly readWait: number
   readonly writeWait: number
-  /** Random operations during one reading. */
   readonly randomIo: number
   readonly randomReadIo: number
 }
@@ -58,7 +57,6 @@ export const sumOf = (parts: readonly Io[]): Io =>
         noIo,
       )
 
-/** Rounded to whole numbers; the mean of no parts is zero. */
 export function meanOf(parts: readonly Io[]): Io {
   if (parts.length === 1) return parts[0] as Io
   const sum = sumOf(parts)
@@ -104,7 +102,6 @@ export const ioFigures: Readonly<Record<string, (io: Io) => number>> = {
   TotalReadIoTimeMicros: (io) => io.readIops * readingSeconds * readMicros(io),
   TotalIoTimeMicros: (io) => numIo(io) * ioMicros(io),
   TimespanMicros: () => readingSeconds * 1e6,
-  // Only native disks show the figures below.
   FrontendReadOps: (io) => io.readIops * readingSeconds,
   FrontendWriteOps: (io) => io.writeIops * readingSeconds,
   RandomReadOps: (io) => Math.min(io.randomReadIo, numRandomIo(io)),

@@ -60,7 +60,6 @@ const subjectDisk = (capacityBytes: number, createdAt: number): SubjectDisk => (
   usedBytesAt: (at) => filled(capacityBytes, Math.max(0, at * 1000 - createdAt)),
 })
 
-/** Each event describes the VM until the next event. */
 function runsOf(journal: readonly Event[], now: number): Run[] {
   const events = journal.map((event) => ({ ...event, at: parseTime(event.time) ?? 0 })).sort((a, b) => a.at - b.at)
   const runs: Run[] = []

@@ -1,7 +1,4 @@
-/**
- * Computes points from readings: means, sums and the other operators, for a VM or for one of its disks.
- * Source: behaviour vmm.md 1.15, 3.8.
- */
+/** Computes points from readings, for a VM or for one of its disks. Source: behaviour vmm.md 1.15, 3.8. */
 import type { DiskReading, MeasuredVm, Telemetry, VmReading } from '../../drivers/telemetry.ts'
 import { type Figure, isGpuFigure, isStorageFigure, type Moment, type Running, type StorageUse } from './figures.ts'
 import type { Bucket, StatType } from './grid.ts'
@@ -91,8 +88,7 @@ function valuesOf(subject: Subject, { type, disk }: Wanted, figures: Prepared, s
   const { at, timestamp, times, readings } = sampled
   switch (type) {
     case 'AVG': {
-      // Readings are averaged before figures are derived, so that sums and shares are consistent, as in a single
-      // reading.
+      // Readings are averaged before figures are derived, so that sums and shares stay consistent.
       const all = readings.filter((reading) => reading !== undefined)
       return figuresOf(figures, momentOf(subject, disk, at, all), timestamp)
     }

@@ -1,6 +1,5 @@
 /**
- * Counts VMs that have more than they need, by their readings of the last 24 hours: idle VMs, and over-sized ones that
- * never used much of their CPU and memory. The specification gives no thresholds; these are our own.
+ * Counts VMs that were idle or over-sized in the last 24 hours. The specification gives no thresholds: these are ours.
  * Source: behaviour clustermgmt.md 1.2 (inefficientVmCount).
  */
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -17,7 +16,6 @@ const million = 1_000_000
 const idleBelow = 0.05 * million
 /** Over-sized: the peaks of CPU and memory usage are lower. */
 const oversizedBelow = { cpu: 0.25 * million, memory: 0.5 * million }
-/** One reading per hour is precise enough for a day. */
 const hours = 24
 /** VMs with fewer readings are not counted. */
 const fewestReadings = 12

@@ -1,11 +1,9 @@
 /**
- * Storage of a cluster in bytes: capacity, reservations and usage. Everything is computed from rows at each call; no
- * totals are stored.
+ * Storage of a cluster in bytes. Everything is computed from rows at each call; no totals are stored.
  *
  * The model: each working drive of a host that is up gives the pool 95 % of its size. Guests fill their disks towards
- * 65 % of the size with a time constant of 20 days; images take their whole size. A written byte takes one physical
- * byte per copy, less the savings of `data-reduction.ts`. A reservation takes the bytes of all its copies, written or
- * not.
+ * 65 % of the size with a time constant of 20 days; images take their whole size. A written byte takes one byte per
+ * copy, less the savings of `data-reduction.ts`. A reservation takes the bytes of all its copies, written or not.
  * Source: behaviour clustermgmt.md 1.8, 1.9, 3 (Capacity).
  */
 
@@ -32,7 +30,6 @@ const fullPercent = 65
 const fillingDays = 20
 const millisPerDay = 24 * 60 * 60 * 1000
 
-/** Name of the container that holds the images of a cluster. */
 export const imageContainerName = 'SelfServiceContainer'
 
 export interface CapacityContext {
@@ -48,9 +45,7 @@ type Container = EntityOf<typeof StorageContainer>
 export interface ContainerUsage {
   /** Bytes that users wrote; bytes that several disks share count for each of them. */
   readonly logicalBytes: number
-  /** Bytes that this data takes on drives, with all copies. */
   readonly physicalBytes: number
-  /** Physical bytes that the container reserves, written or not. */
   readonly reservedBytes: number
 }
 
@@ -62,7 +57,7 @@ export interface PoolUsage {
   readonly containers: ReadonlyMap<string, ContainerUsage>
 }
 
-/** Id of the only storage pool of a cluster, derived from the id of the cluster. */
+/** A cluster has one storage pool. */
 export const storagePoolOf = (clusterExtId: string): string => seedId(`storage-pool/${clusterExtId}`)
 
 export const copiesOf = (container: { replicationFactor?: number }): number => container.replicationFactor ?? 2
@@ -86,7 +81,6 @@ export async function poolCapacity({ store, drivers }: Counting, clusterExtId: s
   return (await hostsOf(store, clusterExtId)).reduce((sum, host) => sum + hostCapacity(host, drivers.hardware), 0)
 }
 
-/** Physical bytes, with all copies. */
 export async function reservedBytes(store: Reader, clusterExtId: string): Promise<number> {
   const containers = await store.findWhere(StorageContainer, { clusterExtId })
   return containers.reduce((sum, one) => sum + (one.logicalExplicitReservedCapacityBytes ?? 0) * copiesOf(one), 0)
@@ -153,7 +147,6 @@ export async function roomForDisk(
   return largestDisk(await poolCapacity(ctx, container.clusterExtId), container)
 }
 
-/** Whether so many bytes can be written at once: for a full copy or an image. */
 export async function hasRoom(ctx: CapacityContext, containerExtId: string, bytes: number): Promise<boolean> {
   const container = await ctx.store.get(StorageContainer, containerExtId)
   if (container?.clusterExtId === undefined) return false
@@ -174,7 +167,6 @@ export function faultTolerantCapacity(
 
 type Written = Pick<ContainerUsage, 'logicalBytes' | 'physicalBytes'>
 
-/** By id of the container. */
 async function writtenBytes(
   ctx: CapacityContext,
   clusterExtId: string,

@@ -16,7 +16,7 @@ export interface Data {
   /** Seed of the ratios: the same data always has the same ones. */
   readonly extId: string
   readonly uniqueBytes: number
-  /** Milliseconds since the data was written; absent: unlimited. */
+  /** Milliseconds since the data was created; absent: unlimited. */
   readonly ageMillis?: number
   /** Compression has no effect: images, for example, are compressed already. */
   readonly isIncompressible?: boolean
@@ -76,7 +76,6 @@ export function physicalBytes(
   }
 }
 
-/** Share of its final effect that a background job has reached. */
 const grown = (millis: number, hours: number): number => 1 - Math.exp(-millis / (hours * hour))
 
 const ratio = (range: { least: number; most: number; hours: number }, seed: string, millis: number): number =>

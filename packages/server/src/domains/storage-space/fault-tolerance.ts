@@ -11,7 +11,6 @@ import { type CapacityContext, hostCapacity, poolUsage } from './capacity.ts'
 
 type HostRow = EntityOf<typeof Host>
 
-/** Speed at which each surviving host restores copies. */
 const copiedBytesPerSecond = 400 * 1024 ** 2
 
 interface Asking extends CapacityContext {

@@ -1,7 +1,6 @@
 /** Leases of MAC addresses: an internal record that no operation shows. Source: behaviour vmm.md 1.4. */
 import { optional, resource, text, uuid } from '@hyperplane/contract'
 
-/** One row per NIC. `macAddress` is unique: no two NICs of the deployment can have the same address. */
 export const MacLease = resource(
   'internal.v1.vmm.MacLease',
   { macAddress: text(), nicExtId: uuid(), vmExtId: uuid(), subnetExtId: optional(uuid()) },

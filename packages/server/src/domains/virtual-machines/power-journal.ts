@@ -1,7 +1,6 @@
 /**
- * History of power state, host and size of each VM. Statistics read it to find out when a VM ran, where, and how large
- * it was. A row describes the VM from `time` until the next row; the rows are deleted with the VM.
- * Source: behaviour vmm.md 3.8 (journals of power, host and size changes).
+ * History of power state, host and size of each VM, which statistics read. A row describes the VM from `time` until the
+ * next row. Source: behaviour vmm.md 3.8 (journals of power, host and size changes).
  */
 
 import { type EntityOf, enumeration, integer, optional, resource, timestamp, uuid } from '@hyperplane/contract'

@@ -1,7 +1,4 @@
-/**
- * Storage space of images: each cluster that holds an image stores all its bytes in one container.
- * Source: behaviour vmm.md 1.8.
- */
+/** Space for images: each cluster that holds one stores it in one container. Source: behaviour vmm.md 1.8. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -29,7 +26,6 @@ export async function requireImageRoom(ctx: Asking, clusterExtIds: readonly stri
   }
 }
 
-/** The reachable native cluster with the most free bytes. */
 export async function roomiestCluster(ctx: Asking): Promise<string | undefined> {
   let best: { extId: string; free: number } | undefined
   for (const cluster of await ctx.store.find(Cluster)) {

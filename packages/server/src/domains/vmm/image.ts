@@ -153,7 +153,7 @@ function sourceFaults({ source, checksum }: Body): ApiError[] {
   return [fault('checksum', 'none: the content of a disk that is in use has no digest beforehand', checksum)]
 }
 
-/** The disk that a new image copies. @throws ApiError 404 also when the caller may not refer to the VM of the disk */
+/** The disk that a new image copies. @throws ApiError 404 also when the caller may not refer to its VM */
 async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clusterExtId: string | undefined }> {
   const found = await findDisk(ctx.store, diskExtId)
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, Vm)

@@ -1,7 +1,4 @@
-/**
- * Invariants between VMs and the hosts, networks and storage that they use.
- * Source: behaviour vmm.md 1.4, 3.1, 3.2; networking.md 1.3.
- */
+/** Invariants of VMs, hosts, networks and storage. Source: behaviour vmm.md 1.4, 3.1, 3.2; networking.md 1.3. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'

@@ -76,7 +76,6 @@ async function mirrorAll(
   }
 }
 
-/** Updates the row to the state that the management shows. */
 export async function mirror(
   store: Transaction,
   ours: ExternVmEntity | undefined,

@@ -15,7 +15,6 @@ type ExternVmEntity = EntityOf<typeof ExternVm>
 type State = NonNullable<ExternVmEntity['powerState']>
 
 interface Action {
-  /** Name in tasks and error messages. */
   readonly operation: string
   readonly description: string
   readonly change: PowerChange
@@ -102,7 +101,6 @@ const start = (action: Action) => async (ctx: WriteContext<ExternVmEntity>) => {
   )
 }
 
-/** @throws ApiError 409 */
 function requireState({ drivers }: { readonly drivers: Drivers }, vm: ExternVmEntity, action: Action): void {
   const { name = vm.extId } = vm
   const isConnected = drivers.externalHypervisor.isConnected(vm.cluster?.extId ?? '')

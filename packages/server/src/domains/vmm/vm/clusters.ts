@@ -13,7 +13,6 @@ type ClusterEntity = EntityOf<typeof Cluster>
 /** The body names an entity that only these clusters have. */
 export interface Constraint {
   readonly path: string
-  /** Text for error messages: `subnet web`. */
   readonly what: string
   readonly clusterExtIds: readonly string[]
 }
@@ -24,8 +23,7 @@ export const isNative = (cluster: ClusterEntity): boolean =>
 
 /**
  * The cluster that the body names; by default the one with the most free memory among those that meet all constraints.
- * @throws ApiError 400 not a native cluster, or no cluster meets all constraints; 409 the named cluster does not meet
- * one
+ * @throws ApiError 400 not a native cluster, or none meets all constraints; 409 the named cluster does not meet one
  */
 export async function chooseCluster(
   ctx: { readonly store: Reader; readonly drivers: Drivers },

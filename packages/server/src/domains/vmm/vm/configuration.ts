@@ -59,7 +59,6 @@ export function changedFields(vm: VmEntity, next: VmEntity): string[] {
   })
 }
 
-/** Changed fields that cannot change while the VM is not OFF. */
 export function hotFaults(vm: VmEntity, next: VmEntity): string[] {
   const grows = (field: 'memorySizeBytes' | 'numSockets'): boolean => (next[field] ?? 0) > (vm[field] ?? 0)
   return changedFields(vm, next).filter((field) => {

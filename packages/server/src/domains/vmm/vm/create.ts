@@ -39,9 +39,7 @@ import { ethernetNicsOf, releaseNics, takeAskedAddresses, takeFreeAddress, takeM
 import { type PlannedVm, planVm } from './plan.ts'
 import { bootDeviceFaults } from './rules.ts'
 
-/**
- * The pending row and its unique values are stored at acceptance; the VM becomes visible when the task has succeeded.
- */
+/** Stores the pending row with its unique values; the VM becomes visible when the task has succeeded. */
 export async function createVm(ctx: WriteContext, body: VmBody): Promise<TaskStarted> {
   const { vm: planned, groups } = await planVm(ctx, body)
   await requireMayAttach(ctx, groups)
@@ -168,7 +166,6 @@ export const makeVm = defineTask<NewVm>({
   },
 })
 
-/** The volume groups and their data are kept. */
 export async function detachGroups(store: Transaction, vmExtId: string): Promise<void> {
   for (const attachment of await claimsOn(store, 'Vm', vmExtId)) await drop(store, attachment)
 }
@@ -190,7 +187,6 @@ async function coming(store: Reader, { vmExtId }: OfVm): Promise<VmEntity> {
   return (await store.pending(Vm, vmExtId)) as VmEntity
 }
 
-/** Ids of the images from which files of the VM are created. */
 function imagesOf(vm: VmEntity): string[] {
   const ids = filesOf(vm).flatMap(
     ({ dataSource }) => (dataSource?.reference as { imageExtId?: string } | undefined)?.imageExtId ?? [],
@@ -232,7 +228,6 @@ function firmwareDisks(vm: VmEntity): VirtualDisk[] {
     .map((file) => ({ ...file, sizeBytes: 0 }))
 }
 
-/** @throws ApiError OUT_OF_STORAGE */
 export async function requireRoom(
   ctx: { readonly store: Reader; readonly drivers: Drivers },
   files: readonly FileBacking[],

@@ -16,13 +16,9 @@ const maximumDrives = 10
 
 const isIso = ({ isoType }: CdRomEntity): boolean => isoType === 'GUEST_CUSTOMIZATION'
 
-/** The file of the customisation ISO, while it is in a drive. */
 export const isoOf = (vm: VmEntity): FileBacking | undefined => vm.cdRoms?.find(isIso)?.backingInfo
 
-/**
- * Inserts the ISO into the first empty drive, or else into an added one.
- * @throws ApiError ADDRESS_IN_USE when no drive is empty and none can be added
- */
+/** Inserts the ISO into the first empty drive, else into an added one. @throws ApiError ADDRESS_IN_USE if full */
 export function withIso(vm: VmEntity, containerExtId: string, newId: () => string): Partial<VmEntity> {
   const drives = vm.cdRoms ?? []
   const iso = {
@@ -74,11 +70,9 @@ export async function deleteIso(ctx: { readonly drivers: Drivers }, vm: VmEntity
   if (iso !== undefined) await ctx.drivers.hypervisor.deleteDisk(iso.diskExtId as string)
 }
 
-/** Changes of the row once the customisation has run. */
 export const customizationOver = (vm: VmEntity): Partial<VmEntity> =>
   ({ ...withoutIso(vm), guestCustomization: undefined, vmGuestCustomizationStatus: undefined }) as Partial<VmEntity>
 
-/** The customisation has run, and the boot ended long enough ago. */
 export const isIsoEjected = (view: GuestView, now: number): boolean =>
   view.isCustomizationDone && view.upSince !== undefined && now >= view.upSince + keptAfterBootMillis
 

@@ -1,4 +1,4 @@
-/** deleteVmById. Once the VM is powered off, the task only goes forward. Source: behaviour vmm.md 1.1 (Delete). */
+/** deleteVmById. From its second step on, the task only goes forward. Source: behaviour vmm.md 1.1 (Delete). */
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import { unplugGroups } from '../../block-volumes/attachments.ts'

@@ -19,7 +19,6 @@ export interface ResolvedSource {
   readonly owner: { readonly kind: AnyResource; readonly entity: { readonly extId: string } }
 }
 
-/** Searches the disks of all VMs. */
 export async function findDisk(
   store: Reader,
   diskExtId: string,
@@ -61,7 +60,6 @@ export async function resolveSource(store: Reader, reference: SourceReference): 
   }
 }
 
-/** For error messages. */
 export function nameOfSource(reference: SourceReference): { kind: string; id: string } {
   const given: Named = reference
   if (given.imageExtId !== undefined) return { kind: 'image', id: given.imageExtId }

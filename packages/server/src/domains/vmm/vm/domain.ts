@@ -1,5 +1,3 @@
-/** Converts the row of a VM to the domain that the hypervisor receives. */
-
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { Domain, DomainNic } from '../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../store/store.ts'

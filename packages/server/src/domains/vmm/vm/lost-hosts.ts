@@ -1,7 +1,6 @@
 /**
- * Selects the VMs to restart on another host, and their order: a host must have been silent for a minute while another
- * host of its cluster is up. Startup policies are not implemented: larger VMs come first, because they are harder to
- * place.
+ * Selects VMs to restart on another host: their host has been silent for a minute, another host of the cluster is up.
+ * Startup policies are not implemented. Larger VMs come first: they are harder to place.
  * Source: behaviour vmm.md 3.2 (HA).
  */
 
@@ -35,16 +34,13 @@ export const restartVmsOfLostHosts: Schedule<Drivers> = {
     const lostFrom = timesOfLoss(unseen)
     const isLostBy = (time: number) => (vm: VmEntity) => (lostFrom.get(vm.host?.extId as string) as number) <= time
     for (const { extId } of unseen.filter(isLostBy(ctx.clock.now())).sort(byTurn)) {
-      // A VM with a running task is looked at again in the next run.
       if (ctx.runner.queueLength(extId) === 0) await accept(ctx, extId)
     }
     if (stranded.length > 0) return 'again'
   },
 }
 
-/**
- * VMs with a reservation on a silent host that could run on another one. If no host of a cluster is up, its VMs wait.
- */
+/** VMs with a reservation on a silent host that may run on another one, in clusters with a host that is up. */
 async function strandedVms({ drivers: { hardware }, store }: Looking): Promise<readonly VmEntity[]> {
   // In an unreachable cluster the state of the hosts is unknown.
   const hosts = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))
@@ -61,16 +57,12 @@ async function strandedVms({ drivers: { hardware }, store }: Looking): Promise<r
   return [...found.values()]
 }
 
-/** The VM is an agent of its host, or uses a device of it. */
 function isBoundToHost({ isAgentVm, gpus = [], pcieDevices = [], nics = [] }: VmEntity): boolean {
   const hasGpu = gpus.some(({ mode }) => mode !== 'VIRTUAL')
   return isAgentVm === true || hasGpu || pcieDevices.length > 0 || nics.some((nic) => !isEmulated(nic))
 }
 
-/**
- * Time by host at which its VMs are restarted. The earliest `hostSilentSince` counts: the silence of the host was
- * recorded later for VMs that had a running task.
- */
+/** Restart time by host. VMs with a running task got a later `hostSilentSince`, so the earliest one counts. */
 function timesOfLoss(vms: readonly VmEntity[]): ReadonlyMap<string, number> {
   const times = new Map<string, number>()
   for (const { host, hostSilentSince } of vms) {
@@ -89,7 +81,6 @@ function byTurn(a: VmEntity, b: VmEntity): number {
   return a.extId < b.extId ? -1 : 1
 }
 
-/** Starts the restart unless the host answers again. */
 const accept = (ctx: Looking, vmExtId: string): Promise<void> =>
   startingTasks(ctx, async (store, startTask) => {
     const vm = await store.get(Vm, vmExtId)

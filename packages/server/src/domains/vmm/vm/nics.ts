@@ -87,7 +87,6 @@ export function readNic(body: NicEntity, newId: () => string): EthernetNic {
 
 const canonicalMac = (text: string): string => text.toLowerCase().replaceAll('-', ':')
 
-/** Rules that need no store. */
 export function nicFaults(nic: NicEntity, path: string, vcpus: number): ApiError[] {
   const { backingInfo: backing = {}, networkInfo: network = {} } = nic
   const faults: ApiError[] = []
@@ -196,10 +195,7 @@ export async function takeAskedAddresses(ctx: LeasingContext, nic: EthernetNic, 
   }
 }
 
-/**
- * Leases an address of the pools if the NIC needs one and has none. The result shows all leased addresses.
- * @throws ApiError when the pools are exhausted
- */
+/** Leases an address of the pools if the NIC needs one and has none. @throws ApiError when the pools are exhausted */
 export async function takeFreeAddress(ctx: LeasingContext, nic: EthernetNic): Promise<EthernetNic> {
   const subnet = await subnetOf(ctx.store, nic)
   const ipv4 = subnet?.ipConfig?.[0]?.ipv4
@@ -213,7 +209,6 @@ export async function takeFreeAddress(ctx: LeasingContext, nic: EthernetNic): Pr
   return withHeld(ctx.store, nic)
 }
 
-/** `ipv4Config` is present only while the NIC has an address. */
 async function withHeld(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
   const { ipv4Config: asked, ...network } = nic.networkInfo
   const leases = await leasesOf(store, nic.extId)
@@ -234,7 +229,6 @@ async function withHeld(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
   return nicOf(nic.extId, nic.backingInfo, { ...network, ipv4Config })
 }
 
-/** Releases the MAC addresses and all addresses of a VM's NICs. */
 export async function releaseNics(store: Transaction, vmExtId: string, nics: readonly NicEntity[]): Promise<void> {
   for (const { extId } of nics) await releaseHolder(store, extId as string)
   await store.removeWhere(MacLease, equals(pathOf(MacLease, 'vmExtId'), vmExtId))

@@ -18,7 +18,6 @@ import { becomeOff, type Recording, setPower } from './power-state.ts'
 
 type Observing = ScheduleContext<Drivers>
 
-/** After so long a silence of their host, VMs become UNDETERMINED. */
 const silentMillis = 30_000
 
 export const observeDomains = {
@@ -84,10 +83,7 @@ async function follow(
   return 'settled'
 }
 
-/**
- * The guest rebooted itself. The row changes only if the VM was not known to be ON, for example while its host was
- * silent.
- */
+/** The guest rebooted itself. The row changes only if it did not say ON, for example while the host was silent. */
 async function beginsAnew(ctx: Recording, vm: VmEntity): Promise<'settled'> {
   if (vm.powerState === 'ON') await notePower(ctx.store, ctx.ids, vm, 'RESET', ctx.clock.iso())
   else await setPower(ctx, vm, 'RESET', { powerState: 'ON' })

@@ -1,6 +1,4 @@
-/**
- * Disks and CD-ROM drives of a body: their sources, containers and bus addresses. Source: behaviour vmm.md 1.2, 1.3.
- */
+/** Disks and CD-ROM drives of a body: sources, containers, bus addresses. Source: behaviour vmm.md 1.2, 1.3. */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { isInScope } from '../../../core/access/scope.ts'
@@ -18,7 +16,6 @@ import type { Constraint } from './clusters.ts'
 import { nameOfSource, type ResolvedSource, resolveSource } from './disk-sources.ts'
 import { type Slot, type SlotWish, wishOf } from './slots.ts'
 
-/** A disk or CD-ROM drive that has a file, with its path in the body. */
 export interface FilePart {
   readonly path: string
   readonly backing: FileBacking
@@ -72,8 +69,7 @@ export async function fileConstraints(
 ): Promise<Constraint[]> {
   const constraints: Constraint[] = []
   for (const { path, backing, source } of files) {
-    // An image is copied to the cluster that the body names; if it names none, a cluster that holds the image is
-    // chosen.
+    // An image is copied to a cluster that the body names; without a name, a cluster that holds the image is chosen.
     const isCopied = source?.source.kind === 'image' && hasCluster
     if (source !== undefined && !isCopied) {
       constraints.push({

@@ -105,7 +105,6 @@ function vmOf(ctx: WriteContext, config: VmBody, clusterExtId: string, container
   }
 }
 
-/** Leaves out empty collections. */
 const kept = <T extends Record<string, readonly unknown[]>>(parts: T): Partial<T> =>
   Object.fromEntries(Object.entries(parts).filter(([, items]) => items.length > 0)) as Partial<T>
 
@@ -141,7 +140,6 @@ async function subnetsOf(ctx: WriteContext, nics: readonly EthernetNic[]): Promi
   return constraints
 }
 
-/** The host to which an agent VM is bound; undefined for other VMs. */
 async function agentHost(
   ctx: WriteContext,
   body: VmBody,

@@ -33,7 +33,6 @@ export async function setPower(
 export const isMovable = (vm: VmEntity): boolean =>
   vm.isAgentVm !== true && vm.isCpuPassthroughEnabled !== true && vm.isVcpuHardPinningEnabled !== true
 
-/** Records that the VM runs on the host, where it has a reservation already. */
 export async function becomeOn(ctx: Recording, vm: VmEntity, hostExtId: string): Promise<void> {
   await setPower(ctx, vm, vm.powerState === 'PAUSED' ? 'RESUMED' : 'ON', {
     powerState: 'ON',
@@ -44,10 +43,7 @@ export async function becomeOn(ctx: Recording, vm: VmEntity, hostExtId: string):
   })
 }
 
-/**
- * Records that the VM is off, and releases its reservations.
- * @param isCustomizationDone the last boot ran the staged customisation
- */
+/** Releases the reservations. `isCustomizationDone`: the last boot ran the staged customisation. */
 export async function becomeOff(ctx: Recording, vm: VmEntity, isCustomizationDone: boolean): Promise<void> {
   await giveBack(ctx.store, vm.extId)
   await setPower(ctx, vm, 'OFF', {

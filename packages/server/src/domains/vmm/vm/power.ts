@@ -35,7 +35,6 @@ export const reset = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
 export const shutdown = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
   startPower(ctx, 'ShutdownVm', 'shutdown', pressButton)
 
-/** Defines the VM as its row describes it, and starts it on the host. */
 export async function bringUp(
   { drivers, store }: Pick<StepContext<Drivers>, 'drivers' | 'store'>,
   vm: VmEntity,

@@ -11,7 +11,6 @@ import type { ReadContext } from '../../context.ts'
 import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
 import { isIsoEjected, withoutIso } from './customization.ts'
 
-/** The only availability zone is this deployment. */
 const localZone = { extId: seedId('availability-zone/local') }
 
 export async function presentVms(ctx: ReadContext, vms: readonly VmEntity[]): Promise<readonly VmEntity[]> {

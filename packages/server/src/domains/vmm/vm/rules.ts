@@ -19,7 +19,6 @@ const maximumCustomAttributes = 64
 export const nameFaults = ({ name }: { readonly name?: string }): ApiError[] =>
   name?.includes('../') === true ? [fault('name', 'a name without "../"', name)] : []
 
-/** Rules of the plain configuration, and of those parts that depend on it. */
 export function configurationFaults(vm: VmBody): ApiError[] {
   return [
     ...nameFaults(vm),
@@ -96,7 +95,6 @@ function busFaults(vm: VmBody): ApiError[] {
   return [...onBus('disks', vm.disks ?? []), ...onBus('cdRoms', vm.cdRoms ?? [])]
 }
 
-/** A disk is a file with a size or a source, or a volume group. */
 export function diskFaults(disk: DiskEntity, path: string): ApiError[] {
   const faults = attributeFaults(`${path}/customAttributes`, disk.customAttributes)
   const backing = disk.backingInfo as Record<string, unknown> | undefined
@@ -130,7 +128,6 @@ function serialFaults(vm: VmBody): ApiError[] {
   })
 }
 
-/** Ports without an index get a free one. */
 export function serialPortsOf(vm: VmBody, newId: () => string): VmBody['serialPorts'] {
   const taken = new Set((vm.serialPorts ?? []).map(({ index }) => index))
   return vm.serialPorts?.map((port) => {
@@ -170,9 +167,7 @@ interface Scripts {
   readonly sysprepScript?: Script
 }
 
-/**
- * The texts must be base64; the contract checks their lengths. Faults never show the content: it may contain secrets.
- */
+/** The contract checks the lengths of the texts. Faults never show their content: it may contain secrets. */
 function customizationFaults(vm: VmBody): ApiError[] {
   const config: Scripts | undefined = vm.guestCustomization?.config
   const texts: [string, unknown][] = [

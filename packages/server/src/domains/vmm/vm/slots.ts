@@ -20,7 +20,6 @@ interface Placed {
 }
 
 export interface SlotWish {
-  /** Path of the disk or drive in the body, for error messages. */
   readonly path: string
   readonly busType: Bus
   /** Absent: the lowest free index. */
@@ -67,7 +66,6 @@ export function assignSlots(
   return { slots: wishes.flatMap((wish) => slots.get(wish) ?? []), refusals }
 }
 
-/** One fault for each index that does not exist on its bus. */
 export function misplaced(wishes: readonly SlotWish[]): ApiError[] {
   return wishes
     .filter(({ busType, index }) => index !== undefined && index >= slotsOn[busType])

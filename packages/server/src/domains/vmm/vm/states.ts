@@ -15,7 +15,6 @@ const statesFor = {
 
 export type StateBound = keyof typeof statesFor
 
-/** @throws ApiError 409 INVALID_POWER_STATE */
 export function requireState(vm: Pick<VmEntity, 'name' | 'powerState'>, operation: StateBound): void {
   const state = vm.powerState ?? 'OFF'
   const states: readonly PowerState[] = statesFor[operation]

@@ -1,7 +1,4 @@
-/**
- * updateVmById: replaces the plain configuration; disks, NICs and other parts have operations of their own.
- * Source: behaviour vmm.md 1.1 (Update), 1.16.
- */
+/** updateVmById: replaces the plain configuration, not disks or NICs. Source: behaviour vmm.md 1.1 (Update), 1.16. */
 
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Vm } from '@hyperplane/contract/vmm/vm'
@@ -151,7 +148,6 @@ export const changeVm = defineTask<Change>({
   onUndone: endUnchanged,
 })
 
-/** Ids of the files that the VM no longer uses. */
 interface Unused {
   readonly unused: readonly string[]
 }
@@ -187,7 +183,6 @@ async function recordMove(ctx: RecordContext<Drivers>, vmExtId: string, hostExtI
   await notePower(ctx.store, ctx.ids, stored, 'MOVED', now)
 }
 
-/** The host to which this task has migrated the VM. */
 const movedTo = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostIn(ctx.outputs['move'])
 const roomOf = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostIn(ctx.outputs['make room'])
 
