@@ -4,8 +4,8 @@ import { ExternVmDiskStatsTuple } from '@hyperplane/contract/vmm/extern/vm-disk-
 import { ExternVmStatsTuple } from '@hyperplane/contract/vmm/extern/vm-stats'
 import { VmDiskStatsTuple } from '@hyperplane/contract/vmm/vm-disk-stats'
 import { VmStatsTuple } from '@hyperplane/contract/vmm/vm-stats'
-import { diskFigures, vmFigures } from '../../statistics/figures.ts'
-import { bucketsOf, gridOf, spanOf, wholeOf } from '../../statistics/grid.ts'
+import { diskFigures, vmFigures } from './figures.ts'
+import { bucketsOf, gridOf, spanOf, wholeOf } from './grid.ts'
 
 const namesOf = (tuple: { fields: object }): string[] =>
   Object.keys(tuple.fields).filter((name) => name !== 'timestamp')
