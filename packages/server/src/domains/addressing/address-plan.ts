@@ -1,5 +1,5 @@
 /**
- * What a subnet's address management says, as numbers: prefix, pools, and the addresses that allocation never takes.
+ * The address plan of a subnet, parsed to numbers: prefix, pools, gateway and DHCP server.
  * Source: behaviour networking.md 1.2 (ipConfig), 1.3.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -21,7 +21,7 @@ export interface FamilyPlan {
   readonly prefix: Prefix
   readonly gateway?: bigint
   readonly dhcpServer?: bigint
-  /** In the order of the list, which is the order of allocation. */
+  /** Allocation takes the pools in this order. */
   readonly pools: readonly AddressRange[]
 }
 
@@ -29,7 +29,7 @@ export type AddressPlan = { readonly [F in Family]?: FamilyPlan }
 
 export const families: readonly Family[] = ['IPV4', 'IPV6']
 
-/** The plan of an ipConfig that was checked before; empty for a subnet without address management. */
+/** `ipConfig` must be validated already. The plan of a subnet without address management is empty. */
 export function planOf(ipConfig: readonly IpConfig[] | undefined): AddressPlan {
   const [config] = ipConfig ?? []
   const plan: { [F in Family]?: FamilyPlan } = {}
@@ -50,12 +50,12 @@ export function planOf(ipConfig: readonly IpConfig[] | undefined): AddressPlan {
   return plan
 }
 
-/** The addresses of hosts: without network and broadcast address, in IPv6 without the all-zero interface id. */
+/** Addresses that a host can have: no network or broadcast address; in IPv6 no all-zero interface id. */
 export function hostsOf(prefix: Prefix): AddressRange {
   return { first: prefix.first + 1n, last: prefix.family === 'IPV4' ? prefix.last - 1n : prefix.last }
 }
 
-/** What may be given out now: while an update is under way an address must fit the old plan and the new one. */
+/** The plan for new leases. During an update an address must fit both plans, because the update may be rolled back. */
 export function allocationPlanOf(subnet: SubnetEntity): AddressPlan {
   const present = planOf(subnet.ipConfig)
   if (subnet.change?.verb !== 'update') return present
@@ -76,7 +76,7 @@ export function allocationPlanOf(subnet: SubnetEntity): AddressPlan {
   return both
 }
 
-/** None or one. */
+/** At most one range. */
 export function intersection(a: AddressRange, b: AddressRange): AddressRange[] {
   const first = a.first > b.first ? a.first : b.first
   const last = a.last < b.last ? a.last : b.last

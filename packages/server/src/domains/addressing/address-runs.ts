@@ -1,7 +1,7 @@
 /**
- * Which addresses are leased, as runs: leased addresses without a gap between them are one row of AddressRun. The lowest
- * free address is where the run at the beginning of the pool ends, so an allocation costs a few look-ups in an index,
- * whatever the size of the pool and the number of leases. Only the address manager writes here, with the leases.
+ * Runs of leased addresses: one AddressRun row covers leased addresses without a gap. The lowest free address follows
+ * the run at the beginning of a pool, so an allocation costs a few index look-ups, whatever the size of the pool and
+ * the number of leases. Only `leases.ts` writes runs, in the transaction that writes the leases.
  * Source: behaviour networking.md 1.3 (rule 6), 3.5.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -16,7 +16,7 @@ export async function runsOf(store: Reader, subnetExtId: string, family: Family)
   return (await store.walk(AddressRun, { where: { subnetExtId, family }, by: 'first' })).map(rangeOf)
 }
 
-/** Up to `count` addresses without a lease, place after place. */
+/** Up to `count` free addresses; `places` are searched in order. */
 export async function lowestFree(
   store: Reader,
   subnetExtId: string,
@@ -41,7 +41,7 @@ export async function lowestFree(
   return found
 }
 
-/** Leased addresses, ascending, join the runs that they touch. */
+/** Adds leased addresses (`values` ascend) and merges adjacent runs. */
 export async function addToRuns(
   store: Transaction,
   subnetExtId: string,
@@ -51,7 +51,7 @@ export async function addToRuns(
   for (const segment of segmentsOf(values)) await addSegment(store, subnetExtId, family, segment)
 }
 
-/** A freed address leaves its run, which may fall in two. */
+/** Removes a free address from its run, which may split in two. */
 export async function removeFromRuns(
   store: Transaction,
   subnetExtId: string,
@@ -65,7 +65,6 @@ export async function removeFromRuns(
   if (last > value) await insertRun(store, subnetExtId, family, toSortable({ family, value: value + 1n }), run.last!)
 }
 
-/** Ascending numbers as ranges without gaps. */
 function segmentsOf(values: readonly bigint[]): AddressRange[] {
   const segments: { first: bigint; last: bigint }[] = []
   for (const value of values) {
@@ -118,7 +117,6 @@ async function addSegment(
   else await insertRun(store, subnetExtId, family, toSortable({ family, value: segment.first }), last)
 }
 
-/** A run is called by where it begins. */
 const insertRun = (
   store: Transaction,
   subnetExtId: string,

@@ -1,4 +1,4 @@
-/** Leases of addresses, and what is counted of them. Source: behaviour networking.md 1.3. */
+/** Invariants of address leases, and of the runs and tallies derived from them. Source: behaviour networking.md 1.3. */
 
 import { contract } from '@hyperplane/contract'
 import { AddressLease, AddressRun, AddressTally } from '@hyperplane/contract/networking/address-lease'
@@ -46,7 +46,7 @@ async function* leasesHaveHolders(store: Reader): AsyncGenerator<Broken> {
   }
 }
 
-/** Among all that takes addresses, and is no NIC. */
+/** Searches every kind that holds addresses, NICs excepted. */
 async function isThere(store: Reader, holderExtId: string): Promise<boolean> {
   for (const kind of [DomainManager, ...networkingKinds])
     if ((await store.pending(kind, holderExtId)) !== undefined) return true
@@ -60,7 +60,7 @@ async function* leasesAreCounted(store: Reader): AsyncGenerator<Broken> {
       const runs = rowsOf(store, AddressRun, { subnetExtId: extId, family }, 'first')
       let fault: string | undefined
       for await (const { first, last } of segmentsOf(leasesIn(store, extId, family, counted))) {
-        // Also without a comparison the leases are counted to the end.
+        // After a fault iterate to the end anyway: `leasesIn` counts the leases, and the tally is checked below.
         if (fault !== undefined) continue
         const { value: run } = await runs.next()
         if (run?.first !== first || run.last !== last) fault = formatAddress(fromSortable(family, first))
@@ -88,7 +88,7 @@ async function* leasesAreCounted(store: Reader): AsyncGenerator<Broken> {
 const inWords = ({ assigned, reserved }: { assigned: number; reserved: number }): string =>
   `${assigned} assigned and ${reserved} reserved`
 
-/** In the order of their addresses; counted on the way. */
+/** Leases in address order. Adds each of them to `counted`. */
 async function* leasesIn(
   store: Reader,
   subnetExtId: string,
@@ -102,7 +102,6 @@ async function* leasesIn(
   }
 }
 
-/** Leased addresses without a gap between them. */
 async function* segmentsOf(leases: AsyncIterable<Lease>): AsyncGenerator<{ first: string; last: string }> {
   let open: { first: string; last: string } | undefined
   for await (const { family, address } of leases) {

@@ -1,5 +1,5 @@
 /**
- * Addresses and prefixes as numbers, so that every spelling of an address is the same address.
+ * Addresses and prefixes as numbers, so that all spellings of an address compare equal.
  * Source: behaviour networking.md 1.1 (addresses); RFC 4291, RFC 5952.
  */
 export type Family = 'IPV4' | 'IPV6'
@@ -9,7 +9,7 @@ export interface Address {
   readonly value: bigint
 }
 
-/** The addresses from `first` to `last`, both included. */
+/** `first` and `last` are included. */
 export interface AddressRange {
   readonly first: bigint
   readonly last: bigint
@@ -20,13 +20,12 @@ export interface Prefix extends AddressRange {
   readonly length: number
 }
 
-/** As the interface writes an address: exactly one of the two is given. */
+/** An address in a request or response; valid with exactly one of the two fields. */
 export interface WireAddress {
   readonly ipv4?: { readonly value: string; readonly prefixLength?: number }
   readonly ipv6?: { readonly value: string; readonly prefixLength?: number }
 }
 
-/** As the interface writes a prefix of one family. */
 export interface WirePrefix {
   readonly ip: { readonly value: string; readonly prefixLength?: number }
   readonly prefixLength: number
@@ -34,7 +33,7 @@ export interface WirePrefix {
 
 export const bitsOf = (family: Family): number => (family === 'IPV4' ? 32 : 128)
 
-/** @returns undefined for a text that is no address of the family: zone ids are none */
+/** @returns undefined for a text that is no address of this family; zone ids are refused */
 export function parseAddress(family: Family, text: string): Address | undefined {
   const value = family === 'IPV4' ? parseV4(text) : parseV6(text)
   return value === undefined ? undefined : { family, value }
@@ -45,7 +44,7 @@ export function formatAddress({ family, value }: Address): string {
   return family === 'IPV4' ? formatV4(value) : formatV6(value)
 }
 
-/** What stands in a body. @returns a text that says what is wrong */
+/** Parses an address of a request body. @returns an error text for an invalid address */
 export function readAddress(given: WireAddress): Address | string {
   const { ipv4, ipv6 } = given
   if ((ipv4 === undefined) === (ipv6 === undefined)) return 'expected exactly one of ipv4 and ipv6'
@@ -53,7 +52,7 @@ export function readAddress(given: WireAddress): Address | string {
   return parseAddress(family, text) ?? `expected an ${family === 'IPV4' ? 'IPv4' : 'IPv6'} address, found "${text}"`
 }
 
-/** As answers write it, with the full prefix length (observed of public clients). */
+/** The form of responses, with the full prefix length (as public clients expect). */
 export function writeAddress(address: Address): {
   ipv4?: { value: string; prefixLength: number }
   ipv6?: { value: string; prefixLength: number }
@@ -62,7 +61,7 @@ export function writeAddress(address: Address): {
   return address.family === 'IPV4' ? { ipv4: shown } : { ipv6: shown }
 }
 
-/** The canonical address with the prefix length that the client gave. @throws Error for a text that was not checked */
+/** The canonical address with the prefix length that the client gave. @throws Error for an invalid address */
 export function writeAsGiven(given: WireAddress): ReturnType<typeof writeAddress> {
   const address = readAddress(given)
   if (typeof address === 'string') throw new Error(address)
@@ -73,13 +72,13 @@ export function writeAsGiven(given: WireAddress): ReturnType<typeof writeAddress
     : { ipv4: { ...written.ipv4, prefixLength } }
 }
 
-/** Public clients may leave the length of a subnet at 0 and give it with the address instead. */
+/** Public clients may send 0 as the length of a subnet, and put the length into its address instead. */
 export function prefixLengthOf(family: Family, { ip, prefixLength }: WirePrefix): number {
   const ofAddress = ip.prefixLength ?? bitsOf(family)
   return prefixLength === 0 && ofAddress !== bitsOf(family) ? ofAddress : prefixLength
 }
 
-/** Why this cannot be the address of one host; undefined when it can. */
+/** Reason why this address cannot belong to a host; undefined if it can. */
 export function notAHost({ family, value }: Address): string | undefined {
   if (family === 'IPV4') {
     if (value === 0n) return 'the unspecified address is no host'
@@ -92,7 +91,7 @@ export function notAHost({ family, value }: Address): string | undefined {
   return value >> 32n === 0xffffn ? 'an IPv4-mapped address is no host; write it as ipv4' : undefined
 }
 
-/** The prefix that holds this address; host bits are cut off. */
+/** The prefix of this length that contains the address; host bits are cleared. */
 export function prefixOf({ family, value }: Address, length: number): Prefix {
   const hostBits = BigInt(bitsOf(family) - length)
   const first = (value >> hostBits) << hostBits
@@ -106,7 +105,7 @@ export const holds = (range: AddressRange, value: bigint): boolean => range.firs
 export const overlap = (a: AddressRange, b: AddressRange): boolean => a.first <= b.last && b.first <= a.last
 export const sizeOf = (range: AddressRange): bigint => range.last - range.first + 1n
 
-/** Hexadecimal of the family's fixed width: the order of the texts is the order of the addresses. */
+/** Fixed-width hexadecimal: text order equals address order. */
 export const toSortable = ({ family, value }: Address): string => value.toString(16).padStart(bitsOf(family) / 4, '0')
 export const fromSortable = (family: Family, text: string): Address => ({ family, value: BigInt(`0x${text}`) })
 

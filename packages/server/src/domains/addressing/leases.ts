@@ -1,7 +1,6 @@
 /**
- * The address manager: one table of leases says who holds which address of which subnet. Networking and vmm take and give
- * back addresses here, inside the transaction that accepts their request, so that two requests can never hold one address.
- *
+ * The address manager: a lease records the holder of an address of a subnet. Networking and vmm lease and release
+ * addresses here, in the transaction that accepts their request, so that two requests never hold the same address.
  * Source: behaviour networking.md 1.3.
  */
 
@@ -39,27 +38,27 @@ import {
 export type Lease = EntityOf<typeof AddressLease>
 export type LeaseKind = NonNullable<Lease['kind']>
 
-/** What every handler's, step's and seed's context offers. */
+/** The part of a context that leasing needs; handlers, steps and seeds all have it. */
 export interface LeasingContext {
   readonly store: Transaction
   readonly ids: Pick<Ids, 'uuid'>
   readonly clock: Pick<Clock, 'iso'>
 }
 
-/** Who takes an address, and what for. */
 export interface LeaseTerms {
   readonly kind: LeaseKind
-  /** Id of the NIC, VPC, gateway … ; reservations have none. */
+  /** Id of the NIC, VPC or gateway; absent for a reservation. */
   readonly holder?: string
-  /** Client's words about a reservation. */
+  /** Label that the client gave to a reservation. */
   readonly context?: string
 }
 
 export const isManaged = (subnet: SubnetEntity): boolean => (subnet.ipConfig?.length ?? 0) > 0
 
 /**
- * Takes one address: the given one, anywhere in the prefix, or the lowest free one of the pools.
- * @throws ApiError 400 (subnet not managed, address outside or of no host), 409 (held by someone, pools exhausted, busy)
+ * Leases one address: the given one, anywhere in the prefix, or the lowest free one of the pools.
+ * @throws ApiError 400 (subnet not managed, address outside the prefix or no host address), 409 (address held, pools
+ * exhausted, subnet busy)
  */
 export async function leaseAddress(
   ctx: LeasingContext,
@@ -76,8 +75,8 @@ export async function leaseAddress(
 }
 
 /**
- * Takes the `count` lowest free addresses of the pools, in the order of the pool list, from `start` on; all or nothing.
- * @returns their leases, ascending
+ * Leases the `count` lowest free addresses of the pools, in the order of the pools and not below `start`; all or none.
+ * @returns the leases in address order
  */
 export async function leaseLowest(
   ctx: LeasingContext,
@@ -99,8 +98,8 @@ export async function leaseLowest(
 }
 
 /**
- * Takes exactly these addresses, anywhere in the prefix; all or nothing. They are distinct.
- * @param pathOfAddress where the address stands in the body, for the refusals
+ * Leases exactly these distinct addresses, anywhere in the prefix; all or none.
+ * @param pathOfAddress path of an address in the request body, for error messages
  */
 export async function leaseExactly(
   ctx: LeasingContext,
@@ -128,7 +127,7 @@ export async function leaseExactly(
   return leases
 }
 
-/** Gives leases back. Those that are gone already are left alone. */
+/** Releases leases; skips leases that no longer exist. */
 export async function release(store: Transaction, leases: readonly Lease[]): Promise<void> {
   for (const lease of leases) {
     if ((await store.get(AddressLease, lease.extId)) === undefined) continue
@@ -138,21 +137,20 @@ export async function release(store: Transaction, leases: readonly Lease[]): Pro
   }
 }
 
-/** Gives back everything that a NIC, VPC, gateway … holds, in whichever subnet. @returns what that was */
+/** Releases all addresses of a NIC, VPC or gateway, in every subnet. @returns the released leases */
 export async function releaseHolder(store: Transaction, holder: string): Promise<readonly Lease[]> {
   const leases = await leasesOf(store, holder)
   await release(store, leases)
   return leases
 }
 
-/** Forgets all addresses of a subnet, with the subnet itself. */
+/** Removes all leases of a subnet that is being removed. */
 export async function releaseSubnet(store: Transaction, subnetExtId: string): Promise<void> {
   await store.removeWhere(AddressLease, equals(pathOf(AddressLease, 'subnetExtId'), subnetExtId))
   await store.removeWhere(AddressRun, equals(pathOf(AddressRun, 'subnetExtId'), subnetExtId))
   await store.remove(AddressTally, subnetExtId)
 }
 
-/** What this holder has, oldest first. */
 export const leasesOf = (store: Reader, holder: string): Promise<Lease[]> =>
   store.findWhere(AddressLease, { holderExtId: holder })
 
@@ -173,7 +171,7 @@ export async function leasesOfKind(
   return found
 }
 
-/** The leases of these addresses, where there are any. */
+/** The existing leases of these addresses. */
 export async function holdersOf(store: Reader, subnetExtId: string, addresses: readonly Address[]): Promise<Lease[]> {
   const found: Lease[] = []
   for (const address of addresses) {
@@ -184,7 +182,7 @@ export async function holdersOf(store: Reader, subnetExtId: string, addresses: r
   return found
 }
 
-/** Up to `limit` leases of a family outside a range: what keeps a prefix from shrinking. */
+/** Up to `limit` leases of a family outside `range`: they prevent a prefix from shrinking to it. */
 export async function leasesOutside(
   store: Reader,
   subnetExtId: string,
@@ -200,9 +198,9 @@ export async function leasesOutside(
 }
 
 /**
- * Makes the leases of gateway and DHCP server agree with a plan. `keepOthers`: those that the plan does not have stay
- * (an update holds the old and the new ones until it has ended).
- * @throws ApiError 409 when somebody else holds an address of the plan
+ * Makes the subnet's own leases (gateway, DHCP server) match `plan`. With `keepOthers`, own leases that are not in the
+ * plan stay: an update holds the old and the new addresses until it ends.
+ * @throws ApiError 409 when another holder has an address of the plan
  */
 export async function syncOwnLeases(
   ctx: LeasingContext,
@@ -245,13 +243,13 @@ export function ownAddresses(plan: AddressPlan): readonly (readonly [LeaseKind, 
 export interface PoolUsage {
   readonly family: Family
   readonly pool: AddressRange
-  /** Addresses that allocation may ever take. */
+  /** Addresses that can be leased to others at all: without the subnet's gateway and DHCP server. */
   readonly total: bigint
   readonly free: bigint
 }
 
 export interface AddressUsage {
-  /** Leases of NICs, routers, gateways …: all but the subnet's own and reservations. */
+  /** All leases but reservations and the subnet's own gateway and DHCP server. */
   readonly assigned: number
   readonly reserved: number
   readonly pools: readonly PoolUsage[]
@@ -269,7 +267,7 @@ export async function usageOf(store: Reader, subnet: SubnetEntity): Promise<Addr
   return { ...(await tallyOf(store, subnet.extId)), pools }
 }
 
-/** How many leases there are, without looking at them. */
+/** Numbers of leases, from the maintained tally. */
 export async function tallyOf(store: Reader, subnetExtId: string): Promise<{ assigned: number; reserved: number }> {
   const tally = await store.get(AddressTally, subnetExtId)
   return { assigned: tally?.assigned ?? 0, reserved: tally?.reserved ?? 0 }
@@ -293,7 +291,7 @@ function poolUsage(family: Family, plan: FamilyPlan, pool: AddressRange, runs: r
   return { family, pool, total, free: total - (taken - BigInt(own)) }
 }
 
-/** @throws ApiError 409 while the subnet comes into being or goes: nothing may be attached to it */
+/** @throws ApiError 409 while the subnet is being created or deleted */
 export function requireAttachable(subnet: SubnetEntity): void {
   const { change } = subnet
   if (change === undefined || change.verb === 'update') return
@@ -301,7 +299,7 @@ export function requireAttachable(subnet: SubnetEntity): void {
   throw new ApiError('NETWORKING_ENTITY_BUSY', { kind: 'Subnet', name: subnet.name, taskExtId, change: `${verb}d` })
 }
 
-/** Words for who holds an address. */
+/** The holder of an address, in words for error messages. */
 export const stateOf: Readonly<Record<LeaseKind, string>> = {
   ASSIGNED: 'assigned to a NIC',
   ASSIGNED_SECONDARY: 'assigned to a NIC',
@@ -339,7 +337,7 @@ function misplaced(plan: AddressPlan, subnet: SubnetEntity, address: Address, at
     : [new ApiError('NETWORKING_INVALID_ARGUMENT', { attributePath, fault })]
 }
 
-/** Writes leases of addresses that are free; `values` ascend. */
+/** Inserts leases. The addresses must be free, and `values` ascend. */
 async function take(
   ctx: LeasingContext,
   subnetExtId: string,

@@ -1,6 +1,6 @@
 /**
- * What forbids a mutation whatever its handler says: the product that it needs is disabled, the network controller is down,
- * or the cluster that it changes is registered and does not answer. Asked of every mutation, so that no kind can forget it.
+ * Checks that run before every mutation, so that no handler can forget them: the product that the kind needs is
+ * enabled, the network controller is up, and the registered clusters that the request concerns are connected.
  * Source: behaviour platform.md 5, 6; networking.md 1.20.
  */
 
@@ -17,7 +17,7 @@ export async function admit(ctx: WriteContext, { body, headers }: RequestInput):
   const product = productFor(ctx.operation, body, ctx.target)
   if (product !== undefined) await requireProduct(ctx.store, product)
   await requireControllerUp(ctx, ctx.operation, body, ctx.target)
-  // Managers are told of clusters that do not answer, too: that is how they leave.
+  // Operations of platform include unregistering a cluster, which must also work when the cluster does not answer.
   if (ctx.operation.namespace === 'platform') return
   for (const extId of clustersOf(ctx, body, headers.clusterId)) {
     const registration = await registrationOf(ctx.store, extId)
@@ -26,7 +26,7 @@ export async function admit(ctx: WriteContext, { body, headers }: RequestInput):
   }
 }
 
-/** Clusters that the request is about: of its target, of what that is a part of, of its body, of its header. */
+/** Ids of the clusters that the request concerns: from its target, the target's parents, its body and its header. */
 function clustersOf(ctx: WriteContext, body: unknown, header: string | undefined): ReadonlySet<string> {
   const found = new Set<string>(header === undefined ? [] : [header])
   const look = (kind: string | undefined, entity: unknown): void => {
@@ -41,6 +41,6 @@ function clustersOf(ctx: WriteContext, body: unknown, header: string | undefined
   return found
 }
 
-/** Where an entity of the kind names its cluster: what scopes of access compare. */
+/** Path of the cluster id in entities of this kind; access scopes compare the same field. */
 const clusterPath = (ctx: WriteContext, kind: string | undefined): string | undefined =>
   kind === undefined ? undefined : ctx.kinds.resource(kind)?.iam?.attributes['cluster_uuid']

@@ -1,5 +1,5 @@
 /**
- * The network controller of the deployment, as other kinds ask for it.
+ * Checks of other kinds against the network controller of the deployment.
  * Source: behaviour networking.md 1.1 (CAPABILITY_NOT_SUPPORTED), 1.20.
  */
 import type { EntityOf, Operation } from '@hyperplane/contract'
@@ -14,14 +14,14 @@ export type ControllerEntity = EntityOf<typeof NetworkController>
 
 const retryAfterSeconds = 5
 
-/** It counts from the end of its creation to the beginning of its deletion. */
+/** Undefined without a controller, and while the controller is being created or deleted. */
 export async function controllerOf(store: Reader): Promise<ControllerEntity | undefined> {
   const [controller] = await store.find(NetworkController, { limit: 1 })
   const { verb } = controller?.change ?? {}
   return verb === 'create' || verb === 'delete' ? undefined : controller
 }
 
-/** @throws ApiError 409: nothing carries out what is asked for */
+/** @throws ApiError 409 without a controller */
 export async function requireController(store: Reader, capability: string): Promise<ControllerEntity> {
   const controller = await controllerOf(store)
   if (controller === undefined) throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability })
@@ -29,7 +29,7 @@ export async function requireController(store: Reader, capability: string): Prom
 }
 
 /**
- * Of every mutation of what lives in a VPC; `subjects`: its body, and its target.
+ * For kinds whose gate demands the controller; `subjects`: body and target of the request.
  * @throws ApiError 503 with Retry-After while the controller does not answer
  */
 export async function requireControllerUp(
@@ -46,7 +46,7 @@ export async function requireControllerUp(
   throw error
 }
 
-/** What each node of the manager gives the controller beyond its own size. */
+/** Size that the controller adds to each node of the manager. */
 export async function takenByController(store: Reader): Promise<NodeSize> {
   const [controller] = await store.find(NetworkController, { limit: 1 })
   return controller?.growth ?? { vcpus: 0, memoryBytes: 0 }

@@ -1,5 +1,6 @@
 /**
- * Products of the manager: what enabling one adds to its nodes. Kinds say in their contract which product gates them.
+ * Products of the manager, and the size that each adds to the manager's nodes. Kinds declare in their contract which
+ * product they need.
  * Source: behaviour platform.md 5 (the sizes are chosen).
  */
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
@@ -12,7 +13,7 @@ const GiB = 1024 ** 3
 
 interface Described {
   readonly isDefault: boolean
-  /** On each node of the manager. What is enabled by default is part of the manager's size. */
+  /** For each node of the manager. The manager's base size includes products that are enabled by default. */
   readonly cpuCount: number
   readonly memorySizeBytes: number
 }
@@ -28,7 +29,7 @@ export const products: { readonly [name in ProductName]: Described } = {
   FLOW_CONTROLLER: { isDefault: false, cpuCount: 2, memorySizeBytes: 4 * GiB },
 }
 
-/** The product that a mutation needs; `subject`: its body, and its target. */
+/** @param subjects body and target of the request */
 export const productFor = (operation: Operation, ...subjects: readonly unknown[]): ProductName | undefined =>
   gateOf(operation, ...subjects)?.product as ProductName | undefined
 
@@ -43,7 +44,7 @@ const users: readonly Resource[] = contract
   .flatMap((namespace) => namespace.resources)
   .filter(({ gate, derived }) => gate?.keepsProductEnabled === true && derived !== true)
 
-/** What keeps it from being disabled, for people: `3 VPCs`; undefined: nothing. */
+/** Entities that prevent disabling the product, as a text (`3 VPCs`); undefined without any. */
 export async function usersOf(store: Reader, product: ProductName): Promise<string | undefined> {
   const found: string[] = []
   for (const resource of users.filter(({ gate }) => gate?.product === product)) {
