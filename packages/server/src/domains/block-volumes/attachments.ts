@@ -1,9 +1,9 @@
 /**
- * Attachments of volume groups: who consumes one, and who may. The rows of VolumeGroupAttachment are the only truth; what a
- * group lists, the disk entries of a VM and the targets of a client are read from them.
+ * Attachments of volume groups to VMs and clients. VolumeGroupAttachment rows are the only source of truth: the
+ * attachments of a group, the disk entries of a VM and the targets of a client are derived from them.
  *
- * An attachment is claimed when it is accepted (a pending row: nobody sees it, everybody counts it), confirmed by its task
- * in the transaction that makes it visible, and dropped by the task that detaches it.
+ * A request claims an attachment: it inserts a pending row, which is invisible but counts in every rule. The task of
+ * the request publishes the row in its last step. A detaching task removes the row.
  * Source: behaviour volumes-storage.md 1.1, 1.4, 1.5; vmm.md 1.2 (disks that are volume groups).
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -35,7 +35,7 @@ const maximum = {
 }
 const scsiSlots = 256
 
-/** The authentication of a group, which may be stated at either of two places. */
+/** Clients may set the authentication of a group in either of two fields. */
 export const authenticationOf = (
   group: Partial<Pick<Group, 'enabledAuthentications' | 'iscsiFeatures'>>,
 ): Group['enabledAuthentications'] => group.enabledAuthentications ?? group.iscsiFeatures?.enabledAuthentications
@@ -48,7 +48,7 @@ export const isExternal = (attachment: Attachment): boolean => consumerOf(attach
 export const consumerIdOf = (attachment: Attachment): string =>
   (attachment.vmExtId ?? attachment.iscsiClientExtId ?? attachment.nvmfClientExtId) as string
 
-/** Those of this entity, claims included. */
+/** All attachments of this entity, including pending claims. */
 export async function claimsOn(
   store: Reader,
   kind: 'VolumeGroup' | 'Vm' | 'IscsiClient' | 'NvmfClient',
@@ -59,7 +59,7 @@ export async function claimsOn(
   return found.filter((attachment) => attachment !== undefined)
 }
 
-/** Those of these entities that are made, in the order of attach. */
+/** Published attachments of these entities, in the order of attach. */
 export async function attachmentsWith(
   store: Reader,
   field: 'volumeGroupExtId' | 'vmExtId' | 'iscsiClientExtId' | 'nvmfClientExtId',
@@ -67,7 +67,7 @@ export async function attachmentsWith(
 ): Promise<ReadonlyMap<string, readonly Attachment[]>> {
   const [first, ...others] = extIds
   if (first === undefined) return new Map()
-  // Of one, as each single read of a VM asks: an index look-up, a fraction of what a filter costs.
+  // Each GET of a VM queries a single id: an index look-up costs a fraction of a filter.
   if (others.length === 0) return new Map([[first, await store.findWhere(VolumeGroupAttachment, { [field]: first })]])
   const found = new Map<string, Attachment[]>(extIds.map((extId) => [extId, []]))
   const filter = anyOf(pathOf(VolumeGroupAttachment, field), extIds)
@@ -77,7 +77,6 @@ export async function attachmentsWith(
   return found
 }
 
-/** The one of this group and this consumer. */
 export async function attachmentOf(
   store: Reader,
   group: Group,
@@ -99,12 +98,12 @@ export async function requireAttachment(
   return attachment
 }
 
-/** @throws ApiError VOLUME_GROUP_BUSY once a deletion was accepted */
+/** @throws ApiError VOLUME_GROUP_BUSY once a deletion of the group was accepted */
 export function requireStaying(group: Group): void {
   if (group.isDeleting === true) throw new ApiError('VOLUME_GROUP_BUSY', { name: group.name, state: 'being deleted' })
 }
 
-/** Claims the group's disks on the SCSI bus of the VM, at this index or at the lowest that is free. */
+/** Claims an index on the SCSI bus of the VM for the group: the given one, or the lowest free one. */
 export async function claimForVm(
   ctx: { readonly store: Transaction; readonly ids: { uuid(): string }; readonly tenantId: string },
   group: Group,
@@ -118,7 +117,6 @@ export async function claimForVm(
   return claim(ctx, { extId: ctx.ids.uuid(), volumeGroupExtId: group.extId, vmExtId: vm.extId, scsiIndex })
 }
 
-/** Claims the group for a client outside the cluster. */
 export const claimForIscsiClient = (
   ctx: { readonly store: Transaction; readonly ids: { uuid(): string } },
   group: Group,
@@ -140,17 +138,17 @@ async function claim(ctx: { readonly store: Transaction }, attachment: Attachmen
   return attachment
 }
 
-/** The rules once more, with everybody who came meanwhile; then it is there for all to see. */
+/** Publishes a claim. Checks all rules again, because the group and its other claims may have changed since. */
 export async function confirm(store: Transaction, attachmentExtId: string): Promise<void> {
   const attachment = await requireClaim(store, attachmentExtId)
   const group = await requireAttachable(store, attachment)
   await store.publish(VolumeGroupAttachment, attachmentExtId)
-  // What a creation said of attachments held until there was one.
+  // The values given when the group was created apply only until its first attachment.
   await store.update(VolumeGroup, group.extId, { attachmentType: 'NONE', protocol: 'NOT_ASSIGNED' })
   await touchEnds(store, attachment)
 }
 
-/** @throws ApiError when the claim is gone: with the VM that it was for */
+/** @throws ApiError when the claim is gone, because its VM was deleted */
 export async function requireClaim(store: Reader, attachmentExtId: string): Promise<Attachment> {
   const attachment = await store.pending(VolumeGroupAttachment, attachmentExtId)
   if (attachment === undefined) throw takenBack()
@@ -165,13 +163,13 @@ export async function requireMade(store: Reader, attachment: Attachment): Promis
 const takenBack = (): ApiError =>
   new ApiError('CONFLICT', { fault: 'The attachment was taken back while the task waited.' })
 
-/** Claims and attachments alike. */
+/** Removes a claim or a published attachment. */
 export async function drop(store: Transaction, attachment: Attachment): Promise<void> {
   await store.remove(VolumeGroupAttachment, attachment.extId)
   await touchEnds(store, attachment)
 }
 
-/** Gives a client's claim up. A client that nobody has seen goes with the last claim that wanted it. */
+/** Drops the claim of a client. A client that was never published is removed together with its last claim. */
 export async function abandon(
   store: Transaction,
   kind: typeof IscsiClient | typeof NvmfClient,
@@ -184,13 +182,13 @@ export async function abandon(
   if (!isSeen && !isWanted) await store.remove(kind, clientExtId)
 }
 
-/** The tags of the group and of the VM change. A client's does not: it shows its targets, but they are not its own. */
+/** Raises the ETags of the group and of the VM. A client keeps its ETag, because its targets are derived fields. */
 export async function touchEnds(store: Transaction, { volumeGroupExtId, vmExtId }: Attachment): Promise<void> {
   await store.touch(VolumeGroup, volumeGroupExtId as string)
   if (vmExtId !== undefined) await store.touch(Vm, vmExtId)
 }
 
-/** Puts the disks of all its groups on the bus of a VM, claims included. */
+/** Puts the disks of all groups of a VM on its SCSI bus, including groups with pending claims. */
 export async function plugGroups(ctx: Acting, vmExtId: string): Promise<void> {
   for (const { volumeGroupExtId, scsiIndex } of await claimsOn(ctx.store, 'Vm', vmExtId)) {
     await ctx.drivers.blockStorage.plug(volumeGroupExtId!, vmExtId, scsiIndex!)
@@ -208,7 +206,7 @@ interface Acting {
   readonly drivers: Pick<Drivers, 'blockStorage'>
 }
 
-/** Every rule of 1.1, for an attachment that is to be, or is being, made. @throws ApiError */
+/** Checks a new attachment, or a claim, against every rule of section 1.1. @throws ApiError */
 export async function requireAttachable(store: Reader, attachment: Attachment): Promise<Group> {
   const group = await store.get(VolumeGroup, attachment.volumeGroupExtId as string)
   if (group === undefined) throw notFound(VolumeGroup, VolumeGroup.kind, attachment.volumeGroupExtId as string, 'extId')
@@ -271,7 +269,7 @@ async function requireRoomOnVm(
   if (group.shouldLoadBalanceVmAttachments === true) await requireRoomToBalance(store, group, attachment)
 }
 
-/** One more load-balanced group of this VM. @throws ApiError LIMIT_EXCEEDED */
+/** @throws ApiError LIMIT_EXCEEDED when the VM cannot have one more load-balanced group */
 export async function requireRoomToBalance(store: Reader, group: Group, { vmExtId }: Attachment): Promise<void> {
   let balanced = 0
   for (const { volumeGroupExtId } of await claimsOn(store, 'Vm', vmExtId as string)) {
@@ -312,7 +310,7 @@ export async function nameOfConsumer(store: Reader, attachment: Attachment): Pro
   }
 }
 
-/** A VM as it is shown: each of its volume groups is one more disk. */
+/** Adds a disk entry for each attached volume group, as responses show a VM. */
 export async function withVolumeGroups(store: Reader, vms: readonly VmEntity[]): Promise<readonly VmEntity[]> {
   const attached = await attachmentsWith(
     store,

@@ -1,5 +1,5 @@
 /**
- * Changing and removing volume disks, whichever namespace asks (volumes, storage v4.0.a3).
+ * Updates and deletes volume disks; shared by the namespaces volumes and storage v4.0.a3.
  * Source: behaviour volumes-storage.md 1.3, 1.8.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -23,7 +23,6 @@ const sectorBytes = 512
 export const diskRel = 'volumes:config:volume-group:disk'
 export const affectedDisk = ({ extId }: { readonly extId: string }) => ({ extId, rel: diskRel })
 
-/** 400 for a size that is no whole number of sectors. */
 export const sizeFaults = (path: string, sizeBytes: number | undefined): ApiError[] =>
   sizeBytes === undefined || sizeBytes % sectorBytes === 0
     ? []
@@ -45,7 +44,7 @@ export async function requireDiskRoom(
   }
 }
 
-/** Fields of a disk that may change: absent keeps, null clears. */
+/** An absent field stays, null clears it. */
 export interface DiskChanges {
   readonly diskSizeBytes?: number
   readonly description?: string | null
@@ -89,7 +88,7 @@ export const updateDisk = defineTask<Change>({
         await requireRoomFor(ctx, disk, changes)
         return { sizeBytes: disk.diskSizeBytes }
       },
-      // Nothing was changed.
+      // No undo: a check changes nothing.
     },
     {
       name: 'grow',
@@ -120,7 +119,7 @@ export const updateDisk = defineTask<Change>({
   ],
 })
 
-/** Allowed while attached: its consumers see it vanish. */
+/** Allowed while the group is attached: its consumers see the disk disappear. */
 export async function startDiskRemoval(ctx: WriteContext, group: Group, disk: DiskEntity): Promise<TaskStarted> {
   await requireUsable(ctx, group)
   await requireUncopied(ctx.store, group, disk.extId)
@@ -146,7 +145,7 @@ export const deleteDisk = defineTask<Omit<Change, 'changes'>>({
         const group = (await ctx.store.get(VolumeGroup, groupExtId)) as Group
         await requireUncopied(ctx.store, group, diskExtId)
       },
-      // Nothing was changed.
+      // No undo: a check changes nothing.
     },
     {
       name: 'delete',

@@ -1,5 +1,5 @@
 /**
- * Volume groups as they are shown, and when they may be changed, whichever namespace asks (volumes, storage v4.0.a3).
+ * Responses for volume groups, and checks before changes; shared by the namespaces volumes and storage v4.0.a3.
  * Source: behaviour volumes-storage.md 1.1, 1.2, 1.8.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -23,10 +23,9 @@ import {
 
 export const groupRel = 'volumes:config:volume-group'
 
-/** The group as one of the entities that a task changes. */
 export const affected = (group: Group) => ({ extId: group.extId, name: group.name, rel: groupRel })
 
-/** @throws ApiError 409 while it is being deleted or its cluster is read-only, 503 while that does not answer */
+/** @throws ApiError 409 while the group is being deleted or its cluster is read-only, 503 while the cluster is down */
 export async function requireUsable(
   ctx: { readonly store: Reader; readonly drivers: Drivers },
   group: Group,
@@ -51,7 +50,7 @@ export async function requireWritable(
 
 type Shown = NonNullable<Group['attachments']>[number]
 
-/** Adds what follows from the attachments, and what was asked to be expanded. */
+/** Adds the fields derived from attachments, and the requested expansions. */
 export async function presentVolumeGroups(
   ctx: ReadContext,
   groups: readonly Group[],
@@ -105,7 +104,7 @@ const metadataProjection = ({ categoryIds, ownerReferenceId }: EntityOf<typeof V
   ...(ownerReferenceId === undefined ? {} : { ownerReference: ownerReferenceId }),
 })
 
-/** By cluster, the property that `$expand=cluster` fills; what the caller may not see is left out. */
+/** By cluster id, the property that `$expand=cluster` adds. Clusters that the caller may not see are left out. */
 export async function clusterProjections(
   ctx: ReadContext,
   clusterExtIds: readonly (string | undefined)[],

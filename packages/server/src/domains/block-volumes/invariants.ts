@@ -1,4 +1,7 @@
-/** Attachments of volume groups. Which of their ends are there, the references say. Source: behaviour volumes-storage.md 1.4 to 1.6. */
+/**
+ * Invariants of volume group attachments. References already guarantee that the group and its consumer exist.
+ * Source: behaviour volumes-storage.md 1.4 to 1.6.
+ */
 import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
 import type { Reader } from '../../store/store.ts'
 import type { Broken, Invariant } from '../context.ts'

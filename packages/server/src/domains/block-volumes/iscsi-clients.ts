@@ -1,6 +1,6 @@
 /**
- * iSCSI clients as they are shown and changed, whichever namespace asks (volumes, storage v4.0.a3), and what CHAP demands
- * of a client and its volume groups.
+ * Responses for iSCSI clients, their update, and the CHAP rules between a client and its volume groups; shared by the
+ * namespaces volumes and storage v4.0.a3.
  * Source: behaviour volumes-storage.md 1.5, 1.8.
  */
 
@@ -30,7 +30,7 @@ interface Reading {
   readonly secrets: SecretReader
 }
 
-/** Adds the targets that each client sees, in the order of attach; those of volume groups out of the caller's sight are left out. */
+/** Adds the targets of each client in the order of attach, without volume groups that the caller may not see. */
 export async function withTargets(
   ctx: ReadContext,
   clients: readonly ClientEntity[],
@@ -51,13 +51,12 @@ export async function withTargets(
   return shown
 }
 
-/** Authentication of a client as it shall be; the secret is plain. Absent acts as NONE and is not shown. */
+/** Requested authentication of a client, with the plain secret. Absent means NONE, and responses omit it. */
 export interface ClientChap {
   readonly authentication?: 'CHAP' | 'NONE'
   readonly secret?: string
 }
 
-/** Authentication as a whole body states it. */
 export const chapOf = ({ enabledAuthentications, clientSecret }: Partial<ClientEntity>): ClientChap => ({
   ...(enabledAuthentications === undefined ? {} : { authentication: enabledAuthentications }),
   ...(clientSecret === undefined ? {} : { secret: clientSecret }),
@@ -79,31 +78,31 @@ export function clientSecretOf(ctx: Reading, client: ClientEntity): string | und
 export const usesChap = (group: Pick<Group, 'enabledAuthentications' | 'iscsiFeatures'>): boolean =>
   authenticationOf(group) === 'CHAP'
 
-/** Fault of the client by itself. */
+/** Faults of a client's authentication, without regard to its volume groups. */
 export function secretFaults(chap: ClientChap): ApiError[] {
   const isMissing = chap.authentication === 'CHAP' && chap.secret === undefined
   return isMissing ? [invalid('clientSecret', 'is required with CHAP')] : straySecretFaults(chap)
 }
 
-/** The part of it that no stored secret changes. */
+/** The part of `secretFaults` that the request body alone reveals. */
 export const straySecretFaults = ({ authentication, secret }: ClientChap): ApiError[] =>
   authentication !== 'CHAP' && secret !== undefined
     ? [invalid('clientSecret', 'expected only with enabledAuthentications CHAP')]
     : []
 
-/** There is no synchronous replication, so there are no sites. */
+/** Without synchronous replication there are no sites. */
 export const siteFaults = ({ attachmentSite }: { readonly attachmentSite?: unknown }): ApiError[] =>
   attachmentSite === undefined
     ? []
     : [invalid('attachmentSite', 'expected nothing: it needs synchronous replication, which is not configured')]
 
-/** One of the two was given at the first attach; the other cannot be added. */
+/** The first attach gives a client one of these two identities; the other one cannot be added. */
 export const newIdentityFaults = (client: ClientEntity, body: Partial<ClientEntity>): ApiError[] =>
   (['iscsiInitiatorName', 'iscsiInitiatorNetworkId'] as const)
     .filter((field) => client[field] === undefined && body[field] !== undefined)
     .map((field) => invalid(field, 'cannot be added: the client is known by its other identity'))
 
-/** Faults of the client together with a volume group: login is mutual, and the two secrets differ. */
+/** Faults of a client in combination with a volume group: both must use CHAP, with different secrets. */
 export function mutualFaults(ctx: Reading, { authentication, secret }: ClientChap, group: Group): ApiError[] {
   if (authentication !== 'CHAP') return []
   if (!usesChap(group)) {
@@ -114,7 +113,7 @@ export function mutualFaults(ctx: Reading, { authentication, secret }: ClientCha
   return [invalid('clientSecret', `expected another secret than that of the volume group "${group.name}"`)]
 }
 
-/** The client as its backend is told of it. */
+/** The client in the form that the block storage takes. @param chap authentication to set; default: the stored one */
 export function initiatorOf(ctx: Reading, client: ClientEntity, chap?: ClientChap): Initiator {
   const { ipv4, ipv6, fqdn } = client.iscsiInitiatorNetworkId ?? {}
   const address = (ipv4 ?? ipv6 ?? fqdn)?.value
@@ -134,7 +133,7 @@ interface Change {
 }
 
 /**
- * `given.secret`: absent keeps the stored one, with CHAP. Answers also the client as it will be.
+ * With CHAP, an absent `given.secret` keeps the stored one. Also returns the client as the task will leave it.
  * @throws ApiError 400
  */
 export async function startClientUpdate(
@@ -166,12 +165,12 @@ const chosen = ({ authentication }: ClientChap): Partial<ClientEntity> =>
 
 const completed = (ctx: Reading, client: ClientEntity, given: ClientChap): ClientChap => {
   const secret = given.secret ?? (given.authentication === 'CHAP' ? clientSecretOf(ctx, client) : undefined)
-  // A client that had an authentication before goes on showing one: a PUT without the field makes it the default.
+  // A PUT without the field resets it to NONE; a client that never had the field still omits it.
   const authentication = given.authentication ?? (client.enabledAuthentications && 'NONE')
   return { ...(authentication && { authentication }), ...(secret === undefined ? {} : { secret }) }
 }
 
-/** Claims count: what is being attached must fit, too. */
+/** Includes pending claims: volume groups that are being attached must fit as well. */
 async function requireMutual(ctx: Reading, client: ClientEntity, chap: ClientChap): Promise<void> {
   const claims = await claimsOn(ctx.store, 'IscsiClient', client.extId)
   const groups = await ctx.store.getMany(
@@ -188,7 +187,7 @@ export const updateIscsiClient = defineTask<Change>({
       name: 'check',
       progress: 10,
       run: async (ctx, { clientExtId, chap }) => requireMutual(ctx, await presentClient(ctx.store, clientExtId), chap),
-      // Nothing was changed.
+      // No undo: a check changes nothing.
     },
     {
       name: 'change access lists',

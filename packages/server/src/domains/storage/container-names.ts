@@ -1,6 +1,6 @@
 /**
- * The older names of a storage container's fields, both ways. Fields without a counterpart are kept beside the container
- * and shown again.
+ * Maps the fields of a storage container between older and current names. Older fields without a counterpart are stored
+ * in `legacy` and returned unchanged.
  * Source: behaviour volumes-storage.md 1.8 (map of names).
  */
 import type { BodyOf, EntityOf, ValueOf } from '@hyperplane/contract'
@@ -10,7 +10,7 @@ import type { StorageContainer as OlderContainer } from '@hyperplane/contract/st
 export type Older = ValueOf<typeof OlderContainer>
 type Entity = EntityOf<typeof Container>
 
-/** Older name -> name. What is not here is called the same, or has no counterpart. */
+/** Older name -> current name. */
 const newerNames = {
   advertisedCapacity: 'logicalAdvertisedCapacityBytes',
   affinityHostUuid: 'affinityHostExtId',
@@ -50,7 +50,7 @@ const withoutCounterpart = [
   'vstoreNameList',
 ] as const
 
-/** Older name -> name of the fields whose values are spelled differently, too. */
+/** Older name -> current name, of fields whose values differ as well. */
 const switches = {
   erasureCode: 'erasureCode',
   fingerPrintOnWrite: 'cacheDeduplication',
@@ -76,7 +76,7 @@ export function olderContainer(container: Entity, containerId: string | undefine
   return defined(older) as Older
 }
 
-/** A body of clustermgmt with what this one says, and `legacy` with the rest. */
+/** The equivalent body for clustermgmt; `legacy` holds the fields without a counterpart. */
 export function newerBody(older: Partial<Older>): BodyOf<typeof Container> {
   const given = older as Readonly<Record<string, unknown>>
   const body: Record<string, unknown> = {}

@@ -1,4 +1,4 @@
-/** Datastores in their older shape: mounted and unmounted by the same tasks. Source: behaviour volumes-storage.md 1.8. */
+/** Datastores in their older shape: the same rows and tasks. Source: behaviour volumes-storage.md 1.8. */
 import type { EntityOf } from '@hyperplane/contract'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -48,7 +48,7 @@ export const dataStore = implement(dataStoreOperations, {
   },
 })
 
-/** Hosts that one of the two lists names; none means all. @throws ApiError 404 for each number that names none */
+/** Union of the hosts in both lists; empty means all hosts. @throws ApiError 404 for unknown numbers */
 async function united(
   ctx: WriteContext,
   container: Container,

@@ -1,4 +1,4 @@
-/** iSCSI clients in their older shape, over the same rows. Source: specification 2.2; behaviour volumes-storage.md 1.8. */
+/** iSCSI clients in their older shape: the same rows. Source: specification 2.2; behaviour volumes-storage.md 1.8. */
 import type { ValueOf } from '@hyperplane/contract'
 import { iscsiClientOperations, type IscsiClient as OlderClient } from '@hyperplane/contract/storage/iscsi-client'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
@@ -60,7 +60,7 @@ async function shown(ctx: ReadContext, client: ClientEntity): Promise<Older> {
   return older(withOwn as ClientEntity)
 }
 
-/** Both lists show the targets, in one order. */
+/** The older shape has two lists of targets, in the same order. */
 function older({ attachedTargets, numVirtualTargets: _, clientSecret: __, ...same }: ClientEntity): Older {
   if (attachedTargets === undefined) return same as Older
   return {

@@ -1,6 +1,6 @@
 /**
- * The short numbers by which older clients know hosts and containers: `<cluster id>::<n>`. The number is the order of
- * creation, so it stays when others come and go.
+ * Short ids by which older clients identify hosts and containers: `<cluster id>::<n>`. `n` is the sequence number of
+ * the row in order of creation, so it stays the same when other rows are added or removed.
  * Source: behaviour volumes-storage.md 1.8 (nodeIds, containerId, hostId).
  */
 
@@ -19,7 +19,7 @@ export async function hostNumber(store: Reader, hostExtId: string): Promise<stri
   return row === undefined ? undefined : `${row.entity.cluster?.uuid}::${row.sequence}`
 }
 
-/** The host of this cluster that has this number, with or without the cluster in front. */
+/** @param number with or without the cluster id in front */
 export async function hostWithNumber(store: Reader, clusterExtId: string, number: string): Promise<string | undefined> {
   const whole = number.includes('::') ? number.toLowerCase() : `${clusterExtId}::${number}`
   for (const { extId } of await hostsOf(store, clusterExtId)) {

@@ -65,7 +65,7 @@ export const storageContainer = implement(
   },
 )
 
-/** The older shape declares no defaults; those of the container are the same. */
+/** The contract of the older shape declares no defaults; these equal the defaults of the current shape. */
 const defaults = {
   logicalExplicitReservedCapacityBytes: 0,
   erasureCode: 'OFF',
@@ -80,7 +80,7 @@ const defaults = {
 const shown = async (ctx: ReadContext, container: Container): Promise<Older> =>
   olderContainer(container, await containerNumber(ctx.store, container.extId))
 
-/** It has another name than the stored field, so nobody compared the two yet. */
+/** The pipeline compares immutable fields by name, and this one is stored under another name. */
 function requireSameHost({ affinityHostExtId: expected }: Container, { affinityHostUuid: found }: Older): void {
   if (found === undefined || found === expected) return
   throw new ApiError('IMMUTABLE_ATTRIBUTE', {

@@ -11,7 +11,7 @@ export const volumeGroup = implement(volumeGroupOperations, {
   },
 })
 
-/** The alternatives of an attachment are told apart by their type names, which are this namespace's own. */
+/** Clients distinguish the variants of an attachment by `$objectType`, which must name the types of this namespace. */
 function inOlderTypes(group: Group): Group {
   const attachments = group.attachments?.map(({ attachment }) => ({
     attachment: { ...attachment, $objectType: attachment.$objectType?.replace(/^volumes\./, 'storage.') },

@@ -1,5 +1,5 @@
 /**
- * What clients outside the cluster have in common, whatever protocol they speak: one comes into being by its first attach.
+ * Rules that iSCSI and NVMe-TCP clients outside the cluster share: the first attach of a client creates it.
  * Source: behaviour volumes-storage.md 1.1, 1.5, 1.6.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -11,12 +11,12 @@ import type { Group } from '../block-volumes/attachments.ts'
 
 type ClientKind = typeof IscsiClient | typeof NvmfClient
 
-/** More than a cluster has. */
+/** A limit that no cluster reaches. */
 const everyClient = 1_000_000
 
 /**
- * Holds a new client, not shown before its attach succeeds. One that is `isSame`, seen or made by another attach, is the
- * same client.
+ * Inserts a new client, which stays pending until its attach succeeds. If its identity is taken, returns the existing
+ * client for which `isSame` holds, published or still pending in another attach.
  */
 export async function heldClient<K extends ClientKind>(
   store: Transaction,
@@ -32,7 +32,6 @@ export async function heldClient<K extends ClientKind>(
   return { client: await namesake(store, kind, client.clusterReference as string, isSame), isNew: false }
 }
 
-/** Whom the store knows by this identity already, seen or not. */
 async function namesake<K extends ClientKind>(
   store: Reader,
   kind: K,
@@ -46,13 +45,13 @@ async function namesake<K extends ClientKind>(
   throw new Error('a client whose identity is taken has a namesake')
 }
 
-/** @throws ApiError 409 */
+/** @throws ApiError 409 when the client and the group are on different clusters */
 export function requireOneCluster(group: Group, client: { readonly clusterReference?: string }, called: string): void {
   if (client.clusterReference === group.clusterReference) return
   throw new ApiError('CONFLICT', { fault: `${called} belongs to another cluster than "${group.name}".` })
 }
 
-/** How a task that attaches a group, or detaches it, is told. */
+/** Operation and description of a task that attaches or detaches a group. */
 export const toldOf = (verb: 'attach' | 'detach', protocol: 'iSCSI' | 'NVMe-TCP') =>
   verb === 'attach'
     ? { operation: 'VolumeGroupAttachExternal', description: `Volume group attach to ${protocol} Client` }

@@ -37,7 +37,7 @@ export const referenceFaults = (categories: readonly CategoryReference[]): ApiEr
       : [invalid(`categories[${index}]/entityType`, `expected CATEGORY, found ${entityType}`)],
   )
 
-/** What is associated already, or not at all, is no change. */
+/** Associating a category twice, or disassociating an absent one, succeeds and changes nothing. */
 export async function associateCategories(
   ctx: WriteContext,
   group: Group,

@@ -15,7 +15,7 @@ import { accessAfter, namingAfter, newGroupFaults } from './group-rules.ts'
 import { targetOf } from './group-target.ts'
 import { allocateDisk, checkDisk, type DiskInput, diskFaults, inputOf, planDisks } from './new-disks.ts'
 
-/** Of one cluster. Source: behaviour volumes-storage.md 1.1. */
+/** Per cluster. Source: behaviour volumes-storage.md 1.1. */
 export const maximumGroups = limit('volumeGroupsOfCluster', 6000)
 
 interface Creation {
@@ -26,13 +26,12 @@ interface Creation {
 
 const pathInGroup = (index: number): string => `disks[${index}]/`
 
-/** What the body demands of itself. */
 export const creationFaults = (body: BodyOf<typeof VolumeGroup>): ApiError[] => [
   ...newGroupFaults(body),
   ...diskFaults(body.disks ?? [], pathInGroup),
 ]
 
-/** Group and disks hold their names and indexes from now on; they show when the task has succeeded. */
+/** Inserts group and disks as pending rows, which hold names and indexes. The task publishes them when it succeeds. */
 export async function createGroup(ctx: WriteContext, body: BodyOf<typeof VolumeGroup>): Promise<TaskStarted> {
   const extId = ctx.ids.uuid()
   const { disks: diskBodies = [], ...given } = body
@@ -49,7 +48,7 @@ export async function createGroup(ctx: WriteContext, body: BodyOf<typeof VolumeG
     pathOf: pathInGroup,
   }
   const planned = await planDisks(ctx, diskBodies, place)
-  // Those that are being made count as well.
+  // The count includes groups that are still being created.
   const found = ((await ctx.store.referrerCounts(Cluster.kind, body.clusterReference)).get(VolumeGroup.kind) ?? 0) + 1
   const maximum = limitOf(ctx, maximumGroups)
   if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'Volume groups of the cluster', maximum, found })
@@ -85,7 +84,7 @@ export const makeGroup = defineTask<Creation>({
       run: async (ctx, { disks }) => {
         for (const disk of disks) await checkDisk(ctx, disk)
       },
-      // Nothing was made.
+      // No undo: a check changes nothing.
     },
     {
       name: 'reserve target name',

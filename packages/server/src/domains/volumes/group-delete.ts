@@ -18,7 +18,7 @@ interface Removal {
 export async function deleteGroup(ctx: WriteContext, group: Group): Promise<TaskStarted> {
   await requireUsable(ctx, group)
   await requireUnused(ctx.store, group)
-  // From now on nothing can be attached or added.
+  // From here on the group takes no attachments and no disks.
   await ctx.store.update(VolumeGroup, group.extId, { isDeleting: true })
   return ctx.startTask(
     removeGroup,
@@ -42,7 +42,7 @@ export const removeGroup = defineTask<Removal>({
       record: async (ctx, { groupExtId }) => {
         await requireUnused(ctx.store, (await ctx.store.get(VolumeGroup, groupExtId)) as Group)
       },
-      // Nothing was changed.
+      // No undo: a check changes nothing.
     },
     {
       name: 'unpublish',

@@ -1,6 +1,6 @@
 /**
- * What a volume group's own fields demand of each other: one authentication in two places, secret and CHAP together, and
- * the name of its target.
+ * Rules between the fields of a volume group: one authentication in two fields, CHAP only with a secret, and the name
+ * of the target.
  * Source: behaviour volumes-storage.md 1.2.
  */
 import type { BodyOf } from '@hyperplane/contract'
@@ -11,7 +11,7 @@ import { authenticationOf, type Group } from '../block-volumes/attachments.ts'
 export type GroupBody = Partial<BodyOf<typeof VolumeGroup>>
 type Authentication = Group['enabledAuthentications']
 
-/** Largest prefix that leaves room for a hyphen and the id. */
+/** A target name has at most 512 characters; 37 of them are a hyphen and the id. */
 const maximumPrefix = 512 - 37
 
 export interface Access {
@@ -19,13 +19,13 @@ export interface Access {
   readonly iscsiFeatures?: Group['iscsiFeatures']
 }
 
-/** What a new group's body demands of itself. */
+/** Faults of a creation that the body alone reveals. */
 export const newGroupFaults = (body: GroupBody): ApiError[] => [
   ...accessAfter(body).faults,
   ...namingAfter('', body).faults,
 ]
 
-/** What an update's body demands of itself, whatever the group is like. */
+/** Faults of an update that the body alone reveals. */
 export const changedGroupFaults = (body: GroupBody): ApiError[] => [
   ...contradictions(body),
   ...prefixFaults(body.targetPrefix),
@@ -43,7 +43,7 @@ const prefixFaults = (prefix: string | undefined): ApiError[] =>
     ? []
     : [invalid('targetPrefix', `expected at most ${maximumPrefix} characters, found ${prefix.length}`)]
 
-/** Authentication and secret after this body; a stored secret stays where the body has none. */
+/** Authentication and secret after this body. A body without a secret keeps the stored one. */
 export function accessAfter(body: GroupBody, stored?: Access): { access: Access; faults: ApiError[] } {
   const contradicting = contradictions(body)
   if (contradicting.length > 0) return { access: {}, faults: contradicting }
@@ -61,7 +61,7 @@ export function accessAfter(body: GroupBody, stored?: Access): { access: Access;
   return { access: shownWhereGiven(authentication, [body, stored], secret), faults }
 }
 
-/** Clients compare answers with what they sent, so the authentication stands only in the places that a body named. */
+/** Clients compare responses with their requests, so the authentication appears only in the fields that a body used. */
 function shownWhereGiven(
   enabledAuthentications: Authentication,
   bodies: readonly (Access | undefined)[],
@@ -85,13 +85,13 @@ export interface TargetNaming {
   readonly targetName: string
 }
 
-/** Name of the target after this body: given, or made of the prefix or the group's name, and its id. */
+/** Target name after this body: the given name, or the prefix (default: the group's name) followed by the id. */
 export function namingAfter(
   extId: string,
   body: GroupBody,
   stored?: Partial<TargetNaming>,
 ): { naming: TargetNaming; faults: ApiError[] } {
-  // A client that sends back what it read repeats both.
+  // A client that sends back what it read repeats both fields; only a changed field counts.
   const prefix = body.targetPrefix === stored?.targetPrefix ? undefined : body.targetPrefix
   const name = body.targetName === stored?.targetName ? undefined : body.targetName
   const faults = prefixFaults(prefix)

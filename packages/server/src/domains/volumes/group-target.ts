@@ -1,11 +1,11 @@
-/** A volume group as its cluster's block storage is told of it. */
+/** Converts a volume group to the form that the block storage takes. */
 import type { SecretReader } from '../../core/world.ts'
 import type { Target } from '../../drivers/block-storage.ts'
 import type { Reader } from '../../store/store.ts'
 import type { Group } from '../block-volumes/attachments.ts'
 import { targetSecretOf, usesChap } from '../block-volumes/iscsi-clients.ts'
 
-/** `secret`: the plain one of a group that is about to change; else the stored one. */
+/** @param secret plain text of a new secret; default: the stored one */
 export function targetOf(
   ctx: { readonly store: Reader; readonly secrets: SecretReader },
   group: Group,

@@ -1,5 +1,5 @@
 /**
- * Attaching volume groups to iSCSI clients: a client comes into being by its first attach and outlives the last.
+ * Attaches volume groups to iSCSI clients. The first attach of a client creates it; the last detach does not remove it.
  * Source: behaviour volumes-storage.md 1.1, 1.5.
  */
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
@@ -92,7 +92,7 @@ const attachIscsiClient = defineTask<OfAttachment>({
         await requireClaim(ctx.store, attachment.extId)
         await requireAttachable(ctx.store, attachment)
       },
-      // Nothing was changed.
+      // No undo: a check changes nothing.
     },
     {
       name: 'allow',
@@ -127,7 +127,7 @@ const detachIscsiClient = defineTask<OfAttachment>({
       name: 'check',
       progress: 10,
       run: (ctx, { attachment }) => requireMade(ctx.store, attachment),
-      // Nothing was changed.
+      // No undo: a check changes nothing.
     },
     {
       name: 'deny',
@@ -158,7 +158,7 @@ export const iscsiAttachmentTasks = [attachIscsiClient, detachIscsiClient]
 const deny = ({ blockStorage }: Drivers, { volumeGroupExtId, iscsiClientExtId }: Attachment): Promise<void> =>
   blockStorage.deny(volumeGroupExtId!, iscsiClientExtId!)
 
-/** Which client the body means must be clear. */
+/** Faults of a body that does not identify exactly one client. */
 export function identityFaults({
   extId,
   iscsiInitiatorName,
@@ -196,20 +196,20 @@ async function clientOf(
   return heldClient(ctx.store, IscsiClient, wanted, (other) => identityOf(other) === identityOf(wanted))
 }
 
-/** However an IPv6 address is spelled, it is kept as one text, so that one address is one client. */
+/** Stores an IPv6 address in one spelling, so that one address is one client. */
 function canonicalAddress({ iscsiInitiatorNetworkId: address }: ClientBody): ClientBody {
   const parsed = address?.ipv6 === undefined ? undefined : parseAddress('IPV6', address.ipv6.value)
   if (address?.ipv6 === undefined || parsed === undefined) return {}
   return { iscsiInitiatorNetworkId: { ipv6: { ...address.ipv6, value: formatAddress(parsed) } } }
 }
 
-/** Names without case; addresses have one spelling here. */
+/** A key that compares without case; IPv6 addresses are canonical already. */
 function identityOf({ iscsiInitiatorName, iscsiInitiatorNetworkId: address }: ClientBody): string {
   if (iscsiInitiatorName !== undefined) return `name ${iscsiInitiatorName.toLowerCase()}`
   return `address ${(address?.ipv4 ?? address?.ipv6 ?? address?.fqdn)?.value.toLowerCase()}`
 }
 
-/** What the body says of a client that exists must be so: to change it has an operation of its own. */
+/** An attach cannot change an existing client, so the fields of the body must equal the stored ones. */
 function differences(ctx: WriteContext, client: ClientEntity, body: ClientBody): ApiError[] {
   const faults: ApiError[] = []
   const differs = (field: string, expected: string | number): void =>
@@ -249,7 +249,7 @@ function storedChap(ctx: Parameters<typeof clientSecretOf>[0], client: ClientEnt
 
 const called = (client: ClientEntity): string => `The iSCSI client "${client.iscsiInitiatorName ?? client.extId}"`
 
-/** Clients that nothing was attached to for 90 days. */
+/** Removes clients that have had no attachment for 90 days. */
 export async function removeUnused({ store, clock }: ScheduleContext<Drivers>): Promise<void> {
   const before = formatTime(clock.now() - keptUnusedMillis)
   await store.transaction(async (transaction) => {

@@ -1,5 +1,5 @@
 /**
- * New disks of a volume group, with it or later: what a body asks for, made whole, and the steps that make them.
+ * New disks of a volume group, created with the group or later: validation, planning, and parts of their tasks.
  * Source: behaviour volumes-storage.md 1.3.
  */
 import type { AnyResource, BodyOf, EntityOf } from '@hyperplane/contract'
@@ -29,29 +29,28 @@ export interface PlannedDisk {
   readonly source?: BlockSource
 }
 
-/** Where new disks go. */
 export interface Place {
   readonly cluster: EntityOf<typeof Cluster>
   readonly groupExtId: string
   readonly groupName: string
-  /** Path of each body, with a slash at the end where there is one. */
+  /** Path of each disk in the request body: empty, or with a slash at the end. */
   readonly pathOf: (index: number) => string
 }
 
-/** What a disk is made of, by what its body names. */
+/** Storage container of a new disk, and the source of a copy. */
 interface Origin {
   readonly container: EntityOf<typeof StorageContainer>
   readonly source?: BlockSource
   readonly sourceBytes?: number
 }
 
-/** What the bodies demand of themselves and of each other. */
+/** Faults that the bodies reveal, each alone and compared with each other. */
 export const diskFaults = (bodies: readonly DiskBody[], pathOf: Place['pathOf']): ApiError[] => [
   ...bodies.flatMap((body, index) => bodyFaults(body, pathOf(index))),
   ...twiceTaken(bodies, pathOf),
 ]
 
-/** Of bodies without faults. @throws ApiError 400, 404, 409, 422: all faults of one step together */
+/** Plans disks for bodies that passed `diskFaults`. @throws ApiError 400, 404, 409, 422 */
 export async function planDisks(ctx: WriteContext, bodies: readonly DiskBody[], place: Place): Promise<PlannedDisk[]> {
   const origins: Origin[] = []
   for (const [index, body] of bodies.entries()) {
@@ -84,7 +83,7 @@ export async function planDisks(ctx: WriteContext, bodies: readonly DiskBody[], 
       diskSizeBytes,
       storageContainerId: container.extId,
       volumeGroupExtId: place.groupExtId,
-      // Keeps the source until the copy is made.
+      // This reference prevents deletion of the source until the copy is complete.
       ...(source?.kind === 'volumeDisk' ? { copyOf: source.extId } : {}),
     }
     planned.push({ disk, ...(source === undefined ? {} : { source }) })
@@ -158,7 +157,7 @@ async function originOf(ctx: WriteContext, body: DiskBody, place: Place, path: s
       return { container, source: { kind: 'vmDisk', extId }, sourceBytes: backing.diskSizeBytes ?? 0 }
     }
     default:
-      // Recovery points come with the protection of volume groups, which makes none yet.
+      // Volume groups have no recovery points yet, so the id cannot exist.
       throw new ApiError('VOLUME_UNKNOWN_ENTITY_ERROR', { kind: 'disk recovery point', id: extId })
   }
 }
@@ -186,7 +185,7 @@ async function usable(store: Reader, containerExtId: string, place: Place, path:
   return container
 }
 
-/** The oldest that is not the system's own. */
+/** The oldest container that is neither internal nor being removed. */
 async function defaultContainer(store: Reader, { cluster }: Place): Promise<Origin['container']> {
   const all = await store.findWhere(StorageContainer, { clusterExtId: cluster.extId })
   const container = all.find((one) => one.isInternal !== true && one.isMarkedForRemoval !== true)
@@ -197,7 +196,7 @@ async function defaultContainer(store: Reader, { cluster }: Place): Promise<Orig
   return container
 }
 
-/** Those of disks that are being made count. */
+/** Includes the indexes of disks that are still being created. */
 async function takenIndexes(store: Reader, groupExtId: string): Promise<Set<number>> {
   const rows = await store.referrers('VolumeGroup', groupExtId, 2 * maximumDisks, { from: VolumeDisk.kind })
   const disks = await Promise.all(rows.map(({ extId }) => store.pending(VolumeDisk, extId)))
@@ -209,7 +208,6 @@ function lowestFree(taken: ReadonlySet<number>): number {
   throw new Error('a volume group has fewer disks than indexes')
 }
 
-/** A planned disk between the steps of its task. */
 export interface DiskInput {
   readonly diskExtId: string
   readonly source?: BlockSource
@@ -220,7 +218,7 @@ export const inputOf = ({ disk, source }: PlannedDisk): DiskInput => ({
   ...(source === undefined ? {} : { source }),
 })
 
-/** Its container and its source are still there. @throws ApiError 404 */
+/** @throws ApiError when the container is gone or full, or the source disk is gone */
 export async function checkDisk(
   ctx: { readonly store: Reader; readonly drivers: Drivers },
   { diskExtId, source }: DiskInput,
@@ -234,7 +232,7 @@ export async function checkDisk(
   }
 }
 
-/** Makes the disk and shows it to consumers; both again change nothing. */
+/** Creates the disk, not visible to consumers yet. Idempotent. */
 export async function allocateDisk(
   ctx: Pick<StepContext<Drivers>, 'store' | 'drivers'>,
   clusterExtId: string,

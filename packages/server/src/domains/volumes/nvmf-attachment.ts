@@ -1,6 +1,7 @@
 /**
- * Attaching volume groups to NVMe-TCP clients: as with iSCSI, a client comes into being by its first attach and outlives the
- * last; there is no CHAP, and nothing of a client changes. Source: behaviour volumes-storage.md 1.1, 1.6.
+ * Attaches volume groups to NVMe-TCP clients. As with iSCSI, the first attach of a client creates it and the last
+ * detach does not remove it; there is no CHAP, and clients cannot be updated.
+ * Source: behaviour volumes-storage.md 1.1, 1.6.
  */
 import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
 import { invalid } from '../../core/api-error.ts'
@@ -74,7 +75,7 @@ const attachNvmfClient = defineTask<OfAttachment>({
         await requireClaim(ctx.store, attachment.extId)
         await requireAttachable(ctx.store, attachment)
       },
-      // Nothing was changed.
+      // No undo: a check changes nothing.
     },
     {
       name: 'allow',
@@ -102,7 +103,7 @@ const detachNvmfClient = defineTask<OfAttachment>({
       name: 'check',
       progress: 10,
       run: (ctx, { attachment }) => requireMade(ctx.store, attachment),
-      // Nothing was changed.
+      // No undo: a check changes nothing.
     },
     {
       name: 'deny',

@@ -1,4 +1,4 @@
-/** Volume groups on VMs of their cluster. Source: behaviour volumes-storage.md 1.4. */
+/** Attachments of volume groups to VMs of their cluster. Source: behaviour volumes-storage.md 1.4. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { VmAttachment, vmAttachmentOperations } from '@hyperplane/contract/volumes/vm-attachment'
@@ -39,7 +39,7 @@ const attachVm = defineTask<OfAttachment>({
         await requireClaim(ctx.store, attachment.extId)
         await requireAttachable(ctx.store, attachment)
       },
-      // Nothing was changed. The index is held since the request was accepted.
+      // No undo: a check changes nothing. `onUndone` drops the claim of the request.
     },
     {
       name: 'plug',
@@ -62,7 +62,7 @@ const detachVm = defineTask<OfAttachment>({
       name: 'check',
       progress: 10,
       run: async (ctx, { attachment }) => requireMade(ctx.store, attachment),
-      // Nothing was changed.
+      // No undo: a check changes nothing.
     },
     {
       name: 'unplug',

@@ -40,7 +40,7 @@ const createDisk = defineTask<Creation>({
       name: 'publish LUN',
       progress: 90,
       run: (ctx, { diskExtId }) => ctx.drivers.blockStorage.publishDisk(diskExtId),
-      // Goes with the disk.
+      // No undo: deleting the disk also removes it from its consumers.
     },
     {
       name: 'record',
@@ -80,7 +80,7 @@ export const volumeDisk = implement(
 
     async updateVolumeDiskById(ctx, { body }) {
       const { diskSizeBytes, ...others } = replacingChanges(VolumeDisk, body, ctx.version)
-      // A disk without a size is none: a body that leaves it out keeps it.
+      // Every disk has a size, so a PUT without the field keeps it.
       const changes = diskSizeBytes == null ? others : { ...others, diskSizeBytes }
       return startDiskUpdate(ctx, parentOf(ctx, 'volumeGroupExtId', VolumeGroup), ctx.target, changes)
     },
@@ -99,7 +99,7 @@ export const volumeDisk = implement(
   },
 )
 
-/** Shows the flash mode that is in effect, and never the source: public clients cannot read it back. */
+/** Shows the effective flash mode, and omits the data source, which public clients cannot read back. */
 async function presentDisks(ctx: ReadContext, disks: readonly DiskEntity[]): Promise<readonly DiskEntity[]> {
   const groups = new Map<string, Group>()
   for (const extId of new Set(disks.map(({ volumeGroupExtId }) => volumeGroupExtId as string))) {
