@@ -1,6 +1,6 @@
 /**
- * A BGP session as it stands: what the peer offers, judged against the VPC, and what we advertise. Computed from the
- * fabric and the rows of the moment, so that session, routes and VPC cannot disagree.
+ * Status and routes of a BGP session: routes that the peer offers, checked against the VPC, and routes that the VPC
+ * advertises. Each read computes them from the fabric and the rows, so that session, routes and VPC cannot disagree.
  * Source: behaviour networking.md 1.10.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -37,15 +37,14 @@ export interface SessionView {
   readonly routes: readonly RouteEntity[]
 }
 
-/** Prefixes beyond this number are ignored. */
+/** Per session; later prefixes are ignored. */
 const maximumPrefixes = 250
 
-/** What routes are judged against. */
 export interface Judging {
   readonly localAsn: number
   /** Subnets and externally routable prefixes of the VPC. */
   readonly own: readonly Prefix[]
-  /** Prefixes of the external subnet without NAT, where the peer is. */
+  /** Prefixes of the external subnet without NAT, on which the peer is. */
   readonly external: readonly Prefix[]
 }
 
@@ -67,7 +66,7 @@ export async function viewOf(
   }
 }
 
-/** Received routes, and those that are ignored with the reason. */
+/** All offered routes; an ignored route has the reason as its description. */
 export function judged(sessionExtId: string, offered: readonly OfferedRoute[], judging: Judging): RouteEntity[] {
   let accepted = 0
   return offered.map((route) => {
@@ -89,7 +88,7 @@ function reasonToIgnore(route: OfferedRoute, { localAsn, own, external }: Judgin
     (net) => nexthop !== undefined && net.family === prefix.family && holds(net, nexthop.value),
   )
   if (!isReachable) return `the nexthop ${route.nexthop} is not on the external subnet`
-  // A default route covers everything, and hides nothing that is more specific.
+  // A default route overlaps every prefix, but more specific routes take precedence: it is accepted.
   const clash = own.find((net) => net.family === prefix.family && prefix.length > 0 && overlap(net, prefix))
   return clash === undefined ? undefined : `overlaps ${formatPrefix(clash)} of the VPC`
 }
@@ -97,7 +96,7 @@ function reasonToIgnore(route: OfferedRoute, { localAsn, own, external }: Judgin
 interface Around {
   readonly judging: Judging
   readonly vpc?: VpcEntity
-  /** The VPC's router on the external subnet without NAT. */
+  /** Address of the VPC's router on the external subnet without NAT. */
   readonly routerPort?: string
 }
 
@@ -126,7 +125,7 @@ async function surroundingsOf(store: Reader, session: SessionEntity): Promise<Ar
   return { judging: { localAsn, own, external: [] }, vpc }
 }
 
-/** The chosen externally routable prefixes; none without an attachment that does not translate addresses. */
+/** Routes to the chosen externally routable prefixes; none unless the VPC is attached to a subnet without NAT. */
 function advertised(session: SessionEntity, { vpc, routerPort }: Around): RouteEntity[] {
   if (vpc === undefined || routerPort === undefined) return []
   const listed = session.externallyRoutablePrefixesToAdvertise ?? []

@@ -1,6 +1,7 @@
 /**
- * Kinds of networking do not queue: what a task changes now is refused to others. The mark is in the row and is written
- * with the task, so that of two requests at once one sees the other's. Source: behaviour networking.md 1.1 (life of a row).
+ * Requests of networking do not queue: while a task changes an entity, other requests for it get 409. The request that
+ * starts the task writes `change` into the row in the same transaction, so that a concurrent request sees it.
+ * Source: behaviour networking.md 1.1 (life of a row).
  */
 import { ApiError } from '../../core/api-error.ts'
 
@@ -16,7 +17,7 @@ export function refuseWhileChanging(kind: string, { name, change }: Changing): v
   throw new ApiError('NETWORKING_ENTITY_BUSY', { kind, name, taskExtId, change: `${verb}d` })
 }
 
-/** Of what something is to be added to. @throws ApiError 409 while it comes into being or goes */
+/** For requests that add something to the entity. @throws ApiError 409 while it is being created or deleted */
 export function refuseUnlessStanding(kind: string, entity: Changing): void {
   if (entity.change?.verb !== 'update') refuseWhileChanging(kind, entity)
 }

@@ -1,4 +1,4 @@
-/** How a network controller comes and goes, step by step. Source: behaviour networking.md 1.20, 1.22. */
+/** Tasks that create, update and delete a network controller. Source: behaviour networking.md 1.20, 1.22. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { NetworkController } from '@hyperplane/contract/networking/network-controller'
@@ -11,7 +11,7 @@ import { growNodes, type NodeSize } from '../scheduling/manager-nodes.ts'
 
 interface Creation {
   readonly entity: ControllerEntity
-  /** Nodes of the manager, which were made to give it room when it was accepted. */
+  /** Nodes of the manager, which the request has already enlarged. */
   readonly nodes: readonly string[]
 }
 
@@ -21,7 +21,7 @@ interface Deletion {
   readonly growth?: NodeSize
 }
 
-/** Hosts whose hypervisor takes an agent. */
+/** Hosts that get an agent of the controller: AHV only. */
 export async function agentHosts(store: Reader): Promise<EntityOf<typeof Host>[]> {
   return (await store.find(Host)).filter(({ hypervisor }) => hypervisor?.type === 'AHV')
 }
@@ -73,7 +73,7 @@ export const createController = defineTask<Creation>({
         if ((await ctx.drivers.networkFabric.controllerState(entity.extId)) !== 'DOWN') return
         throw new DriverError('the network controller does not answer', { retryable: true })
       },
-      // No undo: it only waited.
+      // No undo: this step only waits.
       record: async (ctx, { entity }) => {
         await ctx.store.update(NetworkController, entity.extId, { change: undefined })
       },
@@ -112,7 +112,6 @@ export const deleteController = defineTask<Deletion>({
       progress: 60,
       seconds: [8, 40],
       run: (ctx, { extId }) => ctx.drivers.networkFabric.removeAgents(extId),
-      // No undo: a deletion goes forward until it is done.
     },
     {
       name: 'remove services',

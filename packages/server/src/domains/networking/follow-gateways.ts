@@ -1,6 +1,6 @@
 /**
- * Routers move off hosts that fail or are taken out of service: within seconds another host that can carries the port. Where
- * none can, none does, until one is back. Source: behaviour networking.md 1.5.
+ * Moves router ports off hosts that fail or are taken out of service, within seconds. While no host is suitable, no
+ * host carries the port. Source: behaviour networking.md 1.5.
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
@@ -27,7 +27,7 @@ export const followGateways = {
     let isWaiting = false
     const carried = await portsByHost(ctx.store)
     for (const vpc of await ctx.store.find(Vpc)) {
-      // Its task chooses hosts itself; its end is a change of the row, which brings the next look.
+      // The task of this VPC picks gateways itself. When it ends it changes the row, which triggers the next run.
       if (vpc.change !== undefined) continue
       const moved = await movedPorts(ctx, vpc, carried)
       if (moved.length > 0 && !(await move(ctx, vpc.extId, moved))) isWaiting = true
@@ -36,7 +36,7 @@ export const followGateways = {
   },
 }
 
-/** Attachments whose hosts are to be others. */
+/** Attachments whose gateway nodes must change, with the new nodes. */
 async function movedPorts(
   ctx: Following,
   { externalSubnets = [] }: VpcEntity,
@@ -55,7 +55,7 @@ async function movedPorts(
   return moved
 }
 
-/** @returns false where the fabric does not do it now */
+/** @returns false when the fabric fails; the schedule then tries again */
 async function move(ctx: Following, vpcExtId: string, moved: readonly Attachment[]): Promise<boolean> {
   try {
     for (const attachment of moved) await ctx.drivers.networkFabric.attachRouter(vpcExtId, portOf(attachment))
@@ -65,14 +65,14 @@ async function move(ctx: Following, vpcExtId: string, moved: readonly Attachment
   }
   await ctx.store.transaction(async (store) => {
     const vpc = await store.get(Vpc, vpcExtId)
-    // Who changes it meanwhile chooses anew.
+    // A task is changing this VPC and picks gateways itself.
     if (vpc === undefined || vpc.change !== undefined) return
     const movedTo = new Map(moved.map((each) => [each.subnetReference, each.activeGatewayNodes]))
     const externalSubnets = (vpc.externalSubnets ?? []).map((each) => {
       const activeGatewayNodes = movedTo.get(each.subnetReference)
       return activeGatewayNodes === undefined ? each : { ...each, activeGatewayNodes }
     })
-    // Nobody changed the VPC: its tag stays.
+    // No client changed the VPC, so its ETag must stay.
     await store.observe(Vpc, vpcExtId, { externalSubnets })
   })
   return true

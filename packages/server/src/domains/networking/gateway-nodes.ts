@@ -1,5 +1,5 @@
 /**
- * Which hosts carry a VPC's router on an external subnet. A host that fails hands over to another one that can.
+ * Chooses the hosts that carry a VPC's router on an external subnet.
  * Source: behaviour networking.md 1.5.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -20,14 +20,14 @@ interface Asking {
   readonly drivers: Pick<Drivers, 'hardware'>
 }
 
-/** Hosts that a router can have on this subnet, whatever their state: those of its switch that are no storage-only nodes. */
+/** Hosts of the subnet's switch without storage-only nodes: they can carry a router, whatever their current state. */
 export async function schedulableHosts(store: Reader, subnet: SubnetEntity): Promise<EntityOf<typeof Host>[]> {
   return (await store.getMany(Host, await hostsOfSubnet(store, subnet))).filter(
     ({ hostType }) => hostType !== 'STORAGE_ONLY',
   )
 }
 
-/** How many ports each host carries. */
+/** Number of router ports by host id. */
 export async function portsByHost(store: Reader): Promise<Map<string, number>> {
   const carried = new Map<string, number>()
   for (const { externalSubnets = [] } of await store.find(Vpc)) {
@@ -38,7 +38,7 @@ export async function portsByHost(store: Reader): Promise<Map<string, number>> {
   return carried
 }
 
-/** Those that carry the router from now on, which `carried` is told; none while no host can. */
+/** Hosts that carry the router from now on; none while no host can. Counts newly chosen hosts in `carried`. */
 export async function gatewayNodesFor(
   ctx: Asking,
   subnet: SubnetEntity,
@@ -60,7 +60,7 @@ export async function gatewayNodesFor(
   })
 }
 
-/** Whoever carries it and still can goes on; of the others those join that carry the fewest ports. */
+/** Keeps present nodes that are still able; fills up with the able nodes that carry the fewest ports. */
 export function chooseNodes(
   able: readonly string[],
   present: readonly string[],

@@ -1,4 +1,4 @@
-/** Refusals that name who uses an entity. Source: behaviour networking.md 1.1 (ENTITY_IN_USE). */
+/** Errors that name the users of an entity. Source: behaviour networking.md 1.1 (ENTITY_IN_USE). */
 import { ApiError } from '../../core/api-error.ts'
 import type { Kinds } from '../../core/ports.ts'
 import type { Reader, Referrer } from '../../store/store.ts'
@@ -8,7 +8,7 @@ export interface Asking {
   readonly kinds: Kinds
 }
 
-/** Users that a refusal names. */
+/** Number of users that an error names. */
 const shown = 5
 
 export function inUse(kind: string, name: string, users: readonly string[]): ApiError {
@@ -16,12 +16,12 @@ export function inUse(kind: string, name: string, users: readonly string[]): Api
   return new ApiError('NETWORKING_ENTITY_IN_USE', { kind, name, users: `${users.slice(0, shown).join(', ')}${more}` })
 }
 
-/** Kind and name of each, once. */
+/** Kind and name of each referrer, without duplicates. */
 export async function namesOf(ctx: Asking, referrers: readonly Referrer[]): Promise<readonly string[]> {
   const names = new Set<string>()
   for (const { kind, extId } of referrers) {
     const resource = ctx.kinds.resource(kind)
-    // A user that is still in the making counts, and is named, as well.
+    // Referrers include entities that a task is still creating.
     const user: { readonly extId: string; readonly name?: unknown } | undefined =
       resource === undefined ? undefined : await ctx.store.pending(resource, extId)
     names.add(`${kind === 'Vm' ? 'VM' : (resource?.title ?? kind)} ${user?.name ?? extId}`)

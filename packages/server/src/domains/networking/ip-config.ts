@@ -1,5 +1,5 @@
 /**
- * Address management as a body states it: every fault with its path, and the canonical form that is stored.
+ * Address management in request bodies: validation (each fault with its path), and the canonical form that is stored.
  * Source: behaviour networking.md 1.1 (addresses), 1.2 (ipConfig).
  */
 
@@ -29,11 +29,10 @@ type DhcpOptions = NonNullable<SubnetEntity['dhcpOptions']>
 
 const prefixLengths: Readonly<Record<Family, readonly [number, number]>> = { IPV4: [4, 30], IPV6: [8, 126] }
 
-/** A rule that the body breaks. */
 export const fault = (attributePath: string, text: string): ApiError =>
   new ApiError('NETWORKING_INVALID_ARGUMENT', { attributePath, fault: text })
 
-/** `needsGateway`: overlay and external subnets have routers. */
+/** @param needsGateway true for overlay and external subnets, which have a router */
 export function ipConfigFaults(config: IpConfig, path: string, needsGateway: boolean): ApiError[] {
   if (config.ipv4 === undefined && config.ipv6 === undefined) return [fault(path, 'expected ipv4, ipv6 or both')]
   return [
@@ -87,7 +86,7 @@ function readPrefix(
   return prefix
 }
 
-/** An address of the subnet that a host can have. */
+/** Reads an address that must be a host address of the subnet; appends what is wrong to `faults`. */
 function readHost(
   family: Family,
   given: { readonly value: string } | undefined,
@@ -137,7 +136,7 @@ function readText(family: Family, text: string, path: string, faults: ApiError[]
   return address
 }
 
-/** One address of a host in a body. */
+/** Faults of a host address in a request body. */
 export function hostFaults(given: WireAddress, path: string): ApiError[] {
   const address = readAddress(given)
   if (typeof address === 'string') return [fault(path, address)]
@@ -152,7 +151,6 @@ export function dhcpOptionFaults(options: DhcpOptions, path: string): ApiError[]
   )
 }
 
-/** One spelling for each address. */
 export function canonicalIpConfig(config: IpConfig): IpConfig {
   return {
     ...(config.ipv4 === undefined ? {} : { ipv4: canonicalFamily('IPV4', config.ipv4) }),

@@ -1,4 +1,4 @@
-/** Prefixes as bodies state them, of exactly one family. Source: behaviour networking.md 1.1 (addresses). */
+/** Prefixes in request bodies; each has exactly one family. Source: behaviour networking.md 1.1 (addresses). */
 import type { ApiError } from '../../core/api-error.ts'
 import {
   formatPrefix,
@@ -17,7 +17,7 @@ export interface WireSubnet {
   readonly ipv6?: WirePrefix
 }
 
-/** What stands in a body, without host bits. @returns the faults */
+/** Parses a prefix; host bits are a fault. @returns the faults of an invalid prefix */
 export function readSubnet(given: WireSubnet, path: string): Prefix | readonly ApiError[] {
   const { ipv4, ipv6 } = given
   if ((ipv4 === undefined) === (ipv6 === undefined)) return [fault(path, 'expected exactly one of ipv4 and ipv6')]
@@ -29,7 +29,7 @@ export function readSubnet(given: WireSubnet, path: string): Prefix | readonly A
   return [fault(`${path}/${name}/ip/value`, `expected no host bits: ${formatPrefix(prefix)}, found ${of.ip.value}`)]
 }
 
-/** Of a prefix that was checked before. */
+/** `given` must be validated already. */
 export const prefixOfSubnet = (given: WireSubnet): Prefix => readSubnet(given, '') as Prefix
 
 export function writeSubnet(prefix: Prefix) {
@@ -38,7 +38,7 @@ export function writeSubnet(prefix: Prefix) {
   return ipv4 === undefined ? { ipv6: { ip: ipv6!, prefixLength } } : { ipv4: { ip: ipv4, prefixLength } }
 }
 
-/** A checked subnet with one spelling for its address and with the prefix lengths that the client gave. */
+/** The canonical spelling of a valid prefix, with the prefix lengths that the client gave. */
 export function writeSubnetAsGiven({ ipv4, ipv6 }: WireSubnet): ReturnType<typeof writeSubnet> {
   return ipv4 === undefined
     ? { ipv6: { ip: writeAsGiven({ ipv6: ipv6!.ip }).ipv6!, prefixLength: ipv6!.prefixLength } }

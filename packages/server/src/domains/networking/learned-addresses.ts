@@ -1,6 +1,7 @@
 /**
- * Addresses that guests were seen with on a VLAN without address management: once it is managed they are theirs, where
- * they lie in the prefix and nobody else holds them. Source: behaviour networking.md 1.2 (ipConfig changes).
+ * Addresses that guests were seen using on a VLAN without address management. When the VLAN becomes managed, each NIC
+ * gets a lease of its address if the address is in the prefix and free.
+ * Source: behaviour networking.md 1.2 (ipConfig changes).
  */
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import type { Drivers } from '../../drivers/drivers.ts'
@@ -43,7 +44,7 @@ export async function adoptLearned(
   }
 }
 
-/** The NIC shows what it holds, in both pairs of its fields. */
+/** Writes the leased address to the NIC, in its older and its newer fields. */
 async function showOnNic(ctx: LeasingContext, vmExtId: string, nicExtId: string, value: string): Promise<void> {
   const vm = await ctx.store.get(Vm, vmExtId)
   if (vm === undefined) return
@@ -57,6 +58,6 @@ async function showOnNic(ctx: LeasingContext, vmExtId: string, nicExtId: string,
           nicNetworkInfo: { ...nic.nicNetworkInfo, ipv4Config },
         },
   )
-  // Nobody changed the VM: its tag stays.
+  // No client changed the VM, so its ETag must stay.
   await ctx.store.observe(Vm, vmExtId, { nics })
 }

@@ -1,4 +1,4 @@
-/** Owner and categories as they are stored with every kind of networking. Source: behaviour networking.md 1.1 (common fields). */
+/** Owner and categories, which every networking kind stores. Source: behaviour networking.md 1.1 (common fields). */
 
 import type { ValueOf } from '@hyperplane/contract'
 import type { EntityMetadata } from '@hyperplane/contract/networking/shapes'
@@ -6,7 +6,7 @@ import type { Caller } from '../../core/caller.ts'
 
 type Metadata = ValueOf<typeof EntityMetadata>
 
-/** Whose a new entity is; an update leaves it with the owner that it has. */
+/** A creation makes the caller the owner; an update keeps the stored owner. */
 export type Owner = Pick<Metadata, 'ownerReferenceId' | 'ownerUserName'>
 
 export const ownedBy = (caller: Caller): Owner => ({ ownerReferenceId: caller.extId, ownerUserName: caller.name })
@@ -16,7 +16,7 @@ export const ownerOf = ({ metadata }: { readonly metadata?: Metadata }): Owner =
   ...(metadata?.ownerUserName === undefined ? {} : { ownerUserName: metadata.ownerUserName }),
 })
 
-/** A category stands once, in the order given. */
+/** Removes duplicate categories and keeps their order. */
 export function metadataOf(given: Metadata | undefined, owner: Owner): Metadata {
   return {
     ...owner,

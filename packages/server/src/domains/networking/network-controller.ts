@@ -19,7 +19,7 @@ import { inUse } from './in-use.ts'
 import { metadataOf, ownedBy, ownerOf } from './metadata.ts'
 import { clashesOf } from './vpc-prefixes.ts'
 
-/** What it needs on each node of the manager. */
+/** Size of the controller on each node of the manager. */
 const sizes: { readonly [tier in Tier]: NodeSize } = {
   xsmall: sizeOf(1),
   small: sizeOf(1),
@@ -30,7 +30,7 @@ function sizeOf(number: number): NodeSize {
   return { vcpus: number, memoryBytes: number * 1024 ** 3 }
 }
 
-/** What runs here, and what it asks of clusters. */
+/** Version of the controller, and the minimum versions of clusters. */
 const controllerVersions = {
   controllerVersion: '7.6.0',
   minimumAHVVersion: '10.0',
@@ -113,7 +113,7 @@ async function presentControllers(
   )
 }
 
-/** It has no name of its own. */
+/** Error messages show the id, because a controller has no name. */
 const named = (controller: ControllerEntity) => ({ ...controller, name: controller.extId })
 
 const allowsOverlaps = ({ vpcGlobalConfig }: ControllerEntity): boolean =>
@@ -138,7 +138,7 @@ async function taskOf(ctx: WriteContext, verb: 'Create' | 'Update' | 'Delete', {
   }
 }
 
-/** What cannot be without a controller, for people. */
+/** Entities that cannot exist without a controller, in words for the error message. */
 async function usersOf(store: Reader): Promise<readonly string[]> {
   const overlay = { filter: equals(pathOf(Subnet, 'subnetType'), 'OVERLAY') }
   const advanced = { filter: equals(pathOf(Subnet, 'isAdvancedNetworking'), true), limit: 6 }

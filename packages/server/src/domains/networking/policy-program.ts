@@ -1,18 +1,18 @@
-/** Routing policies as the fabric is told about them. Source: behaviour networking.md 1.7. */
+/** Converts routing policies to the form that the fabric takes. Source: behaviour networking.md 1.7. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import type { PolicyProgram } from '../../drivers/virtual-routing.ts'
 
 export type PolicyEntity = EntityOf<typeof RoutingPolicy>
 
-/** Of the policy that every VPC has; users have those from 10 on. */
+/** The priorities of users' policies start at 10. */
 const defaultPriority = 1
 
 export function policyProgramOf({ extId, vpcExtId, priority, policies }: PolicyEntity): PolicyProgram {
   return { extId, vpcExtId, priority, rule: policies[0] as PolicyProgram['rule'] }
 }
 
-/** What becomes of packets that no other policy of the VPC speaks of. */
+/** Each VPC has this policy: it permits packets that match no other policy. */
 export function defaultPolicyOf(
   vpc: { readonly extId: string; readonly tenantId?: string },
   extId: string,

@@ -1,5 +1,5 @@
 /**
- * What a request to reserve or unreserve addresses says: which fields belong to its type, which addresses it means.
+ * Parses requests to reserve or unreserve addresses: checks the fields of each type, and determines the addresses.
  * Source: behaviour networking.md 1.1 (addresses), 1.3.
  */
 import type { IpReserveSpec, IpUnreserveSpec } from '@hyperplane/contract/networking/reserved-ip'
@@ -19,7 +19,7 @@ export type Wanted =
 type Choice = 'startIpAddress' | 'count' | 'ipAddresses'
 const choices: readonly Choice[] = ['startIpAddress', 'count', 'ipAddresses']
 
-/** Fields that a type needs, and those that it may have beside them. */
+/** Required and optional fields of each type. */
 const fieldsOf: Readonly<Record<string, { readonly needs: readonly Choice[]; readonly takes?: readonly Choice[] }>> = {
   IP_ADDRESS_COUNT: { needs: ['count'], takes: ['startIpAddress'] },
   IP_ADDRESS_RANGE: { needs: ['startIpAddress', 'count'] },
@@ -27,7 +27,7 @@ const fieldsOf: Readonly<Record<string, { readonly needs: readonly Choice[]; rea
   CONTEXT: { needs: [] },
 }
 
-/** @throws ApiError 400 with every field that is missing, does not belong, or is no address of a host */
+/** @throws ApiError 400 for fields that are missing, do not belong to the type, or are no host address */
 export function wantedBy(spec: ReserveSpec | UnreserveSpec): Wanted {
   const type = 'reserveType' in spec ? spec.reserveType : spec.unreserveType
   const { needs, takes = [] } = fieldsOf[type]!

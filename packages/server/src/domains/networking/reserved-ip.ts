@@ -28,13 +28,13 @@ import { type Wanted, wantedBy } from './reserve-rules.ts'
 
 interface ReservationInput {
   readonly subnetExtId: string
-  /** What was taken or given back, in the order of the addresses. */
+  /** Leases to reserve or release, in address order. */
   readonly leases: readonly Lease[]
 }
 
 const textsOf = (leases: readonly Lease[]): string[] => leases.map((lease) => formatAddress(addressOf(lease)))
 
-/** The pair that clients look for; exactly one. */
+/** Completion details of the task: clients expect exactly this pair. */
 const outcome = (key: 'reserved_ips' | 'unreserved_ips', leases: readonly Lease[]) => [
   { name: 'reserved_or_unreserved_ips', value: JSON.stringify({ [key]: textsOf(leases) }) },
 ]
@@ -48,7 +48,7 @@ const reserveTask = defineTask<ReservationInput>({
       seconds: [0.03, 0.1],
       run: (ctx, { subnetExtId, leases }) =>
         ctx.drivers.networkFabric.announceAddresses(subnetExtId, { held: textsOf(leases) }),
-      // No undo: responders are told what is held by the next announcement; the leases decide.
+      // No undo: the leases, not the announcement, decide which addresses are held.
       record: async (ctx, { leases }) => ctx.complete(outcome('reserved_ips', leases)),
     },
   ],
@@ -64,7 +64,7 @@ const unreserveTask = defineTask<ReservationInput>({
       seconds: [0.03, 0.1],
       run: (ctx, { subnetExtId, leases }) =>
         ctx.drivers.networkFabric.announceAddresses(subnetExtId, { freed: textsOf(leases) }),
-      // No undo, as above.
+      // No undo: as in the task above.
       record: async (ctx, { leases }) => {
         await release(ctx.store, leases)
         ctx.complete(outcome('unreserved_ips', leases))
@@ -74,7 +74,7 @@ const unreserveTask = defineTask<ReservationInput>({
   onUndone: (ctx, { leases }) => markLeaving(ctx.store, leases, undefined),
 })
 
-/** Held as before, so that a task that fails leaves them to whom they belong. */
+/** Marks leases that a task is releasing. They stay held, so that a rollback only has to clear the mark. */
 async function markLeaving(store: Transaction, leases: readonly Lease[], isLeaving: true | undefined): Promise<void> {
   for (const { extId } of leases) {
     if ((await store.get(AddressLease, extId)) !== undefined)
@@ -82,7 +82,7 @@ async function markLeaving(store: Transaction, leases: readonly Lease[], isLeavi
   }
 }
 
-/** Of one subnet. Source: behaviour networking.md 3.5. */
+/** Per subnet. Source: behaviour networking.md 3.5. */
 const maximumReserved = limit('reservedAddressesOfSubnet', 65_536)
 
 export const reservedIp = implement(
@@ -101,7 +101,7 @@ export const reservedIp = implement(
         })
         return { entities: found.entities.map(shown), total: found.total }
       }
-      // Addresses are stored as numbers; a filter on their text reads them all.
+      // The store holds addresses in hexadecimal, so a filter on their usual text has to read every reservation.
       const leases = await ctx.store.find(AddressLease, { filter: where })
       const matching = leases.filter((lease) => evaluateFilter(filter, shown(lease)) === true)
       const wanted = { ...query, ...(orderby === undefined ? {} : { orderby: orderby.map(byNumber) }) }
@@ -133,7 +133,7 @@ export const reservedIp = implement(
   { tasks: [reserveTask, unreserveTask], limits: [maximumReserved] },
 )
 
-/** @throws ApiError 400 without address management, 409 while the subnet comes or goes, 503 without its cluster */
+/** @throws ApiError 400 (no address management), 409 (subnet being created or deleted), 503 (cluster unreachable) */
 async function requireUsable(ctx: WriteContext, subnet: SubnetEntity): Promise<void> {
   if (!isManaged(subnet)) throw fault('extId', `subnet ${subnet.name} is not managed`)
   requireAttachable(subnet)
@@ -154,7 +154,7 @@ async function reserve(
   return leaseLowest(ctx, subnet, { ...terms, family, count, ...(start === undefined ? {} : { start: start.value }) })
 }
 
-/** What is to be freed; nothing but reservations. @throws ApiError 409, and then nothing is freed */
+/** Reservations to release. @throws ApiError 409 if an address is not reserved; none is released then */
 async function reservations(
   store: Reader,
   subnet: SubnetEntity,
@@ -184,7 +184,7 @@ async function reservations(
   return leases
 }
 
-/** The subnet is named without its name, and not locked: reservations of one subnet do not wait for each other. */
+/** The task does not lock the subnet, so that reservations of one subnet do not wait for each other. */
 function start(ctx: WriteContext, definition: typeof reserveTask, subnet: SubnetEntity, leases: readonly Lease[]) {
   const keyOf = (lease: Lease): string => `${lease.family} ${lease.address}`
   const inOrder = [...leases].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
@@ -225,6 +225,6 @@ const reservationsOf = (subnetExtId: string): TypedFilter =>
 
 const isAboutAddress = (filter: TypedFilter): boolean => JSON.stringify(filter).includes('"ipv4Address"')
 
-/** The order of the addresses as numbers is that of their sortable texts. */
+/** Orders by the stored hexadecimal text, whose order is the numeric one. */
 const byNumber = (key: TypedOrderby): TypedOrderby =>
   key.field.names[0] === 'ipv4Address' ? { ...key, field: { ...key.field, names: ['address'] } } : key

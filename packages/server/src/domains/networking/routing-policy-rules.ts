@@ -1,4 +1,4 @@
-/** What a routing policy's body may say, and what is stored for it. Source: behaviour networking.md 1.7. */
+/** Validates the body of a routing policy, and converts it to the stored form. Source: behaviour networking.md 1.7. */
 import type { BodyOf, ValueOf } from '@hyperplane/contract'
 import type {
   LayerFourProtocolObject,
@@ -16,10 +16,10 @@ type Match = Rule['policyMatch']
 type Action = Rule['policyAction']
 type Reroute = NonNullable<Action['rerouteParams']>[number]
 
-/** Priorities below are the system's. */
+/** Priorities below this one are reserved for the system. */
 export const lowestPriority = 10
 
-/** Every rule that the body alone breaks. */
+/** Faults that the body alone reveals. */
 export function policyFaults({ priority, policies: [rule] }: PolicyBody): ApiError[] {
   const { policyMatch, policyAction } = rule as Rule
   const path = 'policies[0]'
@@ -51,7 +51,7 @@ function matchFaults(match: Match, path: string): ApiError[] {
   return [...faults, ...protocolFaults(match, path)]
 }
 
-/** Parameters that a protocol takes, by type name. */
+/** Type name of the parameters that a protocol takes. */
 const parametersOf: Readonly<Record<Match['protocolType'], string | undefined>> = {
   ANY: undefined,
   ICMP: 'networking.v4.config.ICMPObject',
@@ -115,7 +115,7 @@ function rerouteFaults(given: Reroute, path: string): ApiError[] {
   ]
 }
 
-/** One spelling for each address. */
+/** The rule with each address and prefix in its canonical spelling. */
 export function canonicalRule({ policyMatch, policyAction, isBidirectional = false }: Rule): Rule {
   const side = (given: Match['source']): Match['source'] => {
     if (given.subnetPrefix === undefined) return given

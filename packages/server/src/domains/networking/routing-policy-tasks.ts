@@ -1,4 +1,4 @@
-/** What the fabric is made to do for a routing policy. Source: behaviour networking.md 1.7, 1.22. */
+/** Tasks that program routing policies into the fabric. Source: behaviour networking.md 1.7, 1.22. */
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { defineTask } from '../context.ts'
 import { type PolicyEntity, policyProgramOf } from './policy-program.ts'
@@ -47,7 +47,6 @@ export const deletePolicyTask = defineTask<{ readonly extId: string }>({
       progress: 100,
       seconds: [0.3, 0.9],
       run: (ctx, { extId }) => ctx.drivers.networkFabric.removePolicy(extId),
-      // No undo: a deletion goes forward until it is done.
       record: (ctx, { extId }) => ctx.store.remove(RoutingPolicy, extId),
     },
   ],
@@ -62,7 +61,7 @@ export const clearCountersTask = defineTask<{ readonly policyExtIds: readonly st
       progress: 100,
       seconds: [0.1, 0.3],
       run: (ctx, { policyExtIds }) => ctx.drivers.networkFabric.clearPolicyCounters(policyExtIds),
-      // What was counted is gone: there is no way back.
+      // No undo: cleared counters cannot be restored.
       isIrreversible: true,
     },
   ],

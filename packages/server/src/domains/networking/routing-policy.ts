@@ -13,7 +13,7 @@ import type { PolicyEntity } from './policy-program.ts'
 import { canonicalRule, lowestPriority, type PolicyBody, policyFaults } from './routing-policy-rules.ts'
 import { clearCountersTask, createPolicyTask, deletePolicyTask, updatePolicyTask } from './routing-policy-tasks.ts'
 
-/** Of one VPC. Source: behaviour networking.md 3.5. */
+/** Per VPC. Source: behaviour networking.md 3.5. */
 const maximumPolicies = limit('routingPoliciesOfVpc', 991)
 
 export const routingPolicy = implement(
@@ -107,26 +107,26 @@ async function presentPolicies(
   })
 }
 
-/** Every field of the body, so that a field which the contract adds is stored without a change here. */
+/** Spreads the body, so that a field added to the contract is stored without a change here. */
 const configurationOf = (body: PolicyBody): Omit<PolicyEntity, 'extId'> => ({
   ...body,
   policies: body.policies.map(canonicalRule),
 })
 
-/** @throws ApiError 409 while the VPC comes into being or goes */
+/** @throws ApiError 409 while the VPC is being created or deleted */
 async function vpcOf(ctx: WriteContext, extId: string): Promise<VpcEntity> {
   const vpc = (await ctx.store.get(Vpc, extId)) as VpcEntity
   refuseUnlessStanding('VPC', vpc)
   return vpc
 }
 
-/** @throws ApiError 400 */
+/** @throws ApiError 400 for the default policy of the system */
 function refuseDefault({ priority }: PolicyEntity): void {
   if (priority < lowestPriority) throw new ApiError('DEFAULT_ROUTING_POLICY')
 }
 
 /**
- * One that is being given a priority, and one that is being deprived of it, both have it until that has ended.
+ * A policy whose priority is being changed holds both the old and the new priority until its task ends.
  * @throws ApiError 409
  */
 async function refuseTaken(ctx: WriteContext, { extId, vpcExtId, priority }: PolicyEntity): Promise<void> {
@@ -142,7 +142,7 @@ async function refuseTaken(ctx: WriteContext, { extId, vpcExtId, priority }: Pol
 /** @throws ApiError 422 */
 async function refuseBeyondLimit(ctx: WriteContext, { extId, name }: VpcEntity): Promise<void> {
   const maximum = limitOf(ctx, maximumPolicies)
-  // Each VPC has one of the system's beside those of users.
+  // The rows include the default policy but not the new one, so their number equals that of users' policies afterwards.
   const found = (await ctx.store.findWhere(RoutingPolicy, { vpcExtId: extId })).length
   if (found <= maximum) return
   throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit: `Routing policies of VPC ${name}`, maximum, found })

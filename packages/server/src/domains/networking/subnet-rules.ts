@@ -1,5 +1,5 @@
 /**
- * What a subnet's body may say, and what is stored for it.
+ * Validates the body of a subnet, and converts it to the stored form.
  * Source: behaviour networking.md 1.1 (common fields), 1.2.
  */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
@@ -24,15 +24,15 @@ import { metadataOf, type Owner } from './metadata.ts'
 export type SubnetBody = BodyOf<typeof Subnet>
 type SwitchEntity = EntityOf<typeof VirtualSwitch>
 
-/** What the body refers to, or means where it is silent. */
+/** Entities that the body refers to, with defaults for absent references. */
 export interface Surroundings {
   readonly virtualSwitch?: SwitchEntity
   readonly vpc?: EntityOf<typeof Vpc>
-  /** Of a VLAN: it is made, or was, in the advanced stack. */
+  /** For a VLAN subnet: it is, or will be, in the advanced stack. */
   readonly isAdvanced?: boolean
 }
 
-/** A VLAN's switch: the one that is named, else the default one of the cluster, else of the only cluster that has one. */
+/** The switch of a VLAN subnet: the named one; else the default one of its cluster, or the only default one. */
 export async function surroundingsOf(store: Reader, body: SubnetBody, stored?: SubnetEntity): Promise<Surroundings> {
   if (body.subnetType === 'OVERLAY') {
     const vpc = body.vpcReference === undefined ? undefined : await store.get(Vpc, body.vpcReference)
@@ -54,7 +54,7 @@ async function switchOf(store: Reader, body: SubnetBody): Promise<Surroundings> 
   return found.length === 1 ? { virtualSwitch: found[0]! } : {}
 }
 
-/** Every rule that the body alone breaks. */
+/** Faults that the body alone reveals. */
 export function subnetFaults(body: SubnetBody): ApiError[] {
   const isOverlay = body.subnetType === 'OVERLAY'
   const needsRouter = isOverlay || body.isExternal === true
@@ -110,7 +110,7 @@ function overlayFaults(body: SubnetBody): ApiError[] {
   return faults
 }
 
-/** Every rule that the body breaks together with what it refers to. */
+/** Faults of the body in combination with the entities that it refers to. */
 export function surroundingFaults(body: SubnetBody, { virtualSwitch, vpc, isAdvanced }: Surroundings): ApiError[] {
   if (body.subnetType === 'OVERLAY') {
     return body.isExternal === true && vpc !== undefined && vpc.vpcType !== 'TRANSIT'
@@ -133,7 +133,7 @@ export function surroundingFaults(body: SubnetBody, { virtualSwitch, vpc, isAdva
   ]
 }
 
-/** What is stored for a body without faults, but for what the server itself keeps (ids, network identifier, changes). */
+/** The stored form of a valid body, without server-managed fields (ids, network identifier, `change`). */
 export function configurationOf(body: SubnetBody, around: Surroundings, owner: Owner): Omit<SubnetEntity, 'extId'> {
   const { networkId, isNatEnabled, ipConfig, dhcpOptions, externalDhcpServers, metadata, ...rest } = body
   const isOverlay = body.subnetType === 'OVERLAY'

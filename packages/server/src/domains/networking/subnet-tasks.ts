@@ -1,5 +1,5 @@
 /**
- * What the fabric is made to do for a subnet, step by step.
+ * Tasks that program subnets into the fabric.
  * Source: behaviour networking.md 1.1 (life of an entity row), 1.2 (tasks), 1.22.
  */
 import { Subnet } from '@hyperplane/contract/networking/subnet'
@@ -14,21 +14,21 @@ import { releaseSubnet, syncOwnLeases } from '../addressing/leases.ts'
 import { defineTask } from '../context.ts'
 import { adoptLearned, type Learned, learnedOn } from './learned-addresses.ts'
 
-/** The subnet as the fabric is told about it. */
+/** A subnet in the form that the fabric takes. */
 export interface Programming {
   readonly program: SubnetProgram
-  /** Absent: nobody answers DHCP there. */
+  /** Absent: hosts answer no DHCP on the subnet. */
   readonly dhcp?: DhcpService
 }
 
 export interface UpdateInput {
   readonly before: Programming
   readonly after: Programming
-  /** What is stored when the fabric has changed; without what the server keeps beside it. */
+  /** The row to store once the fabric has changed; without `change`. */
   readonly entity: SubnetEntity
 }
 
-/** Hosts of the subnet's switch; of every default switch for a logical switch, which spans the deployment. */
+/** Hosts of the subnet's switch. An overlay subnet has none and spans the hosts of every default switch. */
 export async function hostsOfSubnet(store: Reader, subnet: SubnetEntity): Promise<string[]> {
   const switches =
     subnet.virtualSwitchReference === undefined
@@ -70,7 +70,7 @@ export async function programmingOf(store: Reader, subnet: SubnetEntity): Promis
   }
 }
 
-/** Gives out addresses itself, or will. */
+/** Whether hosts assign addresses themselves; otherwise they only relay DHCP, if at all. */
 const isManaging = ({ dhcp }: Programming): boolean => (dhcp?.prefixes.length ?? 0) > 0
 
 const applyDhcp = ({ networkFabric }: Drivers, { program, dhcp }: Programming): Promise<void> =>
@@ -144,7 +144,6 @@ export const deleteSubnetTask = defineTask<{ readonly extId: string }>({
       progress: 30,
       seconds: [0.1, 0.3],
       run: (ctx, { extId }) => ctx.drivers.networkFabric.stopDhcp(extId),
-      // No undo: a deletion goes forward until it is done.
     },
     {
       name: 'remove from hosts',

@@ -1,9 +1,9 @@
-/** Who keeps a subnet from being deleted or changed. Source: behaviour networking.md 1.2 (delete). */
+/** Refuses changes and deletion of a subnet that is in use. Source: behaviour networking.md 1.2 (delete). */
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { usageOf } from '../addressing/leases.ts'
 import { type Asking, inUse, namesOf } from './in-use.ts'
 
-/** @throws ApiError 409 that names up to five users: whatever refers to the subnet, or holds an address of it */
+/** @throws ApiError 409 that names up to five referrers of the subnet, or the number of assigned addresses */
 export async function refuseWhileUsed(ctx: Asking, subnet: SubnetEntity): Promise<void> {
   const referrers = await ctx.store.referrers('Subnet', subnet.extId)
   if (referrers.length > 0) throw inUse('subnet', subnet.name, await namesOf(ctx, referrers))

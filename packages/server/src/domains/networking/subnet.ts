@@ -68,7 +68,7 @@ export const subnet = implement(
       await refuseOverlap(ctx, next)
       const [before, after] = [await programmingOf(ctx.store, stored), await programmingOf(ctx.store, next)]
       const task = await ctx.startTask(updateSubnetTask, { before, after, entity: next }, taskOf('Update', stored))
-      // The new gateway is taken now; the old one is given back when the update has succeeded.
+      // Lease a new gateway now; the task releases the old one when the update succeeds.
       await syncOwnLeases(ctx, next, planOf(next.ipConfig), true)
       const change = { taskExtId: task.extId, verb: 'update' as const, ipConfig: next.ipConfig ?? [] }
       await ctx.store.update(Subnet, stored.extId, { change })
@@ -97,7 +97,7 @@ export const subnet = implement(
   },
 )
 
-/** Locks only the subnet: tasks of others on the same switch or VPC do not wait for it. */
+/** Locks only the subnet, so that tasks of other subnets of the same switch or VPC do not wait. */
 function taskOf(verb: 'Create' | 'Update' | 'Delete', entity: SubnetEntity) {
   const { extId, name, virtualSwitchReference, vpcReference, clusterReference } = entity
   const affected: AffectedEntity[] = [{ extId, name, rel: 'networking:config:subnet' }]
@@ -114,7 +114,7 @@ function taskOf(verb: 'Create' | 'Update' | 'Delete', entity: SubnetEntity) {
   }
 }
 
-/** The body, with what the server keeps. */
+/** The row after this body: server-managed fields stay. */
 function replacementOf(stored: SubnetEntity, body: SubnetBody, around: Surroundings): SubnetEntity {
   const { extId, tenantId, vni, isAdvancedNetworking, migrationState, layer2StretchReference } = stored
   const kept = { extId, tenantId, vni, isAdvancedNetworking, migrationState, layer2StretchReference }
@@ -122,7 +122,7 @@ function replacementOf(stored: SubnetEntity, body: SubnetBody, around: Surroundi
   return Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined)) as unknown as SubnetEntity
 }
 
-/** @throws ApiError 409 for what cannot change while somebody depends on it */
+/** @throws ApiError 409 for changes that NICs, attached VPCs or leases prevent */
 async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next: SubnetEntity): Promise<void> {
   if (stored.networkId !== next.networkId || stored.virtualSwitchReference !== next.virtualSwitchReference) {
     await refuseWhileConnected(ctx, stored)
@@ -135,7 +135,7 @@ async function refuseChangesInUse(ctx: WriteContext, stored: SubnetEntity, next:
   const homeless: string[] = []
   for (const family of families) {
     const prefix = plan[family]?.prefix
-    // Gateway and DHCP server move with the configuration; they are at most two.
+    // Seven: five for the error, and up to two (gateway, DHCP server) that are skipped because the update moves them.
     const outside = await leasesOutside(ctx.store, stored.extId, family, prefix && hostsOf(prefix), 7)
     for (const lease of outside) {
       const address = formatAddress(addressOf(lease))
@@ -151,7 +151,7 @@ async function refuseOverlap(ctx: WriteContext, entity: SubnetEntity): Promise<v
   const plan = planOf(entity.ipConfig)
   for (const sibling of await ctx.store.findWhere(Subnet, { vpcReference: entity.vpcReference })) {
     if (sibling.extId === entity.extId) continue
-    // A sibling under change holds its old range and the new one.
+    // A sibling that is being updated holds its old and its new range.
     for (const other of [planOf(sibling.ipConfig), planOf(sibling.change?.ipConfig)]) {
       for (const family of families) {
         const [a, b] = [plan[family]?.prefix, other[family]?.prefix]
@@ -164,7 +164,7 @@ async function refuseOverlap(ctx: WriteContext, entity: SubnetEntity): Promise<v
   }
 }
 
-/** One that says nothing of its stack is in the basic one; only a migration moves it. */
+/** A stored subnet without the field is in the basic stack. Only a migration changes the stack. */
 function stackFaults(
   { isAdvancedNetworking: given }: SubnetBody,
   { isAdvancedNetworking = false }: SubnetEntity,
@@ -180,7 +180,7 @@ function stackFaults(
   ]
 }
 
-/** @throws ApiError 409 without a controller, or on hosts that take no agent of it */
+/** @throws ApiError 409 without a controller, or on a cluster without AHV */
 async function requireAdvanced(ctx: WriteContext, clusterExtId: string | undefined): Promise<void> {
   const capability = 'SUPPORTS_VLAN_ADVANCED'
   await requireController(ctx.store, capability)
@@ -189,7 +189,7 @@ async function requireAdvanced(ctx: WriteContext, clusterExtId: string | undefin
   throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability })
 }
 
-/** Drawn: a few thousand of sixteen million are in use. */
+/** Random tries: at most a few thousand of 16 million identifiers are in use. */
 async function freeNetworkIdentifier(ctx: WriteContext): Promise<number> {
   const { minimum, maximum } = networkIdentifiers
   for (;;) {

@@ -1,5 +1,5 @@
 /**
- * NICs of virtual machines as their subnet sees them: derived from the NICs, the leases and the running guests.
+ * NICs on a subnet, derived from the VMs, the leases and the running guests.
  * Source: behaviour networking.md 1.2 (listVnicsBySubnetId).
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -46,7 +46,7 @@ async function heldBy(
 
 const shown = (lease: Lease): WireAddress => writeAddress(addressOf(lease))
 
-/** What was seen of guests that run; of those on the page only. */
+/** Adds addresses that running guests use. Called with one page, so that only its guests are observed. */
 async function withLearned(ctx: ReadContext, items: readonly VnicEntity[]): Promise<readonly VnicEntity[]> {
   const machines = new Set(items.flatMap((item) => item.vmReference ?? []))
   const guests = await ctx.drivers.hypervisor.observeGuests([...machines])
@@ -57,6 +57,6 @@ async function withLearned(ctx: ReadContext, items: readonly VnicEntity[]): Prom
   })
 }
 
-/** An empty collection is left out. */
+/** Omits an empty list. */
 const given = <N extends string>(name: N, addresses: WireAddress[] = []): { readonly [K in N]?: WireAddress[] } =>
   addresses.length === 0 ? {} : ({ [name]: addresses } as { readonly [K in N]: WireAddress[] })

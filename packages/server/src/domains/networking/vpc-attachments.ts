@@ -1,6 +1,6 @@
 /**
- * A VPC on its external subnets: the ports of its router are leased when a request is accepted, so that two routers can
- * never have one address. Source: behaviour networking.md 1.3 (ROUTER_PORT), 1.5.
+ * Attachments of a VPC to external subnets. The request itself leases the addresses of the router ports, so that two
+ * routers never have the same address. Source: behaviour networking.md 1.3 (ROUTER_PORT), 1.5.
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -23,8 +23,8 @@ interface Attaching {
 }
 
 /**
- * The external subnets that the body names.
- * @throws ApiError 400 for those that cannot be, 404 for hosts that are not there, 503 while a cluster does not answer
+ * Resolves the external subnets that the body names.
+ * @throws ApiError 400 for unsuitable subnets and hosts, 404 for missing hosts, 503 while a cluster is unreachable
  */
 export async function attachingOf(ctx: WriteContext, vpcExtId: string, body: VpcBody): Promise<readonly Attaching[]> {
   const given = body.externalSubnets ?? []
@@ -41,7 +41,7 @@ export async function attachingOf(ctx: WriteContext, vpcExtId: string, body: Vpc
   return attaching
 }
 
-/** Takes the ports that are new, and chooses the hosts. `before`: what the VPC has. @returns what it will have */
+/** Leases new ports and chooses gateway nodes. @param before present attachments @returns the new attachments */
 export async function connect(
   ctx: WriteContext,
   vpcExtId: string,
@@ -66,7 +66,7 @@ export async function connect(
   return attachments
 }
 
-/** Addresses of the router's port: those that are named, else those that it has, else one of the pools for each family. */
+/** Addresses of a router port: the named ones, else the present ones, else one from the pools for each family. */
 async function portsOf(
   ctx: WriteContext,
   vpcExtId: string,
@@ -92,7 +92,7 @@ async function portsOf(
   return named.map(writeAsGiven)
 }
 
-/** Gives back the ports of a VPC that none of these attachments has. */
+/** Releases the port addresses of a VPC that none of these attachments has. */
 export async function keepPorts(
   store: Transaction,
   vpcExtId: string,
@@ -107,7 +107,6 @@ export async function keepPorts(
   await release(store, (await leasesOf(store, vpcExtId)).filter(isLoose))
 }
 
-/** One spelling for every address. */
 const textOf = (given: NonNullable<Attachment['externalIps']>[number]): string =>
   formatAddress(readAddress(given) as Address)
 
@@ -135,7 +134,7 @@ async function requireNodes(
   )
 }
 
-/** Subnets that only one of the two has. */
+/** Ids of the external subnets that exactly one of the two is attached to. */
 export const subnetsBetween = (a: VpcEntity | undefined, b: VpcEntity | undefined): readonly string[] => {
   const [has, had] = [idsOf(a), idsOf(b)]
   return [...has.filter((extId) => !had.includes(extId)), ...had.filter((extId) => !has.includes(extId))]

@@ -1,6 +1,6 @@
 /**
- * Externally routable prefixes: on an external subnet without NAT everybody sees them, so two VPCs there may not have the
- * same, unless the controller lets them. Source: behaviour networking.md 1.5, 1.20.
+ * Externally routable prefixes are visible on an external subnet without NAT, so two VPCs on one subnet may not have
+ * overlapping ones, unless a setting of the controller allows it. Source: behaviour networking.md 1.5, 1.20.
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
@@ -16,7 +16,7 @@ export interface Clash {
   readonly vpcName: string
 }
 
-/** Prefixes of this VPC that another one has which is attached to the same external subnet without NAT. */
+/** Prefixes of this VPC that overlap those of another VPC on the same external subnet without NAT. */
 export async function clashesOf(store: Reader, vpc: VpcEntity): Promise<readonly Clash[]> {
   const own = prefixesOf(vpc)
   if (own.length === 0) return []
@@ -44,6 +44,6 @@ async function neighboursOf(store: Reader, vpc: VpcEntity): Promise<readonly Vpc
   return [...neighbours.values()]
 }
 
-/** Those that it has, and those that a change is about to give it. */
+/** Present prefixes, and prefixes that a running update will add. */
 const prefixesOf = ({ externallyRoutablePrefixes = [], change }: VpcEntity): Prefix[] =>
   [...externallyRoutablePrefixes, ...(change?.externallyRoutablePrefixes ?? [])].map(prefixOfSubnet)

@@ -1,4 +1,4 @@
-/** What a VPC's body may say, and what is stored for it. Source: behaviour networking.md 1.1, 1.5. */
+/** Validates the body of a VPC, and converts it to the stored form. Source: behaviour networking.md 1.1, 1.5. */
 import type { BodyOf } from '@hyperplane/contract'
 import type { Vpc } from '@hyperplane/contract/networking/vpc'
 import type { ApiError } from '../../core/api-error.ts'
@@ -18,7 +18,7 @@ import { metadataOf, type Owner } from './metadata.ts'
 
 export type VpcBody = BodyOf<typeof Vpc>
 
-/** Every rule that the body alone breaks. */
+/** Faults that the body alone reveals. */
 export function vpcFaults(body: VpcBody): ApiError[] {
   const servers = body.commonDhcpOptions?.domainNameServers ?? []
   return [
@@ -76,7 +76,7 @@ function prefixFaults(given: NonNullable<VpcBody['externallyRoutablePrefixes']>)
   return faults
 }
 
-/** Places of values that stood before. */
+/** Indexes of the items whose key occurred before. */
 function repeated<T>(items: readonly T[], keyOf: (item: T) => unknown): number[] {
   const seen = new Set<unknown>()
   return items.flatMap((item, index) => {
@@ -86,7 +86,7 @@ function repeated<T>(items: readonly T[], keyOf: (item: T) => unknown): number[]
   })
 }
 
-/** Every rule that the body breaks together with the subnets that it names, in their order. */
+/** Faults of the body in combination with its external subnets. @param subnets in the order of the body */
 export function attachedFaults(
   vpcType: VpcBody['vpcType'],
   vpcExtId: string,
@@ -108,7 +108,7 @@ export function attachedFaults(
   return faults
 }
 
-/** What is stored for a body without faults, but for its attachments and what the server itself keeps. */
+/** The stored form of a valid body, without attachments and server-managed fields. */
 export function configurationOf(body: VpcBody, owner: Owner): Omit<VpcEntity, 'extId'> {
   const { externalSubnets: _, externallyRoutablePrefixes, commonDhcpOptions, metadata, ...rest } = body
   const servers = commonDhcpOptions?.domainNameServers

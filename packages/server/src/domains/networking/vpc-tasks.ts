@@ -1,5 +1,5 @@
 /**
- * What the fabric is made to do for a VPC, step by step.
+ * Tasks that program VPCs into the fabric.
  * Source: behaviour networking.md 1.1 (life of an entity row), 1.5, 1.22.
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -50,7 +50,7 @@ const textOf = (given: Parameters<typeof readAddress>[0]): string => {
   return typeof address === 'string' ? '' : formatAddress(address)
 }
 
-/** Router ports on the external subnet that translates. */
+/** Router addresses on the external subnet with NAT: guests leave through them. */
 export async function translatedBy(
   store: Reader,
   { externalSubnets = [] }: VpcEntity,
@@ -80,7 +80,7 @@ const detach = async (
 const translate = async (ctx: { readonly drivers: Drivers; readonly store: Reader }, vpc: VpcEntity): Promise<void> =>
   ctx.drivers.networkFabric.translateSources(vpc.extId, (await translatedBy(ctx.store, vpc)).map(textOf))
 
-/** Those of `these` that are not attached in the other one. */
+/** Attachments of `these` to subnets that `other` is not attached to. */
 const beyond = (these: VpcEntity, other: VpcEntity): readonly Attachment[] =>
   (these.externalSubnets ?? []).filter(
     (each) => !other.externalSubnets?.some(({ subnetReference }) => subnetReference === each.subnetReference),
@@ -191,7 +191,6 @@ export const deleteVpcTask = defineTask<{ readonly entity: VpcEntity }>({
         await ctx.drivers.networkFabric.translateSources(entity.extId, [])
         await detach(ctx.drivers, entity.extId, entity.externalSubnets ?? [])
       },
-      // No undo: a deletion goes forward until it is done.
     },
     {
       name: 'remove router',
@@ -209,7 +208,7 @@ export const deleteVpcTask = defineTask<{ readonly entity: VpcEntity }>({
   pointOfNoReturn: 'detach external subnets',
 })
 
-/** The route table is found by the routing domain of its VPC as well. */
+/** The route table repeats the VPC's routing domain, because clients can filter by it. */
 async function followDomain(store: Transaction, { extId, externalRoutingDomainReference }: VpcEntity): Promise<void> {
   const table = await store.findOne(RouteTable, { vpcReference: extId })
   if (table === undefined || table.externalRoutingDomainReference === externalRoutingDomainReference) return

@@ -23,7 +23,7 @@ import { createVpcTask, deleteVpcTask, translatedBy, updateVpcTask } from './vpc
 /** Source: behaviour networking.md 3.5. */
 const maximumVpcs = limit('vpcs', 500)
 
-/** Parts of a VPC, which go with it. */
+/** Kinds that are deleted together with their VPC. */
 const parts: ReadonlySet<string> = new Set(['Route', 'RouteTable', 'RoutingPolicy'])
 
 export const vpc = implement(
@@ -82,7 +82,7 @@ export const vpc = implement(
       refuseWhileChanging('VPC', stored)
       const users = (await ctx.store.referrers('Vpc', stored.extId)).filter(({ kind }) => !parts.has(kind))
       if (users.length > 0) throw inUse('VPC', stored.name, await namesOf(ctx, users))
-      // They go with the VPC, but not from under a task that has them.
+      // Policies are deleted with the VPC, but not while a task is changing one of them.
       const policies = await ctx.store.findWhere(RoutingPolicy, { vpcExtId: stored.extId })
       for (const policy of policies) refuseWhileChanging('Routing policy', policy)
       const task = await ctx.startTask(
@@ -103,7 +103,7 @@ export const vpc = implement(
   },
 )
 
-/** Shown of the addresses of source translation. */
+/** Maximum length of `snatIps`. */
 const maximumShown = 2
 
 async function presentVpcs(ctx: ReadContext, vpcs: readonly VpcEntity[]): Promise<readonly VpcEntity[]> {
@@ -115,7 +115,7 @@ async function presentVpcs(ctx: ReadContext, vpcs: readonly VpcEntity[]): Promis
   )
 }
 
-/** Locks only the VPC: tasks of subnets, and of others on the same external subnet, do not wait for it. */
+/** Locks only the VPC, so that tasks of subnets, and of other VPCs on an external subnet, do not wait. */
 async function taskOf(
   ctx: WriteContext,
   verb: 'Create' | 'Update' | 'Delete',
@@ -137,7 +137,7 @@ async function refuseBeyondLimit(ctx: WriteContext): Promise<void> {
   if (found > maximum) throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit: 'VPCs', maximum, found })
 }
 
-/** @throws ApiError 409 for prefixes that another VPC shows to the same external subnet */
+/** @throws ApiError 409 for prefixes that overlap those of another VPC on the same external subnet */
 async function refuseClashes(ctx: WriteContext, vpc: VpcEntity): Promise<void> {
   const { vpcGlobalConfig } = await requireController(ctx.store, 'VPCs')
   if (vpcGlobalConfig?.isOverlappingErpsEnabled === true) return
@@ -147,14 +147,14 @@ async function refuseClashes(ctx: WriteContext, vpc: VpcEntity): Promise<void> {
   throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'VPC', fields })
 }
 
-/** @throws ApiError 409 that names what needs the external subnet which would go */
+/** @throws ApiError 409 that names the BGP sessions which need an external subnet that the update detaches */
 async function refuseDetaching(ctx: WriteContext, before: VpcEntity, after: VpcEntity): Promise<void> {
   const staying = new Set((after.externalSubnets ?? []).map(({ subnetReference }) => subnetReference))
   const gone = (before.externalSubnets ?? []).flatMap((each) =>
     staying.has(each.subnetReference) ? [] : each.subnetReference,
   )
   for (const subnet of await ctx.store.getMany(Subnet, gone)) {
-    // Sessions have their peers on the external subnet without NAT.
+    // BGP peers are on the external subnet without NAT.
     const users = subnet.isNatEnabled === true ? [] : await sessionsOf(ctx, before.extId)
     if (users.length > 0) throw inUse('attachment to the subnet', subnet.name, users)
   }
