@@ -76,7 +76,6 @@ export function allocationPlanOf(subnet: SubnetEntity): AddressPlan {
   return both
 }
 
-/** At most one range. */
 export function intersection(a: AddressRange, b: AddressRange): AddressRange[] {
   const first = a.first > b.first ? a.first : b.first
   const last = a.last < b.last ? a.last : b.last

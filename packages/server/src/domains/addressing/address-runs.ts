@@ -11,7 +11,6 @@ import { type Address, type AddressRange, type Family, fromSortable, toSortable 
 
 type Run = EntityOf<typeof AddressRun>
 
-/** Leased ranges in ascending order. */
 export async function runsOf(store: Reader, subnetExtId: string, family: Family): Promise<AddressRange[]> {
   return (await store.walk(AddressRun, { where: { subnetExtId, family }, by: 'first' })).map(rangeOf)
 }

@@ -39,7 +39,6 @@ export function parseAddress(family: Family, text: string): Address | undefined 
   return value === undefined ? undefined : { family, value }
 }
 
-/** Dotted decimal, or the form of RFC 5952. */
 export function formatAddress({ family, value }: Address): string {
   return family === 'IPV4' ? formatV4(value) : formatV6(value)
 }

@@ -38,7 +38,6 @@ import {
 export type Lease = EntityOf<typeof AddressLease>
 export type LeaseKind = NonNullable<Lease['kind']>
 
-/** The part of a context that leasing needs; handlers, steps and seeds all have it. */
 export interface LeasingContext {
   readonly store: Transaction
   readonly ids: Pick<Ids, 'uuid'>
@@ -144,7 +143,6 @@ export async function releaseHolder(store: Transaction, holder: string): Promise
   return leases
 }
 
-/** Removes all leases of a subnet that is being removed. */
 export async function releaseSubnet(store: Transaction, subnetExtId: string): Promise<void> {
   await store.removeWhere(AddressLease, equals(pathOf(AddressLease, 'subnetExtId'), subnetExtId))
   await store.removeWhere(AddressRun, equals(pathOf(AddressRun, 'subnetExtId'), subnetExtId))
@@ -171,7 +169,6 @@ export async function leasesOfKind(
   return found
 }
 
-/** The existing leases of these addresses. */
 export async function holdersOf(store: Reader, subnetExtId: string, addresses: readonly Address[]): Promise<Lease[]> {
   const found: Lease[] = []
   for (const address of addresses) {
@@ -229,7 +226,6 @@ export async function syncOwnLeases(
   if (!keepOthers) await release(ctx.store, [...own.values()])
 }
 
-/** Gateways and DHCP servers of a plan. */
 export function ownAddresses(plan: AddressPlan): readonly (readonly [LeaseKind, Address])[] {
   return families.flatMap((family) => {
     const { gateway, dhcpServer } = plan[family] ?? {}

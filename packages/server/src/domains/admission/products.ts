@@ -33,7 +33,6 @@ export const products: { readonly [name in ProductName]: Described } = {
 export const productFor = (operation: Operation, ...subjects: readonly unknown[]): ProductName | undefined =>
   gateOf(operation, ...subjects)?.product as ProductName | undefined
 
-/** @throws ApiError PRODUCT_NOT_ENABLED */
 export async function requireProduct(store: Reader, product: ProductName): Promise<void> {
   const row = await store.findOne(Product, { name: product })
   const isEnabled = row === undefined ? products[product].isDefault : row.enablementState === 'ENABLED'

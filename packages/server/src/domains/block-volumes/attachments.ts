@@ -86,7 +86,6 @@ export async function attachmentOf(
   return own?.find((attachment) => consumerIdOf(attachment) === consumer.extId)
 }
 
-/** @throws ApiError NOT_ATTACHED */
 export async function requireAttachment(
   store: Reader,
   group: Group,
@@ -297,7 +296,6 @@ async function freeIndex(store: Reader, vm: VmEntity, wanted: number | undefined
   throw invalid('extId', `the SCSI bus of the VM "${vm.name}" has no free index`)
 }
 
-/** For messages: `the VM "web-01"`. */
 export async function nameOfConsumer(store: Reader, attachment: Attachment): Promise<string> {
   const extId = consumerIdOf(attachment)
   switch (consumerOf(attachment)) {
@@ -310,7 +308,6 @@ export async function nameOfConsumer(store: Reader, attachment: Attachment): Pro
   }
 }
 
-/** Adds a disk entry for each attached volume group, as responses show a VM. */
 export async function withVolumeGroups(store: Reader, vms: readonly VmEntity[]): Promise<readonly VmEntity[]> {
   const attached = await attachmentsWith(
     store,

@@ -50,7 +50,6 @@ export async function requireWritable(
 
 type Shown = NonNullable<Group['attachments']>[number]
 
-/** Adds the fields derived from attachments, and the requested expansions. */
 export async function presentVolumeGroups(
   ctx: ReadContext,
   groups: readonly Group[],

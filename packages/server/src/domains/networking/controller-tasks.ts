@@ -21,7 +21,6 @@ interface Deletion {
   readonly growth?: NodeSize
 }
 
-/** Hosts that get an agent of the controller: AHV only. */
 export async function agentHosts(store: Reader): Promise<EntityOf<typeof Host>[]> {
   return (await store.find(Host)).filter(({ hypervisor }) => hypervisor?.type === 'AHV')
 }

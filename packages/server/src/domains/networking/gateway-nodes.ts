@@ -27,7 +27,6 @@ export async function schedulableHosts(store: Reader, subnet: SubnetEntity): Pro
   )
 }
 
-/** Number of router ports by host id. */
 export async function portsByHost(store: Reader): Promise<Map<string, number>> {
   const carried = new Map<string, number>()
   for (const { externalSubnets = [] } of await store.find(Vpc)) {

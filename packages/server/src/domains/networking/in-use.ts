@@ -16,7 +16,6 @@ export function inUse(kind: string, name: string, users: readonly string[]): Api
   return new ApiError('NETWORKING_ENTITY_IN_USE', { kind, name, users: `${users.slice(0, shown).join(', ')}${more}` })
 }
 
-/** Kind and name of each referrer, without duplicates. */
 export async function namesOf(ctx: Asking, referrers: readonly Referrer[]): Promise<readonly string[]> {
   const names = new Set<string>()
   for (const { kind, extId } of referrers) {

@@ -136,7 +136,6 @@ function readText(family: Family, text: string, path: string, faults: ApiError[]
   return address
 }
 
-/** Faults of a host address in a request body. */
 export function hostFaults(given: WireAddress, path: string): ApiError[] {
   const address = readAddress(given)
   if (typeof address === 'string') return [fault(path, address)]

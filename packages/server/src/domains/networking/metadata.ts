@@ -16,7 +16,6 @@ export const ownerOf = ({ metadata }: { readonly metadata?: Metadata }): Owner =
   ...(metadata?.ownerUserName === undefined ? {} : { ownerUserName: metadata.ownerUserName }),
 })
 
-/** Removes duplicate categories and keeps their order. */
 export function metadataOf(given: Metadata | undefined, owner: Owner): Metadata {
   return {
     ...owner,

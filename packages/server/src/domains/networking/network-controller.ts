@@ -30,7 +30,6 @@ function sizeOf(number: number): NodeSize {
   return { vcpus: number, memoryBytes: number * 1024 ** 3 }
 }
 
-/** Version of the controller, and the minimum versions of clusters. */
 const controllerVersions = {
   controllerVersion: '7.6.0',
   minimumAHVVersion: '10.0',
@@ -138,7 +137,6 @@ async function taskOf(ctx: WriteContext, verb: 'Create' | 'Update' | 'Delete', {
   }
 }
 
-/** Entities that cannot exist without a controller, in words for the error message. */
 async function usersOf(store: Reader): Promise<readonly string[]> {
   const overlay = { filter: equals(pathOf(Subnet, 'subnetType'), 'OVERLAY') }
   const advanced = { filter: equals(pathOf(Subnet, 'isAdvancedNetworking'), true), limit: 6 }

@@ -5,7 +5,7 @@ import type { PolicyProgram } from '../../drivers/virtual-routing.ts'
 
 export type PolicyEntity = EntityOf<typeof RoutingPolicy>
 
-/** The priorities of users' policies start at 10. */
+/** Priorities from 10 on belong to users' policies. */
 const defaultPriority = 1
 
 export function policyProgramOf({ extId, vpcExtId, priority, policies }: PolicyEntity): PolicyProgram {

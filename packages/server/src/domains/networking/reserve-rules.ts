@@ -19,7 +19,6 @@ export type Wanted =
 type Choice = 'startIpAddress' | 'count' | 'ipAddresses'
 const choices: readonly Choice[] = ['startIpAddress', 'count', 'ipAddresses']
 
-/** Required and optional fields of each type. */
 const fieldsOf: Readonly<Record<string, { readonly needs: readonly Choice[]; readonly takes?: readonly Choice[] }>> = {
   IP_ADDRESS_COUNT: { needs: ['count'], takes: ['startIpAddress'] },
   IP_ADDRESS_RANGE: { needs: ['startIpAddress', 'count'] },

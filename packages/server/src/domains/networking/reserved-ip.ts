@@ -200,7 +200,6 @@ function start(ctx: WriteContext, definition: typeof reserveTask, subnet: Subnet
   })
 }
 
-/** @throws ApiError 422 */
 async function refuseBeyondLimit(ctx: WriteContext, subnet: SubnetEntity, wanted: Wanted): Promise<void> {
   const more = wanted.kind === 'exactly' ? wanted.addresses.length : wanted.kind === 'lowest' ? wanted.count : 0
   const maximum = limitOf(ctx, maximumReserved)

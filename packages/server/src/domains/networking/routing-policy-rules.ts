@@ -19,7 +19,6 @@ type Reroute = NonNullable<Action['rerouteParams']>[number]
 /** Priorities below this one are reserved for the system. */
 export const lowestPriority = 10
 
-/** Faults that the body alone reveals. */
 export function policyFaults({ priority, policies: [rule] }: PolicyBody): ApiError[] {
   const { policyMatch, policyAction } = rule as Rule
   const path = 'policies[0]'
@@ -51,7 +50,6 @@ function matchFaults(match: Match, path: string): ApiError[] {
   return [...faults, ...protocolFaults(match, path)]
 }
 
-/** Type name of the parameters that a protocol takes. */
 const parametersOf: Readonly<Record<Match['protocolType'], string | undefined>> = {
   ANY: undefined,
   ICMP: 'networking.v4.config.ICMPObject',
@@ -115,7 +113,6 @@ function rerouteFaults(given: Reroute, path: string): ApiError[] {
   ]
 }
 
-/** The rule with each address and prefix in its canonical spelling. */
 export function canonicalRule({ policyMatch, policyAction, isBidirectional = false }: Rule): Rule {
   const side = (given: Match['source']): Match['source'] => {
     if (given.subnetPrefix === undefined) return given

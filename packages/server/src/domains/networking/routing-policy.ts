@@ -139,7 +139,6 @@ async function refuseTaken(ctx: WriteContext, { extId, vpcExtId, priority }: Pol
   })
 }
 
-/** @throws ApiError 422 */
 async function refuseBeyondLimit(ctx: WriteContext, { extId, name }: VpcEntity): Promise<void> {
   const maximum = limitOf(ctx, maximumPolicies)
   // The rows include the default policy but not the new one, so their number equals that of users' policies afterwards.

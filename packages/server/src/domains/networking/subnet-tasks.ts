@@ -14,7 +14,6 @@ import { releaseSubnet, syncOwnLeases } from '../addressing/leases.ts'
 import { defineTask } from '../context.ts'
 import { adoptLearned, type Learned, learnedOn } from './learned-addresses.ts'
 
-/** A subnet in the form that the fabric takes. */
 export interface Programming {
   readonly program: SubnetProgram
   /** Absent: hosts answer no DHCP on the subnet. */

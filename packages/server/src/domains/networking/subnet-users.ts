@@ -11,14 +11,12 @@ export async function refuseWhileUsed(ctx: Asking, subnet: SubnetEntity): Promis
   if (assigned > 0) throw inUse('subnet', subnet.name, [`${assigned} assigned addresses`])
 }
 
-/** @throws ApiError 409 that names VMs with a NIC on the subnet */
 export async function refuseWhileConnected(ctx: Asking, subnet: SubnetEntity): Promise<void> {
   const referrers = await ctx.store.referrers('Subnet', subnet.extId)
   const machines = referrers.filter(({ kind }) => kind === 'Vm')
   if (machines.length > 0) throw inUse('subnet', subnet.name, await namesOf(ctx, machines))
 }
 
-/** @throws ApiError 409 that names VPCs attached to an external subnet */
 export async function refuseWhileAttached(ctx: Asking, subnet: SubnetEntity): Promise<void> {
   const vpcs = (await ctx.store.referrers('Subnet', subnet.extId)).filter(({ kind }) => kind === 'Vpc')
   if (vpcs.length > 0) throw inUse('subnet', subnet.name, await namesOf(ctx, vpcs))

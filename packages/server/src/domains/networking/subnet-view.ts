@@ -9,7 +9,7 @@ import { addressOf, isManaged, leasesOfKind, usageOf } from '../addressing/lease
 import type { ReadContext } from '../context.ts'
 import { nicsOn } from './subnet-nics.ts'
 
-/** `reservedIpAddresses` has no paging. */
+/** Maximum length of `reservedIpAddresses`, which has no paging. */
 const maximumShown = 255
 
 export async function presentSubnets(

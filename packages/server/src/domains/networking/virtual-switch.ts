@@ -5,7 +5,6 @@ import { equals } from '../../odata/index.ts'
 import { implement } from '../context.ts'
 
 export const virtualSwitch = implement(virtualSwitchOperations, {
-  /** The header X-Cluster-Id limits the list to one cluster. */
   async listVirtualSwitches(ctx, request) {
     const scope = await ctx.scopeOf('VirtualSwitch')
     if (scope === 'none') return { entities: [], total: 0 }

@@ -57,6 +57,5 @@ async function withLearned(ctx: ReadContext, items: readonly VnicEntity[]): Prom
   })
 }
 
-/** Omits an empty list. */
 const given = <N extends string>(name: N, addresses: WireAddress[] = []): { readonly [K in N]?: WireAddress[] } =>
   addresses.length === 0 ? {} : ({ [name]: addresses } as { readonly [K in N]: WireAddress[] })

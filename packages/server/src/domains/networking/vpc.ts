@@ -130,7 +130,6 @@ async function taskOf(
   return { operation: `kVpc${verb}`, description: `${verb} VPC ${vpc.name}`, affected, locks: [vpc.extId] }
 }
 
-/** @throws ApiError 422 */
 async function refuseBeyondLimit(ctx: WriteContext): Promise<void> {
   const maximum = limitOf(ctx, maximumVpcs)
   const found = (await ctx.store.count(Vpc)) + 1

@@ -1,4 +1,4 @@
-/** Datastores in their older shape: the same rows and tasks. Source: behaviour volumes-storage.md 1.8. */
+/** The datastores of clustermgmt in an older shape, with the same tasks. Source: behaviour volumes-storage.md 1.8. */
 import type { EntityOf } from '@hyperplane/contract'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'

@@ -1,4 +1,4 @@
-/** iSCSI clients in their older shape: the same rows. Source: specification 2.2; behaviour volumes-storage.md 1.8. */
+/** The iSCSI clients of volumes in an older shape. Source: specification 2.2; behaviour volumes-storage.md 1.8. */
 import type { ValueOf } from '@hyperplane/contract'
 import { iscsiClientOperations, type IscsiClient as OlderClient } from '@hyperplane/contract/storage/iscsi-client'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'

@@ -1,4 +1,4 @@
-/** Storage containers in their older shape: the same rows, rules and tasks. Source: behaviour volumes-storage.md 1.8. */
+/** The containers of clustermgmt in an older shape, with the same tasks. Source: behaviour volumes-storage.md 1.8. */
 import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { storageContainerOperations } from '@hyperplane/contract/storage/storage-container'

@@ -1,4 +1,4 @@
-/** Volume disks under their older operations. Source: behaviour volumes-storage.md 1.3, 1.8. */
+/** The disks of volumes in an older shape. Source: behaviour volumes-storage.md 1.3, 1.8. */
 import { volumeDiskOperations } from '@hyperplane/contract/storage/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { type DiskChanges, sizeFaults, startDiskRemoval, startDiskUpdate } from '../block-volumes/disks.ts'

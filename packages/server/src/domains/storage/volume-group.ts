@@ -1,4 +1,4 @@
-/** Volume groups as the older namespace shows them. Source: behaviour volumes-storage.md 1.8. */
+/** The volume groups of volumes in an older shape. Source: behaviour volumes-storage.md 1.8. */
 import { volumeGroupOperations } from '@hyperplane/contract/storage/volume-group'
 import type { Group } from '../block-volumes/attachments.ts'
 import { presentVolumeGroups } from '../block-volumes/groups.ts'

@@ -51,7 +51,6 @@ export function requireOneCluster(group: Group, client: { readonly clusterRefere
   throw new ApiError('CONFLICT', { fault: `${called} belongs to another cluster than "${group.name}".` })
 }
 
-/** Operation and description of a task that attaches or detaches a group. */
 export const toldOf = (verb: 'attach' | 'detach', protocol: 'iSCSI' | 'NVMe-TCP') =>
   verb === 'attach'
     ? { operation: 'VolumeGroupAttachExternal', description: `Volume group attach to ${protocol} Client` }

@@ -96,7 +96,6 @@ const tasks = {
 
 export const categoryTasks = Object.values(tasks)
 
-/** @throws ApiError LIMIT_EXCEEDED */
 function withCategories(group: Group, added: readonly string[]): string[] {
   const all = [...new Set([...(group.categoryIds ?? []), ...added])]
   if (all.length > maximumCategories) {

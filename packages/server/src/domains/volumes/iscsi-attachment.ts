@@ -249,7 +249,6 @@ function storedChap(ctx: Parameters<typeof clientSecretOf>[0], client: ClientEnt
 
 const called = (client: ClientEntity): string => `The iSCSI client "${client.iscsiInitiatorName ?? client.extId}"`
 
-/** Removes clients that have had no attachment for 90 days. */
 export async function removeUnused({ store, clock }: ScheduleContext<Drivers>): Promise<void> {
   const before = formatTime(clock.now() - keptUnusedMillis)
   await store.transaction(async (transaction) => {

@@ -37,7 +37,6 @@ export interface Place {
   readonly pathOf: (index: number) => string
 }
 
-/** Storage container of a new disk, and the source of a copy. */
 interface Origin {
   readonly container: EntityOf<typeof StorageContainer>
   readonly source?: BlockSource
