@@ -48,7 +48,6 @@ export interface LeaseTerms {
   readonly kind: LeaseKind
   /** Id of the NIC, VPC or gateway; absent for a reservation. */
   readonly holder?: string
-  /** Label that the client gave to a reservation. */
   readonly context?: string
 }
 

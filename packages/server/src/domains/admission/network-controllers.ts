@@ -46,7 +46,6 @@ export async function requireControllerUp(
   throw error
 }
 
-/** Size that the controller adds to each node of the manager. */
 export async function takenByController(store: Reader): Promise<NodeSize> {
   const [controller] = await store.find(NetworkController, { limit: 1 })
   return controller?.growth ?? { vcpus: 0, memoryBytes: 0 }

@@ -162,7 +162,6 @@ export async function requireMade(store: Reader, attachment: Attachment): Promis
 const takenBack = (): ApiError =>
   new ApiError('CONFLICT', { fault: 'The attachment was taken back while the task waited.' })
 
-/** Removes a claim or a published attachment. */
 export async function drop(store: Transaction, attachment: Attachment): Promise<void> {
   await store.remove(VolumeGroupAttachment, attachment.extId)
   await touchEnds(store, attachment)

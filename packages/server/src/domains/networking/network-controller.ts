@@ -149,7 +149,6 @@ async function usersOf(store: Reader): Promise<readonly string[]> {
   return [...new Set(users)]
 }
 
-/** @throws ApiError 409 that names the VPCs whose prefixes overlap */
 async function refuseWhileOverlapping(ctx: WriteContext, controller: ControllerEntity): Promise<void> {
   const clashes = new Set<string>()
   for (const vpc of await ctx.store.find(Vpc)) {

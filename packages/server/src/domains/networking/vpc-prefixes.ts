@@ -44,6 +44,6 @@ async function neighboursOf(store: Reader, vpc: VpcEntity): Promise<readonly Vpc
   return [...neighbours.values()]
 }
 
-/** Present prefixes, and prefixes that a running update will add. */
+/** Includes prefixes that a running update will add. */
 const prefixesOf = ({ externallyRoutablePrefixes = [], change }: VpcEntity): Prefix[] =>
   [...externallyRoutablePrefixes, ...(change?.externallyRoutablePrefixes ?? [])].map(prefixOfSubnet)

@@ -18,7 +18,6 @@ import { metadataOf, type Owner } from './metadata.ts'
 
 export type VpcBody = BodyOf<typeof Vpc>
 
-/** Faults that the body alone reveals. */
 export function vpcFaults(body: VpcBody): ApiError[] {
   const servers = body.commonDhcpOptions?.domainNameServers ?? []
   return [

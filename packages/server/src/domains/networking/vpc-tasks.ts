@@ -1,7 +1,4 @@
-/**
- * Tasks that program VPCs into the fabric.
- * Source: behaviour networking.md 1.1 (life of an entity row), 1.5, 1.22.
- */
+/** Tasks that program VPCs into the fabric. Source: behaviour networking.md 1.1 (life of an entity row), 1.5, 1.22. */
 import type { EntityOf } from '@hyperplane/contract'
 import { RouteTable } from '@hyperplane/contract/networking/route-table'
 import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'

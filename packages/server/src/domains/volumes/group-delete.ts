@@ -70,7 +70,6 @@ export const removeGroup = defineTask<Removal>({
 
 const disksOf = (store: Reader, volumeGroupExtId: string) => store.findWhere(VolumeDisk, { volumeGroupExtId })
 
-/** @throws ApiError VOLUME_GROUP_ATTACHED, or VOLUME_GROUP_BUSY while a disk is copied */
 async function requireUnused(store: Reader, group: Group): Promise<void> {
   const claims = await claimsOn(store, 'VolumeGroup', group.extId)
   if (claims.length > 0) {
