@@ -1,6 +1,6 @@
 /**
- * The account by which a registered manager signs in here: a service account with one key and a role that holds two
- * operations. It comes and goes with the registration. Source: behaviour platform.md 4 (exchange trust); iam.md 2, 8, 9.
+ * The account of a registered remote manager: a service account with one API key and a role of two operations. It is
+ * created and removed with the registration. Source: behaviour platform.md 4 (exchange trust); iam.md 2, 8, 9.
  */
 
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
@@ -15,7 +15,7 @@ import type { Transaction } from '../../store/store.ts'
 import { apiKeyDigest } from './api-key-digest.ts'
 import { localProviderId } from './local-provider.ts'
 
-/** See that it is there, and leave. */
+/** The remote manager only needs to check its registration and to end it. */
 const permitted = ['View_Domain_Manager', 'Unregister_Domain_Manager']
 const everything = { '*': { '*': { eq: '*' } } }
 
@@ -29,8 +29,8 @@ interface Making {
 }
 
 /**
- * Makes the account; without a key nobody can sign in with it yet. It works once `access.changed()` was called.
- * @param manager whose account it is
+ * Creates the account; without `apiKey`, nobody can sign in with it yet. The caller must call `access.changed()` after
+ * the commit: cached policies do not include this account.
  */
 export async function makeAccount(
   ctx: Making,
@@ -97,7 +97,7 @@ export async function makeAccount(
   })
 }
 
-/** Removes the account with all its keys. One that is not there is no fault. */
+/** Removes the account with all its keys. Does nothing if the account does not exist. */
 export async function removeAccount(store: Transaction, managerExtId: string): Promise<void> {
   const user = accountIdOf(managerExtId)
   if ((await store.get(User, user)) === undefined) return

@@ -1,7 +1,7 @@
 /**
- * What may it do, and on which entities? Policies that speak of the caller, whose role holds the operation, reach together
- * what their entity filters reach; there is nothing that takes away.
- * Source: behaviour conventions 16; iam.md 8, 9.
+ * Authorization: may the caller use an operation, and on which entities? The caller reaches the union of the entity
+ * filters of all policies that match it and whose role holds the operation. No policy can deny. Source: behaviour
+ * conventions 16; iam.md 8, 9.
  */
 
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
@@ -21,18 +21,18 @@ import { systemRoleId } from './catalogue/system-roles.ts'
 import { scopeOf } from './filters/entity-filter.ts'
 import { factsOf, type Grant, grantsTo, loadGrants } from './grants.ts'
 
-/** What one identity was granted, with the scopes that were asked for since the last change of policies. */
+/** Cached decisions for one identity. Dropped when a policy or a role changes. */
 interface Identity {
   readonly grants: readonly Grant[]
   readonly scopes: Map<string, Scope | undefined>
-  /** Why it may use an operation on everything, where it may, by the operation's key. */
+  /** Operation key -> the reason for the audit, if the identity may use the operation on every entity. */
   readonly reasons: Map<string, string>
 }
 
 const maximumIdentities = 10_000
-/** The only operation that a password which must be changed leaves open. */
+/** The only operation that is allowed while the password must be changed. */
 const passwordChange = 'iam.changeUserPassword'
-/** Its handler shows everyone the roles that they hold, without a policy for roles. */
+/** Open to everyone: its handler returns the roles that the caller holds, without a policy for roles. */
 const readRole = 'iam.getRoleById'
 
 export const createAccessControl = ({ store }: { readonly store: Store }): AccessControl => new PolicyAccess(store)
@@ -41,7 +41,7 @@ class PolicyAccess implements AccessControl {
   readonly #store: Store
   readonly #identities = createLru<Identity>(maximumIdentities)
   #grants: Promise<readonly Grant[]> | undefined
-  /** Counts changes of policies and roles: an answer that was begun before a change is not cached after it. */
+  /** Counts changes of policies and roles. A decision that was begun before a change is not cached after it. */
   #changes = 0
 
   constructor(store: Store) {
@@ -168,10 +168,10 @@ class PolicyAccess implements AccessControl {
   }
 }
 
-/** The groups are part of the name: the next sign-in of the same user may bring others. */
+/** Includes the groups: two sign-ins of one user can bring different groups. */
 const nameOf = ({ extId, groups }: Caller): string => (groups.length === 0 ? extId : `${extId} ${groups.join(' ')}`)
 
-/** The rows of a kind that policies alone, without ownership, grant through any of these IAM operations. */
+/** The entities that policies alone allow, without the rows that belong to the caller. */
 function granted(
   identity: Identity,
   iamOperations: readonly string[],
@@ -193,7 +193,7 @@ function granted(
 function viewScopeOf(identity: Identity, resource: Resource, caller: Caller): Scope | undefined {
   const judged = scopedKind(resource)
   const scope = granted(identity, viewsOf(resource), judged, caller)
-  // Rows of a sub-resource are judged by their parent.
+  // The filters of policies apply to the parent's attributes, so rows of a sub-resource are not filtered here.
   if (judged.kind !== resource.kind) return scope === undefined ? undefined : 'all'
   const own = ownPaths.get(resource.kind)
   return union(scope, own === undefined ? undefined : equals(pathOf(resource, own), caller.extId))
@@ -201,20 +201,22 @@ function viewScopeOf(identity: Identity, resource: Resource, caller: Caller): Sc
 
 const because = (grant: Grant): string => `policy ${grant.policyExtId}, role ${grant.roleExtId}`
 
-/** An action changes what its body names as well (a volume group and the VM that it is attached to); categories
- * only mark. An action without an entity in its path acts on those of its own kind that the body names. */
+/**
+ * Whether the operation also changes the entities of this kind in its body (attaching a volume group changes the VM),
+ * so that the caller needs its permission on them. Assigning a category does not change the category.
+ */
 const actsOn = ({ verb, resource: own, target }: Operation, resource: Resource): boolean =>
   verb === 'action' && resource.kind !== 'Category' && (resource.kind === own?.kind) === (target === undefined)
 
-/** Internal categories are the system's to give, whoever may see them. Source: behaviour platform.md 1. */
+/** Only the system may assign internal categories. Source: behaviour platform.md 1. */
 const assignable = not(equals(pathOf(Category, 'type'), 'INTERNAL'))
 
 const holdersOf = (identity: Identity, iamOperations: readonly string[]): readonly Grant[] =>
   identity.grants.filter((grant) => iamOperations.some((name) => grant.operations.has(name)))
 
-/** IAM operations that show entities of a kind: hosts are seen with those of a cluster and with all hosts. */
+/** IAM operations that show entities of a kind: a host is in the list of its cluster and in the list of all hosts. */
 const viewsOf = (resource: Resource): readonly string[] => views.get(resource.kind) ?? viewsOfEntity(resource.iam?.name)
-/** A kind whose reads are not built yet is seen, expanded, with the operation that they will have. */
+/** For a kind whose read operations are not implemented yet: such entities can still be shown by `$expand`. */
 const viewsOfEntity = (entity: string | undefined): readonly string[] =>
   [...iamOperations.values()]
     .filter((operation) => operation.entityType === entity && operation.displayName.startsWith('View_'))
@@ -225,7 +227,7 @@ for (const { verb, resource, iamOperation } of contract.flatMap((namespace) => n
   views.set(resource.kind, [...new Set([...(views.get(resource.kind) ?? []), iamOperation])])
 }
 
-/** Where each kind names the identity that may reach the row without a policy. */
+/** Kind -> the field that names the identity that may read the row without a policy. */
 const ownPaths: ReadonlyMap<string, string> = new Map(
   contract
     .flatMap((namespace) => namespace.operations)

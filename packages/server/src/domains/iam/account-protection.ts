@@ -1,7 +1,7 @@
 /**
- * Control of an account is a gift like a policy: a key, a password, a new account under a name that policies know, or a
- * change of its state needs that the caller holds everything that the account holds, also by groups that only its directory
- * knows. Source: behaviour iam.md 8.
+ * Protection against escalation through accounts. Control of an account gives its rights: a key, a password, a new
+ * account under a name that policies mention, or a change of state. The caller must therefore hold everything that the
+ * account holds, including rights through groups that only the directory knows. Source: behaviour iam.md 8.
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
@@ -17,18 +17,18 @@ import { denied, Giver, requireNothingLacks } from './escalation.ts'
 import { mayMatchIdentity } from './filters/identity-filter.ts'
 import { type Grant, grantsTo, userFacts } from './grants.ts'
 
-/** A user, or one that is about to be created: its id is not known then before the transaction. */
+/** `isNew`: the user is not created yet, and `extId` is empty before the transaction. */
 export type Account = Pick<EntityOf<typeof User>, 'extId' | 'username' | 'userType' | 'idpId'> & {
   readonly isNew?: boolean
 }
 
-/** Whose entities SELF_OWNED means: a new account owns none, so there the caller's own right to such entities decides. */
+/** The identity that SELF_OWNED means. A new account owns nothing, so the rights of the caller decide. */
 const ownerOf = ({ caller }: ReadContext, { extId, isNew }: Account): string => (isNew === true ? caller.extId : extId)
 
-/** Groups of an account in their normal form, or why its directory did not tell them. Undefined: no policy made it necessary to ask. */
+/** Normalised group names, or the reason why the directory did not return them. Undefined: no group could matter. */
 export type GroupReport = { readonly groups: ReadonlySet<string> } | { readonly cause: string } | undefined
 
-/** Asks the directory of the account for its groups, where the answer matters. For `prepare`: it may take as long as the driver waits. */
+/** Queries the directory only if groups could matter. For `prepare`, outside the transaction: it may be slow. */
 export async function reportedGroups(ctx: ReadContext, account: Account): Promise<GroupReport> {
   if (account.userType !== 'LDAP' || account.extId === ctx.caller.extId) return undefined
   const giver = await Giver.of(ctx)
@@ -45,8 +45,8 @@ export async function reportedGroups(ctx: ReadContext, account: Account): Promis
 }
 
 /**
- * @param report what `reportedGroups` answered before the transaction
- * @throws ApiError 403 when the account holds something that the caller does not; 409 when policies changed since the report
+ * @param report the result of `reportedGroups`, from before the transaction
+ * @throws ApiError 403 if the account holds rights that the caller does not; 409 if policies changed after the report
  */
 export async function requireAccountCovered(ctx: WriteContext, account: Account, report: GroupReport): Promise<void> {
   if (account.extId === ctx.caller.extId) return
@@ -55,7 +55,7 @@ export async function requireAccountCovered(ctx: WriteContext, account: Account,
   const lacks = (grants: readonly Grant[]): readonly string[] => giver.lacksOf(grants, ownerOf(ctx, account))
   const to = ` on "${account.username}"`
   if (account.userType !== 'LDAP') return requireNothingLacks(ctx, lacks(grantsTo(giver.grants, facts)), to)
-  // Where no group could make a difference, the directory was not asked.
+  // The same test as in `reportedGroups`: without a possible difference the directory was not queried.
   if (lacks(await possibleGrants(ctx, giver, account)).length === 0) return
   if (report === undefined)
     throw new ApiError('CONFLICT', { fault: 'Authorization policies changed at the same time. Retry.' })
@@ -66,7 +66,7 @@ export async function requireAccountCovered(ctx: WriteContext, account: Account,
   requireNothingLacks(ctx, lacks(grantsTo(giver.grants, { ...facts, groups: new Set(groups) })), to)
 }
 
-/** Everything that an account of a directory may hold, as long as nobody asked in which of its groups it is. */
+/** Every policy that could apply to a directory account, as long as its groups are unknown. */
 async function possibleGrants({ store }: ReadContext, { grants }: Giver, account: Account): Promise<readonly Grant[]> {
   const ofDirectory = await store.findWhere(UserGroup, { idpId: account.idpId ?? '' })
   const groups = new Set(ofDirectory.map(({ extId }) => extId))

@@ -1,4 +1,4 @@
-/** How many users and groups policies name. Source: behaviour iam.md 8, 9 (counts: distinct ids named and existing). */
+/** Counts users and groups in policies. Source: behaviour iam.md 8, 9 (counts: distinct ids named and existing). */
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
 import { User } from '@hyperplane/contract/iam/user'
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
@@ -16,7 +16,7 @@ export interface AssignedCounts {
   readonly assignedUserGroupsCount: number
 }
 
-/** Counts for each value of `by`, over the policies that have it. */
+/** One count for each value of `by`. */
 export async function assignedCounts(
   store: Reader,
   policies: readonly PolicyRow[],

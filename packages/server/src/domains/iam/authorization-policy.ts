@@ -1,4 +1,4 @@
-/** Authorization policies: these identities hold this role on these entities. Source: behaviour iam.md 9. */
+/** Authorization policies: identities hold a role on entities. Source: behaviour iam.md 9. */
 import { AuthorizationPolicy, authorizationPolicyOperations } from '@hyperplane/contract/iam/authorization-policy'
 import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { Role } from '@hyperplane/contract/iam/role'
@@ -78,7 +78,6 @@ type Filters = Pick<PolicyRow, 'entities' | 'identities'>
 const typeFaults = ({ authorizationPolicyType: type }: Pick<PolicyRow, 'authorizationPolicyType'>): ApiError[] =>
   type === 'USER_DEFINED' ? [] : [invalid('authorizationPolicyType', 'a policy of a client is USER_DEFINED.')]
 
-/** Every fault of every filter together. */
 function filterFaults({ entities, identities }: Filters): ApiError[] {
   const faults: ApiError[] = []
   for (const [index, { identityFilter }] of identities.entries()) {
@@ -94,13 +93,13 @@ function filterFaults({ entities, identities }: Filters): ApiError[] {
   return faults
 }
 
-/** Names that mean nothing here are accepted and told. */
+/** Unknown names are accepted with a warning: clients know kinds and attributes that this service does not have. */
 function warnOfUnknownNames(ctx: WriteContext, { entities }: Pick<PolicyRow, 'entities'>): void {
   const unknown = new Set(entities.flatMap(({ entityFilter }) => unknownNames(readEntityFilter(entityFilter, ''))))
   for (const name of unknown) ctx.warn(`The entity filter names ${name}, which is not known here: it matches nothing.`)
 }
 
-/** A policy is measured whole, also when only its identities change: they get all of it. */
+/** Checks the whole policy even if only its identities changed: a new identity receives every right in it. */
 async function requireGrantable(ctx: WriteContext, body: Omit<PolicyRow, 'extId'>): Promise<void> {
   const role = await ctx.store.get(Role, body.role)
   await requireCovered(ctx, grantOf(body, operationNames(role?.operations ?? [])))
@@ -109,7 +108,7 @@ async function requireGrantable(ctx: WriteContext, body: Omit<PolicyRow, 'extId'
 const fixed = (policy: PolicyRow): ApiError =>
   new ApiError('SYSTEM_DEFINED_ENTITY', { kind: 'authorization policy', name: policy.displayName })
 
-/** What the type of a policy leaves open to change. */
+/** Refuses changes that the type of the policy does not allow. */
 function refuseFixed(target: PolicyRow, body: Omit<PolicyRow, 'extId'>): void {
   if (target.authorizationPolicyType === 'USER_DEFINED') return
   if (target.authorizationPolicyType !== 'PREDEFINED_UPDATE_IDENTITY_ONLY') throw fixed(target)

@@ -1,4 +1,4 @@
-/** Certificate authentication providers: whose client certificates sign users in. Source: behaviour iam.md 5. */
+/** Certificate authentication providers: sign users in by client certificate. Source: behaviour iam.md 5. */
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import {
   CertAuthProvider,
@@ -17,7 +17,7 @@ import { StoredRevocationList } from './records.ts'
 type ProviderRow = EntityOf<typeof CertAuthProvider>
 type Form = ValueOf<typeof CertAuthProviderForm>
 
-/** What was found out before the transaction. Faults are kept, not thrown: a repeated request must not meet them. */
+/** Checked before the transaction. Faults are not thrown there: a retry of a successful request must not fail. */
 interface Judged {
   readonly faults: readonly ApiError[]
   readonly chain: readonly Certificate[]
@@ -98,7 +98,6 @@ const revocationParts = [
   'ocspResponder',
 ] as const
 
-/** The form as the entity that it describes. */
 function providerOf(form: Form) {
   const { isCrlEnabled, crlDps, globalCrlRefreshInterval, isOcspEnabled, ocspResponder, ...given } = form
   return { ...given, certRevocationInfo: revocationOf(form) }
@@ -128,7 +127,6 @@ function formFaults(form: Form): ApiError[] {
   return faults
 }
 
-/** The chain, and the revocation lists as they are now. */
 async function judged(ctx: ReadContext, form: Form): Promise<Judged> {
   if (formFaults(form).length > 0) return { faults: [], chain: [], fetched: [] }
   const now = ctx.clock.now()
@@ -144,7 +142,7 @@ async function judged(ctx: ReadContext, form: Form): Promise<Judged> {
   }
 }
 
-/** Nobody is asked yet; but where the service never goes is no responder. */
+/** Does not call the responder: only checks that the service is allowed to call its address. */
 async function responderFaults(ctx: ReadContext, url: string): Promise<ApiError[]> {
   const refusal = await ctx.drivers.web.refusalOf(url)
   return refusal === undefined ? [] : [trustFault('certRevocationInfo/ocspResponder', `cannot be called: ${refusal}.`)]
@@ -161,7 +159,7 @@ function settled(ctx: WriteContext, { faults, chain, fetched }: Judged): Omit<Ju
   return { chain, fetched }
 }
 
-/** One authority speaks for one provider: else it were chance which one decides. */
+/** Two enabled providers must not share an authority: their order would decide which one signs the user in. */
 async function refuseSharedAuthority(
   store: Transaction,
   row: ProviderRow,

@@ -1,6 +1,6 @@
 /**
- * Credentials that were verified a moment ago, so that not every request hashes a password: by keyed digest, for a minute
- * of the world's time at most, and only until something about them changes. Source: behaviour conventions 14.
+ * Cache of verified credentials, so that not every request hashes a password. An entry lives for one minute of world
+ * time at most, and is dropped when its account or provider changes. Source: behaviour conventions 14.
  */
 
 import { hash, randomBytes } from 'node:crypto'
@@ -8,20 +8,19 @@ import type { Caller } from '../../core/caller.ts'
 import { createLru } from '../../core/lru.ts'
 
 export interface KnownCredential {
-  /** Key of this cache, from `digestOf`. */
   readonly digest: string
   readonly caller: Caller
-  /** World time after which it is worth nothing; API keys expire. */
+  /** World time at which the credential itself expires (API keys). */
   readonly endsAt: number
-  /** The caller with the address that it came from last: one object for the same client's next request. */
+  /** The caller with its latest address, so that further requests from one client share one object. */
   latest?: Caller
-  /** World time of the last use that was written down. */
+  /** World time at which the use of the credential was last stored. */
   notedAt: number
-  /** The name that was given, where locks count by it. */
+  /** The name that failed sign-ins are counted by. */
   readonly signedInAs?: string
-  /** Directories whose answers led to this caller. */
+  /** Directories that were queried to identify this caller. */
   readonly providers?: readonly string[]
-  /** World time until which the caller's groups hold. */
+  /** World time until which the caller's groups are valid. */
   readonly groupsUntil?: number
 }
 
@@ -29,26 +28,24 @@ const rememberMilliseconds = 60_000
 const maximumCredentials = 10_000
 
 export class CredentialCache {
-  /** Of this process alone: what is remembered is of no use to anybody else. */
   readonly #key = randomBytes(32).toString('base64url')
   readonly #now: () => number
   readonly #known = createLru<{ readonly credential: KnownCredential; readonly until: number }>(maximumCredentials)
-  /** For each verification under way, the accounts and providers that changed since it began. */
+  /** For each running verification, the accounts and providers that changed since it began. */
   readonly #underWay = new Set<Set<string>>()
   #generation = 0
 
-  /** @param now world time in milliseconds */
   constructor(now: () => number) {
     this.#now = now
   }
 
-  /** Rises with every change of an account or a provider: requests share a verification only within one generation. */
+  /** Rises with every change of an account or provider. Requests share a verification only within one generation. */
   get generation(): number {
     return this.#generation
   }
 
   digestOf(scheme: 'basic' | 'apiKey' | 'certificate', text: string): string {
-    // Once a request: the one-shot hash costs a quarter of an HMAC. The digest never leaves this process.
+    // Computed for every request: the one-shot hash costs a quarter of an HMAC. The digest never leaves this process.
     return hash('sha256', `${this.#key}\0${scheme}\0${text}\0${this.#key}`, 'base64url')
   }
 
@@ -61,9 +58,9 @@ export class CredentialCache {
   }
 
   /**
-   * Runs `verify` and remembers the credential that it returns. If the account or one of its providers changed while
-   * `verify` ran, its result is discarded and it runs again: an account that is closed while its password is being
-   * hashed does not sign in. Refusals are returned as they are.
+   * Runs `verify` and caches the credential that it returns. If the account or one of its providers changed while
+   * `verify` ran, the result is discarded and `verify` runs again: an account that is closed while its password is
+   * being hashed does not sign in. Refusals are returned as they are.
    */
   async verified<R>(verify: () => Promise<KnownCredential | R>): Promise<KnownCredential | R> {
     const changed = new Set<string>()
@@ -82,7 +79,7 @@ export class CredentialCache {
     }
   }
 
-  /** A directory or another provider, or a group of it, changed: nothing that it verified is remembered any more. */
+  /** Call after a change of a provider, or of a group that belongs to it. */
   forgetProvider(extId: string): void {
     this.#change(extId)
     for (const [digest, { credential }] of this.#known.entries()) {
@@ -90,7 +87,7 @@ export class CredentialCache {
     }
   }
 
-  /** A password, a state or a key changed: nothing of this identity is remembered any more. */
+  /** Call after a change of a password, a key, or the state of an account. */
   forget(identity: string): void {
     this.#change(identity)
     for (const [digest, { credential }] of this.#known.entries()) {
@@ -104,7 +101,7 @@ export class CredentialCache {
   }
 
   #remember(credential: KnownCredential): void {
-    // A credential that came from the cache keeps its end.
+    // A cached credential that `verify` returned again keeps its expiry: a cache hit must not extend it.
     if (this.#known.get(credential.digest)?.credential === credential) return
     const until = Math.min(this.#now() + rememberMilliseconds, credential.groupsUntil ?? Infinity)
     this.#known.set(credential.digest, { credential, until })

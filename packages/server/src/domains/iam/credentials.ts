@@ -1,6 +1,6 @@
 /**
- * Who is it? An API key, else HTTP Basic, else a client certificate. Whatever is wrong with a credential, the answer is the
- * same. Source: behaviour conventions 14; iam.md 1, 2, 5.
+ * Authentication: by API key, else HTTP Basic, else client certificate. Every invalid credential gets the same
+ * response. Source: behaviour conventions 14; iam.md 1, 2, 5.
  */
 import { ApiError } from '../../core/api-error.ts'
 import type { Authenticator } from '../../core/ports.ts'

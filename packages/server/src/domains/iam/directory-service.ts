@@ -19,10 +19,10 @@ import {
 } from './directory/server.ts'
 import { requireUnused } from './providers.ts'
 
-/** What was found out about a directory before the transaction. */
+/** The result of the checks before the transaction. */
 interface Judged {
   readonly refusals: readonly ApiError[]
-  /** The directory does not answer now. */
+  /** Why the directory did not answer. */
   readonly cause?: string
 }
 
@@ -45,7 +45,7 @@ export const directoryService = implement(
         createdTime: now,
         lastUpdatedTime: now,
       })
-      // A sign-in under way has not asked this directory: later requests do not join it.
+      // A running sign-in did not query this directory; this keeps later requests from sharing its result.
       ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(created.extId))
       return created
     },
@@ -136,7 +136,7 @@ export const directoryService = implement(
   },
 )
 
-/** Only the password, or the whole account, may be left out of an update: what is kept is sealed already. */
+/** An update may omit the password, or the whole account: the stored, encrypted password is kept. */
 const withKeptPassword = (
   given: DirectoryRow['serviceAccount'],
   kept: DirectoryRow['serviceAccount'],
@@ -145,9 +145,9 @@ const withKeptPassword = (
 
 type Body = Omit<DirectoryRow, 'extId'>
 
-/** Where the addresses must not lead; else what the directory itself says of its account. */
+/** Returns refused addresses first; only if there are none, signs in to the directory with its service account. */
 async function judged(ctx: ReadContext, body: Body, password: string): Promise<Judged> {
-  // The rules refuse it afterwards: nobody is asked.
+  // `rules` refuses these bodies afterwards.
   if (faultsOf(body).length > 0 || password === '') return { refusals: [] }
   const refusals = await faultsOfAddresses(ctx, body)
   if (refusals.length > 0) return { refusals }
@@ -157,7 +157,7 @@ async function judged(ctx: ReadContext, body: Body, password: string): Promise<J
   return { refusals: bound.answer === undefined ? [] : [bound.answer] }
 }
 
-/** A refused account is an answer. */
+/** Converts a refused service account into a return value, so that `ifItAnswers` does not treat it as an outage. */
 async function tried(
   directory: ReadContext['drivers']['directory'],
   server: DirectoryServer,
@@ -213,7 +213,7 @@ const urlsOf = ({ url, secondaryUrls = [] }: Body) => [
   ...secondaryUrls.map((other, index) => ({ path: `secondaryUrls[${index}]`, url: other })),
 ]
 
-/** Each address by itself: none may lead where the service does not go. A name that nobody knows yet leads nowhere. */
+/** Refuses addresses that this service must not call. A host name that cannot be resolved yet is accepted. */
 async function faultsOfAddresses(ctx: ReadContext, body: Body): Promise<ApiError[]> {
   const faults = await Promise.all(
     urlsOf(body).map(async ({ path, url }) => {
@@ -232,7 +232,7 @@ async function faultsOfAddresses(ctx: ReadContext, body: Body): Promise<ApiError
 
 function ldapHost(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // What follows host and port, or stands before the host, is in `href` alone.
+  // A path, a query or user information would make `href` longer than protocol and host.
   if (url === undefined || !/^ldaps?:$/.test(url.protocol) || url.href !== `${url.protocol}//${url.host}`)
     return undefined
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')

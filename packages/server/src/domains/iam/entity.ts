@@ -1,4 +1,4 @@
-/** Entities that policies name, derived from the contract. Source: behaviour iam.md 7, 9.3. */
+/** Entities that policies can name, derived from the contract. Source: behaviour iam.md 7, 9.3. */
 
 import { Entity, entityOperations } from '@hyperplane/contract/iam/entity'
 import { catalogueId } from '../../core/ids/named-id.ts'

@@ -1,7 +1,7 @@
 /**
- * No escalation: an identity gives away only what it holds itself, in operations and in reach. Every change that gives
- * somebody rights (a policy, a role, control of an account, membership in a group) is measured here.
- * Source: behaviour iam.md 8.
+ * Prevents escalation of privileges: an identity can only give rights that it holds itself, on the same entities. Every
+ * change that gives rights (a policy, a role, control of an account, membership in a group) is checked here. Source:
+ * behaviour iam.md 8.
  */
 import type { RoleName } from '@hyperplane/contract'
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
@@ -21,16 +21,15 @@ import {
   operationNames,
 } from './grants.ts'
 
-/** Rights that a change gives to somebody. */
 export type Gift = Omit<Grant, 'isSystemRole' | 'policyExtId'>
 
-/** On everything, they give away anything but the roles that only a Super Admin gives. */
+/** A holder of one of these roles on everything can give any role except those in `givenBySuperAdmin`. */
 const excepted: readonly RoleName[] = ['Super Admin', 'Platform Admin', 'Central Admin']
 const givenBySuperAdmin: readonly RoleName[] = ['Super Admin', 'Internal Super Admin']
-/** Other rules name these roles: held on everything, they permit more than their operations do. */
+/** Some rules check for these roles by name. Held on everything, they allow more than their operations do. */
 const namedByRules: readonly RoleName[] = [...excepted, 'Monitoring Admin']
 
-/** A part of an own filter, with the operations that the giver holds on what it reaches. */
+/** One part of an entity filter of the giver, with the operations that the giver holds on it. */
 interface OwnPart {
   readonly part: EntityFilterPart
   readonly operations: ReadonlySet<string>
@@ -39,14 +38,14 @@ interface OwnPart {
 const longestFilter = 200
 const mostNamed = 5
 
-/** The identity that makes a change, with what it holds at this moment. */
+/** The identity that makes a change, with the rights that it holds now. */
 export class Giver {
   readonly isSuperAdmin: boolean
   readonly #extId: string
   readonly #own: readonly Grant[]
-  /** By entity, `*` included. */
+  /** By entity name, `*` included. */
   readonly #parts: ReadonlyMap<string, readonly OwnPart[]>
-  /** All policies, to find what somebody else holds. Empty for a Super Admin, who is never measured. */
+  /** All policies, to find the rights of another identity. Empty for a Super Admin, who is never checked. */
   readonly grants: readonly Grant[]
 
   private constructor(extId: string, isSuperAdmin: boolean, own: readonly Grant[], grants: readonly Grant[]) {
@@ -62,7 +61,7 @@ export class Giver {
 
   static async of({ store, caller }: Pick<ReadContext, 'store' | 'caller'>): Promise<Giver> {
     const facts = await factsOf(store, caller)
-    // Super Admins make most of these changes: the other policies need not be read for them.
+    // Super Admins make most of these changes: decide first whether the caller is one, without reading all policies.
     const decisive = await store.findWhere(AuthorizationPolicy, { role: superAdminId })
     const isSuperAdmin =
       caller.type === 'SYSTEM' ||
@@ -75,15 +74,14 @@ export class Giver {
     return new Giver(caller.extId, isSuperAdmin, grantsTo(grants, facts), grants)
   }
 
-  /** Which of these IAM operations the giver holds on no entity at all. */
   operationsNotHeld(operations: ReadonlySet<string>): string[] {
     if (this.#isExcepted()) return []
     return [...operations].filter((name) => !this.#own.some((grant) => grant.operations.has(name)))
   }
 
   /**
-   * The rights among these that the giver does not hold itself: operation and filter, or the role.
-   * @param holder the identity for which SELF_OWNED stands, where it is not to be read from the identity filters
+   * The rights in `gifts` that the giver does not hold: operation and filter, or the role.
+   * @param holder replaces SELF_OWNED, for callers that know the receiving identity
    */
   lacksOf(gifts: readonly Gift[], holder?: string): string[] {
     if (this.isSuperAdmin) return []
@@ -116,7 +114,7 @@ export class Giver {
     return lacks
   }
 
-  /** The operations that the giver holds on everything that the part reaches. */
+  /** The operations that the giver holds on every entity that the part matches. */
   #operationsCovering(part: EntityFilterPart): ReadonlySet<string> {
     const ofEntity = this.#parts.get(part.entity) ?? []
     const ofAll = part.entity === '*' ? [] : (this.#parts.get('*') ?? [])
@@ -138,9 +136,9 @@ export class Giver {
 }
 
 /**
- * A role holds only operations that its writer holds.
- * @param operations ids of the IAM operations that the change adds
- * @param giftsOf answers the added operations, for each policy that gives the role
+ * Requires that the caller holds every operation that it adds to a role.
+ * @param operations ids of the added IAM operations
+ * @param giftsOf returns the rights that the added operations give, one for each policy with this role
  * @throws ApiError 403
  */
 export async function requireRoleCovered(
@@ -156,7 +154,7 @@ export async function requireRoleCovered(
   requireNothingLacks(ctx, giver.lacksOf(await giftsOf(added)))
 }
 
-/** @throws ApiError 403 that names what the caller does not hold of these rights */
+/** @throws ApiError 403 that names the rights in `gift` that the caller does not hold */
 export async function requireCovered(ctx: ReadContext, gift: Gift): Promise<void> {
   requireNothingLacks(ctx, (await Giver.of(ctx)).lacksOf([gift]))
 }

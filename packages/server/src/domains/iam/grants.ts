@@ -1,6 +1,6 @@
 /**
- * Policies as decisions need them: read once, with their filters understood and their roles' operations by name.
- * Source: behaviour iam.md 8, 9; conventions 16.
+ * Policies in the form that decisions need: filters parsed, operations of the role resolved to names. Source: behaviour
+ * iam.md 8, 9; conventions 16.
  */
 
 import type { EntityOf } from '@hyperplane/contract'
@@ -20,7 +20,7 @@ import {
 
 export type PolicyRow = EntityOf<typeof AuthorizationPolicy>
 
-/** One policy: who, what, on which entities. */
+/** One policy: which identities may use which operations on which entities. */
 export interface Grant {
   readonly policyExtId: string
   readonly identities: readonly IdentityFilter[]
@@ -29,9 +29,9 @@ export interface Grant {
   /** Names of IAM operations. */
   readonly operations: ReadonlySet<string>
   readonly entities: readonly EntityFilter[]
-  /** The same filters as the client wrote them, in the same order. */
+  /** The filters of `entities` as the client wrote them, in the same order. */
   readonly writtenEntities: readonly unknown[]
-  /** Reaches every entity. */
+  /** One of the filters matches every entity. */
   readonly isUnlimited: boolean
 }
 
@@ -46,7 +46,7 @@ export async function loadGrants(store: Reader): Promise<readonly Grant[]> {
   }))
 }
 
-/** A policy, stored or about to be, with these operations in place of its role. */
+/** A stored or planned policy; `operations` replaces those of its role. */
 export function grantOf(
   policy: Pick<PolicyRow, 'role' | 'entities' | 'identities'> & { readonly extId?: string },
   operations: ReadonlySet<string>,
@@ -63,17 +63,15 @@ export function grantOf(
   }
 }
 
-/** Stored filters were judged when they came; a part that is not understood any more grants nothing. */
+/** Faults are ignored: filters were validated before they were stored. */
 export const entityFiltersOf = (policy: Pick<PolicyRow, 'entities'>): EntityFilter[] =>
   policy.entities.map((element) => readEntityFilter(element.entityFilter, 'entityFilter'))
 export const identityFiltersOf = (policy: Pick<PolicyRow, 'identities'>): IdentityFilter[] =>
   policy.identities.map((element) => readIdentityFilter(element.identityFilter, 'identityFilter'))
 
-/** What of these grants speaks of the identity. */
 export const grantsTo = (grants: readonly Grant[], facts: IdentityFacts): readonly Grant[] =>
   grants.filter((grant) => grant.identities.some((filter) => matchesIdentity(filter, facts)))
 
-/** What identity filters ask of a caller. */
 export async function factsOf(store: Reader, caller: Caller): Promise<IdentityFacts> {
   const user = await store.get(User, caller.extId)
   return {

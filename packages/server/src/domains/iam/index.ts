@@ -1,4 +1,3 @@
-/** What the operations of iam do: one line a kind, sorted. */
 import { authorizationPolicy } from './authorization-policy.ts'
 import { certAuthProvider } from './cert-auth-provider.ts'
 import { client } from './client.ts'

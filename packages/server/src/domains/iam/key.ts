@@ -1,4 +1,4 @@
-/** Keys: credentials of one user. They cannot change, only end. Source: behaviour iam.md 2. */
+/** Keys: credentials of one user. A key cannot be changed, only revoked or deleted. Source: behaviour iam.md 2. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { iamMessages } from '@hyperplane/contract/iam/errors'
@@ -21,7 +21,7 @@ const longestLife = 5 * 366 * 24 * 3600 * 1000
 export const key = implement(
   keyOperations,
   {
-    /** A user has few keys, and whether one expired is a matter of the time: the list is made in memory. */
+    /** Filters in memory: a user has few keys, and the status EXPIRED depends on the time and is not stored. */
     async listUserKeys(ctx, request) {
       const scope = await ctx.scopeOf('Key')
       const keys = await ctx.store.findWhere(Key, { userExtId: request.path.userExtId })
@@ -99,7 +99,7 @@ export const key = implement(
       })
       ctx.afterCommit(() => ctx.services.authenticator.forget(path.userExtId))
       const said = iamMessages.REVOKE_USER_KEY_SUCCESS
-      // Without a severity: public clients cannot read one here.
+      // No `severity`: public clients cannot parse it in this response.
       return { ...said, locale: 'en_US', errorGroup: 'REVOKE_USER_KEY_SUCCESS' }
     },
   },
@@ -114,7 +114,7 @@ export const key = implement(
   },
 )
 
-/** A key as it is now: without what stays inside, EXPIRED from its time on. */
+/** The key as clients see it: without secrets, and EXPIRED once its time has passed. */
 export function shownKey(ctx: Pick<ReadContext, 'clock'>, row: KeyRow): KeyRow {
   const { apiKeyDigest: _, objectSecretKey: __, ...shown } = row
   const isOver =
@@ -122,7 +122,7 @@ export function shownKey(ctx: Pick<ReadContext, 'clock'>, row: KeyRow): KeyRow {
   return (isOver ? { ...shown, status: 'EXPIRED' } : shown) as KeyRow
 }
 
-/** The only moment at which the secret is known here. */
+/** The secret is returned only once: of an API key, only a digest is stored. */
 function newSecret(
   ctx: Pick<ReadContext, 'ids'>,
   keyType: KeyRow['keyType'],

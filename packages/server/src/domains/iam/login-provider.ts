@@ -1,4 +1,4 @@
-/** Login providers: what people can sign in with, as it is configured now. Source: behaviour iam.md 5. */
+/** Login providers: the configured ways to sign in. Source: behaviour iam.md 5. */
 
 import { CertAuthProvider } from '@hyperplane/contract/iam/cert-auth-provider'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
@@ -34,7 +34,7 @@ async function providers({ store, tenantId }: ReadContext) {
     tenantId,
     name,
     type,
-    // A service account has keys alone.
+    // Service accounts sign in with keys only.
     isBrowserLoginSupported: type !== 'service_account',
     createdTime,
     lastUpdatedTime,

@@ -1,6 +1,6 @@
 /**
- * Hashing takes a core for a while, so it is done before the transaction that every other writer waits for. What was found
- * there holds as long as the user's password is the one that it was compared with.
+ * Passwords are hashed before the transaction: hashing is slow, and a transaction blocks all other writers. The result
+ * is valid as long as the stored password is still the one that it was compared with.
  */
 import type { EntityOf } from '@hyperplane/contract'
 import type { User } from '@hyperplane/contract/iam/user'
@@ -10,14 +10,14 @@ import { brokenRules, rememberedPasswords, reusedRule } from './password-policy.
 
 type UserRow = EntityOf<typeof User>
 
-/** A new password, judged and hashed. */
+/** A new password after the check of the rules. */
 export interface NewPassword {
   readonly broken: readonly string[]
-  /** Absent when a rule is broken. */
+  /** Absent if a rule is broken. */
   readonly hash?: string
-  /** Hash of the password that it was compared with; absent for a new user. */
+  /** Hash of the current password at the time of the check; absent for a new user. */
   readonly replaces?: string
-  /** Whether the caller knew the password that is replaced. */
+  /** Whether the caller gave the correct old password. */
   readonly isOldRight?: boolean
 }
 
@@ -50,8 +50,8 @@ async function isReused(passwords: Passwords, password: string, user: UserRow | 
 }
 
 /**
- * The fields that the new password changes.
- * @throws ApiError 400 with every broken rule; 409 when the password changed since it was judged
+ * @returns the fields of the user that the new password changes
+ * @throws ApiError 400 with every broken rule; 409 if the password changed since it was checked
  */
 export function withPassword(user: Pick<UserRow, 'passwordHash' | 'formerPasswordHashes'>, judged: NewPassword) {
   refuseAll(judged.broken.map((rule) => new ApiError('PASSWORD_POLICY_VIOLATED', { rule })))

@@ -1,4 +1,4 @@
-/** Operations that roles hold, derived from the contract. Source: behaviour iam.md 7. */
+/** IAM operations that roles hold, derived from the contract. Source: behaviour iam.md 7. */
 import { contract } from '@hyperplane/contract'
 import { Operation, operationOperations } from '@hyperplane/contract/iam/operation'
 import { listOf, notFound } from '../../core/standard.ts'
@@ -37,7 +37,7 @@ const shown = (one: IamOperation, tenantId: string) => ({
   lastUpdatedTime: releaseTime,
 })
 
-/** Operations that show the entities which this one acts on, answers or refers to. */
+/** View operations of the kinds that this operation acts on, returns or refers to. */
 function relatedTo(one: IamOperation): string[] {
   const kind = iamEntities.get(one.entityType)?.resource?.kind
   const own = kind === undefined ? viewsOfEntity(one.entityType) : viewsOf(kind)
@@ -45,7 +45,7 @@ function relatedTo(one: IamOperation): string[] {
   return [...names].map((name) => (iamOperations.get(name) as IamOperation).extId)
 }
 
-/** The reads of a kind; those that it will have, where none is built yet. */
+/** View operations of a kind, including planned ones if none is implemented yet. */
 function viewsOf(kind: string): readonly string[] {
   const resource = kinds.get(kind)
   return views.get(kind) ?? (resource === undefined ? [] : viewsOfEntity(entityNameOf(scopedKind(resource))))

@@ -1,9 +1,9 @@
-/** What a password of a local user must be, and what it must not be. Source: behaviour iam.md 1 (password policy). */
+/** The password rules for local users. Source: behaviour iam.md 1 (password policy). */
 
 export const rememberedPasswords = 5
 const leastDifference = 4
 
-/** Every rule that a new password breaks, in words that do not show it. `old`: where the caller gave it. */
+/** Returns every broken rule, without quoting the password. `old`: the current password, if the caller gave it. */
 export function brokenRules(password: string, username: string, old?: string): string[] {
   const broken: string[] = []
   const length = [...password].length
@@ -15,7 +15,7 @@ export function brokenRules(password: string, username: string, old?: string): s
   if (!/[^\p{L}\p{N}\s]/u.test(password)) broken.push('it has no special character')
   if (username.length >= 4 && password.toLowerCase().includes(username.toLowerCase()))
     broken.push('it contains the user name')
-  // Beyond 255 characters it is refused already, and the comparison would only cost.
+  // A longer password is refused already, and comparing it would be slow.
   if (old !== undefined && length <= 255 && difference(old, password) < leastDifference) {
     broken.push(`fewer than ${leastDifference} of its characters differ from the old one`)
   }
@@ -24,7 +24,7 @@ export function brokenRules(password: string, username: string, old?: string): s
 
 export const reusedRule = `it is one of the last ${rememberedPasswords}`
 
-/** Characters that must be put in, taken out or replaced to get from one text to the other. */
+/** Levenshtein distance in characters (insertions, deletions, replacements). */
 export function difference(from: string, to: string): number {
   const a = [...from].slice(0, 256)
   const b = [...to]

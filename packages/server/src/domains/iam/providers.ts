@@ -1,4 +1,4 @@
-/** The providers outside that users and groups belong to. Source: behaviour iam.md 1, 3, 4, 5. */
+/** External identity providers that users and groups belong to. Source: behaviour iam.md 1, 3, 4, 5. */
 import type { AnyResource } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
@@ -11,19 +11,17 @@ import type { Reader } from '../../store/store.ts'
 
 export type ProviderType = 'LDAP' | 'SAML'
 
-/** What kind of provider this is; undefined: there is none with this id. */
 export async function providerType(store: Reader, idpId: string): Promise<ProviderType | undefined> {
   if ((await store.get(DirectoryService, idpId)) !== undefined) return 'LDAP'
   return (await store.get(SamlIdentityProvider, idpId)) === undefined ? undefined : 'SAML'
 }
 
-/** In the words of the kind that should have been named. */
 export const unknownProvider = (type: ProviderType, idpId: string): ApiError =>
   type === 'LDAP'
     ? new ApiError('DIRECTORY_SERVICE_NOT_FOUND', { id: idpId, attribute: 'idpId' })
     : new ApiError('IDENTITY_PROVIDER_NOT_FOUND', { kind: 'SAML identity provider', id: idpId, attribute: 'idpId' })
 
-/** @throws ApiError 409 while users, user groups or certificate providers name the provider */
+/** @throws ApiError 409 while users, user groups or certificate providers refer to the provider */
 export async function requireUnused(
   store: Reader,
   resource: AnyResource,

@@ -1,4 +1,4 @@
-/** Roles: sets of operations, the system's own and those of clients. Source: behaviour iam.md 8. */
+/** Roles: sets of operations, defined by the system or by clients. Source: behaviour iam.md 8. */
 import type { EntityOf } from '@hyperplane/contract'
 import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { Role, roleOperations } from '@hyperplane/contract/iam/role'
@@ -22,7 +22,7 @@ const maximumRoles = limit('roles', 5000)
 export const role = implement(
   roleOperations,
   {
-    /** Everyone may know the roles that they hold; any other needs the permission. */
+    /** A caller may read every role that it holds; any other role needs the permission. */
     async getRoleById(ctx) {
       const scope = await ctx.scopeOf('Role')
       if (matchesScope(scope, ctx.target)) return ctx.target
@@ -60,7 +60,7 @@ export const role = implement(
       const { target } = ctx
       refuseSystemDefined(target)
       const had = new Set(target.operations)
-      // Everybody who holds the role gets the added operations, on the entities of the policy that gives it.
+      // Every holder of the role receives the added operations, on the entities of the policy that gives the role.
       await requireRoleCovered(
         ctx,
         body.operations.filter((id) => !had.has(id)),
@@ -113,7 +113,7 @@ function refuseSystemDefined(row: RoleRow): void {
   if (row.isSystemDefined === true) throw new ApiError('SYSTEM_DEFINED_ENTITY', { kind: 'role', name: row.displayName })
 }
 
-/** What follows from the operations of a role, and from the policies that give it. */
+/** Adds fields that are computed from the role's operations and from the policies that give the role. */
 async function withDerived(ctx: ReadContext, roles: readonly RoleRow[]): Promise<readonly RoleRow[]> {
   const policies = await policiesWithRoles(
     ctx.store,

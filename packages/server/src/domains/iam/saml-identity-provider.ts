@@ -1,4 +1,4 @@
-/** SAML identity providers, and what this service says of itself to them. Source: behaviour iam.md 5. */
+/** SAML identity providers, and the metadata that this service publishes for them. Source: behaviour iam.md 5. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { SamlIdentityProvider, samlIdentityProviderOperations } from '@hyperplane/contract/iam/saml-identity-provider'
@@ -19,7 +19,7 @@ type ProviderRow = EntityOf<typeof SamlIdentityProvider>
 const daySeconds = 24 * 3600
 const issuerPath = '/api/iam/authn'
 
-/** The documents at URLs are read again each day; one that cannot be read leaves what the last good one said. */
+/** Reads each metadata URL again once a day. If a document cannot be read, the last valid one stays in use. */
 const rereadMetadata: Schedule<Drivers> = {
   name: 'iam.reread-saml-metadata',
   everySeconds: 3600,
@@ -46,7 +46,7 @@ export const samlIdentityProvider = implement(
 
     async updateSamlIdentityProviderById(ctx, { body, prepared }) {
       const target = ctx.target
-      // Judged by the provider as it still is: the tag of the request says so.
+      // `prepared` was computed from the stored row before this transaction; If-Match guarantees that it is unchanged.
       const read = prepared as Read | undefined
       const replaced = await ctx.store.replace(SamlIdentityProvider, {
         ...settings(body),
@@ -107,7 +107,7 @@ async function reread(ctx: ScheduleContext<Drivers>): Promise<void | 'again'> {
   return providers.length > 0 ? 'again' : undefined
 }
 
-/** Stores what was read, unless somebody changed the provider meanwhile. */
+/** Stores the new metadata, unless a client changed its URL, or read it again, during the download. */
 async function take(ctx: ScheduleContext<Drivers>, read: ProviderRow, fields: MetadataFields): Promise<ApiError[]> {
   if (read.idpMetadata?.entityId !== fields.idpMetadata.entityId)
     return [invalid('idpMetadataUrl', `the document of "${read.name}" describes another entity now.`)]
@@ -133,8 +133,8 @@ function sourceFaults(body: Sources): ApiError[] {
 }
 
 /**
- * Sources that the body gives anew. A client that sends back what it read sends the fields, and the URL that they came from:
- * both unchanged mean nothing. The URL alone means that its document is to be read now.
+ * The sources that the body changes. A client that sends back what it read sends both the fields and the URL that they
+ * came from: if both are unchanged, nothing is read. The URL without the fields requests a new download.
  */
 function changedSources(body: Sources, stored: ProviderRow): (keyof Sources)[] {
   const changed = sourceNames.filter(
@@ -147,7 +147,7 @@ function changedSources(body: Sources, stored: ProviderRow): (keyof Sources)[] {
 const pickSource = (body: Sources, names: readonly (keyof Sources)[]): Sources =>
   Object.fromEntries(names.map((name) => [name, body[name]]))
 
-/** A body without a new source. One with the fields, and without their URL, lets them stand for themselves from now on. */
+/** For a body without a new source. A body with the fields but without the URL detaches the provider from its URL. */
 function keptMetadata(target: ProviderRow, body: Sources): MetadataFields {
   const { idpMetadataUrl, metadataReadTime, metadataSigner } = target
   const idpMetadata = target.idpMetadata as MetadataFields['idpMetadata']
@@ -156,7 +156,7 @@ function keptMetadata(target: ProviderRow, body: Sources): MetadataFields {
   return { idpMetadata, idpMetadataUrl, ...optionalOf({ metadataReadTime, metadataSigner }) }
 }
 
-/** Without the fields that are undefined; `never`, because `fromEntries` forgets the names of its fields. */
+/** Drops undefined fields. `never`: `fromEntries` loses the field names in its type. */
 const optionalOf = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
 
@@ -167,13 +167,12 @@ function fieldsOf(ctx: WriteContext, read: Read): MetadataFields {
   return read.fields
 }
 
-/** Everything that is not metadata of the provider. */
 function settings<B extends Sources>(body: B): Omit<B, keyof Sources> {
   const { idpMetadata: _, idpMetadataXml: __, idpMetadataUrl: ___, ...given } = body
   return given
 }
 
-/** With the issuer that holds where none was given, and without what is noted about the reading of the document. */
+/** Adds the default issuer, and hides the fields about the download of the document. */
 function answered(ctx: Pick<ReadContext, 'services'>, row: ProviderRow): ProviderRow {
   const { metadataReadTime: _, metadataSigner: __, ...shown } = row
   return { ...shown, entityIssuer: row.entityIssuer ?? usualIssuer(ctx) }
@@ -181,7 +180,7 @@ function answered(ctx: Pick<ReadContext, 'services'>, row: ProviderRow): Provide
 
 const usualIssuer = ({ services }: Pick<ReadContext, 'services'>): string => services.publicUrl() + issuerPath
 
-/** The general form is what a provider that nothing is known of would be told. */
+/** Without `provider`: the metadata with default values. */
 async function serviceProvider(ctx: ReadContext, provider?: ProviderRow): Promise<RawAnswer> {
   const content = spMetadata({
     entityId: provider?.entityIssuer ?? usualIssuer(ctx),

@@ -1,6 +1,6 @@
 /**
- * The key pair by which identity providers know this service: RSA 2048, in a certificate that it signs itself. Made when
- * somebody first asks for it, then kept for good; the private key is sealed. Source: behaviour iam.md 5.
+ * The key pair of this service for SAML identity providers: RSA 2048 with a self-signed certificate, created at first
+ * use. The private key is stored encrypted. Source: behaviour iam.md 5.
  */
 import { generateKeyPair, webcrypto } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -12,7 +12,7 @@ import { ServiceKey } from './records.ts'
 
 const modulusLength = 2048
 const validYears = 10
-/** There is one. */
+/** Constant: the table has one row. */
 const extId = '5e1f0000-0000-5000-8000-000000000001'
 
 export function createServiceIdentity(options: { readonly store: Store; readonly clock: Clock }): ServiceIdentity {
@@ -39,7 +39,7 @@ export function createServiceIdentity(options: { readonly store: Store; readonly
 }
 
 async function makeKey(now: number): Promise<{ certificate: string; privateKey: string }> {
-  // In a thread of its own: it takes up to a second.
+  // The asynchronous form runs in a worker thread; generating a key can take a second.
   const made = await promisify(generateKeyPair)('rsa', {
     modulusLength,
     publicKeyEncoding: { type: 'spki', format: 'der' },
@@ -59,7 +59,7 @@ async function makeKey(now: number): Promise<{ certificate: string; privateKey: 
       notBefore,
       notAfter,
       signingAlgorithm: algorithm,
-      // `never`: the library is declared over the types of browsers, which Node's own keys do not extend.
+      // `never`: the library uses the browser types of keys, which Node's types do not extend.
       keys: {
         privateKey: (await subtle.importKey('pkcs8', der, algorithm, false, ['sign'])) as never,
         publicKey: (await subtle.importKey('spki', new Uint8Array(made.publicKey), algorithm, true, [

@@ -1,7 +1,7 @@
 /**
- * Failed sign-ins of one world and what follows from them. Five within 15 minutes lock the pair of name and address; fifty
- * within an hour slow the name down, wherever they come from. Both follow the world's clock; locks are stored, counts are
- * not. `FailedSignIns` bounds each address over all worlds. Source: behaviour conventions 14.
+ * Failed sign-ins of one world. Five within 15 minutes lock a pair of user name and address; fifty within an hour, from
+ * any addresses, slow down all sign-ins of that name. Both use the world's clock. Locks are stored, counts are not.
+ * `FailedSignIns` limits each address over all worlds. Source: behaviour conventions 14.
  */
 import { createHash } from 'node:crypto'
 import type { FailedSignIns } from '../../core/access/failed-sign-ins.ts'
@@ -19,9 +19,8 @@ const maximumTracked = 20_000
 
 export interface SignInsOptions {
   readonly store: Store
-  /** Locks and their windows. */
   readonly clock: Clock
-  /** Of each address, over all worlds. */
+  /** Limits each address, over all worlds. */
   readonly failures: FailedSignIns
   readonly enabled: boolean
 }
@@ -37,7 +36,7 @@ export class SignIns {
     this.#options = options
   }
 
-  /** Reads the locks that an earlier process left. */
+  /** Loads the locks that were stored before a restart. */
   load(): Promise<void> {
     this.#loaded ??= this.#options.store.find(SignInLock).then((locks) => {
       for (const lock of locks) this.#locks.set(lock.extId, { name: lock.name, until: parseTime(lock.until) ?? 0 })
@@ -55,13 +54,13 @@ export class SignIns {
     return false
   }
 
-  /** The name is being tried from anywhere: its sign-ins are slowed down. */
+  /** Many failures for this name, from any addresses: its sign-ins must be slowed down. */
   isUnderAttack(name: string): boolean {
     if (!this.#options.enabled) return false
     return within(this.#nameFailures.get(name), this.#options.clock.now() - nameRule.within).length >= nameRule.failures
   }
 
-  /** A wrong password. Resolves when a lock that came of it is kept. */
+  /** Counts a wrong password. If it causes a lock, resolves after the lock is stored. */
   async fail(name: string, address: string): Promise<void> {
     this.#options.failures.count(address)
     if (!this.#options.enabled) return
@@ -74,7 +73,7 @@ export class SignIns {
     await this.#lock(lockId(name, address), name, now + pairRule.lockedFor)
   }
 
-  /** An administrator reset the password; the rows were removed with it. */
+  /** Call after an administrator reset the password. The caller removes the stored locks. */
   unlock(name: string): void {
     for (const [id, lock] of this.#locks) if (lock.name === name) this.#locks.delete(id)
     this.#nameFailures.delete(name)
@@ -100,7 +99,7 @@ const lockId = (name: string, address: string): string =>
 const within = (times: readonly number[] | undefined, after: number): readonly number[] =>
   times?.filter((time) => time > after) ?? []
 
-/** Notes a failure and answers how many there are now within the rule's span. */
+/** Records a failure and returns the number of failures within the rule's time window. */
 function noted(
   counts: ReturnType<typeof createLru<number[]>>,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * The rule that somebody can always administer everything: a change that would leave no active identity with Super Admin on
- * all entities is refused. Source: behaviour iam.md 1, 9 (IAM-20018).
+ * Guards the last administrator: refuses a change after which no active identity holds Super Admin on all entities.
+ * Source: behaviour iam.md 1, 9 (IAM-20018).
  */
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
 import { User } from '@hyperplane/contract/iam/user'
@@ -13,10 +13,7 @@ import { coversEverything } from './filters/entity-filter.ts'
 import { matchesIdentity, namedIn } from './filters/identity-filter.ts'
 import { entityFiltersOf, identityFiltersOf, userFacts } from './grants.ts'
 
-/**
- * Called after the change was written, in its transaction; with `leaver`, before this user becomes INACTIVE.
- * @throws ApiError 409 when nobody is left
- */
+/** Call after the change, in its transaction. `leaver` is about to become INACTIVE. @throws ApiError 409 */
 export async function requireSuperAdmin(store: Reader, leaver?: string): Promise<void> {
   const policies = (await store.findWhere(AuthorizationPolicy, { role: superAdminId })).filter((policy) =>
     entityFiltersOf(policy).some(coversEverything),
@@ -24,7 +21,7 @@ export async function requireSuperAdmin(store: Reader, leaver?: string): Promise
   const filters = policies.flatMap(identityFiltersOf)
   const isSuperAdmin = (user: Parameters<typeof userFacts>[0]): boolean =>
     user.extId !== leaver && filters.some((filter) => matchesIdentity(filter, userFacts(user)))
-  // Almost always somebody is named; only then everybody is looked at.
+  // Almost every policy names a user by id: scan all users only if none of the named ones qualifies.
   const named = await store.getMany(User, [...new Set(filters.flatMap((filter) => namedIn(filter).users))])
   if (named.some((user) => user.status === 'ACTIVE' && signsInHere.includes(user.userType) && isSuperAdmin(user)))
     return
@@ -34,5 +31,5 @@ export async function requireSuperAdmin(store: Reader, leaver?: string): Promise
   if (!active.some(isSuperAdmin)) throw new ApiError('LAST_SUPER_ADMIN')
 }
 
-/** Users of directories and SAML providers depend on a system outside: it may be what has to be repaired. */
+/** Users of directories and SAML providers do not count: their external system may be down. */
 const signsInHere: readonly string[] = ['LOCAL', 'SERVICE_ACCOUNT']

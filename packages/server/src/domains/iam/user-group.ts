@@ -1,4 +1,4 @@
-/** User groups: names of groups of directories and SAML providers that policies can speak of. Source: behaviour iam.md 3. */
+/** User groups: groups of directories and SAML providers that policies can name. Source: behaviour iam.md 3. */
 import type { EntityOf } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { UserGroup, userGroupOperations } from '@hyperplane/contract/iam/user-group'
@@ -13,7 +13,7 @@ import { providerType, unknownProvider } from './providers.ts'
 type GroupRow = EntityOf<typeof UserGroup>
 type Body = Omit<GroupRow, 'extId'>
 
-/** Whether the directory has the group; `cause`: it does not answer now. */
+/** `answer`: whether the directory has the group; `cause`: why it did not answer. */
 type Looked = { readonly answer: boolean } | { readonly cause: string } | undefined
 
 export const userGroup = implement(
@@ -67,8 +67,8 @@ export const userGroup = implement(
 )
 
 /**
- * Its members get what the policies give that a change of this group makes match them.
- * @throws ApiError 403 when the caller does not hold all of it
+ * Requires that the caller holds the rights that members of the group receive through this change.
+ * @param matches whether the change can make an identity match a filter
  */
 async function requireMembershipCovered(
   ctx: WriteContext,
@@ -79,13 +79,12 @@ async function requireMembershipCovered(
   requireNothingLacks(ctx, giver.lacksOf(gifts), ' on a group that policies speak of')
 }
 
-/** Whether a value of a policy, in lower case, is a name of the group: its id, name or distinguished name. */
+/** Whether a lower-case value of a policy means this group: its id, name or distinguished name. */
 function isNameOf({ extId, name, identity }: Required<Pick<GroupRow, 'extId' | 'name' | 'identity'>>) {
   const names = new Set([extId, name.toLowerCase(), identity.toLowerCase()])
   return (value: string): boolean => names.has(value) || normalForm(value) === identity
 }
 
-/** What the type of a group requires and excludes. */
 function faultsOf({ groupType, distinguishedName, name }: Body): ApiError[] {
   if (groupType === 'SAML') {
     return [
@@ -102,7 +101,7 @@ function faultsOf({ groupType, distinguishedName, name }: Body): ApiError[] {
 }
 
 async function lookedUp(ctx: ReadContext, body: Body): Promise<Looked> {
-  // The rules refuse it afterwards.
+  // `rules` refuses these bodies afterwards.
   if (body.groupType !== 'LDAP' || faultsOf(body).length > 0) return undefined
   const row = await ctx.store.get(DirectoryService, body.idpId)
   if (row === undefined) return undefined

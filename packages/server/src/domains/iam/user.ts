@@ -22,7 +22,7 @@ import { requireSuperAdmin } from './super-admins.ts'
 type UserRow = EntityOf<typeof User>
 type FromDirectory = Pick<UserRow, 'displayName'>
 
-/** Facts about an account that were read before the transaction. */
+/** Results from before the transaction: hashing and directory queries are slow. */
 interface Prepared {
   readonly password?: NewPassword
   readonly fromDirectory?: FromDirectory
@@ -57,7 +57,7 @@ export const user = implement(
         lastUpdatedBy: ctx.caller.extId,
         lastUpdatedTime: now,
       })
-      // An attempt under way found no such account: later requests do not join it.
+      // A running sign-in may have found no such account; this keeps later requests from sharing its result.
       ctx.afterCommit(() => ctx.services.authenticator.forget(created.extId))
       return answered(created)
     },
@@ -143,7 +143,7 @@ export const user = implement(
       await requireAccountCovered(ctx, target, undefined)
       await ctx.store.update(User, target.extId, {
         ...withPassword(target, prepared as NewPassword),
-        // Who sets somebody else's password knows it: its owner must choose another one.
+        // The administrator knows the new password, so the owner must choose another one.
         ...(target.extId === ctx.caller.extId ? {} : { isForceResetPasswordEnabled: true }),
         lastUpdatedBy: ctx.caller.extId,
         lastUpdatedTime: ctx.clock.iso(),
@@ -185,7 +185,7 @@ export const user = implement(
       },
       async changeUserPassword(ctx, { body }) {
         const isOwn = body.username.toLowerCase() === ctx.caller.name.toLowerCase() && ctx.caller.type === 'LOCAL'
-        // Before any hash: an API key, which no lock stops, must not serve to guess the password.
+        // Checked before hashing: a caller with an API key is never locked out and could guess the password here.
         if (isOwn && ctx.services.authenticator.isLocked(ctx.caller.name, ctx.caller.address ?? ''))
           throw new ApiError('OLD_PASSWORD_MISMATCH')
         return isOwn ? judgedFor(ctx, ctx.caller.extId, body.newPassword, body.oldPassword) : undefined
@@ -206,10 +206,10 @@ async function judgedFor(
     : judgedPassword(ctx.services.passwords, password, target.username, target, old)
 }
 
-/** LOCAL users and service accounts: names that this service keeps itself, in one space, in lower case. */
+/** Types whose names this service manages itself: in lower case, unique over both types. */
 const isBuiltIn = (type: UserRow['userType']): boolean => type === 'LOCAL' || type === 'SERVICE_ACCOUNT'
 
-/** Whether an update decides who can sign in as the user, or whether anybody can. */
+/** Whether the update changes how, or whether, someone can sign in as this user. */
 const changesControl = (
   body: Pick<UserRow, 'status' | 'isForceResetPasswordEnabled'> & { readonly password?: string },
   target: UserRow,
@@ -225,7 +225,6 @@ interface UserBody {
   readonly additionalAttributes?: readonly { readonly name?: string }[]
 }
 
-/** What the type of a new user requires and excludes. */
 function newUserFaults(body: UserBody): ApiError[] {
   const faults = typeFaults(body)
   if (body.userType === 'LOCAL' && body.password === undefined)
@@ -235,7 +234,6 @@ function newUserFaults(body: UserBody): ApiError[] {
   return faults
 }
 
-/** What the type of a user excludes. */
 function typeFaults(body: UserBody): ApiError[] {
   const faults: ApiError[] = []
   if (body.userType === 'EXTERNAL') faults.push(invalid('userType', 'a user of type EXTERNAL cannot be created.'))
@@ -252,13 +250,13 @@ function typeFaults(body: UserBody): ApiError[] {
   return faults
 }
 
-/** @throws ApiError 404 when the provider of a user of another one is not there */
+/** @throws ApiError 404 if the provider of an LDAP or SAML user does not exist */
 async function requireProvider(ctx: ReadContext, { userType, idpId }: UserBody): Promise<void> {
   if ((userType !== 'LDAP' && userType !== 'SAML') || idpId === undefined) return
   if ((await providerType(ctx.store, idpId)) !== userType) throw unknownProvider(userType, idpId)
 }
 
-/** The name that the directory shows for a new user of it, if it answers and knows one. */
+/** The display name of a new user in its directory; empty if the directory does not answer or has none. */
 async function nameInDirectory(
   ctx: ReadContext,
   body: UserBody & { readonly username: string },
@@ -273,13 +271,13 @@ async function nameInDirectory(
   return displayName === undefined ? {} : { displayName: shownName(displayName) }
 }
 
-/** Asked before whether the caller may touch the account: the last Super Admin is 409 for everybody. */
+/** Call before the escalation check: deactivating the last Super Admin is 409 for every caller, not 403. */
 async function requireDispensable(ctx: WriteContext, target: UserRow): Promise<void> {
   if (target.extId === ctx.caller.extId) throw new ApiError('OWN_ACCOUNT')
   await requireSuperAdmin(ctx.store, target.extId)
 }
 
-/** Texts that were never given are shown empty for service accounts. */
+/** Service accounts show empty texts for fields that were never set. */
 function withDefaults<B extends Pick<UserRow, 'userType'>>(body: B): B {
   const empty = { displayName: '', firstName: '', middleInitial: '', lastName: '', emailId: '', locale: '', region: '' }
   return { ...(body.userType === 'SERVICE_ACCOUNT' ? empty : { locale: 'en-US', region: 'en-US' }), ...body }
@@ -290,17 +288,17 @@ async function endLocks(ctx: WriteContext, target: UserRow): Promise<void> {
   ctx.afterCommit(() => ctx.services.authenticator.unlock(target.username))
 }
 
-/** Hashes stay inside. */
+/** Hides the password hashes. */
 function answered(row: UserRow): UserRow {
   const { passwordHash: _, formerPasswordHashes: __, isInternal: ___, ...shown } = row
   return withLastLogin(shown as UserRow)
 }
 
-/** Until the first sign-in the time of the creation is shown: public clients expect one. */
+/** Public clients expect a time: before the first sign-in, the creation time is shown. */
 const withLastLogin = (row: UserRow): UserRow =>
   row.createdTime === undefined ? row : { ...row, lastLoginTime: row.lastLoginTime ?? row.createdTime }
 
-/** Object keys stand in their user as well, without their secrets. */
+/** A user also lists its object keys, without their secrets. */
 async function withObjectKeys(ctx: ReadContext, rows: readonly UserRow[]): Promise<readonly UserRow[]> {
   const users = rows.map(withLastLogin)
   const owners = anyOf(

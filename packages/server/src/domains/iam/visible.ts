@@ -1,4 +1,4 @@
-/** Rows that are computed rather than stored, as far as the caller may see them. */
+/** Filters computed rows (not stored ones) by the scope of the caller. */
 import { matchesScope } from '../../core/access/scope.ts'
 import type { ReadContext } from '../context.ts'
 
