@@ -16,7 +16,6 @@ export interface AssignedCounts {
   readonly assignedUserGroupsCount: number
 }
 
-/** One count for each value of `by`. */
 export async function assignedCounts(
   store: Reader,
   policies: readonly PolicyRow[],

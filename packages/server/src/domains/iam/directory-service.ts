@@ -22,7 +22,6 @@ import { requireUnused } from './providers.ts'
 /** The result of the checks before the transaction. */
 interface Judged {
   readonly refusals: readonly ApiError[]
-  /** Why the directory did not answer. */
   readonly cause?: string
 }
 

@@ -43,7 +43,6 @@ export class Giver {
   readonly isSuperAdmin: boolean
   readonly #extId: string
   readonly #own: readonly Grant[]
-  /** By entity name, `*` included. */
   readonly #parts: ReadonlyMap<string, readonly OwnPart[]>
   /** All policies, to find the rights of another identity. Empty for a Super Admin, who is never checked. */
   readonly grants: readonly Grant[]
@@ -154,7 +153,6 @@ export async function requireRoleCovered(
   requireNothingLacks(ctx, giver.lacksOf(await giftsOf(added)))
 }
 
-/** @throws ApiError 403 that names the rights in `gift` that the caller does not hold */
 export async function requireCovered(ctx: ReadContext, gift: Gift): Promise<void> {
   requireNothingLacks(ctx, (await Giver.of(ctx)).lacksOf([gift]))
 }

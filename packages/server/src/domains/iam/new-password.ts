@@ -10,7 +10,6 @@ import { brokenRules, rememberedPasswords, reusedRule } from './password-policy.
 
 type UserRow = EntityOf<typeof User>
 
-/** A new password after the check of the rules. */
 export interface NewPassword {
   readonly broken: readonly string[]
   /** Absent if a rule is broken. */

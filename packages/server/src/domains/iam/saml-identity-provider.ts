@@ -160,7 +160,6 @@ function keptMetadata(target: ProviderRow, body: Sources): MetadataFields {
 const optionalOf = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
 
-/** @throws ApiError IAM-20022 */
 function fieldsOf(ctx: WriteContext, read: Read): MetadataFields {
   if ('fault' in read) throw read.fault
   if (read.warning !== undefined) ctx.warn(read.warning)

@@ -12,7 +12,6 @@ import { ServiceKey } from './records.ts'
 
 const modulusLength = 2048
 const validYears = 10
-/** Constant: the table has one row. */
 const extId = '5e1f0000-0000-5000-8000-000000000001'
 
 export function createServiceIdentity(options: { readonly store: Store; readonly clock: Clock }): ServiceIdentity {

@@ -99,7 +99,6 @@ const lockId = (name: string, address: string): string =>
 const within = (times: readonly number[] | undefined, after: number): readonly number[] =>
   times?.filter((time) => time > after) ?? []
 
-/** Records a failure and returns the number of failures within the rule's time window. */
 function noted(
   counts: ReturnType<typeof createLru<number[]>>,
   name: string,

@@ -250,7 +250,6 @@ function typeFaults(body: UserBody): ApiError[] {
   return faults
 }
 
-/** @throws ApiError 404 if the provider of an LDAP or SAML user does not exist */
 async function requireProvider(ctx: ReadContext, { userType, idpId }: UserBody): Promise<void> {
   if ((userType !== 'LDAP' && userType !== 'SAML') || idpId === undefined) return
   if ((await providerType(ctx.store, idpId)) !== userType) throw unknownProvider(userType, idpId)
@@ -288,7 +287,6 @@ async function endLocks(ctx: WriteContext, target: UserRow): Promise<void> {
   ctx.afterCommit(() => ctx.services.authenticator.unlock(target.username))
 }
 
-/** Hides the password hashes. */
 function answered(row: UserRow): UserRow {
   const { passwordHash: _, formerPasswordHashes: __, isInternal: ___, ...shown } = row
   return withLastLogin(shown as UserRow)

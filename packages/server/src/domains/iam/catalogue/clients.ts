@@ -1,4 +1,4 @@
-/** Services that own operations and entities, one a namespace. Source: behaviour iam.md 7. */
+/** Services that own operations and entities, one for each namespace. Source: behaviour iam.md 7. */
 import { catalogueId } from '../../../core/ids/named-id.ts'
 import { releaseTime } from './release.ts'
 

@@ -1,4 +1,4 @@
-/** Entities that policies can name, with the attributes that can narrow them. Source: behaviour iam.md 7, 9.3. */
+/** Entities that policies can name, with their attributes for filters. Source: behaviour iam.md 7, 9.3. */
 
 import { contract, type Resource } from '@hyperplane/contract'
 import { catalogueId } from '../../../core/ids/named-id.ts'
@@ -13,7 +13,7 @@ export interface IamEntity {
   readonly clientName: string
   readonly searchURL?: string
   readonly attributes: readonly string[]
-  /** The kind whose rows it stands for; absent as long as the kind is not built. */
+  /** Undefined while the kind is not implemented. */
   readonly resource?: Resource
 }
 
@@ -50,17 +50,15 @@ const described = (name: string, clientName: string) => ({
   clientName,
 })
 
-/** By name, sorted. */
 export const iamEntities = derive()
 
 /** Plural -> name: clients write both `image` and `images`. */
 const plurals = new Map([...iamEntities.keys()].map((name) => [name.replace(/y$/, 'ie') + 's', name]))
 
-/** The entity that a filter names: by its name or the plural of it. */
 export const entityNamed = (name: string): IamEntity | undefined =>
   iamEntities.get(name) ?? iamEntities.get(plurals.get(name) ?? '')
 
-/** Whether an attribute compares a collection, so that `allof` can ask for several values. */
+/** Whether the attribute is a collection, and so supports `allof` with several values. */
 export function isCollection(entity: IamEntity, attribute: string): boolean {
   const path = entity.resource?.iam?.attributes[attribute]
   return path !== undefined && pathOf(entity.resource as Resource, path).hops.length > 1

@@ -1,6 +1,6 @@
 /**
- * Every IAM operation: what a role can hold, which endpoints need it, and which system roles hold it. Derived from the
- * contract, so that each endpoint has exactly one. Source: behaviour iam.md 7, 8; conventions 22.
+ * IAM operations: the endpoints that need each of them, and the system roles that hold it. Derived from the contract,
+ * so that every endpoint needs exactly one. Source: behaviour iam.md 7, 8; conventions 22.
  */
 
 import {
@@ -25,17 +25,17 @@ interface Endpoint {
 export interface IamOperation {
   readonly extId: string
   readonly displayName: string
-  /** Entity that a policy names to narrow it. */
+  /** The entity that filters of policies apply to. */
   readonly entityType: string
   readonly clientName: string
   readonly operationType: 'EXTERNAL' | 'SYSTEM_DEFINED_ONLY'
   readonly endpoints: readonly Endpoint[]
   readonly roles: ReadonlySet<RoleName>
-  /** Kinds whose entities its endpoints answer or refer to. */
+  /** Kinds that its endpoints return or refer to. */
   readonly kinds: ReadonlySet<string>
 }
 
-/** What only the system's own roles may hold: running other people's requests, and replacing the whole manager. */
+/** Only system roles can hold these: one runs the requests of other users, one replaces the whole manager. */
 const systemOnly = new Set(['Submit_Batch', 'Restore_Domain_Manager_Restore_Point'])
 
 interface Draft {
@@ -46,14 +46,13 @@ interface Draft {
   kinds: Set<string>
 }
 
-/** Kinds that an operation acts on, answers, or refers to in its path and body. */
 const kindsOf = (operation: Operation): readonly string[] => [
   ...[operation.resource, scopedKindOf(operation)].flatMap((resource) => resource?.kind ?? []),
   ...[operation.resource?.schema, operation.body].flatMap((schema) => (schema === undefined ? [] : referredIn(schema))),
   ...Object.values(operation.pathKinds),
 ]
 
-/** Kinds that a shape refers to. Many operations share a shape, and looking through one takes long. */
+/** Cached by schema: many operations share one, and walking through it is slow. */
 function referredIn(schema: AnySchema): readonly string[] {
   let kinds = referredBySchema.get(schema)
   if (kinds === undefined) {
@@ -98,7 +97,7 @@ function derive(namespaces: readonly Namespace[]): ReadonlyMap<string, IamOperat
       const isNew = !drafts.has(name.displayName)
       const draft = draftOf(name.displayName, name.entity, namespace)
       addEndpoint(draft, namespace, method, path)
-      // The lists of an operation that is built are exact; these stand in until the others are.
+      // Defaults, only while no endpoint of this IAM operation is implemented: implemented ones declare their roles.
       if (isNew) for (const role of byRule(name.displayName)) draft.roles.add(role)
     }
   }
@@ -124,7 +123,6 @@ function byRule(displayName: string): readonly RoleName[] {
     : ['Platform Admin', 'Super Admin']
 }
 
-/** By display name, sorted. */
 export const iamOperations = derive(contract)
 
 const byId = new Map([...iamOperations.values()].map((operation) => [operation.extId, operation]))

@@ -1,7 +1,6 @@
 /**
- * Whose rows a policy's entity filter judges. Most kinds are entities of their own; disks and NICs of a VM, jobs of a task
- * and the like take the scope of their parent, statistics that of what they measure.
- * Source: behaviour iam.md 9.3 (sub-resources).
+ * The kind that an entity filter applies to. Sub-resources (disks of a VM, jobs of a task) use the kind of their
+ * parent, statistics the kind that they measure. Source: behaviour iam.md 9.3 (sub-resources).
  */
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
 
@@ -9,7 +8,6 @@ const kinds: ReadonlyMap<string, Resource> = new Map(
   contract.flatMap((namespace) => namespace.resources).map((resource) => [resource.kind, resource]),
 )
 
-/** The kind that is judged where this kind is asked for. */
 export function scopedKind(resource: Resource): Resource {
   if (resource.iam !== undefined) return resource
   const parent = resource.parent === undefined ? undefined : kinds.get(resource.parent.kind)
@@ -18,7 +16,6 @@ export function scopedKind(resource: Resource): Resource {
   return measured === undefined || measured === resource ? resource : scopedKind(measured)
 }
 
-/** The kind that an operation's scope judges; undefined: the operation speaks of no kind. */
 export function scopedKindOf(operation: Operation): Resource | undefined {
   if (operation.resource !== undefined) return scopedKind(operation.resource)
   const named = Object.values(operation.pathKinds)
@@ -27,6 +24,6 @@ export function scopedKindOf(operation: Operation): Resource | undefined {
   return named === undefined ? undefined : scopedKind(named)
 }
 
-/** Name of a kind in policies: `virtual_machine`. */
+/** Name of the kind in policies, such as `virtual_machine`. */
 export const entityNameOf = (resource: Resource): string =>
   resource.iam?.name ?? resource.kind.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()

@@ -1,6 +1,6 @@
 /**
- * System roles: exactly the operations whose list of roles names them. Kept as rows beside the custom ones, so that lists,
- * references and names follow the ordinary rules; brought up to date at every start. Source: behaviour iam.md 8.
+ * System roles, derived from the roles that each operation lists. Stored as rows, like custom roles, so that lists and
+ * references work for both; updated at every start. Source: behaviour iam.md 8.
  */
 
 import { type EntityOf, type RoleName, systemRoles } from '@hyperplane/contract'
@@ -34,7 +34,7 @@ export function systemRoleRows(tenantId: string): RoleRow[] {
   }))
 }
 
-/** A release with other lists of roles changes what they permit, whenever the world was made. */
+/** Updates worlds that an older release created: a new release may give roles other operations. */
 export async function syncSystemRoles(store: Store, tenantId: string): Promise<void> {
   const rows = systemRoleRows(tenantId)
   const known = new Map(

@@ -1,16 +1,14 @@
 /**
- * IAM operations of the endpoints that are known and not built yet: the verb follows from method and action, the entity
- * from the collection in the path. What has another name in use stands in a table.
- * Source: behaviour iam.md 7 (rule), operation-roles.tsv (names in use).
+ * Names of the IAM operations of endpoints that are not implemented yet: the verb comes from the method and action, the
+ * entity from the collection in the path. The tables hold the exceptions. Source: behaviour iam.md 7 (rule),
+ * operation-roles.tsv (names in use).
  */
 
 export interface UnbuiltName {
   readonly displayName: string
-  /** Entity that a policy names. */
   readonly entity: string
 }
 
-/** Names in use that the rule does not give. */
 const irregular: Readonly<Record<string, string>> = {
   'clustermgmt.deleteClusterById': 'Destroy_Cluster',
   'clustermgmt.discoverUnconfiguredNodes': 'Discover_Cluster_Unconfigured_Nodes',
@@ -39,7 +37,7 @@ const irregular: Readonly<Record<string, string>> = {
   'vmm.revertVm': 'Revert_Existing_Virtual_Machine',
 }
 
-/** Collections whose last segment does not say what they hold: namespace and fixed segments -> words, entity in policies. */
+/** Exceptions for collections: namespace and fixed path segments -> words, entity in policies. */
 const collections: readonly (readonly [path: RegExp, words: string, entity?: string])[] = [
   [/^clustermgmt.*\/clusters\/cvms$/, 'Cluster_Controller_VM', 'cluster'],
   [/^clustermgmt.*\/clusters\/hosts$/, 'Cluster_Host', 'host'],
@@ -97,7 +95,7 @@ const collections: readonly (readonly [path: RegExp, words: string, entity?: str
   [/^volumes.*\/volume-groups\/disks$/, 'Volume_Group_Disk', 'volume_group'],
 ]
 
-/** @param key `vmm.cloneVm` @param path below the version, `/ahv/config/vms/{extId}/$actions/clone` */
+/** @param key `vmm.cloneVm` @param path without the version, `/ahv/config/vms/{extId}/$actions/clone` */
 export function unbuiltName(key: string, method: string, path: string): UnbuiltName {
   const namespace = key.slice(0, key.indexOf('.'))
   const [collectionPath = '', action] = path.split('/$actions/')

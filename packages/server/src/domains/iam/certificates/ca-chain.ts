@@ -1,6 +1,6 @@
 /**
- * The chain of authorities that an administrator uploads: one to ten certificates in PEM, each followed by the one that
- * issued it, the root last. Every fault names the certificate. Source: behaviour iam.md 5.
+ * Validates the chain of authorities that an administrator uploads: 1 to 10 PEM certificates, each followed by its
+ * issuer, the root last. Every fault names the certificate. Source: behaviour iam.md 5.
  */
 import { ApiError } from '../../../core/api-error.ts'
 import { formatTime } from '../../../core/time/clock.ts'
@@ -25,7 +25,7 @@ export const trustFault = (path: string, fault: string): ApiError =>
   new ApiError('TRUST_MATERIAL_INVALID', { attributePath: path, fault })
 const fault = (text: string): ApiError => trustFault(attributePath, text)
 
-/** @returns the certificates, the root last; or everything that is wrong with them. `now`: the world's time. */
+/** @returns the certificates, the root last, or all faults. `now`: world time */
 export async function readCaChain(text: string, now: number): Promise<readonly Certificate[] | readonly ApiError[]> {
   if (/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(text))
     return [
@@ -59,7 +59,7 @@ export async function readCaChain(text: string, now: number): Promise<readonly C
   return faults.length > 0 ? faults : certificates
 }
 
-/** A chain that was judged when it came. */
+/** For chains that were validated before they were stored. */
 export const readStoredChain = (pem: string): Promise<readonly Certificate[]> =>
   Promise.all(
     [...pem.matchAll(/-----BEGIN (?:X509 )?CERTIFICATE-----([^-]+)-----END/g)].map(([, base64]) =>
@@ -78,7 +78,7 @@ function notPem(text: string): string {
     : 'expected PEM (-----BEGIN CERTIFICATE-----), found no certificate.'
 }
 
-/** What is wrong with one of them, whatever stands around it. */
+/** Faults of one certificate, without regard to its neighbours. */
 function authorityFaults(certificate: Certificate, index: number, now: number): ApiError[] {
   const named = `certificate ${index + 1} (${certificate.name})`
   const faults: string[] = []
@@ -89,7 +89,7 @@ function authorityFaults(certificate: Certificate, index: number, now: number): 
   if (certificate.notBefore > now) faults.push(`is not valid before ${formatTime(certificate.notBefore)}`)
   const key = keyFault(certificate)
   if (key !== undefined) faults.push(key)
-  // What a root says of itself proves nothing, with whichever digest.
+  // The signature of a root by itself proves nothing, so its algorithm does not matter.
   const isRoot = isIssuedBy(certificate, certificate)
   if (!isRoot && !isAcceptedAlgorithm(certificate.signatureAlgorithm))
     faults.push('is signed with a weak algorithm; expected SHA-256 or stronger')
@@ -110,7 +110,7 @@ export function keyFault({ x509 }: Certificate): string | undefined {
     : `has a weak key; expected RSA of ${minimumRsaBits} bits, an elliptic curve of ${minimumCurveBits}, or more`
 }
 
-/** Each is issued by the one behind it, and the last by itself. */
+/** Each certificate must be issued by the next one, and the last one by itself. */
 function orderFaults(certificates: readonly Certificate[]): ApiError[] {
   const nameOf = (index: number): string => `certificate ${index + 1} (${certificates[index]?.name})`
   const order = 'Put each certificate before the one that issued it, the root last.'
@@ -130,6 +130,6 @@ function orderFaults(certificates: readonly Certificate[]): ApiError[] {
   return []
 }
 
-/** By name, key identifier and signature. */
+/** Compares names and key identifiers, and verifies the signature. */
 export const isIssuedBy = (certificate: Certificate, issuer: Certificate): boolean =>
   certificate.x509.checkIssued(issuer.x509) && certificate.x509.verify(issuer.x509.publicKey)

@@ -1,4 +1,4 @@
-/** What of a certificate matters here. Source: behaviour iam.md 5; RFC 5280 4. */
+/** The fields of an X.509 certificate that this service uses. Source: behaviour iam.md 5; RFC 5280 4. */
 import { hash, X509Certificate } from 'node:crypto'
 import type * as X509 from '@peculiar/x509'
 import { bytesOf, derAt, derTag, derValuesIn, expectDer, integerOf, oidOf } from './der.ts'
@@ -6,7 +6,7 @@ import { bytesOf, derAt, derTag, derValuesIn, expectDer, integerOf, oidOf } from
 export interface Certificate {
   readonly x509: X509Certificate
   readonly raw: Buffer
-  /** SHA-256 of the whole, in hex. */
+  /** SHA-256 of the whole certificate, in hex. */
   readonly fingerprint: string
   /** For people, one line: `CN=Example Root, O=Example`. */
   readonly name: string
@@ -15,33 +15,31 @@ export interface Certificate {
   /** Names in DER. */
   readonly subject: Buffer
   readonly issuer: Buffer
-  /** Content of the public key, as identifiers of keys are made of it. */
+  /** Content of the public key's bit string: OCSP hashes these bytes. */
   readonly key: Buffer
-  /** Object identifier of the algorithm that it is signed with. */
+  /** Object identifier of the algorithm of its signature. */
   readonly signatureAlgorithm: string
   /** Milliseconds since 1970. */
   readonly notBefore: number
   readonly notAfter: number
   readonly isAuthority: boolean
-  /** How many authorities may stand between this one and a certificate of a user. */
+  /** Maximum number of authorities between this one and a user's certificate. */
   readonly pathLength: number
   readonly signsCertificates: boolean
   readonly signsLists: boolean
-  /** Object identifiers; undefined: for every purpose. */
+  /** Object identifiers; undefined: every purpose is allowed. */
   readonly purposes: readonly string[] | undefined
   readonly signsMessages: boolean
-  /** Extensions that forbid its use to whoever does not understand them, as nothing here does (RFC 5280 4.2). */
+  /** Extensions that this service cannot process and must not ignore (RFC 5280 4.2): the certificate is refused. */
   readonly notUnderstood: readonly string[]
-  /** User principal names of a smart card. */
   readonly userPrincipalNames: readonly string[]
   readonly emails: readonly string[]
   readonly commonNames: readonly string[]
-  /** Where its authority answers about revocation. */
   readonly ocspUrl: string | undefined
 }
 
 export const clientAuthentication = '1.3.6.1.5.5.7.3.2'
-/** It stands in messages and in the audit trail. */
+/** Limit for messages and the audit trail. */
 const maximumShownName = 255
 const anyPurpose = '2.5.29.37.0'
 
@@ -52,29 +50,27 @@ const extension = {
   subjectAlternativeName: '2.5.29.17',
   authorityInfoAccess: '1.3.6.1.5.5.7.1.1',
 } as const
-/** Narrows what an authority may vouch for; not understood here, and never to be overlooked, marked as critical or not. */
+/** Limits the names that an authority may certify. Not implemented, so it is never ignored, critical or not. */
 const nameConstraints = '2.5.29.30'
-/** Understood: those above, and policies, which restrict nothing as long as nobody requires one. */
+/** Certificate policies (2.5.29.32) restrict nothing unless somebody requires one. */
 const understood: ReadonlySet<string> = new Set([...Object.values(extension), '2.5.29.32'])
 
-/** The library reads extensions; it takes a while to load, and most services never meet a client certificate. */
+/** Imported at first use: the library loads slowly, and most instances never see a client certificate. */
 export async function loadX509(): Promise<typeof X509> {
   await import('reflect-metadata')
   return import('@peculiar/x509')
 }
 
-/** It says nothing of what it is for, or that it is for clients. One of an authority speaks for what that may issue. */
+/** Without the extension, every purpose is allowed. On an authority it limits the certificates that it may issue. */
 export const isForClients = ({ purposes }: Certificate): boolean =>
   purposes === undefined || purposes.includes(clientAuthentication) || purposes.includes(anyPurpose)
 
-/** Subject and key: an authority whose certificate was renewed is the same. */
+/** Identifies an authority by subject and key, so that a renewed certificate means the same authority. */
 export const authorityOf = ({ subject, key }: Certificate): string =>
   `${subject.toString('hex')} ${key.toString('hex')}`
 
-/** SHA-256 in hex. */
 export const fingerprintOf = (raw: Uint8Array): string => hash('sha256', raw, 'hex')
 
-/** @throws Error when these bytes are no certificate */
 export async function readCertificate(raw: Uint8Array): Promise<Certificate> {
   const library = await loadX509()
   const x509 = new X509Certificate(raw)
@@ -110,12 +106,12 @@ export async function readCertificate(raw: Uint8Array): Promise<Certificate> {
   }
 }
 
-/** The parts that are compared as they stand. */
+/** The fields that are compared byte by byte. */
 function structureOf(raw: Buffer): Pick<Certificate, 'serial' | 'subject' | 'issuer' | 'key' | 'signatureAlgorithm'> {
   const whole = expectDer(derAt(raw, 0), derTag.sequence)
   const [toBeSigned, algorithm] = derValuesIn(raw, whole)
   const fields = [...derValuesIn(raw, expectDer(toBeSigned, derTag.sequence))]
-  // The version, where it stands, is the only field with a tag of its own.
+  // The optional version comes first and is the only one of these fields with a context tag.
   const [serial, , issuer, , subject, publicKey] = fields[0]?.tag === 0xa0 ? fields.slice(1) : fields
   const [oid] = derValuesIn(raw, expectDer(algorithm, derTag.sequence))
   const [, key] = derValuesIn(raw, expectDer(publicKey, derTag.sequence))
@@ -124,7 +120,7 @@ function structureOf(raw: Buffer): Pick<Certificate, 'serial' | 'subject' | 'iss
     serial: integerOf(raw, expectDer(serial, derTag.integer)),
     issuer: bytesOf(raw, expectDer(issuer, derTag.sequence)),
     subject: bytesOf(raw, expectDer(subject, derTag.sequence)),
-    // The first octet counts unused bits.
+    // The first octet is the number of unused bits.
     key: Buffer.from(raw.subarray(bits.content + 1, bits.end)),
     signatureAlgorithm: oidOf(raw, expectDer(oid, derTag.oid)),
   }

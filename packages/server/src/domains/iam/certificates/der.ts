@@ -1,15 +1,13 @@
 /**
- * Where the values of a DER text begin and end, without copying or decoding them. For what must be read as it stands, byte
- * by byte (names, signed parts), and for revocation lists, which have more values than a general parser admits.
+ * Finds the boundaries of DER values without copying or decoding them. Used for parts that are compared or verified
+ * byte by byte (names, signed parts), and for revocation lists, which exceed the limits of general parsers.
  */
 
 export interface DerValue {
   readonly tag: number
-  /** Offset of the tag. */
   readonly start: number
-  /** Offset of the content. */
   readonly content: number
-  /** Offset behind the content. */
+  /** Offset after the content. */
   readonly end: number
 }
 
@@ -22,14 +20,14 @@ export const derTag = {
   sequence: 0x30,
 } as const
 
-/** Those that mean something have some ten. */
+/** Real object identifiers need about ten bytes. */
 const maximumOidBytes = 64
 
 export class DerFault extends Error {
   override readonly name = 'DerFault'
 }
 
-/** The value at an offset, which ends before `limit`. @throws DerFault */
+/** The value at `offset`; it must end before `limit`. @throws DerFault */
 export function derAt(bytes: Uint8Array, offset: number, limit = bytes.length): DerValue {
   const tag = bytes[offset]
   const first = bytes[offset + 1]
@@ -49,7 +47,6 @@ export function derAt(bytes: Uint8Array, offset: number, limit = bytes.length): 
   return { tag, start: offset, content, end }
 }
 
-/** The values inside a value, in order. @throws DerFault */
 export function* derValuesIn(bytes: Uint8Array, outer: DerValue): Generator<DerValue> {
   for (let offset = outer.content; offset < outer.end; ) {
     const value = derAt(bytes, offset, outer.end)
@@ -58,20 +55,20 @@ export function* derValuesIn(bytes: Uint8Array, outer: DerValue): Generator<DerV
   }
 }
 
-/** The first values inside a value: what comes from strangers may hold millions. @throws DerFault */
+/** Stops after `count` values: untrusted input may hold millions. @throws DerFault */
 export function firstDerValuesIn(bytes: Uint8Array, outer: DerValue, count: number): DerValue[] {
   const values: DerValue[] = []
   for (const value of derValuesIn(bytes, outer)) if (values.push(value) === count) break
   return values
 }
 
-/** @throws DerFault when there is none of this tag */
+/** @throws DerFault if the value is absent or has another tag */
 export function expectDer(value: DerValue | undefined, tag: number): DerValue {
   if (value === undefined || value.tag !== tag) throw new DerFault('it is built in another way than its kind')
   return value
 }
 
-/** The text of an object identifier: `1.2.840.113549.1.1.11`. @throws DerFault */
+/** Dotted form: `1.2.840.113549.1.1.11`. @throws DerFault */
 export function oidOf(bytes: Uint8Array, value: DerValue): string {
   if (value.end - value.content > maximumOidBytes) throw new DerFault('it has an object identifier that is too long')
   const parts: number[] = []
@@ -88,7 +85,7 @@ export function oidOf(bytes: Uint8Array, value: DerValue): string {
   return [root, first - 40 * root, ...rest].join('.')
 }
 
-/** An integer in hex without leading zeros, as serial numbers are compared. */
+/** In hex without leading zeros, the form in which serial numbers are compared. */
 export const integerOf = (bytes: Uint8Array, value: DerValue): string =>
   Buffer.from(bytes.subarray(value.content, value.end))
     .toString('hex')
@@ -108,7 +105,7 @@ export function timeOf(bytes: Uint8Array, value: DerValue): number {
     number,
     number,
   ]
-  // Two digits stand for 1950 to 2049 (RFC 5280 4.1.2.5.1).
+  // Two digits mean 1950 to 2049 (RFC 5280 4.1.2.5.1).
   const fullYear = isFourDigits ? year : year + (year < 50 ? 2000 : 1900)
   return Date.UTC(fullYear, month - 1, day, hour, minute, second)
 }

@@ -1,6 +1,6 @@
 /**
- * Fetching revocation lists: each place of a provider is asked for its list, and what comes must be a whole list of one of
- * the provider's authorities that has not run out. Source: behaviour iam.md 5.
+ * Downloads the revocation lists of a provider. A list is accepted if it is complete and current, and if an authority
+ * of the provider's chain signed it. Source: behaviour iam.md 5.
  */
 import type { ApiError } from '../../../core/api-error.ts'
 import { formatTime } from '../../../core/time/clock.ts'
@@ -17,15 +17,14 @@ import {
 } from './revocation-list.ts'
 
 const timeoutMilliseconds = 5000
-/** Clocks differ; a list may come from so far ahead. */
+/** Clocks differ: a list may start this far in the future. */
 const toleranceMilliseconds = 5 * 60_000
 
-/** What came of one place. */
 export type Fetched =
   | { readonly url: string; readonly list: RevocationList }
-  /** Nothing came: perhaps later. */
+  /** Temporary: retry later. */
   | { readonly url: string; readonly unreachable: string }
-  /** What came is no list to go by. */
+  /** The response is not a valid list, or the URL must not be called. */
   | { readonly url: string; readonly fault: ApiError }
 
 export interface FetchOptions {
@@ -62,7 +61,7 @@ async function fetchList(
         fault: trustFault(path, `expected a revocation list (CRL), found something else: ${cause.message}.`),
       }
     if (!(cause instanceof WebError)) throw cause
-    // Where the service does not go it will not go later either.
+    // Permanent: the service is not allowed to call this address.
     if (cause.fault === 'address') return { url, fault: trustFault(path, `cannot be called: ${cause.message}.`) }
     return { url, unreachable: cause.message }
   }

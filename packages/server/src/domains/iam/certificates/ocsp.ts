@@ -1,6 +1,6 @@
 /**
- * The online question whether a certificate is revoked, and the judgement of the answer. Everything but a signed, fresh
- * "good" about this very certificate is a no. Source: behaviour iam.md 5; RFC 6960.
+ * OCSP: asks a responder whether a certificate is revoked. Only a signed, fresh response "good" for this certificate is
+ * accepted; everything else is a failure. Source: behaviour iam.md 5; RFC 6960.
  */
 import { createHash } from 'node:crypto'
 import type { BasicOCSPResponse, CertID, SingleResponse } from '@peculiar/asn1-ocsp'
@@ -12,9 +12,9 @@ import { isAcceptedAlgorithm, isSignedBy } from './signatures.ts'
 export const ocspMediaType = 'application/ocsp-request'
 export const maximumAnswerBytes = 100 * 1024
 
-/** Clocks differ; an answer may come from so far ahead. */
+/** Clocks differ: a response may start this far in the future. */
 const toleranceMilliseconds = 5 * 60_000
-/** An answer that does not say when the next one comes is that old at most. */
+/** Maximum age of a response that does not announce its next update. */
 const maximumAgeMilliseconds = 24 * 3600_000
 
 const sha1 = '1.3.14.3.2.26'
@@ -37,7 +37,7 @@ const loadLibraries = async () => {
   return { ...ocsp, ...schema, AlgorithmIdentifier: x509.AlgorithmIdentifier, Extension: x509.Extension }
 }
 
-/** @param nonce random bytes: an old answer does not repeat them */
+/** @param nonce random bytes; a replayed response contains other ones */
 export async function ocspQuestion(
   certificate: Certificate,
   issuer: Certificate,
@@ -45,7 +45,7 @@ export async function ocspQuestion(
 ): Promise<OcspQuestion> {
   const { AlgorithmIdentifier, AsnConvert, CertID, Extension, OCSPRequest, OctetString, Request, TBSRequest } =
     await loadLibraries()
-  // SHA-1 names the issuer here, and protects nothing; it is what every responder understands.
+  // SHA-1 only identifies the issuer here, which needs no collision resistance, and every responder supports it.
   const reqCert = new CertID({
     hashAlgorithm: new AlgorithmIdentifier({ algorithm: sha1, parameters: null }),
     issuerNameHash: new OctetString(sha1Of(issuer.subject)),
@@ -60,7 +60,7 @@ export async function ocspQuestion(
   return { content: new Uint8Array(AsnConvert.serialize(new OCSPRequest({ tbsRequest }))), nonce }
 }
 
-/** Why the answer does not prove that the certificate is good; undefined: it does. `now`: the world's time. */
+/** Why the response does not prove that the certificate is good; undefined: it does. `now`: world time. */
 export async function ocspFault(
   answer: Uint8Array,
   question: OcspQuestion,
@@ -86,11 +86,11 @@ export async function ocspFault(
   const stale = freshnessFault(single, now)
   if (stale !== undefined) return stale
   if (single.certStatus.revoked !== undefined) return 'the certificate is revoked'
-  // An empty choice is read as null: present, without a value.
+  // The parser reads the empty choice `good` as null; only an absent one is undefined.
   return single.certStatus.good === undefined ? 'the responder does not know the certificate' : undefined
 }
 
-/** The issuer itself, or the holder of a certificate that the issuer made for this purpose. */
+/** The certificate that signed the response: the issuer's, or one that the issuer made for OCSP signing. */
 async function signerOf(basic: BasicOCSPResponse, issuer: Certificate, now: number): Promise<Certificate | undefined> {
   const { AsnConvert } = await loadLibraries()
   const signed = basic.tbsResponseDataRaw
@@ -131,7 +131,7 @@ const names = (id: CertID, certificate: Certificate, issuer: Certificate): boole
   Buffer.from(id.issuerKeyHash.buffer).equals(sha1Of(issuer.key)) &&
   hexOf(id.serialNumber) === certificate.serial
 
-/** Responders that prepare their answers leave the nonce out; times tell how old those are. */
+/** Responders that sign responses in advance omit the nonce; `freshnessFault` limits the age of those. */
 function repeatsNonce(basic: BasicOCSPResponse, nonce: Uint8Array): boolean {
   const found = basic.tbsResponseData.responseExtensions?.find(({ extnID }) => extnID === nonceExtension)
   if (found === undefined) return true
@@ -139,7 +139,7 @@ function repeatsNonce(basic: BasicOCSPResponse, nonce: Uint8Array): boolean {
 }
 
 function freshnessFault({ thisUpdate, nextUpdate }: SingleResponse, now: number): string | undefined {
-  // Asked so that a time which is none is no good either.
+  // Negated, so that an invalid date (NaN) fails the check.
   if (!(thisUpdate.getTime() <= now + toleranceMilliseconds)) return 'the answer comes from the future'
   const end = nextUpdate?.getTime() ?? thisUpdate.getTime() + maximumAgeMilliseconds
   return now < end ? undefined : 'the answer is too old'
@@ -152,7 +152,7 @@ const hexOf = (bytes: ArrayBuffer): string =>
     .replace(/^0+(?=.)/, '')
 const bufferOf = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
 
-/** An integer of DER: a leading bit that is set would make it negative. */
+/** DER integers are signed: a zero byte keeps a leading set bit from making the number negative. */
 function serialBytes(serial: string): Uint8Array {
   const bytes = Buffer.from(serial.length % 2 === 0 ? serial : `0${serial}`, 'hex')
   return (bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes

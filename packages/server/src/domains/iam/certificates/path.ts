@@ -1,18 +1,18 @@
 /**
- * From a client's certificate to an authority that an administrator trusts. Certificates that the client presented beside its
- * own may stand between; the path ends at the root of the trusted chain. Source: behaviour iam.md 5; RFC 5280 6.
+ * Builds the path from a client certificate to the trusted root. Certificates that the client presented may be used as
+ * intermediates. Source: behaviour iam.md 5; RFC 5280 6.
  */
 import { isIssuedBy, keyFault } from './ca-chain.ts'
 import { type Certificate, isForClients } from './certificate.ts'
 import { isAcceptedAlgorithm } from './signatures.ts'
 
 const maximumLength = 10
-/** Signatures that are checked for one path: a client that presents many look-alikes gains nothing. */
+/** Limits the signature checks for one path: a client may present many similar certificates. */
 const maximumChecks = 100
 
 /**
- * The issuers of the certificate, its own first, the root last; undefined: it does not come from this chain, or one of them
- * is not valid now. `now`: the world's time.
+ * The issuers of the certificate, its direct issuer first, the root last. Undefined if no path leads to the root of the
+ * chain, or if a certificate on it is not valid at `now` (world time).
  */
 export function issuersOf(
   leaf: Certificate,
@@ -22,7 +22,7 @@ export function issuersOf(
 ): readonly Certificate[] | undefined {
   const trusted = new Set(chain.map(({ fingerprint }) => fingerprint))
   const candidates = [...chain, ...presented.filter(({ fingerprint }) => !trusted.has(fingerprint))]
-  // What a root says of itself proves nothing, with whichever digest: it is trusted because it was uploaded.
+  // Uploaded certificates are trusted as they are, so the algorithm of their signatures does not matter.
   const isSound = (one: Certificate): boolean =>
     isValid(one, now) && (trusted.has(one.fingerprint) || isAcceptedAlgorithm(one.signatureAlgorithm))
   if (!isSound(leaf)) return undefined
@@ -43,14 +43,14 @@ export function issuersOf(
   return extend([leaf])
 }
 
-/** It holds at this moment, for a key that nobody breaks, and nothing in it is beyond us. */
+/** Valid at `now`, with a strong key, and without extensions that this service cannot process. */
 export const isValid = (certificate: Certificate, now: number): boolean =>
   certificate.notBefore <= now &&
   now < certificate.notAfter &&
   certificate.notUnderstood.length === 0 &&
   keyFault(certificate) === undefined
 
-/** @param below authorities between it and the client's certificate */
+/** @param below number of authorities between the issuer and the client certificate */
 const mayIssue = (issuer: Certificate, below: number): boolean =>
   issuer.isAuthority && issuer.signsCertificates && isForClients(issuer) && below <= issuer.pathLength
 

@@ -1,6 +1,6 @@
 /**
- * Revocation lists (CRL). A list is kept as it came and searched where it lies: one of the largest admitted size has half a
- * million entries. Source: behaviour iam.md 5; RFC 5280 5.
+ * Revocation lists (CRL). A list is kept as bytes and searched in place: the largest accepted one has half a million
+ * entries. Source: behaviour iam.md 5; RFC 5280 5.
  */
 import type { Certificate } from './certificate.ts'
 import {
@@ -25,7 +25,7 @@ export interface RevocationList {
   readonly issuer: Buffer
   /** Milliseconds since 1970. */
   readonly thisUpdate: number
-  /** A list without one would never grow old; it is refused. */
+  /** Required: a list without it would never expire. */
   readonly nextUpdate: number
   readonly entries: DerValue | undefined
   readonly signed: Uint8Array
@@ -33,15 +33,15 @@ export interface RevocationList {
   readonly signatureAlgorithm: string
 }
 
-/** Authority key identifier, number of the list: they change nothing about what a list says. */
+/** Authority key identifier, CRL number: they do not change the meaning of a list. */
 const harmless: ReadonlySet<string> = new Set(['2.5.29.35', '2.5.29.20'])
-/** Changes only (delta), a part only (issuing distribution point): they count also where an authority forgot to mark them. */
+/** Delta lists and partial lists. Refused even if the authority did not mark the extension as critical. */
 const restricting: ReadonlySet<string> = new Set(['2.5.29.27', '2.5.29.28'])
-/** Version to extensions. */
+/** From version to extensions. */
 const maximumFields = 7
 const true_ = 0xff
 
-/** DER, or PEM as some places serve it. @throws DerFault with the fault, for people */
+/** @param content DER, or PEM (some servers send it). @throws DerFault */
 export function readRevocationList(content: Uint8Array): RevocationList {
   const raw = unarmoured(content)
   const whole = expectDer(derAt(raw, 0), derTag.sequence)
@@ -67,7 +67,7 @@ export function readRevocationList(content: Uint8Array): RevocationList {
   }
 }
 
-/** Why the list is not one of this authority; undefined: it is. */
+/** Why the list does not belong to this authority; undefined: it does. */
 export function listFault(list: RevocationList, authority: Certificate): string | undefined {
   if (!list.issuer.equals(authority.subject)) return 'it is of another issuer'
   if (!authority.signsLists) return `${authority.name} may not sign revocation lists (keyUsage cRLSign)`
@@ -77,7 +77,7 @@ export function listFault(list: RevocationList, authority: Certificate): string 
   return undefined
 }
 
-/** Every entry can be read, so that no search stumbles later. @throws DerFault */
+/** Checks that every entry is readable, so that a search cannot fail later. @throws DerFault */
 export function checkEntries({ raw, entries }: RevocationList): void {
   if (entries === undefined) return
   for (const entry of derValuesIn(raw, entries)) {
@@ -90,7 +90,7 @@ export function checkEntries({ raw, entries }: RevocationList): void {
 export function isRevoked({ raw, entries }: RevocationList, serial: string): boolean {
   if (entries === undefined) return false
   const wanted = Buffer.from(serial.length % 2 === 0 ? serial : `0${serial}`, 'hex')
-  // Bytes are compared where they lie: a text for each entry would cost ten times as much.
+  // Compares bytes in place: a string for each entry would be ten times slower.
   for (const entry of derValuesIn(raw, entries)) {
     const { content, end } = derAt(raw, entry.content, entry.end)
     let from = content
@@ -103,7 +103,7 @@ export function isRevoked({ raw, entries }: RevocationList, serial: string): boo
 
 const isTime = ({ tag }: DerValue): boolean => tag === derTag.utcTime || tag === derTag.generalizedTime
 
-/** A list of a part (issuing distribution point) or of changes only (delta) does not say who is revoked, and marks itself so. */
+/** Refuses lists that are incomplete: without an entry, a certificate could still be revoked. */
 function refuseUnknown(raw: Uint8Array, field: DerValue): void {
   const [list] = derValuesIn(raw, field)
   for (const extension of derValuesIn(raw, expectDer(list, derTag.sequence))) {

@@ -1,6 +1,6 @@
 /**
- * Who a trusted certificate is: its user principal name, else its e-mail address, else its common name, looked up in the
- * directory of its provider, else among users. Source: behaviour iam.md 5.
+ * Finds the user of a trusted certificate by its user principal name, else its e-mail address, else its common name.
+ * The provider's directory is searched first, then the users. Source: behaviour iam.md 5.
  */
 
 import type { EntityOf } from '@hyperplane/contract'
@@ -13,11 +13,11 @@ import type { Trusted } from './trust.ts'
 
 export interface CertifiedUser {
   readonly user: EntityOf<typeof User>
-  /** What the directory said of somebody who belongs to one. */
+  /** Set for users of a directory. */
   readonly membership?: Pick<SignedIn, 'groups' | 'until'>
 }
 
-/** @throws DirectoryError when the directory that must know cannot say */
+/** @throws DirectoryError if the directory does not answer */
 export async function userOf(
   { provider, certificate }: Trusted,
   store: Store,
@@ -28,14 +28,14 @@ export async function userOf(
   if (provider.dirSvcExtID !== undefined) {
     const account = await directories.accountIn(provider.dirSvcExtID, name)
     const vouched = account === undefined ? 'unknown' : await directories.vouch(account)
-    // Whom the directory knows and does not let in is not looked for anywhere else.
+    // A user whom the directory refuses is not searched elsewhere.
     if (vouched !== 'unknown') return vouched === 'refused' ? undefined : withMembership(vouched)
   }
   const local = await store.findOne(User, { idpId: localProviderId, username: name })
-  // A service account has keys alone.
+  // Service accounts sign in with keys only.
   if (local !== undefined) return local.userType === 'LOCAL' ? { user: local } : undefined
   const [account, ...others] = (await directories.accountsOf(name)).filter(({ isKnown }) => isKnown)
-  // One name of several people is nobody's.
+  // An ambiguous name signs nobody in.
   return account === undefined || others.length > 0 ? undefined : vouchedFor(directories, account)
 }
 
@@ -46,14 +46,14 @@ async function vouchedFor(directories: DirectorySignIn, account: DirectoryAccoun
 
 const withMembership = ({ user, groups, until }: SignedIn): CertifiedUser => ({ user, membership: { groups, until } })
 
-/** Longer ones cannot be stored. */
+/** Names in the store are not longer. */
 const maximumName = 255
-/** What nobody sees (NUL, marks of direction) makes two names look like one. */
+/** Invisible characters (NUL, direction marks) make different names look alike. */
 const invisible = /[\p{Cc}\p{Cf}]/u
 
 /**
- * In lower case, as names are compared. Only the first kind that stands there counts; two different names of it are
- * nobody's: which of them comes first must not decide who signs in.
+ * The name, in lower case. Only the first kind of name in the certificate is used. Two different names of that kind are
+ * refused: their order must not decide who signs in.
  */
 function nameIn({ userPrincipalNames, emails, commonNames }: Certificate): string | undefined {
   const given = [userPrincipalNames, emails, commonNames].find((names) => names.length > 0) ?? []

@@ -1,7 +1,7 @@
-/** Signatures under what authorities publish. Weak digests (MD5, SHA-1) are not accepted. */
+/** Signature algorithms of certificates and lists. Weak digests (MD5, SHA-1) are refused. */
 import { type KeyObject, verify } from 'node:crypto'
 
-/** Object identifier of the signature algorithm -> digest; null: the algorithm has its own. */
+/** Object identifier of the algorithm -> digest; null: the algorithm defines its own. */
 const digests: Readonly<Record<string, string | null>> = {
   '1.2.840.113549.1.1.11': 'sha256',
   '1.2.840.113549.1.1.12': 'sha384',
@@ -15,14 +15,13 @@ const digests: Readonly<Record<string, string | null>> = {
 
 export const isAcceptedAlgorithm = (oid: string): boolean => Object.hasOwn(digests, oid)
 
-/** The key made this signature, with an algorithm that is accepted. */
 export function isSignedBy(key: KeyObject, algorithm: string, signed: Uint8Array, signature: Uint8Array): boolean {
   const digest = digests[algorithm]
   if (digest === undefined) return false
   try {
     return verify(digest, signed, key, signature)
   } catch {
-    // A key of another kind than the algorithm's.
+    // The type of the key does not match the algorithm.
     return false
   }
 }

@@ -1,8 +1,7 @@
 /**
- * The last good revocation list of each place, kept until a newer one comes: a place that does not answer changes nothing
- * before the list has run out. Lists are read again when their provider says so; every ten minutes while that does not succeed,
- * and every minute while there is none to go by.
- * Source: behaviour iam.md 5.
+ * Stores the last valid revocation list of each URL, so that an unreachable server matters only after its list expired.
+ * A list is downloaded again at the interval of its provider, every ten minutes after a failure, and every minute while
+ * there is no current list. Source: behaviour iam.md 5.
  */
 
 import type { EntityOf } from '@hyperplane/contract'
@@ -20,12 +19,11 @@ import { type Fetched, fetchLists } from './lists.ts'
 import { readRevocationList } from './revocation-list.ts'
 import type { ProviderRow } from './trust.ts'
 
-/** How soon a place that failed is asked again. */
 const retrySeconds = 600
 
 type Making = Pick<World<Drivers>, 'ids' | 'clock'>
 
-/** Replaces the lists of a provider by those that came; a place that did not answer keeps the one that it gave before. */
+/** Replaces the stored lists of a provider. If a URL did not return a list, its former one is kept. */
 export async function storeLists(
   store: Transaction,
   { ids, clock }: Making,
@@ -48,7 +46,7 @@ export async function storeLists(
 export const removeLists = (store: Transaction, providerExtId: string): Promise<number> =>
   store.removeWhere(StoredRevocationList, equals(pathOf(StoredRevocationList, 'providerExtId'), providerExtId))
 
-/** Reads again what is due. What cannot be read, or is refused, leaves the last good list; the log says why. */
+/** Downloads the lists that are due. A failed download keeps the stored list; the error of the schedule is logged. */
 export async function refreshLists(ctx: ScheduleContext<Drivers>): Promise<void | 'again'> {
   const problems: string[] = []
   const providers = (await ctx.store.find(CertAuthProvider)).filter(
@@ -86,10 +84,7 @@ function dueUrls(
   })
 }
 
-/**
- * A place that gives an older list than before, or somebody on the way to it who sends an old one again, would bring
- * revoked certificates back: the newer one stays.
- */
+/** Refuses lists older than the stored ones: a replayed list would hide newer revocations. */
 function withoutOlder(
   fetched: readonly Fetched[],
   before: readonly Pick<EntityOf<typeof StoredRevocationList>, 'url' | 'content'>[],
@@ -104,8 +99,8 @@ function withoutOlder(
 }
 
 /**
- * Stores what came, and notes that it was asked for; unless the provider changed meanwhile, whose own request brought the
- * lists then. @returns whether a list is another one now
+ * Stores the downloaded lists and the time of the attempt, unless the provider changed during the download: that update
+ * stored its own lists. @returns whether a stored list changed
  */
 function replace(ctx: ScheduleContext<Drivers>, read: ProviderRow, fetched: readonly Fetched[]): Promise<boolean> {
   const now = ctx.clock.iso()

@@ -1,7 +1,7 @@
 /**
- * Which certificates of clients are trusted now: those that come from an enabled provider, are valid, and are not revoked.
- * Judged for every request; what takes long is remembered by certificate until a provider or a list changes.
- * Source: behaviour iam.md 5.
+ * Decides which client certificates are trusted: those that a chain of an enabled provider issued, that are valid, and
+ * that are not revoked. Checked for every request; slow parts are cached until a provider or list changes. Source:
+ * behaviour iam.md 5.
  */
 
 import type { EntityOf } from '@hyperplane/contract'
@@ -28,18 +28,17 @@ import { isRevoked, listFault, type RevocationList, readRevocationList } from '.
 
 export type ProviderRow = EntityOf<typeof CertAuthProvider>
 
-/** A certificate that may sign somebody in. */
 export interface Trusted {
   readonly provider: ProviderRow
   readonly certificate: Certificate
 }
 
 export interface CertificateTrust extends ClientCertificates {
-  /** Why not stays inside: a stranger learns nothing. @returns undefined for a certificate that is not trusted */
+  /** @returns undefined for an untrusted certificate; the reason is not disclosed */
   judge(shown: ClientCertificate): Promise<Trusted | undefined>
-  /** PEM of the authorities whose certificates clients are asked for; empty: none is asked for. */
+  /** PEM of the authorities that TLS requests client certificates for; empty: none are requested. */
   authorities(): Promise<readonly string[]>
-  /** Rises with every change; what was derived from a judgement holds as long as it stands. */
+  /** Rises with every change of a provider or list. Results of an older generation must not be used. */
   readonly generation: number
   onChange(listener: () => void): void
 }
@@ -51,17 +50,17 @@ interface Provider {
 }
 
 interface SignedList extends RevocationList {
-  /** Authorities of the chain whose list it is. A list may be large: its signature is checked when it is loaded. */
+  /** Authorities of the chain that signed the list. Verified once, when the list is loaded: it may be large. */
   readonly authorities: ReadonlySet<string>
 }
 
-/** What was found out about a certificate, apart from what its responder says at this moment. */
+/** The cached part of a decision: everything except the response of the OCSP responder. */
 interface Finding extends Trusted {
-  /** Its own issuer, then the issuer of that one, up to the root. */
+  /** The path to the root: the direct issuer first. */
   readonly issuers: readonly [Certificate, ...Certificate[]]
-  /** Those of them that the client brought: no administrator vouched for them. */
+  /** Issuers that the client presented and no administrator uploaded. */
   readonly between: readonly Certificate[]
-  /** World time from which it has to be found out again. */
+  /** World time at which the result expires. */
   readonly until: number
 }
 
@@ -85,9 +84,9 @@ class ProviderTrust implements CertificateTrust {
   readonly #ids: Pick<Ids, 'secretBytes'>
   readonly #web: Web
   readonly #findings = createLru<Finding>(maximumRemembered)
-  /** Authorities that a certificate brought and needs, by its fingerprint: a resumed connection does not send them again. */
+  /** Fingerprint -> the presented issuers on its path: a resumed TLS connection does not send them again. */
   readonly #companions = createLru<readonly Certificate[]>(1000)
-  /** Requests to responders that are under way: requests that come together share an answer, later ones ask again. */
+  /** Running OCSP requests. Concurrent requests for one certificate share a response; it is not cached. */
   readonly #questions = new Map<string, Promise<boolean>>()
   readonly #listeners: (() => void)[] = []
   #providers: Promise<readonly Provider[]> | undefined
@@ -111,7 +110,7 @@ class ProviderTrust implements CertificateTrust {
     for (;;) {
       const begun = this.#generation
       const all = await this.#enabled()
-      // Rows that were read before a change must not be answered after it.
+      // The rows may have been read before the change: load them again.
       if (begun === this.#generation) return all.flatMap(({ chain }) => chain.map(({ x509 }) => x509.toString()))
     }
   }
@@ -189,7 +188,7 @@ class ProviderTrust implements CertificateTrust {
     const [issuer, ...others] = issuersOf(certificate, presented, chain, now) ?? []
     if (issuer === undefined || !maySignIn(certificate, row)) return undefined
     const between = [issuer, ...others].filter((one) => !isIn(chain, one))
-    // Whoever has no path leaves nothing behind: strangers must not crowd out what others brought.
+    // Cached only for certificates with a path: unknown clients must not evict the entries of others.
     this.#companions.set(certificate.fingerprint, between)
     const issuers = [issuer, ...others] as const
     const ends = [certificate, ...issuers].map(({ notAfter }) => notAfter)
@@ -197,7 +196,7 @@ class ProviderTrust implements CertificateTrust {
       for (const [index, subject] of [certificate, ...issuers.slice(0, -1)].entries()) {
         const authority = issuers[index] as Certificate
         const current = lists.filter((list) => list.nextUpdate > now && list.authorities.has(authorityOf(authority)))
-        // An administrator vouched for the authorities of the chain; anything else must stand in the light of a list.
+        // Uploaded authorities are trusted without a list; every other certificate must be covered by a current one.
         const isVouchedFor = index > 0 && isIn(chain, subject)
         if (current.length === 0 && !isVouchedFor) return undefined
         if (current.some((list) => isRevoked(list, subject.serial))) return undefined
@@ -207,7 +206,7 @@ class ProviderTrust implements CertificateTrust {
     return { provider: row, certificate, issuers, between, until: Math.min(...ends) }
   }
 
-  /** Of everything that nothing else has proved good: the certificate, and what it brought, unless lists tell of that. */
+  /** OCSP covers the client certificate, and the presented issuers if revocation lists do not cover them. */
   async #areGood({ provider, certificate, issuers, between }: Finding): Promise<boolean> {
     const subjects = provider.certRevocationInfo?.isCrlEnabled === true ? [certificate] : [certificate, ...between]
     const answers = subjects.map((subject) => {
@@ -217,7 +216,7 @@ class ProviderTrust implements CertificateTrust {
     return (await Promise.all(answers)).every((isGood) => isGood)
   }
 
-  /** The responder says "good", within three seconds; whatever else happens is a no. */
+  /** True only if the responder answers "good" within three seconds. */
   #isGood(provider: ProviderRow, certificate: Certificate, issuer: Certificate): Promise<boolean> {
     const key = `${this.#generation} ${certificate.fingerprint}`
     const running = this.#questions.get(key)
@@ -246,7 +245,7 @@ class ProviderTrust implements CertificateTrust {
   }
 }
 
-/** A certificate that says what it is for must be for clients; one of a smart card must say so, and name a user principal. */
+/** Smart-card providers also require a declared client purpose and a user principal name. */
 function maySignIn(certificate: Certificate, { isCacEnabled }: ProviderRow): boolean {
   if (!isForClients(certificate) || !certificate.signsMessages) return false
   const { purposes = [], userPrincipalNames } = certificate

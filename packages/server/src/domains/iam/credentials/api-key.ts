@@ -1,4 +1,4 @@
-/** Who is it, by an API key. Source: behaviour conventions 14; iam.md 1. */
+/** Authentication by API key. Source: behaviour conventions 14; iam.md 1. */
 
 import { Key } from '@hyperplane/contract/iam/key'
 import { User } from '@hyperplane/contract/iam/user'

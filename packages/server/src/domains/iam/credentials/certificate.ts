@@ -1,6 +1,6 @@
 /**
- * Who is it, by a client certificate. The certificate is judged for each request: what is remembered is only who it is.
- * Source: behaviour iam.md 5.
+ * Authentication by client certificate. The certificate is checked for every request; only the user it belongs to is
+ * cached. Source: behaviour iam.md 5.
  */
 
 import { User } from '@hyperplane/contract/iam/user'
@@ -12,7 +12,6 @@ import { userOf } from '../certificates/sign-in.ts'
 import type { Trusted } from '../certificates/trust.ts'
 import { callerFrom, type Desk, type Outcome, timeOf } from './desk.ts'
 
-/** @throws ApiError 401, 429 */
 export async function callerByCertificate(desk: Desk, shown: ClientCertificate, address: string): Promise<Caller> {
   const { certificates, failures, note } = desk
   failures.admit(address)
@@ -21,11 +20,11 @@ export async function callerByCertificate(desk: Desk, shown: ClientCertificate, 
       const { generation } = certificates
       const trusted = await certificates.judge(shown)
       const outcome: Outcome = trusted === undefined ? 'refused' : await certified(desk, trusted, generation, address)
-      // A provider that was removed while a responder or a directory was being asked signs nobody in.
+      // Repeat if a provider changed during the check: a removed provider must not sign anybody in.
       if (generation === certificates.generation) return outcome
     }
   })
-  // A directory that cannot say has found nobody to be wrong: that counts for nothing.
+  // An outage of the directory is not a failure of the client, so it is not counted.
   if (outcome === 'refused') failures.count(address)
   if (typeof outcome === 'string') throw new ApiError('AUTHENTICATION_REQUIRED')
   const { extId } = outcome.caller
@@ -44,7 +43,7 @@ async function certified(desk: Desk, trusted: Trusted, generation: number, addre
     if (found === undefined) return 'refused'
     const { user, membership } = found
     if (user.status !== 'ACTIVE') return 'refused'
-    // A directory that does not know the name decides as well: another account of that name is used then.
+    // The provider's directory counts even if it does not know the name: only then other accounts were searched.
     const directory = trusted.provider.dirSvcExtID
     return {
       digest,

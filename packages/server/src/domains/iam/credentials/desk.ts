@@ -1,4 +1,4 @@
-/** What every kind of credential needs to become a caller, and to be remembered as one. Source: behaviour conventions 14; iam.md 1, 2. */
+/** Turns a credential of any type into a caller, and caches it. Source: behaviour conventions 14; iam.md 1, 2. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import type { User } from '@hyperplane/contract/iam/user'
@@ -16,21 +16,20 @@ import { SignIns } from '../sign-ins.ts'
 
 export interface AuthenticatorOptions {
   readonly store: Store
-  /** Expiry, locks, times of use, how long a credential is remembered. */
+  /** World time: expiry, locks, times of use, lifetime of cache entries. */
   readonly clock: Clock
-  /** Delays. */
+  /** Real time, for delays. */
   readonly real: Clock
   readonly world: Pick<World<unknown>, 'ids' | 'secrets' | 'services' | 'tenantId'>
   readonly directory: Directory
   readonly certificates: CertificateTrust
   readonly audit: Audit
-  /** Of accounts of this world. */
+  /** Locking of user names in this world. */
   readonly lockout: 'on' | 'off'
-  /** Of the process. */
+  /** Limits source addresses over all worlds of the process. */
   readonly failures: FailedSignIns
 }
 
-/** Where credentials of all kinds are judged. */
 export interface Desk extends AuthenticatorOptions {
   readonly known: CredentialCache
   readonly signIns: SignIns
@@ -40,14 +39,14 @@ export interface Desk extends AuthenticatorOptions {
     how: Pick<Caller, 'credential' | 'credentialId' | 'mustChangePassword'>,
     groups?: readonly string[],
   ): Caller
-  /** Writes a time of use beside the request, which does not wait for it. */
+  /** Stores a time of use in the background; the request does not wait for it. */
   note(credential: KnownCredential, write: (transaction: Transaction, time: string) => Promise<unknown>): void
 }
 
-/** What came of an attempt. `unavailable`: whoever could tell was not to be asked. */
+/** `unavailable`: an external directory did not answer. */
 export type Outcome = KnownCredential | 'refused' | 'unavailable'
 
-/** `lastLoginTime` and `lastUsedTime` move no more often. */
+/** `lastLoginTime` and `lastUsedTime` are updated at most once a minute. */
 const noteEvery = 60_000
 
 export function createDesk(options: AuthenticatorOptions): Desk {
@@ -70,18 +69,17 @@ export function createDesk(options: AuthenticatorOptions): Desk {
       if (now - credential.notedAt < noteEvery) return
       credential.notedAt = now
       const time = clock.iso()
-      // A key that was removed meanwhile, or a service that is closing: there is nothing to note.
+      // The key was removed, or the service is closing: there is nothing to update.
       store.transaction(async (transaction) => void (await write(transaction, time))).catch(() => undefined)
     },
   }
 }
 
-/** Who has this credential, calling from there. */
 export function callerFrom(credential: KnownCredential, address: string): Caller {
   if (credential.latest?.address !== address) credential.latest = { ...credential.caller, address }
   return credential.latest
 }
 
-/** As a number to compare with; what was never is before everything. */
+/** For comparisons; an absent time is before all others. */
 export const timeOf = (time: string | undefined): number =>
   time === undefined ? -Infinity : (parseTime(time) ?? -Infinity)

@@ -1,6 +1,6 @@
 /**
- * Who is it, by a name and a password: a local user, else one of a directory. Whatever is wrong, the answer is the same, after
- * the same work. Source: behaviour conventions 14; iam.md 1, 2.
+ * Authentication by name and password: a local user, else a user of a directory. Every failure takes the same work and
+ * gets the same response, so that neither reveals which names exist. Source: behaviour conventions 14; iam.md 1, 2.
  */
 
 import { User } from '@hyperplane/contract/iam/user'
@@ -12,10 +12,10 @@ import type { KnownCredential } from '../credential-cache.ts'
 import type { DirectoryAccount } from '../directory/sign-in.ts'
 import { callerFrom, type Desk, type Outcome, timeOf } from './desk.ts'
 
-/** Answers for a name that is being tried from everywhere come no sooner. */
+/** Minimum duration of a sign-in, in milliseconds of real time, while a name is under attack. */
 const attackDelay = 1000
 
-/** Longer ones cannot be stored. */
+/** Names in the store are not longer. */
 const maximumName = 255
 
 interface BasicCredential {
@@ -24,7 +24,7 @@ interface BasicCredential {
   readonly password: string
 }
 
-/** @returns the caller of a header `Basic ...`; it throws ApiError 401, 429 */
+/** @returns a function from an `Authorization` header to its caller; it throws ApiError 401, 429 */
 export function createPasswordSignIn(desk: Desk): (header: string, address: string) => Promise<Caller> {
   const signIn = new PasswordSignIn(desk)
   return (header, address) => signIn.callerOf(header, address)
@@ -33,11 +33,11 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
 class PasswordSignIn {
   readonly #desk: Desk
   /**
-   * Attempts under way, by credential and address: the same one at once costs one hash. A request that begins after an
-   * account or a provider changed joins none from before.
+   * Running attempts by generation, credential and address: concurrent requests with the same credential hash it once.
+   * A change of an account or provider starts a new generation, so later requests do not share an older result.
    */
   readonly #attempts = new Map<string, Promise<Outcome>>()
-  /** The last attempt of each pair of name and address: they run one after another, so that no five turn into fifty. */
+  /** Last attempt of each name and address: attempts run in sequence, so that the lock limit is exact. */
   readonly #queues = new Map<string, Promise<unknown>>()
 
   constructor(desk: Desk) {
@@ -73,7 +73,7 @@ class PasswordSignIn {
     const running = this.#attempts.get(same)
     if (running !== undefined) {
       const outcome = await running
-      // The attempt counted the failure of the request that began it.
+      // The running attempt counted only its own failure.
       if (outcome === 'refused') await this.#desk.signIns.fail(given.name, address)
       return outcome
     }
@@ -91,9 +91,9 @@ class PasswordSignIn {
   }
 
   /**
-   * Local users first; then directories, which count for no limit while they are waited for. A failure is counted before
-   * the attempt ends. A directory that cannot answer has refused nobody; what another one, or the local password, refused
-   * is counted all the same.
+   * Checks local users first, then directories. Directories are queried outside `failures.attempt`: waiting for them
+   * must not block other attempts from the address. Failures are counted before the attempt ends. A directory that does
+   * not answer counts as no failure; a wrong local password or a refusal by another directory does.
    */
   async #verify(given: BasicCredential, digest: string, address: string, before: Promise<unknown>): Promise<Outcome> {
     await before.catch(() => undefined)
@@ -138,7 +138,7 @@ class PasswordSignIn {
       current?.userType === 'LOCAL' && !this.#desk.signIns.isLocked(given.name, address)
         ? current.passwordHash
         : undefined
-    // The same work for a name that does not exist, a service account and a locked pair.
+    // The same work for an unknown name, a service account and a locked pair: response times reveal nothing.
     const matches =
       hash === undefined || given.password === ''
         ? await this.#desk.world.services.passwords.verifyNone(given.password)
@@ -208,7 +208,7 @@ const isAccounts = (local: Outcome | readonly DirectoryAccount[]): local is read
 
 const isBasic = /^basic /i
 
-/** `name`, `name@domain` or `DOMAIN\name`, and a password that may hold anything. */
+/** Reads `name`, `name@domain` or `DOMAIN\name`, and a password, which may contain any character. */
 function readBasic(header: string): BasicCredential | undefined {
   const match = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(header)
   if (match === null) return undefined

@@ -1,12 +1,12 @@
 /**
- * Distinguished names: their syntax, and one form for all spellings of a name. Source: RFC 4514; behaviour iam.md 3
- * (compared normalised: case of attribute types and values, blanks).
+ * Parses distinguished names (RFC 4514) and normalises their spelling. Source: RFC 4514; behaviour iam.md 3 (compared
+ * normalised: case of attribute types and values, blanks).
  */
 
-/** `cn=vm-admins`, or several joined by `+`. Types in lower case, values as they are meant. */
+/** One level of a name: `cn=vm-admins`, or several pairs joined by `+`. Types in lower case, values unescaped. */
 type RelativeName = readonly { readonly type: string; readonly value: string }[]
 
-/** Equal for equal names, however they are written; undefined: the text is no distinguished name. */
+/** Equal for equal names in any spelling; undefined if the text is not a distinguished name. */
 export function normalForm(text: string): string | undefined {
   return parse(text)
     ?.map((rdn) =>
@@ -20,7 +20,7 @@ export function normalForm(text: string): string | undefined {
     .join(',')
 }
 
-/** The value of the first part, `vm-admins` of `cn=vm-admins,ou=groups`; '' when the text is no distinguished name. */
+/** `vm-admins` for `cn=vm-admins,ou=groups`; '' if the text is not a distinguished name. */
 export const firstValue = (text: string): string => parse(text)?.[0]?.[0]?.value ?? ''
 
 const escaped = (value: string): string => value.replace(/[\\,+=]/g, '\\$&')
@@ -48,7 +48,7 @@ function parse(text: string): readonly RelativeName[] | undefined {
   }
 }
 
-/** Reads up to a `,` or `+` that is not escaped. Blanks around a value are of no meaning; escaped ones are kept. */
+/** Reads up to an unescaped `,` or `+`. Spaces around the value are dropped unless they are escaped. */
 function readValue(text: string, from: number): { readonly value: string; readonly end: number } | undefined {
   const start = from + (/^ */.exec(text.slice(from))?.[0].length ?? 0)
   if (text[start] === '#') return readHex(text, start)
@@ -59,7 +59,7 @@ function readValue(text: string, from: number): { readonly value: string; readon
     const character = text[at] as string
     if (/["<>;\0]/.test(character)) return undefined
     if (character !== '\\') {
-      // Whole code points: half of a pair would not survive.
+      // Whole code points: half of a surrogate pair cannot be encoded.
       const whole = String.fromCodePoint(text.codePointAt(at) as number)
       bytes.push(Buffer.from(whole))
       at += whole.length - 1
@@ -77,7 +77,7 @@ function readValue(text: string, from: number): { readonly value: string; readon
   return value === '' ? undefined : { value, end: at }
 }
 
-/** `#04024869`: the value in BER, compared as it is written. */
+/** `#04024869`: a value in BER, compared as text. */
 function readHex(text: string, start: number): { readonly value: string; readonly end: number } | undefined {
   const [whole, value] = /^(#(?:[0-9A-Fa-f]{2})+) *(?=[,+]|$)/.exec(text.slice(start)) ?? []
   return whole === undefined || value === undefined ? undefined : { value, end: start + whole.length }

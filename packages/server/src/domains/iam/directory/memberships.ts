@@ -1,6 +1,6 @@
 /**
- * Which groups of its directory a user is in: asked once in five minutes of the world's time, so that nobody keeps a
- * permission for longer after the directory took it away. Source: behaviour iam.md 4.
+ * Groups of directory users, cached for five minutes of world time: a user loses a revoked permission after that time
+ * at the latest. Source: behaviour iam.md 4.
  */
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
 import { LRUCache } from 'lru-cache'
@@ -11,16 +11,15 @@ import { normalForm } from './distinguished-name.ts'
 import type { DirectoryRow } from './server.ts'
 
 export interface Membership {
-  /** Of the user. */
   readonly distinguishedName: string
-  /** Groups in the one form of their names. */
+  /** Normalised names. */
   readonly groups: ReadonlySet<string>
-  /** World time until which it holds. */
+  /** World time at which the entry expires. */
   readonly until: number
 }
 
 const rememberMilliseconds = 5 * 60_000
-/** Remembered users and the names of their groups, together. */
+/** Cached users and group names together. */
 const maximumNames = 200_000
 
 export class Memberships {
@@ -30,7 +29,7 @@ export class Memberships {
     maxSize: maximumNames,
     sizeCalculation: ({ groups }) => groups.size + 1,
   })
-  /** Counts what was forgotten: an answer to a question from before is not remembered after it. */
+  /** Counts calls of `forget`: a query that was begun before one is not cached after it. */
   #forgotten = 0
 
   constructor(directory: Directory, clock: Pick<Clock, 'now'>) {
@@ -39,8 +38,8 @@ export class Memberships {
   }
 
   /**
-   * `name`: as whom the directory was asked for the user; it may know several people by names that look alike.
-   * @throws DirectoryError when nothing is remembered and the directory does not answer
+   * @param name the name that was searched for; different people may have similar names
+   * @throws DirectoryError if nothing is cached and the directory does not answer
    */
   async of(row: DirectoryRow, server: DirectoryServer, name: string, user: DirectoryUser): Promise<Membership> {
     const { distinguishedName } = user
@@ -70,7 +69,7 @@ export class Memberships {
 
 const keyOf = (row: DirectoryRow, name: string): string => `${row.extId}/${name.toLowerCase()}`
 
-/** Whether the directory's white list lets a member of these groups in. */
+/** Whether the directory's white list accepts a member of these groups. */
 export const isAdmitted = ({ whiteListedGroups = [] }: DirectoryRow, { groups }: Membership): boolean =>
   whiteListedGroups.length === 0 ||
   whiteListedGroups.some((name) => {
@@ -80,14 +79,14 @@ export const isAdmitted = ({ whiteListedGroups = [] }: DirectoryRow, { groups }:
     return commonName !== undefined && [...groups].some((group) => `${group},`.startsWith(`${commonName},`))
   })
 
-/** Ids of the user groups of this directory that these groups are. */
+/** Ids of the user groups with these names. */
 export async function userGroupIds(
   store: Reader,
   row: Pick<DirectoryRow, 'extId'>,
   { groups }: Pick<Membership, 'groups'>,
 ): Promise<string[]> {
   const known = await store.findWhere(UserGroup, { idpId: row.extId })
-  // A group of the other type may bear any name, and has no members here.
+  // SAML groups may have the same name, but directory users are never members of them.
   return known
     .filter(({ groupType, identity }) => groupType === 'LDAP' && groups.has(identity ?? ''))
     .map(({ extId }) => extId)

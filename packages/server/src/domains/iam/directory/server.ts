@@ -1,4 +1,4 @@
-/** A directory service as its driver sees it. Source: behaviour iam.md 4. */
+/** Converts a directory service into the settings of its driver. Source: behaviour iam.md 4. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
@@ -8,7 +8,7 @@ import { type Directory, DirectoryError, type DirectoryServer } from '../../../d
 
 export type DirectoryRow = EntityOf<typeof DirectoryService>
 
-/** What of a directory service says how to reach it: a row, or the body of one that is not stored yet. */
+/** The connection settings, of a stored row or of a request body. */
 type Settings = Pick<
   DirectoryRow,
   'url' | 'secondaryUrls' | 'directoryType' | 'domainName' | 'openLdapConfiguration' | 'serviceAccount'
@@ -31,7 +31,7 @@ export const storedPassword = (secrets: SecretReader, row: DirectoryRow): string
 export const serverOf = (secrets: SecretReader, row: DirectoryRow): DirectoryServer =>
   serverWith(row, storedPassword(secrets, row))
 
-/** @throws ApiError 400 with the cause, when the directory cannot be used */
+/** @throws ApiError 400 with the cause if the directory cannot be used */
 export async function ask<T>(server: DirectoryServer, question: () => Promise<T>): Promise<T> {
   try {
     return await question()
@@ -44,7 +44,7 @@ export async function ask<T>(server: DirectoryServer, question: () => Promise<T>
 export const unusable = (server: DirectoryServer, error: DirectoryError): ApiError =>
   new ApiError('DIRECTORY_CONNECTION_FAILED', { url: server.urls[0] as string, cause: error.message }, { cause: error })
 
-/** What a group or a user is, as far as the directory tells now; `undefined`: it does not answer. */
+/** Returns `cause` if the directory does not answer. */
 export async function ifItAnswers<T>(
   directory: Directory,
   question: (directory: Directory) => Promise<T>,

@@ -1,4 +1,4 @@
-/** Sign-in by a directory: which account a name means, what the directory says of it, and the user that it becomes. */
+/** Sign-in through a directory: checks the account there, and returns or creates its user. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
@@ -15,7 +15,7 @@ import { loadGrants } from '../grants.ts'
 import { isAdmitted, type Membership, Memberships, userGroupIds } from './memberships.ts'
 import { type DirectoryRow, serverOf } from './server.ts'
 
-/** Users of every provider together: a first sign-in makes one too. Source: behaviour iam.md 3. */
+/** Users of all providers together, including those that a first sign-in creates. Source: behaviour iam.md 3. */
 export const maximumUsers = limit('users', 10_000)
 
 type UserRow = EntityOf<typeof User>
@@ -27,12 +27,12 @@ export interface DirectorySignInOptions {
   readonly world: Pick<World<unknown>, 'ids' | 'secrets' | 'services' | 'tenantId'>
 }
 
-/** Somebody whom a name may mean. */
+/** A possible account for a name. */
 export interface DirectoryAccount {
   readonly directory: DirectoryRow
   /** Without a domain. */
   readonly name: string
-  /** Of the user; of one that a first sign-in makes, the id that it will have. */
+  /** Id of the user, or the id that it will get at its first sign-in. */
   readonly extId: string
   readonly isKnown: boolean
 }
@@ -41,11 +41,11 @@ export interface SignedIn {
   readonly user: UserRow
   /** Ids of user groups. */
   readonly groups: readonly string[]
-  /** World time until which the groups hold. */
+  /** World time at which the groups expire. */
   readonly until: number
 }
 
-/** Characters that no user name may have: whoever has one in the directory cannot sign in. */
+/** Not allowed in user names: a directory account with such a name cannot sign in. */
 const unusable = /[<>;'()&+%/\\"`]/
 
 export class DirectorySignIn {
@@ -57,7 +57,7 @@ export class DirectorySignIn {
     this.#memberships = new Memberships(options.directory, options.clock)
   }
 
-  /** `DOMAIN\name` written as `name@domain`, so that both count as one name; any other name stays as it is. */
+  /** Converts `DOMAIN\name` to `name@domain`, so that failed sign-ins count for one name. Other names are unchanged. */
   async canonical(name: string): Promise<string> {
     const { domain, account, isShort } = partsOf(name)
     if (domain === undefined || !isShort) return name
@@ -66,8 +66,8 @@ export class DirectorySignIn {
   }
 
   /**
-   * Whom the name may mean, in the order in which they are tried. Without a domain: users that exist. With one: whoever
-   * the directory of that domain knows, who may become a user.
+   * The accounts that a name may mean, in the order in which they are tried. Without a domain, only existing users.
+   * With a domain, also an account that has no user yet.
    */
   async accountsOf(name: string): Promise<readonly DirectoryAccount[]> {
     const { store, world } = this.#options
@@ -85,12 +85,12 @@ export class DirectorySignIn {
     return accounts
   }
 
-  /** undefined: not with this password, or not here. @throws DirectoryError when the directory cannot say */
+  /** Undefined: wrong password, or no access. @throws DirectoryError if the directory does not answer */
   async signIn(account: DirectoryAccount, password: string): Promise<SignedIn | undefined> {
     const { store, directory } = this.#options
     const row = account.directory
     const known = account.isKnown ? await store.get(User, account.extId) : undefined
-    // Who may not sign in is not asked for: nobody finds out a password by an account that is closed here.
+    // Checked before the directory: otherwise an inactive user here could be used to test passwords there.
     if (password === '' || (account.isKnown && known?.status !== 'ACTIVE')) return undefined
     const server = serverOf(this.#options.world.secrets, row)
     const found = await ownFault(() => directory.findUser(server, account.name))
@@ -104,7 +104,7 @@ export class DirectorySignIn {
     return this.#admit(account, server, found)
   }
 
-  /** The account of this name (with or without the domain) in one directory; undefined: there is no such directory. */
+  /** The account in one directory; the name may include the domain. Undefined if the directory does not exist. */
   async accountIn(directoryExtId: string, name: string): Promise<DirectoryAccount | undefined> {
     const { store, world } = this.#options
     const directory = await store.get(DirectoryService, directoryExtId)
@@ -115,8 +115,8 @@ export class DirectorySignIn {
   }
 
   /**
-   * As `signIn`, for somebody whose identity something else has proved (a certificate). `unknown`: the directory has no
-   * such account; `refused`: it has one that may not sign in here. @throws DirectoryError when the directory cannot say
+   * Like `signIn`, for an identity that is already proved (by a certificate). `unknown`: the directory has no such
+   * account; `refused`: the account may not sign in. @throws DirectoryError if the directory does not answer
    */
   async vouch(account: DirectoryAccount): Promise<SignedIn | 'unknown' | 'refused'> {
     const { store, directory, world } = this.#options
@@ -128,7 +128,7 @@ export class DirectorySignIn {
     return isClosed ? 'refused' : ((await this.#admit(account, server, found)) ?? 'refused')
   }
 
-  /** The user that somebody is, or becomes, whose identity is proved. */
+  /** Finds or creates the user of a proved identity. */
   async #admit(
     account: DirectoryAccount,
     server: DirectoryServer,
@@ -139,17 +139,17 @@ export class DirectorySignIn {
     const membership = await this.#membershipOf(row, server, account.name, found)
     if (!isAdmitted(row, membership)) return undefined
     const groups = await userGroupIds(store, row, membership)
-    // Taken again: what changed while the directory was asked counts.
+    // Read again: the user may have changed while the directory was queried.
     const user = account.isKnown
       ? await store.get(User, account.extId)
-      : // The directory may know one person by two names, of which the user has the other.
+      : // The directory may know a person by two names, and the user may have the other one.
         ((await this.#userFound(row, found)) ?? (await this.#firstSignIn(account, found, membership, groups)))
     return user?.status === 'ACTIVE' ? { user, groups, until: membership.until } : undefined
   }
 
   /**
-   * The groups of a user whose identity something else has proved (an API key, a certificate). A directory that does not
-   * answer gives no groups; one that does not know the user any more, or has closed the account, ends the sign-in.
+   * Groups for an identity that is already proved (by an API key). If the directory does not answer, the user has no
+   * groups for a minute. Undefined, which ends the sign-in, if the account is unknown or closed there.
    */
   async groupsOf(user: UserRow): Promise<Omit<SignedIn, 'user'> | undefined> {
     const { store, directory, clock, world } = this.#options
@@ -180,7 +180,7 @@ export class DirectorySignIn {
     return ownFault(() => this.#memberships.of(row, server, name, found))
   }
 
-  /** Directories of a domain, in order of creation; `isShort`: its first part will do (`EXAMPLE` of `example.com`). */
+  /** In order of creation. `isShort`: the first label of the domain is enough (`EXAMPLE` for `example.com`). */
   async #ofDomain(domain: string, isShort: boolean): Promise<DirectoryRow[]> {
     const all = await this.#options.store.find(DirectoryService)
     const exact = all.filter((row) => row.domainName.toLowerCase() === domain)
@@ -192,7 +192,7 @@ export class DirectorySignIn {
     return this.#userCalled(row, found.name.normalize('NFC').toLowerCase())
   }
 
-  /** Users of a directory are kept by either form of their name. */
+  /** User names are stored with or without the domain. */
   async #userCalled(row: DirectoryRow, name: string): Promise<UserRow | undefined> {
     const { store } = this.#options
     for (const form of [name, `${name}@${row.domainName.toLowerCase()}`]) {
@@ -202,7 +202,7 @@ export class DirectorySignIn {
     return undefined
   }
 
-  /** Who is in a group that some policy names becomes a user; undefined: no policy names one. */
+  /** Creates a user if a policy names one of its groups; else undefined. */
   async #firstSignIn(
     { directory, extId }: DirectoryAccount,
     found: DirectoryUser,
@@ -214,7 +214,7 @@ export class DirectorySignIn {
     const now = clock.iso()
     try {
       return await store.transaction(async (transaction) => {
-        // The directory service may have been removed, or its white list changed, while the directory was being asked.
+        // The directory service may have been removed, or its white list changed, while the directory was queried.
         const current = await transaction.get(DirectoryService, directory.extId)
         if (current === undefined || !isAdmitted(current, membership))
           throw new DirectoryError('busy', 'its directory service was changed meanwhile')
@@ -239,7 +239,7 @@ export class DirectorySignIn {
         })
       })
     } catch (error) {
-      // Another first sign-in of the same person was faster.
+      // A concurrent first sign-in of the same person created the user.
       if (!(error instanceof UniqueViolation)) throw error
       return this.#userFound(directory, found)
     }
@@ -248,17 +248,17 @@ export class DirectorySignIn {
 
 const systemId = '00000000-0000-0000-0000-000000000000'
 
-/** What a name of a directory may look like as a name here. */
+/** A name from the directory without the characters that names here must not contain. */
 export const shownName = (text: string): string => text.replace(new RegExp(unusable, 'g'), ' ').slice(0, 255)
 
 interface NameParts {
   readonly domain?: string
   readonly account: string
-  /** The domain stands before the name, where its first part is enough. */
+  /** The form `DOMAIN\name`, where the first label of the domain is enough. */
   readonly isShort: boolean
 }
 
-/** `name`, `name@domain`, `DOMAIN\name`, in lower case. */
+/** Splits `name`, `name@domain` or `DOMAIN\name`, in lower case. */
 function partsOf(name: string): NameParts {
   const slash = name.indexOf('\\')
   if (slash >= 0) return { domain: name.slice(0, slash), account: name.slice(slash + 1), isShort: true }
@@ -267,14 +267,14 @@ function partsOf(name: string): NameParts {
   return { domain: name.slice(at + 1), account: name.slice(0, at), isShort: false }
 }
 
-/** Of a user of the directory: without the domain. */
+/** The user name without the domain of its directory. */
 export function bareName(row: DirectoryRow, username: string): string {
   const suffix = `@${row.domainName.toLowerCase()}`
   const name = username.toLowerCase()
   return name.endsWith(suffix) ? name.slice(0, -suffix.length) : name
 }
 
-/** The service account is ours: a directory that refuses it says nothing about anybody else. */
+/** A directory that refuses our service account has not refused the user: report an outage instead. */
 async function ownFault<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question()
@@ -292,7 +292,7 @@ async function isNamedByPolicy(store: Store, groups: readonly string[]): Promise
 
 const ofProvider = (extId: string): TypedFilter => equals(pathOf(User, 'idpId'), extId)
 
-/** Names are kept as they were given, and compared without case. */
+/** Compares in lower case: names are stored as they were given. */
 function isCalled(name: string): TypedFilter {
   const { type } = pathOf(User, 'username')
   const field = { kind: 'field', from: 0, names: ['username'], type } as const

@@ -1,6 +1,6 @@
 /**
- * The part that identity filters and entity filters share: `attribute: { operator: value }`.
- * Source: behaviour iam.md 9.2, 9.3.
+ * The syntax that identity filters and entity filters share: `attribute: { operator: value }`. Source: behaviour iam.md
+ * 9.2, 9.3.
  */
 import { ApiError } from '../../../core/api-error.ts'
 
@@ -8,11 +8,10 @@ export type ConditionOperator = 'eq' | 'noteq' | 'anyof' | 'allof' | 'noneof'
 
 export interface Condition {
   readonly operator: ConditionOperator
-  /** One value for `eq` and `noteq`. */
+  /** Exactly one value for `eq` and `noteq`. */
   readonly values: readonly string[]
 }
 
-/** `attribute` with all its conditions, which must hold together. */
 export interface AttributeConditions {
   readonly attribute: string
   readonly conditions: readonly Condition[]
@@ -28,7 +27,7 @@ const operators: Readonly<Record<string, ConditionOperator>> = {
 }
 const maximumValues = 500
 
-/** Reads filters and collects what is wrong with them, each fault with its path and its position in the filter's text. */
+/** Parses filters and collects all faults, each with its path and its position in the text of the filter. */
 export class FilterReader {
   readonly faults: ApiError[] = []
   readonly #text: string
@@ -43,7 +42,6 @@ export class FilterReader {
     return undefined
   }
 
-  /** The properties of an object that has at least one. */
   properties(value: unknown, path: string, name: string): [string, unknown][] {
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
     const entries = isObject ? Object.entries(value) : []
@@ -85,7 +83,7 @@ export class FilterReader {
   }
 }
 
-/** Whether the values of an attribute meet the conditions. An attribute without a value meets what excludes values. */
+/** Whether the values of an attribute meet all conditions. An attribute without values meets `noteq` and `noneof`. */
 export const holds = ({ conditions }: AttributeConditions, actual: ReadonlySet<string>): boolean =>
   conditions.every(({ operator, values }) => {
     if (operator === 'allof') return values.every((value) => actual.has(value))
@@ -93,6 +91,6 @@ export const holds = ({ conditions }: AttributeConditions, actual: ReadonlySet<s
     return operator === 'noteq' || operator === 'noneof' ? !isAny : isAny
   })
 
-/** `{"*": {"eq": "*"}}` and the like: everything. */
+/** Matches the conditions of `{"*": {"eq": "*"}}`. */
 export const isEverything = ({ conditions }: AttributeConditions): boolean =>
   conditions.length === 1 && conditions[0]?.operator === 'eq' && conditions[0].values[0] === '*'

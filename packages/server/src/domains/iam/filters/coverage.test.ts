@@ -9,7 +9,7 @@ import { type EntityFilterPart, ownedBy, readEntityFilter, scopeOf } from './ent
 
 const giver = '11111111-1111-4111-8111-111111111111'
 const holder = '22222222-2222-4222-8222-222222222222'
-/** Few, so that random filters and entities meet often; one id in two spellings. */
+/** Few values, so that random filters and entities often match; one id in two spellings. */
 const ids = [giver, holder, 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', 'AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA']
 const values = [...ids, 'SELF_OWNED', '*']
 
@@ -41,7 +41,6 @@ const attributes = fc.oneof(
 )
 const entityName = fc.constantFrom('*', 'image', 'images', 'virtual_machine', 'marketplace_item')
 const written = fc.tuple(entityName, attributes)
-/** Two filters, of which the second often repeats parts of the first. */
 const pairs = fc
   .tuple(written, written, fc.boolean(), fc.boolean())
   .map(([[ownEntity, own], [otherEntity, other], isSameEntity, repeats]) => ({

@@ -1,13 +1,13 @@
 /**
- * Whether everything that one entity filter reaches is certainly reached by another: when both are equal, or the first only
- * adds conditions. "No" means "not certain". Source: behaviour iam.md 8 (no escalation), 9.3.
+ * Whether one entity filter certainly matches everything that another one matches: both are equal, or the other one
+ * only adds conditions. False means "not certain". Source: behaviour iam.md 8 (no escalation), 9.3.
  */
 import type { AttributeConditions, Condition } from './conditions.ts'
 import { attributeNamed, type EntityFilterPart, isAll } from './entity-filter.ts'
 
 /**
- * SELF_OWNED must have been replaced where its owner is known; where it still stands, it is nobody's id. Values are compared
- * letter for letter, because an attribute may be an id in one kind and a text in another.
+ * The caller must replace SELF_OWNED if the owner is known; otherwise it is compared as a text. Values are
+ * case-sensitive: an attribute may be an id in one kind and a text in another.
  */
 export const covers = (own: EntityFilterPart, given: EntityFilterPart): boolean =>
   (own.entity === '*' || own.entity === given.entity) &&
@@ -15,14 +15,14 @@ export const covers = (own: EntityFilterPart, given: EntityFilterPart): boolean 
 
 function isImplied(wanted: AttributeConditions, given: readonly AttributeConditions[]): boolean {
   const name = attributeNamed(wanted.attribute)
-  // `uuid: {eq: "*"}` reaches everything: it is no condition that could imply another.
+  // `uuid: {eq: "*"}` matches everything, so it implies no other condition.
   const conditions = given
     .filter((one) => !isAll(one) && attributeNamed(one.attribute) === name)
     .flatMap((one) => one.conditions)
   return wanted.conditions.every((condition) => follows(condition, conditions))
 }
 
-/** Whether the condition holds wherever all of `given` hold, for attributes with one value and with many. */
+/** Whether the condition follows from all of `given`, for attributes with one value and with many. */
 function follows({ operator, values }: Condition, given: readonly Condition[]): boolean {
   const wanted = new Set(values)
   if (operator === 'eq' || operator === 'anyof') {

@@ -1,6 +1,6 @@
 /**
- * On what a policy speaks: entities by kind and attributes. Filters of many policies become one condition over the rows of
- * a kind. Source: behaviour iam.md 9.3, 9.4.
+ * Entity filters: select entities by kind and attributes. The filters of many policies become one SQL condition for a
+ * kind. Source: behaviour iam.md 9.3, 9.4.
  */
 import type { Resource } from '@hyperplane/contract'
 import { pathOf } from '../../../core/standard.ts'
@@ -19,15 +19,14 @@ import { entityNamed } from '../catalogue/entities.ts'
 import { entityNameOf } from '../catalogue/scoped-kind.ts'
 import { type AttributeConditions, FilterReader, isEverything } from './conditions.ts'
 
-/** One entity with its attributes, which must all hold; several parts stand beside one another. */
+/** All attributes must match. A filter matches if one of its parts does. */
 export interface EntityFilterPart {
-  /** `*`, or the name as it is known (`images` reads as `image`); what is unknown stays as written and matches nothing. */
+  /** `*`, or the singular name (`images` becomes `image`). Unknown names are kept and match nothing. */
   readonly entity: string
   readonly attributes: readonly AttributeConditions[]
 }
 export type EntityFilter = readonly EntityFilterPart[]
 
-/** Reads the filter at `path`; faults are left in `reader`. */
 export function readEntityFilter(filter: unknown, path: string, reader = new FilterReader(filter)): EntityFilter {
   return reader.properties(filter, path, '').map(([written, value]) => {
     const at = `${path}/${written}`
@@ -39,7 +38,7 @@ export function readEntityFilter(filter: unknown, path: string, reader = new Fil
   })
 }
 
-/** Names that mean nothing here, for a warning: clients name kinds and attributes that this service does not have. */
+/** Unknown kinds and attributes, for a warning: clients also use names that this service does not have. */
 export function unknownNames(filter: EntityFilter): string[] {
   return filter.flatMap(({ entity, attributes }) => {
     if (entity === '*')
@@ -54,13 +53,13 @@ export function unknownNames(filter: EntityFilter): string[] {
   })
 }
 
-/** What of every entity is granted, without exception. */
+/** Whether the filter matches every entity of every kind. */
 export const coversEverything = (filter: EntityFilter): boolean =>
   filter.some(({ entity, attributes }) => entity === '*' && attributes.every((one) => one.attribute === '*'))
 
-/** Two names of one attribute, the other one -> the one that the filters of this service use. */
+/** Alternative name of an attribute -> its name in this service. */
 const synonyms: Readonly<Record<string, string>> = { extId: 'uuid', categories: 'category_uuid' }
-/** What a filter on every entity can ask: other attributes are had by some kinds only. */
+/** Attributes that are accepted for `*`, without a warning. */
 const generalAttributes = new Set([
   '*',
   'uuid',
@@ -74,13 +73,13 @@ const generalAttributes = new Set([
 ])
 
 /**
- * The rows of the kind that the filters reach together; `never` when they speak of other kinds only.
- * @param caller id that SELF_OWNED stands for
+ * The rows of a kind that at least one filter matches; `never` if no filter concerns this kind.
+ * @param caller the id that replaces SELF_OWNED
  */
 export function scopeOf(filters: readonly EntityFilter[], resource: Resource, caller: string): TypedFilter {
   const name = entityNameOf(resource)
   const alternatives: TypedFilter[] = []
-  // Policies mostly differ in the value of one attribute: those become one condition with many values.
+  // Most policies differ only in the value of one attribute: combine them into one condition with many values.
   const values = new Map<string, Set<string>>()
   for (const part of filters.flat()) {
     if (part.entity !== '*' && part.entity !== name) continue
@@ -106,7 +105,7 @@ function partScope(part: EntityFilterPart, resource: Resource, caller: string): 
     ...part.attributes.map((attribute) => {
       if (isAll(attribute)) return always
       const path = pathOfAttribute(resource, attribute.attribute)
-      // An attribute that the kind does not have matches nothing, whatever is asked of it.
+      // The kind does not have the attribute: nothing matches, whatever the operator.
       if (path === undefined) return never
       const resolved = pathOf(resource, path)
       return and(
@@ -132,7 +131,6 @@ function conditionScope(
   return operator === 'noteq' || operator === 'noneof' ? not(any) : any
 }
 
-/** Met by every entity. */
 export const isAll = (attribute: AttributeConditions): boolean =>
   (attribute.attribute === '*' || attribute.attribute === 'uuid' || attribute.attribute === 'extId') &&
   isEverything(attribute)
@@ -147,7 +145,7 @@ function pathOfAttribute(resource: Resource, written: string): string | undefine
   return attributes !== undefined && Object.hasOwn(attributes, attribute) ? attributes[attribute] : undefined
 }
 
-/** @param owner id that SELF_OWNED stands for */
+/** @param owner the id that replaces SELF_OWNED */
 export const ownedBy = (part: EntityFilterPart, owner: string): EntityFilterPart => ({
   ...part,
   attributes: part.attributes.map(({ attribute, conditions }) => ({

@@ -1,7 +1,7 @@
-/** Whom a policy speaks of: by user, or by a group at the moment of the decision. Source: behaviour iam.md 9.2. */
+/** Identity filters: select users, by their own attributes or by their current groups. Source: behaviour iam.md 9.2. */
 import { type AttributeConditions, FilterReader, holds, isEverything } from './conditions.ts'
 
-/** What identity filters can ask of a caller. Ids in lower case. */
+/** The attributes of a caller that filters use. Ids in lower case. */
 export interface IdentityFacts {
   readonly uuid: string
   readonly username: string
@@ -10,7 +10,7 @@ export interface IdentityFacts {
   readonly groups: ReadonlySet<string>
 }
 
-/** All of it must hold. */
+/** All conditions must be true. */
 export interface IdentityFilter {
   readonly user: readonly AttributeConditions[]
   readonly group: readonly AttributeConditions[]
@@ -19,7 +19,6 @@ export interface IdentityFilter {
 const userAttributes = new Set(['uuid', 'group', 'username', 'idp_uuid', 'user_type', '*'])
 const groupAttributes = new Set(['uuid', '*'])
 
-/** Reads the filter at `path`; faults are left in `reader`. */
 export function readIdentityFilter(filter: unknown, path: string, reader = new FilterReader(filter)): IdentityFilter {
   const found: { user: AttributeConditions[]; group: AttributeConditions[] } = { user: [], group: [] }
   for (const [subject, value] of reader.properties(filter, path, '')) {
@@ -43,7 +42,7 @@ export function readIdentityFilter(filter: unknown, path: string, reader = new F
   return found
 }
 
-/** Ids and names of users are compared without case. */
+/** Ids and names of users are case-insensitive. */
 const lowerCased = ({ attribute, conditions }: AttributeConditions): AttributeConditions => ({
   attribute,
   conditions:
@@ -66,7 +65,6 @@ export function matchesIdentity(filter: IdentityFilter, facts: IdentityFacts): b
   )
 }
 
-/** Ids that the filter names one by one. */
 export function namedIn(filter: IdentityFilter): {
   readonly users: readonly string[]
   readonly groups: readonly string[]
@@ -80,7 +78,7 @@ export function namedIn(filter: IdentityFilter): {
   return { users: named(filter.user, 'uuid'), groups: [...named(filter.user, 'group'), ...named(filter.group, 'uuid')] }
 }
 
-/** Whether the identity can match when it belongs to any of these groups, no matter to which of them. */
+/** Whether the identity could match if it belonged to some of these groups. */
 export function mayMatchIdentity(
   { user, group }: IdentityFilter,
   facts: IdentityFacts,
@@ -98,7 +96,7 @@ export function mayMatchIdentity(
   return ofGroups.every(isPossible) && matchesIdentity({ user: others, group: [] }, facts)
 }
 
-/** Whether the filter matches this user and nobody else. */
+/** Whether the filter matches this user only. */
 export const namesOnly = ({ user }: IdentityFilter, uuid: string): boolean =>
   user.some(
     ({ attribute, conditions }) =>
@@ -109,11 +107,11 @@ export const namesOnly = ({ user }: IdentityFilter, uuid: string): boolean =>
       ),
   )
 
-/** Whether belonging to a group that `isGroup` recognises, by a value of the filter, can make an identity match. */
+/** Whether membership in a group can make an identity match. `isGroup` recognises the group by a filter value. */
 export const asksForGroup = (filter: IdentityFilter, isGroup: (value: string) => boolean): boolean =>
   filter.group.some((one) => one.attribute === '*') || groupValues(filter, 'asked for').some(isGroup)
 
-/** Whether no longer belonging to the group can make an identity match. */
+/** Whether leaving the group can make an identity match. */
 export const excludesGroup = (filter: IdentityFilter, uuid: string): boolean =>
   groupValues(filter, 'excluded').includes(uuid)
 

@@ -1,4 +1,4 @@
-/** What the metadata document of an identity provider says, as the fields that are kept. Source: behaviour iam.md 5. */
+/** Reads the metadata document of a SAML identity provider. Source: behaviour iam.md 5. */
 import { X509Certificate } from 'node:crypto'
 import type { EntityOf } from '@hyperplane/contract'
 import { maximumMetadataBytes, type SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
@@ -10,7 +10,7 @@ export type IdpMetadata = NonNullable<EntityOf<typeof SamlIdentityProvider>['idp
 
 export interface ReadMetadata {
   readonly idpMetadata: IdpMetadata
-  /** SHA-256 of the certificate that signed the document; absent: nobody did. */
+  /** SHA-256 of the certificate that signed the document; absent if it is not signed. */
   readonly signer?: string
 }
 
@@ -21,7 +21,7 @@ const bindings = [
   'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST',
 ] as const
 
-/** Name identifier format -> how the interface calls it. */
+/** SAML name identifier format -> name in this API. */
 export const nameIdFormats: Readonly<Record<string, NonNullable<IdpMetadata['nameIdPolicyFormat']>>> = {
   'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress': 'emailAddress',
   'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified': 'unspecified',
@@ -37,13 +37,13 @@ export const nameIdFormats: Readonly<Record<string, NonNullable<IdpMetadata['nam
 const children = (element: XmlElement, name: string): readonly XmlElement[] =>
   childrenOf(element, metadataNamespace, name)
 
-/** @param now the world's time. @throws XmlFault, about the document as a whole */
+/** @param now world time. @throws XmlFault about the whole document */
 export async function readIdpMetadata(text: string, now: number): Promise<ReadMetadata> {
   if (Buffer.byteLength(text) > maximumMetadataBytes)
     throw new XmlFault(`it is larger than ${maximumMetadataBytes} bytes`)
   const document = text.replace(/^\ufeff/, '')
   const whole = await readXml(document)
-  // One entity in all of it: what is signed is then this one, or what holds it.
+  // Exactly one entity in the whole document: a signature then covers this entity, or an element that contains it.
   entityIn(whole)
   const { root, signer } = await readSigned(document, whole)
   const entity = entityIn(root)
@@ -66,10 +66,7 @@ export async function readIdpMetadata(text: string, now: number): Promise<ReadMe
   }
 }
 
-/**
- * A certificate as clients send it: PEM, or the base64 of its DER form.
- * @throws Error when it is none
- */
+/** Reads PEM, or the base64 of DER. @throws Error if the text is not a certificate */
 export function readCertificate(text: string): X509Certificate {
   if (text.includes('-----BEGIN')) return new X509Certificate(text)
   const bare = text.replace(/\s/g, '')
@@ -116,7 +113,7 @@ function entityIdOf(entity: XmlElement): string {
   return entityId
 }
 
-/** Of the first binding that this service speaks. */
+/** The location for the first binding that this service supports. */
 const locationOf = (role: XmlElement, service: string): string | undefined =>
   bindings
     .flatMap((binding) => children(role, service).filter(({ attributes }) => attributes['Binding'] === binding))
@@ -128,7 +125,7 @@ function urlIn(what: string, text: string): string {
   return text
 }
 
-/** The first one that is for signing, or for everything, as one line of base64. */
+/** The first certificate for signing or for every use, as one line of base64. */
 function signingCertificate(role: XmlElement): string {
   const [text] = children(role, 'KeyDescriptor')
     .filter(({ attributes }) => (attributes['use'] ?? 'signing') === 'signing')

@@ -1,10 +1,9 @@
 /**
- * Signatures in metadata. A document without any is taken as it is; of one with signatures, every one must hold, and what is
- * then read is what was signed, letter for letter, and nothing beside it. So a valid signature that was moved to another
- * place of the document (wrapping) vouches for nothing that is read.
- *
- * A signature proves that the document is whole and names its signer; who the signer is, the administrator judges.
- * Source: behaviour iam.md 5; SAML 2.0 metadata 3 (one reference, to the signed element, enveloped; Signature is its child).
+ * Signatures in metadata. An unsigned document is accepted as it is. In a signed one, every signature must be valid,
+ * and only the signed bytes are read: a valid signature that was moved elsewhere in the document (signature wrapping)
+ * is useless. A signature proves that the document is unchanged and identifies its signer; the administrator decides
+ * whether to trust it. Source: behaviour iam.md 5; SAML 2.0 metadata 3 (one reference, to the signed element,
+ * enveloped; Signature is its child).
  */
 import { createHash, verify, X509Certificate } from 'node:crypto'
 import { childrenOf, elementsIn, readXml, type XmlElement, XmlFault } from './xml.ts'
@@ -12,8 +11,8 @@ import { childrenOf, elementsIn, readXml, type XmlElement, XmlFault } from './xm
 export const signatureNamespace = 'http://www.w3.org/2000/09/xmldsig#'
 const maximumSignatures = 2
 /**
- * What a signed document may hold: canonicalising and checking it takes time that grows faster than each of these. Signed
- * metadata of one provider has a third of them at most.
+ * Limits for signed documents: the time to canonicalise and verify grows faster than linearly with each of these.
+ * Signed metadata of one provider reaches at most a third of them.
  */
 const limits = [
   { what: 'characters', maximum: 512 * 1024, count: (text: string) => text.length },
@@ -25,7 +24,7 @@ const minimumRsaBits = 2048
 
 export interface SignedContent {
   readonly root: XmlElement
-  /** SHA-256 of the signer's certificate, in hex; absent: the document is not signed. */
+  /** SHA-256 of the signer's certificate, in hex; absent if the document is not signed. */
   readonly signer?: string
 }
 
@@ -55,7 +54,7 @@ const occurrences = (text: string, pattern: RegExp): number => text.match(patter
 const isSignature = ({ namespace, name }: XmlElement): boolean =>
   namespace === signatureNamespace && name === 'Signature'
 
-/** What of the document may be read. `root` is the tree of `text`. @throws XmlFault */
+/** The part of the document that may be read. `root` is the tree of `text`. @throws XmlFault */
 export async function readSigned(text: string, root: XmlElement): Promise<SignedContent> {
   const all = [...elementsIn(root)]
   const signatures = all.filter(isSignature)
@@ -72,11 +71,11 @@ export async function readSigned(text: string, root: XmlElement): Promise<Signed
     checkReference(holder, root)
     verified.push(await verifySignature(text, holder))
   }
-  // Outermost first: what it signed holds the others.
+  // The outermost signed element contains all the others.
   return verified[0] as SignedContent
 }
 
-/** The signature speaks of the element that it stands in, and of that alone. */
+/** The signature must refer to its own parent element, and to nothing else. */
 function checkReference(holder: XmlElement, root: XmlElement): void {
   const [signature] = holder.children.filter(isSignature)
   const references = [...elementsIn(signature as XmlElement)].filter(
@@ -119,7 +118,7 @@ async function verifySignature(text: string, holder: XmlElement): Promise<Signed
   return { root, signer: createHash('sha256').update(certificate.raw).digest('hex') }
 }
 
-/** The certificate that the signature itself names: metadata travels with it. */
+/** The certificate inside the signature: the signer is compared with the former one, not with a trust store. */
 function signerOf(holder: XmlElement): X509Certificate {
   const [signature] = holder.children.filter(isSignature)
   const [text] = childrenOf(signature as XmlElement, signatureNamespace, 'KeyInfo')
@@ -141,7 +140,7 @@ function signerOf(holder: XmlElement): X509Certificate {
   return certificate
 }
 
-/** The same signature in the tree of the library that checks it. */
+/** Finds the signature again in the tree of the library that verifies it. */
 async function signatureNode(text: string, holder: XmlElement): Promise<Node> {
   const { DOMParser } = await import('@xmldom/xmldom')
   const document = new DOMParser({ errorHandler: raise }).parseFromString(text, 'text/xml')

@@ -1,4 +1,4 @@
-/** Where the fields of an identity provider come from: a body's fields, a document in the body, or one at a URL. Source: behaviour iam.md 5. */
+/** Reads the metadata of an identity provider from fields, a document or a URL. Source: behaviour iam.md 5. */
 import { maximumMetadataBytes } from '@hyperplane/contract/iam/saml-identity-provider'
 import { ApiError } from '../../../core/api-error.ts'
 import { formatTime } from '../../../core/time/clock.ts'
@@ -12,7 +12,6 @@ export interface Sources {
   readonly idpMetadataUrl?: string
 }
 
-/** What is kept of it. */
 export interface MetadataFields {
   readonly idpMetadata: IdpMetadata
   readonly idpMetadataUrl?: string
@@ -24,7 +23,6 @@ export type Read = { readonly fields: MetadataFields; readonly warning?: string 
 
 interface ReadOptions {
   readonly web: Web
-  /** World time. */
   readonly now: number
 }
 
@@ -35,7 +33,7 @@ export const sourceNames = ['idpMetadata', 'idpMetadataXml', 'idpMetadataUrl'] a
 const invalidMetadata = (attributePath: string, fault: string, cause?: unknown): ApiError =>
   new ApiError('TRUST_MATERIAL_INVALID', { attributePath, fault }, { cause })
 
-/** One source. A fault is answered, not thrown: whoever repeats a request that was granted must not meet it. */
+/** Returns faults instead of throwing them: a retry of a successful request must not fail. */
 export async function readSource(sources: Sources, options: ReadOptions): Promise<Read | undefined> {
   if (sources.idpMetadata !== undefined) return judged({ idpMetadata: sources.idpMetadata }, options.now)
   if (sources.idpMetadataXml !== undefined) return readDocument('idpMetadataXml', sources.idpMetadataXml, options.now)
@@ -43,7 +41,7 @@ export async function readSource(sources: Sources, options: ReadOptions): Promis
   return undefined
 }
 
-/** @param signer who signed the document the last time */
+/** @param signer of the former document, which must have signed this one as well */
 export async function readUrl(url: string, { web, now }: ReadOptions, signer?: string): Promise<Read> {
   const path = 'idpMetadataUrl'
   let text: string
@@ -73,7 +71,7 @@ async function readDocument(path: string, text: string, now: number): Promise<Re
   }
 }
 
-/** Whatever the source, the certificate is one. */
+/** Checks the certificate; the check is the same for all sources. */
 function judged(fields: MetadataFields, now: number): Read {
   try {
     const { validToDate, validFromDate } = readCertificate(fields.idpMetadata.certificate)

@@ -1,6 +1,6 @@
 /**
- * What this service says of itself to identity providers: the metadata of a SAML 2.0 service provider.
- * Source: behaviour iam.md 5; the order of elements is that of the OASIS schema.
+ * The SAML 2.0 metadata of this service, for identity providers. Source: behaviour iam.md 5; the order of elements is
+ * that of the OASIS schema.
  */
 import { nameIdFormats } from './idp-metadata.ts'
 import { escapeXml } from './xml.ts'
@@ -9,7 +9,7 @@ export interface ServiceProvider {
   readonly entityId: string
   readonly assertionConsumerUrl: string
   readonly signsRequests: boolean
-  /** As the interface calls it: `emailAddress`. */
+  /** The name in this API: `emailAddress`. */
   readonly nameIdFormat: string
   /** PEM. */
   readonly certificate: string

@@ -1,34 +1,32 @@
 /**
- * XML from strangers as a tree: well-formed, without a document type (so without entities, and with nothing to fetch), and
- * small enough that reading it, and checking its signature, ends soon. Source: behaviour iam.md 5.
+ * Parses untrusted XML: well-formed, without a DOCTYPE (so without entities and external references), and limited in
+ * size, so that parsing and signature checks end soon. Source: behaviour iam.md 5.
  */
 import type { XmlElement as ParsedElement } from '@rgrove/parse-xml'
 
 export interface XmlElement {
   /** Namespace name; '' for none. */
   readonly namespace: string
-  /** Without its prefix. */
   readonly name: string
-  /** Attributes without a namespace, by name; those of a namespace mean nothing here. */
+  /** Attributes without a prefix, by name; attributes with one are ignored. */
   readonly attributes: Readonly<Record<string, string>>
   readonly children: readonly XmlElement[]
-  /** Its own text, without that of its children. */
+  /** Without the text of its children. */
   readonly text: string
 }
 
-/** The document is refused; the message says why, and quotes nothing of it. */
+/** The document is refused. The message gives the reason and does not quote the document. */
 export class XmlFault extends Error {
   override readonly name = 'XmlFault'
 }
 
-/** A provider's metadata has some hundred elements in ten levels. Signatures are checked in time that grows faster than these. */
+/** Typical metadata has about 100 elements in ten levels; the time to verify signatures grows faster than linearly. */
 const maximumElements = 10_000
 const maximumDepth = 40
 const maximumAttributes = 100
-/** Everything that begins like a declaration and is neither a comment nor a CDATA section. */
+/** Matches every declaration; comments and CDATA sections are allowed. */
 const declaration = /<!(?!--|\[CDATA\[)/
 
-/** @throws XmlFault */
 export async function readXml(text: string): Promise<XmlElement> {
   if (declaration.test(text))
     throw new XmlFault('it has a document type (DOCTYPE) or another declaration; leave it out')
@@ -82,7 +80,7 @@ function convert(
 export const childrenOf = (element: XmlElement, namespace: string, name: string): readonly XmlElement[] =>
   element.children.filter((child) => child.namespace === namespace && child.name === name)
 
-/** Depth-first: the element itself, then everything in it. */
+/** Depth-first, beginning with the element itself. */
 export function* elementsIn(element: XmlElement): Generator<XmlElement> {
   yield element
   for (const child of element.children) yield* elementsIn(child)
@@ -98,6 +96,6 @@ const escapes: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 }
 
-/** A text as it stands in an element or in an attribute between double quotes. */
+/** For element content and attributes in double quotes. */
 export const escapeXml = (text: string): string =>
   text.replace(/[&<>"\t\n\r]/g, (character) => escapes[character] as string)
