@@ -28,10 +28,7 @@ interface Making {
   readonly tenantId: string
 }
 
-/**
- * Creates the account; without `apiKey`, nobody can sign in with it yet. The caller must call `access.changed()` after
- * the commit: cached policies do not include this account.
- */
+/** Creates the account. The caller must call `access.changed()` after the commit, because policies are cached. */
 export async function makeAccount(
   ctx: Making,
   manager: { readonly extId: string; readonly name: string },
@@ -97,7 +94,6 @@ export async function makeAccount(
   })
 }
 
-/** Removes the account with all its keys. Does nothing if the account does not exist. */
 export async function removeAccount(store: Transaction, managerExtId: string): Promise<void> {
   const user = accountIdOf(managerExtId)
   if ((await store.get(User, user)) === undefined) return

@@ -201,10 +201,7 @@ function viewScopeOf(identity: Identity, resource: Resource, caller: Caller): Sc
 
 const because = (grant: Grant): string => `policy ${grant.policyExtId}, role ${grant.roleExtId}`
 
-/**
- * Whether the operation also changes the entities of this kind in its body (attaching a volume group changes the VM),
- * so that the caller needs its permission on them. Assigning a category does not change the category.
- */
+/** Whether the operation also changes the entities in its body (attaching a volume group also changes the VM). */
 const actsOn = ({ verb, resource: own, target }: Operation, resource: Resource): boolean =>
   verb === 'action' && resource.kind !== 'Category' && (resource.kind === own?.kind) === (target === undefined)
 

@@ -44,10 +44,7 @@ export async function reportedGroups(ctx: ReadContext, account: Account): Promis
   return { groups: new Set(answered.answer.flatMap((name) => normalForm(name) ?? [])) }
 }
 
-/**
- * @param report the result of `reportedGroups`, from before the transaction
- * @throws ApiError 403 if the account holds rights that the caller does not; 409 if policies changed after the report
- */
+/** @throws ApiError 403 if the account holds rights that the caller lacks; 409 if policies changed since `report` */
 export async function requireAccountCovered(ctx: WriteContext, account: Account, report: GroupReport): Promise<void> {
   if (account.extId === ctx.caller.extId) return
   const giver = await Giver.of(ctx)

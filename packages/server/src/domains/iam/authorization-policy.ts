@@ -108,7 +108,6 @@ async function requireGrantable(ctx: WriteContext, body: Omit<PolicyRow, 'extId'
 const fixed = (policy: PolicyRow): ApiError =>
   new ApiError('SYSTEM_DEFINED_ENTITY', { kind: 'authorization policy', name: policy.displayName })
 
-/** Refuses changes that the type of the policy does not allow. */
 function refuseFixed(target: PolicyRow, body: Omit<PolicyRow, 'extId'>): void {
   if (target.authorizationPolicyType === 'USER_DEFINED') return
   if (target.authorizationPolicyType !== 'PREDEFINED_UPDATE_IDENTITY_ONLY') throw fixed(target)

@@ -20,7 +20,6 @@ export interface KnownCredential {
   readonly signedInAs?: string
   /** Directories that were queried to identify this caller. */
   readonly providers?: readonly string[]
-  /** World time until which the caller's groups are valid. */
   readonly groupsUntil?: number
 }
 

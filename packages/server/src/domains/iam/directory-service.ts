@@ -19,7 +19,6 @@ import {
 } from './directory/server.ts'
 import { requireUnused } from './providers.ts'
 
-/** The result of the checks before the transaction. */
 interface Judged {
   readonly refusals: readonly ApiError[]
   readonly cause?: string
@@ -144,7 +143,6 @@ const withKeptPassword = (
 
 type Body = Omit<DirectoryRow, 'extId'>
 
-/** Returns refused addresses first; only if there are none, signs in to the directory with its service account. */
 async function judged(ctx: ReadContext, body: Body, password: string): Promise<Judged> {
   // `rules` refuses these bodies afterwards.
   if (faultsOf(body).length > 0 || password === '') return { refusals: [] }

@@ -29,7 +29,6 @@ const givenBySuperAdmin: readonly RoleName[] = ['Super Admin', 'Internal Super A
 /** Some rules check for these roles by name. Held on everything, they allow more than their operations do. */
 const namedByRules: readonly RoleName[] = [...excepted, 'Monitoring Admin']
 
-/** One part of an entity filter of the giver, with the operations that the giver holds on it. */
 interface OwnPart {
   readonly part: EntityFilterPart
   readonly operations: ReadonlySet<string>
@@ -38,7 +37,6 @@ interface OwnPart {
 const longestFilter = 200
 const mostNamed = 5
 
-/** The identity that makes a change, with the rights that it holds now. */
 export class Giver {
   readonly isSuperAdmin: boolean
   readonly #extId: string
@@ -78,10 +76,7 @@ export class Giver {
     return [...operations].filter((name) => !this.#own.some((grant) => grant.operations.has(name)))
   }
 
-  /**
-   * The rights in `gifts` that the giver does not hold: operation and filter, or the role.
-   * @param holder replaces SELF_OWNED, for callers that know the receiving identity
-   */
+  /** @returns the rights in `gifts` that the giver does not hold. `holder` replaces SELF_OWNED. */
   lacksOf(gifts: readonly Gift[], holder?: string): string[] {
     if (this.isSuperAdmin) return []
     return [...new Set(gifts.flatMap((gift) => this.#lacksOf(gift, holder)))]
@@ -113,7 +108,6 @@ export class Giver {
     return lacks
   }
 
-  /** The operations that the giver holds on every entity that the part matches. */
   #operationsCovering(part: EntityFilterPart): ReadonlySet<string> {
     const ofEntity = this.#parts.get(part.entity) ?? []
     const ofAll = part.entity === '*' ? [] : (this.#parts.get('*') ?? [])
@@ -134,12 +128,7 @@ export class Giver {
   }
 }
 
-/**
- * Requires that the caller holds every operation that it adds to a role.
- * @param operations ids of the added IAM operations
- * @param giftsOf returns the rights that the added operations give, one for each policy with this role
- * @throws ApiError 403
- */
+/** @param giftsOf returns the rights that the added operations give, one for each policy with this role */
 export async function requireRoleCovered(
   ctx: ReadContext,
   operations: readonly string[],

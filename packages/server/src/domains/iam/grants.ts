@@ -1,7 +1,4 @@
-/**
- * Policies in the form that decisions need: filters parsed, operations of the role resolved to names. Source: behaviour
- * iam.md 8, 9; conventions 16.
- */
+/** Policies with parsed filters and names of operations. Source: behaviour iam.md 8, 9; conventions 16. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
@@ -20,7 +17,6 @@ import {
 
 export type PolicyRow = EntityOf<typeof AuthorizationPolicy>
 
-/** One policy: which identities may use which operations on which entities. */
 export interface Grant {
   readonly policyExtId: string
   readonly identities: readonly IdentityFilter[]
@@ -31,7 +27,6 @@ export interface Grant {
   readonly entities: readonly EntityFilter[]
   /** The filters of `entities` as the client wrote them, in the same order. */
   readonly writtenEntities: readonly unknown[]
-  /** One of the filters matches every entity. */
   readonly isUnlimited: boolean
 }
 

@@ -16,7 +16,6 @@ export interface NewPassword {
   readonly hash?: string
   /** Hash of the current password at the time of the check; absent for a new user. */
   readonly replaces?: string
-  /** Whether the caller gave the correct old password. */
   readonly isOldRight?: boolean
 }
 
@@ -48,10 +47,7 @@ async function isReused(passwords: Passwords, password: string, user: UserRow | 
   return matches.includes(true)
 }
 
-/**
- * @returns the fields of the user that the new password changes
- * @throws ApiError 400 with every broken rule; 409 if the password changed since it was checked
- */
+/** @throws ApiError 400 with every broken rule; 409 if the password changed since it was checked */
 export function withPassword(user: Pick<UserRow, 'passwordHash' | 'formerPasswordHashes'>, judged: NewPassword) {
   refuseAll(judged.broken.map((rule) => new ApiError('PASSWORD_POLICY_VIOLATED', { rule })))
   if (judged.hash === undefined || judged.replaces !== user.passwordHash) {

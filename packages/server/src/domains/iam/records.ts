@@ -1,7 +1,4 @@
-/**
- * Internal rows of iam. Locks are stored, so that a restart does not end them. Source: behaviour conventions 14; iam.md
- * 5.
- */
+/** Internal rows of iam. Locks survive a restart. Source: behaviour conventions 14; iam.md 5. */
 import { integer, resource, secret, text, timestamp, uuid } from '@hyperplane/contract'
 
 /** A user name that is locked for sign-ins from one source address. The id is a digest of both. */
@@ -14,7 +11,6 @@ export const SignInLock = resource(
 /** The key pair with which this service identifies itself to SAML identity providers. One row. */
 export const ServiceKey = resource('internal.v1.iam.ServiceKey', { certificate: text(), privateKey: secret(text()) })
 
-/** The last valid revocation list from one URL, for one provider. */
 export const StoredRevocationList = resource(
   'internal.v1.iam.StoredRevocationList',
   {

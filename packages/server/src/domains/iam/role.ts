@@ -113,7 +113,6 @@ function refuseSystemDefined(row: RoleRow): void {
   if (row.isSystemDefined === true) throw new ApiError('SYSTEM_DEFINED_ENTITY', { kind: 'role', name: row.displayName })
 }
 
-/** Adds fields that are computed from the role's operations and from the policies that give the role. */
 async function withDerived(ctx: ReadContext, roles: readonly RoleRow[]): Promise<readonly RoleRow[]> {
   const policies = await policiesWithRoles(
     ctx.store,

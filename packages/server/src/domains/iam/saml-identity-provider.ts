@@ -171,7 +171,6 @@ function settings<B extends Sources>(body: B): Omit<B, keyof Sources> {
   return given
 }
 
-/** Adds the default issuer, and hides the fields about the download of the document. */
 function answered(ctx: Pick<ReadContext, 'services'>, row: ProviderRow): ProviderRow {
   const { metadataReadTime: _, metadataSigner: __, ...shown } = row
   return { ...shown, entityIssuer: row.entityIssuer ?? usualIssuer(ctx) }
@@ -179,7 +178,6 @@ function answered(ctx: Pick<ReadContext, 'services'>, row: ProviderRow): Provide
 
 const usualIssuer = ({ services }: Pick<ReadContext, 'services'>): string => services.publicUrl() + issuerPath
 
-/** Without `provider`: the metadata with default values. */
 async function serviceProvider(ctx: ReadContext, provider?: ProviderRow): Promise<RawAnswer> {
   const content = spMetadata({
     entityId: provider?.entityIssuer ?? usualIssuer(ctx),

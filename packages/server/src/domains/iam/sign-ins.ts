@@ -20,7 +20,6 @@ const maximumTracked = 20_000
 export interface SignInsOptions {
   readonly store: Store
   readonly clock: Clock
-  /** Limits each address, over all worlds. */
   readonly failures: FailedSignIns
   readonly enabled: boolean
 }
@@ -54,7 +53,6 @@ export class SignIns {
     return false
   }
 
-  /** Many failures for this name, from any addresses: its sign-ins must be slowed down. */
   isUnderAttack(name: string): boolean {
     if (!this.#options.enabled) return false
     return within(this.#nameFailures.get(name), this.#options.clock.now() - nameRule.within).length >= nameRule.failures

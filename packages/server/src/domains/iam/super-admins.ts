@@ -1,7 +1,4 @@
-/**
- * Guards the last administrator: refuses a change after which no active identity holds Super Admin on all entities.
- * Source: behaviour iam.md 1, 9 (IAM-20018).
- */
+/** Refuses to remove the last active Super Admin. Source: behaviour iam.md 1, 9 (IAM-20018). */
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
 import { User } from '@hyperplane/contract/iam/user'
 import { ApiError } from '../../core/api-error.ts'

@@ -66,10 +66,7 @@ export const userGroup = implement(
   },
 )
 
-/**
- * Requires that the caller holds the rights that members of the group receive through this change.
- * @param matches whether the change can make an identity match a filter
- */
+/** Requires that the caller holds the rights that members of the group receive through this change. */
 async function requireMembershipCovered(
   ctx: WriteContext,
   matches: (filter: IdentityFilter) => boolean,

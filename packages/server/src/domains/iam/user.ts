@@ -255,7 +255,6 @@ async function requireProvider(ctx: ReadContext, { userType, idpId }: UserBody):
   if ((await providerType(ctx.store, idpId)) !== userType) throw unknownProvider(userType, idpId)
 }
 
-/** The display name of a new user in its directory; empty if the directory does not answer or has none. */
 async function nameInDirectory(
   ctx: ReadContext,
   body: UserBody & { readonly username: string },
@@ -296,7 +295,6 @@ function answered(row: UserRow): UserRow {
 const withLastLogin = (row: UserRow): UserRow =>
   row.createdTime === undefined ? row : { ...row, lastLoginTime: row.lastLoginTime ?? row.createdTime }
 
-/** A user also lists its object keys, without their secrets. */
 async function withObjectKeys(ctx: ReadContext, rows: readonly UserRow[]): Promise<readonly UserRow[]> {
   const users = rows.map(withLastLogin)
   const owners = anyOf(

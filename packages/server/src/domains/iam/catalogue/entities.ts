@@ -58,7 +58,6 @@ const plurals = new Map([...iamEntities.keys()].map((name) => [name.replace(/y$/
 export const entityNamed = (name: string): IamEntity | undefined =>
   iamEntities.get(name) ?? iamEntities.get(plurals.get(name) ?? '')
 
-/** Whether the attribute is a collection, and so supports `allof` with several values. */
 export function isCollection(entity: IamEntity, attribute: string): boolean {
   const path = entity.resource?.iam?.attributes[attribute]
   return path !== undefined && pathOf(entity.resource as Resource, path).hops.length > 1

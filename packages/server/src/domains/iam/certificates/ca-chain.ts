@@ -78,7 +78,6 @@ function notPem(text: string): string {
     : 'expected PEM (-----BEGIN CERTIFICATE-----), found no certificate.'
 }
 
-/** Faults of one certificate, without regard to its neighbours. */
 function authorityFaults(certificate: Certificate, index: number, now: number): ApiError[] {
   const named = `certificate ${index + 1} (${certificate.name})`
   const faults: string[] = []
@@ -110,7 +109,6 @@ export function keyFault({ x509 }: Certificate): string | undefined {
     : `has a weak key; expected RSA of ${minimumRsaBits} bits, an elliptic curve of ${minimumCurveBits}, or more`
 }
 
-/** Each certificate must be issued by the next one, and the last one by itself. */
 function orderFaults(certificates: readonly Certificate[]): ApiError[] {
   const nameOf = (index: number): string => `certificate ${index + 1} (${certificates[index]?.name})`
   const order = 'Put each certificate before the one that issued it, the root last.'

@@ -17,7 +17,6 @@ export interface Certificate {
   readonly issuer: Buffer
   /** Content of the public key's bit string: OCSP hashes these bytes. */
   readonly key: Buffer
-  /** Object identifier of the algorithm of its signature. */
   readonly signatureAlgorithm: string
   /** Milliseconds since 1970. */
   readonly notBefore: number
@@ -106,7 +105,6 @@ export async function readCertificate(raw: Uint8Array): Promise<Certificate> {
   }
 }
 
-/** The fields that are compared byte by byte. */
 function structureOf(raw: Buffer): Pick<Certificate, 'serial' | 'subject' | 'issuer' | 'key' | 'signatureAlgorithm'> {
   const whole = expectDer(derAt(raw, 0), derTag.sequence)
   const [toBeSigned, algorithm] = derValuesIn(raw, whole)

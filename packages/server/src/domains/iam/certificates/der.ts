@@ -27,7 +27,6 @@ export class DerFault extends Error {
   override readonly name = 'DerFault'
 }
 
-/** The value at `offset`; it must end before `limit`. @throws DerFault */
 export function derAt(bytes: Uint8Array, offset: number, limit = bytes.length): DerValue {
   const tag = bytes[offset]
   const first = bytes[offset + 1]
@@ -62,7 +61,6 @@ export function firstDerValuesIn(bytes: Uint8Array, outer: DerValue, count: numb
   return values
 }
 
-/** @throws DerFault if the value is absent or has another tag */
 export function expectDer(value: DerValue | undefined, tag: number): DerValue {
   if (value === undefined || value.tag !== tag) throw new DerFault('it is built in another way than its kind')
   return value

@@ -50,7 +50,6 @@ export const isValid = (certificate: Certificate, now: number): boolean =>
   certificate.notUnderstood.length === 0 &&
   keyFault(certificate) === undefined
 
-/** @param below number of authorities between the issuer and the client certificate */
 const mayIssue = (issuer: Certificate, below: number): boolean =>
   issuer.isAuthority && issuer.signsCertificates && isForClients(issuer) && below <= issuer.pathLength
 

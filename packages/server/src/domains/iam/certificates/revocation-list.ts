@@ -21,7 +21,6 @@ export const maximumListBytes = 20 * 1024 * 1024
 
 export interface RevocationList {
   readonly raw: Uint8Array
-  /** Name in DER. */
   readonly issuer: Buffer
   /** Milliseconds since 1970. */
   readonly thisUpdate: number
@@ -37,7 +36,6 @@ export interface RevocationList {
 const harmless: ReadonlySet<string> = new Set(['2.5.29.35', '2.5.29.20'])
 /** Delta lists and partial lists. Refused even if the authority did not mark the extension as critical. */
 const restricting: ReadonlySet<string> = new Set(['2.5.29.27', '2.5.29.28'])
-/** From version to extensions. */
 const maximumFields = 7
 const true_ = 0xff
 

@@ -13,7 +13,6 @@ import type { Trusted } from './trust.ts'
 
 export interface CertifiedUser {
   readonly user: EntityOf<typeof User>
-  /** Set for users of a directory. */
   readonly membership?: Pick<SignedIn, 'groups' | 'until'>
 }
 

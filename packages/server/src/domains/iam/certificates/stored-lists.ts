@@ -98,10 +98,7 @@ function withoutOlder(
   })
 }
 
-/**
- * Stores the downloaded lists and the time of the attempt, unless the provider changed during the download: that update
- * stored its own lists. @returns whether a stored list changed
- */
+/** Skipped if the provider changed during the download: that update stored lists. @returns whether a list changed */
 function replace(ctx: ScheduleContext<Drivers>, read: ProviderRow, fetched: readonly Fetched[]): Promise<boolean> {
   const now = ctx.clock.iso()
   return ctx.store.transaction(async (transaction) => {

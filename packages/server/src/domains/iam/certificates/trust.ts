@@ -56,7 +56,6 @@ interface SignedList extends RevocationList {
 
 /** The cached part of a decision: everything except the response of the OCSP responder. */
 interface Finding extends Trusted {
-  /** The path to the root: the direct issuer first. */
   readonly issuers: readonly [Certificate, ...Certificate[]]
   /** Issuers that the client presented and no administrator uploaded. */
   readonly between: readonly Certificate[]

@@ -24,7 +24,6 @@ export interface AuthenticatorOptions {
   readonly directory: Directory
   readonly certificates: CertificateTrust
   readonly audit: Audit
-  /** Locking of user names in this world. */
   readonly lockout: 'on' | 'off'
   /** Limits source addresses over all worlds of the process. */
   readonly failures: FailedSignIns

@@ -32,10 +32,7 @@ export function createPasswordSignIn(desk: Desk): (header: string, address: stri
 
 class PasswordSignIn {
   readonly #desk: Desk
-  /**
-   * Running attempts by generation, credential and address: concurrent requests with the same credential hash it once.
-   * A change of an account or provider starts a new generation, so later requests do not share an older result.
-   */
+  /** Running attempts. Concurrent requests with the same credential hash it once; a later generation starts again. */
   readonly #attempts = new Map<string, Promise<Outcome>>()
   /** Last attempt of each name and address: attempts run in sequence, so that the lock limit is exact. */
   readonly #queues = new Map<string, Promise<unknown>>()
@@ -208,7 +205,6 @@ const isAccounts = (local: Outcome | readonly DirectoryAccount[]): local is read
 
 const isBasic = /^basic /i
 
-/** Reads `name`, `name@domain` or `DOMAIN\name`, and a password, which may contain any character. */
 function readBasic(header: string): BasicCredential | undefined {
   const match = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(header)
   if (match === null) return undefined

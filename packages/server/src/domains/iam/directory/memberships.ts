@@ -37,10 +37,7 @@ export class Memberships {
     this.#clock = clock
   }
 
-  /**
-   * @param name the name that was searched for; different people may have similar names
-   * @throws DirectoryError if nothing is cached and the directory does not answer
-   */
+  /** @param name as it was searched for: different people may have similar names. @throws DirectoryError */
   async of(row: DirectoryRow, server: DirectoryServer, name: string, user: DirectoryUser): Promise<Membership> {
     const { distinguishedName } = user
     const known = this.remembered(row, name)
@@ -69,7 +66,6 @@ export class Memberships {
 
 const keyOf = (row: DirectoryRow, name: string): string => `${row.extId}/${name.toLowerCase()}`
 
-/** Whether the directory's white list accepts a member of these groups. */
 export const isAdmitted = ({ whiteListedGroups = [] }: DirectoryRow, { groups }: Membership): boolean =>
   whiteListedGroups.length === 0 ||
   whiteListedGroups.some((name) => {
@@ -79,7 +75,6 @@ export const isAdmitted = ({ whiteListedGroups = [] }: DirectoryRow, { groups }:
     return commonName !== undefined && [...groups].some((group) => `${group},`.startsWith(`${commonName},`))
   })
 
-/** Ids of the user groups with these names. */
 export async function userGroupIds(
   store: Reader,
   row: Pick<DirectoryRow, 'extId'>,

@@ -8,7 +8,6 @@ import { type Directory, DirectoryError, type DirectoryServer } from '../../../d
 
 export type DirectoryRow = EntityOf<typeof DirectoryService>
 
-/** The connection settings, of a stored row or of a request body. */
 type Settings = Pick<
   DirectoryRow,
   'url' | 'secondaryUrls' | 'directoryType' | 'domainName' | 'openLdapConfiguration' | 'serviceAccount'

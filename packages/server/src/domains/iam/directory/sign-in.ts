@@ -27,7 +27,6 @@ export interface DirectorySignInOptions {
   readonly world: Pick<World<unknown>, 'ids' | 'secrets' | 'services' | 'tenantId'>
 }
 
-/** A possible account for a name. */
 export interface DirectoryAccount {
   readonly directory: DirectoryRow
   /** Without a domain. */
@@ -128,7 +127,6 @@ export class DirectorySignIn {
     return isClosed ? 'refused' : ((await this.#admit(account, server, found)) ?? 'refused')
   }
 
-  /** Finds or creates the user of a proved identity. */
   async #admit(
     account: DirectoryAccount,
     server: DirectoryServer,
@@ -254,7 +252,6 @@ export const shownName = (text: string): string => text.replace(new RegExp(unusa
 interface NameParts {
   readonly domain?: string
   readonly account: string
-  /** The form `DOMAIN\name`, where the first label of the domain is enough. */
   readonly isShort: boolean
 }
 
@@ -267,7 +264,6 @@ function partsOf(name: string): NameParts {
   return { domain: name.slice(at + 1), account: name.slice(0, at), isShort: false }
 }
 
-/** The user name without the domain of its directory. */
 export function bareName(row: DirectoryRow, username: string): string {
   const suffix = `@${row.domainName.toLowerCase()}`
   const name = username.toLowerCase()

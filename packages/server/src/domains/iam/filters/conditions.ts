@@ -1,7 +1,4 @@
-/**
- * The syntax that identity filters and entity filters share: `attribute: { operator: value }`. Source: behaviour iam.md
- * 9.2, 9.3.
- */
+/** The shared syntax of filters: `attribute: { operator: value }`. Source: behaviour iam.md 9.2, 9.3. */
 import { ApiError } from '../../../core/api-error.ts'
 
 export type ConditionOperator = 'eq' | 'noteq' | 'anyof' | 'allof' | 'noneof'
@@ -91,6 +88,5 @@ export const holds = ({ conditions }: AttributeConditions, actual: ReadonlySet<s
     return operator === 'noteq' || operator === 'noneof' ? !isAny : isAny
   })
 
-/** Matches the conditions of `{"*": {"eq": "*"}}`. */
 export const isEverything = ({ conditions }: AttributeConditions): boolean =>
   conditions.length === 1 && conditions[0]?.operator === 'eq' && conditions[0].values[0] === '*'

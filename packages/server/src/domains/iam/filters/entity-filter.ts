@@ -1,7 +1,4 @@
-/**
- * Entity filters: select entities by kind and attributes. The filters of many policies become one SQL condition for a
- * kind. Source: behaviour iam.md 9.3, 9.4.
- */
+/** Entity filters select entities by kind and attributes. Source: behaviour iam.md 9.3, 9.4. */
 import type { Resource } from '@hyperplane/contract'
 import { pathOf } from '../../../core/standard.ts'
 import {
@@ -53,7 +50,6 @@ export function unknownNames(filter: EntityFilter): string[] {
   })
 }
 
-/** Whether the filter matches every entity of every kind. */
 export const coversEverything = (filter: EntityFilter): boolean =>
   filter.some(({ entity, attributes }) => entity === '*' && attributes.every((one) => one.attribute === '*'))
 
@@ -72,10 +68,7 @@ const generalAttributes = new Set([
   'name',
 ])
 
-/**
- * The rows of a kind that at least one filter matches; `never` if no filter concerns this kind.
- * @param caller the id that replaces SELF_OWNED
- */
+/** The rows that at least one filter matches, as one condition. `caller` replaces SELF_OWNED. */
 export function scopeOf(filters: readonly EntityFilter[], resource: Resource, caller: string): TypedFilter {
   const name = entityNameOf(resource)
   const alternatives: TypedFilter[] = []
@@ -145,7 +138,6 @@ function pathOfAttribute(resource: Resource, written: string): string | undefine
   return attributes !== undefined && Object.hasOwn(attributes, attribute) ? attributes[attribute] : undefined
 }
 
-/** @param owner the id that replaces SELF_OWNED */
 export const ownedBy = (part: EntityFilterPart, owner: string): EntityFilterPart => ({
   ...part,
   attributes: part.attributes.map(({ attribute, conditions }) => ({

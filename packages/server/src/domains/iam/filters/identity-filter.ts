@@ -96,7 +96,6 @@ export function mayMatchIdentity(
   return ofGroups.every(isPossible) && matchesIdentity({ user: others, group: [] }, facts)
 }
 
-/** Whether the filter matches this user only. */
 export const namesOnly = ({ user }: IdentityFilter, uuid: string): boolean =>
   user.some(
     ({ attribute, conditions }) =>

@@ -10,7 +10,6 @@ export type IdpMetadata = NonNullable<EntityOf<typeof SamlIdentityProvider>['idp
 
 export interface ReadMetadata {
   readonly idpMetadata: IdpMetadata
-  /** SHA-256 of the certificate that signed the document; absent if it is not signed. */
   readonly signer?: string
 }
 
@@ -113,7 +112,6 @@ function entityIdOf(entity: XmlElement): string {
   return entityId
 }
 
-/** The location for the first binding that this service supports. */
 const locationOf = (role: XmlElement, service: string): string | undefined =>
   bindings
     .flatMap((binding) => children(role, service).filter(({ attributes }) => attributes['Binding'] === binding))

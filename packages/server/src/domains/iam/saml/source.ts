@@ -71,7 +71,6 @@ async function readDocument(path: string, text: string, now: number): Promise<Re
   }
 }
 
-/** Checks the certificate; the check is the same for all sources. */
 function judged(fields: MetadataFields, now: number): Read {
   try {
     const { validToDate, validFromDate } = readCertificate(fields.idpMetadata.certificate)
