@@ -1,7 +1,4 @@
-/**
- * The key pair of this service for SAML identity providers: RSA 2048 with a self-signed certificate, created at first
- * use. The private key is stored encrypted. Source: behaviour iam.md 5.
- */
+/** The RSA key pair of this service for SAML identity providers, created at first use. Source: behaviour iam.md 5. */
 import { generateKeyPair, webcrypto } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { ServiceIdentity } from '../../core/ports.ts'

@@ -10,10 +10,7 @@ const maximumLength = 10
 /** Limits the signature checks for one path: a client may present many similar certificates. */
 const maximumChecks = 100
 
-/**
- * The issuers of the certificate, its direct issuer first, the root last. Undefined if no path leads to the root of the
- * chain, or if a certificate on it is not valid at `now` (world time).
- */
+/** @returns issuers, the direct one first, the root last; undefined if no path is valid at `now` (world time) */
 export function issuersOf(
   leaf: Certificate,
   presented: readonly Certificate[],

@@ -1,7 +1,4 @@
-/**
- * Authentication by client certificate. The certificate is checked for every request; only the user it belongs to is
- * cached. Source: behaviour iam.md 5.
- */
+/** Authentication by client certificate: checked at every request, the user is cached. Source: behaviour iam.md 5. */
 
 import { User } from '@hyperplane/contract/iam/user'
 import { ApiError } from '../../../core/api-error.ts'

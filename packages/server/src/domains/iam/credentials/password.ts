@@ -1,6 +1,7 @@
 /**
- * Authentication by name and password: a local user, else a user of a directory. Every failure takes the same work and
- * gets the same response, so that neither reveals which names exist. Source: behaviour conventions 14; iam.md 1, 2.
+ * Authentication by name and password: a local user, else a user of a directory. Every failure gets the same response
+ * after the same hashing, so that neither reveals which local names exist. Source: behaviour conventions 14; iam.md 1,
+ * 2.
  */
 
 import { User } from '@hyperplane/contract/iam/user'

@@ -1,7 +1,4 @@
-/**
- * Groups of directory users, cached for five minutes of world time: a user loses a revoked permission after that time
- * at the latest. Source: behaviour iam.md 4.
- */
+/** Groups of directory users, cached for five minutes of world time at most. Source: behaviour iam.md 4. */
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../../core/time/clock.ts'

@@ -64,10 +64,7 @@ export class DirectorySignIn {
     return directory === undefined || others.length > 0 ? name : `${account}@${directory.domainName.toLowerCase()}`
   }
 
-  /**
-   * The accounts that a name may mean, in the order in which they are tried. Without a domain, only existing users.
-   * With a domain, also an account that has no user yet.
-   */
+  /** Without a domain, only existing users; with a domain, also an account that has no user yet. */
   async accountsOf(name: string): Promise<readonly DirectoryAccount[]> {
     const { store, world } = this.#options
     const { domain, account, isShort } = partsOf(name)
@@ -147,7 +144,7 @@ export class DirectorySignIn {
 
   /**
    * Groups for an identity that is already proved (by an API key). If the directory does not answer, the user has no
-   * groups for a minute. Undefined, which ends the sign-in, if the account is unknown or closed there.
+   * groups for a minute. Undefined, which ends the sign-in, if the account is unknown, closed or not admitted.
    */
   async groupsOf(user: UserRow): Promise<Omit<SignedIn, 'user'> | undefined> {
     const { store, directory, clock, world } = this.#options

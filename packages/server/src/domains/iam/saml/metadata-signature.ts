@@ -10,10 +10,7 @@ import { childrenOf, elementsIn, readXml, type XmlElement, XmlFault } from './xm
 
 export const signatureNamespace = 'http://www.w3.org/2000/09/xmldsig#'
 const maximumSignatures = 2
-/**
- * Limits for signed documents: the time to canonicalise and verify grows faster than linearly with each of these.
- * Signed metadata of one provider reaches at most a third of them.
- */
+/** Limits for signed documents: the time to verify one grows faster than linearly with each of these. */
 const limits = [
   { what: 'characters', maximum: 512 * 1024, count: (text: string) => text.length },
   { what: 'tags, comments and the like', maximum: 3000, count: (text: string) => occurrences(text, /</g) },
