@@ -1,7 +1,7 @@
 /**
  * Authorization: may the caller use an operation, and on which entities? The caller reaches the union of the entity
- * filters of all policies that match it and whose role holds the operation. No policy can deny. Source: behaviour
- * conventions 16; iam.md 8, 9.
+ * filters of all policies that match it and whose role holds the operation. No policy can deny.
+ * Source: behaviour conventions 16; iam.md 8, 9.
  */
 
 import { contract, type Operation, type Resource } from '@hyperplane/contract'

@@ -1,7 +1,7 @@
 /**
  * Prevents escalation of privileges: an identity can only give rights that it holds itself, on the same entities. Every
- * change that gives rights (a policy, a role, control of an account, membership in a group) is checked here. Source:
- * behaviour iam.md 8.
+ * change that gives rights (a policy, a role, control of an account, membership in a group) is checked here.
+ * Source: behaviour iam.md 8.
  */
 import type { RoleName } from '@hyperplane/contract'
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'

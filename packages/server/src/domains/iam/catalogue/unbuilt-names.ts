@@ -1,7 +1,7 @@
 /**
  * Names of the IAM operations of endpoints that are not implemented yet: the verb comes from the method and action, the
- * entity from the collection in the path. The tables hold the exceptions. Source: behaviour iam.md 7 (rule),
- * operation-roles.tsv (names in use).
+ * entity from the collection in the path. The tables hold the exceptions.
+ * Source: behaviour iam.md 7 (rule), operation-roles.tsv (names in use).
  */
 
 export interface UnbuiltName {

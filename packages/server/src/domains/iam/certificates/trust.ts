@@ -1,7 +1,7 @@
 /**
  * Decides which client certificates are trusted: those that a chain of an enabled provider issued, that are valid, and
- * that are not revoked. Checked for every request; slow parts are cached until a provider or list changes. Source:
- * behaviour iam.md 5.
+ * that are not revoked. Checked for every request; slow parts are cached until a provider or list changes.
+ * Source: behaviour iam.md 5.
  */
 
 import type { EntityOf } from '@hyperplane/contract'

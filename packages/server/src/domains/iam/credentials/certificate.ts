@@ -40,7 +40,7 @@ async function certified(desk: Desk, trusted: Trusted, generation: number, addre
     if (found === undefined) return 'refused'
     const { user, membership } = found
     if (user.status !== 'ACTIVE') return 'refused'
-    // The provider's directory counts even if it does not know the name: only then other accounts were searched.
+    // Includes the provider's directory if it does not know the name: that answer led to another account.
     const directory = trusted.provider.dirSvcExtID
     return {
       digest,

@@ -1,7 +1,7 @@
 /**
  * Authentication by name and password: a local user, else a user of a directory. Every failure gets the same response
- * after the same hashing, so that neither reveals which local names exist. Source: behaviour conventions 14; iam.md 1,
- * 2.
+ * after the same hashing, so that neither reveals which local names exist.
+ * Source: behaviour conventions 14; iam.md 1, 2.
  */
 
 import { User } from '@hyperplane/contract/iam/user'
@@ -136,7 +136,7 @@ class PasswordSignIn {
       current?.userType === 'LOCAL' && !this.#desk.signIns.isLocked(given.name, address)
         ? current.passwordHash
         : undefined
-    // The same work for an unknown name, a service account and a locked pair: response times reveal nothing.
+    // The same work for an unknown name, a service account and a locked pair: the time must not reveal the difference.
     const matches =
       hash === undefined || given.password === ''
         ? await this.#desk.world.services.passwords.verifyNone(given.password)

@@ -1,6 +1,6 @@
 /**
- * Parses distinguished names (RFC 4514) and normalises their spelling. Source: RFC 4514; behaviour iam.md 3 (compared
- * normalised: case of attribute types and values, blanks).
+ * Parses distinguished names (RFC 4514) and normalises their spelling.
+ * Source: RFC 4514; behaviour iam.md 3 (compared normalised: case of attribute types and values, blanks).
  */
 
 /** One level of a name: `cn=vm-admins`, or several pairs joined by `+`. Types in lower case, values unescaped. */

@@ -2,8 +2,9 @@
  * Signatures in metadata. An unsigned document is accepted as it is. In a signed one, every signature must be valid,
  * and only the signed bytes are read: a valid signature that was moved elsewhere in the document (signature wrapping)
  * is useless. A signature proves that the document is unchanged and identifies its signer; the administrator decides
- * whether to trust it. Source: behaviour iam.md 5; SAML 2.0 metadata 3 (one reference, to the signed element,
- * enveloped; Signature is its child).
+ * whether to trust it.
+ * Source: behaviour iam.md 5; SAML 2.0 metadata 3 (one reference, to the signed element, enveloped;
+ * Signature is its child).
  */
 import { createHash, verify, X509Certificate } from 'node:crypto'
 import { childrenOf, elementsIn, readXml, type XmlElement, XmlFault } from './xml.ts'

@@ -1,6 +1,6 @@
 /**
- * The SAML 2.0 metadata of this service, for identity providers. Source: behaviour iam.md 5; the order of elements is
- * that of the OASIS schema.
+ * The SAML 2.0 metadata of this service, for identity providers.
+ * Source: behaviour iam.md 5; the order of elements is that of the OASIS schema.
  */
 import { nameIdFormats } from './idp-metadata.ts'
 import { escapeXml } from './xml.ts'
