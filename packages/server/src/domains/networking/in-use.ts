@@ -10,10 +10,23 @@ export interface Asking {
 
 /** Number of users that an error names. */
 const shown = 5
+const maximumOfKind = 100
 
 export function inUse(kind: string, name: string, users: readonly string[]): ApiError {
   const more = users.length > shown ? ` and ${users.length - shown} more` : ''
   return new ApiError('NETWORKING_ENTITY_IN_USE', { kind, name, users: `${users.slice(0, shown).join(', ')}${more}` })
+}
+
+/** Users of an entity among some kinds. Each kind is read apart: the many rows of one must not hide those of another. */
+export async function usersOf(
+  { store }: Asking,
+  kind: string,
+  extId: string,
+  isUser: (kind: string) => boolean,
+): Promise<readonly Referrer[]> {
+  const kinds = [...(await store.referrerCounts(kind, extId)).keys()].filter(isUser)
+  const users = await Promise.all(kinds.map((from) => store.referrers(kind, extId, maximumOfKind, { from })))
+  return users.flat()
 }
 
 export async function namesOf(ctx: Asking, referrers: readonly Referrer[]): Promise<readonly string[]> {

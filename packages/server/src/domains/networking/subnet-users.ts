@@ -1,7 +1,7 @@
 /** Refuses changes and deletion of a subnet that is in use. Source: behaviour networking.md 1.2 (delete). */
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { usageOf } from '../addressing/leases.ts'
-import { type Asking, inUse, namesOf } from './in-use.ts'
+import { type Asking, inUse, namesOf, usersOf } from './in-use.ts'
 
 /** @throws ApiError 409 that names up to five referrers of the subnet, or the number of assigned addresses */
 export async function refuseWhileUsed(ctx: Asking, subnet: SubnetEntity): Promise<void> {
@@ -12,12 +12,11 @@ export async function refuseWhileUsed(ctx: Asking, subnet: SubnetEntity): Promis
 }
 
 export async function refuseWhileConnected(ctx: Asking, subnet: SubnetEntity): Promise<void> {
-  const referrers = await ctx.store.referrers('Subnet', subnet.extId)
-  const machines = referrers.filter(({ kind }) => kind === 'Vm')
+  const machines = await usersOf(ctx, 'Subnet', subnet.extId, (kind) => kind === 'Vm')
   if (machines.length > 0) throw inUse('subnet', subnet.name, await namesOf(ctx, machines))
 }
 
 export async function refuseWhileAttached(ctx: Asking, subnet: SubnetEntity): Promise<void> {
-  const vpcs = (await ctx.store.referrers('Subnet', subnet.extId)).filter(({ kind }) => kind === 'Vpc')
+  const vpcs = await usersOf(ctx, 'Subnet', subnet.extId, (kind) => kind === 'Vpc')
   if (vpcs.length > 0) throw inUse('subnet', subnet.name, await namesOf(ctx, vpcs))
 }

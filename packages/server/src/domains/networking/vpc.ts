@@ -12,7 +12,7 @@ import { limit, limitOf } from '../limits.ts'
 import { refuseWhileChanging } from './busy.ts'
 import { followGateways } from './follow-gateways.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
-import { inUse, namesOf } from './in-use.ts'
+import { inUse, namesOf, usersOf } from './in-use.ts'
 import { ownedBy, ownerOf } from './metadata.ts'
 import { defaultPolicyOf } from './policy-program.ts'
 import { attachingOf, connect, subnetsBetween } from './vpc-attachments.ts'
@@ -80,7 +80,7 @@ export const vpc = implement(
     async deleteVpcById(ctx) {
       const stored = ctx.target
       refuseWhileChanging('VPC', stored)
-      const users = (await ctx.store.referrers('Vpc', stored.extId)).filter(({ kind }) => !parts.has(kind))
+      const users = await usersOf(ctx, 'Vpc', stored.extId, (kind) => !parts.has(kind))
       if (users.length > 0) throw inUse('VPC', stored.name, await namesOf(ctx, users))
       // Policies are deleted with the VPC, but not while a task is changing one of them.
       const policies = await ctx.store.findWhere(RoutingPolicy, { vpcExtId: stored.extId })

@@ -1,6 +1,8 @@
 /** NVMe-TCP clients, and the targets that each sees. Source: behaviour volumes-storage.md 1.6. */
+
 import { NvmfClient, nvmfClientOperations } from '@hyperplane/contract/volumes/nvmf-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { matchesScope } from '../../core/access/scope.ts'
 import { attachmentsWith, type NvmfEntity } from '../block-volumes/attachments.ts'
 import { clusterProjections } from '../block-volumes/groups.ts'
 import { implement, type ReadContext } from '../context.ts'
@@ -24,10 +26,12 @@ async function presentClients(
   const attachments = await attachmentsWith(ctx.store, 'nvmfClientExtId', ids)
   const references = clients.map(({ clusterReference }) => clusterReference)
   const clusters = expand.has('cluster') ? await clusterProjections(ctx, references) : undefined
+  const scope = await ctx.scopeOf(VolumeGroup.kind)
   const shown: NvmfEntity[] = []
   for (const client of clients) {
     const groupIds = (attachments.get(client.extId) ?? []).map(({ volumeGroupExtId }) => volumeGroupExtId as string)
-    const targets = (await ctx.store.getMany(VolumeGroup, groupIds)).flatMap(({ targetName }) => targetName ?? [])
+    const groups = (await ctx.store.getMany(VolumeGroup, groupIds)).filter((group) => matchesScope(scope, group))
+    const targets = groups.flatMap(({ targetName }) => targetName ?? [])
     shown.push({
       ...client,
       ...(targets.length === 0 ? {} : { attachedTargets: targets }),

@@ -305,6 +305,22 @@ test('a VPC with subnets or gateways is not deleted, and the refusal names them;
   await removed(app, path)
 })
 
+test('a VPC with more than a hundred routing policies is not deleted while it has a subnet', async () => {
+  const path = await aVpc(app)
+  const subnet = await made(app, subnets, overlay(path))
+  const rule = {
+    policyMatch: { source: { addressType: 'ANY' }, destination: { addressType: 'ANY' }, protocolType: 'ANY' },
+    policyAction: { actionType: 'PERMIT' },
+  }
+  for (let priority = 10; priority < 115; priority++)
+    await made(app, routingPolicies, { name: `p${priority}`, priority, vpcExtId: idOf(path), policies: [rule] })
+  const refused = await app.call('DELETE', path)
+  assert.deepEqual(groupOf(refused), [409, 'ENTITY_IN_USE'])
+  assert.match(refused.errors[0]!.message, /subnet overlay/)
+  await removed(app, subnet)
+  await removed(app, path)
+})
+
 test('an external subnet to which a VPC is attached is not deleted, and keeps whether it translates', async () => {
   const ranges = { ipv4: '10.46.0.0/24', pools: [['10.46.0.10', '10.46.0.20']] } as const
   const subnet = await made(app, subnets, {
