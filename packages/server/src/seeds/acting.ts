@@ -10,6 +10,7 @@ import type { ReadContext, WriteContext } from '../core/context.ts'
 import { seedId } from '../core/ids/named-id.ts'
 import type { RequestInput } from '../core/input/request-input.ts'
 import { assembleWorld, noTasks } from '../core/pipeline/assemble.ts'
+import type { AccessControl } from '../core/ports.ts'
 import type { RecordContext, StartTask, StepContext, TaskDefinition, TaskEnd } from '../core/tasks/define-task.ts'
 import type { World } from '../core/world.ts'
 import { collectDomains } from '../domains/collected.ts'
@@ -79,8 +80,6 @@ export class Acting {
 
   #world({ called, ids: given = [seedId(called)] }: Pick<Asked, 'called' | 'ids'>): World<Drivers> {
     const { clock, tenantId, machinery, ids } = this.#ctx
-    // The role assignments of the administrator are not committed yet, so access control cannot see them.
-    const access = { ...machinery.services.access, scope: every, viewScope: every, referScope: async () => every() }
     // A seed is one transaction in which nothing waits: no tasks, no requests to itself, no backups.
     const { runner: _, dispatch: __, snapshots: ___, restores: ____, ...services } = machinery.services
     let drawn = 0
@@ -89,7 +88,7 @@ export class Acting {
       owner: 'a seed',
       ...{ tenantId, clock, drivers: this.#drivers, secrets: machinery.secrets },
       ids: { ...ids.of(called), uuid, of: (what: string) => ids.of(`${called}/${what}`) },
-      services: { ...services, access, runner: noTasks('a seed') },
+      services: { ...services, access: unlimited(services.access), runner: noTasks('a seed') },
     })
   }
 
@@ -117,7 +116,18 @@ export class Acting {
   }
 }
 
-const every = () => 'all' as const
+/** The role assignments of the administrator are not committed yet, so access control cannot see them. */
+const unlimited = (access: AccessControl): AccessControl => ({
+  scope: () => 'all',
+  viewScope: () => 'all',
+  referScope: async () => 'all',
+  isView: (operation, resource) => access.isView(operation, resource),
+  reachOfUnseen: (caller, operation, resource) => access.reachOfUnseen(caller, operation, resource),
+  explain: (caller, operation, entity) => access.explain(caller, operation, entity),
+  hasRole: (caller, roles) => access.hasRole(caller, roles),
+  scopedKind: (operation) => access.scopedKind(operation),
+  changed: () => access.changed(),
+})
 
 const adminOf = ({ adminId, tenantId }: SeedContext): Caller => ({
   extId: adminId,
