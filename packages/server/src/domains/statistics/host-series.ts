@@ -5,18 +5,17 @@
 import type { EntityOf, Resource } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
-import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm'
 import { pathOf } from '../../core/standard.ts'
 import { formatTime } from '../../core/time/clock.ts'
 import { applySelection, equals } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
-import { copiesOf, hostsOf, poolUsage } from '../storage-space/capacity.ts'
 import { gridFor, type Request, typeOf } from './answers.ts'
 import { externSubjects } from './extern.ts'
-import { type Bucket, bucketsOf, maximumPoints, type StatType, spanOf } from './grid.ts'
-import { type HostSums, type StorageOfHosts, sumsOfHosts } from './host-sums.ts'
+import { type Bucket, bucketsOf, type Grid, maximumPoints, type StatType, spanOf } from './grid.ts'
+import { storageOver } from './host-storage.ts'
+import { type HostSums, noStorage, sumsOfHosts } from './host-sums.ts'
 import { ioFigures } from './io.ts'
 import { nativeSubjects } from './native.ts'
 import { folded, type Subject } from './series.ts'
@@ -68,7 +67,17 @@ const hostFigures: Readonly<Record<string, HostFigure>> = {
   storageUsageBytes: ({ usageBytes }) => usageBytes,
 }
 
-const dayMillis = 24 * 3600 * 1000
+/** Points of all series of an answer together. */
+const maximumOfAnswer = 60_000
+/** Figures that need the storage of the cluster. */
+const storageFigures: ReadonlySet<string> = new Set([
+  'freePhysicalStorageBytes',
+  'logicalStorageUsageBytes',
+  'overallSavingsBytes',
+  'overallSavingsRatio',
+  'storageCapacityBytes',
+  'storageUsageBytes',
+])
 const hourMillis = 3600 * 1000
 const daysOfBounds = 7
 const bound = /^(.*)(Lower|Upper)Buf$/
@@ -81,40 +90,42 @@ interface Measured {
   readonly kind: Resource<any, any>
 }
 
-/** @throws ApiError 400 when the start of the span is not before its end */
+/** @throws ApiError 400 for a span that is empty or turned round */
 export async function hostStatistics(
   ctx: ReadContext,
   request: Request,
   { cluster, hosts, extId, kind }: Measured,
 ): Promise<{ readonly extId: string } & Readonly<Record<string, unknown>>> {
   const { select } = request.query
-  const span = spanOf(spanParameters(ctx, request), ctx.clock.now())
-  const grid = gridFor(ctx, request, span, maximumPoints)
-  const points = Math.max(1, Math.ceil((span.to - span.from) / grid.intervalSeconds))
-  const buckets = bucketsOf(grid, Math.max(1, Math.min(10, Math.floor(maximumPoints / points))))
   const names = Object.keys(kind.schema.fields)
     .filter((name) => hostFigures[name.replace(bound, '$1')] !== undefined)
     .filter((name) => select === undefined || select.fields === 'all' || select.fields.has(name))
-  const slots = names.some((name) => bound.test(name)) ? slotsBefore(buckets) : []
-  const sums = await sumsAt(ctx, cluster, hosts, [
-    ...buckets.flatMap(({ times }) => times.map((time) => time * 1000)),
-    ...slots.flatMap(timesOfSlot),
-  ])
-  const sampled = buckets.map((bucket) => ({
-    ...bucket,
-    sums: defined(bucket.times.map((time) => sums.get(time * 1000))),
-  }))
-  const shown = Object.fromEntries(
-    names.flatMap((name) => {
-      const [, figureName = name, side] = bound.exec(name) ?? []
-      const figure = hostFigures[figureName] as HostFigure
-      const values =
-        side === undefined ? figureSeries(sampled, figure, typeOf(request)) : boundSeries(sampled, figure, side, sums)
-      return values.length === 0 ? [] : [[name, values]]
-    }),
-  )
-  const answer = { extId, ...shown }
+  const span = spanOf(spanParameters(ctx, request), ctx.clock.now())
+  const most = Math.min(maximumPoints, Math.floor(maximumOfAnswer / Math.max(1, names.length)))
+  const buckets = bucketsWithin(gridFor(ctx, request, span, most))
+  const sampled = await sample(ctx, { cluster, hosts, names, buckets })
+  const bounds = new Map<string, Bounds>()
+  const shown: Record<string, readonly TimeValue[]> = {}
+  for (const name of names) {
+    const [, figureName = name, side] = bound.exec(name) ?? []
+    const figure = hostFigures[figureName] as HostFigure
+    if (side === undefined) shown[name] = figureSeries(sampled.buckets, figure, typeOf(request))
+    else {
+      const own = bounds.get(figureName) ?? boundsOf(sampled, figure)
+      bounds.set(figureName, own)
+      shown[name] = boundSeries(sampled.buckets, own, side)
+    }
+    // Other requests get a turn between two series.
+    await new Promise(setImmediate)
+  }
+  const answer = { extId, ...Object.fromEntries(Object.entries(shown).filter(([, values]) => values.length > 0)) }
   return select === undefined ? answer : applySelection(select, answer)
+}
+
+/** Few readings for each of many points, at most ten for each of few. */
+function bucketsWithin(grid: Grid): readonly Bucket[] {
+  const points = Math.max(1, Math.ceil((grid.to - grid.from) / grid.intervalSeconds))
+  return bucketsOf(grid, Math.max(1, Math.min(10, Math.floor(maximumPoints / points))))
 }
 
 /** Requests of version v4.0 may leave out the span; the default is the last hour. */
@@ -124,16 +135,46 @@ function spanParameters(ctx: ReadContext, { query }: Request): Readonly<Record<s
   return { ...query.parameters, $startTime: start, $endTime: end }
 }
 
-async function sumsAt(
+interface Sampled {
+  readonly buckets: readonly SampledBucket[]
+  /** Means of earlier hours, by slot; empty unless a series of bounds is requested. */
+  readonly slots: ReadonlyMap<number, HostSums | undefined>
+}
+
+interface SampledBucket extends Bucket {
+  readonly sums: readonly HostSums[]
+  /** undefined: no host was up. */
+  readonly mean: HostSums | undefined
+}
+
+async function sample(
   ctx: ReadContext,
-  cluster: EntityOf<typeof Cluster>,
-  hosts: readonly EntityOf<typeof Host>[],
-  wanted: readonly number[],
-): Promise<ReadonlyMap<number, HostSums | undefined>> {
-  const times = [...new Set(wanted)].sort((a, b) => a - b)
-  const storageAt = await storageOver(ctx, cluster.extId, hosts, times)
-  const sums = await sumsOfHosts(ctx.drivers.telemetry, hosts, await subjectsOf(ctx, cluster.extId), times, storageAt)
-  return new Map(times.map((time, index) => [time, sums[index]]))
+  {
+    cluster,
+    hosts,
+    names,
+    buckets,
+  }: Pick<Measured, 'cluster' | 'hosts'> & {
+    readonly names: readonly string[]
+    readonly buckets: readonly Bucket[]
+  },
+): Promise<Sampled> {
+  const slots = names.some((name) => bound.test(name)) ? slotsBefore(buckets) : []
+  const bucketTimes = buckets.flatMap(({ times }) => times.map((time) => time * 1000))
+  const times = [...new Set([...bucketTimes, ...slots.flatMap(timesOfSlot)])].sort((a, b) => a - b)
+  const usesStorage = names.some((name) => storageFigures.has(name))
+  const storageAt = usesStorage ? await storageOver(ctx, cluster.extId, hosts, bucketTimes) : () => noStorage
+  const subjects = await subjectsOf(ctx, cluster.extId)
+  const sums = await sumsOfHosts(ctx.drivers.telemetry, hosts, subjects, times, storageAt)
+  const at = new Map(times.map((time, index) => [time, sums[index]]))
+  const sumsAt = (some: readonly number[]): HostSums[] => some.flatMap((time) => at.get(time) ?? [])
+  return {
+    buckets: buckets.map((bucket) => {
+      const own = sumsAt(bucket.times.map((time) => time * 1000))
+      return { ...bucket, sums: own, mean: meanOf(own) }
+    }),
+    slots: new Map(slots.map((slot) => [slot, meanOf(sumsAt(timesOfSlot(slot)))])),
+  }
 }
 
 async function subjectsOf(ctx: ReadContext, clusterExtId: string): Promise<readonly Subject[]> {
@@ -142,56 +183,12 @@ async function subjectsOf(ctx: ReadContext, clusterExtId: string): Promise<reado
   return [...(await nativeSubjects(ctx, native)), ...(await externSubjects(ctx, extern))]
 }
 
-/** Storage is computed at midnight (UTC) of each needed day and interpolated linearly in between. */
-async function storageOver(
-  ctx: ReadContext,
-  clusterExtId: string,
-  hosts: readonly EntityOf<typeof Host>[],
-  times: readonly number[],
-): Promise<(time: number) => StorageOfHosts> {
-  const all = await hostsOf(ctx.store, clusterExtId)
-  const drives = (some: typeof all): number =>
-    some.reduce((sum, { disk = [] }) => sum + disk.reduce((size, { sizeInBytes = 0 }) => size + sizeInBytes, 0), 0)
-  const part = drives(all) === 0 ? 0 : drives([...hosts]) / drives(all)
-  const containers = await ctx.store.findWhere(StorageContainer, { clusterExtId })
-  const days = new Map<number, StorageOfHosts>()
-  for (const day of new Set(
-    times.flatMap((time) => [Math.floor(time / dayMillis), Math.floor(time / dayMillis) + 1]),
-  )) {
-    const pool = await poolUsage({ ...ctx, clock: { now: () => day * dayMillis } }, clusterExtId)
-    let [logicalBytes, unreducedBytes] = [0, 0]
-    for (const container of containers) {
-      const written = pool.containers.get(container.extId)?.logicalBytes ?? 0
-      logicalBytes += written
-      unreducedBytes += written * copiesOf(container)
-    }
-    const usageBytes = pool.capacityBytes - pool.freeBytes
-    days.set(day, { capacityBytes: pool.capacityBytes, usageBytes, logicalBytes, unreducedBytes })
-  }
-  return (time) => {
-    const day = Math.floor(time / dayMillis)
-    const [from, to] = [days.get(day) as StorageOfHosts, days.get(day + 1) as StorageOfHosts]
-    const between = (name: keyof StorageOfHosts): number =>
-      Math.round(part * (from[name] + (to[name] - from[name]) * (time / dayMillis - day)))
-    return {
-      capacityBytes: between('capacityBytes'),
-      usageBytes: between('usageBytes'),
-      logicalBytes: between('logicalBytes'),
-      unreducedBytes: between('unreducedBytes'),
-    }
-  }
-}
-
-interface Sampled extends Bucket {
-  readonly sums: readonly HostSums[]
-}
-
-function figureSeries(sampled: readonly Sampled[], figure: HostFigure, type: StatType): TimeValue[] {
-  return sampled.flatMap(({ timestamp, sums, weight }): TimeValue[] => {
+function figureSeries(buckets: readonly SampledBucket[], figure: HostFigure, type: StatType): TimeValue[] {
+  return buckets.flatMap(({ timestamp, sums, mean, weight }): TimeValue[] => {
     const last = sums.at(-1)
-    if (last === undefined) return []
+    if (last === undefined || mean === undefined) return []
     // Sums are averaged before figures are derived, so that shares and latencies stay consistent.
-    if (type === 'AVG') return [{ timestamp, value: figure(meanOf(sums)) }]
+    if (type === 'AVG') return [{ timestamp, value: figure(mean) }]
     if (type === 'LAST') return [{ timestamp, value: figure(last) }]
     const value = folded(
       type,
@@ -202,32 +199,28 @@ function figureSeries(sampled: readonly Sampled[], figure: HostFigure, type: Sta
   })
 }
 
-/** Mean of the same hour of the last seven days, minus or plus two standard deviations. */
-function boundSeries(
-  sampled: readonly Sampled[],
-  figure: HostFigure,
-  side: string,
-  sums: ReadonlyMap<number, HostSums | undefined>,
-): TimeValue[] {
-  const bounds = new Map<number, number | undefined>()
-  return sampled.flatMap(({ at, timestamp, sums: measured }): TimeValue[] => {
-    const slot = slotOf(at)
-    if (!bounds.has(slot)) bounds.set(slot, boundOf(slot))
-    const value = bounds.get(slot)
-    return value === undefined || measured.length === 0 ? [] : [{ timestamp, value }]
-  })
+/** Bounds of a figure, by slot. */
+type Bounds = ReadonlyMap<number, { readonly Lower: number; readonly Upper: number }>
 
-  function boundOf(slot: number): number | undefined {
-    const usual = daysBefore(slot).flatMap((earlier): number[] => {
-      const of = defined(timesOfSlot(earlier).map((time) => sums.get(time)))
-      return of.length === 0 ? [] : [figure(meanOf(of))]
-    })
-    if (usual.length === 0) return undefined
-    const mean = usual.reduce((sum, value) => sum + value, 0) / usual.length
-    const deviation = Math.sqrt(usual.reduce((sum, value) => sum + (value - mean) ** 2, 0) / usual.length)
-    return Math.max(0, Math.round(side === 'Lower' ? mean - 2 * deviation : mean + 2 * deviation))
+/** The mean of the same hour of the last seven days, minus and plus two standard deviations. */
+function boundsOf({ buckets, slots }: Sampled, figure: HostFigure): Bounds {
+  const bounds = new Map<number, { readonly Lower: number; readonly Upper: number }>()
+  for (const slot of new Set(buckets.map(({ at }) => slotOf(at)))) {
+    const earlier = daysBefore(slot).flatMap((each) => slots.get(each) ?? [])
+    if (earlier.length === 0) continue
+    const values = earlier.map(figure)
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length
+    const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length)
+    bounds.set(slot, { Lower: Math.max(0, Math.round(mean - 2 * deviation)), Upper: Math.round(mean + 2 * deviation) })
   }
+  return bounds
 }
+
+const boundSeries = (buckets: readonly SampledBucket[], bounds: Bounds, side: string): TimeValue[] =>
+  buckets.flatMap(({ at, timestamp, mean }): TimeValue[] => {
+    const own = bounds.get(slotOf(at))
+    return own === undefined || mean === undefined ? [] : [{ timestamp, value: own[side as 'Lower' | 'Upper'] }]
+  })
 
 /** A slot is an hour, counted from 1970. A point belongs to the hour in which its interval ends. */
 const slotOf = (second: number): number => Math.ceil((second * 1000) / hourMillis) - 1
@@ -241,12 +234,10 @@ const timesOfSlot = (slot: number): number[] => [
   slot * hourMillis + (3 * hourMillis) / 4,
 ]
 
-function meanOf(sums: readonly HostSums[]): HostSums {
-  if (sums.length === 1) return sums[0] as HostSums
+function meanOf(sums: readonly HostSums[]): HostSums | undefined {
+  if (sums.length < 2) return sums[0]
   const names = Object.keys(sums[0] as HostSums) as (keyof HostSums)[]
   return Object.fromEntries(
     names.map((name) => [name, Math.round(sums.reduce((sum, each) => sum + each[name], 0) / sums.length)]),
   ) as unknown as HostSums
 }
-
-const defined = <T>(values: readonly (T | undefined)[]): T[] => values.filter((value) => value !== undefined)

@@ -25,8 +25,10 @@ export type StorageOfHosts = Pick<HostSums, 'capacityBytes' | 'usageBytes' | 'lo
 
 /** Number of readings after which the event loop gets a turn. */
 const readingsInTurn = 4000
+/** Times, likewise. */
+const timesInTurn = 500
 
-const noStorage: StorageOfHosts = { capacityBytes: 0, usageBytes: 0, logicalBytes: 0, unreducedBytes: 0 }
+export const noStorage: StorageOfHosts = { capacityBytes: 0, usageBytes: 0, logicalBytes: 0, unreducedBytes: 0 }
 
 interface Load {
   io: Io
@@ -69,7 +71,9 @@ export async function sumsOfHosts(
     }
   }
   const states = await Promise.all(hosts.map(({ extId }) => telemetry.readHost(extId, times)))
-  return times.map((time, index) => {
+  const all: (HostSums | undefined)[] = []
+  for (const [index, time] of times.entries()) {
+    if (index % timesInTurn === 0) await new Promise(setImmediate)
     let sums: HostSums | undefined
     for (const [at, host] of hosts.entries()) {
       const state = states[at]?.[index]
@@ -91,6 +95,7 @@ export async function sumsOfHosts(
         ...noStorage,
       }
     }
-    return sums === undefined ? undefined : { ...sums, ...storageAt(time) }
-  })
+    all.push(sums === undefined ? undefined : { ...sums, ...storageAt(time) })
+  }
+  return all
 }

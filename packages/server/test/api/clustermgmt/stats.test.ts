@@ -91,6 +91,16 @@ describe('points of a cluster', () => {
     assert.match(warnings.join(), /widened from 30 s/)
   })
 
+  test('without $select, all series of an answer have at most 60,000 points together', async () => {
+    const data = await read(`${stats}/${cluster}`, during(90 * 86_400))
+    const points = seriesIn(data).reduce((sum, [, series]) => sum + series.length, 0)
+    assert.ok(points > 40_000 && points <= 60_000, `${points} points`)
+  })
+
+  test('an answer has no entity tag: it is none of the cluster', async () => {
+    assert.equal((await app.call('GET', `${stats}/${cluster}?${during(300)}`)).etag, undefined)
+  })
+
   test('the same window has the same bytes twice, also after time has gone on, except for storage', async () => {
     const own = await startApp()
     try {
