@@ -10,7 +10,19 @@ import { extern } from './vmm/extern/index.ts'
 import { vmm } from './vmm/index.ts'
 import { volumes } from './volumes/index.ts'
 
-const namespaces = {
+/** Named one by one, because the type of all of them together is too long for a declaration. */
+export interface Namespaces {
+  readonly clustermgmt: typeof clustermgmt
+  readonly iam: typeof iam
+  readonly networking: typeof networking
+  readonly platform: typeof platform
+  readonly storage: typeof storage
+  readonly vmm: typeof vmm
+  readonly 'vmm.extern': typeof extern
+  readonly volumes: typeof volumes
+}
+
+const namespaces: Namespaces = {
   clustermgmt,
   iam,
   networking,
@@ -21,6 +33,4 @@ const namespaces = {
   volumes,
 }
 
-export type Namespaces = typeof namespaces
-
-export const domains: Readonly<Record<string, Readonly<Record<string, KindDomain>>>> = namespaces
+export const domains: Readonly<Record<string, Readonly<Record<string, KindDomain>>>> = { ...namespaces }

@@ -2,7 +2,7 @@
  * The servers of Node that turn connections into requests: one for plain HTTP, and with TLS also those of `tls.ts`. Whatever
  * Node would answer by itself, or not at all, is refused in the envelope instead. Source: conventions 1, 14.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket, Server as TcpServer } from 'node:net'
 import { createServer } from '../../core/node-http.ts'
 import { maximumHeaderBytes, maximumTarget } from '../incoming.ts'
@@ -55,7 +55,7 @@ export class HttpServers {
     return this.#tls !== undefined
   }
 
-  all() {
+  all(): readonly Server[] {
     return [this.plain, ...(this.#tls?.all() ?? [])]
   }
 
