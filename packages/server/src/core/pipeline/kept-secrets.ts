@@ -44,6 +44,8 @@ export function filledBody(
   open: (path: string, sealed: unknown) => unknown,
 ): Completed<unknown> {
   const faults: ApiError[] = []
+  /** A sealed object that sends a secret is a change, equal or not: otherwise an update would confirm a guessed secret. */
+  let sendsSecret = false
   const fill = (at: AnySchema, given: any, known: any, path: string, isSealed: boolean): any => {
     if (at.type === 'oneOf') {
       const [alternative] = chooseAlternative(at.alternatives, given)
@@ -58,6 +60,7 @@ export function filledBody(
       const place = path === '' ? name : `${path}/${name}`
       const value = given[name]
       if (isSealed && field.secret === true && field.type === 'text') {
+        if (value !== undefined && value !== secretMask) sendsSecret = true
         const isRequired = field.optional !== true
         if (value !== secretMask && (value !== undefined || !isRequired)) continue
         changes[name] = known?.[name]
@@ -66,9 +69,11 @@ export function filledBody(
       } else if (value !== undefined) {
         const opensHere = field.secret === true && field.type !== 'text'
         const before = opensHere ? open(place, known?.[name]) : known?.[name]
+        if (opensHere) sendsSecret = false
         const after = fill(field, value, before, place, isSealed || opensHere)
         if (after === value) continue
-        changes[name] = opensHere && canonicalJson(after) === canonicalJson(before) ? undefined : after
+        const isUnchanged = opensHere && !sendsSecret && canonicalJson(after) === canonicalJson(before)
+        changes[name] = isUnchanged ? undefined : after
       }
     }
     return Object.keys(changes).length === 0 ? given : { ...given, ...changes }

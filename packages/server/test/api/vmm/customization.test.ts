@@ -194,9 +194,18 @@ test('an update with empty or masked texts keeps the staged ones, also beside a 
   assert.equal(await put({ ...cloudInit, metadata: '' }), 'SUCCEEDED')
   assert.deepEqual(await stagedConfig(), { ...cloudInit, metadata })
 
-  // What keeps everything is no change, which a running VM takes as well.
+  // An update that keeps all secrets changes nothing, so a running VM takes it as well.
+  assert.equal(await put(whole), 'SUCCEEDED')
   await changed(app, vm.extId, 'power-on')
-  assert.equal(await put({ ...cloudInit, metadata: '' }), 'SUCCEEDED')
+  assert.equal(await put({ ...whole, metadata: '', cloudInitScript: { ...script, value: '' } }), 'SUCCEEDED')
+  // A guess is refused whether it is right or wrong: the answers must not confirm a stored secret.
+  const guess = async (value: string) => {
+    const config = { ...whole, metadata: '********', cloudInitScript: { ...script, value } }
+    return (await change(app, vm.extId, { put: { ...(await readVm(app, vm.extId)), guestCustomization: { config } } }))
+      .status
+  }
+  const wrong = await guess(encoded('#cloud-config 3'))
+  assert.deepEqual([wrong, await guess(script.value)], [409, 409])
 })
 
 test('an empty text is refused where none is staged: in a creation', async () => {
