@@ -52,7 +52,10 @@ async function start(): Promise<void> {
   const { createApp } = await import('./app.ts')
   const { giveBackMemory } = await import('./worlds/give-back-memory.ts')
   const { certificatePath } = await import('./http/certificate.ts')
-  const opening = createApp(config, { tell: (line) => print([line]), worldsGone: () => void giveBackMemory() })
+  const opening = createApp(config, {
+    tell: (line) => print([line]),
+    worldsGone: () => void giveBackMemory().catch(() => undefined),
+  })
   // A signal during the start takes effect when the start is complete.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(opening))
   const app = await opening
@@ -73,7 +76,7 @@ async function start(): Promise<void> {
     `Ready in ${Math.round(performance.now())} ms: ${api}`,
   ])
   // Releases memory that only the start needed: sources, intermediate schemas, the young generation.
-  setTimeout(() => void giveBackMemory(), settleMillis).unref()
+  setTimeout(() => giveBackMemory().catch(() => undefined), settleMillis).unref()
 }
 
 /** Only the owner may read the data folder. The compile cache would otherwise create it, readable by everybody. */

@@ -59,9 +59,6 @@ export const vpcWriters: readonly RoleName[] = [
 /** May read route tables and routing policies. */
 export const routingReaders: readonly RoleName[] = [...vpcWriters, 'Platform Viewer', 'User']
 
-export const routeReaders: readonly RoleName[] = ['Platform Admin', 'Platform Viewer', 'Super Admin', 'VPC Admin']
-export const routeWriters: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'VPC Admin']
-
 export const controllerReaders: readonly RoleName[] = [
   'Consumer',
   'Developer',
