@@ -79,11 +79,7 @@ export async function read<D>(machinery: Machinery<D>, call: Call, found?: Targe
           truncated: false,
         }
   // A `read` operation that returns the target entity itself counts as a GET of it and carries its ETag.
-  const isOwn =
-    operation.verb === 'read' &&
-    operation.answer === operation.resource?.schema &&
-    targets.row !== undefined &&
-    result?.extId === targets.row.entity.extId
+  const isOwn = operation.verb === 'read' && targets.row !== undefined && result?.extId === targets.row.entity.extId
   const etag =
     operation.verb === 'get' || isOwn
       ? (tagOf(tags, call, targets) ?? tags.of(operation.key, result?.extId ?? '', hashOf(result)))
