@@ -117,13 +117,17 @@ export function noTasks(owner: string): Tasks & TaskStarter {
 }
 
 function refusingAbsent(owner: string, present: Partial<Services>): Services {
-  // The cast is true for every access that does not throw.
-  return new Proxy(present, {
-    get(services, name, receiver) {
-      if (typeof name === 'string' && !(name in services)) throw new Error(`${owner} has no service "${name}"`)
-      return Reflect.get(services, name, receiver)
+  // As the prototype, the proxy is consulted for absent services alone: reading one that is present costs nothing more.
+  const absent = new Proxy(
+    {},
+    {
+      get(target, name) {
+        if (typeof name === 'string' && !(name in target)) throw new Error(`${owner} has no service "${name}"`)
+        return Reflect.get(target, name)
+      },
     },
-  }) as Services
+  )
+  return Object.create(absent, Object.getOwnPropertyDescriptors(present))
 }
 
 const secretReader = (sealer: Pick<Sealer, 'open'>): SecretReader => ({
