@@ -1,8 +1,6 @@
 /** The interface of stores. `sqlite/` (and, later, others) implement it and pass the same conformance suite. */
-import type { EntityOf, Resource } from '@hyperplane/contract'
+import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import type { TypedFilter, TypedOrderby } from '../odata/index.ts'
-
-type AnyResource = Resource<any, any>
 
 /** A stored entity with what the store knows about it. */
 export interface Row<T> {

@@ -3,9 +3,11 @@
  * in `legacy` and returned unchanged.
  * Source: behaviour volumes-storage.md 1.8 (map of names).
  */
+
 import type { BodyOf, EntityOf, ValueOf } from '@hyperplane/contract'
 import type { StorageContainer as Container } from '@hyperplane/contract/clustermgmt/storage-container'
 import type { StorageContainer as OlderContainer } from '@hyperplane/contract/storage/storage-container'
+import { defined } from '../../core/defined.ts'
 
 export type Older = ValueOf<typeof OlderContainer>
 type Entity = EntityOf<typeof Container>
@@ -90,6 +92,3 @@ export function newerBody(older: Partial<Older>): BodyOf<typeof Container> {
   if (Object.keys(legacy).length > 0) body['legacy'] = legacy
   return defined(body) as BodyOf<typeof Container>
 }
-
-const defined = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import type { EntityOf, Resource } from '@hyperplane/contract'
+import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { compileFilter, compileOrderby } from '../compile-query.ts'
 import type { Page, Query, QueryPlan, Reader, Referrer, Row, Scalar, Walk } from '../store.ts'
 import type { Table } from '../tables.ts'
@@ -7,8 +7,6 @@ import { sqliteDialect } from './dialect.ts'
 import { type FoundPage, type PageQuery, readPage, type Statement } from './page-query.ts'
 import { readPlan } from './query-plan.ts'
 import { inTime } from './time-limit.ts'
-
-export type AnyResource = Resource<any, any>
 
 /** Reference paths of a table that refer to exactly one kind. */
 export function referencesOf(table: Table): { kind: string; paths: ReadonlyMap<string, string> } {

@@ -15,7 +15,7 @@ import { openSqliteStore } from './sqlite-store.ts'
 
 const Tag = resource('internal.v1.test.Tag', { name: text() }, { counted: true })
 const Plain = resource('internal.v1.test.Plain', { name: text() })
-/** They refer to tags at two places, and to a kind that is not counted. */
+/** Fields of two kinds that refer to tags by two fields, and to a kind whose referrers are not counted. */
 const fields = {
   name: text(),
   tags: arrayOf(referenceTo('Tag')),

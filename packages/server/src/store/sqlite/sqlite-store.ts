@@ -3,14 +3,14 @@
  * slow queries.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import type { EntityOf } from '@hyperplane/contract'
+import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { diskFault } from '../disk-fault.ts'
 import type { Page, Query, Staged, Store, Transaction } from '../store.ts'
 import type { Table } from '../tables.ts'
 import { checkpointWal, fsyncWal } from './checkpoint-wal.ts'
 import { copyDatabase } from './copy.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
-import { type AnyResource, type FoundRow, SqliteReader } from './reader.ts'
+import { type FoundRow, SqliteReader } from './reader.ts'
 import { checkpointPages, connect, migrate, synchronous } from './schema.ts'
 import { SlowQueries } from './slow-queries.ts'
 import { TimeIsUp, TimeLimit } from './time-limit.ts'

@@ -1,11 +1,11 @@
 /** The writes of a transaction; its reads see them. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import type { EntityOf } from '@hyperplane/contract'
+import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { compileFilter } from '../compile-query.ts'
 import { type Query, RowMissing, type Transaction, UniqueViolation } from '../store.ts'
 import type { Table } from '../tables.ts'
 import { sqliteDialect } from './dialect.ts'
-import { type AnyResource, referencesOf, SqliteReader } from './reader.ts'
+import { referencesOf, SqliteReader } from './reader.ts'
 import { References } from './references.ts'
 import { columnValue } from './schema.ts'
 
