@@ -2,7 +2,7 @@
  * Statistics of hosts and clusters: one series of points per figure. The figures of a cluster are computed from the
  * sums over all of its hosts. Source: behaviour clustermgmt.md 1.17, 3 (Statistics generator).
  */
-import type { EntityOf, Resource } from '@hyperplane/contract'
+import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
@@ -20,7 +20,7 @@ import { ioFigures } from './io.ts'
 import { nativeSubjects } from './native.ts'
 import { folded, type Subject } from './series.ts'
 
-export interface TimeValue {
+interface TimeValue {
   readonly timestamp: string
   readonly value: number
 }
@@ -87,7 +87,7 @@ interface Measured {
   /** All hosts of the cluster, or the single host whose statistics are shown. */
   readonly hosts: readonly EntityOf<typeof Host>[]
   readonly extId: string
-  readonly kind: Resource<any, any>
+  readonly kind: AnyResource
 }
 
 /** @throws ApiError 400 for a span that is empty or turned round */

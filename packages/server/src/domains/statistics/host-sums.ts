@@ -1,7 +1,7 @@
 /** Sums the load of VMs by host and time, and adds the capacity and the own load of each host. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
-import type { Telemetry } from '../../drivers/telemetry.ts'
+import type { HostReading, Telemetry } from '../../drivers/telemetry.ts'
 import { systemMemoryBytes } from '../scheduling/placement.ts'
 import { type Io, ioOf, noIo, sumOf } from './io.ts'
 import type { Subject } from './series.ts'
@@ -29,6 +29,10 @@ const readingsInTurn = 4000
 const timesInTurn = 500
 
 export const noStorage: StorageOfHosts = { capacityBytes: 0, usageBytes: 0, logicalBytes: 0, unreducedBytes: 0 }
+const nothing: HostSums = {
+  ...{ ...noIo, ...noStorage },
+  ...{ hosts: 0, cpuHz: 0, cpuCapacityHz: 0, memoryBytes: 0, memoryCapacityBytes: 0 },
+}
 
 interface Load {
   io: Io
@@ -74,28 +78,29 @@ export async function sumsOfHosts(
   const all: (HostSums | undefined)[] = []
   for (const [index, time] of times.entries()) {
     if (index % timesInTurn === 0) await new Promise(setImmediate)
-    let sums: HostSums | undefined
+    let sums = nothing
     for (const [at, host] of hosts.entries()) {
       const state = states[at]?.[index]
       const load = loads.get(host.extId)?.[index]
-      if (state === undefined || load === undefined) continue
-      const { cpuCapacityHz = 0, memorySizeBytes = 0 } = host
-      const systemBytes = Math.min(systemMemoryBytes, memorySizeBytes)
-      sums = {
-        ...sumOf([sums ?? noIo, load.io]),
-        hosts: (sums?.hosts ?? 0) + 1,
-        // CPUs and memory may be overcommitted: the sum over the VMs may exceed the capacity of the host.
-        cpuHz:
-          (sums?.cpuHz ?? 0) + Math.min(cpuCapacityHz, load.cpuHz + Math.floor((state.cpuPpm * cpuCapacityHz) / 1e6)),
-        cpuCapacityHz: (sums?.cpuCapacityHz ?? 0) + cpuCapacityHz,
-        memoryBytes:
-          (sums?.memoryBytes ?? 0) +
-          Math.min(memorySizeBytes, load.memoryBytes + Math.floor((state.systemMemoryPpm * systemBytes) / 1e6)),
-        memoryCapacityBytes: (sums?.memoryCapacityBytes ?? 0) + memorySizeBytes,
-        ...noStorage,
-      }
+      if (state !== undefined && load !== undefined) sums = withHost(sums, host, state, load)
     }
-    all.push(sums === undefined ? undefined : { ...sums, ...storageAt(time) })
+    all.push(sums.hosts === 0 ? undefined : { ...sums, ...storageAt(time) })
   }
   return all
+}
+
+/** CPUs and memory may be overcommitted: the load of the VMs counts up to the capacity of the host. */
+function withHost(sums: HostSums, host: EntityOf<typeof Host>, state: HostReading, load: Load): HostSums {
+  const { cpuCapacityHz = 0, memorySizeBytes = 0 } = host
+  const systemHz = Math.floor((state.cpuPpm * cpuCapacityHz) / 1e6)
+  const systemBytes = Math.floor((state.systemMemoryPpm * Math.min(systemMemoryBytes, memorySizeBytes)) / 1e6)
+  return {
+    ...sums,
+    ...sumOf([sums, load.io]),
+    hosts: sums.hosts + 1,
+    cpuHz: sums.cpuHz + Math.min(cpuCapacityHz, load.cpuHz + systemHz),
+    cpuCapacityHz: sums.cpuCapacityHz + cpuCapacityHz,
+    memoryBytes: sums.memoryBytes + Math.min(memorySizeBytes, load.memoryBytes + systemBytes),
+    memoryCapacityBytes: sums.memoryCapacityBytes + memorySizeBytes,
+  }
 }
