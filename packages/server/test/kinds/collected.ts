@@ -1,5 +1,5 @@
 /** Reads the file of each kind (`<namespace>/<kind>.ts`), so that a new kind needs no line in a list. */
-import { readdirSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import type { Operation } from '@hyperplane/contract'
 import type { Creation, OrderCase, RestartScenario } from './kind.ts'
 
@@ -10,8 +10,8 @@ interface KindFile {
 }
 
 const files: KindFile[] = []
-for (const name of readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' }).sort())
-  if (/^[^/]+\/[^/]+\.ts$/.test(name)) files.push(await import(new URL(name, import.meta.url).href))
+for (const name of globSync('*/*.ts', { cwd: import.meta.dirname }).sort())
+  files.push(await import(new URL(name.replaceAll('\\', '/'), import.meta.url).href))
 
 function collect<T>(entriesOf: (file: KindFile) => Readonly<Record<string, T>> | undefined): Record<string, T> {
   const collected: Record<string, T> = {}
