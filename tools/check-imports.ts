@@ -11,7 +11,7 @@ const root = resolve(import.meta.dirname, '..')
 const drivers = ['drivers', 'drivers/folder', 'drivers/http', 'drivers/ldap', 'drivers/remote', 'drivers/s3']
 const underDomains = ['contract', 'odata', 'store', 'core', 'drivers', 'archive', 'domains/base']
 
-/** What several namespaces share. A theme imports no namespace; a theme may import those above it in this list. */
+/** Themes hold the code that several namespaces share. A theme imports no namespace; a theme may import those above it in this list. */
 const themes = [
   'domains/invariants',
   'domains/accounts',
@@ -104,7 +104,7 @@ export function roomOf(file: string): string | undefined {
   return hasRooms && third !== undefined ? `${first}/${second}` : first
 }
 
-/** What one file imports: files by path, and packages of the workspace by their folder. */
+/** The imports of one file: files by path, and packages of the workspace by their folder. */
 interface Imports {
   readonly files: readonly string[]
   readonly packages: readonly string[]

@@ -11,7 +11,7 @@ import type { CoveredBySuite } from './suites.ts'
 import { runTests } from './test-run.ts'
 
 interface CoveredSource {
-  /** Of the source as it was executed. Offsets of a changed source say nothing. */
+  /** Belongs to the source as it was executed. Offsets of a changed source say nothing. */
   readonly digest: string
   /** Start and end by turns. */
   readonly ranges: readonly number[]

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import type { Mutant } from './mutants.ts'
 import { root } from './paths.ts'
 
-/** What `npm test` gives to Node before `--test`: the environment, the loader. */
+/** The arguments of Node before `--test` in the script `test`: the environment and the loader. */
 function flagsOfTests(): string[] {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const words = (scripts.test as string).split(' ')

@@ -139,7 +139,7 @@ export type Methods<S, Usual extends string = never> = {
 /** Calls an operation by its key, `platform.createCategory`. */
 export type Call = (key: string, input?: AnyInput) => Promise<Answer<any>>
 
-/** What differs between the interface of the specification and the control interface. */
+/** The differences between the interface of the specification and the control interface. */
 export interface Interface {
   readonly operations: ReadonlyMap<string, Operation>
   /** Prefix of its paths. */

@@ -92,7 +92,7 @@ export interface Resource<F extends Fields = Fields, I extends Fields = Fields> 
    * (categories); each reference then costs a little more to write.
    */
   readonly counted?: true
-  /** What must be enabled and reachable before an entity of this kind can change. */
+  /** Product and network controller that must be enabled and reachable before an entity of this kind can change. */
   readonly gate?: Gate
   /** Whether entities of this kind leave the manager together with their cluster. */
   readonly ofCluster?: OfCluster | StaysWithManager

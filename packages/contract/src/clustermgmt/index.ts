@@ -17,7 +17,7 @@ import { unimplemented } from './unimplemented.ts'
 export const clustermgmt = namespace({
   name: 'clustermgmt',
   versions: ['v4.2', 'v4.0'],
-  // Of v4.2; that of v4.0 is 4.0.2.
+  // The label of v4.2; the label of v4.0 is 4.0.2.
   label: '1.0.0',
   kinds: {
     'bmc-info': bmcInfoOperations,

@@ -1,5 +1,5 @@
 /**
- * What expanded properties of this namespace show.
+ * Shapes of the expanded properties of this namespace.
  * Source: specification 2.2; catalogue volumes.json; behaviour volumes-storage.md 1.2.
  */
 import { arrayOf, object, readOnly, text, uuid } from '../schema.ts'

@@ -14,7 +14,7 @@ import type { RuleBook } from './faults/rule-book.ts'
 import type { Journal } from './journal/journals.ts'
 import type { OwnPorts } from './worlds/own-ports.ts'
 
-/** What operations on worlds act on. */
+/** The `drivers` of operations on the registry of worlds. */
 export interface WorldsDriver {
   readonly worlds: Worlds
   /** Tables of the stores of worlds. */
@@ -28,7 +28,7 @@ export interface WorldsDriver {
   urlsOf(world: string, ownPort: number | undefined): string[]
 }
 
-/** What operations within one world act on. */
+/** The `drivers` of operations within one world. */
 export interface WorldDriver {
   readonly world: HostedWorld
   /** Opens the world if it is closed. @throws ApiError 503 when it does not open */

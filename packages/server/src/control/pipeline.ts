@@ -36,7 +36,7 @@ import type { ControlDomain } from './context.ts'
 import type { Journals } from './journal/journals.ts'
 import type { RecorderOptions } from './journal/recorder.ts'
 
-/** What all control pipelines of a process share. */
+/** Shared by all control pipelines of a process. */
 export interface ControlShared {
   readonly config: Config
   readonly folder: DataFolder
@@ -69,7 +69,7 @@ export const controlTables = (kinds: readonly Resource[]): ReadonlyMap<string, T
 
 export interface ControlPipelineOptions<D> {
   readonly shared: ControlShared
-  /** Of the store. */
+  /** Path of the store. */
   readonly file: string
   readonly tables: ReadonlyMap<string, Table>
   /** Kinds that the paths of these operations name, and that are stored here. */

@@ -32,7 +32,7 @@ type PathOf<O> = O extends { readonly path: infer P } ? P : never
 type ParentParameters<O> = [Target<O>] extends [undefined]
   ? ParametersOf<PathOf<O>>
   : Exclude<ParametersOf<PathOf<O>>, LastParameterOf<PathOf<O>>>
-/** What a handler is asked: the input of the request with the types of its body and path. */
+/** The input of a request, with the types of its body and path. */
 export type Request<O> = Omit<RequestInput, 'body' | 'path'> & {
   readonly body: Body<O>
   readonly path: { readonly [Name in ParametersOf<PathOf<O>>]: string }
@@ -62,7 +62,7 @@ export type Handler<D, O> = (
  */
 export type Prepare<D, O> = (ctx: ReadContext<D, undefined, never>, request: Request<O>) => Promise<unknown>
 
-/** What a rule may use besides the request: nothing that is stored. */
+/** A rule may use these besides the request, but nothing that is stored. */
 export type RuleContext = Pick<ReadContext, 'caller' | 'clock' | 'operation' | 'version'>
 
 /**

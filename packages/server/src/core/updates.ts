@@ -3,10 +3,9 @@
  * omitted secrets, and fields that are newer than the version of the request. Source: behaviour conventions 3 (PUT
  * replaces, sparse PUT), 13 (secrets), 15 (versions).
  */
-import type { AnySchema, EntityOf, Resource } from '@hyperplane/contract'
+import type { AnyResource, AnySchema, EntityOf } from '@hyperplane/contract'
 
 type Doc = Readonly<Record<string, any>>
-type AnyResource = Resource<any, any>
 
 /** A replacing PUT: absent fields are removed. */
 export function replaced<R extends AnyResource>(
@@ -24,8 +23,8 @@ export function replaced<R extends AnyResource>(
 }
 
 /**
- * What a replacing PUT changes, for a task that writes it later: each field that a client may change with its new value,
- * `null` for one that the body leaves out and thereby clears. Values of objects stand as they were sent.
+ * The changes of a replacing PUT, for a task that writes them later: the new value of each field that a client may change,
+ * and `null` for a field that the body leaves out and thereby clears. Objects are not merged.
  */
 export function replacingChanges<R extends AnyResource>(
   kind: R,

@@ -6,7 +6,7 @@
  */
 export interface ContentSource {
   /**
-   * What lies behind the origin. Fetches no content.
+   * Reads the size of the content behind the origin, without the content.
    * @throws DriverError, final, with the cause for people, when it cannot be reached
    */
   look(origin: ContentOrigin): Promise<{ readonly sizeBytes: number }>

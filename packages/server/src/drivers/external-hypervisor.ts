@@ -8,11 +8,11 @@ import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import type { Run } from './telemetry.ts'
 
 export interface ExternalHypervisor {
-  /** What the last heartbeat of the cluster's management said. Answers at once, from memory. */
+  /** The result of the last heartbeat of the cluster's management. Answers at once, from memory. */
   isConnected(clusterExtId: string): boolean
   /** The hypervisor's own tools run in the guest, as far as its management knows. Answers at once, from memory. */
   areToolsRunning(vmExtId: string): boolean
-  /** What each management shows now; of one that is not connected, no VMs. */
+  /** The current inventory of each management; without VMs while a management is not connected. */
   inventory(): Promise<readonly ExternalInventory[]>
   /**
    * Calls `changed` when the inventory may show something new; the answer ends that. A management that tells nobody has it

@@ -82,7 +82,7 @@ export interface HostCondition {
 
 /** Methods that answer a promise reject with a DriverError: retryable when the cluster does not answer within 10 s. */
 export interface Hardware {
-  /** What the last heartbeat of the cluster said. Answers at once, from memory. */
+  /** The result of the last heartbeat of the cluster. Answers at once, from memory. */
   isReachable(clusterExtId: string): boolean
   /** Tries the credential. An unanswered probe is UNAVAILABLE after 10 s. */
   probeBmc(access: BmcAccess): Promise<BmcStatus>

@@ -66,7 +66,7 @@ export interface Guests {
   watch(changed: () => void): () => void
   /** Confirms that the control plane has recorded the halt or reboot; the domain is no longer in `unaskedStates`. */
   acknowledge(vmExtId: string): Promise<void>
-  /** What the guests of running domains show now; domains that do not run are left out. Reads only. */
+  /** The observable state of the guests of running domains, now. Other domains are left out. Reads only. */
   observeGuests(vmExtIds: readonly string[]): Promise<ReadonlyMap<string, GuestView>>
 }
 

@@ -1,5 +1,5 @@
 /**
- * What this manager asks of clusters and managers elsewhere: are you there, who are you, will you trust me. Implemented by
+ * Calls of this manager to remote clusters and managers: reach them, identify them, exchange trust. Implemented by
  * `simulated/` for those of the world, and by `remote/` for another running Hyperplane.
  *
  * Trust is a certificate: the one that the remote side shows at first is the only one that is talked to from then on, before
@@ -20,7 +20,7 @@ export interface RemotePlace {
 
 export interface Credentials {
   readonly username: string
-  /** Of a person, or the API key of a service account. */
+  /** The password of a person, or the API key of a service account. */
   readonly password: string
 }
 
@@ -31,7 +31,7 @@ export interface RemoteSide {
   readonly version: string
   /** Up to three. */
   readonly nodeAddresses: readonly string[]
-  /** What stands in the way of a registration, as far as it knows; for people. */
+  /** Obstacles to a registration that the remote manager knows, as sentences. */
   readonly objections: readonly string[]
   /** Managers: how it describes itself. */
   readonly manager?: RemoteManagerConfig
@@ -46,7 +46,7 @@ export interface RemoteManagerConfig {
 export interface Introduction {
   readonly extId: string
   readonly name: string
-  /** What the remote manager is to sign in with here; absent for clusters, and where the remote side asked first. */
+  /** Credentials for the remote manager to sign in here; absent for clusters, and if the remote side registers first. */
   readonly account?: Credentials
 }
 
@@ -93,7 +93,7 @@ export interface RemoteManagers {
     manager: { readonly extId: string },
   ): Promise<void>
 
-  /** What a cluster holds. */
+  /** The rows of a cluster. */
   inventory(clusterExtId: string): Promise<readonly InventoryRow[]>
   /** From now on the cluster keeps this itself. `undefined`: its manager does. */
   keepInventory(clusterExtId: string, rows: readonly InventoryRow[] | undefined): Promise<void>
@@ -116,5 +116,5 @@ export const isApiKey = ({ password }: Credentials): boolean => password.startsW
 /** The account that a manager has at another one, which made it. */
 export const accountName = (managerExtId: string): string => `manager-${managerExtId}`
 
-/** What the task is called that registers the manager at `address` because that asked for it. */
+/** Name of the task that registers the manager at `address` in return for its own registration here. */
 export const registeringInReturn = (address: string): string => `Register ${address.toLowerCase()} in return`

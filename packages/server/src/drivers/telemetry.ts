@@ -8,14 +8,14 @@ export interface Telemetry {
    * undefined where the VM did not run. Equal calls always have equal results.
    */
   read(vm: MeasuredVm, times: readonly number[]): Promise<readonly (VmReading | undefined)[]>
-  /** What the system of a host itself used at these times, beside its VMs; undefined where the host was down. */
+  /** The load of a host's hypervisor and controller VM at these times; undefined while the host was down. */
   readHost(hostExtId: string, times: readonly number[]): Promise<readonly (HostReading | undefined)[]>
 }
 
-/** Shares of the whole host, of a million. */
+/** Shares in ppm; `cpuPpm` is a share of the whole host. */
 export interface HostReading {
   readonly cpuPpm: number
-  /** Of the memory that hypervisor and controller VM hold, the share in use. */
+  /** Share in use of the memory that hypervisor and controller VM hold. */
   readonly systemMemoryPpm: number
 }
 
@@ -64,7 +64,7 @@ export interface VmReading {
   readonly receivedBytes: number
   readonly transmittedBytes: number
   readonly gpuPpm: number
-  /** What the hypervisor counts beyond the storage controller, of a million. */
+  /** I/O that the hypervisor counts beyond the storage controller, in ppm of the controller's. */
   readonly hypervisorIoPpm: number
   /** In the order of the VM's disks. */
   readonly disks: readonly DiskReading[]

@@ -1,4 +1,4 @@
-/** What an instance opens before anything acts on it: store and keys, clock, identity, simulated infrastructure. */
+/** An instance opens these parts before anything acts on it: store and keys, clock, identity, simulated infrastructure. */
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ export interface InstanceState extends InstanceStore, Identity {
   readonly world: SimulatedWorld
   /** Folder of the files of the simulated infrastructure. */
   readonly filesFolder: string
-  /** What the store is still to be filled with; undefined: it is filled. */
+  /** The seed that the store has yet to be filled with; undefined for a store that is filled. */
   readonly plan: SeedPlan | undefined
   /** The state of the clock, if it has to be stored again. */
   readonly notesOfClock: () => Record<string, string> | undefined

@@ -19,9 +19,9 @@ import { createSimulatedDrivers } from '../drivers/simulated/index.ts'
 import type { SeedContext } from './context.ts'
 
 export interface Asked {
-  /** What the entity that it makes is called: its id, and those of its parts, follow from it. */
+  /** Name of the created entity; its id and the ids of its parts are derived from the name. */
   readonly called: string
-  /** Those that are drawn first, where they do not follow from that; handlers draw the id of what they make before any other. */
+  /** The first ids that the handler draws, where they do not follow from the name. A handler draws the id of its entity first. */
   readonly ids?: readonly string[]
   /** Values of the path; the one that is called `extId` is the target. */
   readonly path?: Readonly<Record<string, string>>
@@ -50,7 +50,7 @@ export class Acting {
     return this.#collected.rules
   }
 
-  /** What the operation of this key does, and what the tasks do that it starts. @throws what its handler or a step throws */
+  /** Performs an operation, by its key, and the tasks that it starts. @throws the error of its handler or of a step */
   async perform(key: string, asked: Asked): Promise<void> {
     const operation = operationOf(key)
     const handler = this.#collected.handlers.get(key)

@@ -7,11 +7,11 @@
 import { createReadStream } from 'node:fs'
 import type { Place } from './yaml-values.ts'
 
-/** Of a row; it stands where its value, or its id, begins. */
+/** The head of a row. Its place is the beginning of its value or of its id. */
 export interface RowHead extends Place {
   /** A kind, or a collection of facts. */
   readonly group: string
-  /** Of a fact. */
+  /** Key of a fact. */
   readonly id?: string
 }
 
@@ -23,7 +23,7 @@ export interface ExactRow extends RowHead {
 /** A row on one line. */
 export interface RowLine extends ExactRow {
   readonly json: string
-  /** Of `json`, from 1. */
+  /** Column at which `json` begins, from 1. */
   readonly jsonColumn: number
 }
 
@@ -42,7 +42,7 @@ export interface Span {
   /** Behind the line `entities:`. */
   readonly from: number
   readonly to: number
-  /** Of `from`, from 1. */
+  /** Line of `from`, from 1. */
   readonly line: number
 }
 

@@ -28,7 +28,7 @@ export interface ExportedWorld {
   /** Path of the store file. */
   readonly file: string
   readonly tables: ReadonlyMap<string, Table>
-  /** Of the product. */
+  /** Version of Hyperplane. */
   readonly version: string
   /** Present time of the world. */
   readonly time: string

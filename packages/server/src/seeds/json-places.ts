@@ -29,7 +29,7 @@ class Scan {
     this.#json = json
   }
 
-  /** Of what is not blank. */
+  /** Offset of the next character that is not blank. */
   next(at: number): number {
     let next = at
     while (' \t\r\n'.includes(this.#json[next] ?? '.')) next++

@@ -29,7 +29,7 @@ export function* eachOf<T extends Countable>(item: T): Generator<readonly [T, nu
   for (let number = 1; number <= count; number++) yield [withNumber(item, number), number]
 }
 
-/** What is wrong with the counts of a seed. */
+/** Faults of the counts in a seed. */
 export function countsIn(declared: Declared): { path: string; message: string }[] {
   const faults: { path: string; message: string }[] = []
   for (const [section, items] of Object.entries(declared)) {

@@ -41,7 +41,7 @@ export interface SeedPlan {
   readonly names: Readonly<Record<string, string>>
   readonly rows: ExactRows
   readonly layers: readonly Layer[]
-  /** Of an exported world. */
+  /** Present in the seed of an exported world. */
   readonly world?: NonNullable<SeedContent['world']>
 }
 

@@ -13,7 +13,7 @@ type Written<F, N extends keyof F> = {
   readonly [K in N]: F[K] extends { readonly optional: true } ? Schema<any> & { readonly optional: true } : Schema<any>
 }
 
-/** Of these fields of a kind. */
+/** The readable schemas of the chosen fields of a kind. */
 export function written<F extends Fields, const N extends keyof F & string>(fields: F, ...chosen: N[]): Written<F, N> {
   return Object.fromEntries(chosen.map((one) => [one, readable(fields[one] as AnySchema)])) as never
 }

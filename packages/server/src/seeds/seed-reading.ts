@@ -12,7 +12,7 @@ export interface SeedReading extends Pick<SeedContent, 'extends' | 'random' | 'w
   readonly places: ReadonlyMap<string, Place>
   /** Where rows stand one a line. */
   readonly spans: readonly Span[]
-  /** Those that stand otherwise. */
+  /** Rows that are not written one a line. */
   readonly handwritten: Readonly<Record<Section, readonly HandwrittenRow[]>>
 }
 

@@ -7,7 +7,7 @@ export interface SeedFault {
   readonly column?: number
   /** `vms[3].nics[0].subnet`; '' for the whole. */
   readonly path: string
-  /** What was expected, what was found, what to do. */
+  /** Names the expectation, the value found and the remedy. */
   readonly message: string
 }
 

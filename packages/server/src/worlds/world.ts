@@ -33,7 +33,7 @@ export interface WorldOptions
   readonly isCopy?: boolean
   /** The folder was never in use: opening the world fills it from its seed. */
   readonly isNew?: boolean
-  /** What the control interface does within the world; undefined: that interface is off. */
+  /** The hooks of the control interface for a world; undefined while that interface is off. */
   readonly controlOf: (world: HostedWorld) => WorldHooks | undefined
   /** The world `default`, which judges credentials while this world cannot; undefined: this world is `default`. */
   readonly home?: Dispatch

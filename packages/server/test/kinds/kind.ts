@@ -24,7 +24,7 @@ export interface OrderCase {
   readonly path: string | ((app: TestApp) => Promise<string>)
   /** Breaks no rule, and names something that does not exist. */
   readonly body: object | (() => Promise<object>)
-  /** What breaks a rule. */
+  /** Fields whose values break a rule of the kind. */
   readonly broken: object
 }
 

@@ -149,7 +149,7 @@ function millisecondsWithin(text: unknown): number {
   return found
 }
 
-/** What a client can do when unfinished tasks prevent an export. */
+/** The remedy in the refusal of an export that unfinished tasks prevent. */
 function exportAdvice(mode: ClockMode): string {
   const first =
     mode === 'frozen'

@@ -27,7 +27,7 @@ import { type RunnerOptions, TaskRunner } from './runner.ts'
 const folder = mkdtempSync(join(tmpdir(), 'hyperplane-runner-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What steps write. */
+/** Rows that the steps of these tests write. */
 const Mark = resource('internal.v1.test.Mark', { name: text() })
 const owner = systemCaller('00000000-0000-0000-0000-000000000001')
 

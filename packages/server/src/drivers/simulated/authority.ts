@@ -1,6 +1,6 @@
 /**
- * What a certificate authority of the world publishes: its revocation list, and answers about single certificates, made at the
- * moment they are asked for, with a real key. Source: behaviour iam.md 11.
+ * Publications of a certificate authority of the world: its revocation list and its OCSP answers, signed on request with a
+ * real key. Source: behaviour iam.md 11.
  */
 import { createHash, createPrivateKey, generateKeyPairSync, sign, webcrypto, X509Certificate } from 'node:crypto'
 

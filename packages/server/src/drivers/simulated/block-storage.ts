@@ -102,7 +102,7 @@ class BlockFacts {
 
   usage(disk: BlockDiskFact): DiskUsage {
     const writtenBytes = this.writtenNow(disk)
-    // Of a disk and its source, the last one to be deleted owns the bytes that they share.
+    // Shared bytes count for the source while it exists, and for the disk after the source is deleted.
     return { writtenBytes, uniqueBytes: this.#hasSource(disk) ? writtenBytes - disk.sharedBytes : writtenBytes }
   }
 

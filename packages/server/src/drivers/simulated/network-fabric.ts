@@ -16,7 +16,7 @@ import type { Collection, SimulatedWorld } from './world.ts'
 /** A peer, and the world's time in milliseconds since which the gateway holds it. */
 export type BgpPeerFact = BgpPeer & { readonly since: number }
 
-/** What is wrong with a peer, by session. */
+/** The fault of a BGP peer, by session. */
 export interface BgpFault {
   /** The world's time in milliseconds since which the peer is silent. */
   readonly silentSince?: number

@@ -16,8 +16,8 @@ export interface S3Service {
 }
 
 /**
- * What goes wrong with objects at a place, from the next call on. `bitFlip`, `tornUpload`: what is written lies there
- * changed or cut, though the answer was good. `losesComplete`: the object `COMPLETE` is never found. `slow`: 1 KiB a second.
+ * A fault of the objects at a place, from the next call on. `bitFlip`, `tornUpload`: objects are stored changed or cut,
+ * although the upload succeeds. `losesComplete`: the object `COMPLETE` is never found. `slow`: 1 KiB a second.
  */
 export type PlaceFault =
   | 'accessDenied'
@@ -51,7 +51,7 @@ export interface ClusterDoor extends Faulty {
   readonly password: string
 }
 
-/** What lies behind a door that opened. */
+/** The storage that a place leads to. */
 export interface Room extends Faulty {
   /** Below the folder of the world's files. */
   readonly path: readonly string[]

@@ -23,7 +23,7 @@ const fallbackPart = 0.01
 
 export const policyFacts = (world: SimulatedWorld): Collection<PolicyFact> => world.collection('fabric.policy')
 
-/** What a policy has counted: of its rule, of the mirrored one where it has one, and of its fallback where it reroutes. */
+/** Counters of a policy: of its rule, of the mirrored rule if it has one, and of the fallback if it reroutes. */
 export function countersOf(
   world: SimulatedWorld,
   policyExtId: string,

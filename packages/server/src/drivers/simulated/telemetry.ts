@@ -80,7 +80,7 @@ const namedProfiles: readonly (readonly [RegExp, keyof typeof profiles])[] = [
   [/desktop|vdi|windows/i, 'desktop'],
 ]
 
-/** What a time draws from: one number each, so that no two draws are the same. */
+/** Numbers of the random draws at one time: different numbers give independent draws. */
 const draws = {
   cpu: 1,
   slow: 2,

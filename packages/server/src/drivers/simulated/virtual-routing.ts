@@ -27,7 +27,7 @@ export interface RouterFact {
   readonly translated: readonly string[]
 }
 
-/** What is wrong with a controller, by its id. */
+/** The fault of a controller, by its id. */
 export interface ControllerFault {
   readonly state: 'DEGRADED' | 'DOWN'
 }

@@ -15,7 +15,7 @@ export interface DocumentFact {
 export interface WebFaultFact {
   /** `silent`: it accepts and never answers. */
   readonly kind: 'down' | 'silent' | 'status'
-  /** Of its answer, for `status`. */
+  /** Status of its answers; present for `status`. */
   readonly status?: number
 }
 

@@ -38,7 +38,7 @@ type ContainerEntity = EntityOf<typeof StorageContainer>
 /** Thrown to skip an entity whose faults are recorded. */
 class Ended extends Error {}
 
-/** What a section may hold. */
+/** The fields that any item of a section may have. */
 interface Described {
   readonly name?: string
   readonly value?: string
@@ -205,7 +205,7 @@ export class Filling implements Names {
     )
   }
 
-  /** Of what bodies refer to. */
+  /** The id of an entity that a body refers to by name. */
   async idOf(kind: string, name: string, path: string): Promise<string> {
     const find = this.#kinds[kind]
     if (find === undefined) throw new Error(`a seed has no names for the kind ${kind}`)

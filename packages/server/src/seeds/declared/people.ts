@@ -81,7 +81,7 @@ const fillRoles = (filling: Filling, roles: Declared['roles']): Promise<void> =>
     await filling.perform(path, 'iam.createRole', { called: `role/${name}`, ...own(extId), body })
   })
 
-/** Of the system, or described. */
+/** The id of a system role, or of a role that the seed describes. */
 async function roleId(filling: Filling, name: string, path: string): Promise<string> {
   if ((systemRoles as readonly string[]).includes(name)) return systemRoleId(name as RoleName)
   const found = await filling.ctx.store.findOne(Role, { displayName: name })

@@ -8,7 +8,7 @@ import type { Digests } from '../../content-source.ts'
 import { continueDigest } from './sha.ts'
 import { zeroMidstates } from './zero-midstates.ts'
 
-/** What tells content apart: equal descriptions, equal bytes. */
+/** The description of a content: equal descriptions have equal bytes. */
 export interface Content {
   readonly seed: string
   readonly sizeBytes: number

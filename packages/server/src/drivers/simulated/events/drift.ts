@@ -1,6 +1,6 @@
 /**
  * Drift: changes one field of a fact outside the API. The path leads through objects by name and through lists by index
- * (`SNMP_SERVER_CONFIG/users/0/authType`). Source: behaviour clustermgmt.md 1.10, 3; DESIGN D.
+ * (`SNMP_SERVER_CONFIG/users/0/authType`). Source: behaviour clustermgmt.md 1.10, 3.
  */
 import type { AnySchema } from '@hyperplane/contract'
 import { canonicalJson } from '../../../core/idempotency.ts'

@@ -1,4 +1,4 @@
-/** What guests of simulated domains show and do by themselves. Source: behaviour vmm.md 3.1, 3.7. */
+/** Guests of simulated domains: their observable state, and their shutdowns, pauses and restarts. Source: behaviour vmm.md 3.1, 3.7. */
 import type { Domain, Guests, GuestView, UnaskedState } from '../../hypervisor.ts'
 import type { NetworkFabric } from '../../network-fabric.ts'
 import { phaseAt } from '../guest.ts'
