@@ -42,9 +42,15 @@ export async function startSlapd(): Promise<Slapd> {
   const args = ['-d', '256', '-h', `${url}/ ${secureUrl}/`, '-f', join(folder, 'slapd.conf')]
   const child = spawn('/usr/sbin/slapd', args, { stdio: ['ignore', 'ignore', 'pipe'] })
   const seen: string[] = []
-  await started(child, seen)
   const root = new Client({ url })
-  await root.bind('cn=root,dc=example,dc=com', rootPassword)
+  try {
+    await started(child, seen)
+    await bindWhenListening(root, child)
+  } catch (error) {
+    // A process that stays would keep the run of the tests from ending.
+    child.kill('SIGKILL')
+    throw error
+  }
   const slapd: Slapd = {
     url,
     secureUrl,
@@ -95,6 +101,19 @@ async function started(child: ChildProcess, seen: string[]): Promise<void> {
   // One of them goes on after the others: nobody waits for it then.
   for (const one of [failed, ended]) one.catch(() => undefined)
   await Promise.race([ready, failed, ended])
+}
+
+/** slapd prints that it starts before it listens on its ports: the first connections can be refused. */
+async function bindWhenListening(root: Client, child: ChildProcess): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await root.bind('cn=root,dc=example,dc=com', rootPassword)
+    } catch (error) {
+      const refused = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+      if (!refused || child.exitCode !== null || attempt === 200) throw error
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
 }
 
 function makeCertificates(folder: string): void {
