@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { contract } from '@hyperplane/contract'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { isInScope } from '../src/core/access/scope.ts'
 import { createAccessControl } from '../src/domains/iam/access.ts'
 import { systemRoleId } from '../src/domains/iam/catalogue/system-roles.ts'

@@ -4,7 +4,7 @@
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { limits } from '../src/domains/collected.ts'
 import { systemRoleId } from '../src/domains/iam/catalogue/system-roles.ts'
 import { aUser } from '../test/support/identities.ts'

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { perSecond } from '../operation.ts'
 import { walk } from '../schema.ts'
-import { UrlSource } from './image.ts'
+import { UrlSource } from './content/image.ts'
 import { vmm } from './index.ts'
-import { Vm } from './vm.ts'
+import { Vm } from './vm/vm.ts'
 
 const operation = (key: string) => {
   const found = vmm.operations.find((candidate) => candidate.key === key)

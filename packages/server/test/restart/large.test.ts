@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { startApp } from '../support/start-app.ts'
 
 test('large: 10 clusters, 160 hosts and 50,000 VMs, as many on each cluster and not all alike', async () => {

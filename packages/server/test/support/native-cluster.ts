@@ -4,8 +4,8 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
-import { Image } from '@hyperplane/contract/vmm/image'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Image } from '@hyperplane/contract/vmm/content/image'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { CallOptions, CallResult, TestApp } from './start-app.ts'
 
 export const MiB = 1024 ** 2

@@ -6,9 +6,9 @@
 import { action, baseFields, get, list, resource } from '../../operation.ts'
 import { arrayOf, boolean, enumeration, integer, object, optional, referenceTo, text, uuid } from '../../schema.ts'
 import { IPv4Address } from '../../shapes.ts'
-import { guestInfo, guestTools } from '../guest-tools.ts'
-import { macAddress } from '../nic.ts'
 import { getRate, vmListRate, vmMutationRate, vmOperators, vmSwitchers, vmViewers } from '../roles.ts'
+import { guestInfo, guestTools } from '../vm/guest/guest-tools.ts'
+import { macAddress } from '../vm/parts/nic.ts'
 
 const reference = (type: string) => object(`vmm.v4.extern.config.${type}`, { extId: optional(uuid()) })
 

@@ -2,7 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Host, hostOperations } from '@hyperplane/contract/clustermgmt/host'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { pathOf } from '../../core/standard.ts'
 import { and, equals } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'

@@ -3,7 +3,7 @@
  * gets a lease of its address if the address is in the prefix and free.
  * Source: behaviour networking.md 1.2 (ipConfig changes).
  */
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import { hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'

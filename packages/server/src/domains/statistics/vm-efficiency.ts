@@ -2,7 +2,7 @@
  * Counts VMs that were idle or over-sized in the last 24 hours. The specification gives no thresholds: these are ours.
  * Source: behaviour clustermgmt.md 1.2 (inefficientVmCount).
  */
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { pathOf } from '../../core/standard.ts'
 import type { Clock } from '../../core/time/clock.ts'
 import type { Drivers } from '../../drivers/drivers.ts'

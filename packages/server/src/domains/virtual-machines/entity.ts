@@ -1,6 +1,6 @@
 /** Types of a VM and its parts: disks, NICs and CD-ROM drives are stored in the document of the VM. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
-import type { Vm } from '@hyperplane/contract/vmm/vm'
+import type { Vm } from '@hyperplane/contract/vmm/vm/vm'
 
 export type VmEntity = EntityOf<typeof Vm>
 export type VmBody = BodyOf<typeof Vm>

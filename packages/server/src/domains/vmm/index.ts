@@ -1,12 +1,13 @@
 /** Handlers of the namespace vmm: one line per kind, sorted. */
-import { cdRom } from './cd-rom.ts'
-import { disk } from './disk.ts'
-import { image } from './image.ts'
-import { nic } from './nic.ts'
+
+import { image } from './content/image/image.ts'
 import { vm } from './vm/index.ts'
-import { vmDiskStats } from './vm-disk-stats.ts'
-import { vmNicStats } from './vm-nic-stats.ts'
-import { vmStats } from './vm-stats.ts'
+import { cdRom } from './vm/parts/cd-rom.ts'
+import { disk } from './vm/parts/disk.ts'
+import { nic } from './vm/parts/nic.ts'
+import { vmDiskStats } from './vm/statistics/vm-disk-stats.ts'
+import { vmNicStats } from './vm/statistics/vm-nic-stats.ts'
+import { vmStats } from './vm/statistics/vm-stats.ts'
 
 export const vmm = {
   cdRom,

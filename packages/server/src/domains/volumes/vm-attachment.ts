@@ -1,6 +1,6 @@
 /** Attachments of volume groups to VMs of their cluster. Source: behaviour volumes-storage.md 1.4. */
 import type { EntityOf } from '@hyperplane/contract'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VmAttachment, vmAttachmentOperations } from '@hyperplane/contract/volumes/vm-attachment'
 import { invalid } from '../../core/api-error.ts'
 import { listOf, notFound } from '../../core/standard.ts'

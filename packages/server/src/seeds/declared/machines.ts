@@ -1,7 +1,7 @@
 /** Described images and virtual machines. */
 
 import type { EntityOf } from '@hyperplane/contract'
-import type { Image } from '@hyperplane/contract/vmm/image'
+import type { Image } from '@hyperplane/contract/vmm/content/image'
 import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
 import { type Address, parseAddress } from '../../domains/addressing/ip-address.ts'
 import { hostCapacity, hostsOf, largestDisk } from '../../domains/storage-space/capacity.ts'

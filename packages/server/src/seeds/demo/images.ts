@@ -3,7 +3,7 @@
  * Source: behaviour vmm.md 4.
  */
 
-import { Image } from '@hyperplane/contract/vmm/image'
+import { Image } from '@hyperplane/contract/vmm/content/image'
 import { seedId } from '../../core/ids/named-id.ts'
 import { type FileFact, fileKey, type UrlFact } from '../../drivers/simulated/content-source.ts'
 import type { SeedContext } from '../context.ts'

@@ -5,9 +5,9 @@
 
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Category } from '@hyperplane/contract/platform/category'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../core/ids/named-id.ts'
-import { isNative } from '../../domains/vmm/vm/clusters.ts'
+import { isNative } from '../../domains/vmm/vm/create/clusters.ts'
 import type { SeedContext } from '../context.ts'
 import { seedDefaults } from './vm.ts'
 

@@ -3,7 +3,7 @@
  * a domain. Source: behaviour vmm.md 1.1 to 1.4.
  */
 
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../core/ids/named-id.ts'
 import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
 import { type Address, formatAddress } from '../../domains/addressing/ip-address.ts'
@@ -12,8 +12,8 @@ import type { CdRomEntity, DiskEntity, NicEntity, VmEntity } from '../../domains
 import { MacLease } from '../../domains/virtual-machines/mac-lease.ts'
 import { notePower } from '../../domains/virtual-machines/power-journal.ts'
 import { domainOf } from '../../domains/vmm/vm/domain.ts'
-import { nicOf } from '../../domains/vmm/vm/nics.ts'
-import type { Bus, Slot } from '../../domains/vmm/vm/slots.ts'
+import { nicOf } from '../../domains/vmm/vm/parts/nics.ts'
+import type { Bus, Slot } from '../../domains/vmm/vm/parts/slots.ts'
 import { diskFacts, domainFacts } from '../../drivers/simulated/hypervisor.ts'
 import type { SeedContext } from '../context.ts'
 

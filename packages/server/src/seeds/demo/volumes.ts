@@ -3,7 +3,7 @@
  * Source: behaviour volumes-storage.md 4 (without recovery points, which nothing makes yet).
  */
 
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeGroupAttachment } from '@hyperplane/contract/volumes/attachment'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'

@@ -1,7 +1,7 @@
 /** Seed format: images and virtual machines, native and external. */
 import { arrayOf, boolean, enumeration, integer, object, oneOf, optional, text } from '@hyperplane/contract'
 import { ExternVm as StoredExternVm } from '@hyperplane/contract/vmm/extern/vm'
-import { Vm as Stored } from '@hyperplane/contract/vmm/vm'
+import { Vm as Stored } from '@hyperplane/contract/vmm/vm/vm'
 import { written } from '../readable.ts'
 import { about, address, categories, description, GiB, macAddress, name, named, nameOrNames, names } from './words.ts'
 

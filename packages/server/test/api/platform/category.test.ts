@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Category } from '@hyperplane/contract/platform/category'
-import { Image } from '@hyperplane/contract/vmm/image'
+import { Image } from '@hyperplane/contract/vmm/content/image'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { aUser } from '../../support/identities.ts'

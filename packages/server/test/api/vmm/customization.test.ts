@@ -1,7 +1,7 @@
 /** The staged customisation of a guest, and the CD-ROM drive of its ISO. Source: behaviour vmm.md 1.1 (customize-guest, power-on), 3.3. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { diskFacts, domainFacts, haltGuest } from '../../../src/drivers/simulated/hypervisor.ts'
 import { advance } from '../../support/clustermgmt.ts'

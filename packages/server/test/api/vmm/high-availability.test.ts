@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { DriverError } from '../../../src/core/tasks/define-task.ts'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { powerHistory } from '../../../src/domains/virtual-machines/power-journal.ts'

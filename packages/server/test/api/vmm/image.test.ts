@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { Image } from '@hyperplane/contract/vmm/image'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Image } from '@hyperplane/contract/vmm/content/image'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { happen } from '../../support/events.ts'
 import { aUser } from '../../support/identities.ts'
@@ -175,7 +175,7 @@ describe('creation', () => {
     for (const answer of [started.data, task, list.data]) assert.ok(!JSON.stringify(answer).includes(password))
     assert.ok(
       !JSON.stringify(
-        await app.store.pending((await import('@hyperplane/contract/vmm/image')).Image, image.data.extId),
+        await app.store.pending((await import('@hyperplane/contract/vmm/content/image')).Image, image.data.extId),
       ).includes(password),
     )
     const kept = await change(image.data, {

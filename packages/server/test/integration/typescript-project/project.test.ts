@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { ApiRefusal, type Client, createClient } from '@hyperplane/client'
 import type { AnswerOf, BodyOf } from '@hyperplane/contract'
 import type { Category } from '@hyperplane/contract/platform/category'
-import type { Vm } from '@hyperplane/contract/vmm/vm'
+import type { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type Hyperplane, type HyperplaneOptions, StartRefusal, startHyperplane } from '@hyperplane/server'
 
 async function makeVm(client: Client, name: string, description: string | undefined): Promise<AnswerOf<typeof Vm>> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Image } from '@hyperplane/contract/vmm/image'
+import { Image } from '@hyperplane/contract/vmm/content/image'
 import { evaluateFilter } from '../../../odata/index.ts'
 import { FilterReader } from './conditions.ts'
 import { coversEverything, readEntityFilter, scopeOf, unknownNames } from './entity-filter.ts'

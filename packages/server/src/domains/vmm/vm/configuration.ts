@@ -2,7 +2,7 @@
  * The plain configuration of a VM: the fields that an update replaces, and which of them may change while the VM runs.
  * Source: behaviour vmm.md 1.1 (Update).
  */
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { canonicalJson } from '../../../core/idempotency.ts'
 import type { VmBody, VmEntity } from '../../virtual-machines/entity.ts'
 

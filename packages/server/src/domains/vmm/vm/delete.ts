@@ -1,5 +1,5 @@
 /** deleteVmById. From its second step on, the task only goes forward. Source: behaviour vmm.md 1.1 (Delete). */
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import { unplugGroups } from '../../block-volumes/attachments.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
@@ -7,8 +7,8 @@ import { giveBack } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { forgetPower } from '../../virtual-machines/power-journal.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
-import { detachGroups, removeDisks } from './create.ts'
-import { releaseNics } from './nics.ts'
+import { detachGroups, removeDisks } from './create/create.ts'
+import { releaseNics } from './parts/nics.ts'
 
 export async function deleteVm(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
   const vm = await admit(ctx, 'delete')

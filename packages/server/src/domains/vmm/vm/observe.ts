@@ -4,7 +4,7 @@
  * Source: behaviour vmm.md 1.1 (states, transitions by the world).
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { pathOf } from '../../../core/standard.ts'
 import { parseTime } from '../../../core/time/clock.ts'
 import type { ScheduleContext } from '../../../core/time/schedules.ts'
@@ -13,8 +13,8 @@ import type { UnaskedState } from '../../../drivers/hypervisor.ts'
 import { equals, not } from '../../../odata/index.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
-import { deleteIso } from './customization.ts'
-import { becomeOff, type Recording, setPower } from './power-state.ts'
+import { deleteIso } from './guest/customization.ts'
+import { becomeOff, type Recording, setPower } from './power/power-state.ts'
 
 type Observing = ScheduleContext<Drivers>
 

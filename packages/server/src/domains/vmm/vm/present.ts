@@ -9,7 +9,7 @@ import type { GuestView } from '../../../drivers/hypervisor.ts'
 import { withVolumeGroups } from '../../block-volumes/attachments.ts'
 import type { ReadContext } from '../../context.ts'
 import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
-import { isIsoEjected, withoutIso } from './customization.ts'
+import { isIsoEjected, withoutIso } from './guest/customization.ts'
 
 const localZone = { extId: seedId('availability-zone/local') }
 

@@ -4,8 +4,8 @@
  */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
-import { Image } from '@hyperplane/contract/vmm/image'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Image } from '@hyperplane/contract/vmm/content/image'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import type { ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'

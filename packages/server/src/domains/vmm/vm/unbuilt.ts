@@ -1,7 +1,7 @@
 /** Refuses fields of a VM's body that are not implemented: they must never be accepted and ignored. */
 import { ApiError } from '../../../core/api-error.ts'
 import type { VmBody } from '../../virtual-machines/entity.ts'
-import { isEmulated } from './nics.ts'
+import { isEmulated } from './parts/nics.ts'
 
 const unbuiltSources: Readonly<Record<string, string>> = {
   'vmm.v4.ahv.config.ExternalDataSourceDiskReference': 'a disk of an external repository',

@@ -1,7 +1,7 @@
 /** updateVmById: replaces the plain configuration, not disks or NICs. Source: behaviour vmm.md 1.1 (Update), 1.16. */
 
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
-import { Vm } from '@hyperplane/contract/vmm/vm'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import type { RecordContext, StepContext } from '../../../core/tasks/define-task.ts'
@@ -15,10 +15,10 @@ import { firmwareFilesOf, type VmBody, type VmEntity, vcpusOf } from '../../virt
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
 import { changedFields, configurationOf, hotFaults } from './configuration.ts'
+import { architectureFaults } from './create/plan.ts'
 import { domainOf } from './domain.ts'
 import { type FirmwareFiles, withFirmware, withMachineType } from './firmware.ts'
-import { nicFaults } from './nics.ts'
-import { architectureFaults } from './plan.ts'
+import { nicFaults } from './parts/nics.ts'
 import { bootDeviceFaults, configurationFaults } from './rules.ts'
 
 interface Change extends OfVm {

@@ -1,0 +1,190 @@
+/**
+ * The content of a disk or ISO, stored once in each of its clusters.
+ * Source: catalogue vmm.json; behaviour vmm.md 1.8, 2, operation-roles.tsv.
+ */
+import { create, get, list, perSecond, read, remove, resource, update } from '../../operation.ts'
+import type { RoleName } from '../../roles.ts'
+import {
+  anything,
+  arrayOf,
+  boolean,
+  enumeration,
+  immutable,
+  integer,
+  object,
+  oneOf,
+  optional,
+  readOnly,
+  referenceTo,
+  secret,
+  text,
+  timestamp,
+  uuid,
+  withDefault,
+} from '../../schema.ts'
+import { getRate, listRate } from '../roles.ts'
+
+// Checked at creation only, because the image outlives the disk.
+export const VmDiskSource = object('vmm.v4.content.VmDiskSource', { extId: uuid() })
+export const ObjectsLiteSource = object('vmm.v4.content.ObjectsLiteSource', {
+  key: text({ minLength: 1, maxLength: 1024 }),
+})
+export const UrlSource = object('vmm.v4.content.UrlSource', {
+  url: text({
+    // The catalogue's pattern in a form that takes linear time. It ends after the second character of the path
+    // because any text may follow.
+    pattern: '^(?:(?:https?|nfs):/)?/?[^:/\\s]*(?:/\\w+)*(?::[0-9]+)*/[\\w.-][^#?\\s]',
+  }),
+  basicAuth: secret(
+    object('vmm.v4.content.UrlBasicAuth', {
+      username: text({ minLength: 1, maxLength: 1000 }),
+      password: text({ secret: true }),
+    }),
+  ),
+  shouldAllowInsecureUrl: withDefault(boolean(), false),
+})
+
+export const ImageSha1Checksum = object('vmm.v4.content.ImageSha1Checksum', {
+  hexDigest: text({ pattern: '^[a-fA-F0-9]{40}$' }),
+})
+export const ImageSha256Checksum = object('vmm.v4.content.ImageSha256Checksum', {
+  hexDigest: text({ pattern: '^[a-fA-F0-9]{64}$' }),
+})
+
+/** Compliance of the image with one placement policy. */
+export const ImagePlacementStatus = object('vmm.v4.content.ImagePlacementStatus', {
+  placementPolicyExtId: readOnly(uuid()),
+  complianceStatus: readOnly(enumeration(['COMPLIANT', 'NON_COMPLIANT'])),
+  enforcementMode: readOnly(enumeration(['ENFORCING', 'ENFORCEMENT_FAILED'])),
+  policyClusterExtIds: readOnly(arrayOf(uuid(), { maxItems: 200 })),
+  enforcedClusterExtIds: readOnly(arrayOf(uuid(), { maxItems: 200 })),
+  conflictingPolicyExtIds: readOnly(arrayOf(uuid(), { maxItems: 100 })),
+})
+
+export const Image = resource(
+  'vmm.v4.content.Image',
+  {
+    name: text({ minLength: 1, maxLength: 256 }),
+    description: withDefault(text({ maxLength: 1000, multiline: true }), ''),
+    type: immutable(enumeration(['DISK_IMAGE', 'ISO_IMAGE'])),
+    // Required on create; an update may omit it, or repeat it without its secret. The handler therefore compares it,
+    // instead of `immutable`.
+    source: optional(oneOf(VmDiskSource, ObjectsLiteSource, UrlSource)),
+    checksum: immutable(optional(oneOf(ImageSha1Checksum, ImageSha256Checksum))),
+    sizeBytes: readOnly(integer()),
+    createTime: readOnly(timestamp()),
+    lastUpdateTime: readOnly(timestamp()),
+    ownerExtId: readOnly(uuid()),
+    ownerName: readOnly(text()),
+    categoryExtIds: optional(arrayOf(referenceTo('Category'), { maxItems: 1250 })),
+    clusterLocationExtIds: optional(arrayOf(referenceTo('Cluster'), { maxItems: 200 })),
+    placementPolicyStatus: readOnly(arrayOf(ImagePlacementStatus, { maxItems: 100 })),
+  },
+  {
+    iam: {
+      name: 'image',
+      attributes: {
+        category_uuid: 'categoryExtIds',
+        cluster_uuid: 'clusterLocationExtIds',
+        name: 'name',
+        owner_uuid: 'ownerExtId',
+        type: 'type',
+      },
+    },
+    rel: 'vmm:content:image',
+    notFound: 'VMM_ENTITY_NOT_FOUND',
+    ofCluster: { by: 'clusterLocationExtIds', keptByManager: ['categoryExtIds', 'ownerExtId'] },
+  },
+)
+
+const editors: readonly RoleName[] = [
+  'Account Owner',
+  'Administrator',
+  'Platform Admin',
+  'Project Manager',
+  'Self-Service Admin (deprecated)',
+  'Super Admin',
+  'Virtual Machine Admin',
+]
+const creators: readonly RoleName[] = [
+  ...editors,
+  'CSI System',
+  'Consumer',
+  'Developer',
+  'Kubernetes Data Services System',
+  'Kubernetes Infrastructure Provision',
+  'Management Connector',
+  'User',
+]
+const readers: readonly RoleName[] = [...creators, 'Backup Admin', 'Platform Viewer', 'Project Admin']
+
+const mutationRate = perSecond(2, 2, 5)
+
+export const imageOperations = {
+  listImages: list('/content/images', Image, {
+    envelope: 'vmm.v4.content.ListImagesApiResponse',
+    iam: 'View_Image',
+    roles: readers,
+    rateLimit: listRate,
+    filter: [
+      'categoryExtIds',
+      'clusterLocationExtIds',
+      'createTime',
+      'description',
+      'extId',
+      'name',
+      'sizeBytes',
+      'type',
+    ],
+    orderby: ['description', 'lastUpdateTime', 'name', 'sizeBytes', 'type'],
+    select: [
+      'categoryExtIds',
+      'clusterLocationExtIds',
+      'createTime',
+      'description',
+      'extId',
+      'lastUpdateTime',
+      'links',
+      'name',
+      'ownerExtId',
+      'sizeBytes',
+      'tenantId',
+      'type',
+    ],
+  }),
+  createImage: create('/content/images', Image, {
+    envelope: 'vmm.v4.content.CreateImageApiResponse',
+    iam: 'Create_Image',
+    roles: creators,
+    rateLimit: mutationRate,
+    requestId: 'required',
+  }),
+  getImageById: get('/content/images/{extId}', Image, {
+    envelope: 'vmm.v4.content.GetImageApiResponse',
+    iam: 'View_Image',
+    roles: readers,
+    rateLimit: getRate,
+  }),
+  updateImageById: update('/content/images/{extId}', Image, {
+    envelope: 'vmm.v4.content.UpdateImageApiResponse',
+    iam: 'Update_Image',
+    roles: editors,
+    rateLimit: mutationRate,
+    ifMatch: 'required',
+    requestId: 'required',
+  }),
+  deleteImageById: remove('/content/images/{extId}', Image, {
+    envelope: 'vmm.v4.content.DeleteImageApiResponse',
+    iam: 'Delete_Image',
+    roles: [...editors, 'CSI System', 'Kubernetes Data Services System', 'Kubernetes Infrastructure Provision'],
+    rateLimit: mutationRate,
+  }),
+  getFileByImageId: read('/content/images/{imageExtId}/file', anything(), {
+    of: Image,
+    envelope: 'vmm.v4.content.GetImageFileApiResponse',
+    iam: 'Download_Image',
+    roles: readers,
+    rateLimit: perSecond(1, 1, 2),
+    produces: 'application/octet-stream',
+  }),
+}

@@ -1,0 +1,50 @@
+/**
+ * A CD-ROM drive of a virtual machine, empty or with an ISO inside.
+ * Source: catalogue vmm.json; behaviour vmm.md 1.3, 2, operation-roles.tsv.
+ */
+import { get, list, resource } from '../../../operation.ts'
+import { enumeration, integer, object, optional, readOnly, uuid } from '../../../schema.ts'
+import { getRate, listRate, vmReaders } from '../../roles.ts'
+import { VmDisk } from './disk.ts'
+
+/** Default bus: IDE, on Q35 SATA. Default index: the lowest free one. */
+export const CdRomAddress = object('vmm.v4.ahv.config.CdRomAddress', {
+  busType: optional(enumeration(['IDE', 'SATA'])),
+  index: optional(integer({ minimum: 0 })),
+})
+
+export const CdRom = resource(
+  'vmm.v4.ahv.config.CdRom',
+  {
+    /** Absent: the drive is empty. */
+    backingInfo: optional(VmDisk),
+    diskAddress: optional(CdRomAddress),
+    isoType: readOnly(enumeration(['OTHER', 'GUEST_TOOLS', 'GUEST_CUSTOMIZATION'])),
+  },
+  {
+    title: 'CD-ROM',
+    // Read from the list in its VM.
+    derived: true,
+    internal: { vmExtId: uuid() },
+    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },
+    rel: 'vmm:ahv:config:vm:cdrom',
+    notFound: 'VMM_ENTITY_NOT_FOUND',
+    staleTag: 'VM_ETAG_MISMATCH',
+    sharesTagOf: 'vmExtId',
+  },
+)
+
+export const cdRomOperations = {
+  listCdRomsByVmId: list('/ahv/config/vms/{vmExtId}/cd-roms', CdRom, {
+    envelope: 'vmm.v4.ahv.config.ListCdRomsApiResponse',
+    iam: 'View_Virtual_Machine_CD_ROM',
+    roles: vmReaders,
+    rateLimit: listRate,
+  }),
+  getCdRomById: get('/ahv/config/vms/{vmExtId}/cd-roms/{extId}', CdRom, {
+    envelope: 'vmm.v4.ahv.config.GetCdRomApiResponse',
+    iam: 'View_Virtual_Machine_CD_ROM',
+    roles: vmReaders,
+    rateLimit: getRate,
+  }),
+}

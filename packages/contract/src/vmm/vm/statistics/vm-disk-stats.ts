@@ -1,0 +1,60 @@
+/**
+ * Statistics of a disk of a virtual machine. Computed for the requested interval.
+ * Source: specification 2.7; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
+ */
+import { baseFields, read } from '../../../operation.ts'
+import { arrayOf, object, optional, timestamp, uuid } from '../../../schema.ts'
+import { counters, statisticsQuery } from '../../../statistics.ts'
+import { statisticsRate, vmReaders } from '../../roles.ts'
+import { Disk } from '../parts/disk.ts'
+
+export const VmDiskStatsTuple = object('vmm.v4.ahv.stats.VmDiskStatsTuple', {
+  timestamp: timestamp(),
+  ...counters([
+    'controllerAvgIoLatencyMicros',
+    'controllerAvgReadIoLatencyMicros',
+    'controllerAvgReadIoSizeKb',
+    'controllerAvgWriteIoLatencyMicros',
+    'controllerAvgWriteIoSizeKb',
+    'controllerFrontendReadOps',
+    'controllerFrontendWriteOps',
+    'controllerIoBandwidthKbps',
+    'controllerNumIo',
+    'controllerNumIops',
+    'controllerNumReadIo',
+    'controllerNumReadIops',
+    'controllerNumWriteIo',
+    'controllerRandomReadOps',
+    'controllerRandomWriteOps',
+    'controllerReadIoBandwidthKbps',
+    'controllerReadIoPpm',
+    'controllerSeqIoPpm',
+    'controllerTimespanMicros',
+    'controllerTotalIoSizeKb',
+    'controllerTotalIoTimeMicros',
+    'controllerTotalReadIoSizeKb',
+    'controllerTotalReadIoTimeMicros',
+    'controllerUserBytes',
+    'controllerVdiskCpuTimeMicros',
+    'controllerWriteIoBandwidthKbps',
+    'controllerWriteIoPpm',
+  ]),
+})
+
+export const VmDiskStats = object('vmm.v4.ahv.stats.VmDiskStats', {
+  ...baseFields,
+  vmExtId: optional(uuid()),
+  stats: optional(arrayOf(VmDiskStatsTuple)),
+})
+
+export const vmDiskStatsOperations = {
+  getDiskStatsById: read('/ahv/stats/vms/{vmExtId}/disks/{extId}', VmDiskStats, {
+    of: Disk,
+    envelope: 'vmm.v4.ahv.stats.GetDiskStatsApiResponse',
+    iam: 'View_Virtual_Machine_Disk_Stats',
+    roles: vmReaders,
+    rateLimit: statisticsRate,
+    query: statisticsQuery,
+    select: ['extId', 'links', 'stats', 'tenantId', 'vmExtId'],
+  }),
+}

@@ -1,0 +1,32 @@
+/**
+ * Statistics of a NIC of a virtual machine. Computed for the requested interval.
+ * Source: specification 2.7, 5, 8; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
+ */
+import { baseFields, read } from '../../../operation.ts'
+import { arrayOf, object, optional, timestamp, uuid } from '../../../schema.ts'
+import { counters, statisticsQuery } from '../../../statistics.ts'
+import { statisticsRate, vmReaders } from '../../roles.ts'
+import { Nic } from '../parts/nic.ts'
+
+export const VmNicStatsTuple = object('vmm.v4.ahv.stats.VmNicStatsTuple', {
+  timestamp: timestamp(),
+  ...counters(['networkDroppedReceivedPackets', 'networkDroppedTransmittedPackets']),
+})
+
+export const VmNicStats = object('vmm.v4.ahv.stats.VmNicStats', {
+  ...baseFields,
+  vmExtId: optional(uuid()),
+  stats: optional(arrayOf(VmNicStatsTuple)),
+})
+
+export const vmNicStatsOperations = {
+  getNicStatsById: read('/ahv/stats/vms/{vmExtId}/nics/{extId}', VmNicStats, {
+    of: Nic,
+    envelope: 'vmm.v4.ahv.stats.GetNicStatsApiResponse',
+    iam: 'View_Virtual_Machine_NIC_Stats',
+    roles: vmReaders,
+    rateLimit: statisticsRate,
+    query: statisticsQuery,
+    select: ['extId', 'links', 'stats', 'tenantId', 'vmExtId'],
+  }),
+}

@@ -1,0 +1,43 @@
+/** Space for images: each cluster that holds one stores it in one container. Source: behaviour vmm.md 1.8. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { ApiError } from '../../../../core/api-error.ts'
+import type { Clock } from '../../../../core/time/clock.ts'
+import type { Drivers } from '../../../../drivers/drivers.ts'
+import type { Reader } from '../../../../store/store.ts'
+import { containerFree, imageContainerName, poolUsage } from '../../../storage-space/capacity.ts'
+import { isNative } from '../../vm/create/clusters.ts'
+
+interface Asking {
+  readonly store: Reader
+  readonly clock: Clock
+  readonly drivers: Drivers
+}
+
+/** @throws ApiError OUT_OF_STORAGE for the first of these clusters without room for so many bytes */
+export async function requireImageRoom(ctx: Asking, clusterExtIds: readonly string[], bytes: number): Promise<void> {
+  for (const clusterExtId of clusterExtIds) {
+    const container = await imageContainer(ctx.store, clusterExtId)
+    // A cluster without this container stores images outside its pool.
+    if (container === undefined) continue
+    const free = containerFree(await poolUsage(ctx, clusterExtId), container)
+    if (bytes > free) throw new ApiError('OUT_OF_STORAGE', { name: container.name, free, asked: bytes })
+  }
+}
+
+export async function roomiestCluster(ctx: Asking): Promise<string | undefined> {
+  let best: { extId: string; free: number } | undefined
+  for (const cluster of await ctx.store.find(Cluster)) {
+    if (!isNative(cluster) || !ctx.drivers.hardware.isReachable(cluster.extId)) continue
+    const { freeBytes } = await poolUsage(ctx, cluster.extId)
+    if (best === undefined || freeBytes > best.free) best = { extId: cluster.extId, free: freeBytes }
+  }
+  return best?.extId
+}
+
+const imageContainer = async (
+  store: Reader,
+  clusterExtId: string,
+): Promise<EntityOf<typeof StorageContainer> | undefined> =>
+  (await store.findWhere(StorageContainer, { clusterExtId })).find(({ name }) => name === imageContainerName)

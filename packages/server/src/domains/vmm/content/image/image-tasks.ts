@@ -1,0 +1,235 @@
+/** Tasks that create, update and delete images. Source: behaviour vmm.md 1.8, 1.16, 3.6. */
+import type { EntityOf } from '@hyperplane/contract'
+import { Image } from '@hyperplane/contract/vmm/content/image'
+import { ApiError } from '../../../../core/api-error.ts'
+import { notFound } from '../../../../core/standard.ts'
+import { CancelAccepted, DriverError, type StepContext } from '../../../../core/tasks/define-task.ts'
+import type { ContentOrigin, Digest, ImageFile } from '../../../../drivers/content-source.ts'
+import type { Drivers } from '../../../../drivers/drivers.ts'
+import type { Reader } from '../../../../store/store.ts'
+import { defineTask } from '../../../context.ts'
+import { fileOf } from '../../../virtual-machines/entity.ts'
+import { findDisk } from '../../vm/create/disk-sources.ts'
+import { requireImageRoom } from './image-space.ts'
+
+type ImageEntity = EntityOf<typeof Image>
+type Running = StepContext<Drivers>
+
+const namedUsers = 10
+const transferFrom = 10
+const transferTo = 85
+
+export const createImage = defineTask<{ readonly extId: string }>({
+  name: 'vmm.create-image',
+  cancelableUntil: 'store',
+  steps: [
+    {
+      name: 'resolve source',
+      progress: 5,
+      run: async (ctx, { extId }) => {
+        const image = await pendingImage(ctx, extId)
+        const origin = await originOf(ctx, image)
+        return available(image, () => ctx.drivers.contentSource.look(origin))
+      },
+      record: async (ctx, { extId }, { sizeBytes }) => {
+        await ctx.store.observe(Image, extId, { sizeBytes })
+      },
+      // No undo: `onUndone` removes the pending row.
+    },
+    {
+      name: 'reserve bytes',
+      progress: transferFrom,
+      // Nothing is really reserved: the free space is checked here, and again when the image is stored.
+      record: async (ctx, { extId }) => {
+        const { sizeBytes = 0, clusterLocationExtIds = [] } = (await ctx.store.pending(Image, extId)) as ImageEntity
+        await requireImageRoom(ctx, clusterLocationExtIds, sizeBytes)
+      },
+    },
+    {
+      name: 'transfer',
+      progress: transferTo,
+      run: async (ctx, { extId }) => {
+        const image = await pendingImage(ctx, extId)
+        const origin = await originOf(ctx, image)
+        const [first, ...others] = filesOf(image)
+        await available(image, () =>
+          ctx.drivers.contentSource.fetch(first as ImageFile, origin, (share) => report(ctx, share)),
+        )
+        for (const file of others) await ctx.drivers.contentSource.copy(first as ImageFile, file)
+      },
+      undo: async (ctx, { extId }) => {
+        for (const file of filesOf(await pendingImage(ctx, extId))) await ctx.drivers.contentSource.remove(file)
+      },
+    },
+    {
+      name: 'verify checksum',
+      progress: 90,
+      run: async (ctx, { extId }) => {
+        const image = await pendingImage(ctx, extId)
+        const file = filesOf(image)[0] as ImageFile
+        if (image.checksum === undefined) return
+        const expected = digestOf(image.checksum)
+        const found = await ctx.drivers.contentSource.verify(file, expected)
+        if (found !== undefined) throw new ApiError('CHECKSUM_MISMATCH', { expected: expected.hex, found })
+      },
+      // No undo: the rollback of `transfer` deletes the files.
+    },
+    {
+      name: 'store',
+      progress: 100,
+      record: async (ctx, { extId }) => {
+        const image = (await ctx.store.pending(Image, extId)) as ImageEntity
+        await requireImageRoom(ctx, image.clusterLocationExtIds ?? [], image.sizeBytes ?? 0)
+        await ctx.store.observe(Image, extId, { lastUpdateTime: ctx.clock.iso() })
+        await ctx.store.publish(Image, extId)
+      },
+    },
+  ],
+  onUndone: (ctx, { extId }) => ctx.store.remove(Image, extId),
+})
+
+interface Update {
+  /** The new state of the image, without its source. */
+  readonly image: ImageEntity
+}
+
+export const updateImage = defineTask<Update>({
+  name: 'vmm.update-image',
+  // Once the new locations are stored, the copies on other clusters can only be deleted.
+  pointOfNoReturn: 'remove copies',
+  steps: [
+    {
+      name: 'add copies',
+      progress: 60,
+      run: async (ctx, { image }) => {
+        const stored = await storedImage(ctx, image.extId)
+        const before = stored.clusterLocationExtIds ?? []
+        const added = (image.clusterLocationExtIds ?? []).filter((extId) => !before.includes(extId))
+        await requireImageRoom(ctx, added, stored.sizeBytes ?? 0)
+        const from = { imageExtId: image.extId, clusterExtId: before[0] as string }
+        for (const clusterExtId of added)
+          await ctx.drivers.contentSource.copy(from, { imageExtId: image.extId, clusterExtId })
+        return { added, removed: before.filter((extId) => !(image.clusterLocationExtIds ?? []).includes(extId)) }
+      },
+      undo: async (ctx, { image }) => {
+        const before = (await ctx.store.get(Image, image.extId))?.clusterLocationExtIds ?? []
+        for (const clusterExtId of image.clusterLocationExtIds ?? []) {
+          if (!before.includes(clusterExtId))
+            await ctx.drivers.contentSource.remove({ imageExtId: image.extId, clusterExtId })
+        }
+      },
+    },
+    {
+      name: 'store',
+      progress: 90,
+      record: async (ctx, { image }) => {
+        const stored = await ctx.store.get(Image, image.extId)
+        if (stored === undefined) throw notFound(Image, 'Image', image.extId, 'extId')
+        await requireImageRoom(ctx, copiesIn(ctx).added, stored.sizeBytes ?? 0)
+        const { source } = stored
+        await ctx.store.replace(Image, {
+          ...image,
+          ...(source === undefined ? {} : { source }),
+          lastUpdateTime: ctx.clock.iso(),
+        })
+      },
+    },
+    {
+      name: 'remove copies',
+      progress: 100,
+      run: async (ctx, { image }) => {
+        for (const clusterExtId of copiesIn(ctx).removed) {
+          await ctx.drivers.contentSource.remove({ imageExtId: image.extId, clusterExtId })
+        }
+      },
+    },
+  ],
+})
+
+const copiesIn = (ctx: Pick<Running, 'outputs'>) =>
+  ctx.outputs['add copies'] as { readonly added: readonly string[]; readonly removed: readonly string[] }
+
+interface Removal {
+  readonly extId: string
+  readonly name: string
+}
+
+export const deleteImage = defineTask<Removal>({
+  name: 'vmm.delete-image',
+  pointOfNoReturn: 'remove files',
+  steps: [
+    {
+      name: 'recheck',
+      progress: 5,
+      record: async (ctx, { extId }) => requireUnread(ctx.store, await storedImage(ctx, extId)),
+      // No undo: the step only reads.
+    },
+    {
+      name: 'remove files',
+      progress: 90,
+      // Disks that were created from the image keep their content.
+      run: async (ctx, { extId }) => {
+        const image = await ctx.store.get(Image, extId)
+        if (image !== undefined) for (const file of filesOf(image)) await ctx.drivers.contentSource.remove(file)
+      },
+    },
+    { name: 'remove row', progress: 100, record: (ctx, { extId }) => ctx.store.remove(Image, extId) },
+  ],
+})
+
+/** @throws ApiError VMM_ENTITY_IN_USE while a VM is being created from the image */
+export async function requireUnread(store: Reader, { extId, name }: ImageEntity): Promise<void> {
+  const users = await store.referrers(Image.kind, extId, namedUsers)
+  if (users.length === 0) return
+  const ids = users.map((user) => user.extId).join(', ')
+  throw new ApiError('VMM_ENTITY_IN_USE', { kind: 'image', name, users: `VMs that are being made from it: ${ids}` })
+}
+
+const pendingImage = async (ctx: Running, extId: string): Promise<ImageEntity> =>
+  (await ctx.store.pending(Image, extId)) as ImageEntity
+
+/** @throws ApiError 404 when an earlier task in the queue deleted the image */
+async function storedImage(ctx: { readonly store: Reader }, extId: string): Promise<ImageEntity> {
+  const image = await ctx.store.get(Image, extId)
+  if (image === undefined) throw notFound(Image, 'Image', extId, 'extId')
+  return image
+}
+
+const filesOf = (image: ImageEntity): ImageFile[] =>
+  (image.clusterLocationExtIds ?? []).map((clusterExtId) => ({ imageExtId: image.extId, clusterExtId }))
+
+async function originOf(ctx: Running, image: ImageEntity): Promise<ContentOrigin> {
+  const source = image.source as { url?: string; extId?: string }
+  if (source.url !== undefined) return { kind: 'url', url: source.url, type: image.type }
+  const diskExtId = source.extId as string
+  const found = await findDisk(ctx.store, diskExtId)
+  const sizeBytes = found === undefined ? undefined : fileOf(found.disk)?.diskSizeBytes
+  if (sizeBytes === undefined) throw diskNotFound(diskExtId)
+  return { kind: 'disk', diskExtId, sizeBytes }
+}
+
+export const diskNotFound = (extId: string): ApiError =>
+  notFound({ ...Image, title: 'disk' }, 'disk', extId, 'source/extId')
+
+/** Reports a source that cannot be read as SOURCE_UNAVAILABLE, because the client chose it; retryable errors stay. */
+async function available<T>(image: ImageEntity, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof DriverError) || error.retryable) throw error
+    const { url, extId } = image.source as { url?: string; extId?: string }
+    const values = { action: `Creating the image "${image.name}"`, source: url ?? extId ?? '', cause: error.message }
+    throw new ApiError('SOURCE_UNAVAILABLE', values, { cause: error })
+  }
+}
+
+async function report(ctx: Running, share: number): Promise<void> {
+  if (ctx.cancelRequested()) throw new CancelAccepted()
+  ctx.stopping.throwIfAborted()
+  await ctx.progress(Math.floor(transferFrom + (transferTo - transferFrom) * share))
+}
+
+function digestOf(checksum: NonNullable<ImageEntity['checksum']>): Digest {
+  const hex = checksum.hexDigest.toLowerCase()
+  return { algorithm: hex.length === 40 ? 'sha1' : 'sha256', hex }
+}

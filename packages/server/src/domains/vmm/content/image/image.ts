@@ -1,0 +1,213 @@
+/**
+ * Operations on images, and the download of their bytes. Their tasks are in `image-tasks.ts`.
+ * Source: behaviour vmm.md 1.8, 3.6, 3.9.
+ */
+
+import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Image, imageOperations } from '@hyperplane/contract/vmm/content/image'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { isInScope } from '../../../../core/access/scope.ts'
+import { ApiError, refuseAll } from '../../../../core/api-error.ts'
+import { replaced } from '../../../../core/updates.ts'
+import { implement, type WriteContext } from '../../../context.ts'
+import { limit, limitOf } from '../../../limits.ts'
+import { requireClusterReachable } from '../../../registrations/reachability.ts'
+import { fileOf } from '../../../virtual-machines/entity.ts'
+import { fault } from '../../../virtual-machines/fault.ts'
+import { isNative } from '../../vm/create/clusters.ts'
+import { findDisk } from '../../vm/create/disk-sources.ts'
+import { nameFaults } from '../../vm/rules.ts'
+import { roomiestCluster } from './image-space.ts'
+import { createImage, deleteImage, diskNotFound, requireUnread, updateImage } from './image-tasks.ts'
+
+type ImageEntity = EntityOf<typeof Image>
+type Body = BodyOf<typeof Image>
+
+const rel = 'vmm:content:image'
+
+export const diskSourceType = 'vmm.v4.content.VmDiskSource'
+const bucketSourceType = 'vmm.v4.content.ObjectsLiteSource'
+
+/** Source: behaviour vmm.md 3.9. */
+const maximumImages = limit('images', 2000)
+
+export const image = implement(
+  imageOperations,
+  {
+    async createImage(ctx, { body }) {
+      const source = body.source as NonNullable<Body['source']>
+      if (source.$objectType === bucketSourceType) {
+        throw new ApiError('NOT_IMPLEMENTED', { operation: 'createImage with an ObjectsLiteSource' })
+      }
+      const disk =
+        source.$objectType === diskSourceType ? await sourceDisk(ctx, (source as { extId: string }).extId) : undefined
+      const found = (await ctx.store.count(Image)) + 1
+      const maximum = limitOf(ctx, maximumImages)
+      if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'Images', maximum, found })
+      const clusterLocationExtIds = await locationsOf(ctx, body, disk?.clusterExtId)
+      const extId = ctx.ids.uuid()
+      const now = ctx.clock.iso()
+      const image = {
+        ...body,
+        extId,
+        tenantId: ctx.tenantId,
+        clusterLocationExtIds,
+        ownerExtId: ctx.caller.extId,
+        ownerName: ctx.caller.name,
+        createTime: now,
+        lastUpdateTime: now,
+      } as ImageEntity
+      await ctx.store.insert(Image, image, { pending: true })
+      const task = await ctx.startTask(
+        createImage,
+        { extId },
+        {
+          operation: 'kImageCreate',
+          description: 'Create image',
+          affected: [{ extId, name: image.name, rel }],
+          clusterExtIds: clusterLocationExtIds,
+        },
+      )
+      return { ...task, created: extId }
+    },
+
+    async updateImageById(ctx, { body }) {
+      const stored = ctx.target
+      refuseAll(fixedFaults(stored, body))
+      if (body.clusterLocationExtIds?.length === 0) {
+        throw new ApiError('CONFLICT', {
+          fault: 'The last location of an image cannot be removed. Delete the image instead.',
+        })
+      }
+      const before = stored.clusterLocationExtIds ?? []
+      const after = distinct(body.clusterLocationExtIds ?? before)
+      await requireLocations(
+        ctx,
+        after.filter((extId) => !before.includes(extId)),
+      )
+      const next = {
+        ...replaced(Image, stored, body, ctx.version),
+        type: stored.type,
+        source: stored.source,
+        checksum: stored.checksum,
+        clusterLocationExtIds: after,
+      } as ImageEntity
+      await ctx.store.touch(Image, stored.extId)
+      return ctx.startTask(
+        updateImage,
+        { image: withoutSecrets(next) },
+        {
+          operation: 'kImageUpdate',
+          description: 'Update image',
+          affected: [{ extId: stored.extId, name: next.name, rel }],
+          clusterExtIds: distinct([...before, ...after]),
+        },
+      )
+    },
+
+    async deleteImageById(ctx) {
+      const stored = ctx.target
+      await requireUnread(ctx.store, stored)
+      return ctx.startTask(
+        deleteImage,
+        { extId: stored.extId, name: stored.name },
+        {
+          operation: 'kImageDelete',
+          description: 'Delete image',
+          affected: [{ extId: stored.extId, name: stored.name, rel }],
+          clusterExtIds: stored.clusterLocationExtIds ?? [],
+        },
+      )
+    },
+
+    async getFileByImageId(ctx) {
+      const { extId, name, sizeBytes, clusterLocationExtIds = [] } = ctx.target
+      const clusterExtId = clusterLocationExtIds.find((location) => ctx.drivers.hardware.isReachable(location))
+      if (clusterExtId === undefined) {
+        throw new ApiError('CONFLICT', { fault: `No cluster that holds the image "${name}" can be reached.` })
+      }
+      return {
+        contentType: 'application/octet-stream',
+        fileName: name.replaceAll(/[^A-Za-z0-9._-]/g, '') || 'image',
+        contentLength: sizeBytes ?? 0,
+        content: ctx.drivers.contentSource.read({ imageExtId: extId, clusterExtId }),
+      }
+    },
+  },
+  {
+    rules: {
+      createImage: ({ body }) => [...nameFaults(body), ...sourceFaults(body)],
+      updateImageById: ({ body }) => nameFaults(body),
+    },
+    tasks: [createImage, deleteImage, updateImage],
+    limits: [maximumImages],
+  },
+)
+
+const distinct = (extIds: readonly string[]): string[] => [...new Set(extIds)]
+
+function sourceFaults({ source, checksum }: Body): ApiError[] {
+  if (source === undefined) return [fault('source', 'one of VmDiskSource, UrlSource and ObjectsLiteSource', undefined)]
+  if (source.$objectType !== diskSourceType || checksum === undefined) return []
+  return [fault('checksum', 'none: the content of a disk that is in use has no digest beforehand', checksum)]
+}
+
+/** The disk that a new image copies. @throws ApiError 404 also when the caller may not refer to its VM */
+async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clusterExtId: string | undefined }> {
+  const found = await findDisk(ctx.store, diskExtId)
+  const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, Vm)
+  const isVisible = isInScope(scope, found?.vm)
+  if (found === undefined || !isVisible) throw diskNotFound(diskExtId)
+  if (fileOf(found.disk) === undefined) throw fault('source/extId', 'a disk of its own, not a volume group', diskExtId)
+  return { clusterExtId: found.vm.cluster?.extId }
+}
+
+/** The clusters that the body names; by default that of the source disk, else the native one with the most room. */
+async function locationsOf(ctx: WriteContext, body: Body, diskCluster: string | undefined): Promise<string[]> {
+  const named = distinct(body.clusterLocationExtIds ?? [])
+  if (named.length > 0) {
+    await requireLocations(ctx, named)
+    return named
+  }
+  const chosen = diskCluster ?? (await roomiestCluster(ctx))
+  if (chosen === undefined) throw fault('clusterLocationExtIds', 'a cluster: no native one is there', undefined)
+  await requireClusterReachable(ctx, chosen)
+  return [chosen]
+}
+
+async function requireLocations(ctx: WriteContext, extIds: readonly string[]): Promise<void> {
+  for (const cluster of await ctx.store.getMany(Cluster, extIds)) {
+    if (!isNative(cluster)) throw fault('clusterLocationExtIds', 'clusters of the native hypervisor', cluster.name)
+    await requireClusterReachable(ctx, cluster.extId)
+  }
+}
+
+/** Source and checksum record how the image was created. The contract refuses changes of the other immutable fields. */
+function fixedFaults(stored: ImageEntity, body: Body): ApiError[] {
+  const faults: ApiError[] = []
+  if (body.source !== undefined && sameText(body.source) !== sameText(stored.source)) {
+    faults.push(fault('source', 'what it was made from, or nothing', sourceText(body.source)))
+  }
+  if (body.checksum !== undefined && sameText(body.checksum) !== sameText(stored.checksum)) {
+    faults.push(fault('checksum', 'the one that it was made with, or nothing', body.checksum))
+  }
+  return faults
+}
+
+/** Equal texts for equal meanings: without secrets, with digests in lower case and defaults filled in. */
+function sameText(value: unknown): string {
+  const { basicAuth: _, $objectType, hexDigest, ...rest } = (value ?? {}) as Record<string, unknown>
+  const digest = typeof hexDigest === 'string' ? hexDigest.toLowerCase() : undefined
+  const entries = Object.entries({ shouldAllowInsecureUrl: false, ...rest, digest, $objectType })
+  return JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+const sourceText = (source: NonNullable<Body['source']>): unknown =>
+  (source as { url?: string }).url ?? (source as { extId?: string }).extId ?? (source as { key?: string }).key
+
+/** The input of a task contains no source: the encrypted password stays in the row. */
+function withoutSecrets(image: ImageEntity): ImageEntity {
+  const { source: _, ...rest } = image
+  return rest as ImageEntity
+}

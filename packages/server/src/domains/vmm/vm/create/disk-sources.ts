@@ -1,0 +1,117 @@
+/** Sources of new disks: an image, a disk of another VM, a volume disk. Source: behaviour vmm.md 1.2. */
+import type { AnyResource, EntityOf } from '@hyperplane/contract'
+import { Image } from '@hyperplane/contract/vmm/content/image'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { pathOf } from '../../../../core/standard.ts'
+import type { DiskSource } from '../../../../drivers/hypervisor.ts'
+import { equals } from '../../../../odata/index.ts'
+import type { Reader } from '../../../../store/store.ts'
+import { type DiskEntity, fileOf, type SourceReference, type VmEntity } from '../../../virtual-machines/entity.ts'
+
+export interface ResolvedSource {
+  readonly source: DiskSource
+  readonly sizeBytes: number
+  /** Container of the source; absent for an image. */
+  readonly containerExtId?: string
+  readonly clusterExtIds: readonly string[]
+  readonly owner: { readonly kind: AnyResource; readonly entity: { readonly extId: string } }
+}
+
+export async function findDisk(
+  store: Reader,
+  diskExtId: string,
+): Promise<{ vm: VmEntity; disk: DiskEntity } | undefined> {
+  const [vm] = await store.find(Vm, { filter: equals(pathOf(Vm, 'disks/extId'), diskExtId), limit: 1 })
+  const disk = vm?.disks?.find(({ extId }) => extId === diskExtId)
+  return vm === undefined || disk === undefined ? undefined : { vm, disk }
+}
+
+/** Fields of all kinds of references; `$objectType` says which kind it is. */
+interface Named {
+  readonly $objectType?: string
+  readonly imageExtId?: string
+  readonly diskExtId?: string
+  readonly volumeGroupExtId?: string
+  readonly vmReference?: { readonly extId?: string }
+  readonly diskAddress?: { readonly busType?: string; readonly index?: number }
+}
+
+/** Undefined: the source does not exist. */
+export async function resolveSource(store: Reader, reference: SourceReference): Promise<ResolvedSource | undefined> {
+  const given: Named = reference
+  switch (reference.$objectType) {
+    case 'vmm.v4.ahv.config.ImageReference': {
+      const image = given.imageExtId === undefined ? undefined : await store.get(Image, given.imageExtId)
+      return image === undefined ? undefined : imageSource(image)
+    }
+    case 'vmm.v4.ahv.config.VmDiskReference': {
+      const found =
+        given.diskExtId === undefined
+          ? await diskAt(store, given.vmReference?.extId, given.diskAddress)
+          : await findDisk(store, given.diskExtId)
+      return found === undefined ? undefined : vmDiskSource(found.vm, found.disk)
+    }
+    case 'vmm.v4.ahv.config.VolumeDiskReference':
+      return volumeDiskSource(store, given.diskExtId, given.volumeGroupExtId)
+    default:
+      return undefined
+  }
+}
+
+export function nameOfSource(reference: SourceReference): { kind: string; id: string } {
+  const given: Named = reference
+  if (given.imageExtId !== undefined) return { kind: 'image', id: given.imageExtId }
+  return { kind: 'disk', id: given.diskExtId ?? given.vmReference?.extId ?? 'without an id' }
+}
+
+const imageSource = (image: EntityOf<typeof Image>): ResolvedSource => ({
+  source: { kind: 'image', extId: image.extId, name: image.name },
+  sizeBytes: image.sizeBytes ?? 0,
+  clusterExtIds: image.clusterLocationExtIds ?? [],
+  owner: { kind: Image, entity: image },
+})
+
+async function diskAt(
+  store: Reader,
+  vmExtId: string | undefined,
+  address: { busType?: string; index?: number } | undefined,
+): Promise<{ vm: VmEntity; disk: DiskEntity } | undefined> {
+  const vm = vmExtId === undefined ? undefined : await store.get(Vm, vmExtId)
+  const { busType = 'SCSI', index = 0 } = address ?? {}
+  const disk = vm?.disks?.find(({ diskAddress }) => diskAddress?.busType === busType && diskAddress.index === index)
+  return vm === undefined || disk === undefined ? undefined : { vm, disk }
+}
+
+/** Undefined for a disk that represents a volume group: it has no content of its own. */
+function vmDiskSource(vm: VmEntity, disk: DiskEntity): ResolvedSource | undefined {
+  const file = fileOf(disk)
+  if (file === undefined) return undefined
+  return {
+    source: { kind: 'disk', extId: disk.extId as string },
+    sizeBytes: file.diskSizeBytes ?? 0,
+    ...(file.storageContainer?.extId === undefined ? {} : { containerExtId: file.storageContainer.extId }),
+    clusterExtIds: [vm.cluster?.extId as string],
+    owner: { kind: Vm, entity: vm },
+  }
+}
+
+async function volumeDiskSource(
+  store: Reader,
+  diskExtId: string | undefined,
+  groupExtId: string | undefined,
+): Promise<ResolvedSource | undefined> {
+  const disk = diskExtId === undefined ? undefined : await store.get(VolumeDisk, diskExtId)
+  if (disk?.volumeGroupExtId === undefined || (groupExtId !== undefined && groupExtId !== disk.volumeGroupExtId))
+    return undefined
+  const group = await store.get(VolumeGroup, disk.volumeGroupExtId)
+  if (group === undefined) return undefined
+  return {
+    source: { kind: 'volumeDisk', extId: disk.extId },
+    sizeBytes: disk.diskSizeBytes ?? 0,
+    ...(disk.storageContainerId === undefined ? {} : { containerExtId: disk.storageContainerId }),
+    clusterExtIds: [group.clusterReference],
+    owner: { kind: VolumeGroup, entity: group },
+  }
+}

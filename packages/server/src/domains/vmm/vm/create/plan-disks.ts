@@ -1,0 +1,146 @@
+/** Disks and CD-ROM drives of a body: sources, containers, bus addresses. Source: behaviour vmm.md 1.2, 1.3. */
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { isInScope } from '../../../../core/access/scope.ts'
+import { ApiError, refuseAll } from '../../../../core/api-error.ts'
+import type { WriteContext } from '../../../context.ts'
+import {
+  type CdRomEntity,
+  type DiskEntity,
+  type FileBacking,
+  fileOf,
+  type VmBody,
+  volumeGroupOf,
+} from '../../../virtual-machines/entity.ts'
+import { type Slot, type SlotWish, wishOf } from '../parts/slots.ts'
+import type { Constraint } from './clusters.ts'
+import { nameOfSource, type ResolvedSource, resolveSource } from './disk-sources.ts'
+
+export interface FilePart {
+  readonly path: string
+  readonly backing: FileBacking
+  readonly source: ResolvedSource | undefined
+}
+
+/** Requested bus addresses, in the order of the body: disks first, then CD-ROM drives. */
+export function slotWishes(config: VmBody): SlotWish[] {
+  const usualCdRomBus = config.machineType === 'Q35' ? 'SATA' : 'IDE'
+  return [
+    ...(config.disks ?? []).map((disk, index) => wishOf(`disks[${index}]`, disk.diskAddress, 'SCSI')),
+    ...(config.cdRoms ?? []).map((drive, index) => wishOf(`cdRoms[${index}]`, drive.diskAddress, usualCdRomBus)),
+  ]
+}
+
+/** Disks and CD-ROM drives that have a file, with its source. @throws ApiError 404 for all missing sources together */
+export async function filesIn(ctx: WriteContext, body: VmBody): Promise<FilePart[]> {
+  const parts: [string, FileBacking | undefined][] = [
+    ...(body.disks ?? []).map((disk, index): [string, FileBacking | undefined] => [`disks[${index}]`, fileOf(disk)]),
+    ...(body.cdRoms ?? []).map((drive, index): [string, FileBacking | undefined] => [
+      `cdRoms[${index}]`,
+      drive.backingInfo,
+    ]),
+  ]
+  const files: FilePart[] = []
+  const missing: ApiError[] = []
+  for (const [path, backing] of parts) {
+    if (backing === undefined) continue
+    const reference = backing.dataSource?.reference
+    const source = reference === undefined ? undefined : await resolveSource(ctx.store, reference)
+    if (reference !== undefined && (source === undefined || !(await mayRefer(ctx, source)))) {
+      const attribute = `${path}/backingInfo/dataSource/reference`
+      missing.push(new ApiError('VMM_ENTITY_NOT_FOUND', { ...nameOfSource(reference), attribute }))
+    }
+    files.push({ path, backing, source })
+  }
+  refuseAll(missing)
+  return files
+}
+
+async function mayRefer(ctx: WriteContext, { owner }: ResolvedSource): Promise<boolean> {
+  const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, owner.kind)
+  return isInScope(scope, owner.entity)
+}
+
+/** Clusters that hold the sources and the containers of the files. */
+export async function fileConstraints(
+  ctx: WriteContext,
+  files: readonly FilePart[],
+  hasCluster: boolean,
+): Promise<Constraint[]> {
+  const constraints: Constraint[] = []
+  for (const { path, backing, source } of files) {
+    // An image is copied to a cluster that the body names; without a name, a cluster that holds the image is chosen.
+    const isCopied = source?.source.kind === 'image' && hasCluster
+    if (source !== undefined && !isCopied) {
+      constraints.push({
+        path,
+        what: `the ${source.owner.kind.title} of its source`,
+        clusterExtIds: source.clusterExtIds,
+      })
+    }
+    const containerExtId = backing.storageContainer?.extId
+    const container = containerExtId === undefined ? undefined : await ctx.store.get(StorageContainer, containerExtId)
+    if (container?.clusterExtId !== undefined) {
+      constraints.push({ path, what: `storage container ${container.name}`, clusterExtIds: [container.clusterExtId] })
+    }
+  }
+  return constraints
+}
+
+export async function groupConstraints(ctx: WriteContext, body: VmBody): Promise<Constraint[]> {
+  const constraints: Constraint[] = []
+  for (const [index, disk] of (body.disks ?? []).entries()) {
+    const extId = volumeGroupOf(disk)
+    const group = extId === undefined ? undefined : await ctx.store.get(VolumeGroup, extId)
+    if (group === undefined) continue
+    const clusterExtIds = [group.clusterReference]
+    constraints.push({ path: `disks[${index}]`, what: `volume group ${group.name}`, clusterExtIds })
+  }
+  return constraints
+}
+
+/** Size: at least that of the source. Container: the requested one, else that of the source, else the default. */
+export function placed(file: FilePart, defaultExtId: string, clusterExtId: string, diskExtId: string): FileBacking {
+  const { backing, source } = file
+  const isSourceHere = source?.clusterExtIds.includes(clusterExtId) === true
+  const containerExtId =
+    backing.storageContainer?.extId ?? (isSourceHere ? source.containerExtId : undefined) ?? defaultExtId
+  return {
+    ...backing,
+    diskExtId,
+    diskSizeBytes: Math.max(backing.diskSizeBytes ?? 0, source?.sizeBytes ?? 0),
+    storageContainer: { extId: containerExtId },
+  }
+}
+
+/** Disks and CD-ROM drives to store; disks that represent a volume group are returned in `groups`. */
+export function partsOf(
+  body: VmBody,
+  files: readonly FilePart[],
+  backings: readonly FileBacking[],
+  slots: readonly Slot[],
+  newId: () => string,
+): { disks: DiskEntity[]; cdRoms: CdRomEntity[]; groups: { volumeGroupExtId: string; index: number }[] } {
+  const backingAt = new Map(files.map(({ path }, index) => [path, backings[index]]))
+  const typed = (backing: FileBacking): DiskEntity['backingInfo'] =>
+    ({ $objectType: 'vmm.v4.ahv.config.VmDisk', ...backing }) as DiskEntity['backingInfo']
+  const disks: DiskEntity[] = []
+  const groups: { volumeGroupExtId: string; index: number }[] = []
+  for (const [index, disk] of (body.disks ?? []).entries()) {
+    const file = backingAt.get(`disks[${index}]`)
+    const slot = slots[index] as Slot
+    const volumeGroupExtId = volumeGroupOf(disk)
+    if (volumeGroupExtId !== undefined) groups.push({ volumeGroupExtId, index: slot.index })
+    else if (file !== undefined) {
+      disks.push({ ...disk, extId: file.diskExtId as string, backingInfo: typed(file), diskAddress: slot })
+    }
+  }
+  const cdRoms = (body.cdRoms ?? []).map((drive, index): CdRomEntity => {
+    const file = backingAt.get(`cdRoms[${index}]`)
+    const { backingInfo: _given, ...empty } = drive
+    const diskAddress = slots[(body.disks?.length ?? 0) + index] as CdRomEntity['diskAddress']
+    const backing = file === undefined ? {} : { backingInfo: file }
+    return { ...empty, extId: newId(), ...backing, diskAddress, isoType: 'OTHER' }
+  })
+  return { disks, cdRoms, groups }
+}

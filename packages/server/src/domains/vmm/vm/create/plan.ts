@@ -1,0 +1,153 @@
+/**
+ * Plans a new VM from a request body: adds defaults, ids and addresses. Refuses contradictions between the body and the
+ * entities that it names (400), references to missing entities (404), and addresses in use (409).
+ * Source: behaviour vmm.md 1.1 to 1.4, 3.9.
+ */
+
+import type { EntityOf } from '@hyperplane/contract'
+import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { Subnet } from '@hyperplane/contract/networking/subnet'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { ApiError, refuseAll } from '../../../../core/api-error.ts'
+import { defaultContainer } from '../../../containers/default-container.ts'
+import { requireStaying } from '../../../containers/storage-containers.ts'
+import type { WriteContext } from '../../../context.ts'
+import { limit, limitOf } from '../../../limits.ts'
+import { refuseReadOnly, requireClusterReachable } from '../../../registrations/reachability.ts'
+import { apcConfigOf } from '../../../scheduling/cpu-models.ts'
+import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
+import { vcpusOf } from '../../../virtual-machines/entity.ts'
+import { fault } from '../../../virtual-machines/fault.ts'
+import { withFirmware, withMachineType } from '../firmware.ts'
+import { type EthernetNic, nicFaults, readNic, subnetFaults } from '../parts/nics.ts'
+import { assignSlots, misplaced } from '../parts/slots.ts'
+import { configurationFaults, serialPortsOf } from '../rules.ts'
+import { refuseUnbuilt } from '../unbuilt.ts'
+import { type Constraint, chooseCluster } from './clusters.ts'
+import { fileConstraints, filesIn, groupConstraints, partsOf, placed, slotWishes } from './plan-disks.ts'
+
+/** Per cluster. Source: behaviour vmm.md 3.9. */
+export const maximumVms = limit('vmsOfCluster', 5000)
+
+/** A VM that can be created, and the volume groups to attach to its SCSI bus. */
+export interface PlannedVm {
+  readonly vm: VmEntity
+  readonly groups: readonly { readonly volumeGroupExtId: string; readonly index: number }[]
+}
+
+/** Rules of the body alone. @throws ApiError 501 for fields that are not implemented */
+export function creationFaults(body: VmBody): ApiError[] {
+  refuseUnbuilt('createVm', body)
+  const config = withMachineType(body)
+  const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ''))
+  return [
+    ...configurationFaults(config),
+    ...misplaced(slotWishes(config)),
+    ...nics.flatMap((nic, index) => nicFaults(nic, `nics[${index}]`, vcpusOf(config))),
+  ]
+}
+
+export async function planVm(ctx: WriteContext, body: VmBody): Promise<PlannedVm> {
+  const config = withMachineType(body)
+  const nics = (body.nics ?? []).map((nic) => readNic(nic, () => ctx.ids.uuid()))
+  const wishes = slotWishes(config)
+  const subnets = await subnetsOf(ctx, nics)
+  const files = await filesIn(ctx, body)
+  const cluster = await chooseCluster(ctx, body.cluster?.extId, [
+    ...subnets,
+    ...(await fileConstraints(ctx, files, body.cluster?.extId !== undefined)),
+    ...(await groupConstraints(ctx, body)),
+  ])
+  await requireClusterReachable(ctx, cluster.extId)
+  refuseReadOnly(cluster, 'VMs')
+  refuseAll(architectureFaults(config, cluster))
+  const pinnedHostExtId = await agentHost(ctx, body, cluster)
+  await requireRoomInCluster(ctx, cluster)
+  const { slots, refusals } = assignSlots(wishes, [])
+  refuseAll(refusals)
+
+  const container = (await defaultContainer(ctx.store, cluster.extId)).extId
+  const backings = files.map((file) => placed(file, container, cluster.extId, ctx.ids.uuid()))
+  await requireStaying(
+    ctx.store,
+    backings.flatMap(({ storageContainer }) => storageContainer?.extId ?? []),
+  )
+  const { groups, ...parts } = partsOf(body, files, backings, slots, () => ctx.ids.uuid())
+  const vm = {
+    ...vmOf(ctx, config, cluster.extId, container),
+    apcConfig: await apcConfigOf(ctx.store, config, cluster.extId),
+    ...kept({ ...parts, nics, serialPorts: serialPortsOf(body, () => ctx.ids.uuid()) ?? [] }),
+    ...(pinnedHostExtId === undefined ? {} : { pinnedHostExtId }),
+  }
+  return { vm, groups }
+}
+
+function vmOf(ctx: WriteContext, config: VmBody, clusterExtId: string, containerExtId: string): VmEntity {
+  const { host: _host, disks: _disks, cdRoms: _drives, nics: _nics, serialPorts: _ports, ...plain } = config
+  const extId = ctx.ids.uuid()
+  const now = ctx.clock.iso()
+  const hasOwner = config.ownershipInfo?.owner?.extId !== undefined
+  return {
+    ...plain,
+    extId,
+    tenantId: ctx.tenantId,
+    createTime: now,
+    updateTime: now,
+    powerState: 'OFF',
+    cluster: { extId: clusterExtId },
+    biosUuid: config.biosUuid ?? extId,
+    generationUuid: ctx.ids.uuid(),
+    ...(hasOwner ? {} : { ownershipInfo: { owner: { extId: ctx.caller.extId } } }),
+    isCrossClusterMigrationInProgress: false,
+    ...withFirmware(config, { nvramExtId: ctx.ids.uuid(), tpmExtId: ctx.ids.uuid(), containerExtId }),
+    ...(config.guestCustomization === undefined ? {} : { vmGuestCustomizationStatus: 'PENDING' }),
+  }
+}
+
+const kept = <T extends Record<string, readonly unknown[]>>(parts: T): Partial<T> =>
+  Object.fromEntries(Object.entries(parts).filter(([, items]) => items.length > 0)) as Partial<T>
+
+async function requireRoomInCluster(ctx: WriteContext, cluster: EntityOf<typeof Cluster>): Promise<void> {
+  // Referrers include VMs that are being created.
+  const found = ((await ctx.store.referrerCounts(Cluster.kind, cluster.extId)).get(Vm.kind) ?? 0) + 1
+  const maximum = limitOf(ctx, maximumVms)
+  if (found > maximum) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: 'VMs of the cluster', maximum, found })
+}
+
+export function architectureFaults(config: VmBody, cluster: EntityOf<typeof Cluster>): ApiError[] {
+  const isPower = cluster.config?.clusterArch === 'PPC64LE'
+  if (config.machineType === 'PSERIES' && !isPower)
+    return [fault('machineType', 'PC or Q35 on this cluster', 'PSERIES')]
+  return []
+}
+
+async function subnetsOf(ctx: WriteContext, nics: readonly EthernetNic[]): Promise<Constraint[]> {
+  const constraints: Constraint[] = []
+  const faults: ApiError[] = []
+  for (const [index, nic] of nics.entries()) {
+    const extId = nic.networkInfo?.subnet?.extId
+    const subnet = extId === undefined ? undefined : await ctx.store.get(Subnet, extId)
+    if (subnet === undefined) continue
+    const path = `nics[${index}]`
+    faults.push(...subnetFaults(nic, subnet, path))
+    // An overlay subnet is available on every cluster.
+    if (subnet.subnetType === 'VLAN' && subnet.clusterReference !== undefined) {
+      constraints.push({ path, what: `subnet ${subnet.name}`, clusterExtIds: [subnet.clusterReference] })
+    }
+  }
+  refuseAll(faults)
+  return constraints
+}
+
+async function agentHost(
+  ctx: WriteContext,
+  body: VmBody,
+  cluster: EntityOf<typeof Cluster>,
+): Promise<string | undefined> {
+  const extId = body.isAgentVm === true ? body.host?.extId : undefined
+  if (extId === undefined) return undefined
+  const host = await ctx.store.get(Host, extId)
+  if (host?.cluster.uuid === cluster.extId) return extId
+  throw new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'host', id: extId, attribute: 'host/extId' })
+}

@@ -1,0 +1,101 @@
+/**
+ * The staged customisation of a guest. Its ISO is in a CD-ROM drive from the next power-on until 30 s after the boot; a
+ * drive that was added for the ISO is then removed. Source: behaviour vmm.md 1.1 (customize-guest, power-on), 1.3, 3.3.
+ */
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { ApiError } from '../../../../core/api-error.ts'
+import type { ScheduleContext } from '../../../../core/time/schedules.ts'
+import type { Drivers } from '../../../../drivers/drivers.ts'
+import type { GuestView } from '../../../../drivers/hypervisor.ts'
+import type { CdRomEntity, FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
+import { assignSlots, type Slot, slotsTaken } from '../parts/slots.ts'
+
+const isoBytes = 1024 ** 2
+const keptAfterBootMillis = 30_000
+const maximumDrives = 10
+
+const isIso = ({ isoType }: CdRomEntity): boolean => isoType === 'GUEST_CUSTOMIZATION'
+
+export const isoOf = (vm: VmEntity): FileBacking | undefined => vm.cdRoms?.find(isIso)?.backingInfo
+
+/** Inserts the ISO into the first empty drive, else into an added one. @throws ApiError ADDRESS_IN_USE if full */
+export function withIso(vm: VmEntity, containerExtId: string, newId: () => string): Partial<VmEntity> {
+  const drives = vm.cdRoms ?? []
+  const iso = {
+    backingInfo: { diskExtId: newId(), diskSizeBytes: isoBytes, storageContainer: { extId: containerExtId } },
+    isoType: 'GUEST_CUSTOMIZATION',
+  } as const
+  const empty = drives.findIndex(({ backingInfo }) => backingInfo === undefined)
+  if (empty >= 0) {
+    return {
+      cdRoms: drives.map((drive, index) => (index === empty ? { ...drive, ...iso } : drive)),
+      hasCustomizationIso: true,
+    }
+  }
+  const added: CdRomEntity = { extId: newId(), diskAddress: freeSlot(vm) as CdRomEntity['diskAddress'], ...iso }
+  return { cdRoms: [...drives, added], hasCustomizationIso: true, addedDriveExtId: added.extId as string }
+}
+
+function freeSlot(vm: VmEntity): Slot {
+  const buses = vm.machineType === 'Q35' ? (['SATA'] as const) : (['IDE', 'SATA'] as const)
+  for (const busType of buses) {
+    const [slot] = assignSlots([{ path: 'cdRoms', busType }], slotsTaken(vm)).slots
+    if (slot !== undefined && (vm.cdRoms ?? []).length < maximumDrives) return slot
+  }
+  throw new ApiError('ADDRESS_IN_USE', {
+    kind: 'CD-ROM drive',
+    fields: 'place: the ISO of the staged customisation needs an empty drive, or a place for one more',
+  })
+}
+
+/** Ejects the ISO, and removes the drive that was added for it. */
+export function withoutIso(vm: VmEntity): Partial<VmEntity> {
+  if (vm.hasCustomizationIso !== true) return {}
+  const drives = (vm.cdRoms ?? []).flatMap((drive): CdRomEntity[] => {
+    if (!isIso(drive)) return [drive]
+    if (drive.extId === vm.addedDriveExtId) return []
+    const { backingInfo: _ejected, ...empty } = drive
+    return [{ ...empty, isoType: 'OTHER' }]
+  })
+  return {
+    cdRoms: drives.length === 0 ? undefined : drives,
+    hasCustomizationIso: undefined,
+    addedDriveExtId: undefined,
+  } as Partial<VmEntity>
+}
+
+/** Deletes the file of the ISO; a start creates it again if the customisation is still pending. */
+export async function deleteIso(ctx: { readonly drivers: Drivers }, vm: VmEntity | undefined): Promise<void> {
+  const iso = vm === undefined ? undefined : isoOf(vm)
+  if (iso !== undefined) await ctx.drivers.hypervisor.deleteDisk(iso.diskExtId as string)
+}
+
+export const customizationOver = (vm: VmEntity): Partial<VmEntity> =>
+  ({ ...withoutIso(vm), guestCustomization: undefined, vmGuestCustomizationStatus: undefined }) as Partial<VmEntity>
+
+export const isIsoEjected = (view: GuestView, now: number): boolean =>
+  view.isCustomizationDone && view.upSince !== undefined && now >= view.upSince + keptAfterBootMillis
+
+/** Deletes the files of ejected ISOs, and stores what reads already show. */
+export const ejectIsos = {
+  name: 'vmm.eject-customization-isos',
+  everySeconds: 10,
+  watch: ({ store }: ScheduleContext<Drivers>, changed: () => void) => store.watch([Vm], changed),
+  async run({ drivers, store, clock }: ScheduleContext<Drivers>): Promise<void | 'again'> {
+    const inserted = await store.findWhere(Vm, { hasCustomizationIso: true })
+    for (const { extId } of inserted) {
+      const view = (await drivers.hypervisor.observeGuests([extId])).get(extId)
+      const vm = await store.get(Vm, extId)
+      const iso = vm === undefined ? undefined : isoOf(vm)
+      if (view === undefined || iso === undefined || !isIsoEjected(view, clock.now())) continue
+      // Delete the file first: after a crash, the next run finds the row that still names it.
+      await drivers.hypervisor.endCustomization(extId, iso.diskExtId as string)
+      await store.transaction(async (transaction) => {
+        const now = await transaction.get(Vm, extId)
+        if (now === undefined || isoOf(now)?.diskExtId !== iso.diskExtId) return
+        await transaction.observe(Vm, extId, customizationOver(now))
+      })
+    }
+    if (inserted.length > 0) return 'again'
+  },
+}

@@ -1,0 +1,136 @@
+/**
+ * Restarts a VM of a lost host on another host. If no host can run it, the VM becomes OFF and its task says why. The
+ * reservation is made when the task is accepted, so that VMs are placed in the order of their restarts. From the
+ * fencing on, the task only goes forward. Source: behaviour vmm.md 1.1 (transitions by the world), 3.2 (HA).
+ */
+import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { DriverError, type RecordContext, type StepContext } from '../../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../../drivers/drivers.ts'
+import type { FencedGuest } from '../../../../drivers/hypervisor.ts'
+import type { Reader } from '../../../../store/store.ts'
+import { defineTask } from '../../../context.ts'
+import type { Choice } from '../../../scheduling/placement.ts'
+import { giveBack, giveBackElsewhere, placeElsewhere } from '../../../scheduling/scheduler.ts'
+import type { VmEntity } from '../../../virtual-machines/entity.ts'
+import { affectedVm, type OfVm } from '../admission.ts'
+import { customizationOver, deleteIso } from '../guest/customization.ts'
+import { bringUp } from '../power/power.ts'
+import { becomeOff, becomeOn } from '../power/power-state.ts'
+
+interface Restart extends OfVm {
+  readonly fromHostExtId: string
+  /** Choice of the scheduler when the task was accepted. */
+  readonly choice: Choice
+}
+
+type Accepting = Pick<RecordContext<Drivers>, 'drivers' | 'startTask' | 'store'>
+
+/** Starts the restart of an UNDETERMINED VM. Call in the transaction that checked that its host is silent. */
+export async function restartElsewhere(ctx: Accepting, vm: VmEntity): Promise<void> {
+  const choice = await placeElsewhere(ctx, vm)
+  const input = { vmExtId: vm.extId, fromHostExtId: vm.host?.extId as string, choice }
+  await ctx.startTask(restartVm, input, {
+    operation: 'VmHaRestart',
+    description: 'VM HA Restart',
+    affected: [affectedVm(vm)],
+    clusterExtIds: [vm.cluster?.extId as string],
+    appName: 'vmm',
+    background: true,
+  })
+}
+
+export const restartVm = defineTask<Restart>({
+  name: 'vmm.restart-vm-elsewhere',
+  pointOfNoReturn: 'fence',
+  steps: [
+    {
+      name: 'fence',
+      progress: 30,
+      /** Undefined: the VM needs no restart any more. */
+      run: async (ctx, { vmExtId, fromHostExtId }): Promise<FencedGuest | undefined> => {
+        const vm = await ctx.store.get(Vm, vmExtId)
+        if (vm?.powerState !== 'UNDETERMINED' || vm.host?.extId !== fromHostExtId) return undefined
+        const fenced = await ctx.drivers.hypervisor.fenceVm(vmExtId, fromHostExtId)
+        if (fenced?.isCustomizationDone === true) await deleteIso(ctx, vm)
+        return fenced
+      },
+      record: async (ctx, { vmExtId }, fenced: FencedGuest | undefined) => {
+        const vm = await ctx.store.get(Vm, vmExtId)
+        if (vm === undefined || fenced?.isCustomizationDone !== true) return
+        await ctx.store.observe(Vm, vmExtId, customizationOver(vm))
+      },
+    },
+    {
+      name: 'start',
+      progress: 80,
+      seconds: [2, 4],
+      run: async (ctx, input): Promise<Choice | undefined> => {
+        const vm = await ctx.store.get(Vm, input.vmExtId)
+        return vm === undefined || ctx.outputs['fence'] === undefined ? undefined : startSomewhere(ctx, vm, input)
+      },
+    },
+    {
+      name: 'confirm',
+      progress: 100,
+      record: async (ctx, { vmExtId, fromHostExtId }) => {
+        const vm = await ctx.store.get(Vm, vmExtId)
+        const choice = ctx.outputs['start'] as Choice | undefined
+        if (vm === undefined) return
+        if (choice === undefined) return giveBackElsewhere(ctx.store, vm)
+        if ('hostExtId' in choice) {
+          await giveBack(ctx.store, vmExtId, fromHostExtId)
+          return becomeOn(ctx, vm, choice.hostExtId)
+        }
+        ctx.warn(await inWords(ctx.store, vm, fromHostExtId, choice.reasons))
+        await becomeOff(ctx, vm, false)
+      },
+    },
+  ],
+})
+
+/** Starts the VM on the chosen host; if the start fails there, the scheduler chooses the next host. */
+async function startSomewhere(ctx: StepContext<Drivers>, vm: VmEntity, input: Restart): Promise<Choice> {
+  const tried = new Map<string, string>()
+  // Ask the scheduler again: after a crash, the reservation may be on another host than `input.choice`.
+  let choice = 'reasons' in input.choice ? input.choice : await nextChoice(ctx, vm, tried)
+  while ('hostExtId' in choice) {
+    const { hostExtId } = choice
+    try {
+      await bringUp(ctx, vm, hostExtId)
+      return { hostExtId }
+    } catch (error) {
+      const isReachable = ctx.drivers.hardware.isReachable(vm.cluster?.extId as string)
+      if (!(error instanceof DriverError) || !isReachable) throw error
+      tried.set(hostExtId, `${await nameOf(ctx.store, hostExtId)}: start: ${error.message}`)
+      // The start may have taken effect although the call failed.
+      if ((await ctx.drivers.hypervisor.fenceVm(vm.extId, hostExtId)) === undefined)
+        await ctx.drivers.hypervisor.stopVm(vm.extId)
+      choice = await nextChoice(ctx, vm, tried)
+    }
+  }
+  // The VM stays off; the next start creates the ISO again.
+  await deleteIso(ctx, vm)
+  return choice
+}
+
+async function nextChoice(
+  ctx: StepContext<Drivers>,
+  vm: VmEntity,
+  tried: ReadonlyMap<string, string>,
+): Promise<Choice> {
+  let choice: Choice = { reasons: [] }
+  await ctx.checkpoint(undefined, async (record) => {
+    for (const hostExtId of tried.keys()) await giveBack(record.store, vm.extId, hostExtId)
+    choice = await placeElsewhere(record, vm, tried)
+  })
+  return choice
+}
+
+const nameOf = async (store: Reader, hostExtId: string): Promise<string> =>
+  (await store.get(Host, hostExtId))?.hostName ?? hostExtId
+
+async function inWords(store: Reader, vm: VmEntity, lost: string, reasons: readonly string[]): Promise<string> {
+  const why = reasons.join('; ')
+  return `The VM "${vm.name}" is OFF: its host ${await nameOf(store, lost)} does not answer, and no other host of the cluster could restart it (${why}). Make room on one of these hosts, or wait until ${await nameOf(store, lost)} is back, and power the VM on.`
+}

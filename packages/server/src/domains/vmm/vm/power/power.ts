@@ -1,0 +1,195 @@
+/** powerOnVm, powerOffVm, resetVm, shutdownVm. Source: behaviour vmm.md 1.1 (Power), 1.16, 3.2. */
+
+import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { ApiError } from '../../../../core/api-error.ts'
+import type { TaskStarted } from '../../../../core/handlers.ts'
+import type { RecordContext, StepContext, TaskDefinition } from '../../../../core/tasks/define-task.ts'
+import type { Drivers } from '../../../../drivers/drivers.ts'
+import { defaultContainer } from '../../../containers/default-container.ts'
+import { defineTask, type WriteContext } from '../../../context.ts'
+import { allocationsOf, giveBack, place } from '../../../scheduling/scheduler.ts'
+import type { VmEntity } from '../../../virtual-machines/entity.ts'
+import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
+import { diskOf } from '../create/create.ts'
+import { domainOf } from '../domain.ts'
+import { deleteIso, isoOf, withIso, withoutIso } from '../guest/customization.ts'
+import type { StateBound } from '../states.ts'
+import { becomeOff, becomeOn, setPower } from './power-state.ts'
+
+async function startPower(
+  ctx: WriteContext<VmEntity>,
+  operation: string,
+  bound: StateBound,
+  definition: TaskDefinition<Drivers, OfVm>,
+): Promise<TaskStarted> {
+  const vm = await admit(ctx, bound)
+  return ctx.startTask(definition, { vmExtId: vm.extId }, taskOf(operation, vm))
+}
+
+export const powerOn = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
+  startPower(ctx, 'PowerOnVm', 'power-on', switchOn)
+export const powerOff = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
+  startPower(ctx, 'PowerOffVm', 'power-off', switchOff)
+export const reset = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
+  startPower(ctx, 'ResetVm', 'reset', beginAnew)
+export const shutdown = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
+  startPower(ctx, 'ShutdownVm', 'shutdown', pressButton)
+
+export async function bringUp(
+  { drivers, store }: Pick<StepContext<Drivers>, 'drivers' | 'store'>,
+  vm: VmEntity,
+  hostExtId: string,
+): Promise<void> {
+  const iso = isoOf(vm)
+  if (iso !== undefined) await drivers.hypervisor.createDisk(await diskOf(store, iso))
+  await drivers.hypervisor.defineVm(await domainOf(store, vm))
+  await drivers.hypervisor.startVm(vm.extId, hostExtId)
+}
+
+const switchOn = defineTask<OfVm>({
+  name: 'vmm.power-on-vm',
+  steps: [
+    {
+      name: 'place',
+      progress: 20,
+      record: async (ctx, { vmExtId }) => {
+        await place(ctx, await present(ctx.store, vmExtId, 'power-on'))
+      },
+      unrecord: async (ctx, { vmExtId }) => {
+        const vm = await ctx.store.get(Vm, vmExtId)
+        // A paused VM keeps the reservation that it had before this task.
+        if (vm?.host === undefined) await giveBack(ctx.store, vmExtId)
+      },
+    },
+    {
+      name: 'customisation ISO',
+      progress: 40,
+      record: async (ctx, { vmExtId }) => {
+        const vm = await present(ctx.store, vmExtId)
+        if (vm.vmGuestCustomizationStatus !== 'PENDING' || vm.powerState === 'PAUSED') return
+        const container = await defaultContainer(ctx.store, vm.cluster?.extId as string)
+        await ctx.store.update(
+          Vm,
+          vmExtId,
+          withIso(vm, container.extId, () => ctx.ids.uuid()),
+        )
+      },
+      unrecord: async (ctx, { vmExtId }) => {
+        const vm = await ctx.store.get(Vm, vmExtId)
+        if (vm !== undefined && vm.powerState !== 'PAUSED') await ctx.store.update(Vm, vmExtId, withoutIso(vm))
+      },
+    },
+    {
+      name: 'start',
+      progress: 80,
+      seconds: [2, 4],
+      run: async (ctx, { vmExtId }) => {
+        const vm = await present(ctx.store, vmExtId)
+        await bringUp(ctx, vm, await heldHost(ctx, vmExtId))
+      },
+      undo: async (ctx, { vmExtId }) => {
+        const vm = await ctx.store.get(Vm, vmExtId)
+        // The hypervisor itself pauses the VM again while its storage stalls or is full.
+        if (vm?.powerState === 'PAUSED') return
+        await ctx.drivers.hypervisor.stopVm(vmExtId)
+        if (vm === undefined || isoOf(vm) === undefined) return
+        await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, { ...vm, ...withoutIso(vm) }))
+        await deleteIso(ctx, vm)
+      },
+    },
+    {
+      name: 'confirm',
+      progress: 100,
+      record: async (ctx, { vmExtId }) => {
+        const hostExtId = await heldHost(ctx, vmExtId)
+        const vm = await present(ctx.store, vmExtId)
+        await becomeOn(ctx, vm, hostExtId)
+      },
+    },
+  ],
+  onUndone: endUnchanged,
+})
+
+const switchOff = defineTask<OfVm>({
+  name: 'vmm.power-off-vm',
+  steps: [
+    {
+      name: 'force off',
+      progress: 90,
+      seconds: [0.5, 1],
+      run: async (ctx, { vmExtId }) => {
+        const vm = await present(ctx.store, vmExtId, 'power-off')
+        const isConsumed = await isCustomizationConsumed(ctx, vmExtId)
+        await ctx.drivers.hypervisor.stopVm(vmExtId)
+        await deleteIso(ctx, vm)
+        return { isConsumed }
+      },
+      // No undo: powering the VM on again would be another boot.
+      isIrreversible: true,
+    },
+    { name: 'store', progress: 100, record: (ctx, input) => recordOff(ctx, input, 'force off') },
+  ],
+  onUndone: endUnchanged,
+})
+
+const pressButton = defineTask<OfVm>({
+  name: 'vmm.shutdown-vm',
+  steps: [
+    {
+      name: 'signal and wait',
+      progress: 90,
+      run: async (ctx, { vmExtId }) => {
+        const vm = await present(ctx.store, vmExtId, 'shutdown')
+        const isConsumed = await isCustomizationConsumed(ctx, vmExtId)
+        const outcome = await ctx.drivers.hypervisor.requestShutdown(vmExtId)
+        if (outcome === 'ignored') throw new ApiError('GUEST_DID_NOT_RESPOND', { name: vm.name, operation: 'shutdown' })
+        await deleteIso(ctx, vm)
+        return { isConsumed }
+      },
+      isIrreversible: true,
+    },
+    { name: 'store', progress: 100, record: (ctx, input) => recordOff(ctx, input, 'signal and wait') },
+  ],
+  onUndone: endUnchanged,
+})
+
+const beginAnew = defineTask<OfVm>({
+  name: 'vmm.reset-vm',
+  steps: [
+    {
+      name: 'reset',
+      progress: 90,
+      seconds: [1, 1],
+      run: async (ctx, { vmExtId }) => {
+        await present(ctx.store, vmExtId, 'reset')
+        await ctx.drivers.hypervisor.resetVm(vmExtId, ctx.callKey)
+      },
+      isIrreversible: true,
+    },
+    {
+      name: 'store',
+      progress: 100,
+      record: async (ctx, { vmExtId }) => {
+        await setPower(ctx, await present(ctx.store, vmExtId), 'RESET', { powerState: 'ON' })
+      },
+    },
+  ],
+  onUndone: endUnchanged,
+})
+
+async function recordOff(ctx: RecordContext<Drivers>, { vmExtId }: OfVm, step: string): Promise<void> {
+  const output = ctx.outputs[step] as { readonly isConsumed?: boolean } | undefined
+  await becomeOff(ctx, await present(ctx.store, vmExtId), output?.isConsumed === true)
+}
+
+async function isCustomizationConsumed(ctx: StepContext<Drivers>, vmExtId: string): Promise<boolean> {
+  return (await ctx.drivers.hypervisor.observeGuests([vmExtId])).get(vmExtId)?.isCustomizationDone === true
+}
+
+async function heldHost(ctx: Pick<StepContext<Drivers>, 'store'>, vmExtId: string): Promise<string> {
+  const [held] = await allocationsOf(ctx.store, vmExtId)
+  if (held === undefined) throw new Error(`VM ${vmExtId} starts without a place`)
+  return held.hostExtId
+}
+
+export const powerTasks = [switchOn, switchOff, pressButton, beginAnew]
