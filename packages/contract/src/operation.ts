@@ -339,7 +339,8 @@ export interface OperationOptions {
   readonly roles: readonly RoleName[] | 'everyone'
   readonly rateLimit: RateLimit
   readonly iam: string
-  readonly envelope: string
+  /** `$objectType` of the envelope, where it is not the one that `envelopeTypeOf` derives. */
+  readonly envelope?: string
   readonly deployments?: readonly Deployment[]
   readonly runs?: 'sync' | 'async'
   readonly status?: 200 | 201 | 202 | 204
@@ -604,13 +605,15 @@ export function namespace<
   errors: ErrorCatalogue
   conventions?: 'alpha'
   successors?: readonly string[]
+  /** Last part of the envelope's type name, where all asynchronous operations of a module share it. */
+  taskEnvelope?: string
 }): Namespace & { readonly declared?: Merged<K> & { readonly [Group in keyof G]: Merged<G[Group]> } } {
   const operations: Operation[] = []
   const resources = new Set<Resource>(options.resources)
   const add = (kinds: { readonly [stem: string]: OperationSet }, prefix: string): void => {
     for (const [stem, set] of Object.entries(kinds)) {
       for (const [id, declared] of Object.entries(set)) {
-        operations.push(complete(options.name, options.versions, prefix + id, id, stem, declared))
+        operations.push(complete(options, prefix + id, id, stem, declared))
         if (declared.resource !== undefined) resources.add(declared.resource)
       }
     }
@@ -635,14 +638,13 @@ export function namespace<
   }
 }
 
-function complete(
-  name: string,
-  versions: readonly string[],
-  key: string,
-  id: string,
-  stem: string,
-  declared: Declared,
-): Operation {
+interface Serving {
+  readonly name: string
+  readonly versions: readonly string[]
+  readonly taskEnvelope?: string
+}
+
+function complete(serving: Serving, key: string, id: string, stem: string, declared: Declared): Operation {
   const mutates = declared.mutates ?? declared.method !== 'GET'
   const runs = declared.runs ?? (mutates ? 'async' : 'sync')
   const parameters = [...declared.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string)
@@ -654,8 +656,8 @@ function complete(
   if (target !== undefined && of !== undefined) pathKinds[target] = of.kind
   return {
     id,
-    namespace: name,
-    versions: declared.versions ?? versions,
+    namespace: serving.name,
+    versions: declared.versions ?? serving.versions,
     key,
     stem,
     verb: declared.verb,
@@ -667,7 +669,7 @@ function complete(
     ...(declared.body === undefined ? {} : { body: declared.body }),
     bodyRequired: declared.bodyRequired ?? declared.body !== undefined,
     ...(declared.answer === undefined ? {} : { answer: declared.answer }),
-    envelope: declared.envelope,
+    envelope: declared.envelope ?? envelopeTypeOf(serving, declared.path, id, runs),
     status: declared.status ?? defaultStatus(declared, runs),
     runs,
     mutates,
@@ -701,6 +703,17 @@ function complete(
       'deprecated',
     ]),
   }
+}
+
+/**
+ * `iam.v4.authz.GetRoleApiResponse` for `getRoleById` at `/authz/roles/{extId}`: namespace, major version, the module that
+ * begins the path (`authz`, `ahv.config`), and the operation without the id that it is addressed by.
+ */
+export function envelopeTypeOf(serving: Serving, path: string, id: string, runs: 'sync' | 'async'): string {
+  const [major] = serving.versions[0]?.split('.') ?? []
+  const module = /^\/(\w+\/(?:config|policies|stats)|\w+)(?=\/)/.exec(path)?.[1]?.replace('/', '.')
+  const named = `${id.charAt(0).toUpperCase()}${id.slice(1).replace(/By\w*Id$/, '')}ApiResponse`
+  return `${serving.name}.${major}.${module}.${(runs === 'async' ? serving.taskEnvelope : undefined) ?? named}`
 }
 
 function defaultStatus(declared: Declared, runs: 'sync' | 'async'): 200 | 201 | 202 | 204 {

@@ -74,7 +74,6 @@ const listFields = [
 
 export const clusterProfileOperations = {
   listClusterProfiles: list('/config/cluster-profiles', ClusterProfile, {
-    envelope: 'clustermgmt.v4.config.ListClusterProfilesApiResponse',
     iam: 'View_Cluster_Profile',
     roles: profileReaders,
     rateLimit: perSecond(10),
@@ -83,20 +82,17 @@ export const clusterProfileOperations = {
     select: 'any',
   }),
   createClusterProfile: create('/config/cluster-profiles', ClusterProfile, {
-    envelope: 'clustermgmt.v4.config.CreateClusterProfileApiResponse',
     iam: 'Create_Cluster_Profile',
     roles: clusterAdmins,
     rateLimit: perSecond(1),
     requestId: 'required',
   }),
   getClusterProfileById: get('/config/cluster-profiles/{extId}', ClusterProfile, {
-    envelope: 'clustermgmt.v4.config.GetClusterProfileApiResponse',
     iam: 'View_Cluster_Profile',
     roles: profileReaders,
     rateLimit: perSecond(10),
   }),
   updateClusterProfileById: update('/config/cluster-profiles/{extId}', ClusterProfile, {
-    envelope: 'clustermgmt.v4.config.UpdateClusterProfileApiResponse',
     iam: 'Update_Cluster_Profile',
     roles: clusterAdmins,
     rateLimit: perSecond(1),
@@ -105,7 +101,6 @@ export const clusterProfileOperations = {
     dryRun: true,
   }),
   deleteClusterProfileById: remove('/config/cluster-profiles/{extId}', ClusterProfile, {
-    envelope: 'clustermgmt.v4.config.DeleteClusterProfileApiResponse',
     iam: 'Delete_Cluster_Profile',
     roles: clusterAdmins,
     rateLimit: perSecond(1),
@@ -114,7 +109,6 @@ export const clusterProfileOperations = {
   applyClusterProfile: action('/config/cluster-profiles/{extId}/$actions/apply', {
     of: ClusterProfile,
     body: ClusterReferenceListSpec,
-    envelope: 'clustermgmt.v4.config.ApplyClusterProfileApiResponse',
     iam: 'Apply_Cluster_Profile',
     roles: clusterAdmins,
     rateLimit: perSecond(1),
@@ -124,7 +118,6 @@ export const clusterProfileOperations = {
   disassociateClusterFromClusterProfile: action('/config/cluster-profiles/{extId}/$actions/disassociate-cluster', {
     of: ClusterProfile,
     body: ClusterReferenceListSpec,
-    envelope: 'clustermgmt.v4.config.DisassociateClusterFromClusterProfileApiResponse',
     iam: 'Disassociate_Cluster_Profile_Cluster',
     roles: clusterAdmins,
     rateLimit: perSecond(1),

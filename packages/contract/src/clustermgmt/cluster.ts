@@ -246,7 +246,6 @@ const expand = {
 
 export const clusterOperations = {
   listClusters: list('/config/clusters', Cluster, {
-    envelope: 'clustermgmt.v4.config.ListClustersApiResponse',
     iam: 'View_Cluster',
     roles: clusterReaders,
     rateLimit: perSecond(10, 10, 15, 20),
@@ -269,14 +268,12 @@ export const clusterOperations = {
     apply: filter,
   }),
   getClusterById: get('/config/clusters/{extId}', Cluster, {
-    envelope: 'clustermgmt.v4.config.GetClusterApiResponse',
     iam: 'View_Cluster',
     roles: clusterReaders,
     rateLimit: perSecond(10, 10, 15, 20),
     expand,
   }),
   updateClusterById: update('/config/clusters/{extId}', Cluster, {
-    envelope: 'clustermgmt.v4.config.UpdateClusterApiResponse',
     iam: 'Update_Cluster',
     roles: [...clusterAdmins, 'Backup Admin'],
     rateLimit: perSecond(1),
@@ -285,7 +282,6 @@ export const clusterOperations = {
   associateCategoriesToCluster: action('/config/clusters/{clusterExtId}/$actions/associate-categories', {
     of: Cluster,
     body: CategoryEntityReferences,
-    envelope: 'clustermgmt.v4.config.AssociateCategoriesToClusterApiResponse',
     iam: 'Associate_Cluster_Categories',
     roles: clusterAdmins,
     rateLimit: perSecond(1),
@@ -293,7 +289,6 @@ export const clusterOperations = {
   disassociateCategoriesFromCluster: action('/config/clusters/{clusterExtId}/$actions/disassociate-categories', {
     of: Cluster,
     body: CategoryEntityReferences,
-    envelope: 'clustermgmt.v4.config.DisassociateCategoriesFromClusterApiResponse',
     iam: 'Disassociate_Cluster_Categories',
     roles: clusterAdmins,
     rateLimit: perSecond(1),

@@ -184,7 +184,6 @@ const select = [
 
 export const hostOperations = {
   listHosts: list('/config/hosts', Host, {
-    envelope: 'clustermgmt.v4.config.ListHostsApiResponse',
     iam: 'View_Host',
     roles: hostReaders,
     rateLimit: perSecond(10, 10, 15, 20),
@@ -204,7 +203,6 @@ export const hostOperations = {
     apply: filter,
   }),
   getHostById: get('/config/clusters/{clusterExtId}/hosts/{extId}', Host, {
-    envelope: 'clustermgmt.v4.config.GetHostApiResponse',
     iam: 'View_Cluster_Host',
     roles: clusterHostReaders,
     rateLimit: perSecond(10, 10, 15, 20),

@@ -108,7 +108,6 @@ const path = '/config/storage-containers'
 
 export const storageContainerOperations = {
   listStorageContainers: list(path, StorageContainer, {
-    envelope: 'clustermgmt.v4.config.ListStorageContainersApiResponse',
     iam: 'View_Storage_Container',
     roles: storageContainerReaders,
     rateLimit: perSecond(20, 25, 25, 25),
@@ -135,7 +134,6 @@ export const storageContainerOperations = {
     select: 'any',
   }),
   createStorageContainer: create(path, StorageContainer, {
-    envelope: 'clustermgmt.v4.config.CreateStorageContainerApiResponse',
     iam: 'Create_Storage_Container',
     roles: storageContainerAdmins,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -143,13 +141,11 @@ export const storageContainerOperations = {
     requestId: 'required',
   }),
   getStorageContainerById: get(`${path}/{extId}`, StorageContainer, {
-    envelope: 'clustermgmt.v4.config.GetStorageContainerApiResponse',
     iam: 'View_Storage_Container',
     roles: storageContainerReaders,
     rateLimit: perSecond(20, 25, 25, 25),
   }),
   updateStorageContainerById: update(`${path}/{extId}`, StorageContainer, {
-    envelope: 'clustermgmt.v4.config.UpdateStorageContainerApiResponse',
     iam: 'Update_Storage_Container',
     roles: [...storageContainerAdmins, 'Backup Admin'],
     rateLimit: perSecond(5, 5, 10, 10),
@@ -157,7 +153,6 @@ export const storageContainerOperations = {
     requestId: 'required',
   }),
   deleteStorageContainerById: remove(`${path}/{extId}`, StorageContainer, {
-    envelope: 'clustermgmt.v4.config.DeleteStorageContainerApiResponse',
     iam: 'Delete_Storage_Container',
     roles: storageContainerAdmins,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -167,7 +162,6 @@ export const storageContainerOperations = {
   mountStorageContainer: action(`${path}/{extId}/$actions/mount`, {
     of: StorageContainer,
     body: DataStoreMount,
-    envelope: 'clustermgmt.v4.config.MountStorageContainerApiResponse',
     iam: 'Mount_Storage_Container',
     roles: storageContainerAdmins,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -175,7 +169,6 @@ export const storageContainerOperations = {
   unmountStorageContainer: action(`${path}/{extId}/$actions/unmount`, {
     of: StorageContainer,
     body: DataStoreUnmount,
-    envelope: 'clustermgmt.v4.config.UnmountStorageContainerApiResponse',
     iam: 'Unmount_Storage_Container',
     roles: storageContainerAdmins,
     rateLimit: perSecond(5, 5, 10, 10),

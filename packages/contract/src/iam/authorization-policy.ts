@@ -80,7 +80,6 @@ const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super 
 
 export const authorizationPolicyOperations = {
   listAuthorizationPolicies: list('/authz/authorization-policies', AuthorizationPolicy, {
-    envelope: 'iam.v4.authz.ListAuthorizationPoliciesApiResponse',
     iam: 'View_Authorization_Policy',
     roles: policyReaders,
     rateLimit: perSecond(10, 10, 15, 20),
@@ -118,20 +117,17 @@ export const authorizationPolicyOperations = {
     showsEmptyList: true,
   }),
   createAuthorizationPolicy: create('/authz/authorization-policies', AuthorizationPolicy, {
-    envelope: 'iam.v4.authz.CreateAuthorizationPolicyApiResponse',
     iam: 'Create_Authorization_Policy',
     roles: writers,
     rateLimit: perSecond(5, 5, 10, 10),
     runs: 'sync',
   }),
   getAuthorizationPolicyById: get('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
-    envelope: 'iam.v4.authz.GetAuthorizationPolicyApiResponse',
     iam: 'View_Authorization_Policy',
     roles: policyReaders,
     rateLimit: perSecond(10, 10, 15, 20),
   }),
   updateAuthorizationPolicyById: update('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
-    envelope: 'iam.v4.authz.UpdateAuthorizationPolicyApiResponse',
     iam: 'Update_Authorization_Policy',
     roles: writers,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -140,7 +136,6 @@ export const authorizationPolicyOperations = {
     answer: Message,
   }),
   deleteAuthorizationPolicyById: remove('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
-    envelope: 'iam.v4.authz.DeleteAuthorizationPolicyApiResponse',
     iam: 'Delete_Authorization_Policy',
     roles: writers,
     rateLimit: perSecond(5, 5, 10, 10),

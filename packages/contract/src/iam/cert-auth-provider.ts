@@ -74,14 +74,12 @@ const maximumBodyBytes = 2 * 1024 * 1024
 
 export const certAuthProviderOperations = {
   listCertAuthProviders: list('/authn/cert-auth-providers', CertAuthProvider, {
-    envelope: 'iam.v4.authn.ListCertAuthProvidersApiResponse',
     iam: 'View_Cert_Auth_Provider',
     roles: readers,
     rateLimit,
     deployments: ['on-prem', 'cloud'],
   }),
   createCertAuthProvider: create('/authn/cert-auth-providers', CertAuthProvider, {
-    envelope: 'iam.v4.authn.CreateCertAuthProviderApiResponse',
     iam: 'Create_Cert_Auth_Provider',
     roles: writers,
     rateLimit,
@@ -91,13 +89,11 @@ export const certAuthProviderOperations = {
     maximumBodyBytes,
   }),
   getCertAuthProviderById: get('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
-    envelope: 'iam.v4.authn.GetCertAuthProviderApiResponse',
     iam: 'View_Cert_Auth_Provider',
     roles: readers,
     rateLimit,
   }),
   updateCertAuthProviderById: update('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
-    envelope: 'iam.v4.authn.UpdateCertAuthProviderApiResponse',
     iam: 'Update_Cert_Auth_Provider',
     roles: writers,
     rateLimit,
@@ -108,7 +104,6 @@ export const certAuthProviderOperations = {
     maximumBodyBytes,
   }),
   deleteCertAuthProviderById: remove('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
-    envelope: 'iam.v4.authn.DeleteCertAuthProviderApiResponse',
     iam: 'Delete_Cert_Auth_Provider',
     roles: writers,
     rateLimit,

@@ -97,7 +97,6 @@ const writers: readonly RoleName[] = ['Central Admin', 'Super Admin']
 
 export const directoryServiceOperations = {
   listDirectoryServices: list('/authn/directory-services', DirectoryService, {
-    envelope: 'iam.v4.authn.ListDirectoryServicesApiResponse',
     iam: 'View_Directory_Service',
     roles: readers,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -124,20 +123,17 @@ export const directoryServiceOperations = {
     ],
   }),
   createDirectoryService: create('/authn/directory-services', DirectoryService, {
-    envelope: 'iam.v4.authn.CreateDirectoryServiceApiResponse',
     iam: 'Create_Directory_Service',
     roles: writers,
     rateLimit: perSecond(5, 5, 10, 10),
     runs: 'sync',
   }),
   getDirectoryServiceById: get('/authn/directory-services/{extId}', DirectoryService, {
-    envelope: 'iam.v4.authn.GetDirectoryServiceApiResponse',
     iam: 'View_Directory_Service',
     roles: readers,
     rateLimit: perSecond(5, 5, 10, 10),
   }),
   updateDirectoryServiceById: update('/authn/directory-services/{extId}', DirectoryService, {
-    envelope: 'iam.v4.authn.UpdateDirectoryServiceApiResponse',
     iam: 'Update_Directory_Service',
     roles: writers,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -145,7 +141,6 @@ export const directoryServiceOperations = {
     ifMatch: 'required',
   }),
   deleteDirectoryServiceById: remove('/authn/directory-services/{extId}', DirectoryService, {
-    envelope: 'iam.v4.authn.DeleteDirectoryServiceApiResponse',
     iam: 'Delete_Directory_Service',
     roles: writers,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -173,7 +168,6 @@ export const directoryServiceOperations = {
         }),
       ),
     }),
-    envelope: 'iam.v4.authn.SearchDirectoryServiceApiResponse',
     iam: 'Search_Directory_Service',
     roles: searchers,
     rateLimit: perSecond(5, 5, 10, 10),

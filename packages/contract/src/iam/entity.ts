@@ -38,7 +38,6 @@ export const Entity = resource(
 
 export const entityOperations = {
   listEntities: list('/authz/entities', Entity, {
-    envelope: 'iam.v4.authz.ListEntitiesApiResponse',
     iam: 'View_Entity',
     roles: policyReaders,
     rateLimit: perSecond(10, 10, 15, 20),
@@ -57,7 +56,6 @@ export const entityOperations = {
     ],
   }),
   getEntityById: get('/authz/entities/{extId}', Entity, {
-    envelope: 'iam.v4.authz.GetEntityApiResponse',
     iam: 'View_Entity',
     roles: policyReaders,
     rateLimit: perSecond(10, 10, 15, 20),

@@ -74,7 +74,6 @@ const RevokedKeyMessage = object(appMessageOf('iam').objectType as string, revok
 
 export const keyOperations = {
   listUserKeys: list('/authn/users/{userExtId}/keys', Key, {
-    envelope: 'iam.v4.authn.ListUserKeysApiResponse',
     iam: 'View_User_Key',
     roles: readers,
     own: 'userExtId',
@@ -117,14 +116,12 @@ export const keyOperations = {
     runs: 'sync',
   }),
   getUserKeyById: get('/authn/users/{userExtId}/keys/{extId}', Key, {
-    envelope: 'iam.v4.authn.GetUserKeyApiResponse',
     iam: 'View_User_Key',
     roles: readers,
     own: 'userExtId',
     rateLimit: perSecond(10, 10, 15, 20),
   }),
   deleteUserKeyById: remove('/authn/users/{userExtId}/keys/{extId}', Key, {
-    envelope: 'iam.v4.authn.DeleteUserKeyApiResponse',
     iam: 'Delete_User_Key',
     roles: writers,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -134,7 +131,6 @@ export const keyOperations = {
   revokeUserKey: action('/authn/users/{userExtId}/keys/{extId}/$actions/revoke', {
     of: Key,
     answer: RevokedKeyMessage,
-    envelope: 'iam.v4.authn.RevokeUserKeyApiResponse',
     iam: 'Revoke_User_Key',
     roles: writers,
     own: 'userExtId',

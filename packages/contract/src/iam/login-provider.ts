@@ -19,7 +19,6 @@ export const LoginProvider = resource(
 
 export const loginProviderOperations = {
   listLoginProviders: list('/authn/login-providers', LoginProvider, {
-    envelope: 'iam.v4.authn.ListLoginProvidersApiResponse',
     iam: 'View_Login_Provider',
     roles: 'everyone',
     rateLimit: perSecond(10, 10, 15, 20),

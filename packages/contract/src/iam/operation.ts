@@ -37,7 +37,6 @@ export const Operation = resource(
 
 export const operationOperations = {
   listOperations: list('/authz/operations', Operation, {
-    envelope: 'iam.v4.authz.ListOperationsApiResponse',
     iam: 'View_Operation',
     roles: policyReaders,
     rateLimit: perSecond(10, 10, 15, 20),
@@ -59,7 +58,6 @@ export const operationOperations = {
     ],
   }),
   getOperationById: get('/authz/operations/{extId}', Operation, {
-    envelope: 'iam.v4.authz.GetOperationApiResponse',
     iam: 'View_Operation',
     roles: policyReaders,
     rateLimit: perSecond(10, 10, 15, 20),

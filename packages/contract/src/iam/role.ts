@@ -60,7 +60,6 @@ const writers: readonly RoleName[] = [
 
 export const roleOperations = {
   listRoles: list('/authz/roles', Role, {
-    envelope: 'iam.v4.authz.ListRolesApiResponse',
     iam: 'View_Role',
     roles: readers,
     rateLimit: perSecond(10, 10, 15, 20),
@@ -86,20 +85,17 @@ export const roleOperations = {
     ],
   }),
   createRole: create('/authz/roles', Role, {
-    envelope: 'iam.v4.authz.CreateRoleApiResponse',
     iam: 'Create_Role',
     roles: writers,
     rateLimit: perSecond(5, 5, 10, 10),
     runs: 'sync',
   }),
   getRoleById: get('/authz/roles/{extId}', Role, {
-    envelope: 'iam.v4.authz.GetRoleApiResponse',
     iam: 'View_Role',
     roles: readers,
     rateLimit: perSecond(10, 10, 15, 20),
   }),
   updateRoleById: update('/authz/roles/{extId}', Role, {
-    envelope: 'iam.v4.authz.UpdateRoleApiResponse',
     iam: 'Update_Role',
     roles: writers,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -108,7 +104,6 @@ export const roleOperations = {
     answer: Message,
   }),
   deleteRoleById: remove('/authz/roles/{extId}', Role, {
-    envelope: 'iam.v4.authz.DeleteRoleApiResponse',
     iam: 'Delete_Role',
     roles: writers,
     rateLimit: perSecond(5, 5, 10, 10),

@@ -99,7 +99,6 @@ const maximumBodyBytes = 3 * maximumMetadataBytes
 
 export const samlIdentityProviderOperations = {
   listSamlIdentityProviders: list('/authn/saml-identity-providers', SamlIdentityProvider, {
-    envelope: 'iam.v4.authn.ListSamlIdentityProvidersApiResponse',
     iam: 'View_Saml_Identity_Provider',
     roles: readers,
     rateLimit,
@@ -129,7 +128,6 @@ export const samlIdentityProviderOperations = {
     ],
   }),
   createSamlIdentityProvider: create('/authn/saml-identity-providers', SamlIdentityProvider, {
-    envelope: 'iam.v4.authn.CreateSamlIdentityProviderApiResponse',
     iam: 'Create_Saml_Identity_Provider',
     roles: writers,
     rateLimit,
@@ -137,13 +135,11 @@ export const samlIdentityProviderOperations = {
     maximumBodyBytes,
   }),
   getSamlIdentityProviderById: get('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
-    envelope: 'iam.v4.authn.GetSamlIdentityProviderApiResponse',
     iam: 'View_Saml_Identity_Provider',
     roles: readers,
     rateLimit,
   }),
   updateSamlIdentityProviderById: update('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
-    envelope: 'iam.v4.authn.UpdateSamlIdentityProviderApiResponse',
     iam: 'Update_Saml_Identity_Provider',
     roles: writers,
     rateLimit,
@@ -152,7 +148,6 @@ export const samlIdentityProviderOperations = {
     maximumBodyBytes,
   }),
   deleteSamlIdentityProviderById: remove('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
-    envelope: 'iam.v4.authn.DeleteSamlIdentityProviderApiResponse',
     iam: 'Delete_Saml_Identity_Provider',
     roles: writers,
     rateLimit,
@@ -160,7 +155,6 @@ export const samlIdentityProviderOperations = {
     ifMatch: 'required',
   }),
   getSamlIdpSpMetadataById: read('/authn/saml-identity-providers/{extId}/sp-metadata', text(), {
-    envelope: 'iam.v4.authn.GetSamlIdpSpMetadataApiResponse',
     iam: 'View_Saml_Identity_Provider',
     roles: readers,
     rateLimit,
@@ -168,7 +162,6 @@ export const samlIdentityProviderOperations = {
     produces: 'text/xml',
   }),
   getSamlSpMetadata: read('/authn/saml-sp-metadata', text(), {
-    envelope: 'iam.v4.authn.GetSamlSpMetadataApiResponse',
     iam: 'View_Saml_Identity_Provider',
     roles: readers,
     rateLimit,

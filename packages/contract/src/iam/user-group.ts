@@ -35,7 +35,6 @@ export const UserGroup = resource(
 
 export const userGroupOperations = {
   listUserGroups: list('/authn/user-groups', UserGroup, {
-    envelope: 'iam.v4.authn.ListUserGroupsApiResponse',
     iam: 'View_User_Group',
     roles: userReaders,
     rateLimit: perSecond(10, 10, 15, 20),
@@ -55,20 +54,17 @@ export const userGroupOperations = {
     ],
   }),
   createUserGroup: create('/authn/user-groups', UserGroup, {
-    envelope: 'iam.v4.authn.CreateUserGroupApiResponse',
     iam: 'Create_User_Group',
     roles: [...userWriters, 'Project Admin'],
     rateLimit: perSecond(5, 5, 10, 10),
     runs: 'sync',
   }),
   getUserGroupById: get('/authn/user-groups/{extId}', UserGroup, {
-    envelope: 'iam.v4.authn.GetUserGroupApiResponse',
     iam: 'View_User_Group',
     roles: userReaders,
     rateLimit: perSecond(10, 10, 15, 20),
   }),
   deleteUserGroupById: remove('/authn/user-groups/{extId}', UserGroup, {
-    envelope: 'iam.v4.authn.DeleteUserGroupApiResponse',
     iam: 'Delete_User_Group',
     roles: userWriters,
     rateLimit: perSecond(5, 5, 10, 10),

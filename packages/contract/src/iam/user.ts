@@ -96,7 +96,6 @@ const accountKeepers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 
 
 export const userOperations = {
   listUsers: list('/authn/users', User, {
-    envelope: 'iam.v4.authn.ListUsersApiResponse',
     iam: 'View_User',
     roles: userReaders,
     rateLimit: perSecond(10, 10, 15, 20),
@@ -152,21 +151,18 @@ export const userOperations = {
     ],
   }),
   createUser: create('/authn/users', User, {
-    envelope: 'iam.v4.authn.CreateUserApiResponse',
     iam: 'Create_User',
     roles: [...userWriters, 'Project Admin'],
     rateLimit: perSecond(5, 5, 10, 10),
     runs: 'sync',
   }),
   getUserById: get('/authn/users/{extId}', User, {
-    envelope: 'iam.v4.authn.GetUserApiResponse',
     iam: 'View_User',
     roles: userReaders,
     own: 'extId',
     rateLimit: perSecond(10, 10, 15, 20),
   }),
   updateUserById: update('/authn/users/{extId}', User, {
-    envelope: 'iam.v4.authn.UpdateUserApiResponse',
     iam: 'Update_User',
     roles: userWriters,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -182,7 +178,6 @@ export const userOperations = {
       newPassword: text({ secret: true }),
     }),
     answer: object('iam.v4.authn.PasswordChangeResponse', { message: text() }),
-    envelope: 'iam.v4.authn.ChangeUserPasswordApiResponse',
     iam: 'Change_Password_User',
     roles: 'everyone',
     rateLimit: perSecond(1, 1, 2, 2),
@@ -202,7 +197,6 @@ export const userOperations = {
     of: User,
     body: object('iam.v4.authn.PasswordResetRequest', { newPassword: text({ secret: true }) }),
     answer: object('iam.v4.authn.PasswordResetResponse', { message: text() }),
-    envelope: 'iam.v4.authn.ResetUserPasswordApiResponse',
     iam: 'Reset_Password_User',
     roles: accountKeepers,
     rateLimit: perSecond(5, 5, 10, 10),

@@ -19,13 +19,11 @@ export const WelcomeBanner = resource(
 
 export const welcomeBannerOperations = {
   getWelcomeBanner: get('/authn/welcome-banner', WelcomeBanner, {
-    envelope: 'iam.v4.authn.GetWelcomeBannerApiResponse',
     iam: 'View_Welcome_Banner',
     roles: 'everyone',
     rateLimit: perSecond(10, 10, 15, 20),
   }),
   updateWelcomeBanner: update('/authn/welcome-banner', WelcomeBanner, {
-    envelope: 'iam.v4.authn.UpdateWelcomeBannerApiResponse',
     iam: 'Update_Welcome_Banner',
     roles: ['Platform Admin', 'Super Admin'],
     rateLimit: perSecond(1),

@@ -28,7 +28,6 @@ export const AwsSubnet = resource(
 
 export const awsSubnetOperations = {
   listAwsSubnets: list('/cloud/config/subnets', AwsSubnet, {
-    envelope: 'networking.v4.cloud.config.ListAwsSubnetsApiResponse',
     iam: 'View_AWS_Subnet',
     roles: ['Network Infra Admin', 'Platform Admin', 'Platform Viewer', 'Super Admin'],
     rateLimit: perMinute(10),

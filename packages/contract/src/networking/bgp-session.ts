@@ -73,7 +73,6 @@ export const BgpSession = resource(
 
 export const bgpSessionOperations = {
   listBgpSessions: list('/config/bgp-sessions', BgpSession, {
-    envelope: 'networking.v4.config.ListBgpSessionsApiResponse',
     iam: 'View_BGP_Session',
     roles: bgpReaders,
     rateLimit: perSecond(3),
@@ -92,7 +91,6 @@ export const bgpSessionOperations = {
     },
   }),
   getBgpSessionById: get('/config/bgp-sessions/{extId}', BgpSession, {
-    envelope: 'networking.v4.config.GetBgpSessionApiResponse',
     iam: 'View_BGP_Session',
     roles: bgpReaders,
     rateLimit: perSecond(3),

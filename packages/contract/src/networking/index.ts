@@ -33,6 +33,7 @@ export const networking = namespace({
     vpc: vpcOperations,
   },
   resources: [AddressLease, AddressRun, AddressTally, Gateway],
+  taskEnvelope: 'TaskReferenceApiResponse',
   unimplemented,
   errors: networkingErrors,
 })

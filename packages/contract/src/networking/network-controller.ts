@@ -43,14 +43,12 @@ export const NetworkController = resource(
 )
 
 const mutation = {
-  envelope: 'networking.v4.config.TaskReferenceApiResponse',
   roles: controllerWriters,
   rateLimit: slowMutationRate,
 }
 
 export const networkControllerOperations = {
   listNetworkControllers: list('/config/controllers', NetworkController, {
-    envelope: 'networking.v4.config.ListNetworkControllersApiResponse',
     iam: 'View_Network_Controller',
     roles: controllerReaders,
     rateLimit: listRate,
@@ -60,7 +58,6 @@ export const networkControllerOperations = {
     iam: 'Create_Network_Controller',
   }),
   getNetworkControllerById: get('/config/controllers/{extId}', NetworkController, {
-    envelope: 'networking.v4.config.GetNetworkControllerApiResponse',
     iam: 'View_Network_Controller',
     roles: controllerReaders,
     rateLimit: getRate,

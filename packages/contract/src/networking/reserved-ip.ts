@@ -57,7 +57,6 @@ export const reservedIpOperations = {
   reserveIpsBySubnetId: action('/config/subnets/{extId}/addresses/$actions/reserve', {
     of: Subnet,
     body: IpReserveSpec,
-    envelope: 'networking.v4.config.TaskReferenceApiResponse',
     iam: 'Reserve_Subnet_IP',
     roles: reservers,
     rateLimit: perSecond(20, 25),
@@ -65,7 +64,6 @@ export const reservedIpOperations = {
   unreserveIpsBySubnetId: action('/config/subnets/{extId}/addresses/$actions/unreserve', {
     of: Subnet,
     body: IpUnreserveSpec,
-    envelope: 'networking.v4.config.TaskReferenceApiResponse',
     iam: 'Unreserve_Subnet_IP',
     roles: reservers,
     rateLimit: perSecond(20, 25),

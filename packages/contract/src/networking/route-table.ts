@@ -25,7 +25,6 @@ export const RouteTable = resource(
 
 export const routeTableOperations = {
   listRouteTables: list('/config/route-tables', RouteTable, {
-    envelope: 'networking.v4.config.ListRouteTablesApiResponse',
     iam: 'View_VPC_Route_Table',
     roles: routingReaders,
     rateLimit: listRate,
@@ -33,7 +32,6 @@ export const routeTableOperations = {
     orderby: ['vpcReference'],
   }),
   getRouteTableById: get('/config/route-tables/{extId}', RouteTable, {
-    envelope: 'networking.v4.config.GetRouteTableApiResponse',
     iam: 'View_VPC_Route_Table',
     roles: routingReaders,
     rateLimit: getRate,

@@ -118,14 +118,12 @@ export const RoutingPolicyClearCountersSpec = object('networking.v4.stats.Routin
 })
 
 const mutation = {
-  envelope: 'networking.v4.config.TaskReferenceApiResponse',
   roles: vpcWriters,
   rateLimit: mutationRate,
 }
 
 export const routingPolicyOperations = {
   listRoutingPolicies: list('/config/routing-policies', RoutingPolicy, {
-    envelope: 'networking.v4.config.ListRoutingPoliciesApiResponse',
     iam: 'View_Routing_Policy',
     roles: routingReaders,
     rateLimit: listRate,
@@ -156,7 +154,6 @@ export const routingPolicyOperations = {
   }),
   createRoutingPolicy: create('/config/routing-policies', RoutingPolicy, { ...mutation, iam: 'Create_Routing_Policy' }),
   getRoutingPolicyById: get('/config/routing-policies/{extId}', RoutingPolicy, {
-    envelope: 'networking.v4.config.GetRoutingPolicyApiResponse',
     iam: 'View_Routing_Policy',
     roles: routingReaders,
     rateLimit: getRate,
@@ -173,7 +170,6 @@ export const routingPolicyOperations = {
   clearRoutingPolicyCounters: action('/stats/routing-policies/$actions/clear', {
     ...mutation,
     of: RoutingPolicy,
-    envelope: 'networking.v4.stats.TaskReferenceApiResponse',
     body: RoutingPolicyClearCountersSpec,
     iam: 'Clear_Routing_Policy_Stats',
   }),

@@ -156,7 +156,6 @@ export const Subnet = resource(
 
 export const subnetOperations = {
   listSubnets: list('/config/subnets', Subnet, {
-    envelope: 'networking.v4.config.ListSubnetsApiResponse',
     iam: 'View_Subnet',
     roles: subnetReaders,
     rateLimit: listRate,
@@ -197,7 +196,6 @@ export const subnetOperations = {
     },
   }),
   createSubnet: create('/config/subnets', Subnet, {
-    envelope: 'networking.v4.config.TaskReferenceApiResponse',
     iam: 'Create_Subnet',
     roles: [
       'Account Owner',
@@ -211,20 +209,17 @@ export const subnetOperations = {
     rateLimit: mutationRate,
   }),
   getSubnetById: get('/config/subnets/{extId}', Subnet, {
-    envelope: 'networking.v4.config.GetSubnetApiResponse',
     iam: 'View_Subnet',
     roles: subnetReaders,
     rateLimit: getRate,
   }),
   updateSubnetById: update('/config/subnets/{extId}', Subnet, {
-    envelope: 'networking.v4.config.TaskReferenceApiResponse',
     iam: 'Update_Subnet',
     roles: ['Account Owner', 'Administrator', 'Network Infra Admin', 'Platform Admin', 'Super Admin', 'VPC Admin'],
     rateLimit: mutationRate,
     ifMatch: 'required',
   }),
   deleteSubnetById: remove('/config/subnets/{extId}', Subnet, {
-    envelope: 'networking.v4.config.TaskReferenceApiResponse',
     iam: 'Delete_Subnet',
     roles: ['Account Owner', 'Administrator', 'Network Infra Admin', 'Platform Admin', 'Super Admin', 'VPC Admin'],
     rateLimit: mutationRate,

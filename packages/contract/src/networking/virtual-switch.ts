@@ -113,7 +113,6 @@ const readers: readonly RoleName[] = [
 
 export const virtualSwitchOperations = {
   listVirtualSwitches: list('/config/virtual-switches', VirtualSwitch, {
-    envelope: 'networking.v4.config.ListVirtualSwitchesApiResponse',
     iam: 'View_Virtual_Switch',
     roles: readers,
     rateLimit: listRate,
@@ -123,7 +122,6 @@ export const virtualSwitchOperations = {
     orderby: ['extId', 'isDefault', 'name'],
   }),
   getVirtualSwitchById: get('/config/virtual-switches/{extId}', VirtualSwitch, {
-    envelope: 'networking.v4.config.GetVirtualSwitchApiResponse',
     iam: 'View_Virtual_Switch',
     roles: readers,
     rateLimit: getRate,

@@ -92,14 +92,12 @@ export const Vpc = resource(
 )
 
 const mutation = {
-  envelope: 'networking.v4.config.TaskReferenceApiResponse',
   roles: vpcWriters,
   rateLimit: mutationRate,
 }
 
 export const vpcOperations = {
   listVpcs: list('/config/vpcs', Vpc, {
-    envelope: 'networking.v4.config.ListVpcsApiResponse',
     iam: 'View_VPC',
     roles: vpcReaders,
     rateLimit: listRate,
@@ -122,7 +120,6 @@ export const vpcOperations = {
   }),
   createVpc: create('/config/vpcs', Vpc, { ...mutation, iam: 'Create_VPC' }),
   getVpcById: get('/config/vpcs/{extId}', Vpc, {
-    envelope: 'networking.v4.config.GetVpcApiResponse',
     iam: 'View_VPC',
     roles: vpcReaders,
     rateLimit: getRate,

@@ -48,27 +48,23 @@ const writers: readonly RoleName[] = ['Domain Manager Admin', 'Platform Admin', 
 
 export const backupTargetOperations = {
   listBackupTargets: list(targets, BackupTarget, {
-    envelope: 'platform.v4.management.ListBackupTargetsApiResponse',
     iam: 'View_Domain_Manager_Backup_Target',
     roles: backupReaders,
     rateLimit: perSecond(5),
     paged: false,
   }),
   createBackupTarget: create(targets, BackupTarget, {
-    envelope: 'platform.v4.management.CreateBackupTargetApiResponse',
     iam: 'Create_Domain_Manager_Backup_Target',
     roles: writers,
     rateLimit: perSecond(1),
     requestId: 'required',
   }),
   getBackupTargetById: get(`${targets}/{extId}`, BackupTarget, {
-    envelope: 'platform.v4.management.GetBackupTargetApiResponse',
     iam: 'View_Domain_Manager_Backup_Target',
     roles: backupReaders,
     rateLimit: perSecond(5),
   }),
   updateBackupTargetById: update(`${targets}/{extId}`, BackupTarget, {
-    envelope: 'platform.v4.management.UpdateBackupTargetApiResponse',
     iam: 'Update_Domain_Manager_Backup_Target',
     roles: writers,
     rateLimit: perSecond(1),
@@ -76,7 +72,6 @@ export const backupTargetOperations = {
     requestId: 'required',
   }),
   deleteBackupTargetById: remove(`${targets}/{extId}`, BackupTarget, {
-    envelope: 'platform.v4.management.DeleteBackupTargetApiResponse',
     iam: 'Delete_Domain_Manager_Backup_Target',
     roles: writers,
     rateLimit: perSecond(1),

@@ -96,7 +96,6 @@ export const batchOperations = {
   submitBatch: action('/operations/$actions/batch', {
     of: Batch,
     body: BatchSpec,
-    envelope: 'platform.v4.operations.SubmitBatchApiResponse',
     iam: 'Submit_Batch',
     roles: submitters,
     rateLimit: { per: 'minute', small: 6 },
@@ -105,7 +104,6 @@ export const batchOperations = {
     maximumBodyBytes: 16 * 1024 * 1024,
   }),
   listBatches: list('/operations/batches', Batch, {
-    envelope: 'platform.v4.operations.ListBatchesApiResponse',
     iam: 'View_Batch',
     roles: [...submitters, 'Platform Viewer'],
     rateLimit: perSecond(5),
@@ -114,7 +112,6 @@ export const batchOperations = {
     select: 'any',
   }),
   getBatchById: get('/operations/batches/{extId}', Batch, {
-    envelope: 'platform.v4.operations.GetBatchApiResponse',
     iam: 'View_Batch',
     roles: [...submitters, 'Platform Viewer'],
     rateLimit: perSecond(5),

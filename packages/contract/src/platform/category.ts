@@ -141,7 +141,6 @@ const associationExpansions = {
 
 export const categoryOperations = {
   listCategories: list('/config/categories', Category, {
-    envelope: 'platform.v4.config.ListCategoriesApiResponse',
     iam: 'View_Category',
     roles: readers,
     rateLimit: perSecond(20),
@@ -151,14 +150,12 @@ export const categoryOperations = {
     expand: associationExpansions,
   }),
   createCategory: create('/config/categories', Category, {
-    envelope: 'platform.v4.config.CreateCategoryApiResponse',
     iam: 'Create_Category',
     roles: writers,
     rateLimit: perSecond(10),
     runs: 'sync',
   }),
   getCategoryById: get('/config/categories/{extId}', Category, {
-    envelope: 'platform.v4.config.GetCategoryApiResponse',
     iam: 'View_Category',
     roles: readers,
     rateLimit: perSecond(20),
@@ -166,7 +163,6 @@ export const categoryOperations = {
     expand: associationExpansions,
   }),
   updateCategoryById: update('/config/categories/{extId}', Category, {
-    envelope: 'platform.v4.config.UpdateCategoryApiResponse',
     iam: 'Update_Category',
     roles: writers.filter((role) => role !== 'Management Connector'),
     rateLimit: perSecond(10),
@@ -175,7 +171,6 @@ export const categoryOperations = {
     answer: arrayOf(AppMessage),
   }),
   deleteCategoryById: remove('/config/categories/{extId}', Category, {
-    envelope: 'platform.v4.config.DeleteCategoryApiResponse',
     iam: 'Delete_Category',
     roles: writers,
     rateLimit: perSecond(10),

@@ -167,13 +167,11 @@ export const domainManagerOperations = {
     select: 'any',
   }),
   getDomainManagerById: get('/config/domain-managers/{extId}', DomainManager, {
-    envelope: 'platform.v4.config.GetDomainManagerApiResponse',
     iam: 'View_Domain_Manager',
     roles: readers,
     rateLimit: perSecond(5),
   }),
   createDomainManager: create('/config/domain-managers', DomainManager, {
-    envelope: 'platform.v4.config.CreateDomainManagerApiResponse',
     iam: 'Create_Domain_Manager',
     roles: admins,
     rateLimit: perSecond(1),
@@ -182,7 +180,6 @@ export const domainManagerOperations = {
   register: action('/management/domain-managers/{extId}/$actions/register', {
     of: DomainManager,
     body: ClusterRegistrationSpec,
-    envelope: 'platform.v4.management.RegisterApiResponse',
     iam: 'Register_Domain_Manager',
     roles: admins,
     rateLimit: perSecond(1),
@@ -193,7 +190,6 @@ export const domainManagerOperations = {
   unregister: action('/management/domain-managers/{extId}/$actions/unregister', {
     of: DomainManager,
     body: ClusterReference,
-    envelope: 'platform.v4.management.UnregisterApiResponse',
     iam: 'Unregister_Domain_Manager',
     roles: admins,
     rateLimit: perSecond(1),

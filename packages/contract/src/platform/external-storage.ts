@@ -45,7 +45,6 @@ export const ExternalStorage = resource(
 
 export const externalStorageOperations = {
   getExternalStorageById: get('/config/external-storages/{extId}', ExternalStorage, {
-    envelope: 'platform.v4.config.GetExternalStorageApiResponse',
     iam: 'View_External_Storage',
     roles: [
       'Cluster Admin',

@@ -81,7 +81,6 @@ const path = '/management/domain-managers/{domainManagerExtId}/products'
 
 export const productOperations = {
   listProducts: list(path, Product, {
-    envelope: 'platform.v4.management.ListProductsApiResponse',
     iam: 'View_Domain_Manager_Product',
     roles: managementReaders,
     rateLimit: perSecond(5),
@@ -90,13 +89,11 @@ export const productOperations = {
     select: 'any',
   }),
   getProductById: get(`${path}/{extId}`, Product, {
-    envelope: 'platform.v4.management.GetProductApiResponse',
     iam: 'View_Domain_Manager_Product',
     roles: managementReaders,
     rateLimit: perSecond(5),
   }),
   updateProductById: update(`${path}/{extId}`, Product, {
-    envelope: 'platform.v4.management.UpdateProductApiResponse',
     iam: 'Update_Domain_Manager_Product',
     roles: ['Domain Manager Admin', 'Platform Admin', 'Super Admin'],
     rateLimit: perSecond(1),

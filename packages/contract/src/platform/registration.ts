@@ -70,7 +70,6 @@ export const registrationOperations = {
     select: 'any',
   }),
   getRegistrationById: get(`${path}/{extId}`, Registration, {
-    envelope: 'platform.v4.management.GetRegistrationApiResponse',
     iam: 'View_Domain_Manager_Registration',
     roles: managementReaders,
     rateLimit: perSecond(5),

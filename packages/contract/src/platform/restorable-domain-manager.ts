@@ -19,7 +19,6 @@ export const restorableDomainManagerOperations = {
     '/management/restore-sources/{restoreSourceExtId}/restorable-domain-managers',
     RestorableDomainManager,
     {
-      envelope: 'platform.v4.management.ListRestorableDomainManagersApiResponse',
       iam: 'View_Restorable_Domain_Manager',
       roles: backupReaders,
       rateLimit: perSecond(5),

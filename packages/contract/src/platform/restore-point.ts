@@ -40,7 +40,6 @@ const RestoreSpec = object('platform.v4.management.RestoreSpec', {
 
 export const restorePointOperations = {
   listRestorePoints: list(restorePoints, RestorePoint, {
-    envelope: 'platform.v4.management.ListRestorePointsApiResponse',
     iam: 'View_Restorable_Domain_Manager_Restore_Point',
     roles: backupReaders,
     rateLimit: perSecond(5),
@@ -51,7 +50,6 @@ export const restorePointOperations = {
     select: ['creationTime', 'domainManager', 'extId', 'links', 'tenantId'],
   }),
   getRestorePointById: get(`${restorePoints}/{extId}`, RestorePoint, {
-    envelope: 'platform.v4.management.GetRestorePointApiResponse',
     iam: 'View_Restorable_Domain_Manager_Restore_Point',
     roles: backupReaders,
     rateLimit: perSecond(5),
@@ -60,7 +58,6 @@ export const restorePointOperations = {
   restore: action(`${restorePoints}/{extId}/$actions/restore`, {
     of: RestorePoint,
     body: RestoreSpec,
-    envelope: 'platform.v4.management.RestoreApiResponse',
     iam: 'Restore_Domain_Manager_Restore_Point',
     roles: ['Domain Manager Admin', 'Platform Admin', 'Super Admin'],
     rateLimit: perMinute(1),

@@ -29,20 +29,17 @@ export const backupReaders: readonly RoleName[] = [
 
 export const restoreSourceOperations = {
   createRestoreSource: create('/management/restore-sources', RestoreSource, {
-    envelope: 'platform.v4.management.CreateRestoreSourceApiResponse',
     iam: 'Create_Restore_Source',
     roles: ['Platform Admin', 'Super Admin'],
     rateLimit: perSecond(1),
     runs: 'sync',
   }),
   getRestoreSourceById: get('/management/restore-sources/{extId}', RestoreSource, {
-    envelope: 'platform.v4.management.GetRestoreSourceApiResponse',
     iam: 'View_Restore_Source',
     roles: backupReaders,
     rateLimit: perSecond(5),
   }),
   deleteRestoreSourceById: remove('/management/restore-sources/{extId}', RestoreSource, {
-    envelope: 'platform.v4.management.DeleteRestoreSourceApiResponse',
     iam: 'Delete_Restore_Source',
     roles: ['Platform Admin', 'Super Admin'],
     rateLimit: perSecond(1),

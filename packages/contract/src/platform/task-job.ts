@@ -39,7 +39,6 @@ export const TaskJob = resource(
 
 export const taskJobOperations = {
   listTaskJobs: list('/config/tasks/{taskExtId}/jobs', TaskJob, {
-    envelope: 'platform.v4.config.ListTaskJobsApiResponse',
     iam: 'View_Task',
     roles: taskReaders,
     own: 'ownerExtId',
@@ -48,7 +47,6 @@ export const taskJobOperations = {
     select: 'any',
   }),
   getTaskJobById: get('/config/tasks/{taskExtId}/jobs/{extId}', TaskJob, {
-    envelope: 'platform.v4.config.GetTaskJobApiResponse',
     iam: 'View_Task',
     roles: taskReaders,
     own: 'ownerExtId',

@@ -118,7 +118,6 @@ export const taskReaders: readonly RoleName[] = [
 
 export const taskOperations = {
   listTasks: list('/config/tasks', Task, {
-    envelope: 'platform.v4.config.ListTasksApiResponse',
     iam: 'View_Task',
     roles: taskReaders,
     own: 'ownedBy/extId',
@@ -158,7 +157,6 @@ export const taskOperations = {
     select: 'any',
   }),
   getTaskById: get('/config/tasks/{extId}', Task, {
-    envelope: 'platform.v4.config.GetTaskApiResponse',
     iam: 'View_Task',
     roles: taskReaders,
     own: 'ownedBy/extId',
@@ -168,7 +166,6 @@ export const taskOperations = {
   }),
   cancelTask: action('/config/tasks/{taskExtId}/$actions/cancel', {
     of: Task,
-    envelope: 'platform.v4.config.CancelTaskApiResponse',
     iam: 'Cancel_Task',
     roles: [
       'Intelligent Ops Admin',
@@ -187,7 +184,6 @@ export const taskOperations = {
   /** All affected entities; the task itself shows the first 300. */
   listTaskEntities: read('/config/tasks/{taskExtId}/affected-entities', arrayOf(AffectedEntity), {
     of: Task,
-    envelope: 'platform.v4.config.ListTaskEntitiesApiResponse',
     iam: 'View_Task',
     roles: taskReaders,
     own: 'ownedBy/extId',

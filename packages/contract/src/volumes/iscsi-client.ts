@@ -94,7 +94,6 @@ const listFields = [...attachmentFields, 'iscsiInitiatorName']
 
 export const iscsiClientOperations = {
   listIscsiClients: list('/config/iscsi-clients', IscsiClient, {
-    envelope: 'volumes.v4.config.ListIscsiClientsApiResponse',
     iam: 'View_External_ISCSI_Client',
     roles: iscsiClientReaders,
     rateLimit: perSecond(20, 25, 25, 25),
@@ -105,14 +104,12 @@ export const iscsiClientOperations = {
     expandedType: 'volumes.v4.config.IscsiClientProjection',
   }),
   getIscsiClientById: get('/config/iscsi-clients/{extId}', IscsiClient, {
-    envelope: 'volumes.v4.config.GetIscsiClientApiResponse',
     iam: 'View_External_ISCSI_Client',
     roles: iscsiClientReaders,
     rateLimit: perSecond(20, 25, 25, 25),
     deployments: ['on-prem'],
   }),
   updateIscsiClientById: update('/config/iscsi-clients/{extId}', IscsiClient, {
-    envelope: 'volumes.v4.config.UpdateIscsiClientApiResponse',
     iam: 'Update_External_ISCSI_Client',
     roles: volumeAdmins,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -122,7 +119,6 @@ export const iscsiClientOperations = {
   attachIscsiClient: action('/config/volume-groups/{extId}/$actions/attach-iscsi-client', {
     of: VolumeGroup,
     body: attachedClient,
-    envelope: 'volumes.v4.config.AttachIscsiClientApiResponse',
     iam: 'Attach_Volume_Group_To_External_ISCSI_Client',
     roles: volumeAdmins,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -131,7 +127,6 @@ export const iscsiClientOperations = {
   detachIscsiClient: action('/config/volume-groups/{extId}/$actions/detach-iscsi-client', {
     of: VolumeGroup,
     body: detachedClient,
-    envelope: 'volumes.v4.config.DetachIscsiClientApiResponse',
     iam: 'Detach_Volume_Group_From_External_ISCSI_Client',
     roles: volumeAdmins,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -141,7 +136,6 @@ export const iscsiClientOperations = {
     '/config/volume-groups/{volumeGroupExtId}/external-iscsi-attachments',
     IscsiClientAttachment,
     {
-      envelope: 'volumes.v4.config.ListExternalIscsiAttachmentsApiResponse',
       iam: 'View_External_ISCSI_Client',
       roles: iscsiClientReaders,
       rateLimit: perSecond(20, 25, 25, 25),

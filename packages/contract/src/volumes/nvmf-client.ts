@@ -38,7 +38,6 @@ const detachedClient = object('volumes.v4.config.NvmfClient', {
 
 export const nvmfClientOperations = {
   listNvmfClients: list('/config/nvmf-clients', NvmfClient, {
-    envelope: 'volumes.v4.config.ListNvmfClientsApiResponse',
     iam: 'View_External_NVMF_Client',
     roles: nvmfClientReaders,
     rateLimit: perSecond(20, 25, 25, 25),
@@ -50,7 +49,6 @@ export const nvmfClientOperations = {
     expandedType: 'volumes.v4.config.NvmfClientProjection',
   }),
   getNvmfClientById: get('/config/nvmf-clients/{extId}', NvmfClient, {
-    envelope: 'volumes.v4.config.GetNvmfClientApiResponse',
     iam: 'View_External_NVMF_Client',
     roles: nvmfClientReaders,
     rateLimit: perSecond(20, 25, 25, 25),
@@ -58,7 +56,6 @@ export const nvmfClientOperations = {
   attachNvmfClient: action('/config/volume-groups/{extId}/$actions/attach-nvmf-client', {
     of: VolumeGroup,
     body: attachedClient,
-    envelope: 'volumes.v4.config.AttachNvmfClientApiResponse',
     iam: 'Attach_Volume_Group_To_External_NVMF_Client',
     roles: volumeAdmins,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -66,7 +63,6 @@ export const nvmfClientOperations = {
   detachNvmfClient: action('/config/volume-groups/{extId}/$actions/detach-nvmf-client', {
     of: VolumeGroup,
     body: detachedClient,
-    envelope: 'volumes.v4.config.DetachNvmfClientApiResponse',
     iam: 'Detach_Volume_Group_From_External_NVMF_Client',
     roles: volumeAdmins,
     rateLimit: perSecond(5, 5, 10, 10),

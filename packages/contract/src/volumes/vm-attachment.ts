@@ -25,7 +25,6 @@ export const vmAttachmentOperations = {
   attachVm: action(`${path}/{extId}/$actions/attach-vm`, {
     of: VolumeGroup,
     body,
-    envelope: 'volumes.v4.config.AttachVmApiResponse',
     iam: 'Attach_Volume_Group_To_Virtual_Machine',
     roles: vmAttachers,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -34,14 +33,12 @@ export const vmAttachmentOperations = {
   detachVm: action(`${path}/{extId}/$actions/detach-vm`, {
     of: VolumeGroup,
     body,
-    envelope: 'volumes.v4.config.DetachVmApiResponse',
     iam: 'Detach_Volume_Group_From_Virtual_Machine',
     roles: vmAttachers,
     rateLimit: perSecond(5, 5, 10, 10),
     requestId: 'required',
   }),
   listVmAttachmentsByVolumeGroupId: list(`${path}/{volumeGroupExtId}/vm-attachments`, VmAttachment, {
-    envelope: 'volumes.v4.config.ListVmAttachmentsApiResponse',
     iam: 'View_Volume_Group_VM_Attachments',
     roles: [...volumeReaders, 'Virtual Machine Admin', 'Virtual Machine Viewer'],
     rateLimit: perSecond(20, 25, 25, 25),

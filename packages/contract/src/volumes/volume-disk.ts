@@ -39,7 +39,6 @@ const path = '/config/volume-groups/{volumeGroupExtId}/disks'
 
 export const volumeDiskOperations = {
   listVolumeDisksByVolumeGroupId: list(path, VolumeDisk, {
-    envelope: 'volumes.v4.config.ListVolumeDisksApiResponse',
     iam: 'View_Volume_Group_Disks',
     roles: volumeReaders,
     rateLimit: perSecond(20, 25, 25, 25),
@@ -49,20 +48,17 @@ export const volumeDiskOperations = {
     select: 'any',
   }),
   createVolumeDisk: create(path, VolumeDisk, {
-    envelope: 'volumes.v4.config.CreateVolumeDiskApiResponse',
     iam: 'Create_Volume_Group_Disk',
     roles: volumeAdmins,
     rateLimit: perSecond(5, 5, 10, 10),
     requestId: 'required',
   }),
   getVolumeDiskById: get(`${path}/{extId}`, VolumeDisk, {
-    envelope: 'volumes.v4.config.GetVolumeDiskApiResponse',
     iam: 'View_Volume_Group_Disks',
     roles: volumeReaders,
     rateLimit: perSecond(20, 25, 25, 25),
   }),
   updateVolumeDiskById: update(`${path}/{extId}`, VolumeDisk, {
-    envelope: 'volumes.v4.config.UpdateVolumeDiskApiResponse',
     iam: 'Update_Volume_Group_Disk',
     roles: volumeAdmins,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -70,7 +66,6 @@ export const volumeDiskOperations = {
     requestId: 'required',
   }),
   deleteVolumeDiskById: remove(`${path}/{extId}`, VolumeDisk, {
-    envelope: 'volumes.v4.config.DeleteVolumeDiskApiResponse',
     iam: 'Delete_Volume_Group_Disk',
     roles: volumeAdmins,
     rateLimit: perSecond(5, 5, 10, 10),

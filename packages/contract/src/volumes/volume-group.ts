@@ -119,7 +119,6 @@ const expand = { cluster: expandCluster, metadata: expandMetadata }
 
 export const volumeGroupOperations = {
   listVolumeGroups: list(path, VolumeGroup, {
-    envelope: 'volumes.v4.config.ListVolumeGroupsApiResponse',
     iam: 'View_Volume_Group_Details',
     roles: volumeReaders,
     rateLimit: perSecond(20, 25, 25, 25),
@@ -130,21 +129,18 @@ export const volumeGroupOperations = {
     expandedType: 'volumes.v4.config.VolumeGroupProjection',
   }),
   createVolumeGroup: create(path, VolumeGroup, {
-    envelope: 'volumes.v4.config.CreateVolumeGroupApiResponse',
     iam: 'Create_Volume_Group',
     roles: volumeAdmins,
     rateLimit: perSecond(5, 5, 10, 10),
     requestId: 'required',
   }),
   getVolumeGroupById: get(`${path}/{extId}`, VolumeGroup, {
-    envelope: 'volumes.v4.config.GetVolumeGroupApiResponse',
     iam: 'View_Volume_Group_Details',
     roles: volumeReaders,
     rateLimit: perSecond(20, 25, 25, 25),
     expand,
   }),
   updateVolumeGroupById: update(`${path}/{extId}`, VolumeGroup, {
-    envelope: 'volumes.v4.config.UpdateVolumeGroupApiResponse',
     iam: 'Update_Volume_Group_Details',
     roles: volumeEditors,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -152,7 +148,6 @@ export const volumeGroupOperations = {
     requestId: 'required',
   }),
   deleteVolumeGroupById: remove(`${path}/{extId}`, VolumeGroup, {
-    envelope: 'volumes.v4.config.DeleteVolumeGroupApiResponse',
     iam: 'Delete_Volume_Group',
     roles: volumeAdmins,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -161,7 +156,6 @@ export const volumeGroupOperations = {
   associateCategory: action(`${path}/{extId}/$actions/associate-category`, {
     of: VolumeGroup,
     body: CategoryEntityReferences,
-    envelope: 'volumes.v4.config.AssociateCategoryApiResponse',
     iam: 'Associate_Volume_Group_Categories',
     roles: volumeProvisioners,
     rateLimit: perSecond(5, 5, 10, 10),
@@ -169,21 +163,18 @@ export const volumeGroupOperations = {
   disassociateCategory: action(`${path}/{extId}/$actions/disassociate-category`, {
     of: VolumeGroup,
     body: CategoryEntityReferences,
-    envelope: 'volumes.v4.config.DisassociateCategoryApiResponse',
     iam: 'Disassociate_Volume_Group_Categories',
     roles: volumeProvisioners,
     rateLimit: perSecond(5, 5, 10, 10),
   }),
   getVolumeGroupMetadataById: read(`${path}/{volumeGroupExtId}/metadata`, Metadata, {
     of: VolumeGroup,
-    envelope: 'volumes.v4.config.GetVolumeGroupMetadataApiResponse',
     iam: 'View_Volume_Group_Details',
     roles: volumeReaders,
     rateLimit: perSecond(20, 25, 25, 25),
     deprecated: {},
   }),
   listCategoryAssociationsByVolumeGroupId: list(`${path}/{volumeGroupExtId}/category-associations`, CategoryDetails, {
-    envelope: 'volumes.v4.config.ListCategoryAssociationsApiResponse',
     iam: 'View_Volume_Group_Details',
     roles: volumeReaders,
     rateLimit: perSecond(20, 25, 25, 25),

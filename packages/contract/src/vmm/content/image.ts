@@ -122,7 +122,6 @@ const mutationRate = perSecond(2, 2, 5)
 
 export const imageOperations = {
   listImages: list('/content/images', Image, {
-    envelope: 'vmm.v4.content.ListImagesApiResponse',
     iam: 'View_Image',
     roles: readers,
     rateLimit: listRate,
@@ -153,20 +152,17 @@ export const imageOperations = {
     ],
   }),
   createImage: create('/content/images', Image, {
-    envelope: 'vmm.v4.content.CreateImageApiResponse',
     iam: 'Create_Image',
     roles: creators,
     rateLimit: mutationRate,
     requestId: 'required',
   }),
   getImageById: get('/content/images/{extId}', Image, {
-    envelope: 'vmm.v4.content.GetImageApiResponse',
     iam: 'View_Image',
     roles: readers,
     rateLimit: getRate,
   }),
   updateImageById: update('/content/images/{extId}', Image, {
-    envelope: 'vmm.v4.content.UpdateImageApiResponse',
     iam: 'Update_Image',
     roles: editors,
     rateLimit: mutationRate,
@@ -174,7 +170,6 @@ export const imageOperations = {
     requestId: 'required',
   }),
   deleteImageById: remove('/content/images/{extId}', Image, {
-    envelope: 'vmm.v4.content.DeleteImageApiResponse',
     iam: 'Delete_Image',
     roles: [...editors, 'CSI System', 'Kubernetes Data Services System', 'Kubernetes Infrastructure Provision'],
     rateLimit: mutationRate,

@@ -47,7 +47,6 @@ export const ExternVmDiskStats = object('vmm.v4.extern.stats.VmDiskStats', {
 export const externVmDiskStatsOperations = {
   getDiskStatsById: read('/extern/stats/vms/{vmExtId}/disks/{extId}', ExternVmDiskStats, {
     pathKinds: { vmExtId: 'ExternVm' },
-    envelope: 'vmm.v4.extern.stats.GetDiskStatsApiResponse',
     iam: 'View_External_Virtual_Machine_Disk_Stats',
     roles: vmReaders,
     rateLimit: statisticsRate,

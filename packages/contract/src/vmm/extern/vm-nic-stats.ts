@@ -21,7 +21,6 @@ export const ExternVmNicStats = object('vmm.v4.extern.stats.VmNicStats', {
 export const externVmNicStatsOperations = {
   getNicStatsById: read('/extern/stats/vms/{vmExtId}/nics/{extId}', ExternVmNicStats, {
     pathKinds: { vmExtId: 'ExternVm' },
-    envelope: 'vmm.v4.extern.stats.GetNicStatsApiResponse',
     iam: 'View_External_Virtual_Machine_NIC_Stats',
     roles: vmReaders,
     rateLimit: statisticsRate,

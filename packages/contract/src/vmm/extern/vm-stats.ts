@@ -80,7 +80,6 @@ const filterable = pathsOf(ExternVmStatsTuple, ['timestamp'])
 
 export const externVmStatsOperations = {
   listVmStats: list('/extern/stats/vms', ExternVmStats, {
-    envelope: 'vmm.v4.extern.stats.ListVmStatsApiResponse',
     iam: 'View_External_Virtual_Machine_Stats',
     roles: vmReaders,
     rateLimit: statisticsListRate,
@@ -91,7 +90,6 @@ export const externVmStatsOperations = {
   }),
   getVmStatsById: read('/extern/stats/vms/{extId}', ExternVmStats.schema, {
     of: ExternVm,
-    envelope: 'vmm.v4.extern.stats.GetVmStatsApiResponse',
     iam: 'View_External_Virtual_Machine_Stats',
     roles: vmReaders,
     rateLimit: statisticsRate,

@@ -128,7 +128,6 @@ export const ExternVm = resource(
 
 export const externVmOperations = {
   listVms: list('/extern/config/vms', ExternVm, {
-    envelope: 'vmm.v4.extern.config.ListVmsApiResponse',
     iam: 'View_External_Virtual_Machine',
     roles: vmViewers,
     rateLimit: vmListRate,
@@ -150,14 +149,12 @@ export const externVmOperations = {
     select: 'any',
   }),
   getVmById: get('/extern/config/vms/{extId}', ExternVm, {
-    envelope: 'vmm.v4.extern.config.GetVmApiResponse',
     iam: 'View_External_Virtual_Machine',
     roles: vmViewers,
     rateLimit: getRate,
   }),
   powerOnVm: action('/extern/config/vms/{extId}/$actions/power-on', {
     of: ExternVm,
-    envelope: 'vmm.v4.extern.config.PowerOnVmApiResponse',
     iam: 'Power_On_External_Virtual_Machine',
     roles: vmSwitchers,
     rateLimit: vmMutationRate,
@@ -166,7 +163,6 @@ export const externVmOperations = {
   }),
   powerOffVm: action('/extern/config/vms/{extId}/$actions/power-off', {
     of: ExternVm,
-    envelope: 'vmm.v4.extern.config.PowerOffVmApiResponse',
     iam: 'Power_Off_External_Virtual_Machine',
     roles: vmSwitchers,
     rateLimit: vmMutationRate,
@@ -175,7 +171,6 @@ export const externVmOperations = {
   }),
   resetVm: action('/extern/config/vms/{extId}/$actions/reset', {
     of: ExternVm,
-    envelope: 'vmm.v4.extern.config.ResetVmApiResponse',
     iam: 'Reset_External_Virtual_Machine',
     roles: vmOperators,
     rateLimit: vmMutationRate,
@@ -185,7 +180,6 @@ export const externVmOperations = {
   // Native VMs have no such action; it has the roles of the other power actions.
   suspendVm: action('/extern/config/vms/{extId}/$actions/suspend', {
     of: ExternVm,
-    envelope: 'vmm.v4.extern.config.SuspendVmApiResponse',
     iam: 'Suspend_External_Virtual_Machine',
     roles: vmOperators,
     rateLimit: vmMutationRate,

@@ -187,7 +187,6 @@ export const Vm = resource(
 
 export const vmOperations = {
   listVms: list('/ahv/config/vms', Vm, {
-    envelope: 'vmm.v4.ahv.config.ListVmsApiResponse',
     iam: 'View_Existing_Virtual_Machine',
     roles: vmViewers,
     rateLimit: vmListRate,
@@ -291,20 +290,17 @@ export const vmOperations = {
     ],
   }),
   createVm: create('/ahv/config/vms', Vm, {
-    envelope: 'vmm.v4.ahv.config.CreateVmApiResponse',
     iam: 'Create_New_Virtual_Machine',
     roles: [...vmWriters, 'Backup Admin', 'Disaster Recovery Admin', 'Management Connector'],
     rateLimit: vmMutationRate,
     requestId: 'required',
   }),
   getVmById: get('/ahv/config/vms/{extId}', Vm, {
-    envelope: 'vmm.v4.ahv.config.GetVmApiResponse',
     iam: 'View_Existing_Virtual_Machine',
     roles: vmViewers,
     rateLimit: getRate,
   }),
   updateVmById: update('/ahv/config/vms/{extId}', Vm, {
-    envelope: 'vmm.v4.ahv.config.UpdateVmApiResponse',
     iam: 'Update_Virtual_Machine_Basic_Config',
     roles: [...vmWriters, 'Backup Admin', 'Management Connector'],
     rateLimit: vmMutationRate,
@@ -312,7 +308,6 @@ export const vmOperations = {
     requestId: 'required',
   }),
   deleteVmById: remove('/ahv/config/vms/{extId}', Vm, {
-    envelope: 'vmm.v4.ahv.config.DeleteVmApiResponse',
     iam: 'Delete_Existing_Virtual_Machine',
     roles: [...vmWriters, 'Backup Admin', 'Management Connector'],
     rateLimit: vmMutationRate,
@@ -321,7 +316,6 @@ export const vmOperations = {
   }),
   powerOnVm: action('/ahv/config/vms/{extId}/$actions/power-on', {
     of: Vm,
-    envelope: 'vmm.v4.ahv.config.PowerOnVmApiResponse',
     iam: 'Power_On_Virtual_Machine',
     roles: vmSwitchers,
     rateLimit: vmMutationRate,
@@ -330,7 +324,6 @@ export const vmOperations = {
   }),
   powerOffVm: action('/ahv/config/vms/{extId}/$actions/power-off', {
     of: Vm,
-    envelope: 'vmm.v4.ahv.config.PowerOffVmApiResponse',
     iam: 'Power_Off_Virtual_Machine',
     roles: vmSwitchers,
     rateLimit: vmMutationRate,
@@ -339,7 +332,6 @@ export const vmOperations = {
   }),
   resetVm: action('/ahv/config/vms/{extId}/$actions/reset', {
     of: Vm,
-    envelope: 'vmm.v4.ahv.config.ResetVmApiResponse',
     iam: 'Reset_Virtual_Machine',
     roles: vmOperators,
     rateLimit: vmMutationRate,
@@ -348,7 +340,6 @@ export const vmOperations = {
   }),
   shutdownVm: action('/ahv/config/vms/{extId}/$actions/shutdown', {
     of: Vm,
-    envelope: 'vmm.v4.ahv.config.ShutdownVmApiResponse',
     iam: 'ACPI_Shutdown_Virtual_Machine',
     roles: vmOperators,
     rateLimit: vmMutationRate,

@@ -36,13 +36,11 @@ export const CdRom = resource(
 
 export const cdRomOperations = {
   listCdRomsByVmId: list('/ahv/config/vms/{vmExtId}/cd-roms', CdRom, {
-    envelope: 'vmm.v4.ahv.config.ListCdRomsApiResponse',
     iam: 'View_Virtual_Machine_CD_ROM',
     roles: vmReaders,
     rateLimit: listRate,
   }),
   getCdRomById: get('/ahv/config/vms/{vmExtId}/cd-roms/{extId}', CdRom, {
-    envelope: 'vmm.v4.ahv.config.GetCdRomApiResponse',
     iam: 'View_Virtual_Machine_CD_ROM',
     roles: vmReaders,
     rateLimit: getRate,

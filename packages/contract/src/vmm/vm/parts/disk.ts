@@ -110,13 +110,11 @@ const readers: readonly RoleName[] = [...vmReaders, 'Backup Admin', 'Management 
 
 export const diskOperations = {
   listDisksByVmId: list('/ahv/config/vms/{vmExtId}/disks', Disk, {
-    envelope: 'vmm.v4.ahv.config.ListDisksApiResponse',
     iam: 'View_Virtual_Machine_Disk',
     roles: readers,
     rateLimit: listRate,
   }),
   getDiskById: get('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, {
-    envelope: 'vmm.v4.ahv.config.GetDiskApiResponse',
     iam: 'View_Virtual_Machine_Disk',
     roles: readers,
     rateLimit: getRate,

@@ -127,14 +127,12 @@ const readers: readonly RoleName[] = [
 
 export const nicOperations = {
   listNicsByVmId: list('/ahv/config/vms/{vmExtId}/nics', Nic, {
-    envelope: 'vmm.v4.ahv.config.ListNicsApiResponse',
     iam: 'View_Virtual_Machine_NIC',
     roles: readers,
     rateLimit: listRate,
     filter: ['extId', 'networkInfo/subnet/extId', 'nicNetworkInfo/subnet/extId'],
   }),
   getNicById: get('/ahv/config/vms/{vmExtId}/nics/{extId}', Nic, {
-    envelope: 'vmm.v4.ahv.config.GetNicApiResponse',
     iam: 'View_Virtual_Machine_NIC',
     roles: readers,
     rateLimit: getRate,

@@ -50,7 +50,6 @@ export const VmDiskStats = object('vmm.v4.ahv.stats.VmDiskStats', {
 export const vmDiskStatsOperations = {
   getDiskStatsById: read('/ahv/stats/vms/{vmExtId}/disks/{extId}', VmDiskStats, {
     of: Disk,
-    envelope: 'vmm.v4.ahv.stats.GetDiskStatsApiResponse',
     iam: 'View_Virtual_Machine_Disk_Stats',
     roles: vmReaders,
     rateLimit: statisticsRate,

@@ -22,7 +22,6 @@ export const VmNicStats = object('vmm.v4.ahv.stats.VmNicStats', {
 export const vmNicStatsOperations = {
   getNicStatsById: read('/ahv/stats/vms/{vmExtId}/nics/{extId}', VmNicStats, {
     of: Nic,
-    envelope: 'vmm.v4.ahv.stats.GetNicStatsApiResponse',
     iam: 'View_Virtual_Machine_NIC_Stats',
     roles: vmReaders,
     rateLimit: statisticsRate,

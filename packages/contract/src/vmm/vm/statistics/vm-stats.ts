@@ -109,7 +109,6 @@ const filterable = pathsOf(VmStatsTuple, ['timestamp', 'physicalMemoryAllocatedB
 
 export const vmStatsOperations = {
   listVmStats: list('/ahv/stats/vms', VmStats, {
-    envelope: 'vmm.v4.ahv.stats.ListVmStatsApiResponse',
     iam: 'View_Virtual_Machine_Stats',
     roles: vmReaders,
     rateLimit: statisticsListRate,
@@ -120,7 +119,6 @@ export const vmStatsOperations = {
   }),
   getVmStatsById: read('/ahv/stats/vms/{extId}', VmStats.schema, {
     of: Vm,
-    envelope: 'vmm.v4.ahv.stats.GetVmStatsApiResponse',
     iam: 'View_Virtual_Machine_Stats',
     roles: vmReaders,
     rateLimit: statisticsRate,
