@@ -3,6 +3,7 @@
  * true of the operation (roles, rate, headers, list fields). Routes, validators and documents derive from these
  * objects.
  */
+import type { Method } from './method.ts'
 import type { RoleName } from './roles.ts'
 import {
   type AnySchema,
@@ -17,8 +18,10 @@ import {
   uuid,
   type ValueOf,
 } from './schema.ts'
+import { operationsOf, type Unimplemented } from './unimplemented.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+export type { Method }
+
 export type Deployment = 'on-prem' | 'cloud'
 
 /**
@@ -549,9 +552,6 @@ export const action = <
 
 export type OperationSet = { readonly [operationId: string]: Declared<any, any, any, any> }
 
-/** One operation that is known and not built yet; it answers 501. */
-export type Unimplemented = readonly [operationId: string, method: Method, path: string]
-
 export interface Namespace {
   readonly name: string
   /** Served versions, newest first. */
@@ -601,7 +601,7 @@ export function namespace<
   groups?: G
   /** Kinds that have rows and no operation yet. */
   resources?: readonly AnyResource[]
-  unimplemented: readonly (Unimplemented | readonly [...Unimplemented, versions: readonly string[]])[]
+  unimplemented?: Unimplemented
   errors: ErrorCatalogue
   conventions?: 'alpha'
   successors?: readonly string[]
@@ -626,7 +626,7 @@ export function namespace<
     label: options.label,
     operations,
     resources: [...resources],
-    unimplemented: options.unimplemented.map(([id, method, path, versions]) => ({
+    unimplemented: operationsOf(options.unimplemented ?? {}).map(({ id, method, path, versions }) => ({
       key: `${options.name}.${id}`,
       method,
       path,

@@ -25,6 +25,5 @@ export const control = namespace({
     world: worldOperations,
     'world-event': worldEventOperations,
   },
-  unimplemented: [],
   errors: controlErrors,
 })

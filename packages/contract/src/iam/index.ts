@@ -10,7 +10,6 @@ import { loginProviderOperations } from './login-provider.ts'
 import { operationOperations } from './operation.ts'
 import { roleOperations } from './role.ts'
 import { samlIdentityProviderOperations } from './saml-identity-provider.ts'
-import { unimplemented } from './unimplemented.ts'
 import { userOperations } from './user.ts'
 import { userGroupOperations } from './user-group.ts'
 import { welcomeBannerOperations } from './welcome-banner.ts'
@@ -34,6 +33,5 @@ export const iam = namespace({
     'user-group': userGroupOperations,
     'welcome-banner': welcomeBannerOperations,
   },
-  unimplemented,
   errors: iamErrors,
 })

@@ -12,7 +12,6 @@ import { restorePointOperations } from './restore-point.ts'
 import { restoreSourceOperations } from './restore-source.ts'
 import { taskOperations } from './task.ts'
 import { taskJobOperations } from './task-job.ts'
-import { unimplemented } from './unimplemented.ts'
 
 export const platform = namespace({
   name: 'platform',
@@ -32,6 +31,5 @@ export const platform = namespace({
     task: taskOperations,
     'task-job': taskJobOperations,
   },
-  unimplemented,
   errors: platformErrors,
 })

@@ -8,7 +8,6 @@ import { dataStoreOperations } from './data-store.ts'
 import { storageErrors } from './errors.ts'
 import { iscsiClientOperations } from './iscsi-client.ts'
 import { storageContainerOperations } from './storage-container.ts'
-import { unimplemented } from './unimplemented.ts'
 import { volumeDiskOperations } from './volume-disk.ts'
 import { volumeGroupOperations } from './volume-group.ts'
 
@@ -23,7 +22,6 @@ export const storage = namespace({
     'volume-disk': volumeDiskOperations,
     'volume-group': volumeGroupOperations,
   },
-  unimplemented,
   errors: storageErrors,
   conventions: 'alpha',
   successors: ['/volumes/v4.2', '/clustermgmt/v4.2'],

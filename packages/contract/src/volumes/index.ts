@@ -4,7 +4,6 @@ import { VolumeGroupAttachment } from './attachment.ts'
 import { volumesErrors } from './errors.ts'
 import { iscsiClientOperations } from './iscsi-client.ts'
 import { nvmfClientOperations } from './nvmf-client.ts'
-import { unimplemented } from './unimplemented.ts'
 import { vmAttachmentOperations } from './vm-attachment.ts'
 import { volumeDiskOperations } from './volume-disk.ts'
 import { volumeGroupOperations } from './volume-group.ts'
@@ -21,6 +20,10 @@ export const volumes = namespace({
     'volume-group': volumeGroupOperations,
   },
   resources: [VolumeGroupAttachment],
-  unimplemented,
+  unimplemented: {
+    '/config/volume-groups': { revertVolumeGroup: 'revert' },
+    '/stats/volume-groups': { getVolumeGroupStats: 'GET /{extId}' },
+    '/stats/volume-groups/{volumeGroupExtId}/disks': { getVolumeDiskStats: 'GET /{extId}' },
+  },
   errors: volumesErrors,
 })

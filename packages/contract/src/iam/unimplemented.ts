@@ -1,4 +1,0 @@
-/** Operations that are known and not built yet. This list only shrinks. Source: catalogue iam.json. */
-import type { Unimplemented } from '../operation.ts'
-
-export const unimplemented: readonly Unimplemented[] = []
