@@ -1,14 +1,14 @@
 /** The shapes around every answer. Source: specification 2.1; catalogue common.json; behaviour conventions 2.3, 11. */
 import { ApiLink } from './operation.ts'
-import { arrayOf, enumeration, integer, mapOf, object, oneOf, optional, text, timestamp } from './schema.ts'
+import * as s from './schema.ts'
 import { Flag, KVPair, Message } from './shapes.ts'
 
-export const ApiResponseMetadata = object('common.v1.response.ApiResponseMetadata', {
-  flags: optional(arrayOf(Flag)),
-  links: optional(arrayOf(ApiLink)),
-  totalAvailableResults: optional(integer()),
-  messages: optional(arrayOf(Message)),
-  extraInfo: optional(arrayOf(KVPair)),
+export const ApiResponseMetadata = s.object('common.v1.response.ApiResponseMetadata', {
+  flags: s.optional(s.arrayOf(Flag)),
+  links: s.optional(s.arrayOf(ApiLink)),
+  totalAvailableResults: s.optional(s.integer()),
+  messages: s.optional(s.arrayOf(Message)),
+  extraInfo: s.optional(s.arrayOf(KVPair)),
 })
 
 /** Error shapes carry the namespace of the request. */
@@ -16,33 +16,33 @@ export const ApiResponseMetadata = object('common.v1.response.ApiResponseMetadat
 export const errorsOf = (namespace: string): string => `${namespace}.${namespace === 'control' ? 'v1' : 'v4'}.error`
 
 export const appMessageOf = (namespace: string) =>
-  object(`${errorsOf(namespace)}.AppMessage`, {
-    message: text({ multiline: true }),
-    severity: enumeration(['INFO', 'WARNING', 'ERROR']),
-    code: text(),
-    locale: text(),
-    errorGroup: text(),
-    argumentsMap: optional(mapOf(text())),
+  s.object(`${errorsOf(namespace)}.AppMessage`, {
+    message: s.text({ multiline: true }),
+    severity: s.enumeration(['INFO', 'WARNING', 'ERROR']),
+    code: s.text(),
+    locale: s.text(),
+    errorGroup: s.text(),
+    argumentsMap: s.optional(s.mapOf(s.text())),
   })
 
 export const AppMessage = appMessageOf('platform')
 
 const schemaValidationErrorOf = (namespace: string) =>
-  object(`${errorsOf(namespace)}.SchemaValidationError`, {
-    timestamp: timestamp(),
-    statusCode: integer(),
-    error: text(),
-    path: text(),
-    validationErrorMessages: arrayOf(
-      object(`${errorsOf(namespace)}.SchemaValidationErrorMessage`, {
-        location: text(),
-        attributePath: text(),
-        message: text({ multiline: true }),
+  s.object(`${errorsOf(namespace)}.SchemaValidationError`, {
+    timestamp: s.timestamp(),
+    statusCode: s.integer(),
+    error: s.text(),
+    path: s.text(),
+    validationErrorMessages: s.arrayOf(
+      s.object(`${errorsOf(namespace)}.SchemaValidationErrorMessage`, {
+        location: s.text(),
+        attributePath: s.text(),
+        message: s.text({ multiline: true }),
       }),
     ),
   })
 
 export const errorResponseOf = (namespace: string) =>
-  object(`${errorsOf(namespace)}.ErrorResponse`, {
-    error: optional(oneOf(arrayOf(appMessageOf(namespace)), schemaValidationErrorOf(namespace))),
+  s.object(`${errorsOf(namespace)}.ErrorResponse`, {
+    error: s.optional(s.oneOf(s.arrayOf(appMessageOf(namespace)), schemaValidationErrorOf(namespace))),
   })

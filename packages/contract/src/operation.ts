@@ -5,19 +5,7 @@
  */
 import type { Method } from './method.ts'
 import type { RoleName } from './roles.ts'
-import {
-  type AnySchema,
-  arrayOf,
-  type Fields,
-  type Flat,
-  type ObjectSchema,
-  type ObjectValue,
-  object,
-  readOnly,
-  text,
-  uuid,
-  type ValueOf,
-} from './schema.ts'
+import * as s from './schema.ts'
 import { operationsOf, type Unimplemented } from './unimplemented.ts'
 
 export type { Method }
@@ -53,7 +41,7 @@ export const perMinute = (xsmall: number, small = xsmall, large = small, xlarge 
 })
 
 /** A kind: its names, fields, unique rules, and the attributes by which access to it can be scoped. */
-export interface Resource<F extends Fields = Fields, I extends Fields = Fields> {
+export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.Fields> {
   readonly resource: true
   /** Canonical type name, e.g. `platform.v4.config.Category`. */
   readonly objectType: string
@@ -61,8 +49,8 @@ export interface Resource<F extends Fields = Fields, I extends Fields = Fields> 
   readonly kind: string
   /** Name in messages: `category`, `storage container`. */
   readonly title: string
-  readonly schema: ObjectSchema<F> & {
-    readonly is?: ObjectValue<F> & { readonly extId: string; readonly $objectType?: string }
+  readonly schema: s.ObjectSchema<F> & {
+    readonly is?: s.ObjectValue<F> & { readonly extId: string; readonly $objectType?: string }
   }
   /** Fields that are stored and never answered. */
   readonly internal: I
@@ -149,34 +137,37 @@ export interface IamEntity {
 /** An entity of this kind as handlers see it, internal fields included. */
 export type EntityOf<R> =
   R extends Resource<infer F, infer I>
-    ? ObjectValue<F> & Partial<ObjectValue<I>> & { readonly extId: string; readonly $objectType?: string | undefined }
+    ? s.ObjectValue<F> &
+        Partial<s.ObjectValue<I>> & { readonly extId: string; readonly $objectType?: string | undefined }
     : never
 /** An entity of this kind, as answers show it. */
 export type AnswerOf<R> =
-  R extends Resource<infer F, Fields>
-    ? Flat<Omit<ObjectValue<F>, 'extId'> & { readonly extId: string; readonly $objectType?: string | undefined }>
+  R extends Resource<infer F, s.Fields>
+    ? s.Flat<Omit<s.ObjectValue<F>, 'extId'> & { readonly extId: string; readonly $objectType?: string | undefined }>
     : never
 /** The body of a create or update of this kind. */
 export type BodyOf<R> =
-  R extends Resource<infer F, Fields> ? Flat<Omit<ObjectValue<F>, 'extId'> & { extId?: string | undefined }> : never
+  R extends Resource<infer F, s.Fields>
+    ? s.Flat<Omit<s.ObjectValue<F>, 'extId'> & { extId?: string | undefined }>
+    : never
 
-export const ApiLink = object('common.v1.response.ApiLink', {
-  href: text({ named: 'href' }),
-  rel: text(),
+export const ApiLink = s.object('common.v1.response.ApiLink', {
+  href: s.text({ named: 'href' }),
+  rel: s.text(),
 })
 
 /** Base fields (specification 2.1): `resource` adds them; sub-shapes that carry them spread this. */
 export const baseFields = {
-  tenantId: readOnly(uuid()),
-  extId: readOnly(uuid()),
-  links: readOnly(arrayOf(ApiLink, { maxItems: 20 })),
+  tenantId: s.readOnly(s.uuid()),
+  extId: s.readOnly(s.uuid()),
+  links: s.readOnly(s.arrayOf(ApiLink, { maxItems: 20 })),
 } as const
 
 /** Keeps in the type of a kind whether its rows are stored (`derived`), and whether there is one only (`singleton`). */
 type Kept<D, S> = (D extends true ? { readonly derived: true } : unknown) &
   (S extends true ? { readonly singleton: true } : unknown)
 
-export interface ResourceOptions<I extends Fields> {
+export interface ResourceOptions<I extends s.Fields> {
   /** Name of the kind when another kind already has the last part of its type name (`ExternVm`). */
   readonly kind?: string
   readonly title?: string
@@ -202,8 +193,8 @@ export interface ResourceOptions<I extends Fields> {
 
 /** Declares a kind. tenantId, extId and links (base fields, specification 2.1) are added. */
 export function resource<
-  const F extends Fields,
-  const I extends Fields = Record<never, never>,
+  const F extends s.Fields,
+  const I extends s.Fields = Record<never, never>,
   D extends true | undefined = undefined,
   S extends true | undefined = undefined,
 >(
@@ -217,7 +208,7 @@ export function resource<
     objectType,
     kind,
     title: options.title ?? kind.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase(),
-    schema: object(objectType, { ...(options.bare ? {} : baseFields), ...fields }) as never,
+    schema: s.object(objectType, { ...(options.bare ? {} : baseFields), ...fields }) as never,
     internal: options.internal ?? {},
     unique: options.unique ?? [],
     indexed: options.indexed ?? [],
@@ -249,7 +240,7 @@ export interface Expansion {
   /** Property that receives the value; default: the name of the expansion. */
   readonly into?: string
   /** Shape of a value that the domain fills. */
-  readonly shape?: AnySchema
+  readonly shape?: s.AnySchema
 }
 
 /** How a body travels as multipart/form-data (RFC 7578). */
@@ -283,10 +274,10 @@ export interface Operation {
   readonly target?: string
   /** Kind of each path parameter, where it names an entity. */
   readonly pathKinds: Readonly<Record<string, string>>
-  readonly body?: AnySchema
+  readonly body?: s.AnySchema
   readonly bodyRequired: boolean
   /** Shape of `data`; absent: no body. */
-  readonly answer?: AnySchema
+  readonly answer?: s.AnySchema
   /** `$objectType` of the envelope, canonical. */
   readonly envelope: string
   readonly status: 200 | 201 | 202 | 204
@@ -309,7 +300,7 @@ export interface Operation {
   /** The body is a form whose parts are the fields of the declared body; absent: the body is JSON. */
   readonly form?: FormOptions
   /** Schemas of path parameters that are not UUIDs. */
-  readonly pathSchemas: Readonly<Record<string, AnySchema>>
+  readonly pathSchemas: Readonly<Record<string, s.AnySchema>>
   /** Takes `$page` and `$limit`. */
   readonly paged: boolean
   /** Largest number of items in one answer, if below the maximum of `$limit`. */
@@ -328,7 +319,7 @@ export interface Operation {
   readonly showsEmptyList?: true
   readonly apply?: readonly string[]
   /** Further query parameters, such as `$startTime`. */
-  readonly query: Readonly<Record<string, AnySchema>>
+  readonly query: Readonly<Record<string, s.AnySchema>>
   /** Media type of the answer when it is not JSON. */
   readonly produces?: string
   /** Further media types of the answer, chosen by the query. */
@@ -356,7 +347,7 @@ export interface OperationOptions {
   readonly form?: FormOptions
   readonly target?: string
   readonly pathKinds?: Readonly<Record<string, string>>
-  readonly pathSchemas?: Readonly<Record<string, AnySchema>>
+  readonly pathSchemas?: Readonly<Record<string, s.AnySchema>>
   readonly bodyRequired?: boolean
   readonly paged?: boolean
   readonly maximumItems?: number
@@ -371,7 +362,7 @@ export interface OperationOptions {
   /** An empty list is `data: []` in the public profile too; other operations omit `data` there. */
   readonly showsEmptyList?: true
   readonly apply?: readonly string[]
-  readonly query?: Readonly<Record<string, AnySchema>>
+  readonly query?: Readonly<Record<string, s.AnySchema>>
   readonly produces?: string
   readonly alsoProduces?: readonly string[]
   readonly deprecated?: { readonly successor?: string }
@@ -408,12 +399,12 @@ export interface Declared<B = unknown, A = unknown, V extends Operation['verb'] 
   readonly method: Method
   readonly path: string
   readonly resource?: AnyResource
-  readonly body?: AnySchema
-  readonly answer?: AnySchema
+  readonly body?: s.AnySchema
+  readonly answer?: s.AnySchema
   readonly types?: { body: B; answer: A; target: T }
 }
 
-export const TaskReference = object('platform.v4.config.TaskReference', { extId: { type: 'taskId' } as const })
+export const TaskReference = s.object('platform.v4.config.TaskReference', { extId: { type: 'taskId' } as const })
 
 /** Keeps in the type whether an operation answers at once. */
 type Runs<O> = O extends { runs: 'sync' } | { mutates: false } ? { readonly runs: 'sync' } : unknown
@@ -433,7 +424,7 @@ export const list = <R extends AnyResource, const P extends string>(
   method: 'GET',
   path,
   resource: of,
-  answer: arrayOf(of.schema),
+  answer: s.arrayOf(of.schema),
 })
 /** GET of one entity. */
 export const get = <R extends AnyResource, const P extends string>(
@@ -449,11 +440,11 @@ export const get = <R extends AnyResource, const P extends string>(
   answer: of.schema,
 })
 /** A GET that is neither list nor get: statistics, metadata, files. `of` is the kind of the target, if any. */
-export const read = <A extends AnySchema, const P extends string, R extends AnyResource | undefined = undefined>(
+export const read = <A extends s.AnySchema, const P extends string, R extends AnyResource | undefined = undefined>(
   path: P,
   answer: A,
   options: OperationOptions & { of?: R },
-): Declared<never, ValueOf<A>, 'read', TargetOf<R, P>> & At<P> => ({
+): Declared<never, s.ValueOf<A>, 'read', TargetOf<R, P>> & At<P> => ({
   ...options,
   verb: 'read',
   method: 'GET',
@@ -467,13 +458,15 @@ export const read = <A extends AnySchema, const P extends string, R extends AnyR
  */
 export const create = <
   R extends AnyResource,
-  const O extends OperationOptions & { body?: AnySchema },
+  const O extends OperationOptions & { body?: s.AnySchema },
   const P extends string,
 >(
   path: P,
   of: R,
   options: O,
-): Declared<O extends { body: infer B } ? ValueOf<B> : BodyOf<R>, AnswerOf<R>, 'create', undefined> & Runs<O> & At<P> =>
+): Declared<O extends { body: infer B } ? s.ValueOf<B> : BodyOf<R>, AnswerOf<R>, 'create', undefined> &
+  Runs<O> &
+  At<P> =>
   ({
     ...options,
     verb: 'create',
@@ -489,15 +482,15 @@ export const create = <
  */
 export const update = <
   R extends AnyResource,
-  const O extends OperationOptions & { method?: 'PATCH'; answer?: AnySchema; body?: AnySchema },
+  const O extends OperationOptions & { method?: 'PATCH'; answer?: s.AnySchema; body?: s.AnySchema },
   const P extends string,
 >(
   path: P,
   of: R,
   options: O,
 ): Declared<
-  O extends { body: infer B } ? ValueOf<B> : BodyOf<R>,
-  O extends { answer: infer A } ? ValueOf<A> : AnswerOf<R>,
+  O extends { body: infer B } ? s.ValueOf<B> : BodyOf<R>,
+  O extends { answer: infer A } ? s.ValueOf<A> : AnswerOf<R>,
   'update',
   TargetOf<R, P>
 > &
@@ -528,14 +521,14 @@ export const remove = <R extends AnyResource, const O extends OperationOptions, 
   }) as never
 /** POST to `…/$actions/<action>` (or another POST that creates nothing of its own). */
 export const action = <
-  const O extends OperationOptions & { of?: AnyResource; body?: AnySchema; answer?: AnySchema },
+  const O extends OperationOptions & { of?: AnyResource; body?: s.AnySchema; answer?: s.AnySchema },
   const P extends string,
 >(
   path: P,
   options: O,
 ): Declared<
-  O extends { body: infer B } ? ValueOf<B> : undefined,
-  O extends { answer: infer A } ? ValueOf<A> : ValueOf<typeof TaskReference>,
+  O extends { body: infer B } ? s.ValueOf<B> : undefined,
+  O extends { answer: infer A } ? s.ValueOf<A> : s.ValueOf<typeof TaskReference>,
   'action',
   TargetOf<O extends { of: infer R } ? R : undefined, P>
 > &

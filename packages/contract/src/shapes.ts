@@ -1,17 +1,5 @@
 /** Shared shapes. Source: specification 2.1; catalogue common.json. */
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  integer,
-  mapOf,
-  object,
-  oneOf,
-  optional,
-  text,
-  uuid,
-  withDefault,
-} from './schema.ts'
+import * as s from './schema.ts'
 
 export { ApiLink, TaskReference } from './operation.ts'
 
@@ -20,41 +8,44 @@ export const uuidPattern = '^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[a-fA-F0-9]{4}-[a-fA-
 const ipv4Pattern =
   '^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\\.){3}(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])$'
 
-export const IPv4Address = object('common.v1.config.IPv4Address', {
-  value: text({ pattern: ipv4Pattern }),
-  prefixLength: withDefault(integer({ minimum: 0, maximum: 32 }), 32),
+export const IPv4Address = s.object('common.v1.config.IPv4Address', {
+  value: s.text({ pattern: ipv4Pattern }),
+  prefixLength: s.withDefault(s.integer({ minimum: 0, maximum: 32 }), 32),
 })
-export const IPv6Address = object('common.v1.config.IPv6Address', {
-  value: text({ maxLength: 45, pattern: '^[0-9a-fA-F:.]+$' }),
-  prefixLength: withDefault(integer({ minimum: 0, maximum: 128 }), 128),
+export const IPv6Address = s.object('common.v1.config.IPv6Address', {
+  value: s.text({ maxLength: 45, pattern: '^[0-9a-fA-F:.]+$' }),
+  prefixLength: s.withDefault(s.integer({ minimum: 0, maximum: 128 }), 128),
 })
-export const FQDN = object('common.v1.config.FQDN', {
+export const FQDN = s.object('common.v1.config.FQDN', {
   // The catalogue's pattern in a form that takes linear time and bounds every label.
-  value: text({
+  value: s.text({
     maxLength: 255,
     pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$',
   }),
 })
-export const IPAddress = object('common.v1.config.IPAddress', {
-  ipv4: optional(IPv4Address),
-  ipv6: optional(IPv6Address),
+export const IPAddress = s.object('common.v1.config.IPAddress', {
+  ipv4: s.optional(IPv4Address),
+  ipv6: s.optional(IPv6Address),
 })
-export const IPAddressOrFQDN = object('common.v1.config.IPAddressOrFQDN', {
-  ipv4: optional(IPv4Address),
-  ipv6: optional(IPv6Address),
-  fqdn: optional(FQDN),
+export const IPAddressOrFQDN = s.object('common.v1.config.IPAddressOrFQDN', {
+  ipv4: s.optional(IPv4Address),
+  ipv6: s.optional(IPv6Address),
+  fqdn: s.optional(FQDN),
 })
-export const IpRange = object('common.v1.config.IpRange', { begin: optional(IPAddress), end: optional(IPAddress) })
-export const BasicAuth = object('common.v1.config.BasicAuth', {
-  username: text({ minLength: 3, maxLength: 256 }),
-  password: text({ minLength: 3, maxLength: 256, secret: true }),
+export const IpRange = s.object('common.v1.config.IpRange', {
+  begin: s.optional(IPAddress),
+  end: s.optional(IPAddress),
 })
-export const EntityReference = object('common.v1.config.EntityReference', {
-  extId: optional(uuid()),
-  name: optional(text({ maxLength: 256 })),
-  uris: optional(arrayOf(text(), { maxItems: 100 })),
-  entityType: optional(
-    enumeration([
+export const BasicAuth = s.object('common.v1.config.BasicAuth', {
+  username: s.text({ minLength: 3, maxLength: 256 }),
+  password: s.text({ minLength: 3, maxLength: 256, secret: true }),
+})
+export const EntityReference = s.object('common.v1.config.EntityReference', {
+  extId: s.optional(s.uuid()),
+  name: s.optional(s.text({ maxLength: 256 })),
+  uris: s.optional(s.arrayOf(s.text(), { maxItems: 100 })),
+  entityType: s.optional(
+    s.enumeration([
       'CLUSTER',
       'VM',
       'STORAGE_CONTAINER',
@@ -86,31 +77,31 @@ export const EntityReference = object('common.v1.config.EntityReference', {
     ]),
   ),
 })
-export const KVPair = object('common.v1.config.KVPair', {
-  name: optional(text()),
-  value: optional(
-    oneOf(
-      text(),
-      integer(),
-      boolean(),
-      arrayOf(text()),
-      mapOf(text()),
-      arrayOf(object('common.v1.config.MapOfStringWrapper', { map: optional(mapOf(text())) })),
-      arrayOf(integer()),
+export const KVPair = s.object('common.v1.config.KVPair', {
+  name: s.optional(s.text()),
+  value: s.optional(
+    s.oneOf(
+      s.text(),
+      s.integer(),
+      s.boolean(),
+      s.arrayOf(s.text()),
+      s.mapOf(s.text()),
+      s.arrayOf(s.object('common.v1.config.MapOfStringWrapper', { map: s.optional(s.mapOf(s.text())) })),
+      s.arrayOf(s.integer()),
     ),
   ),
 })
-export const Flag = object('common.v1.config.Flag', { name: text(), value: boolean() })
-export const Message = object('common.v1.config.Message', {
-  code: optional(text()),
-  message: optional(text({ multiline: true })),
-  locale: optional(text()),
-  severity: optional(enumeration(['INFO', 'WARNING', 'ERROR'])),
+export const Flag = s.object('common.v1.config.Flag', { name: s.text(), value: s.boolean() })
+export const Message = s.object('common.v1.config.Message', {
+  code: s.optional(s.text()),
+  message: s.optional(s.text({ multiline: true })),
+  locale: s.optional(s.text()),
+  severity: s.optional(s.enumeration(['INFO', 'WARNING', 'ERROR'])),
 })
-export const Metadata = object('common.v1.config.Metadata', {
-  ownerReferenceId: optional(uuid()),
-  ownerUserName: optional(text({ maxLength: 128 })),
-  projectReferenceId: optional(uuid()),
-  projectName: optional(text({ maxLength: 128 })),
-  categoryIds: optional(arrayOf(uuid(), { maxItems: 256 })),
+export const Metadata = s.object('common.v1.config.Metadata', {
+  ownerReferenceId: s.optional(s.uuid()),
+  ownerUserName: s.optional(s.text({ maxLength: 128 })),
+  projectReferenceId: s.optional(s.uuid()),
+  projectName: s.optional(s.text({ maxLength: 128 })),
+  categoryIds: s.optional(s.arrayOf(s.uuid(), { maxItems: 256 })),
 })

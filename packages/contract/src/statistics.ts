@@ -2,41 +2,31 @@
  * Query parameters and fields that all statistics share.
  * Source: specification 2.7, 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17.
  */
-import {
-  type AnySchema,
-  arrayOf,
-  enumeration,
-  type Fields,
-  integer,
-  type ObjectSchema,
-  optional,
-  timestamp,
-  withDefault,
-} from './schema.ts'
+import * as s from './schema.ts'
 
 /** The interval (start, end], the distance of points in seconds, and how raw values are combined into one point. */
 export const statisticsQuery = {
-  $startTime: timestamp(),
-  $endTime: timestamp(),
-  $samplingInterval: withDefault(integer({ minimum: 1 }), 30),
-  $statType: withDefault(enumeration(['SUM', 'MIN', 'MAX', 'AVG', 'COUNT', 'LAST']), 'AVG'),
+  $startTime: s.timestamp(),
+  $endTime: s.timestamp(),
+  $samplingInterval: s.withDefault(s.integer({ minimum: 1 }), 30),
+  $statType: s.withDefault(s.enumeration(['SUM', 'MIN', 'MAX', 'AVG', 'COUNT', 'LAST']), 'AVG'),
 } as const
 
-const counter = optional(integer({ minimum: 0 }))
+const counter = s.optional(s.integer({ minimum: 0 }))
 
 /** Integer fields of a point; each is present where it was measured. */
 export const counters = <const N extends readonly string[]>(names: N): { readonly [K in N[number]]: typeof counter } =>
   Object.fromEntries(names.map((name) => [name, counter])) as never
 
 /** Paths of a point's values in list options: `stats/<name>`. */
-export const pathsOf = (tuple: ObjectSchema<Fields>, without: readonly string[] = []): readonly string[] =>
+export const pathsOf = (tuple: s.ObjectSchema<s.Fields>, without: readonly string[] = []): readonly string[] =>
   Object.keys(tuple.fields)
     .filter((name) => !without.includes(name))
     .sort()
     .map((name) => `stats/${name}`)
 
 /** Fields that hold one series of points each, oldest first; a series without points is absent. */
-export const seriesOf = <const N extends readonly string[], S extends AnySchema>(names: N, point: S) => {
-  const series = optional(arrayOf(point))
+export const seriesOf = <const N extends readonly string[], S extends s.AnySchema>(names: N, point: S) => {
+  const series = s.optional(s.arrayOf(point))
   return Object.fromEntries(names.map((name) => [name, series])) as { readonly [K in N[number]]: typeof series }
 }

@@ -1,11 +1,11 @@
 import { get, perSecond, resource, update } from '../operation.ts'
-import { enumeration, object, optional, readOnly, secret, text, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { clusterAdmins } from './roles.ts'
 
-const BasicAuth = object('common.v1.config.BasicAuth', {
-  username: text({ minLength: 3, maxLength: 256 }),
-  password: secret(text({ minLength: 3, maxLength: 256 })),
+const BasicAuth = s.object('common.v1.config.BasicAuth', {
+  username: s.text({ minLength: 3, maxLength: 256 }),
+  password: s.secret(s.text({ minLength: 3, maxLength: 256 })),
 })
 
 /**
@@ -16,14 +16,14 @@ const BasicAuth = object('common.v1.config.BasicAuth', {
 export const BmcInfo = resource(
   'clustermgmt.v4.config.BmcInfo',
   {
-    ipAddress: optional(IPAddress),
-    credential: optional(BasicAuth),
-    status: readOnly(enumeration(['VALID', 'INVALID', 'UNAVAILABLE'])),
+    ipAddress: s.optional(IPAddress),
+    credential: s.optional(BasicAuth),
+    status: s.readOnly(s.enumeration(['VALID', 'INVALID', 'UNAVAILABLE'])),
   },
   {
     title: 'BMC info',
     bare: true,
-    internal: { clusterExtId: uuid() },
+    internal: { clusterExtId: s.uuid() },
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
     rel: 'clustermgmt:config:host',
     ofCluster: { by: 'clusterExtId' },

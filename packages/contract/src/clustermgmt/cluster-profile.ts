@@ -1,5 +1,5 @@
 import { action, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
-import { arrayOf, integer, object, optional, readOnly, referenceTo, since, text, timestamp, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'
 import { clusterAdmins, profileReaders } from './roles.ts'
 import {
@@ -22,24 +22,24 @@ import {
 export const ClusterProfile = resource(
   'clustermgmt.v4.config.ClusterProfile',
   {
-    name: text({ maxLength: 64, pattern: '^[A-Za-z0-9._-]+$' }),
-    description: optional(text({ maxLength: 1000, multiline: true })),
-    createTime: readOnly(timestamp()),
-    lastUpdateTime: readOnly(timestamp()),
-    createdBy: readOnly(uuid()),
-    lastUpdatedBy: readOnly(uuid()),
-    clusterCount: readOnly(integer()),
-    driftedClusterCount: readOnly(integer()),
-    clusters: readOnly(arrayOf(ManagedCluster, { minItems: 1, maxItems: 400 })),
-    allowedOverrides: optional(arrayOf(configType, { maxItems: 50 })),
-    nameServerIpList: optional(arrayOf(IPAddress, { maxItems: 1024 })),
-    ntpServerIpList: optional(arrayOf(IPAddressOrFQDN, { maxItems: 1024 })),
-    smtpServer: optional(SmtpServerRef),
-    nfsSubnetWhitelist: optional(nfsSubnetWhitelist),
-    snmpConfig: optional(SnmpConfig),
-    rsyslogServerList: optional(arrayOf(RsyslogServer, { maxItems: 100 })),
-    pulseStatus: optional(PulseStatus),
-    ntpServerConfigList: since('v4.2', optional(arrayOf(NtpServerConfig))),
+    name: s.text({ maxLength: 64, pattern: '^[A-Za-z0-9._-]+$' }),
+    description: s.optional(s.text({ maxLength: 1000, multiline: true })),
+    createTime: s.readOnly(s.timestamp()),
+    lastUpdateTime: s.readOnly(s.timestamp()),
+    createdBy: s.readOnly(s.uuid()),
+    lastUpdatedBy: s.readOnly(s.uuid()),
+    clusterCount: s.readOnly(s.integer()),
+    driftedClusterCount: s.readOnly(s.integer()),
+    clusters: s.readOnly(s.arrayOf(ManagedCluster, { minItems: 1, maxItems: 400 })),
+    allowedOverrides: s.optional(s.arrayOf(configType, { maxItems: 50 })),
+    nameServerIpList: s.optional(s.arrayOf(IPAddress, { maxItems: 1024 })),
+    ntpServerIpList: s.optional(s.arrayOf(IPAddressOrFQDN, { maxItems: 1024 })),
+    smtpServer: s.optional(SmtpServerRef),
+    nfsSubnetWhitelist: s.optional(nfsSubnetWhitelist),
+    snmpConfig: s.optional(SnmpConfig),
+    rsyslogServerList: s.optional(s.arrayOf(RsyslogServer, { maxItems: 100 })),
+    pulseStatus: s.optional(PulseStatus),
+    ntpServerConfigList: s.since('v4.2', s.optional(s.arrayOf(NtpServerConfig))),
   },
   {
     iam: { name: 'cluster_profile', attributes: { name: 'name', owner_uuid: 'createdBy' } },
@@ -52,11 +52,11 @@ export const ClusterProfile = resource(
 )
 
 /** A cluster by `uuid`, else by `name`; if both are given, they must name the same cluster. */
-export const ClusterReferenceListSpec = object('clustermgmt.v4.config.ClusterReferenceListSpec', {
-  clusters: arrayOf(
-    object('clustermgmt.v4.config.ClusterReference', {
-      uuid: optional(referenceTo('Cluster')),
-      name: optional(text({ maxLength: 64 })),
+export const ClusterReferenceListSpec = s.object('clustermgmt.v4.config.ClusterReferenceListSpec', {
+  clusters: s.arrayOf(
+    s.object('clustermgmt.v4.config.ClusterReference', {
+      uuid: s.optional(s.referenceTo('Cluster')),
+      name: s.optional(s.text({ maxLength: 64 })),
     }),
     { minItems: 1, maxItems: 400 },
   ),

@@ -3,7 +3,7 @@
  * Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.17, 2, 3.
  */
 import { perSecond, read, resource } from '../operation.ts'
-import { integer, object, optional, requiredSince, timestamp } from '../schema.ts'
+import * as s from '../schema.ts'
 import { seriesOf, statisticsQuery } from '../statistics.ts'
 import { Cluster } from './cluster.ts'
 import { clusterHostReaders } from './roles.ts'
@@ -11,16 +11,16 @@ import { clusterHostReaders } from './roles.ts'
 /** Both are optional in v4.0: the last hour. */
 export const clusterStatisticsQuery = {
   ...statisticsQuery,
-  $startTime: requiredSince('v4.2', timestamp()),
-  $endTime: requiredSince('v4.2', timestamp()),
+  $startTime: s.requiredSince('v4.2', s.timestamp()),
+  $endTime: s.requiredSince('v4.2', s.timestamp()),
 } as const
 
 export const statisticsRate = perSecond(2, 2, 4)
 
 /** The value of the interval that ends at `timestamp`. */
-export const TimeValuePair = object('clustermgmt.v4.stats.TimeValuePair', {
-  timestamp: optional(timestamp()),
-  value: optional(integer()),
+export const TimeValuePair = s.object('clustermgmt.v4.stats.TimeValuePair', {
+  timestamp: s.optional(s.timestamp()),
+  value: s.optional(s.integer()),
 })
 
 /** Figures with bounds of what was usual at that hour: `<name>LowerBuf` and `<name>UpperBuf`. */

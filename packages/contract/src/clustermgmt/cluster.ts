@@ -1,64 +1,48 @@
 import { action, get, list, perSecond, resource, update } from '../operation.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  immutable,
-  integer,
-  object,
-  optional,
-  readOnly,
-  referenceTo,
-  secret,
-  since,
-  text,
-  timestamp,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN, IPv4Address } from '../shapes.ts'
 import { hypervisorType } from './host.ts'
 import { clusterAdmins, clusterReaders } from './roles.ts'
 import { configType, fqdnPattern, NtpServerConfig, nfsSubnetWhitelist, PulseStatus, SmtpServerRef } from './settings.ts'
 
-const clusterFaultTolerance = enumeration(
+const clusterFaultTolerance = s.enumeration(
   ['CFT_0N_AND_0D', 'CFT_1N_OR_1D', 'CFT_2N_OR_2D', 'CFT_1N_AND_1D', 'CFT_1N_OR_1D_STRICT', 'CFT_2N_OR_2D_STRICT'],
   { valuesSince: { CFT_1N_OR_1D_STRICT: 'v4.2', CFT_2N_OR_2D_STRICT: 'v4.2' } },
 )
 
-const FaultToleranceState = object('clustermgmt.v4.config.FaultToleranceState', {
-  domainAwarenessLevel: optional(enumeration(['NODE', 'BLOCK', 'RACK', 'DISK'])),
-  desiredClusterFaultTolerance: optional(clusterFaultTolerance),
-  desiredMaxFaultTolerance: readOnly(integer()),
-  currentClusterFaultTolerance: readOnly(clusterFaultTolerance),
-  currentMaxFaultTolerance: readOnly(integer()),
-  redundancyStatus: readOnly(
-    object('clustermgmt.v4.config.RedundancyStatusDetails', {
-      isCassandraPreparationDone: readOnly(boolean()),
-      isZookeeperPreparationDone: readOnly(boolean()),
+const FaultToleranceState = s.object('clustermgmt.v4.config.FaultToleranceState', {
+  domainAwarenessLevel: s.optional(s.enumeration(['NODE', 'BLOCK', 'RACK', 'DISK'])),
+  desiredClusterFaultTolerance: s.optional(clusterFaultTolerance),
+  desiredMaxFaultTolerance: s.readOnly(s.integer()),
+  currentClusterFaultTolerance: s.readOnly(clusterFaultTolerance),
+  currentMaxFaultTolerance: s.readOnly(s.integer()),
+  redundancyStatus: s.readOnly(
+    s.object('clustermgmt.v4.config.RedundancyStatusDetails', {
+      isCassandraPreparationDone: s.readOnly(s.boolean()),
+      isZookeeperPreparationDone: s.readOnly(s.boolean()),
     }),
   ),
 })
 
-const BuildReference = object('clustermgmt.v4.config.BuildReference', {
-  buildType: readOnly(text()),
-  version: readOnly(text()),
-  fullVersion: readOnly(text()),
-  commitId: readOnly(text()),
-  shortCommitId: readOnly(text()),
+const BuildReference = s.object('clustermgmt.v4.config.BuildReference', {
+  buildType: s.readOnly(s.text()),
+  version: s.readOnly(s.text()),
+  fullVersion: s.readOnly(s.text()),
+  commitId: s.readOnly(s.text()),
+  shortCommitId: s.readOnly(s.text()),
 })
 
-const SoftwareMapReference = object('clustermgmt.v4.config.SoftwareMapReference', {
-  softwareType: readOnly(enumeration(['NOS', 'NCC', 'PRISM_CENTRAL'])),
-  version: readOnly(text()),
+const SoftwareMapReference = s.object('clustermgmt.v4.config.SoftwareMapReference', {
+  softwareType: s.readOnly(s.enumeration(['NOS', 'NCC', 'PRISM_CENTRAL'])),
+  version: s.readOnly(s.text()),
 })
 
-const ClusterConfigReference = object('clustermgmt.v4.config.ClusterConfigReference', {
+const ClusterConfigReference = s.object('clustermgmt.v4.config.ClusterConfigReference', {
   // Hardware and function of a cluster cannot change.
-  clusterFunction: immutable(
-    optional(
-      arrayOf(
-        enumeration([
+  clusterFunction: s.immutable(
+    s.optional(
+      s.arrayOf(
+        s.enumeration([
           'AOS',
           'PRISM_CENTRAL',
           'CLOUD_DATA_GATEWAY',
@@ -71,91 +55,93 @@ const ClusterConfigReference = object('clustermgmt.v4.config.ClusterConfigRefere
       ),
     ),
   ),
-  clusterArch: immutable(optional(enumeration(['X86_64', 'PPC64LE']))),
-  clusterType: since('v4.2', immutable(optional(enumeration(['HYPER_CONVERGED', 'COMPUTE'])))),
-  hypervisorTypes: readOnly(arrayOf(hypervisorType, { maxItems: 5 })),
-  buildInfo: readOnly(BuildReference),
-  clusterSoftwareMap: readOnly(arrayOf(SoftwareMapReference, { maxItems: 3 })),
-  incarnationId: readOnly(integer()),
-  isAvailable: readOnly(boolean()),
-  isLts: readOnly(boolean()),
-  isPasswordRemoteLoginEnabled: readOnly(boolean()),
-  isRemoteSupportEnabled: readOnly(boolean()),
-  timezone: readOnly(text()),
-  redundancyFactor: optional(integer({ minimum: 1, maximum: 3 })),
-  faultToleranceState: optional(FaultToleranceState),
-  operationMode: optional(enumeration(['NORMAL', 'READ_ONLY', 'STAND_ALONE', 'SWITCH_TO_TWO_NODE', 'OVERRIDE'])),
-  authorizedPublicKeyList: optional(
-    arrayOf(object('clustermgmt.v4.config.PublicKey', { name: text({ maxLength: 1024 }), key: text() }), {
+  clusterArch: s.immutable(s.optional(s.enumeration(['X86_64', 'PPC64LE']))),
+  clusterType: s.since('v4.2', s.immutable(s.optional(s.enumeration(['HYPER_CONVERGED', 'COMPUTE'])))),
+  hypervisorTypes: s.readOnly(s.arrayOf(hypervisorType, { maxItems: 5 })),
+  buildInfo: s.readOnly(BuildReference),
+  clusterSoftwareMap: s.readOnly(s.arrayOf(SoftwareMapReference, { maxItems: 3 })),
+  incarnationId: s.readOnly(s.integer()),
+  isAvailable: s.readOnly(s.boolean()),
+  isLts: s.readOnly(s.boolean()),
+  isPasswordRemoteLoginEnabled: s.readOnly(s.boolean()),
+  isRemoteSupportEnabled: s.readOnly(s.boolean()),
+  timezone: s.readOnly(s.text()),
+  redundancyFactor: s.optional(s.integer({ minimum: 1, maximum: 3 })),
+  faultToleranceState: s.optional(FaultToleranceState),
+  operationMode: s.optional(s.enumeration(['NORMAL', 'READ_ONLY', 'STAND_ALONE', 'SWITCH_TO_TWO_NODE', 'OVERRIDE'])),
+  authorizedPublicKeyList: s.optional(
+    s.arrayOf(s.object('clustermgmt.v4.config.PublicKey', { name: s.text({ maxLength: 1024 }), key: s.text() }), {
       maxItems: 1024,
     }),
   ),
-  encryptionInTransitStatus: withDefault(enumeration(['ENABLED', 'DISABLED']), 'DISABLED'),
-  encryptionOption: readOnly(arrayOf(enumeration(['SOFTWARE', 'HARDWARE', 'SOFTWARE_AND_HARDWARE']), { maxItems: 3 })),
-  encryptionScope: readOnly(arrayOf(enumeration(['CLUSTER', 'CONTAINER']), { maxItems: 2 })),
-  pulseStatus: withDefault(PulseStatus, { isEnabled: false, piiScrubbingLevel: 'DEFAULT' }),
+  encryptionInTransitStatus: s.withDefault(s.enumeration(['ENABLED', 'DISABLED']), 'DISABLED'),
+  encryptionOption: s.readOnly(
+    s.arrayOf(s.enumeration(['SOFTWARE', 'HARDWARE', 'SOFTWARE_AND_HARDWARE']), { maxItems: 3 }),
+  ),
+  encryptionScope: s.readOnly(s.arrayOf(s.enumeration(['CLUSTER', 'CONTAINER']), { maxItems: 2 })),
+  pulseStatus: s.withDefault(PulseStatus, { isEnabled: false, piiScrubbingLevel: 'DEFAULT' }),
 })
 
-const HttpProxyConfig = object('clustermgmt.v4.config.HttpProxyConfig', {
-  name: text({ maxLength: 64 }),
-  ipAddress: optional(IPAddress),
-  port: optional(integer({ minimum: 1, maximum: 65535 })),
-  username: optional(text({ maxLength: 64 })),
-  password: secret(text()),
-  proxyTypes: optional(arrayOf(enumeration(['HTTP', 'HTTPS', 'SOCKS']), { maxItems: 3 })),
+const HttpProxyConfig = s.object('clustermgmt.v4.config.HttpProxyConfig', {
+  name: s.text({ maxLength: 64 }),
+  ipAddress: s.optional(IPAddress),
+  port: s.optional(s.integer({ minimum: 1, maximum: 65535 })),
+  username: s.optional(s.text({ maxLength: 64 })),
+  password: s.secret(s.text()),
+  proxyTypes: s.optional(s.arrayOf(s.enumeration(['HTTP', 'HTTPS', 'SOCKS']), { maxItems: 3 })),
 })
 
-const HttpProxyWhiteListConfig = object('clustermgmt.v4.config.HttpProxyWhiteListConfig', {
-  target: text(),
-  targetType: enumeration(['IPV4_ADDRESS', 'IPV6_ADDRESS', 'IPV4_NETWORK_MASK', 'DOMAIN_NAME_SUFFIX', 'HOST_NAME']),
+const HttpProxyWhiteListConfig = s.object('clustermgmt.v4.config.HttpProxyWhiteListConfig', {
+  target: s.text(),
+  targetType: s.enumeration(['IPV4_ADDRESS', 'IPV6_ADDRESS', 'IPV4_NETWORK_MASK', 'DOMAIN_NAME_SUFFIX', 'HOST_NAME']),
 })
 
-export const ClusterNetworkReference = object('clustermgmt.v4.config.ClusterNetworkReference', {
-  externalAddress: optional(IPAddress),
-  externalDataServiceIp: optional(IPAddress),
-  externalSubnet: readOnly(text()),
-  internalSubnet: readOnly(text()),
-  fqdn: optional(text({ pattern: fqdnPattern })),
-  masqueradingIp: optional(IPAddress),
-  masqueradingPort: readOnly(integer()),
-  nameServerIpList: optional(arrayOf(IPAddressOrFQDN, { maxItems: 1024 })),
-  ntpServerIpList: optional(arrayOf(IPAddressOrFQDN, { maxItems: 1024 })),
-  ntpServerConfigList: since('v4.2', optional(arrayOf(NtpServerConfig))),
-  smtpServer: optional(SmtpServerRef),
-  nfsSubnetWhitelist: optional(nfsSubnetWhitelist),
-  httpProxyList: optional(arrayOf(HttpProxyConfig, { maxItems: 1 })),
-  httpProxyWhiteList: optional(arrayOf(HttpProxyWhiteListConfig, { maxItems: 1000 })),
-  keyManagementServerType: optional(enumeration(['LOCAL', 'PRISM_CENTRAL', 'EXTERNAL'])),
+export const ClusterNetworkReference = s.object('clustermgmt.v4.config.ClusterNetworkReference', {
+  externalAddress: s.optional(IPAddress),
+  externalDataServiceIp: s.optional(IPAddress),
+  externalSubnet: s.readOnly(s.text()),
+  internalSubnet: s.readOnly(s.text()),
+  fqdn: s.optional(s.text({ pattern: fqdnPattern })),
+  masqueradingIp: s.optional(IPAddress),
+  masqueradingPort: s.readOnly(s.integer()),
+  nameServerIpList: s.optional(s.arrayOf(IPAddressOrFQDN, { maxItems: 1024 })),
+  ntpServerIpList: s.optional(s.arrayOf(IPAddressOrFQDN, { maxItems: 1024 })),
+  ntpServerConfigList: s.since('v4.2', s.optional(s.arrayOf(NtpServerConfig))),
+  smtpServer: s.optional(SmtpServerRef),
+  nfsSubnetWhitelist: s.optional(nfsSubnetWhitelist),
+  httpProxyList: s.optional(s.arrayOf(HttpProxyConfig, { maxItems: 1 })),
+  httpProxyWhiteList: s.optional(s.arrayOf(HttpProxyWhiteListConfig, { maxItems: 1000 })),
+  keyManagementServerType: s.optional(s.enumeration(['LOCAL', 'PRISM_CENTRAL', 'EXTERNAL'])),
   // Mirrors the vCenter extension of an ESX cluster.
-  managementServer: readOnly(
-    object('clustermgmt.v4.config.ManagementServerRef', {
-      ip: readOnly(IPAddress),
-      type: readOnly(enumeration(['VCENTER'])),
-      isRegistered: readOnly(boolean()),
-      isInUse: readOnly(boolean()),
-      isDrsEnabled: readOnly(boolean()),
+  managementServer: s.readOnly(
+    s.object('clustermgmt.v4.config.ManagementServerRef', {
+      ip: s.readOnly(IPAddress),
+      type: s.readOnly(s.enumeration(['VCENTER'])),
+      isRegistered: s.readOnly(s.boolean()),
+      isInUse: s.readOnly(s.boolean()),
+      isDrsEnabled: s.readOnly(s.boolean()),
     }),
   ),
-  backplane: immutable(
-    optional(
-      object('clustermgmt.v4.config.BackplaneNetworkParams', {
-        isSegmentationEnabled: optional(boolean()),
-        subnet: optional(IPv4Address),
-        netmask: optional(IPv4Address),
-        vlanTag: optional(integer({ minimum: 0, maximum: 4094 })),
+  backplane: s.immutable(
+    s.optional(
+      s.object('clustermgmt.v4.config.BackplaneNetworkParams', {
+        isSegmentationEnabled: s.optional(s.boolean()),
+        subnet: s.optional(IPv4Address),
+        netmask: s.optional(IPv4Address),
+        vlanTag: s.optional(s.integer({ minimum: 0, maximum: 4094 })),
       }),
     ),
   ),
 })
 
-const NodeReference = object('clustermgmt.v4.config.NodeReference', {
-  numberOfNodes: readOnly(integer()),
-  nodeList: readOnly(
-    arrayOf(
-      object('clustermgmt.v4.config.NodeListItemReference', {
-        nodeUuid: readOnly(uuid()),
-        controllerVmIp: readOnly(IPAddress),
-        hostIp: readOnly(IPAddress),
+const NodeReference = s.object('clustermgmt.v4.config.NodeReference', {
+  numberOfNodes: s.readOnly(s.integer()),
+  nodeList: s.readOnly(
+    s.arrayOf(
+      s.object('clustermgmt.v4.config.NodeListItemReference', {
+        nodeUuid: s.readOnly(s.uuid()),
+        controllerVmIp: s.readOnly(IPAddress),
+        hostIp: s.readOnly(IPAddress),
       }),
       { maxItems: 1024 },
     ),
@@ -171,16 +157,16 @@ const NodeReference = object('clustermgmt.v4.config.NodeReference', {
 export const Cluster = resource(
   'clustermgmt.v4.config.Cluster',
   {
-    name: text({ minLength: 1, maxLength: 75 }),
-    config: optional(ClusterConfigReference),
-    network: optional(ClusterNetworkReference),
-    nodes: readOnly(NodeReference),
+    name: s.text({ minLength: 1, maxLength: 75 }),
+    config: s.optional(ClusterConfigReference),
+    network: s.optional(ClusterNetworkReference),
+    nodes: s.readOnly(NodeReference),
     // Name of a new cluster's default container; not stored.
-    containerName: immutable(optional(text({ maxLength: 64 }))),
-    categories: readOnly(arrayOf(referenceTo('Category'), { maxItems: 1024 })),
-    clusterProfileExtId: readOnly(referenceTo('ClusterProfile')),
-    upgradeStatus: readOnly(
-      enumeration([
+    containerName: s.immutable(s.optional(s.text({ maxLength: 64 }))),
+    categories: s.readOnly(s.arrayOf(s.referenceTo('Category'), { maxItems: 1024 })),
+    clusterProfileExtId: s.readOnly(s.referenceTo('ClusterProfile')),
+    upgradeStatus: s.readOnly(
+      s.enumeration([
         'PENDING',
         'DOWNLOADING',
         'QUEUED',
@@ -192,9 +178,9 @@ export const Cluster = resource(
         'SCHEDULED',
       ]),
     ),
-    vmCount: readOnly(integer()),
-    inefficientVmCount: readOnly(integer()),
-    backupEligibilityScore: readOnly(integer()),
+    vmCount: s.readOnly(s.integer()),
+    inefficientVmCount: s.readOnly(s.integer()),
+    backupEligibilityScore: s.readOnly(s.integer()),
   },
   {
     iam: { name: 'cluster', attributes: { name: 'name', category_uuid: 'categories' } },
@@ -203,25 +189,25 @@ export const Cluster = resource(
     unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_NAME_EXISTS' }],
     internal: {
       // Compliance with the cluster profile; the members of the profile are derived from it.
-      compliance: object('', {
-        isCompliant: boolean(),
-        lastSyncedTime: timestamp(),
-        configDrifts: arrayOf(configType),
+      compliance: s.object('', {
+        isCompliant: s.boolean(),
+        lastSyncedTime: s.timestamp(),
+        configDrifts: s.arrayOf(configType),
       }),
       // Copies that every extent has; reaches redundancyFactor once the data has been copied.
-      achievedRedundancyFactor: integer(),
+      achievedRedundancyFactor: s.integer(),
     },
     sparsePut: true,
     ofCluster: { by: 'extId', keptByManager: ['categories', 'clusterProfileExtId', 'compliance'] },
   },
 )
 
-export const StorageSummaryProjection = object('clustermgmt.v4.config.StorageSummaryProjection', {
-  clusterFaultTolerantCapacityInBytes: readOnly(integer()),
+export const StorageSummaryProjection = s.object('clustermgmt.v4.config.StorageSummaryProjection', {
+  clusterFaultTolerantCapacityInBytes: s.readOnly(s.integer()),
 })
 
-export const CategoryEntityReferences = object('clustermgmt.v4.config.CategoryEntityReferences', {
-  categories: arrayOf(referenceTo('Category'), { minItems: 1, maxItems: 1024, uniqueItems: true }),
+export const CategoryEntityReferences = s.object('clustermgmt.v4.config.CategoryEntityReferences', {
+  categories: s.arrayOf(s.referenceTo('Category'), { minItems: 1, maxItems: 1024, uniqueItems: true }),
 })
 
 const filter = [

@@ -1,5 +1,5 @@
 import { list, perSecond, resource } from '../operation.ts'
-import { arrayOf, boolean, integer, readOnly, text, uuid, visibleWith } from '../schema.ts'
+import * as s from '../schema.ts'
 import { storageContainerReaders } from './roles.ts'
 
 /**
@@ -9,18 +9,18 @@ import { storageContainerReaders } from './roles.ts'
 export const DataStore = resource(
   'clustermgmt.v4.config.DataStore',
   {
-    datastoreName: readOnly(text({ maxLength: 255 })),
-    containerName: visibleWith('StorageContainer', 'containerExtId', readOnly(text({ maxLength: 75 }))),
-    containerExtId: readOnly(uuid()),
-    hostExtId: readOnly(uuid()),
-    hostIpAddress: readOnly(text()),
-    capacityBytes: readOnly(integer()),
-    freeSpaceBytes: readOnly(integer()),
-    vmNames: readOnly(arrayOf(text(), { maxItems: 5000 })),
+    datastoreName: s.readOnly(s.text({ maxLength: 255 })),
+    containerName: s.visibleWith('StorageContainer', 'containerExtId', s.readOnly(s.text({ maxLength: 75 }))),
+    containerExtId: s.readOnly(s.uuid()),
+    hostExtId: s.readOnly(s.uuid()),
+    hostIpAddress: s.readOnly(s.text()),
+    capacityBytes: s.readOnly(s.integer()),
+    freeSpaceBytes: s.readOnly(s.integer()),
+    vmNames: s.readOnly(s.arrayOf(s.text(), { maxItems: 5000 })),
   },
   {
     title: 'datastore',
-    internal: { clusterExtId: uuid(), isReadOnly: boolean(), targetPath: text() },
+    internal: { clusterExtId: s.uuid(), isReadOnly: s.boolean(), targetPath: s.text() },
     iam: { name: 'datastore', attributes: { name: 'datastoreName', cluster_uuid: 'clusterExtId' } },
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
     indexed: ['containerExtId', 'hostExtId', 'datastoreName'],

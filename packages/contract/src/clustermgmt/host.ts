@@ -1,49 +1,36 @@
 import { get, list, perSecond, resource } from '../operation.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  integer,
-  object,
-  optional,
-  readOnly,
-  referenceTo,
-  since,
-  text,
-  uuid,
-  visibleWith,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { clusterHostReaders, hostReaders } from './roles.ts'
 import { fqdnPattern } from './settings.ts'
 
-export const hypervisorType = enumeration(['AHV', 'ESX', 'HYPERV', 'XEN', 'NATIVEHOST'])
+export const hypervisorType = s.enumeration(['AHV', 'ESX', 'HYPERV', 'XEN', 'NATIVEHOST'])
 
-const ControllerVmReference = object('clustermgmt.v4.config.ControllerVmReference', {
-  externalAddress: readOnly(IPAddress),
-  backplaneAddress: readOnly(IPAddress),
-  rdmaBackplaneAddress: readOnly(arrayOf(IPAddress, { maxItems: 1024 })),
-  natIp: readOnly(IPAddress),
-  natPort: readOnly(integer()),
-  isInMaintenanceMode: readOnly(boolean()),
+const ControllerVmReference = s.object('clustermgmt.v4.config.ControllerVmReference', {
+  externalAddress: s.readOnly(IPAddress),
+  backplaneAddress: s.readOnly(IPAddress),
+  rdmaBackplaneAddress: s.readOnly(s.arrayOf(IPAddress, { maxItems: 1024 })),
+  natIp: s.readOnly(IPAddress),
+  natPort: s.readOnly(s.integer()),
+  isInMaintenanceMode: s.readOnly(s.boolean()),
 })
 
-const DiskReference = object('clustermgmt.v4.config.DiskReference', {
-  uuid: readOnly(uuid()),
-  mountPath: readOnly(text()),
-  serialId: readOnly(text()),
-  sizeInBytes: readOnly(integer()),
-  storageTier: readOnly(enumeration(['PCIE_SSD', 'SATA_SSD', 'HDD'])),
+const DiskReference = s.object('clustermgmt.v4.config.DiskReference', {
+  uuid: s.readOnly(s.uuid()),
+  mountPath: s.readOnly(s.text()),
+  serialId: s.readOnly(s.text()),
+  sizeInBytes: s.readOnly(s.integer()),
+  storageTier: s.readOnly(s.enumeration(['PCIE_SSD', 'SATA_SSD', 'HDD'])),
 })
 
-const HypervisorReference = object('clustermgmt.v4.config.HypervisorReference', {
-  type: readOnly(hypervisorType),
-  fullName: readOnly(text({ maxLength: 64 })),
-  externalAddress: readOnly(IPAddress),
-  userName: readOnly(text({ maxLength: 64 })),
-  numberOfVms: readOnly(integer()),
-  state: readOnly(
-    enumeration([
+const HypervisorReference = s.object('clustermgmt.v4.config.HypervisorReference', {
+  type: s.readOnly(hypervisorType),
+  fullName: s.readOnly(s.text({ maxLength: 64 })),
+  externalAddress: s.readOnly(IPAddress),
+  userName: s.readOnly(s.text({ maxLength: 64 })),
+  numberOfVms: s.readOnly(s.integer()),
+  state: s.readOnly(
+    s.enumeration([
       'ACROPOLIS_NORMAL',
       'ENTERING_MAINTENANCE_MODE',
       'ENTERED_MAINTENANCE_MODE',
@@ -56,7 +43,7 @@ const HypervisorReference = object('clustermgmt.v4.config.HypervisorReference', 
       'HA_HEALING_TARGET',
     ]),
   ),
-  acropolisConnectionState: readOnly(enumeration(['CONNECTED', 'DISCONNECTED'])),
+  acropolisConnectionState: s.readOnly(s.enumeration(['CONNECTED', 'DISCONNECTED'])),
 })
 
 /**
@@ -66,55 +53,55 @@ const HypervisorReference = object('clustermgmt.v4.config.HypervisorReference', 
 export const Host = resource(
   'clustermgmt.v4.config.Host',
   {
-    hostName: text({ maxLength: 63 }),
-    cluster: object('clustermgmt.v4.config.ClusterReference', {
-      uuid: uuid(),
-      name: visibleWith('Cluster', 'cluster/uuid', optional(text({ maxLength: 64 }))),
+    hostName: s.text({ maxLength: 63 }),
+    cluster: s.object('clustermgmt.v4.config.ClusterReference', {
+      uuid: s.uuid(),
+      name: s.visibleWith('Cluster', 'cluster/uuid', s.optional(s.text({ maxLength: 64 }))),
     }),
-    hostType: readOnly(enumeration(['HYPER_CONVERGED', 'COMPUTE_ONLY', 'STORAGE_ONLY'])),
-    nodeStatus: readOnly(
-      enumeration(['NORMAL', 'TO_BE_REMOVED', 'OK_TO_BE_REMOVED', 'NEW_NODE', 'TO_BE_PREPROTECTED', 'PREPROTECTED']),
+    hostType: s.readOnly(s.enumeration(['HYPER_CONVERGED', 'COMPUTE_ONLY', 'STORAGE_ONLY'])),
+    nodeStatus: s.readOnly(
+      s.enumeration(['NORMAL', 'TO_BE_REMOVED', 'OK_TO_BE_REMOVED', 'NEW_NODE', 'TO_BE_PREPROTECTED', 'PREPROTECTED']),
     ),
-    maintenanceState: readOnly(text()),
-    hypervisor: readOnly(HypervisorReference),
-    controllerVm: readOnly(ControllerVmReference),
-    disk: readOnly(arrayOf(DiskReference, { maxItems: 1024 })),
-    ipmi: readOnly(
-      object('clustermgmt.v4.config.IpmiReference', {
-        ip: readOnly(IPAddress),
-        username: readOnly(text({ maxLength: 64 })),
+    maintenanceState: s.readOnly(s.text()),
+    hypervisor: s.readOnly(HypervisorReference),
+    controllerVm: s.readOnly(ControllerVmReference),
+    disk: s.readOnly(s.arrayOf(DiskReference, { maxItems: 1024 })),
+    ipmi: s.readOnly(
+      s.object('clustermgmt.v4.config.IpmiReference', {
+        ip: s.readOnly(IPAddress),
+        username: s.readOnly(s.text({ maxLength: 64 })),
       }),
     ),
-    cpuModel: readOnly(text()),
-    cpuCapacityHz: readOnly(integer()),
-    cpuFrequencyHz: readOnly(integer()),
-    numberOfCpuCores: readOnly(integer()),
-    numberOfCpuSockets: readOnly(integer()),
-    numberOfCpuThreads: readOnly(integer()),
-    memorySizeBytes: readOnly(integer()),
-    bootTimeUsecs: readOnly(integer()),
-    gpuDriverVersion: readOnly(text()),
-    gpuList: readOnly(arrayOf(text(), { maxItems: 1024 })),
-    blockModel: readOnly(text()),
-    blockSerial: readOnly(text()),
-    nodeSerial: since('v4.2', readOnly(text())),
-    rackableUnitUuid: readOnly(uuid()),
-    defaultVhdContainerUuid: readOnly(uuid()),
-    defaultVhdLocation: readOnly(text()),
-    defaultVmContainerUuid: readOnly(uuid()),
-    defaultVmLocation: readOnly(text()),
-    failoverClusterFqdn: readOnly(text({ pattern: fqdnPattern })),
-    failoverClusterNodeStatus: readOnly(text()),
-    hasCsr: readOnly(boolean()),
-    isDegraded: readOnly(boolean()),
-    isHardwareVirtualized: readOnly(boolean()),
-    isRebootPending: readOnly(boolean()),
-    isSecureBooted: readOnly(boolean()),
-    keyManagementDeviceToCertStatus: readOnly(
-      arrayOf(
-        object('clustermgmt.v4.config.KeyManagementDeviceToCertStatusInfo', {
-          isCertificatePresent: readOnly(boolean()),
-          keyManagementServerName: readOnly(text({ maxLength: 64 })),
+    cpuModel: s.readOnly(s.text()),
+    cpuCapacityHz: s.readOnly(s.integer()),
+    cpuFrequencyHz: s.readOnly(s.integer()),
+    numberOfCpuCores: s.readOnly(s.integer()),
+    numberOfCpuSockets: s.readOnly(s.integer()),
+    numberOfCpuThreads: s.readOnly(s.integer()),
+    memorySizeBytes: s.readOnly(s.integer()),
+    bootTimeUsecs: s.readOnly(s.integer()),
+    gpuDriverVersion: s.readOnly(s.text()),
+    gpuList: s.readOnly(s.arrayOf(s.text(), { maxItems: 1024 })),
+    blockModel: s.readOnly(s.text()),
+    blockSerial: s.readOnly(s.text()),
+    nodeSerial: s.since('v4.2', s.readOnly(s.text())),
+    rackableUnitUuid: s.readOnly(s.uuid()),
+    defaultVhdContainerUuid: s.readOnly(s.uuid()),
+    defaultVhdLocation: s.readOnly(s.text()),
+    defaultVmContainerUuid: s.readOnly(s.uuid()),
+    defaultVmLocation: s.readOnly(s.text()),
+    failoverClusterFqdn: s.readOnly(s.text({ pattern: fqdnPattern })),
+    failoverClusterNodeStatus: s.readOnly(s.text()),
+    hasCsr: s.readOnly(s.boolean()),
+    isDegraded: s.readOnly(s.boolean()),
+    isHardwareVirtualized: s.readOnly(s.boolean()),
+    isRebootPending: s.readOnly(s.boolean()),
+    isSecureBooted: s.readOnly(s.boolean()),
+    keyManagementDeviceToCertStatus: s.readOnly(
+      s.arrayOf(
+        s.object('clustermgmt.v4.config.KeyManagementDeviceToCertStatusInfo', {
+          isCertificatePresent: s.readOnly(s.boolean()),
+          keyManagementServerName: s.readOnly(s.text({ maxLength: 64 })),
         }),
         { maxItems: 1024 },
       ),
@@ -122,7 +109,7 @@ export const Host = resource(
   },
   {
     // Categories of a host come from the seed or the control interface; affinity policies read them.
-    internal: { categories: arrayOf(referenceTo('Category')) },
+    internal: { categories: s.arrayOf(s.referenceTo('Category')) },
     iam: {
       name: 'host',
       attributes: { name: 'hostName', cluster_uuid: 'cluster/uuid', category_uuid: 'categories' },

@@ -1,22 +1,5 @@
 import { action, baseFields, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
-import {
-  anything,
-  arrayOf,
-  boolean,
-  enumeration,
-  immutable,
-  integer,
-  object,
-  optional,
-  readOnly,
-  referenceTo,
-  since,
-  text,
-  timestamp,
-  uuid,
-  visibleWith,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
 import { storageContainerAdmins, storageContainerReaders } from './roles.ts'
 
@@ -29,48 +12,48 @@ export const StorageContainer = resource(
   'clustermgmt.v4.config.StorageContainer',
   {
     // No slash, no blank at either end.
-    name: text({ minLength: 1, maxLength: 75, pattern: '^[^/\\s](?:[^/]*[^/\\s])?$' }),
-    containerExtId: readOnly(uuid()),
-    clusterExtId: immutable(optional(uuid())),
-    clusterName: visibleWith('Cluster', 'clusterExtId', readOnly(text({ maxLength: 256 }))),
-    storagePoolExtId: readOnly(uuid()),
-    ownerExtId: optional(uuid()),
+    name: s.text({ minLength: 1, maxLength: 75, pattern: '^[^/\\s](?:[^/]*[^/\\s])?$' }),
+    containerExtId: s.readOnly(s.uuid()),
+    clusterExtId: s.immutable(s.optional(s.uuid())),
+    clusterName: s.visibleWith('Cluster', 'clusterExtId', s.readOnly(s.text({ maxLength: 256 }))),
+    storagePoolExtId: s.readOnly(s.uuid()),
+    ownerExtId: s.optional(s.uuid()),
     // Default: that of the cluster.
-    replicationFactor: optional(integer({ minimum: 1, maximum: 3 })),
-    affinityHostExtId: immutable(optional(referenceTo('Host'))),
-    maxCapacityBytes: readOnly(integer()),
-    logicalAdvertisedCapacityBytes: optional(integer({ minimum: 0 })),
-    logicalExplicitReservedCapacityBytes: withDefault(integer({ minimum: 0 }), 0),
-    logicalImplicitReservedCapacityBytes: readOnly(integer()),
-    erasureCode: withDefault(enumeration(['NONE', 'OFF', 'ON']), 'OFF'),
+    replicationFactor: s.optional(s.integer({ minimum: 1, maximum: 3 })),
+    affinityHostExtId: s.immutable(s.optional(s.referenceTo('Host'))),
+    maxCapacityBytes: s.readOnly(s.integer()),
+    logicalAdvertisedCapacityBytes: s.optional(s.integer({ minimum: 0 })),
+    logicalExplicitReservedCapacityBytes: s.withDefault(s.integer({ minimum: 0 }), 0),
+    logicalImplicitReservedCapacityBytes: s.readOnly(s.integer()),
+    erasureCode: s.withDefault(s.enumeration(['NONE', 'OFF', 'ON']), 'OFF'),
     // Default when erasure coding is on: 604,800.
-    erasureCodeDelaySecs: optional(integer({ minimum: 0 })),
-    isInlineEcEnabled: optional(boolean()),
-    hasHigherEcFaultDomainPreference: optional(boolean()),
-    isCompressionEnabled: withDefault(boolean(), false),
-    compressionDelaySecs: withDefault(integer({ minimum: 0, maximum: 2592000 }), 0),
-    onDiskDedup: withDefault(enumeration(['NONE', 'OFF', 'POST_PROCESS']), 'OFF'),
-    cacheDeduplication: withDefault(enumeration(['NONE', 'OFF', 'ON']), 'OFF'),
-    isSoftwareEncryptionEnabled: withDefault(boolean(), false),
-    isEncrypted: readOnly(boolean()),
-    nfsWhitelistAddress: optional(arrayOf(IPAddressOrFQDN, { maxItems: 100 })),
+    erasureCodeDelaySecs: s.optional(s.integer({ minimum: 0 })),
+    isInlineEcEnabled: s.optional(s.boolean()),
+    hasHigherEcFaultDomainPreference: s.optional(s.boolean()),
+    isCompressionEnabled: s.withDefault(s.boolean(), false),
+    compressionDelaySecs: s.withDefault(s.integer({ minimum: 0, maximum: 2592000 }), 0),
+    onDiskDedup: s.withDefault(s.enumeration(['NONE', 'OFF', 'POST_PROCESS']), 'OFF'),
+    cacheDeduplication: s.withDefault(s.enumeration(['NONE', 'OFF', 'ON']), 'OFF'),
+    isSoftwareEncryptionEnabled: s.withDefault(s.boolean(), false),
+    isEncrypted: s.readOnly(s.boolean()),
+    nfsWhitelistAddress: s.optional(s.arrayOf(IPAddressOrFQDN, { maxItems: 100 })),
     // Default: whether there are no addresses.
-    isNfsWhitelistInherited: optional(boolean()),
-    isInternal: withDefault(boolean(), false),
-    isMarkedForRemoval: readOnly(boolean()),
-    isShared: since('v4.2', optional(boolean())),
-    externalStorageExtId: since('v4.2', optional(referenceTo('ExternalStorage'))),
+    isNfsWhitelistInherited: s.optional(s.boolean()),
+    isInternal: s.withDefault(s.boolean(), false),
+    isMarkedForRemoval: s.readOnly(s.boolean()),
+    isShared: s.since('v4.2', s.optional(s.boolean())),
+    externalStorageExtId: s.since('v4.2', s.optional(s.referenceTo('ExternalStorage'))),
   },
   {
     internal: {
       /** Fields of storage v4.0.a3 only: stored and shown there, without effect. */
-      legacy: optional(anything()),
+      legacy: s.optional(s.anything()),
       /** When each data reduction was switched on; absent for one that was on from the start. */
-      reductionsSince: optional(
-        object('', {
-          compression: optional(timestamp()),
-          deduplication: optional(timestamp()),
-          erasureCoding: optional(timestamp()),
+      reductionsSince: s.optional(
+        s.object('', {
+          compression: s.optional(s.timestamp()),
+          deduplication: s.optional(s.timestamp()),
+          erasureCoding: s.optional(s.timestamp()),
         }),
       ),
     },
@@ -84,23 +67,23 @@ export const StorageContainer = resource(
   },
 )
 
-const nodeExtIds = optional(arrayOf(referenceTo('Host'), { maxItems: 50 }))
+const nodeExtIds = s.optional(s.arrayOf(s.referenceTo('Host'), { maxItems: 50 }))
 
-export const DataStoreMount = object('clustermgmt.v4.config.DataStoreMount', {
+export const DataStoreMount = s.object('clustermgmt.v4.config.DataStoreMount', {
   ...baseFields,
   // Name of the container in the path.
-  containerName: text({ maxLength: 75 }),
+  containerName: s.text({ maxLength: 75 }),
   // Default: containerName.
-  datastoreName: optional(text({ maxLength: 255 })),
+  datastoreName: s.optional(s.text({ maxLength: 255 })),
   // Default: all hosts of the cluster.
   nodeExtIds,
-  isReadOnly: optional(boolean()),
-  targetPath: optional(text()),
+  isReadOnly: s.optional(s.boolean()),
+  targetPath: s.optional(s.text()),
 })
 
-export const DataStoreUnmount = object('clustermgmt.v4.config.DataStoreUnmount', {
+export const DataStoreUnmount = s.object('clustermgmt.v4.config.DataStoreUnmount', {
   ...baseFields,
-  datastoreName: text({ maxLength: 255 }),
+  datastoreName: s.text({ maxLength: 255 }),
   nodeExtIds,
 })
 
@@ -157,7 +140,7 @@ export const storageContainerOperations = {
     roles: storageContainerAdmins,
     rateLimit: perSecond(5, 5, 10, 10),
     requestId: 'required',
-    query: { ignoreSmallFiles: optional(boolean()) },
+    query: { ignoreSmallFiles: s.optional(s.boolean()) },
   }),
   mountStorageContainer: action(`${path}/{extId}/$actions/mount`, {
     of: StorageContainer,

@@ -3,120 +3,120 @@
  * are not recorded. Marks replace secrets.
  */
 import { get, list, resource } from '../operation.ts'
-import { arrayOf, boolean, enumeration, integer, object, optional, text, timestamp, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
 
-const CallCaller = object('control.v1.CallCaller', {
-  extId: uuid(),
-  name: text(),
-  type: text(),
-  credential: enumeration(['basic', 'apiKey', 'certificate', 'none']),
+const CallCaller = s.object('control.v1.CallCaller', {
+  extId: s.uuid(),
+  name: s.text(),
+  type: s.text(),
+  credential: s.enumeration(['basic', 'apiKey', 'certificate', 'none']),
   /** Id of the API key, if the caller used one. */
-  credentialExtId: optional(uuid()),
+  credentialExtId: s.optional(s.uuid()),
 })
 
-const CallTarget = object('control.v1.CallTarget', { kind: text(), extId: text() })
+const CallTarget = s.object('control.v1.CallTarget', { kind: s.text(), extId: s.text() })
 
 /** A body as sent, with secrets redacted. */
-const CallBody = object('control.v1.CallBody', {
-  mediaType: optional(text()),
+const CallBody = s.object('control.v1.CallBody', {
+  mediaType: s.optional(s.text()),
   /** Size of the complete body, as sent. */
-  sizeBytes: integer(),
+  sizeBytes: s.integer(),
   /** Absent for forms and files. */
-  text: optional(text({ multiline: true })),
+  text: s.optional(s.text({ multiline: true })),
   /** True if only the first 64 KiB are stored. */
-  isCut: optional(boolean()),
+  isCut: s.optional(s.boolean()),
 })
 
 /** Remaining requests in the rate limit windows after the call. */
-const CallRate = object('control.v1.CallRate', {
-  limit: integer(),
-  remaining: integer(),
-  periodSeconds: integer(),
+const CallRate = s.object('control.v1.CallRate', {
+  limit: s.integer(),
+  remaining: s.integer(),
+  periodSeconds: s.integer(),
   /** For all operations together, in each second. */
-  identityLimit: integer(),
-  identityRemaining: integer(),
+  identityLimit: s.integer(),
+  identityRemaining: s.integer(),
 })
 
-const CallPrecondition = object('control.v1.CallPrecondition', {
+const CallPrecondition = s.object('control.v1.CallPrecondition', {
   /** Entity tag of the stored entity. */
-  expected: optional(text()),
-  sent: optional(text()),
+  expected: s.optional(s.text()),
+  sent: s.optional(s.text()),
 })
 
 /** How the rows of a list were found. */
-const CallSearch = object('control.v1.CallSearch', {
-  filteredBy: arrayOf(text()),
-  orderedBy: arrayOf(text()),
+const CallSearch = s.object('control.v1.CallSearch', {
+  filteredBy: s.arrayOf(s.text()),
+  orderedBy: s.arrayOf(s.text()),
   /** Field whose index was used; absent: a full scan. */
-  index: optional(text()),
+  index: s.optional(s.text()),
   /** Fields of the filter that were compared row by row. */
-  scanned: arrayOf(text()),
+  scanned: s.arrayOf(s.text()),
   /** True if no index gave the order, and the rows were sorted. */
-  isSorted: boolean(),
+  isSorted: s.boolean(),
   /** True for a kind that is computed and not stored. */
-  isInMemory: boolean(),
+  isInMemory: s.boolean(),
 })
 
 /** A name that the naming profile of the request spells differently. */
-const CallRewrite = object('control.v1.CallRewrite', {
-  place: enumeration(['path', 'query', 'taskId']),
-  sent: text(),
-  understood: text(),
+const CallRewrite = s.object('control.v1.CallRewrite', {
+  place: s.enumeration(['path', 'query', 'taskId']),
+  sent: s.text(),
+  understood: s.text(),
 })
 
 export const Call = resource(
   'control.v1.Call',
   {
     /** Increases by one with each call of the world; continues after a clear and a restart. */
-    sequence: integer({ minimum: 1 }),
+    sequence: s.integer({ minimum: 1 }),
     /** World time at which the request arrived. */
-    time: timestamp(),
+    time: s.timestamp(),
     /** On the world clock: 0 while that is frozen. */
-    durationMicros: integer({ minimum: 0 }),
+    durationMicros: s.integer({ minimum: 0 }),
     /** Absent if the call ended before authentication. */
-    caller: optional(CallCaller),
-    address: text(),
-    profile: enumeration(['spec', 'public']),
-    method: text(),
+    caller: s.optional(CallCaller),
+    address: s.text(),
+    profile: s.enumeration(['spec', 'public']),
+    method: s.text(),
     /** With /api, in the names of the specification. */
-    path: text(),
-    query: optional(text()),
+    path: s.text(),
+    query: s.optional(s.text()),
     /** `platform.createCategory`; absent if no operation has this method and path. */
-    operation: optional(text()),
-    target: optional(CallTarget),
-    status: integer(),
-    errorCodes: arrayOf(text()),
+    operation: s.optional(s.text()),
+    target: s.optional(CallTarget),
+    status: s.integer(),
+    errorCodes: s.arrayOf(s.text()),
     /** The started task. */
-    taskExtId: optional(uuid()),
+    taskExtId: s.optional(s.uuid()),
     /** For an element of a batch: the task of the batch. */
-    parentTaskExtId: optional(uuid()),
-    requestId: optional(text()),
+    parentTaskExtId: s.optional(s.uuid()),
+    requestId: s.optional(s.text()),
     /** True if the answer is that of an earlier call with this request id. */
-    isReplayed: optional(boolean()),
-    isDryRun: optional(boolean()),
-    request: optional(CallBody),
-    answer: optional(CallBody),
+    isReplayed: s.optional(s.boolean()),
+    isDryRun: s.optional(s.boolean()),
+    request: s.optional(CallBody),
+    answer: s.optional(CallBody),
     /** Fields of the body that no rule and no handler read: they had no effect. */
-    unreadFields: arrayOf(text()),
-    warnings: arrayOf(text({ multiline: true })),
+    unreadFields: s.arrayOf(s.text()),
+    warnings: s.arrayOf(s.text({ multiline: true })),
     /** The policy and role that allowed the call, or the missing permission. */
-    decision: optional(text({ multiline: true })),
+    decision: s.optional(s.text({ multiline: true })),
     /** Name of the exhausted rate limit bucket. */
-    throttledBy: optional(text()),
-    rate: optional(CallRate),
-    precondition: optional(CallPrecondition),
-    search: optional(CallSearch),
-    rewrites: arrayOf(CallRewrite),
+    throttledBy: s.optional(s.text()),
+    rate: s.optional(CallRate),
+    precondition: s.optional(CallPrecondition),
+    search: s.optional(CallSearch),
+    rewrites: s.arrayOf(CallRewrite),
     /** Ids of the fault rules that struck. */
-    faults: arrayOf(text()),
+    faults: s.arrayOf(s.text()),
   },
   { bare: true, derived: true },
 )
 
 const callPath = {
   ...controlled,
-  pathSchemas: { ...controlled.pathSchemas, sequence: integer({ minimum: 1 }) },
+  pathSchemas: { ...controlled.pathSchemas, sequence: s.integer({ minimum: 1 }) },
   iam: 'View_Call',
 } as const
 

@@ -3,93 +3,93 @@
  * Source: reference faults.md, world-events.md.
  */
 import { read } from '../operation.ts'
-import { anything, arrayOf, boolean, enumeration, integer, number, object, optional, text } from '../schema.ts'
+import * as s from '../schema.ts'
 import { controlled, worldName } from './administration.ts'
 import { factKinds, happeningTypes } from './world-happening.ts'
 
 /** Body of `POST /worlds/{worldName}/faults`. */
-const ruleExample = anything()
+const ruleExample = s.anything()
 /** Body of `POST /worlds/{worldName}/events`. */
-const eventExample = anything()
+const eventExample = s.anything()
 /** Names of effects: `error`, `delay`. */
-const outcomes = arrayOf(text())
+const outcomes = s.arrayOf(s.text())
 
-const CatalogueTask = object('control.v1.CatalogueTask', {
+const CatalogueTask = s.object('control.v1.CatalogueTask', {
   /** Value for `match/taskStep/task`: `vmm.create-vm`. */
-  name: text(),
-  steps: arrayOf(
-    object('control.v1.CatalogueStep', {
+  name: s.text(),
+  steps: s.arrayOf(
+    s.object('control.v1.CatalogueStep', {
       /** Value for `match/taskStep/step`. */
-      name: text(),
+      name: s.text(),
       /** Progress of the task after the step, in percent. */
-      progress: integer(),
+      progress: s.integer(),
       /** True if rules with the phase UNDO can strike it. */
-      hasUndo: boolean(),
+      hasUndo: s.boolean(),
     }),
   ),
   /** A cancel is accepted until this step begins. */
-  cancelableUntil: optional(text()),
+  cancelableUntil: s.optional(s.text()),
   outcomes,
   example: ruleExample,
 })
 
-const CatalogueDriverCall = object('control.v1.CatalogueDriverCall', {
-  driver: text(),
-  method: text(),
+const CatalogueDriverCall = s.object('control.v1.CatalogueDriverCall', {
+  driver: s.text(),
+  method: s.text(),
   outcomes,
   /** Values for `driverFault`, for drivers with errors of their own; other drivers accept any of `errors`. */
-  driverFaults: arrayOf(text()),
+  driverFaults: s.arrayOf(s.text()),
   example: ruleExample,
 })
 
-const CatalogueError = object('control.v1.CatalogueError', {
-  key: text(),
-  code: text(),
-  status: integer(),
-  message: text(),
+const CatalogueError = s.object('control.v1.CatalogueError', {
+  key: s.text(),
+  code: s.text(),
+  status: s.integer(),
+  message: s.text(),
   /** Arguments that a rule for steps or driver calls must give. */
-  arguments: arrayOf(text()),
+  arguments: s.arrayOf(s.text()),
 })
 
-const CatalogueParameter = object('control.v1.CatalogueParameter', {
-  name: text(),
+const CatalogueParameter = s.object('control.v1.CatalogueParameter', {
+  name: s.text(),
   /** `text`, `integer`, `number`, `boolean`, `enumeration` or `anything`. */
-  type: text(),
-  isRequired: boolean(),
-  default: optional(anything()),
-  values: optional(arrayOf(text())),
-  minimum: optional(number()),
-  maximum: optional(number()),
+  type: s.text(),
+  isRequired: s.boolean(),
+  default: s.optional(s.anything()),
+  values: s.optional(s.arrayOf(s.text())),
+  minimum: s.optional(s.number()),
+  maximum: s.optional(s.number()),
 })
 
 /** `missing`: the world has no entity that the example could name, and the example has a placeholder. */
-const examples = { example: eventExample, missing: optional(text()) } as const
+const examples = { example: eventExample, missing: s.optional(s.text()) } as const
 
-const CatalogueEvent = object('control.v1.CatalogueEvent', {
-  type: enumeration(happeningTypes),
-  parameters: arrayOf(CatalogueParameter),
+const CatalogueEvent = s.object('control.v1.CatalogueEvent', {
+  type: s.enumeration(happeningTypes),
+  parameters: s.arrayOf(CatalogueParameter),
   /** The event that ends it; absent for an event that does not last. */
-  endedBy: optional(enumeration(happeningTypes)),
+  endedBy: s.optional(s.enumeration(happeningTypes)),
   ...examples,
 })
 
-const CatalogueFact = object('control.v1.CatalogueFact', {
+const CatalogueFact = s.object('control.v1.CatalogueFact', {
   /** Value for `kind` of FACT_CHANGES. */
-  kind: enumeration(factKinds),
+  kind: s.enumeration(factKinds),
   /** Kind of entity that `of` names. */
-  of: text(),
+  of: s.text(),
   /** Fields that a `path` can begin with. */
-  fields: arrayOf(text()),
+  fields: s.arrayOf(s.text()),
   ...examples,
 })
 
-export const Catalogue = object('control.v1.Catalogue', {
-  tasks: arrayOf(CatalogueTask),
-  driverCalls: arrayOf(CatalogueDriverCall),
+export const Catalogue = s.object('control.v1.Catalogue', {
+  tasks: s.arrayOf(CatalogueTask),
+  driverCalls: s.arrayOf(CatalogueDriverCall),
   /** Errors that rules can inject into task steps and calls of most drivers. */
-  errors: arrayOf(CatalogueError),
-  events: arrayOf(CatalogueEvent),
-  facts: arrayOf(CatalogueFact),
+  errors: s.arrayOf(CatalogueError),
+  events: s.arrayOf(CatalogueEvent),
+  facts: s.arrayOf(CatalogueFact),
 })
 
 export const catalogueOperations = {
@@ -98,6 +98,6 @@ export const catalogueOperations = {
     envelope: 'control.v1.CatalogueApiResponse',
     iam: 'View_Catalogue',
     /** The world whose entities the examples name; default: `default`. */
-    query: { world: optional(worldName) },
+    query: { world: s.optional(worldName) },
   }),
 }

@@ -1,40 +1,40 @@
 /** The clock of a world: real, scaled, or frozen and moved by requests. Everything in the world follows it. */
 import { action, read } from '../operation.ts'
-import { enumeration, integer, number, object, optional, text, timestamp } from '../schema.ts'
+import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
 
 /** A past or future timer of the world clock. */
-export const ClockEvent = object('control.v1.ClockEvent', {
-  time: timestamp(),
+export const ClockEvent = s.object('control.v1.ClockEvent', {
+  time: s.timestamp(),
   /** Such as `task vmm.create-vm`, `schedule platform.backups`, `event HOST_FAILS`. */
-  what: text(),
+  what: s.text(),
 })
 
-export const Clock = object('control.v1.Clock', {
-  mode: enumeration(['real', 'frozen', 'scaled']),
+export const Clock = s.object('control.v1.Clock', {
+  mode: s.enumeration(['real', 'frozen', 'scaled']),
   /** Seconds of world time in one real second; 0 while the clock is frozen. */
-  scale: number(),
+  scale: s.number(),
   /** Present world time. */
-  time: timestamp(),
-  realTime: timestamp(),
+  time: s.timestamp(),
+  realTime: s.timestamp(),
   /** Number of pending timers; some may be cancelled before they are due. */
-  waiting: integer(),
-  next: optional(ClockEvent),
+  waiting: s.integer(),
+  next: s.optional(ClockEvent),
 })
 
-const Advance = object('control.v1.Advance', {
+const Advance = s.object('control.v1.Advance', {
   /** ISO 8601, `PT90M`, `P90D`; above 0, up to 10 years. */
-  duration: text({ minLength: 3, maxLength: 40 }),
+  duration: s.text({ minLength: 3, maxLength: 40 }),
 })
-const Scale = object('control.v1.Scale', { scale: number({ minimum: 0.000001, maximum: 1_000_000 }) })
+const Scale = s.object('control.v1.Scale', { scale: s.number({ minimum: 0.000001, maximum: 1_000_000 }) })
 
-export const MovedClock = object('control.v1.MovedClock', {
+export const MovedClock = s.object('control.v1.MovedClock', {
   clock: Clock,
-  from: timestamp(),
+  from: s.timestamp(),
   /** Number of moments at which timers were due on the way. */
-  moments: integer(),
+  moments: s.integer(),
   /** The last timer that was due. */
-  last: optional(ClockEvent),
+  last: s.optional(ClockEvent),
 })
 
 const options = { ...controlled, envelope: 'control.v1.ClockApiResponse', iam: 'Update_Clock' } as const

@@ -4,144 +4,129 @@
  * Source: behaviour conventions 23; reference faults.md.
  */
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  integer,
-  mapOf,
-  number,
-  object,
-  oneOf,
-  optional,
-  readOnly,
-  taskId,
-  text,
-  timestamp,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
 
-const name = text({ minLength: 1, maxLength: 128 })
+const name = s.text({ minLength: 1, maxLength: 128 })
 
 /** All given criteria must match. An empty match matches every request. */
-const FaultMatch = object('control.v1.FaultMatch', {
+const FaultMatch = s.object('control.v1.FaultMatch', {
   /** `vmm.createVm`, or `createVm` if only one namespace has it. For steps and driver calls: the operation that caused them. */
-  operation: optional(name),
+  operation: s.optional(name),
   /** Kind of the operation: `Vm`. */
-  kind: optional(name),
+  kind: s.optional(name),
   /** Name of the created or addressed entity; `*` matches any text, `?` one character. */
-  namePattern: optional(text({ minLength: 1, maxLength: 256 })),
+  namePattern: s.optional(s.text({ minLength: 1, maxLength: 256 })),
   /** Name of the calling user. */
-  caller: optional(text({ minLength: 1, maxLength: 255 })),
+  caller: s.optional(s.text({ minLength: 1, maxLength: 255 })),
   /** Index of an element in any batch, from 0; absent: single requests and all elements. */
-  batchElement: optional(integer({ minimum: 0, maximum: 499 })),
-  taskStep: optional(
-    object('control.v1.TaskStepMatch', {
+  batchElement: s.optional(s.integer({ minimum: 0, maximum: 499 })),
+  taskStep: s.optional(
+    s.object('control.v1.TaskStepMatch', {
       /** `vmm.create-vm` */
       task: name,
       /** Absent: any step. */
-      step: optional(name),
+      step: s.optional(name),
       /** Forward run or rollback. */
-      phase: withDefault(enumeration(['RUN', 'UNDO']), 'RUN'),
+      phase: s.withDefault(s.enumeration(['RUN', 'UNDO']), 'RUN'),
     }),
   ),
-  driverCall: optional(
-    object('control.v1.DriverCallMatch', {
+  driverCall: s.optional(
+    s.object('control.v1.DriverCallMatch', {
       /** `hypervisor` */
       driver: name,
       /** Absent: any method. */
-      method: optional(name),
+      method: s.optional(name),
     }),
   ),
 })
 
-const count = (minimum = 1) => integer({ minimum, maximum: 1_000_000_000 })
+const count = (minimum = 1) => s.integer({ minimum, maximum: 1_000_000_000 })
 
 /** Which of the matching calls are struck. Calls are counted from the creation of the rule, or from `reset-counts`. */
-const FaultTrigger = oneOf(
-  object('control.v1.NthTrigger', { nth: count() }),
+const FaultTrigger = s.oneOf(
+  s.object('control.v1.NthTrigger', { nth: count() }),
   /** The next calls, this many. */
-  object('control.v1.NextTrigger', { next: count() }),
-  object('control.v1.EveryNthTrigger', { everyNth: count() }),
-  object('control.v1.AlwaysTrigger', { always: boolean() }),
+  s.object('control.v1.NextTrigger', { next: count() }),
+  s.object('control.v1.EveryNthTrigger', { everyNth: count() }),
+  s.object('control.v1.AlwaysTrigger', { always: s.boolean() }),
   /** All calls after the first `afterCalls`, until the rule is removed. */
-  object('control.v1.UntilRemovedTrigger', { untilRemoved: boolean(), afterCalls: withDefault(count(0), 0) }),
+  s.object('control.v1.UntilRemovedTrigger', { untilRemoved: s.boolean(), afterCalls: s.withDefault(count(0), 0) }),
   /** Drawn for each call; the draws are equal in every run of the same world, and with `seed` in every world. */
-  object('control.v1.ProbabilityTrigger', {
-    probability: number({ minimum: 0, maximum: 1 }),
-    seed: optional(text({ maxLength: 64 })),
+  s.object('control.v1.ProbabilityTrigger', {
+    probability: s.number({ minimum: 0, maximum: 1 }),
+    seed: s.optional(s.text({ maxLength: 64 })),
   }),
 )
 
 /** ISO 8601, `PT0.25S`; at most a day. */
-const duration = text({ minLength: 3, maxLength: 40 })
+const duration = s.text({ minLength: 3, maxLength: 40 })
 
-const Delay = oneOf(
-  object('control.v1.FixedDelay', { fixed: duration }),
+const Delay = s.oneOf(
+  s.object('control.v1.FixedDelay', { fixed: duration }),
   /** Uniform distribution. */
-  object('control.v1.UniformDelay', { minimum: duration, maximum: duration }),
-  object('control.v1.ExponentialDelay', { mean: duration, atMost: optional(duration) }),
+  s.object('control.v1.UniformDelay', { minimum: duration, maximum: duration }),
+  s.object('control.v1.ExponentialDelay', { mean: duration, atMost: s.optional(duration) }),
   /** `p95`: 95th percentile. */
-  object('control.v1.LogNormalDelay', { median: duration, p95: duration, atMost: optional(duration) }),
+  s.object('control.v1.LogNormalDelay', { median: duration, p95: duration, atMost: s.optional(duration) }),
 )
 
 /** Before or after the normal effect: the commit of a request, the run of a step, the effect of a driver call. */
-const moment = withDefault(enumeration(['BEFORE', 'AFTER']), 'BEFORE')
+const moment = s.withDefault(s.enumeration(['BEFORE', 'AFTER']), 'BEFORE')
 
-const FaultEffect = oneOf(
-  object('control.v1.ErrorEffect', {
+const FaultEffect = s.oneOf(
+  s.object('control.v1.ErrorEffect', {
     /** Key or code of an error: `ENTITY_NOT_FOUND`, `PLAT-10007`. */
     error: name,
     /** Values for placeholders `{name}` of the message; the request itself provides some of them. */
-    arguments: optional(mapOf(text({ maxLength: 1000 }))),
+    arguments: s.optional(s.mapOf(s.text({ maxLength: 1000 }))),
     /** For status 429 and 503. */
-    retryAfterSeconds: optional(integer({ minimum: 1, maximum: 86_400 })),
+    retryAfterSeconds: s.optional(s.integer({ minimum: 1, maximum: 86_400 })),
     /** For steps and driver calls: they are retried, as often as after a real error. */
-    isRetryable: optional(boolean()),
+    isRetryable: s.optional(s.boolean()),
     moment,
   }),
   /** An error of the driver itself, for drivers that have their own: `unreachable`. */
-  object('control.v1.DriverFaultEffect', { driverFault: name, moment }),
+  s.object('control.v1.DriverFaultEffect', { driverFault: name, moment }),
   /** On the world clock. */
-  object('control.v1.DelayEffect', { delay: Delay, moment }),
-  object('control.v1.DropConnectionEffect', { dropConnection: enumeration(['BEFORE_COMMIT', 'AFTER_COMMIT']) }),
+  s.object('control.v1.DelayEffect', { delay: Delay, moment }),
+  s.object('control.v1.DropConnectionEffect', { dropConnection: s.enumeration(['BEFORE_COMMIT', 'AFTER_COMMIT']) }),
   /** The connection closes after this many bytes of the body, in any case before the last byte. */
-  object('control.v1.TruncateBodyEffect', { truncateAfterBytes: integer({ minimum: 0, maximum: 1_073_741_824 }) }),
+  s.object('control.v1.TruncateBodyEffect', { truncateAfterBytes: s.integer({ minimum: 0, maximum: 1_073_741_824 }) }),
   /** Another client writes the entity: before the preconditions of a mutation are checked, or right after a read. */
-  object('control.v1.CompetingWriteEffect', { competingWrite: boolean() }),
+  s.object('control.v1.CompetingWriteEffect', { competingWrite: s.boolean() }),
   /** The task stops before the step that would raise its progress above this, until the rule is removed. */
-  object('control.v1.HangTaskEffect', { hangAtPercentage: integer({ minimum: 0, maximum: 99 }) }),
+  s.object('control.v1.HangTaskEffect', { hangAtPercentage: s.integer({ minimum: 0, maximum: 99 }) }),
   /** A cancel of the task is accepted, and has no effect. */
-  object('control.v1.IgnoreCancelEffect', { ignoreCancel: boolean() }),
+  s.object('control.v1.IgnoreCancelEffect', { ignoreCancel: s.boolean() }),
   /** The worker of the task crashes; the task resumes at the step that its row names. */
-  object('control.v1.CrashWorkerEffect', { crashWorker: boolean(), moment }),
+  s.object('control.v1.CrashWorkerEffect', { crashWorker: s.boolean(), moment }),
   /** The call reaches the driver twice. The second answer counts. */
-  object('control.v1.AnswerTwiceEffect', { answerTwice: boolean() }),
+  s.object('control.v1.AnswerTwiceEffect', { answerTwice: s.boolean() }),
 )
 
 export const FaultRule = resource(
   'control.v1.FaultRule',
   {
-    description: optional(text({ maxLength: 1000, multiline: true })),
-    isEnabled: withDefault(boolean(), true),
-    match: withDefault(FaultMatch, {}),
+    description: s.optional(s.text({ maxLength: 1000, multiline: true })),
+    isEnabled: s.withDefault(s.boolean(), true),
+    match: s.withDefault(FaultMatch, {}),
     /** Default: always. */
-    trigger: optional(FaultTrigger),
+    trigger: s.optional(FaultTrigger),
     effect: FaultEffect,
-    createTime: readOnly(timestamp()),
+    createTime: s.readOnly(s.timestamp()),
     /** Matching calls, whether the rule struck or not. */
-    timesMatched: readOnly(integer()),
-    timesFired: readOnly(integer()),
-    lastFiredTime: readOnly(timestamp()),
+    timesMatched: s.readOnly(s.integer()),
+    timesFired: s.readOnly(s.integer()),
+    lastFiredTime: s.readOnly(s.timestamp()),
     /** Tasks that this rule keeps from continuing; at most 100 are listed. */
-    heldTaskExtIds: readOnly(arrayOf(taskId(), { maxItems: 100 })),
+    heldTaskExtIds: s.readOnly(s.arrayOf(s.taskId(), { maxItems: 100 })),
   },
   {
     title: 'fault rule',
     internal: {
       /** Position in the order of creation. Part of the seed of random draws. */
-      ordinal: integer({ minimum: 1 }),
+      ordinal: s.integer({ minimum: 1 }),
     },
   },
 )

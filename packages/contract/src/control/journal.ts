@@ -3,18 +3,7 @@
  * a crash may lose the last calls.
  */
 import { action, get, read, resource, update } from '../operation.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  integer,
-  object,
-  optional,
-  readOnly,
-  text,
-  timestamp,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
 import { Call, callFilter } from './call.ts'
 
@@ -23,68 +12,68 @@ const mebibyte = 1024 * 1024
 export const Journal = resource(
   'control.v1.Journal',
   {
-    isRecording: withDefault(boolean(), true),
+    isRecording: s.withDefault(s.boolean(), true),
     /** Older calls are dropped. */
-    maximumCalls: withDefault(integer({ minimum: 1, maximum: 1_000_000 }), 100_000),
+    maximumCalls: s.withDefault(s.integer({ minimum: 1, maximum: 1_000_000 }), 100_000),
     /** Size of the records; the files are somewhat larger. */
-    maximumSizeBytes: withDefault(integer({ minimum: 64 * 1024, maximum: 4096 * mebibyte }), 256 * mebibyte),
-    callCount: readOnly(integer({ minimum: 0 })),
-    sizeBytes: readOnly(integer({ minimum: 0 })),
+    maximumSizeBytes: s.withDefault(s.integer({ minimum: 64 * 1024, maximum: 4096 * mebibyte }), 256 * mebibyte),
+    callCount: s.readOnly(s.integer({ minimum: 0 })),
+    sizeBytes: s.readOnly(s.integer({ minimum: 0 })),
     /** Calls dropped because of the bounds since the journal was cleared. */
-    droppedCalls: readOnly(integer({ minimum: 0 })),
+    droppedCalls: s.readOnly(s.integer({ minimum: 0 })),
     /** Calls that were not recorded because they could not be written fast enough, or at all. */
-    missedCalls: readOnly(integer({ minimum: 0 })),
+    missedCalls: s.readOnly(s.integer({ minimum: 0 })),
     /** Oldest and newest recorded call. */
-    firstSequence: readOnly(integer({ minimum: 1 })),
-    lastSequence: readOnly(integer({ minimum: 1 })),
+    firstSequence: s.readOnly(s.integer({ minimum: 1 })),
+    lastSequence: s.readOnly(s.integer({ minimum: 1 })),
   },
   { bare: true, singleton: true },
 )
 
 /** ISO 8601, `PT5S`. */
-const duration = text({ minLength: 3, maxLength: 40 })
+const duration = s.text({ minLength: 3, maxLength: 40 })
 
-const Assertion = object('control.v1.Assertion', {
+const Assertion = s.object('control.v1.Assertion', {
   /** A `$filter` of the list of calls; absent: all calls. */
-  filter: optional(text({ maxLength: 8192, multiline: true })),
+  filter: s.optional(s.text({ maxLength: 8192, multiline: true })),
   /** Only one of these three; default: `atLeast` 1. */
-  atLeast: optional(integer({ minimum: 0, maximum: 1_000_000 })),
-  atMost: optional(integer({ minimum: 0, maximum: 1_000_000 })),
-  exactly: optional(integer({ minimum: 0, maximum: 1_000_000 })),
+  atLeast: s.optional(s.integer({ minimum: 0, maximum: 1_000_000 })),
+  atMost: s.optional(s.integer({ minimum: 0, maximum: 1_000_000 })),
+  exactly: s.optional(s.integer({ minimum: 0, maximum: 1_000_000 })),
   /** Timeout on the world clock; absent: the assertion is evaluated at once. */
-  within: optional(duration),
+  within: s.optional(duration),
 })
 
-const NearMiss = object('control.v1.NearMiss', {
-  sequence: integer(),
-  operation: optional(text()),
-  status: integer(),
+const NearMiss = s.object('control.v1.NearMiss', {
+  sequence: s.integer(),
+  operation: s.optional(s.text()),
+  status: s.integer(),
   /** Terms of the top-level `and` of the filter that this call does not satisfy. */
-  unmet: arrayOf(
-    object('control.v1.UnmetTerm', {
-      fields: arrayOf(text()),
+  unmet: s.arrayOf(
+    s.object('control.v1.UnmetTerm', {
+      fields: s.arrayOf(s.text()),
       /** Values of these fields in the call, as JSON. */
-      found: arrayOf(text({ multiline: true })),
+      found: s.arrayOf(s.text({ multiline: true })),
     }),
   ),
 })
 
-export const AssertionResult = object('control.v1.AssertionResult', {
-  isHeld: boolean(),
+export const AssertionResult = s.object('control.v1.AssertionResult', {
+  isHeld: s.boolean(),
   /** Number of matching calls. */
-  count: integer(),
+  count: s.integer(),
   /** `count`: enough or too many calls; `time`: `within` was over; `patience`: the limit of real time was reached. */
-  endedBy: enumeration(['count', 'time', 'patience']),
+  endedBy: s.enumeration(['count', 'time', 'patience']),
   /** World time of the verdict. */
-  time: timestamp(),
+  time: s.timestamp(),
   /** Newest call that was evaluated. */
-  lastSequence: optional(integer()),
+  lastSequence: s.optional(s.integer()),
   /** The matching calls, oldest first; at most 10. */
-  matching: arrayOf(integer()),
+  matching: s.arrayOf(s.integer()),
   /** If the assertion failed: calls that nearly match, nearest first; at most 5. */
-  nearest: arrayOf(NearMiss),
+  nearest: s.arrayOf(NearMiss),
   /** Calls that were dropped from the journal and could not be evaluated. */
-  droppedCalls: integer(),
+  droppedCalls: s.integer(),
 })
 
 const options = { ...controlled, envelope: 'control.v1.JournalApiResponse', iam: 'View_Journal' } as const
@@ -107,20 +96,20 @@ export const journalOperations = {
     answer: AssertionResult,
     mutates: false,
   }),
-  exportJournal: read('/worlds/{worldName}/journal/export', text(), {
+  exportJournal: read('/worlds/{worldName}/journal/export', s.text(), {
     ...options,
     of: Call,
     filter: callFilter,
-    query: { format: withDefault(enumeration(['jsonl', 'har']), 'jsonl') },
+    query: { format: s.withDefault(s.enumeration(['jsonl', 'har']), 'jsonl') },
     produces: 'application/x-ndjson',
     alsoProduces: ['application/json'],
   }),
   /** Server-sent events, one for each call, from the next call on or after the last one that the client saw. */
-  streamJournal: read('/worlds/{worldName}/journal/stream', text(), {
+  streamJournal: read('/worlds/{worldName}/journal/stream', s.text(), {
     ...options,
     of: Call,
     filter: callFilter,
-    query: { after: optional(integer({ minimum: 0 })) },
+    query: { after: s.optional(s.integer({ minimum: 0 })) },
     produces: 'text/event-stream',
   }),
 }

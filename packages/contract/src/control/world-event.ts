@@ -4,47 +4,47 @@
  * Source: decision events-below-the-interface.
  */
 import { create, get, list, remove, resource } from '../operation.ts'
-import { arrayOf, enumeration, immutable, object, optional, readOnly, text, timestamp } from '../schema.ts'
+import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
 import { happeningTypes, WorldHappening } from './world-happening.ts'
 
 /** ISO 8601: `PT5M`, `P90D`. */
-const duration = text({ minLength: 3, maxLength: 40 })
+const duration = s.text({ minLength: 3, maxLength: 40 })
 
 export const WorldEvent = resource(
   'control.v1.WorldEvent',
   {
-    event: immutable(WorldHappening),
-    type: readOnly(enumeration(happeningTypes)),
+    event: s.immutable(WorldHappening),
+    type: s.readOnly(s.enumeration(happeningTypes)),
     /**
      * SCHEDULED: not begun. LASTING: begun, and not ended. OVER: ended. FAILED: impossible when its time came.
      */
-    status: readOnly(enumeration(['SCHEDULED', 'LASTING', 'OVER', 'FAILED'])),
+    status: s.readOnly(s.enumeration(['SCHEDULED', 'LASTING', 'OVER', 'FAILED'])),
     /** The affected entity. */
-    target: readOnly(
-      object('control.v1.WorldEventTarget', { kind: text(), extId: text(), name: text({ maxLength: 255 }) }),
+    target: s.readOnly(
+      s.object('control.v1.WorldEventTarget', { kind: s.text(), extId: s.text(), name: s.text({ maxLength: 255 }) }),
     ),
-    startTime: readOnly(timestamp()),
+    startTime: s.readOnly(s.timestamp()),
     /** Past or scheduled end; absent: it lasts until its counterpart happens. */
-    endTime: readOnly(timestamp()),
+    endTime: s.readOnly(s.timestamp()),
     /** Its changes, in order; empty if the state was already as the event would leave it. */
-    effects: readOnly(arrayOf(text(), { maxItems: 20 })),
+    effects: s.readOnly(s.arrayOf(s.text(), { maxItems: 20 })),
     /** Why it was impossible. */
-    fault: readOnly(text()),
+    fault: s.readOnly(s.text()),
   },
   // Stored in the world's own store with the facts that events change: a fork copies both, a reset removes both.
   { title: 'world event', derived: true },
 )
 
 /** Without times, the event begins now and lasts until its counterpart happens. */
-const WorldEventPlan = object('control.v1.WorldEventPlan', {
+const WorldEventPlan = s.object('control.v1.WorldEventPlan', {
   event: WorldHappening,
   /** Delay from now; excludes `at`. */
-  after: optional(duration),
-  at: optional(timestamp()),
+  after: s.optional(duration),
+  at: s.optional(s.timestamp()),
   /** Only for events that have a counterpart; excludes `until`. */
-  duration: optional(duration),
-  until: optional(timestamp()),
+  duration: s.optional(duration),
+  until: s.optional(s.timestamp()),
 })
 
 const envelope = 'control.v1.WorldEventApiResponse'

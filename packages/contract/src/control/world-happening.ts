@@ -3,30 +3,16 @@
  * counterpart. Effects of each type: docs/reference/world-events.md.
  * Source: behaviour clustermgmt.md 3, iam.md 11, networking.md 3.4, platform.md 12, vmm.md 3.8 (faults).
  */
-import {
-  type AnySchema,
-  anything,
-  enumeration,
-  type Fields,
-  integer,
-  number,
-  object,
-  oneOf,
-  optional,
-  secret,
-  text,
-  type ValueOf,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 
 /** A name, or an id. */
-const named = text({ minLength: 1, maxLength: 255 })
-const percent = integer({ minimum: 1, maximum: 100 })
+const named = s.text({ minLength: 1, maxLength: 255 })
+const percent = s.integer({ minimum: 1, maximum: 100 })
 
 /** The schema of `HOST_FAILS` is `control.v1.HostFails`. */
-const happening = <const T extends string, const F extends Fields>(type: T, fields: F) =>
-  object(`control.v1.${type.replace(/_?([A-Z])([A-Z]*)/g, (_, first, rest) => first + rest.toLowerCase())}`, {
-    type: enumeration([type]),
+const happening = <const T extends string, const F extends s.Fields>(type: T, fields: F) =>
+  s.object(`control.v1.${type.replace(/_?([A-Z])([A-Z]*)/g, (_, first, rest) => first + rest.toLowerCase())}`, {
+    type: s.enumeration([type]),
     ...fields,
   })
 
@@ -63,7 +49,7 @@ const happenings = [
   happening('HOST_SLOWS', {
     host: named,
     /** Factor by which its drives take longer. */
-    factor: withDefault(number({ minimum: 1.1, maximum: 1000 }), 10),
+    factor: s.withDefault(s.number({ minimum: 1.1, maximum: 1000 }), 10),
   }),
   happening('HOST_SPEEDS_UP', { host: named }),
   happening('HOST_AGENT_FALLS_SILENT', { host: named }),
@@ -84,7 +70,7 @@ const happenings = [
   happening('CONTAINER_FILLS', {
     container: named,
     /** Usage of the container after the writes of others. */
-    percent: withDefault(percent, 100),
+    percent: s.withDefault(percent, 100),
   }),
   happening('CONTAINER_FREED', { container: named }),
   happening('STORAGE_STALLS', { container: named }),
@@ -94,9 +80,9 @@ const happenings = [
   happening('UPLINK_LOST', {
     host: named,
     /** `eth0`; absent: all of the host. */
-    uplink: optional(text({ minLength: 1, maxLength: 64 })),
+    uplink: s.optional(s.text({ minLength: 1, maxLength: 64 })),
   }),
-  happening('UPLINK_RETURNS', { host: named, uplink: optional(text({ minLength: 1, maxLength: 64 })) }),
+  happening('UPLINK_RETURNS', { host: named, uplink: s.optional(s.text({ minLength: 1, maxLength: 64 })) }),
   happening('BGP_PEER_FALLS_SILENT', { session: named }),
   happening('BGP_PEER_ANSWERS', { session: named }),
   happening('REMOTE_CUT_OFF', {
@@ -107,46 +93,46 @@ const happenings = [
   happening('REMOTE_CERTIFICATE_CHANGES', { remote: named }),
   happening('REMOTE_CERTIFICATE_RESTORED', { remote: named }),
   // A world has at most one network controller, so it needs no name.
-  happening('NETWORK_CONTROLLER_FAILS', { state: withDefault(enumeration(['DEGRADED', 'DOWN']), 'DOWN') }),
+  happening('NETWORK_CONTROLLER_FAILS', { state: s.withDefault(s.enumeration(['DEGRADED', 'DOWN']), 'DOWN') }),
   happening('NETWORK_CONTROLLER_RETURNS', {}),
 
   // Services that the manager calls.
   happening('DIRECTORY_FAILS', {
     /** A directory service, or the host name of one of its servers. */
     directory: named,
-    fault: withDefault(enumeration(['DOWN', 'SLOW', 'TLS', 'WRONG_BIND']), 'DOWN'),
+    fault: s.withDefault(s.enumeration(['DOWN', 'SLOW', 'TLS', 'WRONG_BIND']), 'DOWN'),
   }),
   happening('DIRECTORY_RETURNS', { directory: named }),
   happening('OBJECT_STORE_FAILS', {
     /** An S3 service, one of its buckets, or a cluster that keeps backups. */
     place: named,
-    fault: withDefault(enumeration(placeFaults), 'UNREACHABLE'),
+    fault: s.withDefault(s.enumeration(placeFaults), 'UNREACHABLE'),
     /** Uploads that still succeed. */
-    afterUploads: optional(integer({ minimum: 0, maximum: 1_000_000 })),
+    afterUploads: s.optional(s.integer({ minimum: 0, maximum: 1_000_000 })),
   }),
   happening('OBJECT_STORE_RETURNS', { place: named }),
   happening('WEB_SERVER_FAILS', {
     /** Host name, `*.simulated`. */
     server: named,
-    fault: withDefault(enumeration(['DOWN', 'SILENT', 'STATUS']), 'DOWN'),
+    fault: s.withDefault(s.enumeration(['DOWN', 'SILENT', 'STATUS']), 'DOWN'),
     /** Status of its answers, for STATUS. */
-    status: optional(integer({ minimum: 400, maximum: 599 })),
+    status: s.optional(s.integer({ minimum: 400, maximum: 599 })),
   }),
   happening('WEB_SERVER_RETURNS', { server: named }),
   happening('AUTHORITY_FAILS', {
     /** Host name of the URLs at which it publishes. */
     authority: named,
-    fault: withDefault(enumeration(['EXPIRED', 'TRY_LATER', 'WRONG_SIGNER']), 'EXPIRED'),
+    fault: s.withDefault(s.enumeration(['EXPIRED', 'TRY_LATER', 'WRONG_SIGNER']), 'EXPIRED'),
   }),
   happening('AUTHORITY_RETURNS', { authority: named }),
   happening('CONTENT_SERVER_FAILS', {
     /** Host name in the source URLs of images. */
-    server: text({ maxLength: 253, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$' }),
+    server: s.text({ maxLength: 253, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$' }),
     /** Status of its answers; absent: unreachable. */
-    status: optional(integer({ minimum: 400, maximum: 599 })),
+    status: s.optional(s.integer({ minimum: 400, maximum: 599 })),
   }),
   happening('CONTENT_SERVER_RETURNS', {
-    server: text({ maxLength: 253, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$' }),
+    server: s.text({ maxLength: 253, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$' }),
   }),
 
   // Guests.
@@ -157,25 +143,25 @@ const happenings = [
 
   // Other changes without an API request.
   happening('FACT_CHANGES', {
-    kind: enumeration(factKinds),
+    kind: s.enumeration(factKinds),
     of: named,
     /** `SNMP_SERVER_CONFIG/isEnabled` */
-    path: text({ minLength: 1, maxLength: 255 }),
+    path: s.text({ minLength: 1, maxLength: 255 }),
     /** Absent: the field is unset. */
-    value: optional(anything()),
+    value: s.optional(s.anything()),
     /** Replaces `value` for a secret field. */
-    secret: secret(text({ maxLength: 1024 })),
+    secret: s.secret(s.text({ maxLength: 1024 })),
   }),
   happening('EXTERNAL_VM_VANISHES', { vm: named }),
 ] as const
 
-export const WorldHappening = oneOf(...happenings)
+export const WorldHappening = s.oneOf(...happenings)
 
-export type Happening = ValueOf<typeof WorldHappening>
+export type Happening = s.ValueOf<typeof WorldHappening>
 export type HappeningType = Happening['type']
 export type HappeningOf<T extends HappeningType> = Extract<Happening, { readonly type: T }>
 
 export const happeningTypes: readonly HappeningType[] = happenings.map(
   (shape) =>
-    (shape.fields.type as AnySchema & { readonly values: readonly HappeningType[] }).values[0] as HappeningType,
+    (shape.fields.type as s.AnySchema & { readonly values: readonly HappeningType[] }).values[0] as HappeningType,
 )

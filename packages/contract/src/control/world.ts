@@ -3,102 +3,89 @@
  * exists. Clients select a world by the header `X-World`, by the host `<name>.localhost`, or by a port of its own.
  */
 import { action, create, get, list, read, remove, resource, update } from '../operation.ts'
-import {
-  arrayOf,
-  enumeration,
-  immutable,
-  integer,
-  number,
-  object,
-  optional,
-  readOnly,
-  secret,
-  text,
-  timestamp,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { controlled, worldName } from './administration.ts'
 
 export const presets = ['empty', 'tiny', 'demo', 'lab', 'large'] as const
 
 /** Initial clock of a world. The names are those of the command line. */
-export const ClockSetting = object('control.v1.ClockSetting', {
-  mode: withDefault(enumeration(['real', 'frozen', 'scaled']), 'real'),
+export const ClockSetting = s.object('control.v1.ClockSetting', {
+  mode: s.withDefault(s.enumeration(['real', 'frozen', 'scaled']), 'real'),
   /** Seconds of world time in one real second; for `scaled`. */
-  scale: optional(number({ minimum: 0.000001, maximum: 1_000_000 })),
+  scale: s.optional(s.number({ minimum: 0.000001, maximum: 1_000_000 })),
   /** Initial world time; default: the real time. */
-  startTime: optional(timestamp()),
+  startTime: s.optional(s.timestamp()),
 })
 
-const port = integer({ minimum: 0, maximum: 65_535 })
+const port = s.integer({ minimum: 0, maximum: 65_535 })
 
 const settings = {
-  rateLimits: optional(enumeration(['on', 'report', 'off'])),
+  rateLimits: s.optional(s.enumeration(['on', 'report', 'off'])),
   /** Clock of the rate limit windows. */
-  limits: optional(enumeration(['real-time', 'world-clock'])),
-  durations: optional(enumeration(['instant', 'natural'])),
-  lockout: optional(enumeration(['on', 'off'])),
-  clock: optional(ClockSetting),
+  limits: s.optional(s.enumeration(['real-time', 'world-clock'])),
+  durations: s.optional(s.enumeration(['instant', 'natural'])),
+  lockout: s.optional(s.enumeration(['on', 'off'])),
+  clock: s.optional(ClockSetting),
 } as const
 
 export const World = resource(
   'control.v1.World',
   {
-    name: immutable(worldName),
-    description: optional(text({ maxLength: 1000, multiline: true })),
+    name: s.immutable(worldName),
+    description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     /** A port that only this world answers on; 0: a free one, which answers show. Absent: none. */
-    port: optional(port),
-    preset: readOnly(enumeration(presets)),
-    rateLimits: readOnly(settings.rateLimits),
-    limits: readOnly(settings.limits),
-    durations: readOnly(settings.durations),
-    lockout: readOnly(settings.lockout),
-    clock: readOnly(ClockSetting),
-    forkedFrom: readOnly(worldName),
-    createTime: readOnly(timestamp()),
+    port: s.optional(port),
+    preset: s.readOnly(s.enumeration(presets)),
+    rateLimits: s.readOnly(settings.rateLimits),
+    limits: s.readOnly(settings.limits),
+    durations: s.readOnly(settings.durations),
+    lockout: s.readOnly(settings.lockout),
+    clock: s.readOnly(ClockSetting),
+    forkedFrom: s.readOnly(worldName),
+    createTime: s.readOnly(s.timestamp()),
     /** Present world time; absent unless the world is OPEN. */
-    time: readOnly(timestamp()),
+    time: s.readOnly(s.timestamp()),
     /** RESTING: closed until its next request. FAILED: its store does not open; `fault` says why. */
-    state: readOnly(enumeration(['OPEN', 'RESTING', 'FAILED'])),
-    fault: readOnly(text()),
+    state: s.readOnly(s.enumeration(['OPEN', 'RESTING', 'FAILED'])),
+    fault: s.readOnly(s.text()),
     /** URLs that reach the world without a header, with `/api`. */
-    urls: readOnly(arrayOf(text(), { maxItems: 2 })),
-    sizeBytes: readOnly(integer({ minimum: 0 })),
+    urls: s.readOnly(s.arrayOf(s.text(), { maxItems: 2 })),
+    sizeBytes: s.readOnly(s.integer({ minimum: 0 })),
   },
   { bare: true, indexed: ['name'], notFound: 'WORLD_NOT_FOUND' },
 )
 
 /** The text of a seed is stored with the world, for resets; answers do not repeat it. */
-const seedText = text({ minLength: 1, maxLength: 64 * 1024 * 1024, multiline: true })
+const seedText = s.text({ minLength: 1, maxLength: 64 * 1024 * 1024, multiline: true })
 
 const creation = {
   name: worldName,
-  description: optional(text({ maxLength: 1000, multiline: true })),
-  port: optional(port),
+  description: s.optional(s.text({ maxLength: 1000, multiline: true })),
+  port: s.optional(port),
   /** Default: the password of the world `default`. */
-  adminPassword: secret(text({ minLength: 8, maxLength: 255 })),
+  adminPassword: s.secret(s.text({ minLength: 8, maxLength: 255 })),
   ...settings,
 } as const
 
-const WorldCreation = object('control.v1.WorldCreation', {
+const WorldCreation = s.object('control.v1.WorldCreation', {
   ...creation,
   /** Excludes `seed`; default: `demo`. */
-  preset: optional(enumeration(presets)),
+  preset: s.optional(s.enumeration(presets)),
   /** Text of a seed (YAML). */
-  seed: optional(seedText),
+  seed: s.optional(seedText),
 })
 
-const WorldFork = object('control.v1.WorldFork', {
+const WorldFork = s.object('control.v1.WorldFork', {
   name: worldName,
-  description: optional(text({ maxLength: 1000, multiline: true })),
-  port: optional(port),
+  description: s.optional(s.text({ maxLength: 1000, multiline: true })),
+  port: s.optional(port),
 })
 
 /** Creates a world from an export. */
-const WorldImport = object('control.v1.WorldImport', {
+const WorldImport = s.object('control.v1.WorldImport', {
   ...creation,
   /** File or text of the export. */
-  seed: text({ minLength: 1 }),
+  seed: s.text({ minLength: 1 }),
 })
 
 const envelope = 'control.v1.WorldApiResponse'
@@ -157,12 +144,12 @@ export const worldOperations = {
     answer: World.schema,
   }),
   /** `within`: ISO 8601 duration on the world clock to wait for unfinished tasks; at most a minute of real time. */
-  exportWorld: read('/worlds/{worldName}/seed', text(), {
+  exportWorld: read('/worlds/{worldName}/seed', s.text(), {
     ...controlled,
     of: World,
     envelope,
     iam: 'View_World',
-    query: { within: optional(text({ minLength: 3, maxLength: 40 })) },
+    query: { within: s.optional(s.text({ minLength: 3, maxLength: 40 })) },
     produces: 'application/yaml',
   }),
 }

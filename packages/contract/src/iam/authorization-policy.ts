@@ -4,46 +4,35 @@
  */
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import {
-  anything,
-  arrayOf,
-  boolean,
-  enumeration,
-  immutable,
-  integer,
-  object,
-  optional,
-  readOnly,
-  referenceTo,
-  text,
-  timestamp,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { Message } from '../shapes.ts'
 import { policyReaders } from './roles.ts'
 
 // Free JSON, because key order and spelling are kept (iam.md 9.1). Clients may also send the filter under
 // `$reserved` or as properties of the element: both forms are normalised before validation.
-const EntityFilter = object('iam.v4.authz.EntityFilter', { entityFilter: anything() }, { foldsInto: 'entityFilter' })
-const IdentityFilter = object(
+const EntityFilter = s.object(
+  'iam.v4.authz.EntityFilter',
+  { entityFilter: s.anything() },
+  { foldsInto: 'entityFilter' },
+)
+const IdentityFilter = s.object(
   'iam.v4.authz.IdentityFilter',
-  { identityFilter: anything() },
+  { identityFilter: s.anything() },
   { foldsInto: 'identityFilter' },
 )
 
 export const AuthorizationPolicy = resource(
   'iam.v4.authz.AuthorizationPolicy',
   {
-    displayName: text({ minLength: 1, maxLength: 255 }),
-    description: optional(text({ multiline: true })),
-    clientName: readOnly(text({ named: 'systemName' })),
-    role: referenceTo('Role'),
-    identities: arrayOf(IdentityFilter, { minItems: 1, maxItems: 100 }),
-    entities: arrayOf(EntityFilter, { minItems: 1, maxItems: 100 }),
-    authorizationPolicyType: immutable(
-      withDefault(
-        enumeration([
+    displayName: s.text({ minLength: 1, maxLength: 255 }),
+    description: s.optional(s.text({ multiline: true })),
+    clientName: s.readOnly(s.text({ named: 'systemName' })),
+    role: s.referenceTo('Role'),
+    identities: s.arrayOf(IdentityFilter, { minItems: 1, maxItems: 100 }),
+    entities: s.arrayOf(EntityFilter, { minItems: 1, maxItems: 100 }),
+    authorizationPolicyType: s.immutable(
+      s.withDefault(
+        s.enumeration([
           'USER_DEFINED',
           'SERVICE_DEFINED',
           'PREDEFINED_READ_ONLY',
@@ -53,12 +42,12 @@ export const AuthorizationPolicy = resource(
         'USER_DEFINED',
       ),
     ),
-    assignedUsersCount: readOnly(integer({ minimum: 0 })),
-    assignedUserGroupsCount: readOnly(integer({ minimum: 0 })),
-    isSystemDefined: readOnly(boolean()),
-    createdBy: readOnly(uuid()),
-    createdTime: readOnly(timestamp()),
-    lastUpdatedTime: readOnly(timestamp()),
+    assignedUsersCount: s.readOnly(s.integer({ minimum: 0 })),
+    assignedUserGroupsCount: s.readOnly(s.integer({ minimum: 0 })),
+    isSystemDefined: s.readOnly(s.boolean()),
+    createdBy: s.readOnly(s.uuid()),
+    createdTime: s.readOnly(s.timestamp()),
+    lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
     iam: {

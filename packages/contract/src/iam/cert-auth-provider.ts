@@ -5,48 +5,36 @@
  */
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import {
-  arrayOf,
-  boolean,
-  integer,
-  object,
-  optional,
-  readOnly,
-  referenceTo,
-  text,
-  timestamp,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 
 const url = { maxLength: 2048, pattern: '^https?://[^\\s/?#]+[^\\s]*$' } as const
 
 const revocation = {
-  isCrlEnabled: withDefault(boolean(), false),
+  isCrlEnabled: s.withDefault(s.boolean(), false),
   /** Where the authorities publish their revocation lists. */
-  crlDps: optional(arrayOf(text(url), { maxItems: 10, uniqueItems: true })),
+  crlDps: s.optional(s.arrayOf(s.text(url), { maxItems: 10, uniqueItems: true })),
   /** Seconds. */
-  globalCrlRefreshInterval: withDefault(integer({ minimum: 60, maximum: 604_800 }), 86_400),
-  isOcspEnabled: withDefault(boolean(), false),
+  globalCrlRefreshInterval: s.withDefault(s.integer({ minimum: 60, maximum: 604_800 }), 86_400),
+  isOcspEnabled: s.withDefault(s.boolean(), false),
   /** Default: the responder that the certificate names (authority information access). */
-  ocspResponder: optional(text(url)),
+  ocspResponder: s.optional(s.text(url)),
 } as const
 
-const CertRevocationInfo = object('iam.v4.authn.CertRevocationInfo', revocation)
+const CertRevocationInfo = s.object('iam.v4.authn.CertRevocationInfo', revocation)
 
 const fields = {
-  name: text({ minLength: 1, maxLength: 255 }),
-  caCertFileName: text({ minLength: 1, maxLength: 255, pattern: '^[^/\\\\]*$' }),
+  name: s.text({ minLength: 1, maxLength: 255 }),
+  caCertFileName: s.text({ minLength: 1, maxLength: 255, pattern: '^[^/\\\\]*$' }),
   /** One to ten PEM certificates. */
-  clientCaChain: text({ minLength: 1, maxLength: 2 * 1024 * 1024, multiline: true }),
-  isCertAuthEnabled: boolean(),
+  clientCaChain: s.text({ minLength: 1, maxLength: 2 * 1024 * 1024, multiline: true }),
+  isCertAuthEnabled: s.boolean(),
   /** Smart cards: the certificate is for client authentication and names a user principal. */
-  isCacEnabled: boolean(),
-  dirSvcExtID: optional(referenceTo('DirectoryService')),
-  certRevocationInfo: optional(CertRevocationInfo),
-  createdBy: readOnly(uuid()),
-  createdTime: readOnly(timestamp()),
-  lastUpdatedTime: readOnly(timestamp()),
+  isCacEnabled: s.boolean(),
+  dirSvcExtID: s.optional(s.referenceTo('DirectoryService')),
+  certRevocationInfo: s.optional(CertRevocationInfo),
+  createdBy: s.readOnly(s.uuid()),
+  createdTime: s.readOnly(s.timestamp()),
+  lastUpdatedTime: s.readOnly(s.timestamp()),
 } as const
 
 export const CertAuthProvider = resource('iam.v4.authn.CertAuthProvider', fields, {
@@ -57,12 +45,12 @@ export const CertAuthProvider = resource('iam.v4.authn.CertAuthProvider', fields
 })
 
 /** Parts of the form. Revocation settings are separate parts, or one JSON part. */
-export const CertAuthProviderForm = object('iam.v4.authn.CertAuthProvider', {
+export const CertAuthProviderForm = s.object('iam.v4.authn.CertAuthProvider', {
   ...CertAuthProvider.schema.fields,
-  isCrlEnabled: optional(boolean()),
+  isCrlEnabled: s.optional(s.boolean()),
   crlDps: revocation.crlDps,
-  globalCrlRefreshInterval: optional(integer({ minimum: 60, maximum: 604_800 })),
-  isOcspEnabled: optional(boolean()),
+  globalCrlRefreshInterval: s.optional(s.integer({ minimum: 60, maximum: 604_800 })),
+  isOcspEnabled: s.optional(s.boolean()),
   ocspResponder: revocation.ocspResponder,
 })
 

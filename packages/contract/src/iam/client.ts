@@ -3,18 +3,18 @@
  * Source: catalogue iam.json; behaviour iam.md 7, 10.
  */
 import { get, perSecond, resource } from '../operation.ts'
-import { arrayOf, readOnly, text, timestamp, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 
 export const Client = resource(
   'iam.v4.authz.Client',
   {
-    name: readOnly(text({ named: 'systemName' })),
-    displayName: readOnly(text({ named: 'systemName' })),
-    description: readOnly(text({ multiline: true })),
-    deploymentList: readOnly(arrayOf(text())),
-    createdBy: readOnly(uuid()),
-    createdTime: readOnly(timestamp()),
-    lastUpdatedTime: readOnly(timestamp()),
+    name: s.readOnly(s.text({ named: 'systemName' })),
+    displayName: s.readOnly(s.text({ named: 'systemName' })),
+    description: s.readOnly(s.text({ multiline: true })),
+    deploymentList: s.readOnly(s.arrayOf(s.text())),
+    createdBy: s.readOnly(s.uuid()),
+    createdTime: s.readOnly(s.timestamp()),
+    lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
     iam: { name: 'client', attributes: { displayName: 'displayName', name: 'name' } },

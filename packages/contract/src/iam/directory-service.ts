@@ -4,35 +4,22 @@
  */
 import { action, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  immutable,
-  object,
-  optional,
-  readOnly,
-  secret,
-  text,
-  timestamp,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 
-const url = text({ maxLength: 2048 })
-const distinguishedName = text({ minLength: 1, maxLength: 1024 })
+const url = s.text({ maxLength: 2048 })
+const distinguishedName = s.text({ minLength: 1, maxLength: 1024 })
 /**
  * `cn`, `sAMAccountName`; options (`;binary`) and numeric OIDs are refused, so that each attribute has one spelling.
  */
-const attributeName = text({ maxLength: 64, pattern: '^[A-Za-z][A-Za-z0-9-]*$' })
+const attributeName = s.text({ maxLength: 64, pattern: '^[A-Za-z][A-Za-z0-9-]*$' })
 
-const UserConfiguration = object('iam.v4.authn.UserConfiguration', {
+const UserConfiguration = s.object('iam.v4.authn.UserConfiguration', {
   userObjectClass: attributeName,
   userSearchBase: distinguishedName,
   usernameAttribute: attributeName,
 })
 
-const UserGroupConfiguration = object('iam.v4.authn.UserGroupConfiguration', {
+const UserGroupConfiguration = s.object('iam.v4.authn.UserGroupConfiguration', {
   groupMemberAttribute: attributeName,
   /** User attribute that groups list as a member: `dn`, or for example `uid`. */
   groupMemberAttributeValue: attributeName,
@@ -40,37 +27,39 @@ const UserGroupConfiguration = object('iam.v4.authn.UserGroupConfiguration', {
   groupSearchBase: distinguishedName,
 })
 
-const DsServiceAccount = object('iam.v4.authn.DsServiceAccount', {
-  username: text({ minLength: 1, maxLength: 1024 }),
+const DsServiceAccount = s.object('iam.v4.authn.DsServiceAccount', {
+  username: s.text({ minLength: 1, maxLength: 1024 }),
   /** Required on create; an update without it keeps the stored value. */
-  password: secret(text({ minLength: 1, maxLength: 1024, maskedInPublic: true })),
+  password: s.secret(s.text({ minLength: 1, maxLength: 1024, maskedInPublic: true })),
 })
 
 export const DirectoryService = resource(
   'iam.v4.authn.DirectoryService',
   {
-    name: text({ minLength: 1, maxLength: 255 }),
+    name: s.text({ minLength: 1, maxLength: 255 }),
     url,
     /** Tried in this order when `url` does not answer. */
-    secondaryUrls: optional(arrayOf(url, { maxItems: 8 })),
-    domainName: immutable(
-      text({ maxLength: 255, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})(?:\\.[A-Za-z0-9][A-Za-z0-9-]{0,62})*$' }),
+    secondaryUrls: s.optional(s.arrayOf(url, { maxItems: 8 })),
+    domainName: s.immutable(
+      s.text({ maxLength: 255, pattern: '^[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})(?:\\.[A-Za-z0-9][A-Za-z0-9-]{0,62})*$' }),
     ),
-    directoryType: immutable(enumeration(['ACTIVE_DIRECTORY', 'OPEN_LDAP'])),
-    groupSearchType: withDefault(enumeration(['NON_RECURSIVE', 'RECURSIVE']), 'NON_RECURSIVE'),
-    openLdapConfiguration: optional(
-      object('iam.v4.authn.OpenLdapConfig', {
+    directoryType: s.immutable(s.enumeration(['ACTIVE_DIRECTORY', 'OPEN_LDAP'])),
+    groupSearchType: s.withDefault(s.enumeration(['NON_RECURSIVE', 'RECURSIVE']), 'NON_RECURSIVE'),
+    openLdapConfiguration: s.optional(
+      s.object('iam.v4.authn.OpenLdapConfig', {
         userConfiguration: UserConfiguration,
         userGroupConfiguration: UserGroupConfiguration,
       }),
     ),
     /** Required on create; an update without it keeps the stored value. */
-    serviceAccount: optional(DsServiceAccount),
+    serviceAccount: s.optional(DsServiceAccount),
     /** Distinguished names, or common names of groups. Empty or absent: every user of the directory may sign in. */
-    whiteListedGroups: optional(arrayOf(text({ minLength: 1, maxLength: 1024, isName: true }), { maxItems: 100 })),
-    createdBy: readOnly(uuid()),
-    createdTime: readOnly(timestamp()),
-    lastUpdatedTime: readOnly(timestamp()),
+    whiteListedGroups: s.optional(
+      s.arrayOf(s.text({ minLength: 1, maxLength: 1024, isName: true }), { maxItems: 100 }),
+    ),
+    createdBy: s.readOnly(s.uuid()),
+    createdTime: s.readOnly(s.timestamp()),
+    lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
     title: 'directory service',
@@ -149,21 +138,21 @@ export const directoryServiceOperations = {
   }),
   searchDirectoryService: action('/authn/directory-services/{extId}/$actions/search', {
     of: DirectoryService,
-    body: object('iam.v4.authn.DirectoryServiceSearchQuery', {
-      query: text({ minLength: 1, maxLength: 256 }),
-      isWildcardSearch: withDefault(boolean(), false),
-      searchedAttributes: optional(arrayOf(attributeName, { minItems: 1, maxItems: 10 })),
-      returnedAttributes: optional(arrayOf(attributeName, { minItems: 1, maxItems: 20 })),
+    body: s.object('iam.v4.authn.DirectoryServiceSearchQuery', {
+      query: s.text({ minLength: 1, maxLength: 256 }),
+      isWildcardSearch: s.withDefault(s.boolean(), false),
+      searchedAttributes: s.optional(s.arrayOf(attributeName, { minItems: 1, maxItems: 10 })),
+      returnedAttributes: s.optional(s.arrayOf(attributeName, { minItems: 1, maxItems: 20 })),
     }),
-    answer: object('iam.v4.authn.DirectoryServiceSearchResult', {
-      domainName: text(),
-      searchResults: arrayOf(
-        object('iam.v4.authn.DirectoryServiceSearchEntity', {
-          entityType: text(),
+    answer: s.object('iam.v4.authn.DirectoryServiceSearchResult', {
+      domainName: s.text(),
+      searchResults: s.arrayOf(
+        s.object('iam.v4.authn.DirectoryServiceSearchEntity', {
+          entityType: s.text(),
           /** Distinguished name. */
-          name: text(),
-          attributes: arrayOf(
-            object('iam.v4.authn.DirectoryServiceSearchAttribute', { name: text(), values: arrayOf(text()) }),
+          name: s.text(),
+          attributes: s.arrayOf(
+            s.object('iam.v4.authn.DirectoryServiceSearchAttribute', { name: s.text(), values: s.arrayOf(s.text()) }),
           ),
         }),
       ),
@@ -176,11 +165,11 @@ export const directoryServiceOperations = {
   }),
   connectionStatusDirectoryService: action('/authn/directory-services/{extId}/$actions/verify-connection-status', {
     of: DirectoryService,
-    body: object('iam.v4.authn.DirectoryServiceConnectionRequest', {
-      username: text({ minLength: 1, maxLength: 1024 }),
-      password: text({ secret: true, minLength: 1, maxLength: 1024 }),
+    body: s.object('iam.v4.authn.DirectoryServiceConnectionRequest', {
+      username: s.text({ minLength: 1, maxLength: 1024 }),
+      password: s.text({ secret: true, minLength: 1, maxLength: 1024 }),
     }),
-    answer: object('iam.v4.authn.DirectoryServiceConnectionResponse', { message: text() }),
+    answer: s.object('iam.v4.authn.DirectoryServiceConnectionResponse', { message: s.text() }),
     envelope: 'iam.v4.authn.ConnectionDirectoryServiceApiResponse',
     iam: 'Verify_Connection_Status_Directory_Service',
     roles: ['Central Admin', 'Platform Admin', 'Super Admin'],

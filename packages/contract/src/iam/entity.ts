@@ -3,31 +3,31 @@
  * Source: catalogue iam.json; behaviour iam.md 7, 9.3, 10.
  */
 import { baseFields, get, list, perSecond, resource } from '../operation.ts'
-import { arrayOf, boolean, enumeration, object, optional, readOnly, text, timestamp, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { policyReaders } from './roles.ts'
 
-const AttributeEntity = object('iam.v4.authz.AttributeEntity', {
+const AttributeEntity = s.object('iam.v4.authz.AttributeEntity', {
   ...baseFields,
-  name: optional(text()),
-  displayName: optional(text()),
-  supportedOperators: optional(arrayOf(enumeration(['ALLOF', 'ANYOF', 'EQ', 'NONEOF', 'NOTEQ']))),
-  attributeValues: optional(arrayOf(text())),
+  name: s.optional(s.text()),
+  displayName: s.optional(s.text()),
+  supportedOperators: s.optional(s.arrayOf(s.enumeration(['ALLOF', 'ANYOF', 'EQ', 'NONEOF', 'NOTEQ']))),
+  attributeValues: s.optional(s.arrayOf(s.text())),
 })
 
 export const Entity = resource(
   'iam.v4.authz.Entity',
   {
-    name: readOnly(text()),
-    displayName: readOnly(text()),
-    description: readOnly(text({ multiline: true })),
-    clientName: readOnly(text({ named: 'systemName' })),
-    attributeList: readOnly(arrayOf(AttributeEntity)),
-    isLogicalAndSupportedForAttributes: readOnly(boolean()),
+    name: s.readOnly(s.text()),
+    displayName: s.readOnly(s.text()),
+    description: s.readOnly(s.text({ multiline: true })),
+    clientName: s.readOnly(s.text({ named: 'systemName' })),
+    attributeList: s.readOnly(s.arrayOf(AttributeEntity)),
+    isLogicalAndSupportedForAttributes: s.readOnly(s.boolean()),
     /** Path of the list operation. */
-    searchURL: readOnly(text({ named: 'href' })),
-    createdBy: readOnly(uuid()),
-    createdTime: readOnly(timestamp()),
-    lastUpdatedTime: readOnly(timestamp()),
+    searchURL: s.readOnly(s.text({ named: 'href' })),
+    createdBy: s.readOnly(s.uuid()),
+    createdTime: s.readOnly(s.timestamp()),
+    lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
     iam: { name: 'entity', attributes: { displayName: 'displayName', name: 'name' } },

@@ -6,56 +6,43 @@
 import { appMessageOf } from '../envelope.ts'
 import { action, create, get, list, perSecond, remove, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import {
-  enumeration,
-  immutable,
-  object,
-  oneOf,
-  oneTimeSecret,
-  optional,
-  readOnly,
-  secret,
-  text,
-  timestamp,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { CreationType } from './user.ts'
 
 /** Prefix of API keys, by which secret scanners find leaked keys in logs and repositories. */
 export const apiKeyPrefix = 'hpk_'
 
-const ApiKeyDetails = object('iam.v4.authn.ApiKeyDetails', { apiKey: oneTimeSecret(text()) })
-const ObjectKeyDetails = object('iam.v4.authn.ObjectKeyDetails', {
-  accessKey: readOnly(text()),
-  secretKey: oneTimeSecret(text()),
+const ApiKeyDetails = s.object('iam.v4.authn.ApiKeyDetails', { apiKey: s.oneTimeSecret(s.text()) })
+const ObjectKeyDetails = s.object('iam.v4.authn.ObjectKeyDetails', {
+  accessKey: s.readOnly(s.text()),
+  secretKey: s.oneTimeSecret(s.text()),
 })
 
 export const Key = resource(
   'iam.v4.authn.Key',
   {
-    name: immutable(text({ minLength: 1, maxLength: 255 })),
-    keyType: immutable(enumeration(['API_KEY', 'OBJECT_KEY'])),
-    description: optional(text({ maxLength: 1000, multiline: true })),
-    assignedTo: optional(text({ minLength: 3, maxLength: 255 })),
-    expiryTime: optional(timestamp()),
+    name: s.immutable(s.text({ minLength: 1, maxLength: 255 })),
+    keyType: s.immutable(s.enumeration(['API_KEY', 'OBJECT_KEY'])),
+    description: s.optional(s.text({ maxLength: 1000, multiline: true })),
+    assignedTo: s.optional(s.text({ minLength: 3, maxLength: 255 })),
+    expiryTime: s.optional(s.timestamp()),
     /** Answers show EXPIRED from `expiryTime` on; the stored value stays VALID. */
-    status: withDefault(enumeration(['VALID', 'REVOKED', 'EXPIRED']), 'VALID'),
-    creationType: readOnly(CreationType),
-    keyDetails: readOnly(oneOf(ApiKeyDetails, ObjectKeyDetails)),
-    lastUsedTime: readOnly(timestamp()),
-    createdBy: readOnly(uuid()),
-    createdTime: readOnly(timestamp()),
-    lastUpdatedBy: readOnly(uuid()),
-    lastUpdatedTime: readOnly(timestamp()),
+    status: s.withDefault(s.enumeration(['VALID', 'REVOKED', 'EXPIRED']), 'VALID'),
+    creationType: s.readOnly(CreationType),
+    keyDetails: s.readOnly(s.oneOf(ApiKeyDetails, ObjectKeyDetails)),
+    lastUsedTime: s.readOnly(s.timestamp()),
+    createdBy: s.readOnly(s.uuid()),
+    createdTime: s.readOnly(s.timestamp()),
+    lastUpdatedBy: s.readOnly(s.uuid()),
+    lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
     internal: {
-      userExtId: uuid(),
+      userExtId: s.uuid(),
       /** SHA-256 of an API key, in hexadecimal digits. */
-      apiKeyDigest: optional(text()),
+      apiKeyDigest: s.optional(s.text()),
       /** Signatures need the key itself, so it is sealed rather than digested. */
-      objectSecretKey: secret(text()),
+      objectSecretKey: s.secret(s.text()),
     },
     indexed: ['apiKeyDigest', 'userExtId'],
     parent: { param: 'userExtId', kind: 'User', field: 'userExtId' },
@@ -70,7 +57,7 @@ const readers: readonly RoleName[] = [...writers, 'Platform Viewer']
 
 /** Without a severity: public clients cannot read one in this answer. */
 const { severity: _, ...revokedKeyFields } = appMessageOf('iam').fields
-const RevokedKeyMessage = object(appMessageOf('iam').objectType as string, revokedKeyFields)
+const RevokedKeyMessage = s.object(appMessageOf('iam').objectType as string, revokedKeyFields)
 
 export const keyOperations = {
   listUserKeys: list('/authn/users/{userExtId}/keys', Key, {

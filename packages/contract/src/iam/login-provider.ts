@@ -3,16 +3,16 @@
  * Source: catalogue iam.json; behaviour iam.md 5, 10.
  */
 import { list, perSecond, resource } from '../operation.ts'
-import { boolean, enumeration, readOnly, text, timestamp } from '../schema.ts'
+import * as s from '../schema.ts'
 
 export const LoginProvider = resource(
   'iam.v4.authn.LoginProvider',
   {
-    name: readOnly(text()),
-    type: readOnly(enumeration(['local', 'saml', 'ldap', 'cert', 'service_account'])),
-    isBrowserLoginSupported: readOnly(boolean()),
-    createdTime: readOnly(timestamp()),
-    lastUpdatedTime: readOnly(timestamp()),
+    name: s.readOnly(s.text()),
+    type: s.readOnly(s.enumeration(['local', 'saml', 'ldap', 'cert', 'service_account'])),
+    isBrowserLoginSupported: s.readOnly(s.boolean()),
+    createdTime: s.readOnly(s.timestamp()),
+    lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   { title: 'login provider', derived: true, iam: { name: 'login_provider', attributes: { name: 'name' } } },
 )

@@ -4,29 +4,31 @@
  * Source: catalogue iam.json; behaviour iam.md 7, 10.
  */
 import { get, list, perSecond, resource } from '../operation.ts'
-import { arrayOf, enumeration, object, optional, readOnly, text, timestamp, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { policyReaders } from './roles.ts'
 
-const AssociatedEndpoint = object('iam.v4.authz.AssociatedEndpoint', {
-  apiVersion: optional(enumeration(['V3', 'V4'])),
+const AssociatedEndpoint = s.object('iam.v4.authz.AssociatedEndpoint', {
+  apiVersion: s.optional(s.enumeration(['V3', 'V4'])),
   /** URL without a version, the same in both naming profiles. */
-  endpointUrl: optional(text()),
-  httpMethod: optional(enumeration(['POST', 'GET', 'PUT', 'PATCH', 'DELETE'])),
+  endpointUrl: s.optional(s.text()),
+  httpMethod: s.optional(s.enumeration(['POST', 'GET', 'PUT', 'PATCH', 'DELETE'])),
 })
 
 export const Operation = resource(
   'iam.v4.authz.Operation',
   {
-    displayName: readOnly(text({ named: 'systemName' })),
-    description: readOnly(text({ multiline: true })),
-    entityType: readOnly(text()),
-    clientName: readOnly(text({ named: 'systemName' })),
-    operationType: readOnly(enumeration(['INTERNAL', 'SYSTEM_DEFINED_ONLY', 'EXTERNAL'])),
-    associatedEndpointList: readOnly(arrayOf(AssociatedEndpoint)),
-    relatedOperationList: readOnly(arrayOf(uuid())),
-    migrationActionNotes: readOnly(object('iam.v4.authz.MigrationActionNotes', { notes: text({ multiline: true }) })),
-    createdTime: readOnly(timestamp()),
-    lastUpdatedTime: readOnly(timestamp()),
+    displayName: s.readOnly(s.text({ named: 'systemName' })),
+    description: s.readOnly(s.text({ multiline: true })),
+    entityType: s.readOnly(s.text()),
+    clientName: s.readOnly(s.text({ named: 'systemName' })),
+    operationType: s.readOnly(s.enumeration(['INTERNAL', 'SYSTEM_DEFINED_ONLY', 'EXTERNAL'])),
+    associatedEndpointList: s.readOnly(s.arrayOf(AssociatedEndpoint)),
+    relatedOperationList: s.readOnly(s.arrayOf(s.uuid())),
+    migrationActionNotes: s.readOnly(
+      s.object('iam.v4.authz.MigrationActionNotes', { notes: s.text({ multiline: true }) }),
+    ),
+    createdTime: s.readOnly(s.timestamp()),
+    lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
     iam: { name: 'operation', attributes: { displayName: 'displayName', name: 'displayName' } },

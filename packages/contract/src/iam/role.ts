@@ -4,29 +4,29 @@
  */
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import { arrayOf, boolean, enumeration, integer, optional, readOnly, text, timestamp, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { Message } from '../shapes.ts'
 
 export const Role = resource(
   'iam.v4.authz.Role',
   {
-    displayName: text({ minLength: 1, maxLength: 255, named: 'systemName' }),
-    description: optional(text({ maxLength: 1000, multiline: true })),
+    displayName: s.text({ minLength: 1, maxLength: 255, named: 'systemName' }),
+    description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     /** Default: the client `Platform`. */
-    clientName: optional(text({ maxLength: 255, named: 'clientName' })),
+    clientName: s.optional(s.text({ maxLength: 255, named: 'clientName' })),
     // Plain ids rather than references: an operation that is unknown or not grantable is 400, not 404.
-    operations: arrayOf(uuid(), { minItems: 1, maxItems: 1000, uniqueItems: true }),
-    accessibleClients: readOnly(arrayOf(text({ named: 'systemName' }))),
-    accessibleClientsCount: readOnly(integer({ minimum: 0 })),
-    accessibleEntityTypes: readOnly(arrayOf(text())),
-    accessibleEntityTypesCount: readOnly(integer({ minimum: 0 })),
-    assignedUsersCount: readOnly(integer({ minimum: 0 })),
-    assignedUserGroupsCount: readOnly(integer({ minimum: 0 })),
-    isSystemDefined: readOnly(boolean()),
-    operationSchemaChangeImpact: readOnly(enumeration(['IMPACTED', 'NOT_IMPACTED', 'UNDETERMINED'])),
-    createdBy: readOnly(uuid()),
-    createdTime: readOnly(timestamp()),
-    lastUpdatedTime: readOnly(timestamp()),
+    operations: s.arrayOf(s.uuid(), { minItems: 1, maxItems: 1000, uniqueItems: true }),
+    accessibleClients: s.readOnly(s.arrayOf(s.text({ named: 'systemName' }))),
+    accessibleClientsCount: s.readOnly(s.integer({ minimum: 0 })),
+    accessibleEntityTypes: s.readOnly(s.arrayOf(s.text())),
+    accessibleEntityTypesCount: s.readOnly(s.integer({ minimum: 0 })),
+    assignedUsersCount: s.readOnly(s.integer({ minimum: 0 })),
+    assignedUserGroupsCount: s.readOnly(s.integer({ minimum: 0 })),
+    isSystemDefined: s.readOnly(s.boolean()),
+    operationSchemaChangeImpact: s.readOnly(s.enumeration(['IMPACTED', 'NOT_IMPACTED', 'UNDETERMINED'])),
+    createdBy: s.readOnly(s.uuid()),
+    createdTime: s.readOnly(s.timestamp()),
+    lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
     iam: {

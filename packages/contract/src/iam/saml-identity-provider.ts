@@ -5,31 +5,20 @@
  */
 import { create, get, list, perSecond, read, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  object,
-  optional,
-  readOnly,
-  text,
-  timestamp,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 
 const url = { maxLength: 2048, pattern: '^https?://[^\\s/?#]+[^\\s]*$' } as const
 const attributeName = { minLength: 1, maxLength: 255 } as const
 
-const IdpMetadata = object('iam.v4.authn.IdpMetadata', {
-  entityId: text({ minLength: 1, maxLength: 1024 }),
-  loginUrl: text(url),
-  logoutUrl: optional(text(url)),
-  errorUrl: optional(text(url)),
+const IdpMetadata = s.object('iam.v4.authn.IdpMetadata', {
+  entityId: s.text({ minLength: 1, maxLength: 1024 }),
+  loginUrl: s.text(url),
+  logoutUrl: s.optional(s.text(url)),
+  errorUrl: s.optional(s.text(url)),
   /** PEM, or base64 of DER without PEM lines; shown as it was sent. */
-  certificate: text({ minLength: 1, maxLength: 20_000, multiline: true }),
-  nameIdPolicyFormat: withDefault(
-    enumeration([
+  certificate: s.text({ minLength: 1, maxLength: 20_000, multiline: true }),
+  nameIdPolicyFormat: s.withDefault(
+    s.enumeration([
       'emailAddress',
       'unspecified',
       'X509SubjectName',
@@ -50,31 +39,31 @@ export const maximumMetadataBytes = 1024 * 1024
 export const SamlIdentityProvider = resource(
   'iam.v4.authn.SamlIdentityProvider',
   {
-    name: text({ minLength: 1, maxLength: 255 }),
-    idpMetadata: optional(IdpMetadata),
+    name: s.text({ minLength: 1, maxLength: 255 }),
+    idpMetadata: s.optional(IdpMetadata),
     /** Parsed into the fields of `idpMetadata` and not stored. */
-    idpMetadataXml: optional(text({ minLength: 1, maxLength: maximumMetadataBytes, multiline: true })),
-    idpMetadataUrl: optional(text({ maxLength: 2048, pattern: '^https://[^\\s/?#]+[^\\s]*$' })),
-    usernameAttribute: withDefault(text(attributeName), 'name'),
-    emailAttribute: withDefault(text(attributeName), 'email'),
-    groupsAttribute: optional(text(attributeName)),
-    groupsDelim: optional(text({ minLength: 1, maxLength: 8 })),
-    customAttributes: optional(arrayOf(text(attributeName), { maxItems: 50 })),
+    idpMetadataXml: s.optional(s.text({ minLength: 1, maxLength: maximumMetadataBytes, multiline: true })),
+    idpMetadataUrl: s.optional(s.text({ maxLength: 2048, pattern: '^https://[^\\s/?#]+[^\\s]*$' })),
+    usernameAttribute: s.withDefault(s.text(attributeName), 'name'),
+    emailAttribute: s.withDefault(s.text(attributeName), 'email'),
+    groupsAttribute: s.optional(s.text(attributeName)),
+    groupsDelim: s.optional(s.text({ minLength: 1, maxLength: 8 })),
+    customAttributes: s.optional(s.arrayOf(s.text(attributeName), { maxItems: 50 })),
     /** Entity id of this service towards the provider; default `<public URL>/api/iam/authn`. */
-    entityIssuer: optional(text({ minLength: 1, maxLength: 1024 })),
-    redirectURL: optional(text(url)),
-    isSignedAuthnReqEnabled: withDefault(boolean(), false),
-    createdBy: readOnly(uuid()),
-    createdTime: readOnly(timestamp()),
-    lastUpdatedTime: readOnly(timestamp()),
+    entityIssuer: s.optional(s.text({ minLength: 1, maxLength: 1024 })),
+    redirectURL: s.optional(s.text(url)),
+    isSignedAuthnReqEnabled: s.withDefault(s.boolean(), false),
+    createdBy: s.readOnly(s.uuid()),
+    createdTime: s.readOnly(s.timestamp()),
+    lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
     title: 'SAML identity provider',
     internal: {
       /** When the document at `idpMetadataUrl` was last read. */
-      metadataReadTime: timestamp(),
+      metadataReadTime: s.timestamp(),
       /** SHA-256 of the certificate that signed the document; later versions must have the same signer. */
-      metadataSigner: text(),
+      metadataSigner: s.text(),
     },
     iam: { name: 'saml_identity_provider', attributes: { owner_uuid: 'createdBy', name: 'name' } },
     unique: [
@@ -154,14 +143,14 @@ export const samlIdentityProviderOperations = {
     runs: 'sync',
     ifMatch: 'required',
   }),
-  getSamlIdpSpMetadataById: read('/authn/saml-identity-providers/{extId}/sp-metadata', text(), {
+  getSamlIdpSpMetadataById: read('/authn/saml-identity-providers/{extId}/sp-metadata', s.text(), {
     iam: 'View_Saml_Identity_Provider',
     roles: readers,
     rateLimit,
     of: SamlIdentityProvider,
     produces: 'text/xml',
   }),
-  getSamlSpMetadata: read('/authn/saml-sp-metadata', text(), {
+  getSamlSpMetadata: read('/authn/saml-sp-metadata', s.text(), {
     iam: 'View_Saml_Identity_Provider',
     roles: readers,
     rateLimit,

@@ -3,28 +3,28 @@
  * here. Source: catalogue iam.json; behaviour iam.md 3, 10.
  */
 import { create, get, list, perSecond, remove, resource } from '../operation.ts'
-import { enumeration, optional, readOnly, text, timestamp, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { userReaders, userWriters } from './roles.ts'
 
 export const UserGroup = resource(
   'iam.v4.authn.UserGroup',
   {
-    groupType: enumeration(['SAML', 'LDAP']),
+    groupType: s.enumeration(['SAML', 'LDAP']),
     /** A directory service, or a SAML provider. */
-    idpId: uuid(),
+    idpId: s.uuid(),
     /** Required for SAML; default for an LDAP group: the value of its first RDN. */
-    name: optional(text({ minLength: 1, maxLength: 255 })),
+    name: s.optional(s.text({ minLength: 1, maxLength: 255 })),
     /** LDAP groups only, as it was sent. */
-    distinguishedName: optional(text({ minLength: 1, maxLength: 1024 })),
-    createdBy: readOnly(uuid()),
-    createdTime: readOnly(timestamp()),
-    lastUpdatedTime: readOnly(timestamp()),
+    distinguishedName: s.optional(s.text({ minLength: 1, maxLength: 1024 })),
+    createdBy: s.readOnly(s.uuid()),
+    createdTime: s.readOnly(s.timestamp()),
+    lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
     title: 'user group',
     internal: {
       /** Identity at its provider: the normalised distinguished name, or the name. */
-      identity: text(),
+      identity: s.text(),
     },
     indexed: ['identity'],
     iam: { name: 'user_group', attributes: { owner_uuid: 'createdBy', name: 'name' } },

@@ -4,86 +4,73 @@
  */
 import { action, baseFields, create, get, list, perSecond, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  immutable,
-  object,
-  optional,
-  readOnly,
-  secret,
-  text,
-  timestamp,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { KVPair } from '../shapes.ts'
 import { userReaders, userWriters } from './roles.ts'
 
-export const CreationType = enumeration(['PREDEFINED', 'USERDEFINED', 'SERVICEDEFINED'])
-const UserStatusType = enumeration(['ACTIVE', 'INACTIVE'])
+export const CreationType = s.enumeration(['PREDEFINED', 'USERDEFINED', 'SERVICEDEFINED'])
+const UserStatusType = s.enumeration(['ACTIVE', 'INACTIVE'])
 
 const nameRules = { maxLength: 255, pattern: '^[^<>;\'()&+%/\\\\"`]*$' } as const
 /** Empty is allowed: a service account without a name is answered with '', and clients send back what they read. */
-const personalName = text(nameRules)
+const personalName = s.text(nameRules)
 
 /** View of a user's object keys. */
-const BucketsAccessKey = object('iam.v4.authn.BucketsAccessKey', {
+const BucketsAccessKey = s.object('iam.v4.authn.BucketsAccessKey', {
   ...baseFields,
-  accessKeyName: readOnly(text({ minLength: 1, ...nameRules })),
+  accessKeyName: s.readOnly(s.text({ minLength: 1, ...nameRules })),
   // Never present here: only the answer to the creation of the key contains it.
-  secretAccessKey: secret(text()),
-  userId: readOnly(uuid()),
-  assignedTo: readOnly(text({ minLength: 3, maxLength: 255 })),
-  status: readOnly(enumeration(['VALID', 'REVOKED', 'EXPIRED'])),
-  creationType: readOnly(CreationType),
-  expiryTime: readOnly(timestamp()),
-  createdBy: readOnly(uuid()),
-  createdTime: readOnly(timestamp()),
-  lastUpdatedBy: readOnly(uuid()),
-  lastUpdatedTime: readOnly(timestamp()),
+  secretAccessKey: s.secret(s.text()),
+  userId: s.readOnly(s.uuid()),
+  assignedTo: s.readOnly(s.text({ minLength: 3, maxLength: 255 })),
+  status: s.readOnly(s.enumeration(['VALID', 'REVOKED', 'EXPIRED'])),
+  creationType: s.readOnly(CreationType),
+  expiryTime: s.readOnly(s.timestamp()),
+  createdBy: s.readOnly(s.uuid()),
+  createdTime: s.readOnly(s.timestamp()),
+  lastUpdatedBy: s.readOnly(s.uuid()),
+  lastUpdatedTime: s.readOnly(s.timestamp()),
 })
 
 export const User = resource(
   'iam.v4.authn.User',
   {
-    userType: immutable(enumeration(['LOCAL', 'SAML', 'LDAP', 'EXTERNAL', 'SERVICE_ACCOUNT'])),
-    username: immutable(text({ minLength: 1, ...nameRules })),
+    userType: s.immutable(s.enumeration(['LOCAL', 'SAML', 'LDAP', 'EXTERNAL', 'SERVICE_ACCOUNT'])),
+    username: s.immutable(s.text({ minLength: 1, ...nameRules })),
     /**
      * Provider that authenticates the user; set by the server for LOCAL and SERVICE_ACCOUNT, required for LDAP and
      * SAML.
      */
-    idpId: immutable(optional(uuid())),
-    displayName: optional(personalName),
-    firstName: optional(personalName),
-    middleInitial: optional(personalName),
-    lastName: optional(personalName),
-    emailId: optional(text({ maxLength: 255, pattern: '^(?:[a-zA-Z0-9_.-]+@[a-zA-Z0-9_.-]+\\.[a-zA-Z]{2,5})?$' })),
-    locale: optional(text()),
-    region: optional(text()),
-    description: optional(text({ multiline: true })),
-    defaultLandingPagePath: optional(text()),
+    idpId: s.immutable(s.optional(s.uuid())),
+    displayName: s.optional(personalName),
+    firstName: s.optional(personalName),
+    middleInitial: s.optional(personalName),
+    lastName: s.optional(personalName),
+    emailId: s.optional(s.text({ maxLength: 255, pattern: '^(?:[a-zA-Z0-9_.-]+@[a-zA-Z0-9_.-]+\\.[a-zA-Z]{2,5})?$' })),
+    locale: s.optional(s.text()),
+    region: s.optional(s.text()),
+    description: s.optional(s.text({ multiline: true })),
+    defaultLandingPagePath: s.optional(s.text()),
     // The password policy checks length and characters, so that a refusal can name every broken rule.
-    password: secret(text()),
-    isForceResetPasswordEnabled: withDefault(boolean(), false),
-    status: withDefault(UserStatusType, 'ACTIVE'),
-    creationType: readOnly(CreationType),
-    additionalAttributes: optional(arrayOf(KVPair, { maxItems: 10 })),
-    bucketsAccessKeys: readOnly(arrayOf(BucketsAccessKey, { maxItems: 5 })),
-    lastLoginTime: readOnly(timestamp()),
-    createdBy: readOnly(uuid()),
-    createdTime: readOnly(timestamp()),
-    lastUpdatedBy: readOnly(uuid()),
-    lastUpdatedTime: readOnly(timestamp()),
+    password: s.secret(s.text()),
+    isForceResetPasswordEnabled: s.withDefault(s.boolean(), false),
+    status: s.withDefault(UserStatusType, 'ACTIVE'),
+    creationType: s.readOnly(CreationType),
+    additionalAttributes: s.optional(s.arrayOf(KVPair, { maxItems: 10 })),
+    bucketsAccessKeys: s.readOnly(s.arrayOf(BucketsAccessKey, { maxItems: 5 })),
+    lastLoginTime: s.readOnly(s.timestamp()),
+    createdBy: s.readOnly(s.uuid()),
+    createdTime: s.readOnly(s.timestamp()),
+    lastUpdatedBy: s.readOnly(s.uuid()),
+    lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   {
     internal: {
-      passwordHash: text(),
+      passwordHash: s.text(),
       /** The last five, newest first; none of them may be used again. */
-      formerPasswordHashes: arrayOf(text(), { maxItems: 5 }),
+      formerPasswordHashes: s.arrayOf(s.text(), { maxItems: 5 }),
       /** Internal service account: authenticated, never listed. */
-      isInternal: boolean(),
+      isInternal: s.boolean(),
     },
     indexed: ['isInternal'],
     iam: { name: 'user', attributes: { owner_uuid: 'createdBy', displayName: 'displayName', name: 'username' } },
@@ -172,12 +159,12 @@ export const userOperations = {
   /** Only for the user's own password; the only operation that a user with a forced reset may call. */
   changeUserPassword: action('/authn/users/$actions/change-password', {
     of: User,
-    body: object('iam.v4.authn.PasswordChangeRequest', {
-      username: text(),
-      oldPassword: text({ secret: true }),
-      newPassword: text({ secret: true }),
+    body: s.object('iam.v4.authn.PasswordChangeRequest', {
+      username: s.text(),
+      oldPassword: s.text({ secret: true }),
+      newPassword: s.text({ secret: true }),
     }),
-    answer: object('iam.v4.authn.PasswordChangeResponse', { message: text() }),
+    answer: s.object('iam.v4.authn.PasswordChangeResponse', { message: s.text() }),
     iam: 'Change_Password_User',
     roles: 'everyone',
     rateLimit: perSecond(1, 1, 2, 2),
@@ -185,8 +172,8 @@ export const userOperations = {
   }),
   updateUserState: action('/authn/users/{extId}/$actions/change-state', {
     of: User,
-    body: object('iam.v4.authn.UserStateUpdate', { status: UserStatusType }),
-    answer: object('iam.v4.authn.UserStateUpdateResponse', { message: text() }),
+    body: s.object('iam.v4.authn.UserStateUpdate', { status: UserStatusType }),
+    answer: s.object('iam.v4.authn.UserStateUpdateResponse', { message: s.text() }),
     envelope: 'iam.v4.authn.ActivateUserApiResponse',
     iam: 'Change_State_User',
     roles: accountKeepers,
@@ -195,8 +182,8 @@ export const userOperations = {
   }),
   resetUserPassword: action('/authn/users/{extId}/$actions/reset-password', {
     of: User,
-    body: object('iam.v4.authn.PasswordResetRequest', { newPassword: text({ secret: true }) }),
-    answer: object('iam.v4.authn.PasswordResetResponse', { message: text() }),
+    body: s.object('iam.v4.authn.PasswordResetRequest', { newPassword: s.text({ secret: true }) }),
+    answer: s.object('iam.v4.authn.PasswordResetResponse', { message: s.text() }),
     iam: 'Reset_Password_User',
     roles: accountKeepers,
     rateLimit: perSecond(5, 5, 10, 10),

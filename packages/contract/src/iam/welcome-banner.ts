@@ -3,16 +3,16 @@
  * Source: catalogue iam.json; behaviour iam.md 6, 10.
  */
 import { get, perSecond, resource, update } from '../operation.ts'
-import { boolean, readOnly, text, timestamp, withDefault } from '../schema.ts'
+import * as s from '../schema.ts'
 
 export const WelcomeBanner = resource(
   'iam.v4.authn.WelcomeBanner',
   {
     /** Plain text; markup is not interpreted. */
-    content: withDefault(text({ maxLength: 5000, multiline: true }), ''),
-    isEnabled: withDefault(boolean(), true),
-    createdTime: readOnly(timestamp()),
-    lastUpdatedTime: readOnly(timestamp()),
+    content: s.withDefault(s.text({ maxLength: 5000, multiline: true }), ''),
+    isEnabled: s.withDefault(s.boolean(), true),
+    createdTime: s.readOnly(s.timestamp()),
+    lastUpdatedTime: s.readOnly(s.timestamp()),
   },
   { title: 'welcome banner', bare: true, singleton: true, iam: { name: 'welcome_banner', attributes: {} } },
 )

@@ -4,7 +4,7 @@
  * Source: behaviour networking.md 1.3; 3.5 (an allocation's cost).
  */
 import { resource } from '../operation.ts'
-import { boolean, enumeration, integer, optional, text, timestamp, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 
 export const AddressLease = resource(
   'networking.v4.config.AddressLease',
@@ -12,11 +12,11 @@ export const AddressLease = resource(
   {
     title: 'address lease',
     internal: {
-      subnetExtId: uuid(),
-      family: enumeration(['IPV4', 'IPV6']),
+      subnetExtId: s.uuid(),
+      family: s.enumeration(['IPV4', 'IPV6']),
       /** The address in hexadecimal of fixed width, so that text order is number order. */
-      address: text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
-      kind: enumeration([
+      address: s.text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
+      kind: s.enumeration([
         'ASSIGNED',
         'ASSIGNED_SECONDARY',
         'DHCP_SERVER',
@@ -29,11 +29,11 @@ export const AddressLease = resource(
         'VIRTUAL_IP',
       ]),
       /** The NIC, VPC, floating IP, session or gateway that holds it; absent for reservations. */
-      holderExtId: optional(uuid()),
-      clientContext: optional(text({ maxLength: 256 })),
-      since: timestamp(),
+      holderExtId: s.optional(s.uuid()),
+      clientContext: s.optional(s.text({ maxLength: 256 })),
+      since: s.timestamp(),
       /** A task is releasing it: the address stays held until that has succeeded, and no other task can release it. */
-      isLeaving: optional(boolean()),
+      isLeaving: s.optional(s.boolean()),
     },
     indexed: ['holderExtId', 'clientContext'],
     unique: [
@@ -55,11 +55,11 @@ export const AddressRun = resource(
   {
     title: 'run of leased addresses',
     internal: {
-      subnetExtId: uuid(),
-      family: enumeration(['IPV4', 'IPV6']),
+      subnetExtId: s.uuid(),
+      family: s.enumeration(['IPV4', 'IPV6']),
       /** As `address` above; both ends are leased. */
-      first: text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
-      last: text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
+      first: s.text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
+      last: s.text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
     },
     unique: [{ fields: ['subnetExtId', 'family', 'first'] }],
     ofCluster: { by: 'subnetExtId', partOf: 'Subnet' },
@@ -74,9 +74,9 @@ export const AddressTally = resource(
     title: 'tally of leases',
     internal: {
       /** Leases of the kind RESERVED. */
-      reserved: integer({ minimum: 0 }),
+      reserved: s.integer({ minimum: 0 }),
       /** All other leases, without the subnet's own gateway and DHCP server. */
-      assigned: integer({ minimum: 0 }),
+      assigned: s.integer({ minimum: 0 }),
     },
     ofCluster: { by: 'extId', partOf: 'Subnet' },
   },

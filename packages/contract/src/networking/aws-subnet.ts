@@ -3,23 +3,23 @@
  * Source: specification 2.6, 4.7, 5, 8; catalogue networking.json; behaviour networking.md 1.21.
  */
 import { list, perMinute, resource } from '../operation.ts'
-import { enumeration, optional, text, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 
 export const AwsSubnet = resource(
   'networking.v4.cloud.config.AwsSubnet',
   {
-    subnetId: text(),
-    vpcId: text(),
-    cidr: text(),
-    gatewayIp: text(),
-    availabilityZone: text(),
-    cloudType: enumeration(['AWS', 'AZURE']),
-    annotation: optional(text()),
+    subnetId: s.text(),
+    vpcId: s.text(),
+    cidr: s.text(),
+    gatewayIp: s.text(),
+    availabilityZone: s.text(),
+    cloudType: s.enumeration(['AWS', 'AZURE']),
+    annotation: s.optional(s.text()),
   },
   {
     title: 'cloud subnet',
     /** Cluster that the header X-Cluster-Id names. */
-    internal: { clusterExtId: uuid() },
+    internal: { clusterExtId: s.uuid() },
     indexed: ['clusterExtId'],
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
     ofCluster: { by: 'clusterExtId' },

@@ -3,31 +3,31 @@
  * Source: specification 2.6, 4.7; catalogue networking.json; behaviour networking.md 1.10.
  */
 import { get, list, perSecond, resource } from '../operation.ts'
-import { arrayOf, enumeration, object, optional, text, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { bgpReaders } from './roles.ts'
 import { BgpCommunity, descriptionText, EntityMetadata, IPSubnet } from './shapes.ts'
 
-export const Nexthop = object('networking.v4.config.Nexthop', {
-  nexthopType: enumeration(['IP_ADDRESS', 'DIRECT_CONNECT_VIF', 'LOCAL_SUBNET', 'EXTERNAL_SUBNET', 'VPN_CONNECTION']),
-  nexthopReference: optional(uuid()),
-  nexthopIpAddress: optional(IPAddress),
-  nexthopName: optional(text()),
+export const Nexthop = s.object('networking.v4.config.Nexthop', {
+  nexthopType: s.enumeration(['IP_ADDRESS', 'DIRECT_CONNECT_VIF', 'LOCAL_SUBNET', 'EXTERNAL_SUBNET', 'VPN_CONNECTION']),
+  nexthopReference: s.optional(s.uuid()),
+  nexthopIpAddress: s.optional(IPAddress),
+  nexthopName: s.optional(s.text()),
 })
 
 export const BgpRoute = resource(
   'networking.v4.config.BgpRoute',
   {
     /** The prefix, as text. */
-    name: optional(text()),
+    name: s.optional(s.text()),
     /** The reason when the route is ignored. */
-    description: optional(descriptionText()),
-    bgpSessionReference: uuid(),
-    bgpRouteType: enumeration(['ADVERTISED', 'RECEIVED', 'RECEIVED_AND_IGNORED']),
-    destination: optional(IPSubnet),
-    nexthop: optional(Nexthop),
-    bgpCommunities: optional(arrayOf(BgpCommunity)),
-    metadata: optional(EntityMetadata),
+    description: s.optional(descriptionText()),
+    bgpSessionReference: s.uuid(),
+    bgpRouteType: s.enumeration(['ADVERTISED', 'RECEIVED', 'RECEIVED_AND_IGNORED']),
+    destination: s.optional(IPSubnet),
+    nexthop: s.optional(Nexthop),
+    bgpCommunities: s.optional(s.arrayOf(BgpCommunity)),
+    metadata: s.optional(EntityMetadata),
   },
   {
     title: 'BGP route',

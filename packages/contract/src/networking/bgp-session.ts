@@ -3,18 +3,7 @@
  * Source: specification 2.6, 4.7, 5, 8; catalogue networking.json (limits); behaviour networking.md 1.10, 2.
  */
 import { get, list, perSecond, resource } from '../operation.ts'
-import {
-  arrayOf,
-  boolean,
-  immutable,
-  integer,
-  optional,
-  readOnly,
-  referenceTo,
-  secret,
-  text,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { Gateway } from './gateway.ts'
 import { bgpReaders } from './roles.ts'
@@ -32,22 +21,22 @@ export const BgpSession = resource(
   'networking.v4.config.BgpSession',
   {
     name: nameText(),
-    description: optional(descriptionText()),
-    localGatewayReference: immutable(referenceTo('Gateway')),
-    remoteGatewayReference: immutable(referenceTo('Gateway')),
+    description: s.optional(descriptionText()),
+    localGatewayReference: s.immutable(s.referenceTo('Gateway')),
+    remoteGatewayReference: s.immutable(s.referenceTo('Gateway')),
     /** Present when expanded. */
-    localGateway: readOnly(Gateway.schema),
-    remoteGateway: readOnly(Gateway.schema),
-    localGatewayInterfaceIpAddress: optional(IPAddress),
-    dynamicRoutePriority: withDefault(integer({ minimum: 300, maximum: 1000 }), 700),
-    advertisedRoutesCommunities: optional(arrayOf(BgpCommunity, { maxItems: 32 })),
-    prependedAutonomousSystemPath: optional(arrayOf(autonomousSystemNumber(), { maxItems: 10 })),
+    localGateway: s.readOnly(Gateway.schema),
+    remoteGateway: s.readOnly(Gateway.schema),
+    localGatewayInterfaceIpAddress: s.optional(IPAddress),
+    dynamicRoutePriority: s.withDefault(s.integer({ minimum: 300, maximum: 1000 }), 700),
+    advertisedRoutesCommunities: s.optional(s.arrayOf(BgpCommunity, { maxItems: 32 })),
+    prependedAutonomousSystemPath: s.optional(s.arrayOf(autonomousSystemNumber(), { maxItems: 10 })),
     // Default: true unless prefixes are listed.
-    shouldAdvertiseAllExternallyRoutablePrefixes: optional(boolean()),
-    externallyRoutablePrefixesToAdvertise: optional(arrayOf(IPSubnet)),
-    password: secret(text({ maxLength: 80 })),
-    status: readOnly(Status),
-    metadata: optional(EntityMetadata),
+    shouldAdvertiseAllExternallyRoutablePrefixes: s.optional(s.boolean()),
+    externallyRoutablePrefixesToAdvertise: s.optional(s.arrayOf(IPSubnet)),
+    password: s.secret(s.text({ maxLength: 80 })),
+    status: s.readOnly(Status),
+    metadata: s.optional(EntityMetadata),
   },
   {
     title: 'BGP session',

@@ -3,166 +3,156 @@
  * Source: catalogue networking.json; behaviour networking.md 1.9.
  */
 import { resource } from '../operation.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  immutable,
-  integer,
-  object,
-  oneOf,
-  optional,
-  readOnly,
-  referenceTo,
-  secret,
-  text,
-  uuid,
-  visibleWith,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'
 import { autonomousSystemNumber, descriptionText, EntityMetadata, IPSubnet, nameText, Status } from './shapes.ts'
 import { Vpc } from './vpc.ts'
 
-const vxlanPort = () => integer({ minimum: 1, maximum: 49151 })
+const vxlanPort = () => s.integer({ minimum: 1, maximum: 49151 })
 
-export const HighAvailabilityGroup = object('networking.v4.config.HighAvailabilityGroup', {
-  isHaEnabled: optional(boolean()),
-  algorithm: optional(enumeration(['ACTIVE_BACKUP'])),
-  peeredGateways: readOnly(
-    arrayOf(
-      object('networking.v4.config.PeeredGateway', {
-        extId: optional(uuid()),
-        status: optional(Status),
+export const HighAvailabilityGroup = s.object('networking.v4.config.HighAvailabilityGroup', {
+  isHaEnabled: s.optional(s.boolean()),
+  algorithm: s.optional(s.enumeration(['ACTIVE_BACKUP'])),
+  peeredGateways: s.readOnly(
+    s.arrayOf(
+      s.object('networking.v4.config.PeeredGateway', {
+        extId: s.optional(s.uuid()),
+        status: s.optional(Status),
       }),
     ),
   ),
 })
 
-const BgpConfig = object('networking.v4.config.BgpConfig', {
-  asn: optional(autonomousSystemNumber()),
-  password: secret(text()),
-  shouldRedistributeRoutes: withDefault(boolean(), false),
+const BgpConfig = s.object('networking.v4.config.BgpConfig', {
+  asn: s.optional(autonomousSystemNumber()),
+  password: s.secret(s.text()),
+  shouldRedistributeRoutes: s.withDefault(s.boolean(), false),
 })
-const InternalRoutingConfig = object('networking.v4.config.InternalRoutingConfig', {
-  localPrefixList: optional(arrayOf(IPSubnet, { maxItems: 250 })),
-  ibgpConfigList: optional(
-    arrayOf(
-      object('networking.v4.config.IbgpConfig', {
-        asn: optional(autonomousSystemNumber()),
-        peerIp: optional(IPAddress),
-        password: secret(text()),
-        shouldRedistributeRoutes: withDefault(boolean(), false),
+const InternalRoutingConfig = s.object('networking.v4.config.InternalRoutingConfig', {
+  localPrefixList: s.optional(s.arrayOf(IPSubnet, { maxItems: 250 })),
+  ibgpConfigList: s.optional(
+    s.arrayOf(
+      s.object('networking.v4.config.IbgpConfig', {
+        asn: s.optional(autonomousSystemNumber()),
+        peerIp: s.optional(IPAddress),
+        password: s.secret(s.text()),
+        shouldRedistributeRoutes: s.withDefault(s.boolean(), false),
       }),
       { maxItems: 32 },
     ),
   ),
-  ospfConfig: optional(
-    object('networking.v4.config.OspfConfig', {
-      areaId: optional(
-        text({
+  ospfConfig: s.optional(
+    s.object('networking.v4.config.OspfConfig', {
+      areaId: s.optional(
+        s.text({
           pattern: '^(?:(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)\\.){3}(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)$',
         }),
       ),
-      authenticationType: optional(enumeration(['PLAIN_TEXT', 'MD5'])),
-      password: secret(text()),
+      authenticationType: s.optional(s.enumeration(['PLAIN_TEXT', 'MD5'])),
+      password: s.secret(s.text()),
     }),
   ),
 })
 
 /** Exactly one of the three services. */
-export const LocalNetworkServices = object('networking.v4.config.LocalNetworkServices', {
-  localBgpService: optional(
-    object('networking.v4.config.LocalBgpService', {
+export const LocalNetworkServices = s.object('networking.v4.config.LocalNetworkServices', {
+  localBgpService: s.optional(
+    s.object('networking.v4.config.LocalBgpService', {
       asn: autonomousSystemNumber(),
-      vpcReference: optional(referenceTo('Vpc')),
-      isBgpAddPathEnabled: withDefault(boolean(), false),
+      vpcReference: s.optional(s.referenceTo('Vpc')),
+      isBgpAddPathEnabled: s.withDefault(s.boolean(), false),
     }),
   ),
-  localVpnService: optional(
-    object('networking.v4.config.LocalVpnService', {
-      ebgpConfig: optional(BgpConfig),
-      peerIgpConfig: optional(InternalRoutingConfig),
+  localVpnService: s.optional(
+    s.object('networking.v4.config.LocalVpnService', {
+      ebgpConfig: s.optional(BgpConfig),
+      peerIgpConfig: s.optional(InternalRoutingConfig),
     }),
   ),
-  localVtepService: optional(
-    object('networking.v4.config.LocalVtepService', { vxlanPort: withDefault(vxlanPort(), 4789) }),
+  localVtepService: s.optional(
+    s.object('networking.v4.config.LocalVtepService', { vxlanPort: s.withDefault(vxlanPort(), 4789) }),
   ),
-  serviceAddress: readOnly(IPAddress),
-  serviceAddresses: readOnly(arrayOf(IPAddress)),
+  serviceAddress: s.readOnly(IPAddress),
+  serviceAddresses: s.readOnly(s.arrayOf(IPAddress)),
 })
 
 /** Exactly one of the three services. */
-export const RemoteNetworkServices = object('networking.v4.config.RemoteNetworkServices', {
-  remoteBgpService: optional(
-    object('networking.v4.config.RemoteBgpService', { address: IPAddress, asn: autonomousSystemNumber() }),
+export const RemoteNetworkServices = s.object('networking.v4.config.RemoteNetworkServices', {
+  remoteBgpService: s.optional(
+    s.object('networking.v4.config.RemoteBgpService', { address: IPAddress, asn: autonomousSystemNumber() }),
   ),
-  remoteVpnService: optional(
-    object('networking.v4.config.RemoteVpnService', {
-      serviceAddress: optional(IPAddress),
-      ebgpConfig: optional(BgpConfig),
-      peerIgpConfig: optional(InternalRoutingConfig),
-      shouldInstallXiRoute: withDefault(boolean(), false),
+  remoteVpnService: s.optional(
+    s.object('networking.v4.config.RemoteVpnService', {
+      serviceAddress: s.optional(IPAddress),
+      ebgpConfig: s.optional(BgpConfig),
+      peerIgpConfig: s.optional(InternalRoutingConfig),
+      shouldInstallXiRoute: s.withDefault(s.boolean(), false),
     }),
   ),
-  remoteVtepService: optional(
-    object('networking.v4.config.RemoteVtepService', {
-      vteps: optional(arrayOf(object('networking.v4.config.Vtep', { address: optional(IPAddress) }), { maxItems: 10 })),
-      vxlanPort: withDefault(vxlanPort(), 4789),
+  remoteVtepService: s.optional(
+    s.object('networking.v4.config.RemoteVtepService', {
+      vteps: s.optional(
+        s.arrayOf(s.object('networking.v4.config.Vtep', { address: s.optional(IPAddress) }), { maxItems: 10 }),
+      ),
+      vxlanPort: s.withDefault(vxlanPort(), 4789),
     }),
   ),
 })
 
-export const GatewayDeployment = object('networking.v4.config.GatewayDeployment', {
-  clusterReference: immutable(optional(referenceTo('Cluster'))),
-  managementInterface: optional(
-    object('networking.v4.config.GatewayManagementInterface', {
-      subnetReference: optional(referenceTo('Subnet')),
-      vlanId: optional(integer({ minimum: 0, maximum: 4095 })),
-      address: optional(IPAddress),
-      defaultGateway: optional(IPAddress),
-      mtu: readOnly(integer()),
+export const GatewayDeployment = s.object('networking.v4.config.GatewayDeployment', {
+  clusterReference: s.immutable(s.optional(s.referenceTo('Cluster'))),
+  managementInterface: s.optional(
+    s.object('networking.v4.config.GatewayManagementInterface', {
+      subnetReference: s.optional(s.referenceTo('Subnet')),
+      vlanId: s.optional(s.integer({ minimum: 0, maximum: 4095 })),
+      address: s.optional(IPAddress),
+      defaultGateway: s.optional(IPAddress),
+      mtu: s.readOnly(s.integer()),
     }),
   ),
-  interfaces: readOnly(
-    arrayOf(
-      object('networking.v4.config.GatewayInterface', {
-        subnetReference: optional(uuid()),
-        ipAddress: optional(IPAddress),
-        defaultGatewayAddress: optional(IPAddress),
-        macAddress: optional(text()),
-        mtu: optional(integer()),
+  interfaces: s.readOnly(
+    s.arrayOf(
+      s.object('networking.v4.config.GatewayInterface', {
+        subnetReference: s.optional(s.uuid()),
+        ipAddress: s.optional(IPAddress),
+        defaultGatewayAddress: s.optional(IPAddress),
+        macAddress: s.optional(s.text()),
+        mtu: s.optional(s.integer()),
       }),
     ),
   ),
-  dnsServers: optional(arrayOf(IPAddress)),
-  ntpServers: optional(arrayOf(IPAddressOrFQDN)),
-  shouldSynchronizeSystemDnsServers: withDefault(boolean(), false),
-  shouldSynchronizeSystemNtpServers: withDefault(boolean(), false),
-  vcenterDatastoreName: optional(text()),
+  dnsServers: s.optional(s.arrayOf(IPAddress)),
+  ntpServers: s.optional(s.arrayOf(IPAddressOrFQDN)),
+  shouldSynchronizeSystemDnsServers: s.withDefault(s.boolean(), false),
+  shouldSynchronizeSystemNtpServers: s.withDefault(s.boolean(), false),
+  vcenterDatastoreName: s.optional(s.text()),
 })
 
 export const Gateway = resource(
   'networking.v4.config.Gateway',
   {
     name: nameText(),
-    description: optional(descriptionText()),
-    services: optional(oneOf(RemoteNetworkServices, LocalNetworkServices)),
-    vpcReference: immutable(optional(referenceTo('Vpc'))),
+    description: s.optional(descriptionText()),
+    services: s.optional(s.oneOf(RemoteNetworkServices, LocalNetworkServices)),
+    vpcReference: s.immutable(s.optional(s.referenceTo('Vpc'))),
     /** Present when expanded. */
-    vpc: readOnly(Vpc.schema),
-    deployment: optional(GatewayDeployment),
-    cloudNetworkReference: optional(uuid()),
-    gatewayDeviceVendor: optional(text()),
-    highAvailabilityGroup: optional(HighAvailabilityGroup),
+    vpc: s.readOnly(Vpc.schema),
+    deployment: s.optional(GatewayDeployment),
+    cloudNetworkReference: s.optional(s.uuid()),
+    gatewayDeviceVendor: s.optional(s.text()),
+    highAvailabilityGroup: s.optional(HighAvailabilityGroup),
     /** The appliance, hidden from VM lists. */
-    vmReference: readOnly(uuid()),
-    vm: visibleWith('Vm', 'vmReference', readOnly(object('networking.v4.config.Vm', { name: optional(text()) }))),
-    installedSoftwareVersion: readOnly(text()),
-    supportedSoftwareVersion: readOnly(text()),
-    isActive: readOnly(boolean()),
-    status: readOnly(Status),
-    metadata: optional(EntityMetadata),
+    vmReference: s.readOnly(s.uuid()),
+    vm: s.visibleWith(
+      'Vm',
+      'vmReference',
+      s.readOnly(s.object('networking.v4.config.Vm', { name: s.optional(s.text()) })),
+    ),
+    installedSoftwareVersion: s.readOnly(s.text()),
+    supportedSoftwareVersion: s.readOnly(s.text()),
+    isActive: s.readOnly(s.boolean()),
+    status: s.readOnly(Status),
+    metadata: s.optional(EntityMetadata),
   },
   {
     iam: {

@@ -3,7 +3,7 @@
  * Source: catalogue networking.json; behaviour networking.md 1.20, 2.
  */
 import { create, get, list, remove, resource, update } from '../operation.ts'
-import { boolean, enumeration, immutable, integer, object, optional, readOnly, text, withDefault } from '../schema.ts'
+import * as s from '../schema.ts'
 import { controllerReaders, controllerWriters, getRate, listRate, slowMutationRate } from './roles.ts'
 import { Change, EntityMetadata } from './shapes.ts'
 
@@ -11,26 +11,26 @@ export const NetworkController = resource(
   'networking.v4.config.NetworkController',
   {
     /** Default stack of new VLAN subnets. */
-    defaultVlanStack: withDefault(enumeration(['ADVANCED', 'LEGACY']), 'LEGACY'),
-    vpcGlobalConfig: withDefault(
-      object('networking.v4.config.VpcGlobalConfig', {
+    defaultVlanStack: s.withDefault(s.enumeration(['ADVANCED', 'LEGACY']), 'LEGACY'),
+    vpcGlobalConfig: s.withDefault(
+      s.object('networking.v4.config.VpcGlobalConfig', {
         /** Whether VPCs on one external subnet without NAT may route the same prefixes. */
-        isOverlappingErpsEnabled: withDefault(boolean(), false),
+        isOverlappingErpsEnabled: s.withDefault(s.boolean(), false),
       }),
       { isOverlappingErpsEnabled: false },
     ),
-    cloudSubstrate: immutable(optional(enumeration(['AWS', 'AZURE', 'GCP']))),
-    controllerStatus: readOnly(enumeration(['UP', 'DEGRADED', 'DOWN'])),
-    controllerVersion: readOnly(text()),
-    minimumAHVVersion: readOnly(text()),
-    minimumNOSVersion: readOnly(text()),
-    metadata: optional(EntityMetadata),
+    cloudSubstrate: s.immutable(s.optional(s.enumeration(['AWS', 'AZURE', 'GCP']))),
+    controllerStatus: s.readOnly(s.enumeration(['UP', 'DEGRADED', 'DOWN'])),
+    controllerVersion: s.readOnly(s.text()),
+    minimumAHVVersion: s.readOnly(s.text()),
+    minimumNOSVersion: s.readOnly(s.text()),
+    metadata: s.optional(EntityMetadata),
   },
   {
     internal: {
-      change: optional(Change),
+      change: s.optional(Change),
       /** Resources that each node of the manager adds for it; absent for the controller that came with the manager. */
-      growth: optional(object('', { vcpus: integer({ minimum: 0 }), memoryBytes: integer({ minimum: 0 }) })),
+      growth: s.optional(s.object('', { vcpus: s.integer({ minimum: 0 }), memoryBytes: s.integer({ minimum: 0 }) })),
     },
     iam: {
       name: 'network_controller',

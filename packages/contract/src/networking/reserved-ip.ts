@@ -4,7 +4,7 @@
  */
 import { action, list, perSecond, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import { arrayOf, enumeration, integer, object, optional, text, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { listRate, subnetReaders } from './roles.ts'
 import { Subnet } from './subnet.ts'
@@ -12,32 +12,32 @@ import { Subnet } from './subnet.ts'
 export const ReservedIp = resource(
   'networking.v4.config.ReservedIp',
   {
-    ipv4Address: optional(text()),
-    clientContext: optional(text({ maxLength: 256 })),
+    ipv4Address: s.optional(s.text()),
+    clientContext: s.optional(s.text({ maxLength: 256 })),
   },
   {
     title: 'reserved address',
     derived: true,
-    internal: { subnetExtId: uuid() },
+    internal: { subnetExtId: s.uuid() },
     parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',
   },
 )
 
 const chosenAddresses = {
-  startIpAddress: optional(IPAddress),
-  count: optional(integer({ minimum: 1, maximum: 1000 })),
-  ipAddresses: optional(arrayOf(IPAddress, { minItems: 1, maxItems: 255 })),
-  clientContext: optional(text({ maxLength: 256 })),
+  startIpAddress: s.optional(IPAddress),
+  count: s.optional(s.integer({ minimum: 1, maximum: 1000 })),
+  ipAddresses: s.optional(s.arrayOf(IPAddress, { minItems: 1, maxItems: 255 })),
+  clientContext: s.optional(s.text({ maxLength: 256 })),
 }
 
 /** `reserveType` decides which other fields are required; fields of other types are refused. */
-export const IpReserveSpec = object('networking.v4.config.IpReserveSpec', {
-  reserveType: enumeration(['IP_ADDRESS_COUNT', 'IP_ADDRESS_RANGE', 'IP_ADDRESS_LIST']),
+export const IpReserveSpec = s.object('networking.v4.config.IpReserveSpec', {
+  reserveType: s.enumeration(['IP_ADDRESS_COUNT', 'IP_ADDRESS_RANGE', 'IP_ADDRESS_LIST']),
   ...chosenAddresses,
 })
-export const IpUnreserveSpec = object('networking.v4.config.IpUnreserveSpec', {
-  unreserveType: enumeration(['IP_ADDRESS_LIST', 'IP_ADDRESS_RANGE', 'CONTEXT']),
+export const IpUnreserveSpec = s.object('networking.v4.config.IpUnreserveSpec', {
+  unreserveType: s.enumeration(['IP_ADDRESS_LIST', 'IP_ADDRESS_RANGE', 'CONTEXT']),
   ...chosenAddresses,
 })
 

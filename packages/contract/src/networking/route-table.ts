@@ -3,17 +3,17 @@
  * Source: catalogue networking.json; behaviour networking.md 1.6, 2, operation-roles.tsv.
  */
 import { get, list, resource } from '../operation.ts'
-import { readOnly, referenceTo, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { getRate, listRate, routingReaders } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 
 export const RouteTable = resource(
   'networking.v4.config.RouteTable',
   {
-    vpcReference: readOnly(referenceTo('Vpc')),
+    vpcReference: s.readOnly(s.referenceTo('Vpc')),
     /** The routing domain of its VPC. */
-    externalRoutingDomainReference: readOnly(uuid()),
-    metadata: readOnly(EntityMetadata),
+    externalRoutingDomainReference: s.readOnly(s.uuid()),
+    metadata: s.readOnly(EntityMetadata),
   },
   {
     unique: [{ fields: ['vpcReference'] }],

@@ -3,100 +3,86 @@
  * Source: catalogue networking.json; behaviour networking.md 1.7, 2, operation-roles.tsv.
  */
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  immutable,
-  integer,
-  object,
-  oneOf,
-  optional,
-  readOnly,
-  referenceTo,
-  text,
-  visibleWith,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { getRate, listRate, mutationRate, routingReaders, vpcWriters } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPSubnet, nameText } from './shapes.ts'
 
-const port = () => integer({ minimum: 0, maximum: 65535 })
-const PortRange = object('networking.v4.config.PortRange', { startPort: port(), endPort: port() })
-const octet = () => integer({ minimum: 0, maximum: 255 })
+const port = () => s.integer({ minimum: 0, maximum: 65535 })
+const PortRange = s.object('networking.v4.config.PortRange', { startPort: port(), endPort: port() })
+const octet = () => s.integer({ minimum: 0, maximum: 255 })
 
-export const AddressTypeObject = object(
+export const AddressTypeObject = s.object(
   'networking.v4.config.AddressTypeObject',
   {
-    addressType: enumeration(['ANY', 'EXTERNAL', 'SUBNET']),
+    addressType: s.enumeration(['ANY', 'EXTERNAL', 'SUBNET']),
     /** Only with SUBNET. */
-    subnetPrefix: optional(IPSubnet),
+    subnetPrefix: s.optional(IPSubnet),
   },
   { filteredBy: 'addressType' },
 )
 
-export const ICMPObject = object('networking.v4.config.ICMPObject', {
-  icmpType: optional(octet()),
-  icmpCode: optional(octet()),
+export const ICMPObject = s.object('networking.v4.config.ICMPObject', {
+  icmpType: s.optional(octet()),
+  icmpCode: s.optional(octet()),
 })
-export const ProtocolNumberObject = object('networking.v4.config.ProtocolNumberObject', { protocolNumber: octet() })
-export const LayerFourProtocolObject = object('networking.v4.config.LayerFourProtocolObject', {
-  sourcePortRanges: optional(arrayOf(PortRange, { maxItems: 20 })),
-  destinationPortRanges: optional(arrayOf(PortRange, { maxItems: 20 })),
+export const ProtocolNumberObject = s.object('networking.v4.config.ProtocolNumberObject', { protocolNumber: octet() })
+export const LayerFourProtocolObject = s.object('networking.v4.config.LayerFourProtocolObject', {
+  sourcePortRanges: s.optional(s.arrayOf(PortRange, { maxItems: 20 })),
+  destinationPortRanges: s.optional(s.arrayOf(PortRange, { maxItems: 20 })),
 })
 
-export const RoutingPolicyMatchCondition = object('networking.v4.config.RoutingPolicyMatchCondition', {
+export const RoutingPolicyMatchCondition = s.object('networking.v4.config.RoutingPolicyMatchCondition', {
   source: AddressTypeObject,
   destination: AddressTypeObject,
-  protocolType: enumeration(['ANY', 'ICMP', 'TCP', 'UDP', 'PROTOCOL_NUMBER']),
-  protocolParameters: optional(oneOf(ICMPObject, ProtocolNumberObject, LayerFourProtocolObject)),
+  protocolType: s.enumeration(['ANY', 'ICMP', 'TCP', 'UDP', 'PROTOCOL_NUMBER']),
+  protocolParameters: s.optional(s.oneOf(ICMPObject, ProtocolNumberObject, LayerFourProtocolObject)),
 })
 
-export const RoutingPolicyAction = object('networking.v4.config.RoutingPolicyAction', {
-  actionType: enumeration(['PERMIT', 'DENY', 'REROUTE', 'FORWARD']),
-  nexthopIpAddress: optional(IPAddress),
-  rerouteParams: optional(
-    arrayOf(
-      object('networking.v4.config.RerouteParam', {
-        serviceIp: optional(IPAddress),
-        ingressServiceIp: optional(IPAddress),
-        egressServiceIp: optional(IPAddress),
+export const RoutingPolicyAction = s.object('networking.v4.config.RoutingPolicyAction', {
+  actionType: s.enumeration(['PERMIT', 'DENY', 'REROUTE', 'FORWARD']),
+  nexthopIpAddress: s.optional(IPAddress),
+  rerouteParams: s.optional(
+    s.arrayOf(
+      s.object('networking.v4.config.RerouteParam', {
+        serviceIp: s.optional(IPAddress),
+        ingressServiceIp: s.optional(IPAddress),
+        egressServiceIp: s.optional(IPAddress),
         /** Applied when the service address stops answering. */
-        rerouteFallbackAction: withDefault(enumeration(['ALLOW', 'DROP', 'PASSTHROUGH', 'NO_ACTION']), 'ALLOW'),
+        rerouteFallbackAction: s.withDefault(s.enumeration(['ALLOW', 'DROP', 'PASSTHROUGH', 'NO_ACTION']), 'ALLOW'),
       }),
       { maxItems: 1 },
     ),
   ),
 })
 
-export const RoutingPolicyRule = object('networking.v4.config.RoutingPolicyRule', {
+export const RoutingPolicyRule = s.object('networking.v4.config.RoutingPolicyRule', {
   policyMatch: RoutingPolicyMatchCondition,
   policyAction: RoutingPolicyAction,
   /** Installs the mirrored rule as well. */
-  isBidirectional: withDefault(boolean(), false),
+  isBidirectional: s.withDefault(s.boolean(), false),
 })
 
-const VpcName = object('networking.v4.config.VpcName', { name: readOnly(text()) })
-const VpcNameProjection = object('networking.v4.config.VpcNameProjection', { name: readOnly(text()) })
+const VpcName = s.object('networking.v4.config.VpcName', { name: s.readOnly(s.text()) })
+const VpcNameProjection = s.object('networking.v4.config.VpcNameProjection', { name: s.readOnly(s.text()) })
 
 export const RoutingPolicy = resource(
   'networking.v4.config.RoutingPolicy',
   {
     name: nameText(),
-    description: optional(descriptionText()),
-    priority: integer({ minimum: 1, maximum: 1000 }),
-    vpcExtId: immutable(referenceTo('Vpc')),
-    vpc: visibleWith('Vpc', 'vpcExtId', readOnly(VpcName)),
-    policies: arrayOf(RoutingPolicyRule, { minItems: 1, maxItems: 1 }),
-    metadata: readOnly(EntityMetadata),
+    description: s.optional(descriptionText()),
+    priority: s.integer({ minimum: 1, maximum: 1000 }),
+    vpcExtId: s.immutable(s.referenceTo('Vpc')),
+    vpc: s.visibleWith('Vpc', 'vpcExtId', s.readOnly(VpcName)),
+    policies: s.arrayOf(RoutingPolicyRule, { minItems: 1, maxItems: 1 }),
+    metadata: s.readOnly(EntityMetadata),
   },
   {
     internal: {
-      change: optional(
+      change: s.optional(
         changeHolding({
           /** The `priority` that a running update will set. */
-          priority: optional(integer()),
+          priority: s.optional(s.integer()),
         }),
       ),
     },
@@ -112,9 +98,9 @@ export const RoutingPolicy = resource(
 )
 
 /** Selects the counters to reset: those of one policy, or of all policies of the VPC. */
-export const RoutingPolicyClearCountersSpec = object('networking.v4.stats.RoutingPolicyClearCountersSpec', {
-  vpcExtId: referenceTo('Vpc'),
-  routingPolicyExtId: optional(referenceTo('RoutingPolicy')),
+export const RoutingPolicyClearCountersSpec = s.object('networking.v4.stats.RoutingPolicyClearCountersSpec', {
+  vpcExtId: s.referenceTo('Vpc'),
+  routingPolicyExtId: s.optional(s.referenceTo('RoutingPolicy')),
 })
 
 const mutation = {
@@ -149,7 +135,7 @@ export const routingPolicyOperations = {
       'vpc',
       'vpcExtId',
     ],
-    expand: { vpc: { into: 'vpcNameProjection', shape: visibleWith('Vpc', 'vpcExtId', VpcNameProjection) } },
+    expand: { vpc: { into: 'vpcNameProjection', shape: s.visibleWith('Vpc', 'vpcExtId', VpcNameProjection) } },
     expandedType: 'networking.v4.config.RoutingPolicyProjection',
   }),
   createRoutingPolicy: create('/config/routing-policies', RoutingPolicy, { ...mutation, iam: 'Create_Routing_Policy' }),

@@ -4,21 +4,7 @@
  * Source: catalogue networking.json; behaviour networking.md 1.2, 2, operation-roles.tsv.
  */
 import { create, get, list, remove, resource, update } from '../operation.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  immutable,
-  integer,
-  object,
-  optional,
-  readOnly,
-  referenceTo,
-  text,
-  uuid,
-  visibleWith,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddress, IPv4Address, IPv6Address } from '../shapes.ts'
 import { Layer2Stretch } from './layer2-stretch.ts'
 import { getRate, listRate, mutationRate, subnetReaders } from './roles.ts'
@@ -26,50 +12,50 @@ import { changeHolding, descriptionText, EntityMetadata, IPv4Subnet, IPv6Subnet,
 import { VirtualSwitch } from './virtual-switch.ts'
 import { Vpc } from './vpc.ts'
 
-export const IPv4Pool = object('networking.v4.config.IPv4Pool', { startIp: IPv4Address, endIp: IPv4Address })
-export const IPv6Pool = object('networking.v4.config.IPv6Pool', { startIp: IPv6Address, endIp: IPv6Address })
+export const IPv4Pool = s.object('networking.v4.config.IPv4Pool', { startIp: IPv4Address, endIp: IPv4Address })
+export const IPv6Pool = s.object('networking.v4.config.IPv6Pool', { startIp: IPv6Address, endIp: IPv6Address })
 
 /** Address management of a subnet; at least one family. */
-export const IPConfig = object('networking.v4.config.IPConfig', {
-  ipv4: optional(
-    object('networking.v4.config.IPv4Config', {
+export const IPConfig = s.object('networking.v4.config.IPConfig', {
+  ipv4: s.optional(
+    s.object('networking.v4.config.IPv4Config', {
       ipSubnet: IPv4Subnet,
-      defaultGatewayIp: optional(IPv4Address),
-      dhcpServerAddress: optional(IPv4Address),
-      poolList: optional(arrayOf(IPv4Pool, { maxItems: 255 })),
+      defaultGatewayIp: s.optional(IPv4Address),
+      dhcpServerAddress: s.optional(IPv4Address),
+      poolList: s.optional(s.arrayOf(IPv4Pool, { maxItems: 255 })),
     }),
   ),
-  ipv6: optional(
-    object('networking.v4.config.IPv6Config', {
+  ipv6: s.optional(
+    s.object('networking.v4.config.IPv6Config', {
       ipSubnet: IPv6Subnet,
-      defaultGatewayIp: optional(IPv6Address),
-      dhcpServerAddress: optional(IPv6Address),
-      poolList: optional(arrayOf(IPv6Pool, { maxItems: 255 })),
+      defaultGatewayIp: s.optional(IPv6Address),
+      dhcpServerAddress: s.optional(IPv6Address),
+      poolList: s.optional(s.arrayOf(IPv6Pool, { maxItems: 255 })),
     }),
   ),
 })
 
-export const DhcpOptions = object('networking.v4.config.DhcpOptions', {
+export const DhcpOptions = s.object('networking.v4.config.DhcpOptions', {
   // The catalogue's pattern in a form that takes linear time.
-  domainName: optional(text({ pattern: '^[a-z0-9][\\w-]*(?:\\.[a-z0-9][\\w-]*)*$' })),
-  domainNameServers: optional(arrayOf(IPAddress, { maxItems: 32 })),
-  searchDomains: optional(arrayOf(text(), { maxItems: 32 })),
-  ntpServers: optional(arrayOf(IPAddress, { maxItems: 32 })),
-  tftpServerName: optional(text()),
-  bootFileName: optional(text()),
+  domainName: s.optional(s.text({ pattern: '^[a-z0-9][\\w-]*(?:\\.[a-z0-9][\\w-]*)*$' })),
+  domainNameServers: s.optional(s.arrayOf(IPAddress, { maxItems: 32 })),
+  searchDomains: s.optional(s.arrayOf(s.text(), { maxItems: 32 })),
+  ntpServers: s.optional(s.arrayOf(IPAddress, { maxItems: 32 })),
+  tftpServerName: s.optional(s.text()),
+  bootFileName: s.optional(s.text()),
 })
 
 /** Counted from the leases; shown by the single read only. */
-export const IPUsage = object('networking.v4.config.IPUsage', {
-  numMacs: optional(integer({ minimum: 0 })),
-  numAssignedIPs: optional(integer({ minimum: 0 })),
-  numFreeIPs: optional(integer({ minimum: 0 })),
-  ipPoolUsages: readOnly(
-    arrayOf(
-      object('networking.v4.config.IPPoolUsage', {
-        range: optional(IPv4Pool),
-        numTotalIPs: optional(integer({ minimum: 0 })),
-        numFreeIPs: optional(integer({ minimum: 0 })),
+export const IPUsage = s.object('networking.v4.config.IPUsage', {
+  numMacs: s.optional(s.integer({ minimum: 0 })),
+  numAssignedIPs: s.optional(s.integer({ minimum: 0 })),
+  numFreeIPs: s.optional(s.integer({ minimum: 0 })),
+  ipPoolUsages: s.readOnly(
+    s.arrayOf(
+      s.object('networking.v4.config.IPPoolUsage', {
+        range: s.optional(IPv4Pool),
+        numTotalIPs: s.optional(s.integer({ minimum: 0 })),
+        numFreeIPs: s.optional(s.integer({ minimum: 0 })),
       }),
       { maxItems: 255 },
     ),
@@ -80,57 +66,57 @@ export const Subnet = resource(
   'networking.v4.config.Subnet',
   {
     // A body may contain it with the stored value only.
-    extId: immutable(readOnly(uuid())),
+    extId: s.immutable(s.readOnly(s.uuid())),
     name: nameText(),
-    description: optional(descriptionText()),
-    subnetType: immutable(enumeration(['OVERLAY', 'VLAN'])),
+    description: s.optional(descriptionText()),
+    subnetType: s.immutable(s.enumeration(['OVERLAY', 'VLAN'])),
     /** VLAN: the tag, 0 to 4095, by default 0. OVERLAY: the network identifier, chosen by the server. */
-    networkId: optional(integer({ minimum: 0, maximum: 16777215 })),
-    clusterReference: immutable(optional(referenceTo('Cluster'))),
-    clusterName: visibleWith('Cluster', 'clusterReference', readOnly(text())),
-    clusterReferenceList: readOnly(arrayOf(uuid())),
-    clusterNameList: readOnly(arrayOf(text())),
-    hypervisorType: readOnly(text()),
-    virtualSwitchReference: optional(referenceTo('VirtualSwitch')),
+    networkId: s.optional(s.integer({ minimum: 0, maximum: 16777215 })),
+    clusterReference: s.immutable(s.optional(s.referenceTo('Cluster'))),
+    clusterName: s.visibleWith('Cluster', 'clusterReference', s.readOnly(s.text())),
+    clusterReferenceList: s.readOnly(s.arrayOf(s.uuid())),
+    clusterNameList: s.readOnly(s.arrayOf(s.text())),
+    hypervisorType: s.readOnly(s.text()),
+    virtualSwitchReference: s.optional(s.referenceTo('VirtualSwitch')),
     /** Present when expanded. */
-    virtualSwitch: readOnly(VirtualSwitch.schema),
-    bridgeName: readOnly(text({ maxLength: 128 })),
-    vpcReference: immutable(optional(referenceTo('Vpc'))),
+    virtualSwitch: s.readOnly(VirtualSwitch.schema),
+    bridgeName: s.readOnly(s.text({ maxLength: 128 })),
+    vpcReference: s.immutable(s.optional(s.referenceTo('Vpc'))),
     /** Present when expanded. */
-    vpc: readOnly(Vpc.schema),
-    isExternal: immutable(withDefault(boolean(), false)),
-    isNatEnabled: optional(boolean()),
+    vpc: s.readOnly(Vpc.schema),
+    isExternal: s.immutable(s.withDefault(s.boolean(), false)),
+    isNatEnabled: s.optional(s.boolean()),
     /** Changed only by a migration of the subnet. */
-    isAdvancedNetworking: immutable(optional(boolean())),
-    ipConfig: optional(arrayOf(IPConfig, { maxItems: 1 })),
-    dhcpOptions: optional(DhcpOptions),
-    externalDhcpServers: optional(
-      arrayOf(
-        object('networking.v4.config.ExternalDhcpServer', {
-          externalDhcpServerIpAddress: optional(IPAddress),
-          externalDhcpServerPort: withDefault(integer({ minimum: 1, maximum: 65535 }), 67),
+    isAdvancedNetworking: s.immutable(s.optional(s.boolean())),
+    ipConfig: s.optional(s.arrayOf(IPConfig, { maxItems: 1 })),
+    dhcpOptions: s.optional(DhcpOptions),
+    externalDhcpServers: s.optional(
+      s.arrayOf(
+        s.object('networking.v4.config.ExternalDhcpServer', {
+          externalDhcpServerIpAddress: s.optional(IPAddress),
+          externalDhcpServerPort: s.withDefault(s.integer({ minimum: 1, maximum: 65535 }), 67),
         }),
         { minItems: 1, maxItems: 2 },
       ),
     ),
-    networkFunctionChainReference: optional(uuid()),
-    ipPrefix: readOnly(text()),
-    dynamicIpAddresses: readOnly(arrayOf(IPAddress, { maxItems: 255 })),
+    networkFunctionChainReference: s.optional(s.uuid()),
+    ipPrefix: s.readOnly(s.text()),
+    dynamicIpAddresses: s.readOnly(s.arrayOf(IPAddress, { maxItems: 255 })),
     /** The first 255; `listReservedIpsBySubnetId` lists all. */
-    reservedIpAddresses: readOnly(arrayOf(IPAddress, { maxItems: 255 })),
-    ipUsage: readOnly(IPUsage),
-    migrationState: readOnly(enumeration(['IN_PROGRESS', 'FAILED', 'COMPLETED'])),
-    layer2StretchReference: readOnly(Layer2Stretch.schema),
-    metadata: optional(EntityMetadata),
+    reservedIpAddresses: s.readOnly(s.arrayOf(IPAddress, { maxItems: 255 })),
+    ipUsage: s.readOnly(IPUsage),
+    migrationState: s.readOnly(s.enumeration(['IN_PROGRESS', 'FAILED', 'COMPLETED'])),
+    layer2StretchReference: s.readOnly(Layer2Stretch.schema),
+    metadata: s.optional(EntityMetadata),
   },
   {
     internal: {
       /** OVERLAY: the network identifier, unique in the deployment; never shown. */
-      vni: optional(integer({ minimum: 4096, maximum: 16777215 })),
-      change: optional(
+      vni: s.optional(s.integer({ minimum: 4096, maximum: 16777215 })),
+      change: s.optional(
         changeHolding({
           /** The `ipConfig` that a running update will set; until it ends, addresses must fit both. */
-          ipConfig: optional(arrayOf(IPConfig, { maxItems: 1 })),
+          ipConfig: s.optional(s.arrayOf(IPConfig, { maxItems: 1 })),
         }),
       ),
     },

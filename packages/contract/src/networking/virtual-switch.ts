@@ -4,54 +4,42 @@
  */
 import { get, list, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  integer,
-  object,
-  optional,
-  readOnly,
-  referenceTo,
-  text,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPv4Address } from '../shapes.ts'
 import { getRate, listRate } from './roles.ts'
 import { descriptionText, EntityMetadata, IPv4Subnet, nameText } from './shapes.ts'
 
-const vlan = () => integer({ minimum: 0, maximum: 4095 })
+const vlan = () => s.integer({ minimum: 0, maximum: 4095 })
 
 /** The switch on one host. */
-export const VirtualSwitchHost = object('networking.v4.config.Host', {
+export const VirtualSwitchHost = s.object('networking.v4.config.Host', {
   // Not a reference: the host must exist in this cluster, which the handler checks.
-  extId: uuid(),
+  extId: s.uuid(),
   /** Lowest free `br<n>` of the cluster, set by the server. */
-  internalBridgeName: readOnly(text({ maxLength: 128 })),
+  internalBridgeName: s.readOnly(s.text({ maxLength: 128 })),
   /** Names (`eth0`) or ids of the host's NICs. */
-  hostNics: optional(arrayOf(text(), { maxItems: 32 })),
-  activeUplink: optional(text()),
-  ipAddress: optional(IPv4Subnet),
-  routeTable: readOnly(integer()),
+  hostNics: s.optional(s.arrayOf(s.text(), { maxItems: 32 })),
+  activeUplink: s.optional(s.text()),
+  ipAddress: s.optional(IPv4Subnet),
+  routeTable: s.readOnly(s.integer()),
 })
 
-export const VirtualSwitchCluster = object('networking.v4.config.Cluster', {
-  extId: referenceTo('Cluster'),
-  hosts: arrayOf(VirtualSwitchHost, { minItems: 1, maxItems: 64 }),
-  gatewayIpAddress: optional(IPv4Address),
+export const VirtualSwitchCluster = s.object('networking.v4.config.Cluster', {
+  extId: s.referenceTo('Cluster'),
+  hosts: s.arrayOf(VirtualSwitchHost, { minItems: 1, maxItems: 64 }),
+  gatewayIpAddress: s.optional(IPv4Address),
   /** 0 = untagged. */
-  vlanIdentifier: optional(vlan()),
+  vlanIdentifier: s.optional(vlan()),
 })
 
-export const IgmpSpec = object('networking.v4.config.IgmpSpec', {
-  isSnoopingEnabled: withDefault(boolean(), false),
+export const IgmpSpec = s.object('networking.v4.config.IgmpSpec', {
+  isSnoopingEnabled: s.withDefault(s.boolean(), false),
   /** Seconds. */
-  snoopingTimeout: withDefault(integer({ minimum: 0 }), 300),
-  querierSpec: optional(
-    object('networking.v4.config.QuerierSpec', {
-      isQuerierEnabled: withDefault(boolean(), false),
-      vlanIdList: optional(arrayOf(vlan())),
+  snoopingTimeout: s.withDefault(s.integer({ minimum: 0 }), 300),
+  querierSpec: s.optional(
+    s.object('networking.v4.config.QuerierSpec', {
+      isQuerierEnabled: s.withDefault(s.boolean(), false),
+      vlanIdList: s.optional(s.arrayOf(vlan())),
     }),
   ),
 })
@@ -60,24 +48,24 @@ export const VirtualSwitch = resource(
   'networking.v4.config.VirtualSwitch',
   {
     name: nameText(),
-    description: optional(descriptionText()),
-    bondMode: enumeration(['ACTIVE_BACKUP', 'BALANCE_SLB', 'BALANCE_TCP', 'NONE']),
-    clusters: arrayOf(VirtualSwitchCluster, { minItems: 1, maxItems: 1 }),
-    mtu: withDefault(integer({ minimum: 1280, maximum: 9000 }), 1500),
-    igmpSpec: optional(IgmpSpec),
+    description: s.optional(descriptionText()),
+    bondMode: s.enumeration(['ACTIVE_BACKUP', 'BALANCE_SLB', 'BALANCE_TCP', 'NONE']),
+    clusters: s.arrayOf(VirtualSwitchCluster, { minItems: 1, maxItems: 1 }),
+    mtu: s.withDefault(s.integer({ minimum: 1280, maximum: 9000 }), 1500),
+    igmpSpec: s.optional(IgmpSpec),
     /** Hosts change without maintenance mode. */
-    isQuickMode: withDefault(boolean(), false),
+    isQuickMode: s.withDefault(s.boolean(), false),
     // Writable in form only: a body with `true` is refused.
-    isDefault: withDefault(boolean(), false),
-    ownerType: readOnly(enumeration(['PE', 'PC'])),
-    hasUpdateInProgress: readOnly(boolean()),
-    hasDeleteInProgress: readOnly(boolean()),
-    hasDeploymentError: readOnly(boolean()),
-    metadata: optional(EntityMetadata),
+    isDefault: s.withDefault(s.boolean(), false),
+    ownerType: s.readOnly(s.enumeration(['PE', 'PC'])),
+    hasUpdateInProgress: s.readOnly(s.boolean()),
+    hasDeleteInProgress: s.readOnly(s.boolean()),
+    hasDeploymentError: s.readOnly(s.boolean()),
+    metadata: s.optional(EntityMetadata),
   },
   {
     /** The one cluster of `clusters`, for uniqueness and the header X-Cluster-Id. */
-    internal: { clusterExtId: uuid() },
+    internal: { clusterExtId: s.uuid() },
     indexed: ['clusterExtId'],
     unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
     iam: {

@@ -3,7 +3,7 @@
  * Source: catalogue networking.json; behaviour networking.md 1.2, 2.
  */
 import { list, resource } from '../operation.ts'
-import { arrayOf, optional, text, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { listRate, subnetReaders } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
@@ -11,17 +11,17 @@ import { EntityMetadata } from './shapes.ts'
 export const Vnic = resource(
   'networking.v4.config.Vnic',
   {
-    vmReference: optional(uuid()),
-    macAddress: optional(text()),
-    assignedIpv4Addresses: optional(arrayOf(IPAddress)),
-    assignedSecondaryIpv4Addresses: optional(arrayOf(IPAddress)),
-    learnedIpv4Addresses: optional(arrayOf(IPAddress)),
-    metadata: optional(EntityMetadata),
+    vmReference: s.optional(s.uuid()),
+    macAddress: s.optional(s.text()),
+    assignedIpv4Addresses: s.optional(s.arrayOf(IPAddress)),
+    assignedSecondaryIpv4Addresses: s.optional(s.arrayOf(IPAddress)),
+    learnedIpv4Addresses: s.optional(s.arrayOf(IPAddress)),
+    metadata: s.optional(EntityMetadata),
   },
   {
     title: 'vNIC',
     derived: true,
-    internal: { subnetExtId: uuid() },
+    internal: { subnetExtId: s.uuid() },
     parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
     rel: 'networking:config:vnic',
     notFound: 'NETWORKING_ENTITY_NOT_FOUND',

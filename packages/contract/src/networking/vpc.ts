@@ -3,43 +3,32 @@
  * Source: catalogue networking.json; behaviour networking.md 1.5, 2, operation-roles.tsv.
  */
 import { create, get, list, remove, resource, update } from '../operation.ts'
-import {
-  arrayOf,
-  enumeration,
-  immutable,
-  integer,
-  object,
-  optional,
-  readOnly,
-  referenceTo,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { getRate, listRate, mutationRate, vpcReaders, vpcWriters } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPSubnet, KVStringPair, nameText } from './shapes.ts'
 
 /** Attachment to an external subnet: router ports, and the hosts that carry them. */
-export const ExternalSubnet = object('networking.v4.config.ExternalSubnet', {
-  subnetReference: referenceTo('Subnet'),
+export const ExternalSubnet = s.object('networking.v4.config.ExternalSubnet', {
+  subnetReference: s.referenceTo('Subnet'),
   // The catalogue allows one address, from an older release; clients send two.
-  externalIps: optional(arrayOf(IPAddress, { maxItems: 4 })),
-  gatewayNodes: optional(arrayOf(uuid(), { minItems: 3, maxItems: 32 })),
-  activeGatewayCount: withDefault(integer({ minimum: 1, maximum: 4 }), 1),
-  activeGatewayNodes: readOnly(
-    arrayOf(
-      object('networking.v4.config.GatewayNodeReference', {
-        nodeId: optional(uuid()),
-        nodeIpAddress: optional(IPAddress),
+  externalIps: s.optional(s.arrayOf(IPAddress, { maxItems: 4 })),
+  gatewayNodes: s.optional(s.arrayOf(s.uuid(), { minItems: 3, maxItems: 32 })),
+  activeGatewayCount: s.withDefault(s.integer({ minimum: 1, maximum: 4 }), 1),
+  activeGatewayNodes: s.readOnly(
+    s.arrayOf(
+      s.object('networking.v4.config.GatewayNodeReference', {
+        nodeId: s.optional(s.uuid()),
+        nodeIpAddress: s.optional(IPAddress),
       }),
     ),
   ),
 })
 
-export const KubernetesCluster = object('networking.v4.config.KubernetesCluster', {
-  extId: uuid(),
-  gatewayNodesSelector: optional(
-    object('networking.v4.config.GatewayNodesSelector', { matchLabels: optional(arrayOf(KVStringPair)) }),
+export const KubernetesCluster = s.object('networking.v4.config.KubernetesCluster', {
+  extId: s.uuid(),
+  gatewayNodesSelector: s.optional(
+    s.object('networking.v4.config.GatewayNodesSelector', { matchLabels: s.optional(s.arrayOf(KVStringPair)) }),
   ),
 })
 
@@ -47,31 +36,31 @@ export const Vpc = resource(
   'networking.v4.config.Vpc',
   {
     name: nameText(),
-    description: optional(descriptionText()),
-    vpcType: immutable(withDefault(enumeration(['REGULAR', 'TRANSIT']), 'REGULAR')),
-    externalSubnets: optional(arrayOf(ExternalSubnet, { maxItems: 2 })),
-    externallyRoutablePrefixes: optional(arrayOf(IPSubnet, { maxItems: 10 })),
-    commonDhcpOptions: optional(
-      object('networking.v4.config.VpcDhcpOptions', {
-        domainNameServers: optional(arrayOf(IPAddress, { maxItems: 32 })),
+    description: s.optional(descriptionText()),
+    vpcType: s.immutable(s.withDefault(s.enumeration(['REGULAR', 'TRANSIT']), 'REGULAR')),
+    externalSubnets: s.optional(s.arrayOf(ExternalSubnet, { maxItems: 2 })),
+    externallyRoutablePrefixes: s.optional(s.arrayOf(IPSubnet, { maxItems: 10 })),
+    commonDhcpOptions: s.optional(
+      s.object('networking.v4.config.VpcDhcpOptions', {
+        domainNameServers: s.optional(s.arrayOf(IPAddress, { maxItems: 32 })),
       }),
     ),
-    externalRoutingDomainReference: optional(uuid()),
-    kubernetesClusters: optional(arrayOf(KubernetesCluster)),
+    externalRoutingDomainReference: s.optional(s.uuid()),
+    kubernetesClusters: s.optional(s.arrayOf(KubernetesCluster)),
     /** Addresses of the attachment with NAT. */
-    snatIps: readOnly(arrayOf(IPAddress, { maxItems: 2 })),
-    metadata: optional(EntityMetadata),
+    snatIps: s.readOnly(s.arrayOf(IPAddress, { maxItems: 2 })),
+    metadata: s.optional(EntityMetadata),
   },
   {
     title: 'VPC',
     internal: {
-      change: optional(
+      change: s.optional(
         changeHolding({
           /**
            * External subnets that a running update will attach: they cannot be deleted, and their ports are reserved.
            */
-          externalSubnets: optional(arrayOf(ExternalSubnet, { maxItems: 2 })),
-          externallyRoutablePrefixes: optional(arrayOf(IPSubnet, { maxItems: 10 })),
+          externalSubnets: s.optional(s.arrayOf(ExternalSubnet, { maxItems: 2 })),
+          externallyRoutablePrefixes: s.optional(s.arrayOf(IPSubnet, { maxItems: 10 })),
         }),
       ),
     },

@@ -4,7 +4,7 @@
  */
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import { arrayOf, boolean, integer, optional, readOnly, text, timestamp, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { BackupLocation } from './backup-location.ts'
 import { backupReaders } from './restore-source.ts'
 
@@ -15,29 +15,29 @@ export const BackupTarget = resource(
   {
     location: BackupLocation,
     /** Time of the snapshot of the last backup that was verified. */
-    lastSyncTime: readOnly(timestamp()),
-    isBackupPaused: readOnly(boolean()),
+    lastSyncTime: s.readOnly(s.timestamp()),
+    isBackupPaused: s.readOnly(s.boolean()),
     /** Empty unless paused. */
-    backupPauseReason: readOnly(text()),
+    backupPauseReason: s.readOnly(s.text()),
   },
   {
     parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },
     internal: {
-      domainManagerExtId: uuid(),
+      domainManagerExtId: s.uuid(),
       /** When the schedule starts the next run. */
-      nextRunTime: optional(timestamp()),
+      nextRunTime: s.optional(s.timestamp()),
       /** Task of the current run. */
-      runTaskExtId: optional(uuid()),
+      runTaskExtId: s.optional(s.uuid()),
       /** Consecutive failed runs. */
-      failedRuns: optional(integer()),
+      failedRuns: s.optional(s.integer()),
       /** Size of the last verified backup. */
-      lastSizeBytes: optional(integer()),
+      lastSizeBytes: s.optional(s.integer()),
       /** When a backup was last read back completely. */
-      lastCheckTime: optional(timestamp()),
+      lastCheckTime: s.optional(s.timestamp()),
       /** Backups of failed runs that may still be in the storage. */
-      leftovers: optional(arrayOf(uuid())),
+      leftovers: s.optional(s.arrayOf(s.uuid())),
       /** Paused until a client updates the target; no run starts before that. */
-      isHeld: optional(boolean()),
+      isHeld: s.optional(s.boolean()),
     },
     iam: { name: 'domain_manager_backup_target', attributes: {} },
     ofCluster: { stays: 'a backup target keeps its cluster registered' },

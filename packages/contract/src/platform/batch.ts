@@ -4,48 +4,35 @@
  */
 import { action, get, list, perSecond, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import {
-  anything,
-  arrayOf,
-  boolean,
-  enumeration,
-  integer,
-  object,
-  optional,
-  readOnly,
-  text,
-  timestamp,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 
-const BatchSpecMetadata = object('platform.v4.operations.BatchSpecMetadata', {
-  action: enumeration(['CREATE', 'MODIFY', 'ACTION', 'DELETE']),
-  name: text({ minLength: 1, maxLength: 256 }),
+const BatchSpecMetadata = s.object('platform.v4.operations.BatchSpecMetadata', {
+  action: s.enumeration(['CREATE', 'MODIFY', 'ACTION', 'DELETE']),
+  name: s.text({ minLength: 1, maxLength: 256 }),
   /** Path of the operation that each element invokes, `/api/<namespace>/<version>/…`, path variables in braces. */
-  uri: text({ named: 'href', pattern: '^/api/[a-z-]{2,16}/v[0-9]+\\.[0-9]+(?:\\.[a-z][0-9]+)?/.*$' }),
-  shouldStopOnError: withDefault(boolean(), false),
+  uri: s.text({ named: 'href', pattern: '^/api/[a-z-]{2,16}/v[0-9]+\\.[0-9]+(?:\\.[a-z][0-9]+)?/.*$' }),
+  shouldStopOnError: s.withDefault(s.boolean(), false),
   /** Elements that run at the same time. */
-  chunkSize: withDefault(integer({ minimum: 1, maximum: 500 }), 1),
+  chunkSize: s.withDefault(s.integer({ minimum: 1, maximum: 500 }), 1),
 })
 
-const BatchSpecPayload = object('platform.v4.operations.BatchSpecPayload', {
-  metadata: optional(
-    object('platform.v4.operations.BatchSpecPayloadMetadata', {
-      headers: optional(
-        arrayOf(
-          object('platform.v4.operations.BatchSpecPayloadMetadataHeader', {
-            name: text({ maxLength: 256 }),
-            value: text(),
+const BatchSpecPayload = s.object('platform.v4.operations.BatchSpecPayload', {
+  metadata: s.optional(
+    s.object('platform.v4.operations.BatchSpecPayloadMetadata', {
+      headers: s.optional(
+        s.arrayOf(
+          s.object('platform.v4.operations.BatchSpecPayloadMetadataHeader', {
+            name: s.text({ maxLength: 256 }),
+            value: s.text(),
           }),
           { maxItems: 500 },
         ),
       ),
-      path: optional(
-        arrayOf(
-          object('platform.v4.operations.BatchSpecPayloadMetadataPath', {
-            name: text({ maxLength: 256 }),
-            value: text(),
+      path: s.optional(
+        s.arrayOf(
+          s.object('platform.v4.operations.BatchSpecPayloadMetadataPath', {
+            name: s.text({ maxLength: 256 }),
+            value: s.text(),
           }),
           { maxItems: 500 },
         ),
@@ -53,31 +40,31 @@ const BatchSpecPayload = object('platform.v4.operations.BatchSpecPayload', {
     }),
   ),
   /** Body of the element, judged by the operation that it invokes. */
-  data: optional(anything()),
+  data: s.optional(s.anything()),
 })
 
-export const BatchSpec = object('platform.v4.operations.BatchSpec', {
+export const BatchSpec = s.object('platform.v4.operations.BatchSpec', {
   metadata: BatchSpecMetadata,
-  payload: arrayOf(BatchSpecPayload, { minItems: 1, maxItems: 500 }),
+  payload: s.arrayOf(BatchSpecPayload, { minItems: 1, maxItems: 500 }),
 })
 
 /** History of a submitted batch, kept 90 days. Its id is the id of its task. */
 export const Batch = resource(
   'platform.v4.operations.Batch',
   {
-    name: readOnly(text({ maxLength: 256 })),
-    size: readOnly(integer({ minimum: 0 })),
-    successCount: readOnly(integer({ minimum: 0 })),
-    failedCount: readOnly(integer({ minimum: 0 })),
-    shouldStopOnError: readOnly(boolean()),
-    executionStatus: readOnly(enumeration(['IN_PROGRESS', 'COMPLETED'])),
-    completionStatus: readOnly(enumeration(['SUCCEEDED', 'FAILED', 'PARTIALLY_SUCCEEDED', 'CANCELLED'])),
-    startTime: readOnly(timestamp()),
-    endTime: readOnly(timestamp()),
+    name: s.readOnly(s.text({ maxLength: 256 })),
+    size: s.readOnly(s.integer({ minimum: 0 })),
+    successCount: s.readOnly(s.integer({ minimum: 0 })),
+    failedCount: s.readOnly(s.integer({ minimum: 0 })),
+    shouldStopOnError: s.readOnly(s.boolean()),
+    executionStatus: s.readOnly(s.enumeration(['IN_PROGRESS', 'COMPLETED'])),
+    completionStatus: s.readOnly(s.enumeration(['SUCCEEDED', 'FAILED', 'PARTIALLY_SUCCEEDED', 'CANCELLED'])),
+    startTime: s.readOnly(s.timestamp()),
+    endTime: s.readOnly(s.timestamp()),
   },
   {
     /** The submitter. Most roles see their own batches only. */
-    internal: { ownerExtId: uuid() },
+    internal: { ownerExtId: s.uuid() },
     indexed: ['ownerExtId'],
     iam: { name: 'batch', attributes: { owner_uuid: 'ownerExtId', name: 'name' } },
     newestFirst: true,

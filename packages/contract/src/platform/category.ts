@@ -5,20 +5,9 @@
 import { AppMessage } from '../envelope.ts'
 import { baseFields, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import {
-  arrayOf,
-  enumeration,
-  immutable,
-  integer,
-  object,
-  optional,
-  readOnly,
-  text,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 
-const ResourceType = enumeration([
+const ResourceType = s.enumeration([
   'VM',
   'MH_VM',
   'IMAGE',
@@ -53,29 +42,29 @@ const ResourceType = enumeration([
   'NETWORK_ENTITY_GROUP',
   'VIRTUAL_NETWORK',
 ])
-const ResourceGroup = enumeration(['ENTITY', 'POLICY'])
+const ResourceGroup = s.enumeration(['ENTITY', 'POLICY'])
 
 /** How many entities of one type carry the category. */
-export const AssociationSummary = object('platform.v4.config.AssociationSummary', {
-  categoryId: readOnly(uuid()),
-  resourceType: readOnly(ResourceType),
-  resourceGroup: readOnly(ResourceGroup),
-  count: readOnly(integer({ minimum: 0 })),
+export const AssociationSummary = s.object('platform.v4.config.AssociationSummary', {
+  categoryId: s.readOnly(s.uuid()),
+  resourceType: s.readOnly(ResourceType),
+  resourceGroup: s.readOnly(ResourceGroup),
+  count: s.readOnly(s.integer({ minimum: 0 })),
 })
 
 /** One entity or policy that carries the category. */
-export const AssociationDetail = object('platform.v4.config.AssociationDetail', {
+export const AssociationDetail = s.object('platform.v4.config.AssociationDetail', {
   ...baseFields,
-  categoryId: readOnly(uuid()),
-  resourceType: readOnly(ResourceType),
-  resourceGroup: readOnly(ResourceGroup),
-  resourceId: readOnly(uuid()),
+  categoryId: s.readOnly(s.uuid()),
+  resourceType: s.readOnly(ResourceType),
+  resourceGroup: s.readOnly(ResourceGroup),
+  resourceId: s.readOnly(s.uuid()),
 })
 
 /**
  * Text of a key or value without punctuation that other tools use as separators; `$` only after the first character.
  */
-const tagText = text({
+const tagText = s.text({
   isName: true,
   minLength: 1,
   maxLength: 64,
@@ -85,14 +74,14 @@ const tagText = text({
 export const Category = resource(
   'platform.v4.config.Category',
   {
-    key: immutable(tagText),
+    key: s.immutable(tagText),
     value: tagText,
-    type: immutable(withDefault(enumeration(['USER', 'SYSTEM', 'INTERNAL']), 'USER')),
-    description: optional(text({ maxLength: 512, multiline: true })),
+    type: s.immutable(s.withDefault(s.enumeration(['USER', 'SYSTEM', 'INTERNAL']), 'USER')),
+    description: s.optional(s.text({ maxLength: 512, multiline: true })),
     // Plain id rather than a reference: a create ignores it; an update checks that the user exists.
-    ownerUuid: optional(uuid()),
-    associations: readOnly(arrayOf(AssociationSummary, { maxItems: 100 })),
-    detailedAssociations: readOnly(arrayOf(AssociationDetail, { maxItems: 100 })),
+    ownerUuid: s.optional(s.uuid()),
+    associations: s.readOnly(s.arrayOf(AssociationSummary, { maxItems: 100 })),
+    detailedAssociations: s.readOnly(s.arrayOf(AssociationDetail, { maxItems: 100 })),
   },
   {
     iam: { name: 'category', attributes: { owner_uuid: 'ownerUuid' } },
@@ -168,7 +157,7 @@ export const categoryOperations = {
     rateLimit: perSecond(10),
     runs: 'sync',
     ifMatch: 'required',
-    answer: arrayOf(AppMessage),
+    answer: s.arrayOf(AppMessage),
   }),
   deleteCategoryById: remove('/config/categories/{extId}', Category, {
     iam: 'Delete_Category',

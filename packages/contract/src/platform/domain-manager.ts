@@ -4,61 +4,46 @@
  */
 import { action, create, get, list, perSecond, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  integer,
-  object,
-  oneOf,
-  optional,
-  readOnly,
-  referenceTo,
-  secret,
-  text,
-  timestamp,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { BasicAuth, IPAddress, IPAddressOrFQDN, IpRange, KVPair } from '../shapes.ts'
 import { ClusterReference, ClusterRegistrationSpec } from './remote-cluster.ts'
 
-const CloudInit = object('vmm.v4.ahv.config.CloudInit', {
-  datasourceType: optional(enumeration(['CONFIG_DRIVE_V2'])),
-  metadata: optional(text({ maxLength: 32000, multiline: true })),
-  cloudInitScript: optional(
-    oneOf(
-      object('vmm.v4.ahv.config.Userdata', { value: text({ maxLength: 128000, multiline: true }) }),
-      object('vmm.v4.ahv.config.CustomKeyValues', { keyValuePairs: arrayOf(KVPair, { maxItems: 32 }) }),
+const CloudInit = s.object('vmm.v4.ahv.config.CloudInit', {
+  datasourceType: s.optional(s.enumeration(['CONFIG_DRIVE_V2'])),
+  metadata: s.optional(s.text({ maxLength: 32000, multiline: true })),
+  cloudInitScript: s.optional(
+    s.oneOf(
+      s.object('vmm.v4.ahv.config.Userdata', { value: s.text({ maxLength: 128000, multiline: true }) }),
+      s.object('vmm.v4.ahv.config.CustomKeyValues', { keyValuePairs: s.arrayOf(KVPair, { maxItems: 32 }) }),
     ),
   ),
 })
 
-const BootstrapConfig = object('platform.v4.config.BootstrapConfig', {
+const BootstrapConfig = s.object('platform.v4.config.BootstrapConfig', {
   // Start-up scripts contain passwords, so no answer carries them.
-  cloudInitConfig: secret(arrayOf(CloudInit, { minItems: 1, maxItems: 50 })),
-  environmentInfo: optional(
-    object('platform.v4.config.EnvironmentInfo', {
-      type: optional(enumeration(['ONPREM', 'NTNX_CLOUD'])),
-      providerType: optional(enumeration(['NTNX', 'AZURE', 'AWS', 'GCP', 'VSPHERE'])),
-      provisioningType: optional(enumeration(['NTNX', 'NATIVE'])),
+  cloudInitConfig: s.secret(s.arrayOf(CloudInit, { minItems: 1, maxItems: 50 })),
+  environmentInfo: s.optional(
+    s.object('platform.v4.config.EnvironmentInfo', {
+      type: s.optional(s.enumeration(['ONPREM', 'NTNX_CLOUD'])),
+      providerType: s.optional(s.enumeration(['NTNX', 'AZURE', 'AWS', 'GCP', 'VSPHERE'])),
+      provisioningType: s.optional(s.enumeration(['NTNX', 'NATIVE'])),
     }),
   ),
 })
 
-export const DomainManagerClusterConfig = object('platform.v4.config.DomainManagerClusterConfig', {
-  name: text({ minLength: 1, maxLength: 80 }),
-  size: enumeration(['STARTER', 'SMALL', 'LARGE', 'EXTRALARGE']),
-  buildInfo: object('clustermgmt.v4.config.BuildInfo', { version: optional(text()) }),
-  shouldEnableLockdownMode: withDefault(boolean(), false),
-  bootstrapConfig: optional(BootstrapConfig),
-  credentials: secret(arrayOf(BasicAuth, { minItems: 1, maxItems: 5 })),
-  resourceConfig: optional(
-    object('platform.v4.config.DomainManagerResourceConfig', {
-      containerExtIds: optional(arrayOf(referenceTo('StorageContainer'), { minItems: 1, maxItems: 3 })),
-      numVcpus: readOnly(integer()),
-      memorySizeBytes: readOnly(integer()),
-      dataDiskSizeBytes: readOnly(integer()),
+export const DomainManagerClusterConfig = s.object('platform.v4.config.DomainManagerClusterConfig', {
+  name: s.text({ minLength: 1, maxLength: 80 }),
+  size: s.enumeration(['STARTER', 'SMALL', 'LARGE', 'EXTRALARGE']),
+  buildInfo: s.object('clustermgmt.v4.config.BuildInfo', { version: s.optional(s.text()) }),
+  shouldEnableLockdownMode: s.withDefault(s.boolean(), false),
+  bootstrapConfig: s.optional(BootstrapConfig),
+  credentials: s.secret(s.arrayOf(BasicAuth, { minItems: 1, maxItems: 5 })),
+  resourceConfig: s.optional(
+    s.object('platform.v4.config.DomainManagerResourceConfig', {
+      containerExtIds: s.optional(s.arrayOf(s.referenceTo('StorageContainer'), { minItems: 1, maxItems: 3 })),
+      numVcpus: s.readOnly(s.integer()),
+      memorySizeBytes: s.readOnly(s.integer()),
+      dataDiskSizeBytes: s.readOnly(s.integer()),
     }),
   ),
 })
@@ -66,40 +51,40 @@ export const DomainManagerClusterConfig = object('platform.v4.config.DomainManag
 const baseNetwork = {
   defaultGateway: IPAddressOrFQDN,
   subnetMask: IPAddressOrFQDN,
-  ipRanges: arrayOf(IpRange, { minItems: 1, maxItems: 15 }),
-  ipAddresses: optional(arrayOf(IPAddress)),
+  ipRanges: s.arrayOf(IpRange, { minItems: 1, maxItems: 15 }),
+  ipAddresses: s.optional(s.arrayOf(IPAddress)),
 } as const
 
-export const DomainManagerNetwork = object('platform.v4.config.DomainManagerNetwork', {
-  externalAddress: optional(IPAddress),
-  fqdn: readOnly(text({ maxLength: 255 })),
-  nameServers: arrayOf(IPAddressOrFQDN, { maxItems: 1024 }),
-  ntpServers: arrayOf(IPAddressOrFQDN, { maxItems: 1024 }),
-  externalNetworks: arrayOf(
-    object('platform.v4.config.ExternalNetwork', { ...baseNetwork, networkExtId: referenceTo('Subnet') }),
+export const DomainManagerNetwork = s.object('platform.v4.config.DomainManagerNetwork', {
+  externalAddress: s.optional(IPAddress),
+  fqdn: s.readOnly(s.text({ maxLength: 255 })),
+  nameServers: s.arrayOf(IPAddressOrFQDN, { maxItems: 1024 }),
+  ntpServers: s.arrayOf(IPAddressOrFQDN, { maxItems: 1024 }),
+  externalNetworks: s.arrayOf(
+    s.object('platform.v4.config.ExternalNetwork', { ...baseNetwork, networkExtId: s.referenceTo('Subnet') }),
     { minItems: 1, maxItems: 1 },
   ),
-  internalNetworks: optional(
-    arrayOf(object('platform.v4.config.BaseNetwork', baseNetwork), { minItems: 1, maxItems: 1 }),
+  internalNetworks: s.optional(
+    s.arrayOf(s.object('platform.v4.config.BaseNetwork', baseNetwork), { minItems: 1, maxItems: 1 }),
   ),
-  capability: optional(enumeration(['IPV4', 'DUAL_STACK', 'IPV6'])),
-  httpProxyConfig: optional(
-    arrayOf(
-      object('clustermgmt.v4.config.HttpProxyConfig', {
-        name: text({ maxLength: 64 }),
-        ipAddress: optional(IPAddress),
-        port: optional(integer({ minimum: 1, maximum: 65535 })),
-        username: optional(text({ maxLength: 64 })),
-        password: secret(text()),
-        proxyTypes: optional(arrayOf(enumeration(['HTTP', 'HTTPS', 'SOCKS']), { maxItems: 3 })),
+  capability: s.optional(s.enumeration(['IPV4', 'DUAL_STACK', 'IPV6'])),
+  httpProxyConfig: s.optional(
+    s.arrayOf(
+      s.object('clustermgmt.v4.config.HttpProxyConfig', {
+        name: s.text({ maxLength: 64 }),
+        ipAddress: s.optional(IPAddress),
+        port: s.optional(s.integer({ minimum: 1, maximum: 65535 })),
+        username: s.optional(s.text({ maxLength: 64 })),
+        password: s.secret(s.text()),
+        proxyTypes: s.optional(s.arrayOf(s.enumeration(['HTTP', 'HTTPS', 'SOCKS']), { maxItems: 3 })),
       }),
     ),
   ),
-  httpProxyWhiteListConfig: optional(
-    arrayOf(
-      object('clustermgmt.v4.config.HttpProxyWhiteListConfig', {
-        target: text(),
-        targetType: enumeration([
+  httpProxyWhiteListConfig: s.optional(
+    s.arrayOf(
+      s.object('clustermgmt.v4.config.HttpProxyWhiteListConfig', {
+        target: s.text(),
+        targetType: s.enumeration([
           'IPV4_ADDRESS',
           'IPV6_ADDRESS',
           'IPV4_NETWORK_MASK',
@@ -115,11 +100,11 @@ export const DomainManagerNetwork = object('platform.v4.config.DomainManagerNetw
 export const domainManagerFields = {
   config: DomainManagerClusterConfig,
   network: DomainManagerNetwork,
-  hostingClusterExtId: optional(referenceTo('Cluster')),
-  isRegisteredWithHostingCluster: readOnly(boolean()),
-  nodeExtIds: readOnly(arrayOf(uuid(), { minItems: 1, maxItems: 3 })),
-  shouldEnableHighAvailability: withDefault(boolean(), false),
-  createdTime: readOnly(timestamp()),
+  hostingClusterExtId: s.optional(s.referenceTo('Cluster')),
+  isRegisteredWithHostingCluster: s.readOnly(s.boolean()),
+  nodeExtIds: s.readOnly(s.arrayOf(s.uuid(), { minItems: 1, maxItems: 3 })),
+  shouldEnableHighAvailability: s.withDefault(s.boolean(), false),
+  createdTime: s.readOnly(s.timestamp()),
 } as const
 
 export const DomainManager = resource('platform.v4.config.DomainManager', domainManagerFields, {
@@ -128,7 +113,7 @@ export const DomainManager = resource('platform.v4.config.DomainManager', domain
   unique: [{ fields: ['config/name'], error: 'DOMAIN_MANAGER_ALREADY_EXISTS' }],
   internal: {
     /** The row of this instance, which is never removed. */
-    isOwn: optional(boolean()),
+    isOwn: s.optional(s.boolean()),
   },
   indexed: ['isOwn'],
   ofCluster: { stays: 'a manager keeps its hosting cluster registered' },

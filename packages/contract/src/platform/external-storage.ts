@@ -3,42 +3,42 @@
  * Source: catalogue platform.json; behaviour platform.md 10, 11.
  */
 import { get, perSecond, resource } from '../operation.ts'
-import { enumeration, integer, object, oneOf, optional, readOnly, text } from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
 
 export const ExternalStorage = resource(
   'platform.v4.config.ExternalStorage',
   {
-    name: readOnly(text({ maxLength: 256 })),
-    providerType: readOnly(enumeration(['DELL_POWERFLEX', 'PURE_STORAGE_FLASHARRAY'])),
-    config: readOnly(
-      oneOf(
-        object('platform.v4.config.DellPowerflexConfig', {
-          address: optional(IPAddressOrFQDN),
-          storagePool: optional(
-            object('platform.v4.config.DellPowerflexStoragePool', {
-              name: optional(text()),
-              protectionDomainName: optional(text()),
-              storagePoolId: optional(text()),
+    name: s.readOnly(s.text({ maxLength: 256 })),
+    providerType: s.readOnly(s.enumeration(['DELL_POWERFLEX', 'PURE_STORAGE_FLASHARRAY'])),
+    config: s.readOnly(
+      s.oneOf(
+        s.object('platform.v4.config.DellPowerflexConfig', {
+          address: s.optional(IPAddressOrFQDN),
+          storagePool: s.optional(
+            s.object('platform.v4.config.DellPowerflexStoragePool', {
+              name: s.optional(s.text()),
+              protectionDomainName: s.optional(s.text()),
+              storagePoolId: s.optional(s.text()),
             }),
           ),
-          systemId: optional(text()),
+          systemId: s.optional(s.text()),
         }),
-        object('platform.v4.config.PureStorageFlashArrayConfig', {
-          address: optional(IPAddressOrFQDN),
-          id: optional(text()),
-          pod: optional(
-            object('platform.v4.config.PureStorageFlashArrayPod', {
-              name: optional(text()),
-              podId: optional(text()),
-              realm: optional(text()),
+        s.object('platform.v4.config.PureStorageFlashArrayConfig', {
+          address: s.optional(IPAddressOrFQDN),
+          id: s.optional(s.text()),
+          pod: s.optional(
+            s.object('platform.v4.config.PureStorageFlashArrayPod', {
+              name: s.optional(s.text()),
+              podId: s.optional(s.text()),
+              realm: s.optional(s.text()),
             }),
           ),
         }),
       ),
     ),
-    totalCapacityBytes: readOnly(integer()),
-    freeCapacityBytes: readOnly(integer()),
+    totalCapacityBytes: s.readOnly(s.integer()),
+    freeCapacityBytes: s.readOnly(s.integer()),
   },
   { iam: { name: 'external_storage', attributes: { name: 'name' } }, rel: 'platform:config:external_storage' },
 )

@@ -5,23 +5,10 @@
  */
 import { get, list, perSecond, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import {
-  arrayOf,
-  enumeration,
-  immutable,
-  integer,
-  object,
-  oneOf,
-  optional,
-  readOnly,
-  referenceTo,
-  text,
-  timestamp,
-  type ValueOf,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { KVPair } from '../shapes.ts'
 
-export const productName = enumeration([
+export const productName = s.enumeration([
   'FLOW_VIRTUAL_NETWORKING',
   'FLOW_NETWORK_SECURITY',
   'NUTANIX_DISASTER_RECOVERY',
@@ -31,35 +18,35 @@ export const productName = enumeration([
   'NUTANIX_CLOUD_MANAGER',
   'FLOW_CONTROLLER',
 ])
-export type ProductName = ValueOf<typeof productName>
+export type ProductName = s.ValueOf<typeof productName>
 
-export const GenericMetadata = object('platform.v4.management.GenericMetadata', {
-  attributes: optional(arrayOf(KVPair, { maxItems: 100 })),
+export const GenericMetadata = s.object('platform.v4.management.GenericMetadata', {
+  attributes: s.optional(s.arrayOf(KVPair, { maxItems: 100 })),
 })
 
-const FlowControllerMetadata = object('platform.v4.management.FlowControllerMetadata', {
-  cloudSubstrate: optional(enumeration(['AWS', 'AZURE', 'GCP'])),
-  clusterExtId: optional(referenceTo('Cluster')),
-  subnetExtId: optional(referenceTo('Subnet')),
+const FlowControllerMetadata = s.object('platform.v4.management.FlowControllerMetadata', {
+  cloudSubstrate: s.optional(s.enumeration(['AWS', 'AZURE', 'GCP'])),
+  clusterExtId: s.optional(s.referenceTo('Cluster')),
+  subnetExtId: s.optional(s.referenceTo('Subnet')),
 })
 
 export const Product = resource(
   'platform.v4.management.Product',
   {
-    name: immutable(optional(productName)),
-    enablementState: enumeration(['DISABLED', 'ENABLED']),
-    metadata: optional(oneOf(FlowControllerMetadata, GenericMetadata)),
+    name: s.immutable(s.optional(productName)),
+    enablementState: s.enumeration(['DISABLED', 'ENABLED']),
+    metadata: s.optional(s.oneOf(FlowControllerMetadata, GenericMetadata)),
     /** Resources that enabling it adds to each node of the manager. */
-    resourceSpec: readOnly(
-      object('platform.v4.management.ResourceSpec', { cpuCount: integer(), memorySizeBytes: integer() }),
+    resourceSpec: s.readOnly(
+      s.object('platform.v4.management.ResourceSpec', { cpuCount: s.integer(), memorySizeBytes: s.integer() }),
     ),
-    version: readOnly(text()),
-    lastModifiedTime: readOnly(timestamp()),
-    resizeTime: readOnly(timestamp()),
-    serviceEnablementTime: readOnly(timestamp()),
+    version: s.readOnly(s.text()),
+    lastModifiedTime: s.readOnly(s.timestamp()),
+    resizeTime: s.readOnly(s.timestamp()),
+    serviceEnablementTime: s.readOnly(s.timestamp()),
   },
   {
-    internal: { domainManagerExtId: referenceTo('DomainManager') },
+    internal: { domainManagerExtId: s.referenceTo('DomainManager') },
     parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },
     iam: { name: 'domain_manager_product', attributes: { name: 'name' } },
     rel: 'platform:management:product',

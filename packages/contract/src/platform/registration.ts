@@ -3,51 +3,39 @@
  * Source: catalogue platform.json; behaviour platform.md 6, 11.
  */
 import { baseFields, get, list, perSecond, resource } from '../operation.ts'
-import {
-  arrayOf,
-  enumeration,
-  integer,
-  object,
-  oneOf,
-  optional,
-  readOnly,
-  referenceTo,
-  secret,
-  text,
-  uuid,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
 import { GenericMetadata, managementReaders } from './product.ts'
 
-export const RemoteCluster = object('platform.v4.management.RemoteCluster', {
+export const RemoteCluster = s.object('platform.v4.management.RemoteCluster', {
   ...baseFields,
-  name: optional(text({ minLength: 1, maxLength: 80 })),
-  clusterType: optional(enumeration(['DOMAIN_MANAGER', 'AOS'])),
-  clusterVersion: optional(text()),
+  name: s.optional(s.text({ minLength: 1, maxLength: 80 })),
+  clusterType: s.optional(s.enumeration(['DOMAIN_MANAGER', 'AOS'])),
+  clusterVersion: s.optional(s.text()),
   externalAddress: IPAddressOrFQDN,
-  nodeIpAddresses: optional(arrayOf(IPAddressOrFQDN, { minItems: 1, maxItems: 3 })),
+  nodeIpAddresses: s.optional(s.arrayOf(IPAddressOrFQDN, { minItems: 1, maxItems: 3 })),
 })
 
 export const Registration = resource(
   'platform.v4.management.Registration',
   {
-    remoteClusterExtId: readOnly(uuid()),
-    remoteClusterDetails: readOnly(RemoteCluster),
-    connectivityStatus: readOnly(enumeration(['CONNECTED', 'DISCONNECTED', 'PENDING'])),
+    remoteClusterExtId: s.readOnly(s.uuid()),
+    remoteClusterDetails: s.readOnly(RemoteCluster),
+    connectivityStatus: s.readOnly(s.enumeration(['CONNECTED', 'DISCONNECTED', 'PENDING'])),
     /** Fingerprint of the trusted certificate, and the reason while it is unreachable. */
-    metadata: readOnly(oneOf(GenericMetadata)),
+    metadata: s.readOnly(s.oneOf(GenericMetadata)),
   },
   {
     internal: {
-      domainManagerExtId: referenceTo('DomainManager'),
+      domainManagerExtId: s.referenceTo('DomainManager'),
       /** Address or name under which it was registered. */
-      address: text({ maxLength: 255 }),
+      address: s.text({ maxLength: 255 }),
       /** SHA-256, in hex, of the certificate that was pinned at registration; any other is refused. */
-      certificate: text({ maxLength: 64 }),
+      certificate: s.text({ maxLength: 64 }),
       /** API key with which this manager signs in there; absent for clusters, which their certificate identifies. */
-      trustKey: secret(text()),
+      trustKey: s.secret(s.text()),
       /** Consecutive probes without an answer. */
-      misses: integer(),
+      misses: s.integer(),
     },
     parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },
     iam: { name: 'domain_manager_registration', attributes: { cluster_uuid: 'remoteClusterExtId' } },

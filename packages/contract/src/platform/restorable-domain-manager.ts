@@ -3,12 +3,12 @@
  * Source: specification 5, 8 (as listRestorePoints); catalogue platform.json; behaviour platform.md 9, 11.
  */
 import { list, perSecond, resource } from '../operation.ts'
-import { uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { domainManagerFields } from './domain-manager.ts'
 import { backupReaders } from './restore-source.ts'
 
 export const RestorableDomainManager = resource('platform.v4.management.RestorableDomainManager', domainManagerFields, {
-  internal: { restoreSourceExtId: uuid() },
+  internal: { restoreSourceExtId: s.uuid() },
   parent: { param: 'restoreSourceExtId', kind: 'RestoreSource', field: 'restoreSourceExtId' },
   iam: { name: 'restorable_domain_manager', attributes: { name: 'config/name' } },
   derived: true,

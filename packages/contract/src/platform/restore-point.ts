@@ -3,7 +3,7 @@
  * Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 9, 11.
  */
 import { action, get, list, perMinute, perSecond, resource } from '../operation.ts'
-import { object, ofAnotherWorld, readOnly, timestamp, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { DomainManager } from './domain-manager.ts'
 import { backupReaders } from './restore-source.ts'
 
@@ -13,12 +13,12 @@ const restorePoints =
 export const RestorePoint = resource(
   'platform.v4.management.RestorePoint',
   {
-    creationTime: readOnly(timestamp()),
+    creationTime: s.readOnly(s.timestamp()),
     /** Present in single reads, and in lists with `$select`. */
-    domainManager: readOnly(DomainManager.schema),
+    domainManager: s.readOnly(DomainManager.schema),
   },
   {
-    internal: { restorableDomainManagerExtId: uuid() },
+    internal: { restorableDomainManagerExtId: s.uuid() },
     parent: {
       param: 'restorableDomainManagerExtId',
       kind: 'RestorableDomainManager',
@@ -34,8 +34,8 @@ export const RestorePoint = resource(
  * Name and addresses of the restored manager. Absent fields are taken from the restore point; ids of the restore point
  * may be used.
  */
-const RestoreSpec = object('platform.v4.management.RestoreSpec', {
-  domainManager: ofAnotherWorld(DomainManager.schema),
+const RestoreSpec = s.object('platform.v4.management.RestoreSpec', {
+  domainManager: s.ofAnotherWorld(DomainManager.schema),
 })
 
 export const restorePointOperations = {

@@ -4,7 +4,7 @@
  */
 import { create, get, perSecond, remove, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import { timestamp } from '../schema.ts'
+import * as s from '../schema.ts'
 import { BackupLocation } from './backup-location.ts'
 
 export const RestoreSource = resource(
@@ -12,7 +12,7 @@ export const RestoreSource = resource(
   { location: BackupLocation },
   {
     /** Creation or last read; the source is removed 24 h later. */
-    internal: { lastUsedTime: timestamp() },
+    internal: { lastUsedTime: s.timestamp() },
     indexed: ['lastUsedTime'],
     iam: { name: 'restore_source', attributes: {} },
   },

@@ -4,7 +4,7 @@
  */
 import { AppMessage } from '../envelope.ts'
 import { get, list, perSecond, resource } from '../operation.ts'
-import { arrayOf, enumeration, readOnly, secret, taskId, text, timestamp, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { KVPair } from '../shapes.ts'
 import { AffectedEntity, taskReaders } from './task.ts'
 
@@ -12,25 +12,25 @@ export const TaskJob = resource(
   'platform.v4.config.TaskJob',
   {
     /** Index of the element in the payload. */
-    name: readOnly(text()),
-    status: readOnly(enumeration(['PENDING', 'SUCCEEDED', 'FAILED'])),
-    clusterExtIds: readOnly(arrayOf(uuid())),
-    createdTime: readOnly(timestamp()),
-    completedTime: readOnly(timestamp()),
-    entitiesAffected: readOnly(arrayOf(AffectedEntity)),
-    completionDetails: readOnly(arrayOf(KVPair)),
-    warnings: readOnly(arrayOf(AppMessage)),
-    errorMessages: readOnly(arrayOf(AppMessage)),
+    name: s.readOnly(s.text()),
+    status: s.readOnly(s.enumeration(['PENDING', 'SUCCEEDED', 'FAILED'])),
+    clusterExtIds: s.readOnly(s.arrayOf(s.uuid())),
+    createdTime: s.readOnly(s.timestamp()),
+    completedTime: s.readOnly(s.timestamp()),
+    entitiesAffected: s.readOnly(s.arrayOf(AffectedEntity)),
+    completionDetails: s.readOnly(s.arrayOf(KVPair)),
+    warnings: s.readOnly(s.arrayOf(AppMessage)),
+    errorMessages: s.readOnly(s.arrayOf(AppMessage)),
   },
   {
     internal: {
-      taskExtId: taskId(),
+      taskExtId: s.taskId(),
       /** Owner of the task, who may read its jobs without a policy. */
-      ownerExtId: uuid(),
+      ownerExtId: s.uuid(),
       /** JSON of the element until it has run; sealed, because bodies may contain secrets. */
-      element: secret(text({ multiline: true })),
+      element: s.secret(s.text({ multiline: true })),
       /** The task that an asynchronous element waits for. */
-      elementTaskExtId: taskId(),
+      elementTaskExtId: s.taskId(),
     },
     parent: { param: 'taskExtId', kind: 'Task', field: 'taskExtId' },
     notFound: 'TASK_NOT_FOUND',
@@ -42,7 +42,7 @@ export const taskJobOperations = {
     iam: 'View_Task',
     roles: taskReaders,
     own: 'ownerExtId',
-    pathSchemas: { taskExtId: taskId() },
+    pathSchemas: { taskExtId: s.taskId() },
     rateLimit: perSecond(20),
     select: 'any',
   }),
@@ -50,7 +50,7 @@ export const taskJobOperations = {
     iam: 'View_Task',
     roles: taskReaders,
     own: 'ownerExtId',
-    pathSchemas: { taskExtId: taskId() },
+    pathSchemas: { taskExtId: s.taskId() },
     rateLimit: perSecond(20),
     select: 'any',
   }),

@@ -5,88 +5,78 @@
 import { AppMessage } from '../envelope.ts'
 import { action, get, list, perSecond, read, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  integer,
-  object,
-  optional,
-  readOnly,
-  taskId,
-  text,
-  timestamp,
-  uuid,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { KVPair } from '../shapes.ts'
 
 /** An entity that a task creates, changes or removes. */
-export const AffectedEntity = object('platform.v4.config.EntityReference', {
-  extId: optional(uuid()),
-  name: optional(text({ maxLength: 256 })),
-  rel: optional(text({ named: 'rel' })),
+export const AffectedEntity = s.object('platform.v4.config.EntityReference', {
+  extId: s.optional(s.uuid()),
+  name: s.optional(s.text({ maxLength: 256 })),
+  rel: s.optional(s.text({ named: 'rel' })),
 })
 
-const OwnerReference = object('platform.v4.config.OwnerReference', {
-  extId: optional(uuid()),
-  name: optional(text({ maxLength: 256 })),
+const OwnerReference = s.object('platform.v4.config.OwnerReference', {
+  extId: s.optional(s.uuid()),
+  name: s.optional(s.text({ maxLength: 256 })),
 })
 
 /** Filters name the reference itself: `parentTask eq '<task id>'`. */
-const TaskReferenceInternal = object(
+const TaskReferenceInternal = s.object(
   'platform.v4.config.TaskReferenceInternal',
   {
-    extId: optional(taskId()),
-    href: optional(text({ named: 'href' })),
-    rel: optional(text()),
+    extId: s.optional(s.taskId()),
+    href: s.optional(s.text({ named: 'href' })),
+    rel: s.optional(s.text()),
   },
   { filteredBy: 'extId' },
 )
 
-const ResourceLink = object('platform.v4.config.ResourceLink', {
-  name: optional(text()),
-  href: optional(text({ named: 'href' })),
-  rel: optional(text({ named: 'rel' })),
+const ResourceLink = s.object('platform.v4.config.ResourceLink', {
+  name: s.optional(s.text()),
+  href: s.optional(s.text({ named: 'href' })),
+  rel: s.optional(s.text({ named: 'rel' })),
 })
 
-const TaskBatchSummary = object('platform.v4.config.TaskBatchSummary', {
-  numberOfJobs: optional(integer({ minimum: 0 })),
-  numberOfJobsSuccessful: optional(integer({ minimum: 0 })),
-  numberOfJobsFailed: optional(integer({ minimum: 0 })),
+const TaskBatchSummary = s.object('platform.v4.config.TaskBatchSummary', {
+  numberOfJobs: s.optional(s.integer({ minimum: 0 })),
+  numberOfJobsSuccessful: s.optional(s.integer({ minimum: 0 })),
+  numberOfJobsFailed: s.optional(s.integer({ minimum: 0 })),
 })
 
-const TaskStep = object('platform.v4.config.TaskStep', { name: optional(text({ maxLength: 512 })) })
+const TaskStep = s.object('platform.v4.config.TaskStep', { name: s.optional(s.text({ maxLength: 512 })) })
 
 export const Task = resource(
   'platform.v4.config.Task',
   {
-    extId: readOnly(taskId()),
-    operation: readOnly(text({ named: 'systemName' })),
-    operationDescription: readOnly(text()),
-    status: readOnly(enumeration(['QUEUED', 'RUNNING', 'CANCELING', 'SUCCEEDED', 'FAILED', 'CANCELED', 'SUSPENDED'])),
-    progressPercentage: readOnly(integer({ minimum: 0, maximum: 100 })),
-    isCancelable: readOnly(boolean()),
-    isBackgroundTask: readOnly(boolean()),
-    ownedBy: readOnly(OwnerReference),
-    appName: readOnly(text()),
-    clusterExtIds: readOnly(arrayOf(uuid(), { maxItems: 500 })),
-    createdTime: readOnly(timestamp()),
-    startedTime: readOnly(timestamp()),
-    completedTime: readOnly(timestamp()),
-    lastUpdatedTime: readOnly(timestamp()),
-    entitiesAffected: readOnly(arrayOf(AffectedEntity, { maxItems: 300 })),
-    numberOfEntitiesAffected: readOnly(integer({ minimum: 0 })),
-    completionDetails: readOnly(arrayOf(KVPair, { maxItems: 50 })),
-    resourceLinks: readOnly(arrayOf(ResourceLink)),
-    subSteps: readOnly(arrayOf(TaskStep, { maxItems: 50 })),
-    subTasks: readOnly(arrayOf(TaskReferenceInternal, { maxItems: 100 })),
-    numberOfSubtasks: readOnly(integer({ minimum: 0 })),
-    parentTask: readOnly(TaskReferenceInternal),
-    rootTask: readOnly(TaskReferenceInternal),
-    batchSummary: readOnly(TaskBatchSummary),
-    warnings: readOnly(arrayOf(AppMessage, { maxItems: 50 })),
-    errorMessages: readOnly(arrayOf(AppMessage, { maxItems: 100 })),
-    legacyErrorMessage: readOnly(text({ multiline: true })),
+    extId: s.readOnly(s.taskId()),
+    operation: s.readOnly(s.text({ named: 'systemName' })),
+    operationDescription: s.readOnly(s.text()),
+    status: s.readOnly(
+      s.enumeration(['QUEUED', 'RUNNING', 'CANCELING', 'SUCCEEDED', 'FAILED', 'CANCELED', 'SUSPENDED']),
+    ),
+    progressPercentage: s.readOnly(s.integer({ minimum: 0, maximum: 100 })),
+    isCancelable: s.readOnly(s.boolean()),
+    isBackgroundTask: s.readOnly(s.boolean()),
+    ownedBy: s.readOnly(OwnerReference),
+    appName: s.readOnly(s.text()),
+    clusterExtIds: s.readOnly(s.arrayOf(s.uuid(), { maxItems: 500 })),
+    createdTime: s.readOnly(s.timestamp()),
+    startedTime: s.readOnly(s.timestamp()),
+    completedTime: s.readOnly(s.timestamp()),
+    lastUpdatedTime: s.readOnly(s.timestamp()),
+    entitiesAffected: s.readOnly(s.arrayOf(AffectedEntity, { maxItems: 300 })),
+    numberOfEntitiesAffected: s.readOnly(s.integer({ minimum: 0 })),
+    completionDetails: s.readOnly(s.arrayOf(KVPair, { maxItems: 50 })),
+    resourceLinks: s.readOnly(s.arrayOf(ResourceLink)),
+    subSteps: s.readOnly(s.arrayOf(TaskStep, { maxItems: 50 })),
+    subTasks: s.readOnly(s.arrayOf(TaskReferenceInternal, { maxItems: 100 })),
+    numberOfSubtasks: s.readOnly(s.integer({ minimum: 0 })),
+    parentTask: s.readOnly(TaskReferenceInternal),
+    rootTask: s.readOnly(TaskReferenceInternal),
+    batchSummary: s.readOnly(TaskBatchSummary),
+    warnings: s.readOnly(s.arrayOf(AppMessage, { maxItems: 50 })),
+    errorMessages: s.readOnly(s.arrayOf(AppMessage, { maxItems: 100 })),
+    legacyErrorMessage: s.readOnly(s.text({ multiline: true })),
   },
   {
     iam: { name: 'task', attributes: { owner_uuid: 'ownedBy/extId', cluster_uuid: 'clusterExtIds' } },
@@ -160,7 +150,7 @@ export const taskOperations = {
     iam: 'View_Task',
     roles: taskReaders,
     own: 'ownedBy/extId',
-    pathSchemas: { extId: taskId() },
+    pathSchemas: { extId: s.taskId() },
     rateLimit: perSecond(50),
     select: 'any',
   }),
@@ -176,18 +166,18 @@ export const taskOperations = {
     ],
     // Callers may cancel their own task if they hold the operation that started it.
     own: 'ownedBy/extId',
-    pathSchemas: { taskExtId: taskId() },
+    pathSchemas: { taskExtId: s.taskId() },
     rateLimit: perSecond(5),
     runs: 'sync',
     answer: AppMessage,
   }),
   /** All affected entities; the task itself shows the first 300. */
-  listTaskEntities: read('/config/tasks/{taskExtId}/affected-entities', arrayOf(AffectedEntity), {
+  listTaskEntities: read('/config/tasks/{taskExtId}/affected-entities', s.arrayOf(AffectedEntity), {
     of: Task,
     iam: 'View_Task',
     roles: taskReaders,
     own: 'ownedBy/extId',
-    pathSchemas: { taskExtId: taskId() },
+    pathSchemas: { taskExtId: s.taskId() },
     rateLimit: perSecond(20),
     paged: true,
     filter: ['extId', 'name', 'rel'],

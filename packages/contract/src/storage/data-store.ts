@@ -2,61 +2,50 @@ import { DataStore as Mounted } from '../clustermgmt/data-store.ts'
 import { storageContainerAdmins, storageContainerReaders } from '../clustermgmt/roles.ts'
 import { StorageContainer } from '../clustermgmt/storage-container.ts'
 import { action, baseFields, read } from '../operation.ts'
-import {
-  arrayOf,
-  boolean,
-  integer,
-  object,
-  optional,
-  readOnly,
-  referenceTo,
-  text,
-  uuid,
-  visibleWith,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { readRate, writeRate } from './rates.ts'
 
 /**
  * The older view of a datastore of clustermgmt. `hostId` and `containerId` are the short numbers of older clients.
  * Source: specification 4.2; catalogue storage.json (fields); behaviour volumes-storage.md 1.8, 2.
  */
-export const DataStore = object('storage.v4.config.DataStore', {
+export const DataStore = s.object('storage.v4.config.DataStore', {
   ...baseFields,
-  datastoreName: readOnly(text()),
-  containerName: visibleWith('StorageContainer', 'containerExtId', readOnly(text())),
-  containerExtId: readOnly(uuid()),
-  containerId: readOnly(text()),
-  hostExtId: readOnly(uuid()),
-  hostId: readOnly(text()),
-  hostIpAddress: readOnly(text()),
-  capacity: readOnly(integer()),
-  freeSpace: readOnly(integer()),
-  vmNames: readOnly(arrayOf(text())),
+  datastoreName: s.readOnly(s.text()),
+  containerName: s.visibleWith('StorageContainer', 'containerExtId', s.readOnly(s.text())),
+  containerExtId: s.readOnly(s.uuid()),
+  containerId: s.readOnly(s.text()),
+  hostExtId: s.readOnly(s.uuid()),
+  hostId: s.readOnly(s.text()),
+  hostIpAddress: s.readOnly(s.text()),
+  capacity: s.readOnly(s.integer()),
+  freeSpace: s.readOnly(s.integer()),
+  vmNames: s.readOnly(s.arrayOf(s.text())),
 })
 
 // The union of both lists; if both are absent, all hosts. A node id is `<n>` or `<cluster uuid>::<n>`.
 const nodes = {
-  nodeIds: optional(arrayOf(text({ pattern: '^(?:[a-fA-F0-9-]{36}::)?[0-9]{1,9}$' }))),
-  nodeExtIds: optional(arrayOf(referenceTo('Host'))),
+  nodeIds: s.optional(s.arrayOf(s.text({ pattern: '^(?:[a-fA-F0-9-]{36}::)?[0-9]{1,9}$' }))),
+  nodeExtIds: s.optional(s.arrayOf(s.referenceTo('Host'))),
 }
 
-export const DataStoreMount = object('storage.v4.config.DataStoreMount', {
-  datastoreName: optional(text({ maxLength: 255 })),
-  containerName: text({ maxLength: 75 }),
+export const DataStoreMount = s.object('storage.v4.config.DataStoreMount', {
+  datastoreName: s.optional(s.text({ maxLength: 255 })),
+  containerName: s.text({ maxLength: 75 }),
   ...nodes,
-  readOnly: optional(boolean()),
-  targetPath: optional(text()),
+  readOnly: s.optional(s.boolean()),
+  targetPath: s.optional(s.text()),
 })
 
-export const DataStoreUnmount = object('storage.v4.config.DataStoreUnmount', {
-  datastoreName: text({ maxLength: 255 }),
+export const DataStoreUnmount = s.object('storage.v4.config.DataStoreUnmount', {
+  datastoreName: s.text({ maxLength: 255 }),
   ...nodes,
 })
 
 const path = '/config/storage-containers'
 
 export const dataStoreOperations = {
-  getDataStores: read(`${path}/datastores`, arrayOf(DataStore), {
+  getDataStores: read(`${path}/datastores`, s.arrayOf(DataStore), {
     of: Mounted,
     envelope: 'storage.v4.config.DataStoreResponse',
     iam: 'View_Datastore',

@@ -1,5 +1,5 @@
 import { baseFields, read, update } from '../operation.ts'
-import { arrayOf, immutable, integer, object, optional, readOnly, text, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
 import { attachmentSite, IscsiClient as Client, iscsiInitiatorName } from '../volumes/iscsi-client.ts'
 import { iscsiClientReaders } from '../volumes/roles.ts'
@@ -12,26 +12,28 @@ import { storageWriters } from './roles.ts'
  * in the same order.
  * Source: specification 2.2, 4.2; behaviour volumes-storage.md 1.5, 1.8, 2.
  */
-export const IscsiClient = object('storage.v4.config.IscsiClient', {
+export const IscsiClient = s.object('storage.v4.config.IscsiClient', {
   ...baseFields,
-  iscsiInitiatorName: immutable(optional(iscsiInitiatorName)),
-  iscsiInitiatorNetworkId: immutable(optional(IPAddressOrFQDN)),
+  iscsiInitiatorName: s.immutable(s.optional(iscsiInitiatorName)),
+  iscsiInitiatorNetworkId: s.immutable(s.optional(IPAddressOrFQDN)),
   clientSecret: chapSecret,
-  enabledAuthentications: optional(authenticationType),
-  targetParams: readOnly(arrayOf(object('storage.v4.config.TargetParam', { numVirtualTargets: optional(integer()) }))),
-  clusterReference: readOnly(uuid()),
-  attachmentSite: optional(attachmentSite),
-  iscsiTargetNames: readOnly(arrayOf(text())),
+  enabledAuthentications: s.optional(authenticationType),
+  targetParams: s.readOnly(
+    s.arrayOf(s.object('storage.v4.config.TargetParam', { numVirtualTargets: s.optional(s.integer()) })),
+  ),
+  clusterReference: s.readOnly(s.uuid()),
+  attachmentSite: s.optional(attachmentSite),
+  iscsiTargetNames: s.readOnly(s.arrayOf(s.text())),
 })
 
 /** An iSCSI client that a volume group is attached to; `extId` is that of the client. */
-export const IscsiClientAttachment = object('storage.v4.config.IscsiClientAttachment', {
-  extId: readOnly(uuid()),
-  clusterReference: readOnly(uuid()),
+export const IscsiClientAttachment = s.object('storage.v4.config.IscsiClientAttachment', {
+  extId: s.readOnly(s.uuid()),
+  clusterReference: s.readOnly(s.uuid()),
 })
 
 export const iscsiClientOperations = {
-  getIscsiClients: read('/config/iscsi-clients', arrayOf(IscsiClient), {
+  getIscsiClients: read('/config/iscsi-clients', s.arrayOf(IscsiClient), {
     of: Client,
     envelope: 'storage.v4.config.IscsiClientsResponse',
     iam: 'View_External_ISCSI_Client',
@@ -63,7 +65,7 @@ export const iscsiClientOperations = {
   }),
   getExternalAttachments: read(
     '/config/volume-groups/{volumeGroupExtId}/iscsi-client-attachments',
-    arrayOf(IscsiClientAttachment),
+    s.arrayOf(IscsiClientAttachment),
     {
       of: VolumeGroup,
       envelope: 'storage.v4.config.IscsiClientAttachmentsResponse',

@@ -1,26 +1,13 @@
 import { storageContainerReaders } from '../clustermgmt/roles.ts'
 import { StorageContainer as Container } from '../clustermgmt/storage-container.ts'
 import { baseFields, create, read, remove, update } from '../operation.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  immutable,
-  integer,
-  mapOf,
-  object,
-  optional,
-  readOnly,
-  referenceTo,
-  text,
-  uuid,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
 import { readRate, writeRate } from './rates.ts'
 import { storageWriters } from './roles.ts'
 
 // Answers contain the strings `false` and `true`; bodies may also use OFF and ON, as clustermgmt does.
-const switched = enumeration(['NONE', 'false', 'true', 'OFF', 'ON'])
+const switched = s.enumeration(['NONE', 'false', 'true', 'OFF', 'ON'])
 
 /**
  * The older view of a storage container of clustermgmt: the same values under older names, and a few fields that are
@@ -28,48 +15,48 @@ const switched = enumeration(['NONE', 'false', 'true', 'OFF', 'ON'])
  * Source: catalogue storage.json (fields, list fields); behaviour volumes-storage.md 1.8 (map of names), 2; behaviour
  * clustermgmt.md 1.9 (rules).
  */
-export const StorageContainer = object('storage.v4.config.StorageContainer', {
+export const StorageContainer = s.object('storage.v4.config.StorageContainer', {
   ...baseFields,
   name: Container.schema.fields.name,
-  containerExtId: readOnly(uuid()),
-  containerId: readOnly(text()),
-  clusterExtId: immutable(optional(uuid())),
-  storagePoolUuid: readOnly(uuid()),
-  ownerUuid: optional(uuid()),
-  replicationFactor: optional(integer({ minimum: 1, maximum: 3 })),
-  affinityHostUuid: immutable(optional(referenceTo('Host'))),
-  maxCapacity: readOnly(integer()),
-  advertisedCapacity: optional(integer({ minimum: 0 })),
-  totalExplicitReservedCapacity: optional(integer({ minimum: 0 })),
-  totalImplicitReservedCapacity: readOnly(integer()),
-  erasureCode: optional(switched),
-  erasureCodeDelaySecs: optional(integer({ minimum: 0 })),
-  inlineEcEnabled: optional(boolean()),
-  preferHigherECFaultDomain: optional(boolean()),
-  compressionEnabled: optional(boolean()),
-  compressionDelayInSecs: optional(integer({ minimum: 0, maximum: 2592000 })),
-  onDiskDedup: optional(enumeration(['NONE', 'false', 'POST_PROCESS', 'OFF'])),
-  fingerPrintOnWrite: optional(switched),
-  enableSoftwareEncryption: optional(boolean()),
-  encrypted: readOnly(boolean()),
-  nfsWhitelistAddress: optional(arrayOf(IPAddressOrFQDN, { maxItems: 100 })),
-  isNfsWhitelistInherited: optional(boolean()),
-  isNutanixManaged: optional(boolean()),
-  markedForRemoval: readOnly(boolean()),
+  containerExtId: s.readOnly(s.uuid()),
+  containerId: s.readOnly(s.text()),
+  clusterExtId: s.immutable(s.optional(s.uuid())),
+  storagePoolUuid: s.readOnly(s.uuid()),
+  ownerUuid: s.optional(s.uuid()),
+  replicationFactor: s.optional(s.integer({ minimum: 1, maximum: 3 })),
+  affinityHostUuid: s.immutable(s.optional(s.referenceTo('Host'))),
+  maxCapacity: s.readOnly(s.integer()),
+  advertisedCapacity: s.optional(s.integer({ minimum: 0 })),
+  totalExplicitReservedCapacity: s.optional(s.integer({ minimum: 0 })),
+  totalImplicitReservedCapacity: s.readOnly(s.integer()),
+  erasureCode: s.optional(switched),
+  erasureCodeDelaySecs: s.optional(s.integer({ minimum: 0 })),
+  inlineEcEnabled: s.optional(s.boolean()),
+  preferHigherECFaultDomain: s.optional(s.boolean()),
+  compressionEnabled: s.optional(s.boolean()),
+  compressionDelayInSecs: s.optional(s.integer({ minimum: 0, maximum: 2592000 })),
+  onDiskDedup: s.optional(s.enumeration(['NONE', 'false', 'POST_PROCESS', 'OFF'])),
+  fingerPrintOnWrite: s.optional(switched),
+  enableSoftwareEncryption: s.optional(s.boolean()),
+  encrypted: s.readOnly(s.boolean()),
+  nfsWhitelistAddress: s.optional(s.arrayOf(IPAddressOrFQDN, { maxItems: 100 })),
+  isNfsWhitelistInherited: s.optional(s.boolean()),
+  isNutanixManaged: s.optional(s.boolean()),
+  markedForRemoval: s.readOnly(s.boolean()),
   // Stored and shown without effect: clustermgmt has no counterpart.
-  downMigrateTimesInSecs: optional(mapOf(integer())),
-  mappedRemoteContainers: optional(mapOf(text())),
-  oplogReplicationFactor: optional(integer()),
-  randomIoPreference: optional(arrayOf(text())),
-  seqIoPreference: optional(arrayOf(text())),
-  vstoreNameList: optional(arrayOf(text())),
+  downMigrateTimesInSecs: s.optional(s.mapOf(s.integer())),
+  mappedRemoteContainers: s.optional(s.mapOf(s.text())),
+  oplogReplicationFactor: s.optional(s.integer()),
+  randomIoPreference: s.optional(s.arrayOf(s.text())),
+  seqIoPreference: s.optional(s.arrayOf(s.text())),
+  vstoreNameList: s.optional(s.arrayOf(s.text())),
 })
 
 const path = '/config/storage-containers'
 const successor = '/api/clustermgmt/v4.2/config/storage-containers'
 
 export const storageContainerOperations = {
-  getAllStorageContainers: read(path, arrayOf(StorageContainer), {
+  getAllStorageContainers: read(path, s.arrayOf(StorageContainer), {
     of: Container,
     envelope: 'storage.v4.config.StorageContainersResponse',
     iam: 'View_Storage_Container',
@@ -120,7 +107,7 @@ export const storageContainerOperations = {
     iam: 'Delete_Storage_Container_Alpha',
     roles: storageWriters,
     rateLimit: writeRate,
-    query: { ignoreSmallFiles: optional(boolean()) },
+    query: { ignoreSmallFiles: s.optional(s.boolean()) },
     deprecated: { successor: `${successor}/{extId}` },
   }),
 }

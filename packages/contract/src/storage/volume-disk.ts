@@ -1,5 +1,5 @@
 import { baseFields, remove, update } from '../operation.ts'
-import { boolean, immutable, integer, object, optional, readOnly, text, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { EntityReference } from '../shapes.ts'
 import { VolumeDisk as Disk } from '../volumes/volume-disk.ts'
 import { writeRate } from './rates.ts'
@@ -9,16 +9,16 @@ import { storageWriters } from './roles.ts'
  * The older view of a volume disk.
  * Source: specification 2.2, 4.2; catalogue volumes.json (limits); behaviour volumes-storage.md 1.3, 1.8, 2.
  */
-export const VolumeDisk = object('storage.v4.config.VolumeDisk', {
+export const VolumeDisk = s.object('storage.v4.config.VolumeDisk', {
   ...baseFields,
-  index: immutable(optional(integer({ minimum: 0, maximum: 16383 }))),
-  diskSizeBytes: optional(integer({ minimum: 524288, maximum: 219902325555200 })),
-  storageContainerId: immutable(readOnly(uuid())),
-  description: optional(text({ maxLength: 1000, multiline: true })),
-  diskDataSourceReference: immutable(optional(EntityReference)),
-  diskStorageFeatures: optional(
-    object('storage.v4.config.DiskStorageFeatures', {
-      flashMode: optional(object('storage.v4.config.FlashMode', { isEnabled: optional(boolean()) })),
+  index: s.immutable(s.optional(s.integer({ minimum: 0, maximum: 16383 }))),
+  diskSizeBytes: s.optional(s.integer({ minimum: 524288, maximum: 219902325555200 })),
+  storageContainerId: s.immutable(s.readOnly(s.uuid())),
+  description: s.optional(s.text({ maxLength: 1000, multiline: true })),
+  diskDataSourceReference: s.immutable(s.optional(EntityReference)),
+  diskStorageFeatures: s.optional(
+    s.object('storage.v4.config.DiskStorageFeatures', {
+      flashMode: s.optional(s.object('storage.v4.config.FlashMode', { isEnabled: s.optional(s.boolean()) })),
     }),
   ),
 })

@@ -1,20 +1,22 @@
 /** References of vmm to other entities. Source: catalogue vmm.json. */
-import { object, optional, referenceTo, text, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 
-const reference = (type: string) => object(`vmm.v4.ahv.config.${type}`, { extId: optional(uuid()) })
+const reference = (type: string) => s.object(`vmm.v4.ahv.config.${type}`, { extId: s.optional(s.uuid()) })
 
-export const CategoryReference = object('vmm.v4.ahv.config.CategoryReference', {
-  extId: optional(referenceTo('Category')),
+export const CategoryReference = s.object('vmm.v4.ahv.config.CategoryReference', {
+  extId: s.optional(s.referenceTo('Category')),
 })
-export const ClusterReference = object('vmm.v4.ahv.config.ClusterReference', {
-  extId: optional(referenceTo('Cluster')),
+export const ClusterReference = s.object('vmm.v4.ahv.config.ClusterReference', {
+  extId: s.optional(s.referenceTo('Cluster')),
 })
-export const OwnershipInfo = object('vmm.v4.ahv.config.OwnershipInfo', {
-  owner: optional(object('vmm.v4.ahv.config.OwnerReference', { extId: optional(referenceTo('User')) })),
+export const OwnershipInfo = s.object('vmm.v4.ahv.config.OwnershipInfo', {
+  owner: s.optional(s.object('vmm.v4.ahv.config.OwnerReference', { extId: s.optional(s.referenceTo('User')) })),
 })
-export const SubnetReference = object('vmm.v4.ahv.config.SubnetReference', { extId: optional(referenceTo('Subnet')) })
-export const StorageContainerReference = object('vmm.v4.ahv.config.VmDiskContainerReference', {
-  extId: optional(referenceTo('StorageContainer')),
+export const SubnetReference = s.object('vmm.v4.ahv.config.SubnetReference', {
+  extId: s.optional(s.referenceTo('Subnet')),
+})
+export const StorageContainerReference = s.object('vmm.v4.ahv.config.VmDiskContainerReference', {
+  extId: s.optional(s.referenceTo('StorageContainer')),
 })
 
 // Not checked: the entity may be gone, or may be unknown to the service.
@@ -27,7 +29,7 @@ export const PolicyReference = reference('PolicyReference')
 export const ProjectReference = reference('ProjectReference')
 export const StorageClusterReference = reference('ClusterReference')
 export const VmReference = reference('VmReference')
-export const CpuModelReference = object('vmm.v4.ahv.config.CpuModelReference', {
-  extId: optional(uuid()),
-  name: optional(text({ maxLength: 64 })),
+export const CpuModelReference = s.object('vmm.v4.ahv.config.CpuModelReference', {
+  extId: s.optional(s.uuid()),
+  name: s.optional(s.text({ maxLength: 64 })),
 })

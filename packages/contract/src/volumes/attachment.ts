@@ -3,27 +3,27 @@
  * Source: catalogue volumes.json (fields, limits); behaviour volumes-storage.md 1.1, 1.4 to 1.6.
  */
 import { baseFields, resource } from '../operation.ts'
-import { integer, object, oneOf, optional, readOnly, referenceTo, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 
 /** Index on the SCSI bus of the VM; default: the lowest free one. */
-export const scsiIndex = optional(integer({ minimum: 0, maximum: 255 }))
+export const scsiIndex = s.optional(s.integer({ minimum: 0, maximum: 255 }))
 
 /** `extId` is that of the VM. */
-export const vmAttachmentFields = { extId: uuid(), index: scsiIndex }
+export const vmAttachmentFields = { extId: s.uuid(), index: scsiIndex }
 
 /** `extId` is that of the client. */
-export const iscsiClientAttachmentFields = { extId: uuid(), clusterReference: readOnly(uuid()) }
+export const iscsiClientAttachmentFields = { extId: s.uuid(), clusterReference: s.readOnly(s.uuid()) }
 
-const NvmfClientAttachment = object('volumes.v4.config.NvmfClientAttachment', {
+const NvmfClientAttachment = s.object('volumes.v4.config.NvmfClientAttachment', {
   ...baseFields,
-  clusterReference: readOnly(uuid()),
+  clusterReference: s.readOnly(s.uuid()),
 })
 
-export const VGAttachment = object('volumes.v4.config.VGAttachment', {
-  attachment: oneOf(
-    object('volumes.v4.config.IscsiClientAttachment', iscsiClientAttachmentFields),
+export const VGAttachment = s.object('volumes.v4.config.VGAttachment', {
+  attachment: s.oneOf(
+    s.object('volumes.v4.config.IscsiClientAttachment', iscsiClientAttachmentFields),
     NvmfClientAttachment,
-    object('volumes.v4.config.VmAttachment', vmAttachmentFields),
+    s.object('volumes.v4.config.VmAttachment', vmAttachmentFields),
   ),
 })
 
@@ -37,10 +37,10 @@ export const VolumeGroupAttachment = resource(
   {
     title: 'volume group attachment',
     internal: {
-      volumeGroupExtId: referenceTo('VolumeGroup'),
-      vmExtId: optional(referenceTo('Vm')),
-      iscsiClientExtId: optional(referenceTo('IscsiClient')),
-      nvmfClientExtId: optional(referenceTo('NvmfClient')),
+      volumeGroupExtId: s.referenceTo('VolumeGroup'),
+      vmExtId: s.optional(s.referenceTo('Vm')),
+      iscsiClientExtId: s.optional(s.referenceTo('IscsiClient')),
+      nvmfClientExtId: s.optional(s.referenceTo('NvmfClient')),
       /** Place on the SCSI bus of the VM. */
       scsiIndex,
     },

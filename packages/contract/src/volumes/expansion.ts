@@ -2,16 +2,16 @@
  * Shapes of the expanded properties of this namespace.
  * Source: specification 2.2; catalogue volumes.json; behaviour volumes-storage.md 1.2.
  */
-import { arrayOf, object, readOnly, text, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 
-const ClusterProjection = object('volumes.v4.config.ClusterProjection', {
-  clusterExtId: readOnly(uuid()),
-  clusterName: readOnly(text({ maxLength: 75 })),
+const ClusterProjection = s.object('volumes.v4.config.ClusterProjection', {
+  clusterExtId: s.readOnly(s.uuid()),
+  clusterName: s.readOnly(s.text({ maxLength: 75 })),
 })
 
-const VolumeGroupMetadataProjection = object('volumes.v4.config.VolumeGroupMetadataProjection', {
-  categoryIds: readOnly(arrayOf(text(), { maxItems: 20 })),
-  ownerReference: readOnly(text()),
+const VolumeGroupMetadataProjection = s.object('volumes.v4.config.VolumeGroupMetadataProjection', {
+  categoryIds: s.readOnly(s.arrayOf(s.text(), { maxItems: 20 })),
+  ownerReference: s.readOnly(s.text()),
 })
 
 export const expandCluster = { into: 'clusterProjection', shape: ClusterProjection } as const

@@ -1,26 +1,14 @@
 import { action, get, list, perSecond, resource, update } from '../operation.ts'
-import {
-  arrayOf,
-  enumeration,
-  immutable,
-  integer,
-  object,
-  optional,
-  readOnly,
-  referenceTo,
-  text,
-  timestamp,
-  uuid,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
 import { iscsiClientAttachmentFields } from './attachment.ts'
 import { expandCluster } from './expansion.ts'
 import { iscsiClientReaders, volumeAdmins } from './roles.ts'
 import { authenticationType, chapSecret, VolumeGroup } from './volume-group.ts'
 
-export const iscsiInitiatorName = text({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9.:_-]+$' })
-export const numVirtualTargets = integer({ minimum: 1, maximum: 32 })
-export const attachmentSite = enumeration(['PRIMARY', 'SECONDARY'])
+export const iscsiInitiatorName = s.text({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9.:_-]+$' })
+export const numVirtualTargets = s.integer({ minimum: 1, maximum: 32 })
+export const attachmentSite = s.enumeration(['PRIMARY', 'SECONDARY'])
 
 /**
  * An initiator outside the cluster, identified by either its iSCSI name or its address. Created by its first attach; it
@@ -31,30 +19,30 @@ export const attachmentSite = enumeration(['PRIMARY', 'SECONDARY'])
 export const IscsiClient = resource(
   'volumes.v4.config.IscsiClient',
   {
-    iscsiInitiatorName: immutable(optional(iscsiInitiatorName)),
-    iscsiInitiatorNetworkId: immutable(optional(IPAddressOrFQDN)),
+    iscsiInitiatorName: s.immutable(s.optional(iscsiInitiatorName)),
+    iscsiInitiatorNetworkId: s.immutable(s.optional(IPAddressOrFQDN)),
     // Absent means NONE.
-    enabledAuthentications: optional(authenticationType),
+    enabledAuthentications: s.optional(authenticationType),
     clientSecret: chapSecret,
     // Default: 32.
-    numVirtualTargets: immutable(optional(numVirtualTargets)),
-    attachmentSite: optional(attachmentSite),
-    attachedTargets: readOnly(
-      arrayOf(
-        object('volumes.v4.config.TargetParam', {
-          iscsiTargetName: readOnly(text({ maxLength: 512 })),
-          numVirtualTargets: optional(numVirtualTargets),
+    numVirtualTargets: s.immutable(s.optional(numVirtualTargets)),
+    attachmentSite: s.optional(attachmentSite),
+    attachedTargets: s.readOnly(
+      s.arrayOf(
+        s.object('volumes.v4.config.TargetParam', {
+          iscsiTargetName: s.readOnly(s.text({ maxLength: 512 })),
+          numVirtualTargets: s.optional(numVirtualTargets),
         }),
         { maxItems: 128 },
       ),
     ),
-    clusterReference: readOnly(referenceTo('Cluster')),
+    clusterReference: s.readOnly(s.referenceTo('Cluster')),
   },
   {
     title: 'iSCSI client',
     internal: {
       /** Time of the last detach, while nothing is attached. */
-      unusedSince: timestamp(),
+      unusedSince: s.timestamp(),
     },
     indexed: ['unusedSince'],
     iam: { name: 'external_iscsi_client', attributes: { cluster_uuid: 'clusterReference' } },
@@ -75,18 +63,18 @@ export const IscsiClientAttachment = resource('volumes.v4.config.IscsiClientAtta
   title: 'iSCSI client attachment',
   bare: true,
   derived: true,
-  internal: { volumeGroupExtId: uuid() },
+  internal: { volumeGroupExtId: s.uuid() },
   parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
 })
 
 /** Attaching may name an existing client by `extId`, unlike other bodies. */
-const attachedClient = object('volumes.v4.config.IscsiClient', {
+const attachedClient = s.object('volumes.v4.config.IscsiClient', {
   ...IscsiClient.schema.fields,
-  extId: optional(referenceTo('IscsiClient')),
+  extId: s.optional(s.referenceTo('IscsiClient')),
 })
-const detachedClient = object('volumes.v4.config.IscsiClientAttachment', {
+const detachedClient = s.object('volumes.v4.config.IscsiClientAttachment', {
   ...iscsiClientAttachmentFields,
-  extId: referenceTo('IscsiClient'),
+  extId: s.referenceTo('IscsiClient'),
 })
 
 const attachmentFields = ['clusterReference', 'extId']

@@ -1,5 +1,5 @@
 import { action, get, list, perSecond, resource } from '../operation.ts'
-import { arrayOf, immutable, object, optional, readOnly, referenceTo, text } from '../schema.ts'
+import * as s from '../schema.ts'
 import { expandCluster } from './expansion.ts'
 import { nvmfClientReaders, volumeAdmins } from './roles.ts'
 import { VolumeGroup } from './volume-group.ts'
@@ -12,9 +12,9 @@ import { VolumeGroup } from './volume-group.ts'
 export const NvmfClient = resource(
   'volumes.v4.config.NvmfClient',
   {
-    nvmfInitiatorName: immutable(optional(text({ maxLength: 68, pattern: '^nqn\\.' }))),
-    attachedTargets: readOnly(arrayOf(text(), { maxItems: 20 })),
-    clusterReference: readOnly(referenceTo('Cluster')),
+    nvmfInitiatorName: s.immutable(s.optional(s.text({ maxLength: 68, pattern: '^nqn\\.' }))),
+    attachedTargets: s.readOnly(s.arrayOf(s.text(), { maxItems: 20 })),
+    clusterReference: s.readOnly(s.referenceTo('Cluster')),
   },
   {
     title: 'NVMe-TCP client',
@@ -27,13 +27,13 @@ export const NvmfClient = resource(
 )
 
 /** Attaching names a client by its name, or an existing one by `extId`; detaching by `extId`. */
-const attachedClient = object('volumes.v4.config.NvmfClient', {
+const attachedClient = s.object('volumes.v4.config.NvmfClient', {
   ...NvmfClient.schema.fields,
-  extId: optional(referenceTo('NvmfClient')),
+  extId: s.optional(s.referenceTo('NvmfClient')),
 })
-const detachedClient = object('volumes.v4.config.NvmfClient', {
+const detachedClient = s.object('volumes.v4.config.NvmfClient', {
   ...NvmfClient.schema.fields,
-  extId: referenceTo('NvmfClient'),
+  extId: s.referenceTo('NvmfClient'),
 })
 
 export const nvmfClientOperations = {

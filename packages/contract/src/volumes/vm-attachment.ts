@@ -1,5 +1,5 @@
 import { action, list, perSecond, resource } from '../operation.ts'
-import { object, referenceTo, uuid } from '../schema.ts'
+import * as s from '../schema.ts'
 import { scsiIndex, vmAttachmentFields } from './attachment.ts'
 import { vmAttachers, volumeReaders } from './roles.ts'
 import { VolumeGroup } from './volume-group.ts'
@@ -12,12 +12,12 @@ export const VmAttachment = resource('volumes.v4.config.VmAttachment', vmAttachm
   title: 'VM attachment',
   bare: true,
   derived: true,
-  internal: { volumeGroupExtId: uuid() },
+  internal: { volumeGroupExtId: s.uuid() },
   parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
   rel: 'volumes:config:vms',
 })
 
-const body = object('volumes.v4.config.VmAttachment', { extId: referenceTo('Vm'), index: scsiIndex })
+const body = s.object('volumes.v4.config.VmAttachment', { extId: s.referenceTo('Vm'), index: scsiIndex })
 
 const path = '/config/volume-groups'
 

@@ -1,9 +1,9 @@
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
-import { boolean, immutable, integer, object, optional, readOnly, referenceTo, text, withDefault } from '../schema.ts'
+import * as s from '../schema.ts'
 import { EntityReference } from '../shapes.ts'
 import { volumeAdmins, volumeReaders } from './roles.ts'
 
-export const FlashMode = object('volumes.v4.config.FlashMode', { isEnabled: withDefault(boolean(), false) })
+export const FlashMode = s.object('volumes.v4.config.FlashMode', { isEnabled: s.withDefault(s.boolean(), false) })
 
 /**
  * A virtual disk of a volume group, in a storage container of the group's cluster.
@@ -13,19 +13,21 @@ export const VolumeDisk = resource(
   'volumes.v4.config.VolumeDisk',
   {
     // Default: the lowest free index in the group.
-    index: immutable(optional(integer({ minimum: 0, maximum: 16383 }))),
+    index: s.immutable(s.optional(s.integer({ minimum: 0, maximum: 16383 }))),
     // A multiple of 512 that never shrinks. Default for a copy: the size of its source.
-    diskSizeBytes: optional(integer({ minimum: 524288, maximum: 219902325555200 })),
-    storageContainerId: immutable(readOnly(referenceTo('StorageContainer'))),
-    description: optional(text({ maxLength: 1000, multiline: true })),
-    diskDataSourceReference: immutable(optional(EntityReference)),
-    diskStorageFeatures: optional(object('volumes.v4.config.DiskStorageFeatures', { flashMode: optional(FlashMode) })),
+    diskSizeBytes: s.optional(s.integer({ minimum: 524288, maximum: 219902325555200 })),
+    storageContainerId: s.immutable(s.readOnly(s.referenceTo('StorageContainer'))),
+    description: s.optional(s.text({ maxLength: 1000, multiline: true })),
+    diskDataSourceReference: s.immutable(s.optional(EntityReference)),
+    diskStorageFeatures: s.optional(
+      s.object('volumes.v4.config.DiskStorageFeatures', { flashMode: s.optional(FlashMode) }),
+    ),
   },
   {
     internal: {
-      volumeGroupExtId: referenceTo('VolumeGroup'),
+      volumeGroupExtId: s.referenceTo('VolumeGroup'),
       /** The source, while the copy is running. */
-      copyOf: referenceTo('VolumeDisk'),
+      copyOf: s.referenceTo('VolumeDisk'),
     },
     rel: 'volumes:config:volume-group:disk',
     parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },

@@ -1,28 +1,15 @@
 import { action, create, get, list, perSecond, read, remove, resource, update } from '../operation.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  immutable,
-  object,
-  optional,
-  readOnly,
-  referenceTo,
-  secret,
-  text,
-  uuid,
-  withDefault,
-} from '../schema.ts'
+import * as s from '../schema.ts'
 import { EntityReference, Metadata } from '../shapes.ts'
 import { VGAttachment } from './attachment.ts'
 import { expandCluster, expandMetadata } from './expansion.ts'
 import { volumeAdmins, volumeEditors, volumeProvisioners, volumeReaders } from './roles.ts'
 import { FlashMode, VolumeDisk } from './volume-disk.ts'
 
-export const authenticationType = enumeration(['CHAP', 'NONE'])
+export const authenticationType = s.enumeration(['CHAP', 'NONE'])
 
 /** Printable characters without blanks, as CHAP requires. */
-export const chapSecret = secret(text({ minLength: 12, maxLength: 16, pattern: '^[!-~]+$' }))
+export const chapSecret = s.secret(s.text({ minLength: 12, maxLength: 16, pattern: '^[!-~]+$' }))
 
 /**
  * Virtual disks that are attached together: to VMs of their cluster, or to iSCSI or NVMe-TCP clients outside it.
@@ -34,39 +21,39 @@ export const chapSecret = secret(text({ minLength: 12, maxLength: 16, pattern: '
 export const VolumeGroup = resource(
   'volumes.v4.config.VolumeGroup',
   {
-    name: text({ minLength: 1, maxLength: 256 }),
-    description: optional(text({ maxLength: 1000, multiline: true })),
-    clusterReference: immutable(referenceTo('Cluster')),
+    name: s.text({ minLength: 1, maxLength: 256 }),
+    description: s.optional(s.text({ maxLength: 1000, multiline: true })),
+    clusterReference: s.immutable(s.referenceTo('Cluster')),
     // Default: the name of the caller.
-    createdBy: immutable(optional(text({ maxLength: 512 }))),
-    usageType: withDefault(enumeration(['USER', 'INTERNAL', 'TEMPORARY', 'BACKUP_TARGET']), 'USER'),
-    isHidden: withDefault(boolean(), false),
+    createdBy: s.immutable(s.optional(s.text({ maxLength: 512 }))),
+    usageType: s.withDefault(s.enumeration(['USER', 'INTERNAL', 'TEMPORARY', 'BACKUP_TARGET']), 'USER'),
+    isHidden: s.withDefault(s.boolean(), false),
     // Absent means NOT_SHARED.
-    sharingStatus: optional(enumeration(['SHARED', 'NOT_SHARED'])),
-    shouldLoadBalanceVmAttachments: withDefault(boolean(), false),
-    targetPrefix: optional(text({ maxLength: 512, pattern: '^[0-9a-zA-Z:.-]+$' })),
-    targetName: optional(text({ minLength: 12, maxLength: 512 })),
-    enabledAuthentications: optional(authenticationType),
-    iscsiFeatures: optional(
-      object('volumes.v4.config.IscsiFeatures', {
-        enabledAuthentications: optional(authenticationType),
+    sharingStatus: s.optional(s.enumeration(['SHARED', 'NOT_SHARED'])),
+    shouldLoadBalanceVmAttachments: s.withDefault(s.boolean(), false),
+    targetPrefix: s.optional(s.text({ maxLength: 512, pattern: '^[0-9a-zA-Z:.-]+$' })),
+    targetName: s.optional(s.text({ minLength: 12, maxLength: 512 })),
+    enabledAuthentications: s.optional(authenticationType),
+    iscsiFeatures: s.optional(
+      s.object('volumes.v4.config.IscsiFeatures', {
+        enabledAuthentications: s.optional(authenticationType),
         targetSecret: chapSecret,
       }),
     ),
-    storageFeatures: optional(object('volumes.v4.config.StorageFeatures', { flashMode: optional(FlashMode) })),
-    attachmentType: withDefault(enumeration(['NONE', 'DIRECT', 'EXTERNAL']), 'NONE'),
-    protocol: withDefault(enumeration(['NOT_ASSIGNED', 'ISCSI', 'NVMF']), 'NOT_ASSIGNED'),
-    attachments: readOnly(arrayOf(VGAttachment)),
-    hydrationStatus: readOnly(enumeration(['IN_PROGRESS', 'COMPLETE', 'FAIL'])),
+    storageFeatures: s.optional(s.object('volumes.v4.config.StorageFeatures', { flashMode: s.optional(FlashMode) })),
+    attachmentType: s.withDefault(s.enumeration(['NONE', 'DIRECT', 'EXTERNAL']), 'NONE'),
+    protocol: s.withDefault(s.enumeration(['NOT_ASSIGNED', 'ISCSI', 'NVMF']), 'NOT_ASSIGNED'),
+    attachments: s.readOnly(s.arrayOf(VGAttachment)),
+    hydrationStatus: s.readOnly(s.enumeration(['IN_PROGRESS', 'COMPLETE', 'FAIL'])),
     // Used by create only; later disks have their own operations.
-    disks: optional(arrayOf(VolumeDisk.schema, { minItems: 1, maxItems: 10 })),
+    disks: s.optional(s.arrayOf(VolumeDisk.schema, { minItems: 1, maxItems: 10 })),
   },
   {
     internal: {
-      categoryIds: arrayOf(referenceTo('Category'), { maxItems: 20 }),
-      ownerReferenceId: uuid(),
+      categoryIds: s.arrayOf(s.referenceTo('Category'), { maxItems: 20 }),
+      ownerReferenceId: s.uuid(),
       /** A deletion was accepted. */
-      isDeleting: boolean(),
+      isDeleting: s.boolean(),
     },
     iam: {
       name: 'volume_group',
@@ -92,23 +79,23 @@ export const VolumeGroup = resource(
 export const CategoryDetails = resource(
   'volumes.v4.config.CategoryDetails',
   {
-    extId: readOnly(uuid()),
-    name: readOnly(text({ maxLength: 256 })),
-    entityType: readOnly(EntityReference.fields.entityType),
-    uris: readOnly(arrayOf(text(), { maxItems: 100 })),
+    extId: s.readOnly(s.uuid()),
+    name: s.readOnly(s.text({ maxLength: 256 })),
+    entityType: s.readOnly(EntityReference.fields.entityType),
+    uris: s.readOnly(s.arrayOf(s.text(), { maxItems: 100 })),
   },
   {
     title: 'category association',
     bare: true,
     derived: true,
-    internal: { volumeGroupExtId: uuid() },
+    internal: { volumeGroupExtId: s.uuid() },
     parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
   },
 )
 
-export const CategoryEntityReferences = object('volumes.v4.config.CategoryEntityReferences', {
-  categories: arrayOf(
-    object('common.v1.config.EntityReference', { ...EntityReference.fields, extId: referenceTo('Category') }),
+export const CategoryEntityReferences = s.object('volumes.v4.config.CategoryEntityReferences', {
+  categories: s.arrayOf(
+    s.object('common.v1.config.EntityReference', { ...EntityReference.fields, extId: s.referenceTo('Category') }),
     { minItems: 1, maxItems: 20 },
   ),
 })

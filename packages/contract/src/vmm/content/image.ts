@@ -4,81 +4,64 @@
  */
 import { create, get, list, perSecond, read, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
-import {
-  anything,
-  arrayOf,
-  boolean,
-  enumeration,
-  immutable,
-  integer,
-  object,
-  oneOf,
-  optional,
-  readOnly,
-  referenceTo,
-  secret,
-  text,
-  timestamp,
-  uuid,
-  withDefault,
-} from '../../schema.ts'
+import * as s from '../../schema.ts'
 import { getRate, listRate } from '../roles.ts'
 
 // Checked at creation only, because the image outlives the disk.
-export const VmDiskSource = object('vmm.v4.content.VmDiskSource', { extId: uuid() })
-export const ObjectsLiteSource = object('vmm.v4.content.ObjectsLiteSource', {
-  key: text({ minLength: 1, maxLength: 1024 }),
+export const VmDiskSource = s.object('vmm.v4.content.VmDiskSource', { extId: s.uuid() })
+export const ObjectsLiteSource = s.object('vmm.v4.content.ObjectsLiteSource', {
+  key: s.text({ minLength: 1, maxLength: 1024 }),
 })
-export const UrlSource = object('vmm.v4.content.UrlSource', {
-  url: text({
+export const UrlSource = s.object('vmm.v4.content.UrlSource', {
+  url: s.text({
     // The catalogue's pattern in a form that takes linear time. It ends after the second character of the path
     // because any text may follow.
     pattern: '^(?:(?:https?|nfs):/)?/?[^:/\\s]*(?:/\\w+)*(?::[0-9]+)*/[\\w.-][^#?\\s]',
   }),
-  basicAuth: secret(
-    object('vmm.v4.content.UrlBasicAuth', {
-      username: text({ minLength: 1, maxLength: 1000 }),
-      password: text({ secret: true }),
+  basicAuth: s.secret(
+    s.object('vmm.v4.content.UrlBasicAuth', {
+      username: s.text({ minLength: 1, maxLength: 1000 }),
+      password: s.text({ secret: true }),
     }),
   ),
-  shouldAllowInsecureUrl: withDefault(boolean(), false),
+  shouldAllowInsecureUrl: s.withDefault(s.boolean(), false),
 })
 
-export const ImageSha1Checksum = object('vmm.v4.content.ImageSha1Checksum', {
-  hexDigest: text({ pattern: '^[a-fA-F0-9]{40}$' }),
+export const ImageSha1Checksum = s.object('vmm.v4.content.ImageSha1Checksum', {
+  hexDigest: s.text({ pattern: '^[a-fA-F0-9]{40}$' }),
 })
-export const ImageSha256Checksum = object('vmm.v4.content.ImageSha256Checksum', {
-  hexDigest: text({ pattern: '^[a-fA-F0-9]{64}$' }),
+export const ImageSha256Checksum = s.object('vmm.v4.content.ImageSha256Checksum', {
+  hexDigest: s.text({ pattern: '^[a-fA-F0-9]{64}$' }),
 })
 
 /** Compliance of the image with one placement policy. */
-export const ImagePlacementStatus = object('vmm.v4.content.ImagePlacementStatus', {
-  placementPolicyExtId: readOnly(uuid()),
-  complianceStatus: readOnly(enumeration(['COMPLIANT', 'NON_COMPLIANT'])),
-  enforcementMode: readOnly(enumeration(['ENFORCING', 'ENFORCEMENT_FAILED'])),
-  policyClusterExtIds: readOnly(arrayOf(uuid(), { maxItems: 200 })),
-  enforcedClusterExtIds: readOnly(arrayOf(uuid(), { maxItems: 200 })),
-  conflictingPolicyExtIds: readOnly(arrayOf(uuid(), { maxItems: 100 })),
+export const ImagePlacementStatus = s.object('vmm.v4.content.ImagePlacementStatus', {
+  placementPolicyExtId: s.readOnly(s.uuid()),
+  complianceStatus: s.readOnly(s.enumeration(['COMPLIANT', 'NON_COMPLIANT'])),
+  enforcementMode: s.readOnly(s.enumeration(['ENFORCING', 'ENFORCEMENT_FAILED'])),
+  policyClusterExtIds: s.readOnly(s.arrayOf(s.uuid(), { maxItems: 200 })),
+  enforcedClusterExtIds: s.readOnly(s.arrayOf(s.uuid(), { maxItems: 200 })),
+  conflictingPolicyExtIds: s.readOnly(s.arrayOf(s.uuid(), { maxItems: 100 })),
 })
 
 export const Image = resource(
   'vmm.v4.content.Image',
   {
-    name: text({ minLength: 1, maxLength: 256 }),
-    description: withDefault(text({ maxLength: 1000, multiline: true }), ''),
-    type: immutable(enumeration(['DISK_IMAGE', 'ISO_IMAGE'])),
+    name: s.text({ minLength: 1, maxLength: 256 }),
+    description: s.withDefault(s.text({ maxLength: 1000, multiline: true }), ''),
+    type: s.immutable(s.enumeration(['DISK_IMAGE', 'ISO_IMAGE'])),
     // Required on create; an update may omit it, or repeat it without its secret. The handler therefore compares it,
     // instead of `immutable`.
-    source: optional(oneOf(VmDiskSource, ObjectsLiteSource, UrlSource)),
-    checksum: immutable(optional(oneOf(ImageSha1Checksum, ImageSha256Checksum))),
-    sizeBytes: readOnly(integer()),
-    createTime: readOnly(timestamp()),
-    lastUpdateTime: readOnly(timestamp()),
-    ownerExtId: readOnly(uuid()),
-    ownerName: readOnly(text()),
-    categoryExtIds: optional(arrayOf(referenceTo('Category'), { maxItems: 1250 })),
-    clusterLocationExtIds: optional(arrayOf(referenceTo('Cluster'), { maxItems: 200 })),
-    placementPolicyStatus: readOnly(arrayOf(ImagePlacementStatus, { maxItems: 100 })),
+    source: s.optional(s.oneOf(VmDiskSource, ObjectsLiteSource, UrlSource)),
+    checksum: s.immutable(s.optional(s.oneOf(ImageSha1Checksum, ImageSha256Checksum))),
+    sizeBytes: s.readOnly(s.integer()),
+    createTime: s.readOnly(s.timestamp()),
+    lastUpdateTime: s.readOnly(s.timestamp()),
+    ownerExtId: s.readOnly(s.uuid()),
+    ownerName: s.readOnly(s.text()),
+    categoryExtIds: s.optional(s.arrayOf(s.referenceTo('Category'), { maxItems: 1250 })),
+    clusterLocationExtIds: s.optional(s.arrayOf(s.referenceTo('Cluster'), { maxItems: 200 })),
+    placementPolicyStatus: s.readOnly(s.arrayOf(ImagePlacementStatus, { maxItems: 100 })),
   },
   {
     iam: {
@@ -174,7 +157,7 @@ export const imageOperations = {
     roles: [...editors, 'CSI System', 'Kubernetes Data Services System', 'Kubernetes Infrastructure Provision'],
     rateLimit: mutationRate,
   }),
-  getFileByImageId: read('/content/images/{imageExtId}/file', anything(), {
+  getFileByImageId: read('/content/images/{imageExtId}/file', s.anything(), {
     of: Image,
     envelope: 'vmm.v4.content.GetImageFileApiResponse',
     iam: 'Download_Image',

@@ -3,12 +3,12 @@
  * Source: specification 2.7, 4.8; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
  */
 import { baseFields, read } from '../../operation.ts'
-import { arrayOf, object, optional, timestamp, uuid } from '../../schema.ts'
+import * as s from '../../schema.ts'
 import { counters, statisticsQuery } from '../../statistics.ts'
 import { statisticsRate, vmReaders } from '../roles.ts'
 
-export const ExternVmDiskStatsTuple = object('vmm.v4.extern.stats.VmDiskStatsTuple', {
-  timestamp: timestamp(),
+export const ExternVmDiskStatsTuple = s.object('vmm.v4.extern.stats.VmDiskStatsTuple', {
+  timestamp: s.timestamp(),
   ...counters([
     'controllerAvgIoLatencyMicros',
     'controllerAvgReadIoLatencyMicros',
@@ -38,10 +38,10 @@ export const ExternVmDiskStatsTuple = object('vmm.v4.extern.stats.VmDiskStatsTup
   ]),
 })
 
-export const ExternVmDiskStats = object('vmm.v4.extern.stats.VmDiskStats', {
+export const ExternVmDiskStats = s.object('vmm.v4.extern.stats.VmDiskStats', {
   ...baseFields,
-  vmExtId: optional(uuid()),
-  stats: optional(arrayOf(ExternVmDiskStatsTuple)),
+  vmExtId: s.optional(s.uuid()),
+  stats: s.optional(s.arrayOf(ExternVmDiskStatsTuple)),
 })
 
 export const externVmDiskStatsOperations = {

@@ -3,19 +3,19 @@
  * Source: specification 2.7, 4.8, 5, 8; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
  */
 import { baseFields, read } from '../../operation.ts'
-import { arrayOf, object, optional, timestamp, uuid } from '../../schema.ts'
+import * as s from '../../schema.ts'
 import { counters, statisticsQuery } from '../../statistics.ts'
 import { statisticsRate, vmReaders } from '../roles.ts'
 
-export const ExternVmNicStatsTuple = object('vmm.v4.extern.stats.VmNicStatsTuple', {
-  timestamp: timestamp(),
+export const ExternVmNicStatsTuple = s.object('vmm.v4.extern.stats.VmNicStatsTuple', {
+  timestamp: s.timestamp(),
   ...counters(['networkDroppedReceivedPackets', 'networkDroppedTransmittedPackets']),
 })
 
-export const ExternVmNicStats = object('vmm.v4.extern.stats.VmNicStats', {
+export const ExternVmNicStats = s.object('vmm.v4.extern.stats.VmNicStats', {
   ...baseFields,
-  vmExtId: optional(uuid()),
-  stats: optional(arrayOf(ExternVmNicStatsTuple)),
+  vmExtId: s.optional(s.uuid()),
+  stats: s.optional(s.arrayOf(ExternVmNicStatsTuple)),
 })
 
 export const externVmNicStatsOperations = {

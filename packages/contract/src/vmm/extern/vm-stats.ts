@@ -3,15 +3,15 @@
  * Source: specification 2.7, 4.8; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
  */
 import { list, read, resource } from '../../operation.ts'
-import { arrayOf, object, optional, text, timestamp } from '../../schema.ts'
+import * as s from '../../schema.ts'
 import { counters, pathsOf, statisticsQuery } from '../../statistics.ts'
 import { statisticsListRate, statisticsRate, vmReaders } from '../roles.ts'
 import { ExternVm } from './vm.ts'
 
-export const ExternVmStatsTuple = object('vmm.v4.extern.stats.VmStatsTuple', {
-  timestamp: timestamp(),
-  cluster: optional(text()),
-  hypervisorType: optional(text()),
+export const ExternVmStatsTuple = s.object('vmm.v4.extern.stats.VmStatsTuple', {
+  timestamp: s.timestamp(),
+  cluster: s.optional(s.text()),
+  hypervisorType: s.optional(s.text()),
   ...counters([
     'checkScore',
     'controllerAvgIoLatencyMicros',
@@ -71,7 +71,7 @@ export const ExternVmStatsTuple = object('vmm.v4.extern.stats.VmStatsTuple', {
 
 export const ExternVmStats = resource(
   'vmm.v4.extern.stats.VmStats',
-  { stats: optional(arrayOf(ExternVmStatsTuple)) },
+  { stats: s.optional(s.arrayOf(ExternVmStatsTuple)) },
   { kind: 'ExternVmStats', title: 'external VM statistics', derived: true, notFound: 'VMM_ENTITY_NOT_FOUND' },
 )
 

@@ -4,71 +4,73 @@
  * Source: catalogue vmm.json; behaviour vmm.md 1.7, 2.
  */
 import { action, baseFields, get, list, resource } from '../../operation.ts'
-import { arrayOf, boolean, enumeration, integer, object, optional, referenceTo, text, uuid } from '../../schema.ts'
+import * as s from '../../schema.ts'
 import { IPv4Address } from '../../shapes.ts'
 import { getRate, vmListRate, vmMutationRate, vmOperators, vmSwitchers, vmViewers } from '../roles.ts'
 import { guestInfo, guestTools } from '../vm/guest/guest-tools.ts'
 import { macAddress } from '../vm/parts/nic.ts'
 
-const reference = (type: string) => object(`vmm.v4.extern.config.${type}`, { extId: optional(uuid()) })
+const reference = (type: string) => s.object(`vmm.v4.extern.config.${type}`, { extId: s.optional(s.uuid()) })
 
 // The only reference that is stored here; all others are reported by the external manager.
-const CategoryReference = object('vmm.v4.extern.config.CategoryReference', { extId: optional(referenceTo('Category')) })
+const CategoryReference = s.object('vmm.v4.extern.config.CategoryReference', {
+  extId: s.optional(s.referenceTo('Category')),
+})
 const StorageContainerReference = reference('VmDiskContainerReference')
 
-export const ExternDisk = object('vmm.v4.extern.config.Disk', {
+export const ExternDisk = s.object('vmm.v4.extern.config.Disk', {
   ...baseFields,
-  diskAddress: optional(
-    object('vmm.v4.extern.config.DiskAddress', {
-      busType: optional(enumeration(['SCSI', 'IDE', 'SATA', 'NVME'])),
-      index: optional(integer({ minimum: 0 })),
+  diskAddress: s.optional(
+    s.object('vmm.v4.extern.config.DiskAddress', {
+      busType: s.optional(s.enumeration(['SCSI', 'IDE', 'SATA', 'NVME'])),
+      index: s.optional(s.integer({ minimum: 0 })),
     }),
   ),
-  backingInfo: optional(
-    object('vmm.v4.extern.config.VmDisk', {
-      diskSizeBytes: optional(integer({ minimum: 1 })),
-      storageContainer: optional(StorageContainerReference),
-      storageConfig: optional(
-        object('vmm.v4.extern.config.VmDiskStorageConfig', { isFlashModeEnabled: optional(boolean()) }),
+  backingInfo: s.optional(
+    s.object('vmm.v4.extern.config.VmDisk', {
+      diskSizeBytes: s.optional(s.integer({ minimum: 1 })),
+      storageContainer: s.optional(StorageContainerReference),
+      storageConfig: s.optional(
+        s.object('vmm.v4.extern.config.VmDiskStorageConfig', { isFlashModeEnabled: s.optional(s.boolean()) }),
       ),
     }),
   ),
 })
 
-export const ExternCdRom = object('vmm.v4.extern.config.CdRom', {
+export const ExternCdRom = s.object('vmm.v4.extern.config.CdRom', {
   ...baseFields,
-  diskAddress: optional(
-    object('vmm.v4.extern.config.CdRomAddress', {
-      busType: optional(enumeration(['IDE', 'SATA'])),
-      index: optional(integer({ minimum: 0 })),
+  diskAddress: s.optional(
+    s.object('vmm.v4.extern.config.CdRomAddress', {
+      busType: s.optional(s.enumeration(['IDE', 'SATA'])),
+      index: s.optional(s.integer({ minimum: 0 })),
     }),
   ),
-  backingInfo: optional(
-    object('vmm.v4.extern.config.CdRomBackingInfo', {
-      diskExtId: optional(uuid()),
-      storageContainer: optional(StorageContainerReference),
+  backingInfo: s.optional(
+    s.object('vmm.v4.extern.config.CdRomBackingInfo', {
+      diskExtId: s.optional(s.uuid()),
+      storageContainer: s.optional(StorageContainerReference),
     }),
   ),
 })
 
-export const ExternNic = object('vmm.v4.extern.config.Nic', {
+export const ExternNic = s.object('vmm.v4.extern.config.Nic', {
   ...baseFields,
-  backingInfo: optional(
-    object('vmm.v4.extern.config.NicBackingInfo', {
-      adapterType: optional(enumeration(['E1000', 'PCNET32', 'VMXNET', 'VMXNET2', 'VMXNET3', 'E1000E', 'SRIOV'])),
-      macAddress: optional(macAddress()),
-      isConnected: optional(boolean()),
+  backingInfo: s.optional(
+    s.object('vmm.v4.extern.config.NicBackingInfo', {
+      adapterType: s.optional(s.enumeration(['E1000', 'PCNET32', 'VMXNET', 'VMXNET2', 'VMXNET3', 'E1000E', 'SRIOV'])),
+      macAddress: s.optional(macAddress()),
+      isConnected: s.optional(s.boolean()),
     }),
   ),
-  networkInfo: optional(
-    object('vmm.v4.extern.config.NicNetworkInfo', {
-      portGroupInfo: optional(
-        object('vmm.v4.extern.config.PortGroupInfo', { name: optional(text({ maxLength: 128 })) }),
+  networkInfo: s.optional(
+    s.object('vmm.v4.extern.config.NicNetworkInfo', {
+      portGroupInfo: s.optional(
+        s.object('vmm.v4.extern.config.PortGroupInfo', { name: s.optional(s.text({ maxLength: 128 })) }),
       ),
-      ipAddressInfo: optional(
-        object('vmm.v4.extern.config.IpAddressInfo', {
-          ipv4Addresses: optional(arrayOf(IPv4Address, { maxItems: 128 })),
-          ipv6Addresses: optional(arrayOf(text(), { maxItems: 128 })),
+      ipAddressInfo: s.optional(
+        s.object('vmm.v4.extern.config.IpAddressInfo', {
+          ipv4Addresses: s.optional(s.arrayOf(IPv4Address, { maxItems: 128 })),
+          ipv6Addresses: s.optional(s.arrayOf(s.text(), { maxItems: 128 })),
         }),
       ),
     }),
@@ -78,32 +80,32 @@ export const ExternNic = object('vmm.v4.extern.config.Nic', {
 export const ExternVm = resource(
   'vmm.v4.extern.config.Vm',
   {
-    name: optional(text({ maxLength: 80 })),
-    description: optional(text({ multiline: true })),
-    powerState: optional(enumeration(['ON', 'OFF', 'SUSPENDED', 'UNDETERMINED'])),
-    cluster: optional(reference('ClusterReference')),
-    host: optional(reference('HostReference')),
-    memorySizeBytes: optional(integer({ minimum: 1 })),
-    numCpus: optional(integer({ minimum: 1 })),
-    numCoresPerSocket: optional(integer({ minimum: 1 })),
-    guestOsName: optional(text({ maxLength: 256 })),
-    virtualHardwareVersion: optional(integer({ minimum: 1 })),
-    disks: optional(arrayOf(ExternDisk, { maxItems: 256 })),
-    cdRoms: optional(arrayOf(ExternCdRom, { maxItems: 256 })),
-    nics: optional(arrayOf(ExternNic, { maxItems: 32 })),
-    categories: optional(arrayOf(CategoryReference, { maxItems: 256 })),
-    ownershipInfo: optional(
-      object('vmm.v4.extern.config.OwnershipInfo', {
-        owner: object('vmm.v4.extern.config.OwnerReference', {
-          entityType: optional(enumeration(['USER'])),
-          extId: optional(uuid()),
+    name: s.optional(s.text({ maxLength: 80 })),
+    description: s.optional(s.text({ multiline: true })),
+    powerState: s.optional(s.enumeration(['ON', 'OFF', 'SUSPENDED', 'UNDETERMINED'])),
+    cluster: s.optional(reference('ClusterReference')),
+    host: s.optional(reference('HostReference')),
+    memorySizeBytes: s.optional(s.integer({ minimum: 1 })),
+    numCpus: s.optional(s.integer({ minimum: 1 })),
+    numCoresPerSocket: s.optional(s.integer({ minimum: 1 })),
+    guestOsName: s.optional(s.text({ maxLength: 256 })),
+    virtualHardwareVersion: s.optional(s.integer({ minimum: 1 })),
+    disks: s.optional(s.arrayOf(ExternDisk, { maxItems: 256 })),
+    cdRoms: s.optional(s.arrayOf(ExternCdRom, { maxItems: 256 })),
+    nics: s.optional(s.arrayOf(ExternNic, { maxItems: 32 })),
+    categories: s.optional(s.arrayOf(CategoryReference, { maxItems: 256 })),
+    ownershipInfo: s.optional(
+      s.object('vmm.v4.extern.config.OwnershipInfo', {
+        owner: s.object('vmm.v4.extern.config.OwnerReference', {
+          entityType: s.optional(s.enumeration(['USER'])),
+          extId: s.optional(s.uuid()),
         }),
       }),
     ),
-    nutanixGuestTools: optional(
-      object('vmm.v4.extern.config.NutanixGuestTools', {
+    nutanixGuestTools: s.optional(
+      s.object('vmm.v4.extern.config.NutanixGuestTools', {
         ...guestTools,
-        guestInfo: optional(object('vmm.v4.extern.config.GuestInfo', guestInfo)),
+        guestInfo: s.optional(s.object('vmm.v4.extern.config.GuestInfo', guestInfo)),
       }),
     ),
   },

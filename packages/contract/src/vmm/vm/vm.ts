@@ -3,23 +3,7 @@
  * Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.1, 2, operation-roles.tsv.
  */
 import { action, create, get, list, remove, resource, update } from '../../operation.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  immutable,
-  integer,
-  object,
-  oneOf,
-  optional,
-  readOnly,
-  referenceTo,
-  secret,
-  text,
-  timestamp,
-  uuid,
-  withDefault,
-} from '../../schema.ts'
+import * as s from '../../schema.ts'
 import {
   AvailabilityZoneReference,
   CategoryReference,
@@ -43,112 +27,116 @@ import { Nic } from './parts/nic.ts'
 import { PcieDevice } from './parts/pcie-device.ts'
 import { SerialPort } from './parts/serial-port.ts'
 
-const off = () => withDefault(boolean(), false)
-const on = () => withDefault(boolean(), true)
+const off = () => s.withDefault(s.boolean(), false)
+const on = () => s.withDefault(s.boolean(), true)
 
-export const ApcConfig = object('vmm.v4.ahv.config.ApcConfig', {
+export const ApcConfig = s.object('vmm.v4.ahv.config.ApcConfig', {
   isApcEnabled: off(),
-  cpuModel: optional(CpuModelReference),
+  cpuModel: s.optional(CpuModelReference),
 })
-export const VtpmConfig = object('vmm.v4.ahv.config.VtpmConfig', {
+export const VtpmConfig = s.object('vmm.v4.ahv.config.VtpmConfig', {
   isVtpmEnabled: off(),
-  version: readOnly(text()),
-  vtpmDevice: optional(
-    object('vmm.v4.ahv.config.VtpmDevice', {
-      diskExtId: readOnly(uuid()),
-      backingFirmwareDiskStorageInfo: optional(
-        object('vmm.v4.ahv.config.BackingFirmwareDiskStorageInfo', {
-          storageContainer: optional(StorageContainerReference),
+  version: s.readOnly(s.text()),
+  vtpmDevice: s.optional(
+    s.object('vmm.v4.ahv.config.VtpmDevice', {
+      diskExtId: s.readOnly(s.uuid()),
+      backingFirmwareDiskStorageInfo: s.optional(
+        s.object('vmm.v4.ahv.config.BackingFirmwareDiskStorageInfo', {
+          storageContainer: s.optional(StorageContainerReference),
         }),
       ),
     }),
   ),
 })
-export const ADSFVmStorageConfig = object('vmm.v4.ahv.config.ADSFVmStorageConfig', {
-  isFlashModeEnabled: optional(boolean()),
-  qosConfig: optional(object('vmm.v4.ahv.config.QosConfig', { throttledIops: optional(integer({ minimum: 0 })) })),
-  hydrationInfo: readOnly(object('vmm.v4.ahv.config.HydrationInfo', { hydrationStatus: optional(HydrationStatus) })),
-  storageLocationInfo: readOnly(
-    object('vmm.v4.ahv.config.StorageLocationInfo', { storageCluster: optional(StorageClusterReference) }),
+export const ADSFVmStorageConfig = s.object('vmm.v4.ahv.config.ADSFVmStorageConfig', {
+  isFlashModeEnabled: s.optional(s.boolean()),
+  qosConfig: s.optional(
+    s.object('vmm.v4.ahv.config.QosConfig', { throttledIops: s.optional(s.integer({ minimum: 0 })) }),
+  ),
+  hydrationInfo: s.readOnly(
+    s.object('vmm.v4.ahv.config.HydrationInfo', { hydrationStatus: s.optional(HydrationStatus) }),
+  ),
+  storageLocationInfo: s.readOnly(
+    s.object('vmm.v4.ahv.config.StorageLocationInfo', { storageCluster: s.optional(StorageClusterReference) }),
   ),
 })
 
 export const Vm = resource(
   'vmm.v4.ahv.config.Vm',
   {
-    name: text({ minLength: 1, maxLength: 80 }),
-    description: optional(text({ multiline: true })),
-    createTime: readOnly(timestamp()),
-    updateTime: readOnly(timestamp()),
-    powerState: readOnly(enumeration(['ON', 'OFF', 'PAUSED', 'UNDETERMINED'])),
+    name: s.text({ minLength: 1, maxLength: 80 }),
+    description: s.optional(s.text({ multiline: true })),
+    createTime: s.readOnly(s.timestamp()),
+    updateTime: s.readOnly(s.timestamp()),
+    powerState: s.readOnly(s.enumeration(['ON', 'OFF', 'PAUSED', 'UNDETERMINED'])),
     /** Absent at creation: chosen by the server. */
-    cluster: immutable(optional(ClusterReference)),
+    cluster: s.immutable(s.optional(ClusterReference)),
     // Writable: a body with isAgentVm pins the VM to this host; otherwise it is ignored.
-    host: optional(HostReference),
-    availabilityZone: readOnly(AvailabilityZoneReference),
-    source: immutable(
-      optional(
-        object('vmm.v4.ahv.config.VmSourceReference', {
-          entityType: optional(enumeration(['VM', 'VM_RECOVERY_POINT'])),
-          extId: optional(uuid()),
+    host: s.optional(HostReference),
+    availabilityZone: s.readOnly(AvailabilityZoneReference),
+    source: s.immutable(
+      s.optional(
+        s.object('vmm.v4.ahv.config.VmSourceReference', {
+          entityType: s.optional(s.enumeration(['VM', 'VM_RECOVERY_POINT'])),
+          extId: s.optional(s.uuid()),
         }),
       ),
     ),
 
     // 1 GiB: public clients create VMs without naming a size.
-    memorySizeBytes: withDefault(integer({ minimum: 1 }), 1024 ** 3),
+    memorySizeBytes: s.withDefault(s.integer({ minimum: 1 }), 1024 ** 3),
     isMemoryOvercommitEnabled: off(),
-    numSockets: withDefault(integer({ minimum: 1 }), 1),
-    numCoresPerSocket: withDefault(integer({ minimum: 1 }), 1),
-    numThreadsPerCore: withDefault(integer({ minimum: 1 }), 1),
-    numNumaNodes: withDefault(integer({ minimum: 0 }), 0),
-    enabledCpuFeatures: optional(arrayOf(enumeration(['HARDWARE_VIRTUALIZATION']), { maxItems: 256 })),
+    numSockets: s.withDefault(s.integer({ minimum: 1 }), 1),
+    numCoresPerSocket: s.withDefault(s.integer({ minimum: 1 }), 1),
+    numThreadsPerCore: s.withDefault(s.integer({ minimum: 1 }), 1),
+    numNumaNodes: s.withDefault(s.integer({ minimum: 0 }), 0),
+    enabledCpuFeatures: s.optional(s.arrayOf(s.enumeration(['HARDWARE_VIRTUALIZATION']), { maxItems: 256 })),
     isCpuPassthroughEnabled: off(),
     isVcpuHardPinningEnabled: off(),
     isCpuHotplugEnabled: on(),
-    apcConfig: withDefault(ApcConfig, { isApcEnabled: false }),
+    apcConfig: s.withDefault(ApcConfig, { isApcEnabled: false }),
 
     // Defaults to PC, or to Q35 where secure boot or a virtual TPM asks for it.
-    machineType: optional(enumeration(['PC', 'PSERIES', 'Q35'])),
-    bootConfig: withDefault(oneOf(LegacyBoot, UefiBoot), {
+    machineType: s.optional(s.enumeration(['PC', 'PSERIES', 'Q35'])),
+    bootConfig: s.withDefault(s.oneOf(LegacyBoot, UefiBoot), {
       $objectType: 'vmm.v4.ahv.config.LegacyBoot',
       bootOrder: ['CDROM', 'DISK', 'NETWORK'],
     }),
-    vtpmConfig: withDefault(VtpmConfig, { isVtpmEnabled: false }),
-    hardwareClockTimezone: withDefault(text({ maxLength: 64 }), 'UTC'),
+    vtpmConfig: s.withDefault(VtpmConfig, { isVtpmEnabled: false }),
+    hardwareClockTimezone: s.withDefault(s.text({ maxLength: 64 }), 'UTC'),
     isAgentVm: off(),
     isBrandingEnabled: on(),
     isVgaConsoleEnabled: on(),
     isGpuConsoleEnabled: off(),
     isScsiControllerEnabled: on(),
     /** Set by the server; default: the extId. */
-    biosUuid: optional(uuid()),
-    generationUuid: readOnly(uuid()),
+    biosUuid: s.optional(s.uuid()),
+    generationUuid: s.readOnly(s.uuid()),
 
     // Used by create only; afterwards they have their own operations, and an update ignores them.
-    disks: optional(arrayOf(Disk.schema, { maxItems: 1024 })),
-    cdRoms: optional(arrayOf(CdRom.schema, { maxItems: 10 })),
-    nics: optional(arrayOf(Nic.schema, { maxItems: 64 })),
-    gpus: optional(arrayOf(Gpu.schema, { maxItems: 16 })),
-    pcieDevices: optional(arrayOf(PcieDevice.schema, { maxItems: 64 })),
-    serialPorts: optional(arrayOf(SerialPort.schema, { maxItems: 4 })),
-    categories: optional(arrayOf(CategoryReference, { maxItems: 256, uniqueItems: true })),
-    customAttributes: optional(customAttributes()),
+    disks: s.optional(s.arrayOf(Disk.schema, { maxItems: 1024 })),
+    cdRoms: s.optional(s.arrayOf(CdRom.schema, { maxItems: 10 })),
+    nics: s.optional(s.arrayOf(Nic.schema, { maxItems: 64 })),
+    gpus: s.optional(s.arrayOf(Gpu.schema, { maxItems: 16 })),
+    pcieDevices: s.optional(s.arrayOf(PcieDevice.schema, { maxItems: 64 })),
+    serialPorts: s.optional(s.arrayOf(SerialPort.schema, { maxItems: 4 })),
+    categories: s.optional(s.arrayOf(CategoryReference, { maxItems: 256, uniqueItems: true })),
+    customAttributes: s.optional(customAttributes()),
     /** Absent until they are enabled for the first time. */
-    guestTools: optional(GuestTools),
+    guestTools: s.optional(GuestTools),
 
-    guestCustomization: secret(GuestCustomizationParams),
-    vmGuestCustomizationStatus: readOnly(enumeration(['PENDING'])),
-    storageConfig: optional(ADSFVmStorageConfig),
-    ownershipInfo: optional(OwnershipInfo),
-    project: optional(ProjectReference),
-    protectionType: withDefault(enumeration(['UNPROTECTED', 'PD_PROTECTED', 'RULE_PROTECTED']), 'UNPROTECTED'),
-    protectionPolicyState: optional(
-      object('vmm.v4.ahv.config.ProtectionPolicyState', { policy: optional(PolicyReference) }),
+    guestCustomization: s.secret(GuestCustomizationParams),
+    vmGuestCustomizationStatus: s.readOnly(s.enumeration(['PENDING'])),
+    storageConfig: s.optional(ADSFVmStorageConfig),
+    ownershipInfo: s.optional(OwnershipInfo),
+    project: s.optional(ProjectReference),
+    protectionType: s.withDefault(s.enumeration(['UNPROTECTED', 'PD_PROTECTED', 'RULE_PROTECTED']), 'UNPROTECTED'),
+    protectionPolicyState: s.optional(
+      s.object('vmm.v4.ahv.config.ProtectionPolicyState', { policy: s.optional(PolicyReference) }),
     ),
-    isCrossClusterMigrationInProgress: readOnly(boolean()),
+    isCrossClusterMigrationInProgress: s.readOnly(s.boolean()),
     /** Absent while OFF. */
-    isLiveMigrateCapable: readOnly(boolean()),
+    isLiveMigrateCapable: s.readOnly(s.boolean()),
   },
   {
     title: 'VM',
@@ -165,17 +153,17 @@ export const Vm = resource(
     rel: 'vmm:ahv:config:vm',
     internal: {
       /** The host that an agent VM is bound to. */
-      pinnedHostExtId: optional(uuid()),
+      pinnedHostExtId: s.optional(s.uuid()),
       /** The host of the last run; preferred at the next start. */
-      lastHostExtId: optional(uuid()),
+      lastHostExtId: s.optional(s.uuid()),
       /** Images that the running creation reads: they cannot be deleted until it ends. */
-      imagesRead: optional(arrayOf(referenceTo('Image'))),
+      imagesRead: s.optional(s.arrayOf(s.referenceTo('Image'))),
       /** The ISO of a pending customisation is in a drive. */
-      hasCustomizationIso: optional(boolean()),
+      hasCustomizationIso: s.optional(s.boolean()),
       /** The drive that was added for that ISO. */
-      addedDriveExtId: optional(uuid()),
+      addedDriveExtId: s.optional(s.uuid()),
       /** Start of the time in which its host has not answered. */
-      hostSilentSince: optional(timestamp()),
+      hostSilentSince: s.optional(s.timestamp()),
     },
     indexed: ['hasCustomizationIso', 'hostSilentSince'],
     unique: [{ fields: ['cluster/extId', 'biosUuid'] }],

@@ -1,32 +1,32 @@
 /** The tools inside the guest of a virtual machine. Source: catalogue vmm.json; behaviour vmm.md 1.5. */
-import { arrayOf, boolean, enumeration, object, optional, readOnly, text, timestamp } from '../../../schema.ts'
+import * as s from '../../../schema.ts'
 import { FQDN } from '../../../shapes.ts'
 
 export const guestInfo = {
-  guestOsFullName: optional(text()),
-  guestOsBuildNumber: optional(text()),
-  dnsName: optional(FQDN),
-  lastBootUpTime: optional(timestamp()),
-  installedVirtIoVersion: optional(text()),
-  isVmMobilityDriversInstalled: optional(boolean()),
+  guestOsFullName: s.optional(s.text()),
+  guestOsBuildNumber: s.optional(s.text()),
+  dnsName: s.optional(FQDN),
+  lastBootUpTime: s.optional(s.timestamp()),
+  installedVirtIoVersion: s.optional(s.text()),
+  isVmMobilityDriversInstalled: s.optional(s.boolean()),
 } as const
 
 /** Fields that the guest tools of native and external virtual machines share. */
 export const guestTools = {
-  isEnabled: optional(boolean()),
-  capabilities: optional(arrayOf(enumeration(['SELF_SERVICE_RESTORE', 'VSS_SNAPSHOT']), { maxItems: 2 })),
-  availableVersion: readOnly(text()),
-  version: readOnly(text()),
-  guestOsVersion: readOnly(text()),
-  isInstalled: readOnly(boolean()),
-  isIsoInserted: readOnly(boolean()),
-  isReachable: readOnly(boolean()),
-  isVssSnapshotCapable: readOnly(boolean()),
-  isVmMobilityDriversInstalled: readOnly(boolean()),
+  isEnabled: s.optional(s.boolean()),
+  capabilities: s.optional(s.arrayOf(s.enumeration(['SELF_SERVICE_RESTORE', 'VSS_SNAPSHOT']), { maxItems: 2 })),
+  availableVersion: s.readOnly(s.text()),
+  version: s.readOnly(s.text()),
+  guestOsVersion: s.readOnly(s.text()),
+  isInstalled: s.readOnly(s.boolean()),
+  isIsoInserted: s.readOnly(s.boolean()),
+  isReachable: s.readOnly(s.boolean()),
+  isVssSnapshotCapable: s.readOnly(s.boolean()),
+  isVmMobilityDriversInstalled: s.readOnly(s.boolean()),
 } as const
 
-export const GuestTools = object('vmm.v4.ahv.config.GuestTools', {
+export const GuestTools = s.object('vmm.v4.ahv.config.GuestTools', {
   ...guestTools,
-  isCommunicationActiveOverSerialPort: readOnly(boolean()),
-  guestInfo: readOnly(object('vmm.v4.ahv.config.GuestInfo', guestInfo)),
+  isCommunicationActiveOverSerialPort: s.readOnly(s.boolean()),
+  guestInfo: s.readOnly(s.object('vmm.v4.ahv.config.GuestInfo', guestInfo)),
 })

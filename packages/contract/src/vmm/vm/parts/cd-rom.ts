@@ -3,29 +3,29 @@
  * Source: catalogue vmm.json; behaviour vmm.md 1.3, 2, operation-roles.tsv.
  */
 import { get, list, resource } from '../../../operation.ts'
-import { enumeration, integer, object, optional, readOnly, uuid } from '../../../schema.ts'
+import * as s from '../../../schema.ts'
 import { getRate, listRate, vmReaders } from '../../roles.ts'
 import { VmDisk } from './disk.ts'
 
 /** Default bus: IDE, on Q35 SATA. Default index: the lowest free one. */
-export const CdRomAddress = object('vmm.v4.ahv.config.CdRomAddress', {
-  busType: optional(enumeration(['IDE', 'SATA'])),
-  index: optional(integer({ minimum: 0 })),
+export const CdRomAddress = s.object('vmm.v4.ahv.config.CdRomAddress', {
+  busType: s.optional(s.enumeration(['IDE', 'SATA'])),
+  index: s.optional(s.integer({ minimum: 0 })),
 })
 
 export const CdRom = resource(
   'vmm.v4.ahv.config.CdRom',
   {
     /** Absent: the drive is empty. */
-    backingInfo: optional(VmDisk),
-    diskAddress: optional(CdRomAddress),
-    isoType: readOnly(enumeration(['OTHER', 'GUEST_TOOLS', 'GUEST_CUSTOMIZATION'])),
+    backingInfo: s.optional(VmDisk),
+    diskAddress: s.optional(CdRomAddress),
+    isoType: s.readOnly(s.enumeration(['OTHER', 'GUEST_TOOLS', 'GUEST_CUSTOMIZATION'])),
   },
   {
     title: 'CD-ROM',
     // Read from the list in its VM.
     derived: true,
-    internal: { vmExtId: uuid() },
+    internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },
     rel: 'vmm:ahv:config:vm:cdrom',
     notFound: 'VMM_ENTITY_NOT_FOUND',

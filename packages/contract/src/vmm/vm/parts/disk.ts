@@ -4,100 +4,89 @@
  */
 import { get, list, resource } from '../../../operation.ts'
 import type { RoleName } from '../../../roles.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  integer,
-  object,
-  oneOf,
-  optional,
-  readOnly,
-  referenceTo,
-  text,
-  uuid,
-  withDefault,
-} from '../../../schema.ts'
+import * as s from '../../../schema.ts'
 import { StorageClusterReference, StorageContainerReference, VmReference } from '../../references.ts'
 import { getRate, listRate, vmReaders } from '../../roles.ts'
 
 /** Default bus: SCSI. Default index: the lowest free one. */
-export const DiskAddress = object('vmm.v4.ahv.config.DiskAddress', {
-  busType: optional(enumeration(['SCSI', 'IDE', 'PCI', 'SATA', 'SPAPR'])),
-  index: optional(integer({ minimum: 0 })),
+export const DiskAddress = s.object('vmm.v4.ahv.config.DiskAddress', {
+  busType: s.optional(s.enumeration(['SCSI', 'IDE', 'PCI', 'SATA', 'SPAPR'])),
+  index: s.optional(s.integer({ minimum: 0 })),
 })
 
 /** Texts `key:value`; each key occurs once. */
-export const customAttributes = () => arrayOf(text({ minLength: 1, maxLength: 255 }))
+export const customAttributes = () => s.arrayOf(s.text({ minLength: 1, maxLength: 255 }))
 
 /** The source of a disk. It stays after the source is deleted, so the ids are checked at creation only. */
-export const DataSource = object('vmm.v4.ahv.config.DataSource', {
-  reference: optional(
-    oneOf(
-      object('vmm.v4.ahv.config.VmDiskReference', {
-        diskExtId: optional(uuid()),
-        diskAddress: optional(DiskAddress),
-        vmReference: optional(VmReference),
+export const DataSource = s.object('vmm.v4.ahv.config.DataSource', {
+  reference: s.optional(
+    s.oneOf(
+      s.object('vmm.v4.ahv.config.VmDiskReference', {
+        diskExtId: s.optional(s.uuid()),
+        diskAddress: s.optional(DiskAddress),
+        vmReference: s.optional(VmReference),
       }),
-      object('vmm.v4.ahv.config.VmDiskRecoveryPointReference', {
-        vmRecoveryPointExtId: optional(uuid()),
-        diskRecoveryPointExtId: optional(uuid()),
+      s.object('vmm.v4.ahv.config.VmDiskRecoveryPointReference', {
+        vmRecoveryPointExtId: s.optional(s.uuid()),
+        diskRecoveryPointExtId: s.optional(s.uuid()),
       }),
-      object('vmm.v4.ahv.config.VolumeDiskRecoveryPointReference', {
-        volumeGroupRecoveryPointExtId: optional(uuid()),
-        diskRecoveryPointExtId: optional(uuid()),
+      s.object('vmm.v4.ahv.config.VolumeDiskRecoveryPointReference', {
+        volumeGroupRecoveryPointExtId: s.optional(s.uuid()),
+        diskRecoveryPointExtId: s.optional(s.uuid()),
       }),
-      object('vmm.v4.ahv.config.ImageReference', {
-        imageExtId: uuid(),
-        storageCluster: optional(StorageClusterReference),
+      s.object('vmm.v4.ahv.config.ImageReference', {
+        imageExtId: s.uuid(),
+        storageCluster: s.optional(StorageClusterReference),
       }),
-      object('vmm.v4.ahv.config.VolumeDiskReference', {
-        volumeGroupExtId: optional(uuid()),
-        diskExtId: optional(uuid()),
+      s.object('vmm.v4.ahv.config.VolumeDiskReference', {
+        volumeGroupExtId: s.optional(s.uuid()),
+        diskExtId: s.optional(s.uuid()),
       }),
-      object('vmm.v4.ahv.config.ExternalDataSourceDiskReference', {
-        externalRepositoryExtId: text(),
-        externalDiskRelativePath: text(),
-        shouldEnableBackgroundHydration: withDefault(boolean(), true),
+      s.object('vmm.v4.ahv.config.ExternalDataSourceDiskReference', {
+        externalRepositoryExtId: s.text(),
+        externalDiskRelativePath: s.text(),
+        shouldEnableBackgroundHydration: s.withDefault(s.boolean(), true),
       }),
     ),
   ),
 })
 
-export const HydrationStatus = enumeration(['IN_PROGRESS', 'FAILED', 'DISABLED'])
+export const HydrationStatus = s.enumeration(['IN_PROGRESS', 'FAILED', 'DISABLED'])
 
-export const VmDisk = object('vmm.v4.ahv.config.VmDisk', {
-  diskExtId: readOnly(uuid()),
-  diskSizeBytes: optional(integer({ minimum: 1 })),
-  dataSource: optional(DataSource),
-  storageContainer: optional(StorageContainerReference),
-  storageConfig: optional(object('vmm.v4.ahv.config.VmDiskStorageConfig', { isFlashModeEnabled: optional(boolean()) })),
-  isMigrationInProgress: readOnly(boolean()),
-  vmDiskHydrationInfo: readOnly(
-    object('vmm.v4.ahv.config.DiskHydrationInfo', {
-      diskHydrationStatus: optional(HydrationStatus),
-      diskHydrationRemainingBytes: optional(integer()),
+export const VmDisk = s.object('vmm.v4.ahv.config.VmDisk', {
+  diskExtId: s.readOnly(s.uuid()),
+  diskSizeBytes: s.optional(s.integer({ minimum: 1 })),
+  dataSource: s.optional(DataSource),
+  storageContainer: s.optional(StorageContainerReference),
+  storageConfig: s.optional(
+    s.object('vmm.v4.ahv.config.VmDiskStorageConfig', { isFlashModeEnabled: s.optional(s.boolean()) }),
+  ),
+  isMigrationInProgress: s.readOnly(s.boolean()),
+  vmDiskHydrationInfo: s.readOnly(
+    s.object('vmm.v4.ahv.config.DiskHydrationInfo', {
+      diskHydrationStatus: s.optional(HydrationStatus),
+      diskHydrationRemainingBytes: s.optional(s.integer()),
     }),
   ),
 })
 
-export const ADSFVolumeGroupReference = object('vmm.v4.ahv.config.ADSFVolumeGroupReference', {
-  volumeGroupExtId: referenceTo('VolumeGroup'),
+export const ADSFVolumeGroupReference = s.object('vmm.v4.ahv.config.ADSFVolumeGroupReference', {
+  volumeGroupExtId: s.referenceTo('VolumeGroup'),
 })
 
 export const Disk = resource(
   'vmm.v4.ahv.config.Disk',
   {
-    backingInfo: optional(oneOf(VmDisk, ADSFVolumeGroupReference)),
-    diskAddress: optional(DiskAddress),
-    customAttributes: optional(customAttributes()),
+    backingInfo: s.optional(s.oneOf(VmDisk, ADSFVolumeGroupReference)),
+    diskAddress: s.optional(DiskAddress),
+    customAttributes: s.optional(customAttributes()),
   },
   {
     kind: 'VirtualMachineDisk',
     title: 'disk',
     // Read from the list in its VM.
     derived: true,
-    internal: { vmExtId: uuid() },
+    internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },
     rel: 'vmm:ahv:config:vm:disk',
     notFound: 'VMM_ENTITY_NOT_FOUND',

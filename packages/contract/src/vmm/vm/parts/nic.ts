@@ -6,19 +6,7 @@
  */
 import { get, list, resource } from '../../../operation.ts'
 import type { RoleName } from '../../../roles.ts'
-import {
-  arrayOf,
-  boolean,
-  enumeration,
-  integer,
-  object,
-  oneOf,
-  optional,
-  readOnly,
-  text,
-  uuid,
-  withDefault,
-} from '../../../schema.ts'
+import * as s from '../../../schema.ts'
 import { IPv4Address, IPv6Address } from '../../../shapes.ts'
 import {
   HostPcieDeviceReference,
@@ -29,85 +17,85 @@ import {
 import { getRate, listRate, vmReaders } from '../../roles.ts'
 
 /** A unicast address; stored in lower case. */
-export const macAddress = () => text({ pattern: '^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$' })
-const vlan = () => integer({ minimum: 0, maximum: 4094 })
+export const macAddress = () => s.text({ pattern: '^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$' })
+const vlan = () => s.integer({ minimum: 0, maximum: 4094 })
 
-export const Ipv4Config = object('vmm.v4.ahv.config.Ipv4Config', {
-  shouldAssignIp: optional(boolean()),
-  ipAddress: optional(IPv4Address),
-  secondaryIpAddressList: optional(arrayOf(IPv4Address, { maxItems: 100 })),
+export const Ipv4Config = s.object('vmm.v4.ahv.config.Ipv4Config', {
+  shouldAssignIp: s.optional(s.boolean()),
+  ipAddress: s.optional(IPv4Address),
+  secondaryIpAddressList: s.optional(s.arrayOf(IPv4Address, { maxItems: 100 })),
 })
-export const Ipv4Info = object('vmm.v4.ahv.config.Ipv4Info', {
-  learnedIpAddresses: readOnly(arrayOf(IPv4Address, { maxItems: 256 })),
+export const Ipv4Info = s.object('vmm.v4.ahv.config.Ipv4Info', {
+  learnedIpAddresses: s.readOnly(s.arrayOf(IPv4Address, { maxItems: 256 })),
 })
-export const Ipv6Info = object('vmm.v4.ahv.config.Ipv6Info', {
-  learnedIpv6Addresses: readOnly(arrayOf(IPv6Address)),
+export const Ipv6Info = s.object('vmm.v4.ahv.config.Ipv6Info', {
+  learnedIpv6Addresses: s.readOnly(s.arrayOf(IPv6Address)),
 })
 
 const emulated = {
-  isConnected: withDefault(boolean(), true),
-  macAddress: optional(macAddress()),
-  model: withDefault(enumeration(['VIRTIO', 'E1000']), 'VIRTIO'),
-  numQueues: withDefault(integer({ minimum: 1 }), 1),
+  isConnected: s.withDefault(s.boolean(), true),
+  macAddress: s.optional(macAddress()),
+  model: s.withDefault(s.enumeration(['VIRTIO', 'E1000']), 'VIRTIO'),
+  numQueues: s.withDefault(s.integer({ minimum: 1 }), 1),
 } as const
-export const EmulatedNic = object('vmm.v4.ahv.config.EmulatedNic', emulated)
-export const VirtualEthernetNic = object('vmm.v4.ahv.config.VirtualEthernetNic', emulated)
-export const SriovNic = object('vmm.v4.ahv.config.SriovNic', {
-  isConnected: withDefault(boolean(), true),
-  macAddress: optional(macAddress()),
+export const EmulatedNic = s.object('vmm.v4.ahv.config.EmulatedNic', emulated)
+export const VirtualEthernetNic = s.object('vmm.v4.ahv.config.VirtualEthernetNic', emulated)
+export const SriovNic = s.object('vmm.v4.ahv.config.SriovNic', {
+  isConnected: s.withDefault(s.boolean(), true),
+  macAddress: s.optional(macAddress()),
   sriovProfileReference: NicProfileReference,
-  hostPcieDeviceReference: optional(HostPcieDeviceReference),
+  hostPcieDeviceReference: s.optional(HostPcieDeviceReference),
 })
-export const DpOffloadNic = object('vmm.v4.ahv.config.DpOffloadNic', {
-  isConnected: withDefault(boolean(), true),
-  macAddress: optional(macAddress()),
+export const DpOffloadNic = s.object('vmm.v4.ahv.config.DpOffloadNic', {
+  isConnected: s.withDefault(s.boolean(), true),
+  macAddress: s.optional(macAddress()),
   dpOffloadProfileReference: NicProfileReference,
-  hostPcieDeviceReference: optional(HostPcieDeviceReference),
+  hostPcieDeviceReference: s.optional(HostPcieDeviceReference),
 })
 
 const connection = {
-  subnet: optional(SubnetReference),
-  vlanMode: withDefault(enumeration(['ACCESS', 'TRUNK']), 'ACCESS'),
-  trunkedVlans: optional(arrayOf(vlan(), { maxItems: 4095, uniqueItems: true })),
-  shouldAllowUnknownMacs: withDefault(boolean(), false),
+  subnet: s.optional(SubnetReference),
+  vlanMode: s.withDefault(s.enumeration(['ACCESS', 'TRUNK']), 'ACCESS'),
+  trunkedVlans: s.optional(s.arrayOf(vlan(), { maxItems: 4095, uniqueItems: true })),
+  shouldAllowUnknownMacs: s.withDefault(s.boolean(), false),
   /** Present while the NIC holds an address. */
-  ipv4Config: optional(Ipv4Config),
-  ipv4Info: readOnly(Ipv4Info),
+  ipv4Config: s.optional(Ipv4Config),
+  ipv4Info: s.readOnly(Ipv4Info),
 } as const
 const networkFunction = {
-  nicType: withDefault(
-    enumeration(['NORMAL_NIC', 'DIRECT_NIC', 'NETWORK_FUNCTION_NIC', 'SPAN_DESTINATION_NIC']),
+  nicType: s.withDefault(
+    s.enumeration(['NORMAL_NIC', 'DIRECT_NIC', 'NETWORK_FUNCTION_NIC', 'SPAN_DESTINATION_NIC']),
     'NORMAL_NIC',
   ),
-  networkFunctionChain: optional(NetworkFunctionChainReference),
+  networkFunctionChain: s.optional(NetworkFunctionChainReference),
   // Defaults to INGRESS for function NICs, and is absent for the others.
-  networkFunctionNicType: optional(enumeration(['INGRESS', 'EGRESS', 'TAP'])),
+  networkFunctionNicType: s.optional(s.enumeration(['INGRESS', 'EGRESS', 'TAP'])),
 } as const
-export const NicNetworkInfo = object('vmm.v4.ahv.config.NicNetworkInfo', { ...networkFunction, ...connection })
-export const VirtualEthernetNicNetworkInfo = object('vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo', {
+export const NicNetworkInfo = s.object('vmm.v4.ahv.config.NicNetworkInfo', { ...networkFunction, ...connection })
+export const VirtualEthernetNicNetworkInfo = s.object('vmm.v4.ahv.config.VirtualEthernetNicNetworkInfo', {
   ...networkFunction,
   ...connection,
-  ipv6Info: readOnly(Ipv6Info),
+  ipv6Info: s.readOnly(Ipv6Info),
 })
-export const SriovNicNetworkInfo = object('vmm.v4.ahv.config.SriovNicNetworkInfo', { vlanId: optional(vlan()) })
-export const DpOffloadNicNetworkInfo = object('vmm.v4.ahv.config.DpOffloadNicNetworkInfo', {
+export const SriovNicNetworkInfo = s.object('vmm.v4.ahv.config.SriovNicNetworkInfo', { vlanId: s.optional(vlan()) })
+export const DpOffloadNicNetworkInfo = s.object('vmm.v4.ahv.config.DpOffloadNicNetworkInfo', {
   ...connection,
-  ipv6Info: readOnly(Ipv6Info),
+  ipv6Info: s.readOnly(Ipv6Info),
 })
 
 export const Nic = resource(
   'vmm.v4.ahv.config.Nic',
   {
-    backingInfo: optional(EmulatedNic),
-    networkInfo: optional(NicNetworkInfo),
-    nicBackingInfo: optional(oneOf(VirtualEthernetNic, SriovNic, DpOffloadNic)),
-    nicNetworkInfo: optional(oneOf(SriovNicNetworkInfo, VirtualEthernetNicNetworkInfo, DpOffloadNicNetworkInfo)),
+    backingInfo: s.optional(EmulatedNic),
+    networkInfo: s.optional(NicNetworkInfo),
+    nicBackingInfo: s.optional(s.oneOf(VirtualEthernetNic, SriovNic, DpOffloadNic)),
+    nicNetworkInfo: s.optional(s.oneOf(SriovNicNetworkInfo, VirtualEthernetNicNetworkInfo, DpOffloadNicNetworkInfo)),
   },
   {
     title: 'NIC',
     // Read from the list in its VM.
     derived: true,
-    internal: { vmExtId: uuid() },
+    internal: { vmExtId: s.uuid() },
     parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId' },
     rel: 'vmm:ahv:config:vm:nic',
     notFound: 'VMM_ENTITY_NOT_FOUND',

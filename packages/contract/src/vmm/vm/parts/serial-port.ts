@@ -1,13 +1,13 @@
 /** A serial port of a virtual machine. Source: catalogue vmm.json; behaviour vmm.md 1.5. */
 import { resource } from '../../../operation.ts'
-import { boolean, integer, optional } from '../../../schema.ts'
+import * as s from '../../../schema.ts'
 
 export const SerialPort = resource(
   'vmm.v4.ahv.config.SerialPort',
   {
     /** 1 is reserved. Default: the lowest free index. */
-    index: optional(integer({ minimum: 0, maximum: 3 })),
-    isConnected: optional(boolean()),
+    index: s.optional(s.integer({ minimum: 0, maximum: 3 })),
+    isConnected: s.optional(s.boolean()),
   },
   { rel: 'vmm:ahv:config:vm:serialport', notFound: 'VMM_ENTITY_NOT_FOUND', staleTag: 'VM_ETAG_MISMATCH' },
 )

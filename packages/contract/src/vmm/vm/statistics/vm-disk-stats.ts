@@ -3,13 +3,13 @@
  * Source: specification 2.7; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
  */
 import { baseFields, read } from '../../../operation.ts'
-import { arrayOf, object, optional, timestamp, uuid } from '../../../schema.ts'
+import * as s from '../../../schema.ts'
 import { counters, statisticsQuery } from '../../../statistics.ts'
 import { statisticsRate, vmReaders } from '../../roles.ts'
 import { Disk } from '../parts/disk.ts'
 
-export const VmDiskStatsTuple = object('vmm.v4.ahv.stats.VmDiskStatsTuple', {
-  timestamp: timestamp(),
+export const VmDiskStatsTuple = s.object('vmm.v4.ahv.stats.VmDiskStatsTuple', {
+  timestamp: s.timestamp(),
   ...counters([
     'controllerAvgIoLatencyMicros',
     'controllerAvgReadIoLatencyMicros',
@@ -41,10 +41,10 @@ export const VmDiskStatsTuple = object('vmm.v4.ahv.stats.VmDiskStatsTuple', {
   ]),
 })
 
-export const VmDiskStats = object('vmm.v4.ahv.stats.VmDiskStats', {
+export const VmDiskStats = s.object('vmm.v4.ahv.stats.VmDiskStats', {
   ...baseFields,
-  vmExtId: optional(uuid()),
-  stats: optional(arrayOf(VmDiskStatsTuple)),
+  vmExtId: s.optional(s.uuid()),
+  stats: s.optional(s.arrayOf(VmDiskStatsTuple)),
 })
 
 export const vmDiskStatsOperations = {

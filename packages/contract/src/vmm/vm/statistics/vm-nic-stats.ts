@@ -3,20 +3,20 @@
  * Source: specification 2.7, 5, 8; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
  */
 import { baseFields, read } from '../../../operation.ts'
-import { arrayOf, object, optional, timestamp, uuid } from '../../../schema.ts'
+import * as s from '../../../schema.ts'
 import { counters, statisticsQuery } from '../../../statistics.ts'
 import { statisticsRate, vmReaders } from '../../roles.ts'
 import { Nic } from '../parts/nic.ts'
 
-export const VmNicStatsTuple = object('vmm.v4.ahv.stats.VmNicStatsTuple', {
-  timestamp: timestamp(),
+export const VmNicStatsTuple = s.object('vmm.v4.ahv.stats.VmNicStatsTuple', {
+  timestamp: s.timestamp(),
   ...counters(['networkDroppedReceivedPackets', 'networkDroppedTransmittedPackets']),
 })
 
-export const VmNicStats = object('vmm.v4.ahv.stats.VmNicStats', {
+export const VmNicStats = s.object('vmm.v4.ahv.stats.VmNicStats', {
   ...baseFields,
-  vmExtId: optional(uuid()),
-  stats: optional(arrayOf(VmNicStatsTuple)),
+  vmExtId: s.optional(s.uuid()),
+  stats: s.optional(s.arrayOf(VmNicStatsTuple)),
 })
 
 export const vmNicStatsOperations = {

@@ -3,15 +3,15 @@
  * Source: specification 2.7; catalogue vmm.json; behaviour vmm.md 1.15, 2, 3.8.
  */
 import { list, read, resource } from '../../../operation.ts'
-import { arrayOf, object, optional, text, timestamp } from '../../../schema.ts'
+import * as s from '../../../schema.ts'
 import { counters, pathsOf, statisticsQuery } from '../../../statistics.ts'
 import { statisticsListRate, statisticsRate, vmReaders } from '../../roles.ts'
 import { Vm } from '../vm.ts'
 
-export const VmStatsTuple = object('vmm.v4.ahv.stats.VmStatsTuple', {
-  timestamp: timestamp(),
-  cluster: optional(text()),
-  hypervisorType: optional(text()),
+export const VmStatsTuple = s.object('vmm.v4.ahv.stats.VmStatsTuple', {
+  timestamp: s.timestamp(),
+  cluster: s.optional(s.text()),
+  hypervisorType: s.optional(s.text()),
   ...counters([
     'checkScore',
     'controllerAvgIoLatencyMicros',
@@ -100,7 +100,7 @@ export const VmStatsTuple = object('vmm.v4.ahv.stats.VmStatsTuple', {
 
 export const VmStats = resource(
   'vmm.v4.ahv.stats.VmStats',
-  { stats: optional(arrayOf(VmStatsTuple)) },
+  { stats: s.optional(s.arrayOf(VmStatsTuple)) },
   { title: 'VM statistics', derived: true, notFound: 'VMM_ENTITY_NOT_FOUND' },
 )
 
