@@ -2,6 +2,7 @@
  * Functions that declare fields; each returns a plain object. `ValueOf` derives the TypeScript type of a value from its
  * declaration, so no shape is written twice.
  */
+import { type NameIn, names } from './names.ts'
 
 export type Schema<T = unknown> = AnySchema & { readonly is?: T }
 
@@ -160,10 +161,15 @@ export const number = (rules: Omit<NumberSchema, 'type'> = {}): Typed<NumberSche
 })
 export const boolean = (): Typed<BooleanSchema, boolean> => ({ type: 'boolean' })
 export const timestamp = (): Typed<TimestampSchema, string> => ({ type: 'timestamp' })
-export const enumeration = <const V extends readonly string[]>(
+/** @param values a list, or a text with commas: `'ON, OFF'` */
+export const enumeration = <const V extends readonly string[] | string>(
   values: V,
   rules: { readonly valuesSince?: Readonly<Record<string, string>> } = {},
-): Typed<EnumerationSchema, V[number]> => ({ type: 'enumeration', values, ...rules })
+): Typed<EnumerationSchema, V extends string ? NameIn<V> : V[number]> => ({
+  type: 'enumeration',
+  values: typeof values === 'string' ? names(values) : values,
+  ...rules,
+})
 export const anything = (): Typed<AnythingSchema, unknown> => ({ type: 'anything' })
 export const mapOf = <S extends AnySchema>(values: S): Typed<MapSchema, { readonly [key: string]: ValueOf<S> }> => ({
   type: 'map',

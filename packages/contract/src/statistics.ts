@@ -2,6 +2,7 @@
  * Query parameters and fields that all statistics share.
  * Source: specification 2.7, 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17.
  */
+import { type NameIn, names } from './names.ts'
 import * as s from './schema.ts'
 
 /** The interval (start, end], the distance of points in seconds, and how raw values are combined into one point. */
@@ -14,9 +15,9 @@ export const statisticsQuery = {
 
 const counter = s.optional(s.integer({ minimum: 0 }))
 
-/** Integer fields of a point; each is present where it was measured. */
-export const counters = <const N extends readonly string[]>(names: N): { readonly [K in N[number]]: typeof counter } =>
-  Object.fromEntries(names.map((name) => [name, counter])) as never
+/** Integer fields of a point, their names separated by commas; each is present where it was measured. */
+export const counters = <const S extends string>(text: S) =>
+  Object.fromEntries(names(text).map((name) => [name, counter])) as { readonly [K in NameIn<S>]: typeof counter }
 
 /** Paths of a point's values in list options: `stats/<name>`. */
 export const pathsOf = (tuple: s.ObjectSchema<s.Fields>, without: readonly string[] = []): readonly string[] =>

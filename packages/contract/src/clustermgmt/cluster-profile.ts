@@ -1,3 +1,4 @@
+import { names } from '../names.ts'
 import { action, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'
@@ -62,15 +63,9 @@ export const ClusterReferenceListSpec = s.object('clustermgmt.v4.config.ClusterR
   ),
 })
 
-const listFields = [
-  'clusterCount',
-  'createTime',
-  'createdBy',
-  'driftedClusterCount',
-  'lastUpdateTime',
-  'lastUpdatedBy',
-  'name',
-]
+const listFields = names(`
+  clusterCount, createTime, createdBy, driftedClusterCount, lastUpdateTime, lastUpdatedBy, name
+`)
 
 export const clusterProfileOperations = {
   listClusterProfiles: list('/config/cluster-profiles', ClusterProfile, {

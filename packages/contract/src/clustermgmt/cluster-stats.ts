@@ -2,6 +2,7 @@
  * Statistics of a cluster, computed for the span that a request asks for: one series of points for each figure.
  * Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.17, 2, 3.
  */
+import { names } from '../names.ts'
 import { perSecond, read, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { seriesOf, statisticsQuery } from '../statistics.ts'
@@ -24,39 +25,25 @@ export const TimeValuePair = s.object('clustermgmt.v4.stats.TimeValuePair', {
 })
 
 /** Figures with bounds of what was usual at that hour: `<name>LowerBuf` and `<name>UpperBuf`. */
-const bounded = [
-  'aggregateHypervisorMemoryUsagePpm',
-  'controllerAvgIoLatencyUsecs',
-  'controllerAvgReadIoLatencyUsecs',
-  'controllerAvgWriteIoLatencyUsecs',
-  'controllerNumIops',
-  'controllerNumReadIops',
-  'controllerNumWriteIops',
-  'controllerReadIoBandwidthKbps',
-  'controllerWriteIoBandwidthKbps',
-  'hypervisorCpuUsagePpm',
-  'ioBandwidthKbps',
-] as const
+const bounded = names(`
+  aggregateHypervisorMemoryUsagePpm, controllerAvgIoLatencyUsecs, controllerAvgReadIoLatencyUsecs,
+  controllerAvgWriteIoLatencyUsecs, controllerNumIops, controllerNumReadIops, controllerNumWriteIops,
+  controllerReadIoBandwidthKbps, controllerWriteIoBandwidthKbps, hypervisorCpuUsagePpm, ioBandwidthKbps
+`)
 
 /** The series `<name>`, `<name>LowerBuf` and `<name>UpperBuf` of each name. */
-export const withBounds = <const N extends readonly string[]>(names: N) =>
-  names.flatMap((name: N[number]) => [name, `${name}LowerBuf` as const, `${name}UpperBuf` as const])
+export const withBounds = <const N extends readonly string[]>(figures: N) =>
+  figures.flatMap((name: N[number]) => [name, `${name}LowerBuf` as const, `${name}UpperBuf` as const])
 
 /** Series that clusters and hosts share. */
 export const sharedSeries = seriesOf(
   [
     ...withBounds(bounded),
-    'cpuCapacityHz',
-    'cpuUsageHz',
-    'freePhysicalStorageBytes',
-    'healthCheckScore',
-    'logicalStorageUsageBytes',
-    'memoryCapacityBytes',
-    'overallMemoryUsageBytes',
-    'overcommittedVmsReclaimableMemoryBytes',
-    'powerConsumptionInstantWatt',
-    'storageCapacityBytes',
-    'storageUsageBytes',
+    ...names(`
+      cpuCapacityHz, cpuUsageHz, freePhysicalStorageBytes, healthCheckScore, logicalStorageUsageBytes,
+      memoryCapacityBytes, overallMemoryUsageBytes, overcommittedVmsReclaimableMemoryBytes, powerConsumptionInstantWatt,
+      storageCapacityBytes, storageUsageBytes
+    `),
   ],
   TimeValuePair,
 )

@@ -1,3 +1,4 @@
+import { names } from '../names.ts'
 import { action, get, list, perSecond, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN, IPv4Address } from '../shapes.ts'
@@ -41,18 +42,10 @@ const ClusterConfigReference = s.object('clustermgmt.v4.config.ClusterConfigRefe
   // Hardware and function of a cluster cannot change.
   clusterFunction: s.immutable(
     s.optional(
-      s.arrayOf(
-        s.enumeration([
-          'AOS',
-          'PRISM_CENTRAL',
-          'CLOUD_DATA_GATEWAY',
-          'AFS',
-          'ONE_NODE',
-          'TWO_NODE',
-          'ANALYTICS_PLATFORM',
-        ]),
-        { minItems: 1, maxItems: 7 },
-      ),
+      s.arrayOf(s.enumeration('AOS, PRISM_CENTRAL, CLOUD_DATA_GATEWAY, AFS, ONE_NODE, TWO_NODE, ANALYTICS_PLATFORM'), {
+        minItems: 1,
+        maxItems: 7,
+      }),
     ),
   ),
   clusterArch: s.immutable(s.optional(s.enumeration(['X86_64', 'PPC64LE']))),
@@ -166,17 +159,7 @@ export const Cluster = resource(
     categories: s.readOnly(s.arrayOf(s.referenceTo('Category'), { maxItems: 1024 })),
     clusterProfileExtId: s.readOnly(s.referenceTo('ClusterProfile')),
     upgradeStatus: s.readOnly(
-      s.enumeration([
-        'PENDING',
-        'DOWNLOADING',
-        'QUEUED',
-        'PREUPGRADE',
-        'UPGRADING',
-        'SUCCEEDED',
-        'FAILED',
-        'CANCELLED',
-        'SCHEDULED',
-      ]),
+      s.enumeration('PENDING, DOWNLOADING, QUEUED, PREUPGRADE, UPGRADING, SUCCEEDED, FAILED, CANCELLED, SCHEDULED'),
     ),
     vmCount: s.readOnly(s.integer()),
     inefficientVmCount: s.readOnly(s.integer()),
@@ -210,21 +193,11 @@ export const CategoryEntityReferences = s.object('clustermgmt.v4.config.Category
   categories: s.arrayOf(s.referenceTo('Category'), { minItems: 1, maxItems: 1024, uniqueItems: true }),
 })
 
-const filter = [
-  'backupEligibilityScore',
-  'clusterProfileExtId',
-  'config/buildInfo/version',
-  'config/clusterFunction',
-  'config/encryptionInTransitStatus',
-  'config/encryptionOption',
-  'config/encryptionScope',
-  'config/hypervisorTypes',
-  'config/isAvailable',
-  'extId',
-  'name',
-  'network/keyManagementServerType',
-  'upgradeStatus',
-]
+const filter = names(`
+  backupEligibilityScore, clusterProfileExtId, config/buildInfo/version, config/clusterFunction,
+  config/encryptionInTransitStatus, config/encryptionOption, config/encryptionScope, config/hypervisorTypes,
+  config/isAvailable, extId, name, network/keyManagementServerType, upgradeStatus
+`)
 const expand = {
   clusterProfile: { kind: 'ClusterProfile', by: 'clusterProfileExtId', into: 'clusterProfileProjection' },
   storageSummary: { into: 'storageSummaryProjection', shape: StorageSummaryProjection },
@@ -236,18 +209,10 @@ export const clusterOperations = {
     roles: clusterReaders,
     rateLimit: perSecond(10, 10, 15, 20),
     filter,
-    orderby: [
-      'backupEligibilityScore',
-      'config/buildInfo/version',
-      'config/isAvailable',
-      'extId',
-      'inefficientVmCount',
-      'name',
-      'network/keyManagementServerType',
-      'nodes/numberOfNodes',
-      'upgradeStatus',
-      'vmCount',
-    ],
+    orderby: names(`
+      backupEligibilityScore, config/buildInfo/version, config/isAvailable, extId, inefficientVmCount, name,
+      network/keyManagementServerType, nodes/numberOfNodes, upgradeStatus, vmCount
+    `),
     select: ['backupEligibilityScore', 'inefficientVmCount', 'name', 'upgradeStatus', 'vmCount'],
     expand,
     expandedType: 'clustermgmt.v4.config.ClusterProjection',

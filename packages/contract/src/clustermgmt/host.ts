@@ -1,3 +1,4 @@
+import { names } from '../names.ts'
 import { get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
@@ -30,18 +31,11 @@ const HypervisorReference = s.object('clustermgmt.v4.config.HypervisorReference'
   userName: s.readOnly(s.text({ maxLength: 64 })),
   numberOfVms: s.readOnly(s.integer()),
   state: s.readOnly(
-    s.enumeration([
-      'ACROPOLIS_NORMAL',
-      'ENTERING_MAINTENANCE_MODE',
-      'ENTERED_MAINTENANCE_MODE',
-      'RESERVED_FOR_HA_FAILOVER',
-      'ENTERING_MAINTENANCE_MODE_FROM_HA_FAILOVER',
-      'RESERVING_FOR_HA_FAILOVER',
-      'HA_FAILOVER_SOURCE',
-      'HA_FAILOVER_TARGET',
-      'HA_HEALING_SOURCE',
-      'HA_HEALING_TARGET',
-    ]),
+    s.enumeration(`
+      ACROPOLIS_NORMAL, ENTERING_MAINTENANCE_MODE, ENTERED_MAINTENANCE_MODE, RESERVED_FOR_HA_FAILOVER,
+      ENTERING_MAINTENANCE_MODE_FROM_HA_FAILOVER, RESERVING_FOR_HA_FAILOVER, HA_FAILOVER_SOURCE, HA_FAILOVER_TARGET,
+      HA_HEALING_SOURCE, HA_HEALING_TARGET
+    `),
   ),
   acropolisConnectionState: s.readOnly(s.enumeration(['CONNECTED', 'DISCONNECTED'])),
 })
@@ -121,53 +115,18 @@ export const Host = resource(
   },
 )
 
-const filter = [
-  'bootTimeUsecs',
-  'cluster/name',
-  'cluster/uuid',
-  'cpuCapacityHz',
-  'cpuFrequencyHz',
-  'cpuModel',
-  'defaultVhdContainerUuid',
-  'defaultVhdLocation',
-  'defaultVmContainerUuid',
-  'defaultVmLocation',
-  'extId',
-  'gpuDriverVersion',
-  'gpuList',
-  'hostName',
-  'hypervisor/type',
-  'memorySizeBytes',
-  'numberOfCpuCores',
-  'numberOfCpuSockets',
-  'numberOfCpuThreads',
-]
+const filter = names(`
+  bootTimeUsecs, cluster/name, cluster/uuid, cpuCapacityHz, cpuFrequencyHz, cpuModel, defaultVhdContainerUuid,
+  defaultVhdLocation, defaultVmContainerUuid, defaultVmLocation, extId, gpuDriverVersion, gpuList, hostName,
+  hypervisor/type, memorySizeBytes, numberOfCpuCores, numberOfCpuSockets, numberOfCpuThreads
+`)
 const orderby = ['cluster/name', 'extId', 'hostName', 'hostType', 'hypervisor/type', 'memorySizeBytes']
-const select = [
-  'blockModel',
-  'blockSerial',
-  'bootTimeUsecs',
-  'cluster',
-  'cpuCapacityHz',
-  'cpuFrequencyHz',
-  'cpuModel',
-  'defaultVhdContainerUuid',
-  'defaultVhdLocation',
-  'defaultVmContainerUuid',
-  'defaultVmLocation',
-  'failoverClusterFqdn',
-  'failoverClusterNodeStatus',
-  'gpuDriverVersion',
-  'gpuList',
-  'hostName',
-  'hostType',
-  'maintenanceState',
-  'memorySizeBytes',
-  'nodeStatus',
-  'numberOfCpuCores',
-  'numberOfCpuSockets',
-  'numberOfCpuThreads',
-]
+const select = names(`
+  blockModel, blockSerial, bootTimeUsecs, cluster, cpuCapacityHz, cpuFrequencyHz, cpuModel, defaultVhdContainerUuid,
+  defaultVhdLocation, defaultVmContainerUuid, defaultVmLocation, failoverClusterFqdn, failoverClusterNodeStatus,
+  gpuDriverVersion, gpuList, hostName, hostType, maintenanceState, memorySizeBytes, nodeStatus, numberOfCpuCores,
+  numberOfCpuSockets, numberOfCpuThreads
+`)
 
 export const hostOperations = {
   listHosts: list('/config/hosts', Host, {

@@ -1,4 +1,5 @@
 /** Role sets that several operations of this namespace share. Source: specification 5; behaviour clustermgmt.md 2. */
+import { names } from '../names.ts'
 
 /** May change clusters, their profiles and their BMCs. */
 export const clusterAdmins = ['Cluster Admin', 'Platform Admin', 'Super Admin'] as const
@@ -7,76 +8,39 @@ const clusterViewers = [...clusterAdmins, 'Cluster Viewer', 'Platform Viewer'] a
 
 export const clusterReaders = [
   ...clusterViewers,
-  'Backup Admin',
-  'Consumer',
-  'Developer',
-  'Kubernetes Admin',
-  'LocalAccountManager Admin',
-  'LocalAccountManager Viewer',
-  'Management Connector',
-  'Network Infra Admin',
-  'Network Policy Admin',
-  'Network Policy Author',
-  'Network Policy Viewer',
-  'Project Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Storage Admin',
-  'Storage Viewer',
-  'VPC Admin',
-  'Virtual Machine Admin',
-  'Virtual Machine Operator',
-  'Virtual Machine Viewer',
+  ...names(`
+    Backup Admin, Consumer, Developer, Kubernetes Admin, LocalAccountManager Admin, LocalAccountManager Viewer,
+    Management Connector, Network Infra Admin, Network Policy Admin, Network Policy Author, Network Policy Viewer,
+    Project Admin, Project Manager, Self-Service Admin (deprecated), Storage Admin, Storage Viewer, VPC Admin,
+    Virtual Machine Admin, Virtual Machine Operator, Virtual Machine Viewer
+  `),
 ] as const
 
 /** Hosts of all clusters together. */
 export const hostReaders = [
   ...clusterViewers,
-  'Management Connector',
-  'Network Infra Admin',
-  'Storage Admin',
-  'VPC Admin',
-  'Virtual Machine Admin',
-  'Virtual Machine Operator',
+  ...names(`
+    Management Connector, Network Infra Admin, Storage Admin, VPC Admin, Virtual Machine Admin, Virtual Machine Operator
+  `),
 ] as const
 
 /** Hosts of one cluster. */
 export const clusterHostReaders = [
   ...clusterViewers,
-  'Backup Admin',
-  'LocalAccountManager Admin',
-  'LocalAccountManager Viewer',
-  'Management Connector',
-  'Network Infra Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'VPC Admin',
+  ...names(`
+    Backup Admin, LocalAccountManager Admin, LocalAccountManager Viewer, Management Connector, Network Infra Admin,
+    Project Manager, Self-Service Admin (deprecated), VPC Admin
+  `),
 ] as const
 
 export const profileReaders = [...clusterViewers, 'Project Manager', 'Self-Service Admin (deprecated)'] as const
 
-export const storageContainerReaders = [
-  'Backup Admin',
-  'CSI System',
-  'Consumer',
-  'Developer',
-  'Kubernetes Data Services System',
-  'Management Connector',
-  'Operator',
-  'Platform Admin',
-  'Platform Viewer',
-  'Project Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Storage Admin',
-  'Storage Viewer',
-  'Super Admin',
-] as const
+export const storageContainerReaders = names(`
+  Backup Admin, CSI System, Consumer, Developer, Kubernetes Data Services System, Management Connector, Operator,
+  Platform Admin, Platform Viewer, Project Admin, Project Manager, Self-Service Admin (deprecated), Storage Admin,
+  Storage Viewer, Super Admin
+`)
 
-export const storageContainerAdmins = [
-  'Platform Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Storage Admin',
-  'Super Admin',
-] as const
+export const storageContainerAdmins = names(`
+  Platform Admin, Project Manager, Self-Service Admin (deprecated), Storage Admin, Super Admin
+`)

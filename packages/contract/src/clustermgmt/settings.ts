@@ -82,29 +82,10 @@ export const SnmpConfig = s.object('clustermgmt.v4.config.SnmpConfig', {
 
 const RsyslogModuleItem = s.object('clustermgmt.v4.config.RsyslogModuleItem', {
   name: s.enumeration(
-    [
-      'CASSANDRA',
-      'CEREBRO',
-      'CURATOR',
-      'GENESIS',
-      'PRISM',
-      'STARGATE',
-      'SYSLOG_MODULE',
-      'ZOOKEEPER',
-      'UHARA',
-      'LAZAN',
-      'API_AUDIT',
-      'AUDIT',
-      'CALM',
-      'EPSILON',
-      'ACROPOLIS',
-      'MINERVA_CVM',
-      'FLOW',
-      'FLOW_SERVICE_LOGS',
-      'LCM',
-      'APLOS',
-      'NCM_AIOPS',
-    ],
+    `
+      CASSANDRA, CEREBRO, CURATOR, GENESIS, PRISM, STARGATE, SYSLOG_MODULE, ZOOKEEPER, UHARA, LAZAN, API_AUDIT, AUDIT,
+      CALM, EPSILON, ACROPOLIS, MINERVA_CVM, FLOW, FLOW_SERVICE_LOGS, LCM, APLOS, NCM_AIOPS
+    `,
     { valuesSince: { NCM_AIOPS: 'v4.2' } },
   ),
   logSeverityLevel: s.enumeration(['EMERGENCY', 'ALERT', 'CRITICAL', 'ERROR', 'WARNING', 'NOTICE', 'INFO', 'DEBUG']),
@@ -121,15 +102,10 @@ export const RsyslogServer = s.object('clustermgmt.v4.config.RsyslogServer', {
 })
 
 /** The settings of a cluster that a profile can prescribe, by the name that drift reports. */
-export const configType = s.enumeration([
-  'NTP_SERVER_CONFIG',
-  'NAME_SERVER_CONFIG',
-  'SMTP_SERVER_CONFIG',
-  'NFS_SUBNET_WHITELIST_CONFIG',
-  'SNMP_SERVER_CONFIG',
-  'RSYSLOG_SERVER_CONFIG',
-  'PULSE_CONFIG',
-])
+export const configType = s.enumeration(`
+  NTP_SERVER_CONFIG, NAME_SERVER_CONFIG, SMTP_SERVER_CONFIG, NFS_SUBNET_WHITELIST_CONFIG, SNMP_SERVER_CONFIG,
+  RSYSLOG_SERVER_CONFIG, PULSE_CONFIG
+`)
 
 export const ManagedCluster = s.object('clustermgmt.v4.config.ManagedCluster', {
   extId: s.uuid(),

@@ -1,3 +1,4 @@
+import { names } from '../names.ts'
 import { action, baseFields, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
@@ -94,26 +95,13 @@ export const storageContainerOperations = {
     iam: 'View_Storage_Container',
     roles: storageContainerReaders,
     rateLimit: perSecond(20, 25, 25, 25),
-    filter: [
-      'affinityHostExtId',
-      'clusterExtId',
-      'clusterName',
-      'compressionDelaySecs',
-      'containerExtId',
-      'name',
-      'ownerExtId',
-      'replicationFactor',
-      'storagePoolExtId',
-    ],
-    orderby: [
-      'affinityHostExtId',
-      'clusterName',
-      'compressionDelaySecs',
-      'containerExtId',
-      'erasureCode',
-      'name',
-      'replicationFactor',
-    ],
+    filter: names(`
+      affinityHostExtId, clusterExtId, clusterName, compressionDelaySecs, containerExtId, name, ownerExtId,
+      replicationFactor, storagePoolExtId
+    `),
+    orderby: names(`
+      affinityHostExtId, clusterName, compressionDelaySecs, containerExtId, erasureCode, name, replicationFactor
+    `),
     select: 'any',
   }),
   createStorageContainer: create(path, StorageContainer, {

@@ -2,6 +2,7 @@
  * A recorded call of the API of a world: caller, operation, answer, and the reason for the answer. Calls of the control interface
  * are not recorded. Marks replace secrets.
  */
+import { names } from '../names.ts'
 import { get, list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
@@ -121,40 +122,12 @@ const callPath = {
 } as const
 
 /** Fields that filters of calls can use. */
-export const callFilter: readonly string[] = [
-  'address',
-  'answer/sizeBytes',
-  'answer/text',
-  'caller/credential',
-  'caller/extId',
-  'caller/name',
-  'decision',
-  'durationMicros',
-  'errorCodes',
-  'faults',
-  'isDryRun',
-  'isReplayed',
-  'method',
-  'operation',
-  'parentTaskExtId',
-  'path',
-  'profile',
-  'query',
-  'request/sizeBytes',
-  'request/text',
-  'requestId',
-  'search/index',
-  'search/scanned',
-  'sequence',
-  'status',
-  'target/extId',
-  'target/kind',
-  'taskExtId',
-  'throttledBy',
-  'time',
-  'unreadFields',
-  'warnings',
-]
+export const callFilter: readonly string[] = names(`
+  address, answer/sizeBytes, answer/text, caller/credential, caller/extId, caller/name, decision, durationMicros,
+  errorCodes, faults, isDryRun, isReplayed, method, operation, parentTaskExtId, path, profile, query, request/sizeBytes,
+  request/text, requestId, search/index, search/scanned, sequence, status, target/extId, target/kind, taskExtId,
+  throttledBy, time, unreadFields, warnings
+`)
 
 export const callOperations = {
   listCalls: list('/worlds/{worldName}/journal/calls', Call, {

@@ -3,6 +3,7 @@
  * level that its match names: driver call, else task step, else request.
  * Source: behaviour conventions 23; reference faults.md.
  */
+import { names } from '../names.ts'
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
@@ -139,16 +140,9 @@ export const faultOperations = {
     ...controlled,
     envelope: 'control.v1.ListFaultRulesApiResponse',
     iam: 'View_Fault_Rule',
-    filter: [
-      'createTime',
-      'isEnabled',
-      'lastFiredTime',
-      'match/caller',
-      'match/kind',
-      'match/operation',
-      'timesFired',
-      'timesMatched',
-    ],
+    filter: names(`
+      createTime, isEnabled, lastFiredTime, match/caller, match/kind, match/operation, timesFired, timesMatched
+    `),
     orderby: ['createTime', 'lastFiredTime', 'timesFired', 'timesMatched'],
     select: 'any',
   }),

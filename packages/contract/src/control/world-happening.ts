@@ -3,6 +3,7 @@
  * counterpart. Effects of each type: docs/reference/world-events.md.
  * Source: behaviour clustermgmt.md 3, iam.md 11, networking.md 3.4, platform.md 12, vmm.md 3.8 (faults).
  */
+import { names } from '../names.ts'
 import * as s from '../schema.ts'
 
 /** A name, or an id. */
@@ -17,30 +18,13 @@ const happening = <const T extends string, const F extends s.Fields>(type: T, fi
   })
 
 /** Kinds of facts that an event can change without an API request. */
-export const factKinds = [
-  'AUTHORITY',
-  'BGP_SESSION',
-  'BMC',
-  'CLUSTER',
-  'DIRECTORY_USER',
-  'EXTERNAL_VM',
-  'REMOTE',
-  'STORAGE_CONTAINER',
-  'SUBNET',
-  'VM',
-  'VOLUME_DISK',
-] as const
+export const factKinds = names(`
+  AUTHORITY, BGP_SESSION, BMC, CLUSTER, DIRECTORY_USER, EXTERNAL_VM, REMOTE, STORAGE_CONTAINER, SUBNET, VM, VOLUME_DISK
+`)
 
-export const placeFaults = [
-  'ACCESS_DENIED',
-  'BIT_FLIP',
-  'FULL',
-  'LOSES_COMPLETE',
-  'SLOW',
-  'SLOW_DOWN',
-  'TORN_UPLOAD',
-  'UNREACHABLE',
-] as const
+export const placeFaults = names(`
+  ACCESS_DENIED, BIT_FLIP, FULL, LOSES_COMPLETE, SLOW, SLOW_DOWN, TORN_UPLOAD, UNREACHABLE
+`)
 
 const happenings = [
   // Hosts and clusters.

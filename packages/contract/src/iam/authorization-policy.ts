@@ -2,6 +2,7 @@
  * Grants a role on entities to identities. Policies only grant; none denies.
  * Source: specification 2.5, 4.6, 5, 8; catalogue iam.json; behaviour iam.md 9, 10.
  */
+import { names } from '../names.ts'
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
@@ -32,13 +33,10 @@ export const AuthorizationPolicy = resource(
     entities: s.arrayOf(EntityFilter, { minItems: 1, maxItems: 100 }),
     authorizationPolicyType: s.immutable(
       s.withDefault(
-        s.enumeration([
-          'USER_DEFINED',
-          'SERVICE_DEFINED',
-          'PREDEFINED_READ_ONLY',
-          'PREDEFINED_UPDATE_IDENTITY_ONLY',
-          'SERVICE_DEFINED_READ_ONLY',
-        ]),
+        s.enumeration(`
+          USER_DEFINED, SERVICE_DEFINED, PREDEFINED_READ_ONLY, PREDEFINED_UPDATE_IDENTITY_ONLY,
+          SERVICE_DEFINED_READ_ONLY
+        `),
         'USER_DEFINED',
       ),
     ),
@@ -73,34 +71,15 @@ export const authorizationPolicyOperations = {
     roles: policyReaders,
     rateLimit: perSecond(10, 10, 15, 20),
     deployments: ['on-prem', 'cloud'],
-    filter: [
-      'authorizationPolicyType',
-      'clientName',
-      'createdBy',
-      'createdTime',
-      'displayName',
-      'extId',
-      'isSystemDefined',
-      'lastUpdatedTime',
-      'role',
-    ],
+    filter: names(`
+      authorizationPolicyType, clientName, createdBy, createdTime, displayName, extId, isSystemDefined, lastUpdatedTime,
+      role
+    `),
     orderby: ['createdTime', 'displayName', 'extId', 'lastUpdatedTime', 'role'],
-    select: [
-      'assignedUserGroupsCount',
-      'assignedUsersCount',
-      'authorizationPolicyType',
-      'clientName',
-      'createdBy',
-      'createdTime',
-      'description',
-      'displayName',
-      'entities',
-      'extId',
-      'identities',
-      'isSystemDefined',
-      'lastUpdatedTime',
-      'role',
-    ],
+    select: names(`
+      assignedUserGroupsCount, assignedUsersCount, authorizationPolicyType, clientName, createdBy, createdTime,
+      description, displayName, entities, extId, identities, isSystemDefined, lastUpdatedTime, role
+    `),
     expand: { role: { kind: 'Role', by: 'role', into: 'roleProjection' } },
     rowType: 'iam.v4.authz.AuthorizationPolicyProjection',
     showsEmptyList: true,

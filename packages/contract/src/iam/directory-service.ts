@@ -2,6 +2,7 @@
  * An LDAP server that signs users in: Active Directory or OpenLDAP.
  * Source: catalogue iam.json; behaviour iam.md 4, 10.
  */
+import { names } from '../names.ts'
 import { action, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
@@ -72,15 +73,10 @@ export const DirectoryService = resource(
   },
 )
 
-const searchers: readonly RoleName[] = [
-  'Central Admin',
-  'Network Policy Admin',
-  'Platform Admin',
-  'Project Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Super Admin',
-]
+const searchers: readonly RoleName[] = names(`
+  Central Admin, Network Policy Admin, Platform Admin, Project Admin, Project Manager, Self-Service Admin (deprecated),
+  Super Admin
+`)
 const readers: readonly RoleName[] = [...searchers, 'Network Policy Viewer', 'Platform Viewer']
 const writers: readonly RoleName[] = ['Central Admin', 'Super Admin']
 

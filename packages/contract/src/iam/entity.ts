@@ -2,6 +2,7 @@
  * A kind that permissions apply to, with the attributes by which a policy can filter it. Derived from this contract.
  * Source: catalogue iam.json; behaviour iam.md 7, 9.3, 10.
  */
+import { names } from '../names.ts'
 import { baseFields, get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { policyReaders } from './roles.ts'
@@ -43,17 +44,10 @@ export const entityOperations = {
     rateLimit: perSecond(10, 10, 15, 20),
     filter: ['createdBy', 'createdTime', 'displayName', 'extId', 'lastUpdatedTime', 'name'],
     orderby: ['createdTime', 'displayName', 'extId', 'lastUpdatedTime', 'name'],
-    select: [
-      'clientName',
-      'createdBy',
-      'createdTime',
-      'description',
-      'displayName',
-      'extId',
-      'isLogicalAndSupportedForAttributes',
-      'lastUpdatedTime',
-      'name',
-    ],
+    select: names(`
+      clientName, createdBy, createdTime, description, displayName, extId, isLogicalAndSupportedForAttributes,
+      lastUpdatedTime, name
+    `),
   }),
   getEntityById: get('/authz/entities/{extId}', Entity, {
     iam: 'View_Entity',

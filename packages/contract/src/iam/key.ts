@@ -4,6 +4,7 @@
  * Source: catalogue iam.json; behaviour iam.md 2, 10.
  */
 import { appMessageOf } from '../envelope.ts'
+import { names } from '../names.ts'
 import { action, create, get, list, perSecond, remove, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
@@ -66,34 +67,13 @@ export const keyOperations = {
     own: 'userExtId',
     rateLimit: perSecond(10, 10, 15, 20),
     filter: ['assignedTo', 'creationType', 'extId', 'keyType', 'lastUpdatedBy', 'name', 'status', 'tenantId'],
-    orderby: [
-      'assignedTo',
-      'createdBy',
-      'createdTime',
-      'expiryTime',
-      'keyType',
-      'lastUpdatedTime',
-      'lastUsedTime',
-      'name',
-      'status',
-      'tenantId',
-    ],
-    select: [
-      'assignedTo',
-      'createdBy',
-      'createdTime',
-      'creationType',
-      'description',
-      'expiryTime',
-      'extId',
-      'keyType',
-      'lastUpdatedBy',
-      'lastUpdatedTime',
-      'lastUsedTime',
-      'name',
-      'status',
-      'tenantId',
-    ],
+    orderby: names(`
+      assignedTo, createdBy, createdTime, expiryTime, keyType, lastUpdatedTime, lastUsedTime, name, status, tenantId
+    `),
+    select: names(`
+      assignedTo, createdBy, createdTime, creationType, description, expiryTime, extId, keyType, lastUpdatedBy,
+      lastUpdatedTime, lastUsedTime, name, status, tenantId
+    `),
   }),
   createUserKey: create('/authn/users/{userExtId}/keys', Key, {
     envelope: 'iam.v4.authn.CreateKeyApiResponse',

@@ -3,6 +3,7 @@
  * contract.
  * Source: catalogue iam.json; behaviour iam.md 7, 10.
  */
+import { names } from '../names.ts'
 import { get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { policyReaders } from './roles.ts'
@@ -44,20 +45,10 @@ export const operationOperations = {
     rateLimit: perSecond(10, 10, 15, 20),
     filter: ['clientName', 'createdTime', 'displayName', 'entityType', 'extId', 'lastUpdatedTime', 'operationType'],
     orderby: ['createdTime', 'displayName', 'entityType', 'extId', 'lastUpdatedTime'],
-    select: [
-      'associatedEndpointList',
-      'clientName',
-      'createdTime',
-      'description',
-      'displayName',
-      'entityType',
-      'extId',
-      'lastUpdatedTime',
-      'links',
-      'operationType',
-      'relatedOperationList',
-      'tenantId',
-    ],
+    select: names(`
+      associatedEndpointList, clientName, createdTime, description, displayName, entityType, extId, lastUpdatedTime,
+      links, operationType, relatedOperationList, tenantId
+    `),
   }),
   getOperationById: get('/authz/operations/{extId}', Operation, {
     iam: 'View_Operation',

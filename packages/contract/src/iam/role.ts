@@ -2,6 +2,7 @@
  * A set of operations that an authorization policy grants. System roles are read-only and named by the specification.
  * Source: specification 5 (names); catalogue iam.json; behaviour iam.md 8, 10.
  */
+import { names } from '../names.ts'
 import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
@@ -38,25 +39,13 @@ export const Role = resource(
   },
 )
 
-const readers: readonly RoleName[] = [
-  'Account Owner',
-  'Administrator',
-  'Central Admin',
-  'Platform Admin',
-  'Platform Viewer',
-  'Project Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Super Admin',
-  'User',
-]
-const writers: readonly RoleName[] = [
-  'Central Admin',
-  'Platform Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Super Admin',
-]
+const readers: readonly RoleName[] = names(`
+  Account Owner, Administrator, Central Admin, Platform Admin, Platform Viewer, Project Admin, Project Manager,
+  Self-Service Admin (deprecated), Super Admin, User
+`)
+const writers: readonly RoleName[] = names(`
+  Central Admin, Platform Admin, Project Manager, Self-Service Admin (deprecated), Super Admin
+`)
 
 export const roleOperations = {
   listRoles: list('/authz/roles', Role, {
@@ -66,23 +55,10 @@ export const roleOperations = {
     showsEmptyList: true,
     filter: ['clientName', 'createdBy', 'createdTime', 'displayName', 'extId', 'isSystemDefined', 'lastUpdatedTime'],
     orderby: ['createdTime', 'displayName', 'extId', 'lastUpdatedTime'],
-    select: [
-      'accessibleClients',
-      'accessibleEntityTypes',
-      'assignedUserGroupsCount',
-      'assignedUsersCount',
-      'clientName',
-      'createdBy',
-      'createdTime',
-      'description',
-      'displayName',
-      'extId',
-      'isSystemDefined',
-      'lastUpdatedTime',
-      'links',
-      'operations',
-      'tenantId',
-    ],
+    select: names(`
+      accessibleClients, accessibleEntityTypes, assignedUserGroupsCount, assignedUsersCount, clientName, createdBy,
+      createdTime, description, displayName, extId, isSystemDefined, lastUpdatedTime, links, operations, tenantId
+    `),
   }),
   createRole: create('/authz/roles', Role, {
     iam: 'Create_Role',

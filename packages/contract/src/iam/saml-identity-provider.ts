@@ -3,6 +3,7 @@
  * by the URL of that document; only the fields are stored and shown.
  * Source: catalogue iam.json; behaviour iam.md 5, 10.
  */
+import { names } from '../names.ts'
 import { create, get, list, perSecond, read, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
@@ -18,17 +19,10 @@ const IdpMetadata = s.object('iam.v4.authn.IdpMetadata', {
   /** PEM, or base64 of DER without PEM lines; shown as it was sent. */
   certificate: s.text({ minLength: 1, maxLength: 20_000, multiline: true }),
   nameIdPolicyFormat: s.withDefault(
-    s.enumeration([
-      'emailAddress',
-      'unspecified',
-      'X509SubjectName',
-      'WindowsDomainQualifiedName',
-      'encrypted',
-      'entity',
-      'kerberos',
-      'persistent',
-      'transient',
-    ]),
+    s.enumeration(`
+      emailAddress, unspecified, X509SubjectName, WindowsDomainQualifiedName, encrypted, entity, kerberos, persistent,
+      transient
+    `),
     'unspecified',
   ),
 })
@@ -74,13 +68,9 @@ export const SamlIdentityProvider = resource(
   },
 )
 
-const readers: readonly RoleName[] = [
-  'Central Admin',
-  'Platform Admin',
-  'Platform Viewer',
-  'Project Admin',
-  'Super Admin',
-]
+const readers: readonly RoleName[] = names(`
+  Central Admin, Platform Admin, Platform Viewer, Project Admin, Super Admin
+`)
 const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin']
 const rateLimit = perSecond(5, 5, 10, 10)
 /** Room for a document of the largest size with JSON escapes. */
@@ -93,28 +83,11 @@ export const samlIdentityProviderOperations = {
     rateLimit,
     filter: ['createdBy', 'extId', 'name'],
     orderby: ['createdTime', 'lastUpdatedTime', 'name'],
-    select: [
-      'createdBy',
-      'createdTime',
-      'customAttributes',
-      'emailAttribute',
-      'entityIssuer',
-      'extId',
-      'groupsAttribute',
-      'groupsDelim',
-      'idpMetadata/certificate',
-      'idpMetadata/entityId',
-      'idpMetadata/errorUrl',
-      'idpMetadata/loginUrl',
-      'idpMetadata/logoutUrl',
-      'idpMetadata/nameIdPolicyFormat',
-      'isSignedAuthnReqEnabled',
-      'lastUpdatedTime',
-      'links',
-      'name',
-      'tenantId',
-      'usernameAttribute',
-    ],
+    select: names(`
+      createdBy, createdTime, customAttributes, emailAttribute, entityIssuer, extId, groupsAttribute, groupsDelim,
+      idpMetadata/certificate, idpMetadata/entityId, idpMetadata/errorUrl, idpMetadata/loginUrl, idpMetadata/logoutUrl,
+      idpMetadata/nameIdPolicyFormat, isSignedAuthnReqEnabled, lastUpdatedTime, links, name, tenantId, usernameAttribute
+    `),
   }),
   createSamlIdentityProvider: create('/authn/saml-identity-providers', SamlIdentityProvider, {
     iam: 'Create_Saml_Identity_Provider',

@@ -2,6 +2,7 @@
  * A group of an LDAP directory or of a SAML provider that authorization policies can name. Its members are not stored
  * here. Source: catalogue iam.json; behaviour iam.md 3, 10.
  */
+import { names } from '../names.ts'
 import { create, get, list, perSecond, remove, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { userReaders, userWriters } from './roles.ts'
@@ -40,18 +41,9 @@ export const userGroupOperations = {
     rateLimit: perSecond(10, 10, 15, 20),
     filter: ['createdBy', 'distinguishedName', 'extId', 'groupType', 'idpId', 'name'],
     orderby: ['createdTime', 'distinguishedName', 'groupType', 'lastUpdatedTime', 'name'],
-    select: [
-      'createdBy',
-      'createdTime',
-      'distinguishedName',
-      'extId',
-      'groupType',
-      'idpId',
-      'lastUpdatedTime',
-      'links',
-      'name',
-      'tenantId',
-    ],
+    select: names(`
+      createdBy, createdTime, distinguishedName, extId, groupType, idpId, lastUpdatedTime, links, name, tenantId
+    `),
   }),
   createUserGroup: create('/authn/user-groups', UserGroup, {
     iam: 'Create_User_Group',

@@ -2,6 +2,7 @@
  * A person or service that can be authenticated. Users are not deleted but set INACTIVE.
  * Source: catalogue iam.json; behaviour iam.md 1, 7, 10.
  */
+import { names } from '../names.ts'
 import { action, baseFields, create, get, list, perSecond, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
@@ -86,56 +87,18 @@ export const userOperations = {
     iam: 'View_User',
     roles: userReaders,
     rateLimit: perSecond(10, 10, 15, 20),
-    filter: [
-      'createdBy',
-      'displayName',
-      'emailId',
-      'extId',
-      'firstName',
-      'idpId',
-      'lastName',
-      'lastUpdatedBy',
-      'status',
-      'userType',
-      'username',
-    ],
-    orderby: [
-      'createdBy',
-      'createdTime',
-      'displayName',
-      'emailId',
-      'extId',
-      'firstName',
-      'lastLoginTime',
-      'lastName',
-      'lastUpdatedTime',
-      'userType',
-      'username',
-    ],
-    select: [
-      'additionalAttributes',
-      'bucketsAccessKeys',
-      'createdBy',
-      'createdTime',
-      'displayName',
-      'emailId',
-      'extId',
-      'firstName',
-      'idpId',
-      'isForceResetPasswordEnabled',
-      'lastLoginTime',
-      'lastName',
-      'lastUpdatedBy',
-      'lastUpdatedTime',
-      'links',
-      'locale',
-      'middleInitial',
-      'region',
-      'status',
-      'tenantId',
-      'userType',
-      'username',
-    ],
+    filter: names(`
+      createdBy, displayName, emailId, extId, firstName, idpId, lastName, lastUpdatedBy, status, userType, username
+    `),
+    orderby: names(`
+      createdBy, createdTime, displayName, emailId, extId, firstName, lastLoginTime, lastName, lastUpdatedTime,
+      userType, username
+    `),
+    select: names(`
+      additionalAttributes, bucketsAccessKeys, createdBy, createdTime, displayName, emailId, extId, firstName, idpId,
+      isForceResetPasswordEnabled, lastLoginTime, lastName, lastUpdatedBy, lastUpdatedTime, links, locale,
+      middleInitial, region, status, tenantId, userType, username
+    `),
   }),
   createUser: create('/authn/users', User, {
     iam: 'Create_User',

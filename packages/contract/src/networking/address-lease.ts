@@ -16,18 +16,10 @@ export const AddressLease = resource(
       family: s.enumeration(['IPV4', 'IPV6']),
       /** The address in hexadecimal of fixed width, so that text order is number order. */
       address: s.text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
-      kind: s.enumeration([
-        'ASSIGNED',
-        'ASSIGNED_SECONDARY',
-        'DHCP_SERVER',
-        'FLOATING',
-        'GATEWAY',
-        'GATEWAY_INTERFACE',
-        'RESERVED',
-        'ROUTER_PORT',
-        'STRETCH_INTERFACE',
-        'VIRTUAL_IP',
-      ]),
+      kind: s.enumeration(`
+        ASSIGNED, ASSIGNED_SECONDARY, DHCP_SERVER, FLOATING, GATEWAY, GATEWAY_INTERFACE, RESERVED, ROUTER_PORT,
+        STRETCH_INTERFACE, VIRTUAL_IP
+      `),
       /** The NIC, VPC, floating IP, session or gateway that holds it; absent for reservations. */
       holderExtId: s.optional(s.uuid()),
       clientContext: s.optional(s.text({ maxLength: 256 })),

@@ -2,6 +2,7 @@
  * A subnet of the cloud account that hosts a cluster: a read-only inventory.
  * Source: specification 2.6, 4.7, 5, 8; catalogue networking.json; behaviour networking.md 1.21.
  */
+import { names } from '../names.ts'
 import { list, perMinute, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 
@@ -35,17 +36,6 @@ export const awsSubnetOperations = {
     maximumItems: 50,
     filter: ['cidr', 'vpcId'],
     orderby: ['cidr', 'subnetId', 'vpcId'],
-    select: [
-      'annotation',
-      'availabilityZone',
-      'cidr',
-      'cloudType',
-      'extId',
-      'gatewayIp',
-      'links',
-      'subnetId',
-      'tenantId',
-      'vpcId',
-    ],
+    select: names('annotation, availabilityZone, cidr, cloudType, extId, gatewayIp, links, subnetId, tenantId, vpcId'),
   }),
 }

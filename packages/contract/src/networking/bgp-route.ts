@@ -2,6 +2,7 @@
  * A route that a BGP session received, ignored or advertises. Read from the fabric, not stored.
  * Source: specification 2.6, 4.7; catalogue networking.json; behaviour networking.md 1.10.
  */
+import { names } from '../names.ts'
 import { get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
@@ -43,14 +44,10 @@ export const bgpRouteOperations = {
     iam: 'View_BGP_Route',
     roles: bgpReaders,
     rateLimit: perSecond(3),
-    filter: [
-      'bgpCommunities/autonomousSystemNumber',
-      'bgpCommunities/communityValue',
-      'bgpRouteType',
-      'bgpSessionReference',
-      'extId',
-      'name',
-    ],
+    filter: names(`
+      bgpCommunities/autonomousSystemNumber, bgpCommunities/communityValue, bgpRouteType, bgpSessionReference, extId,
+      name
+    `),
     orderby: ['bgpRouteType', 'name'],
   }),
   getRouteForBgpSessionById: get('/config/bgp-sessions/{bgpSessionExtId}/bgp-routes/{extId}', BgpRoute, {

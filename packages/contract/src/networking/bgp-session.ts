@@ -2,6 +2,7 @@
  * A BGP session between a local and a remote gateway of a VPC.
  * Source: specification 2.6, 4.7, 5, 8; catalogue networking.json (limits); behaviour networking.md 1.10, 2.
  */
+import { names } from '../names.ts'
 import { get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
@@ -65,14 +66,10 @@ export const bgpSessionOperations = {
     iam: 'View_BGP_Session',
     roles: bgpReaders,
     rateLimit: perSecond(3),
-    filter: [
-      'advertisedRoutesCommunities/autonomousSystemNumber',
-      'advertisedRoutesCommunities/communityValue',
-      'dynamicRoutePriority',
-      'localGatewayReference',
-      'name',
-      'remoteGatewayReference',
-    ],
+    filter: names(`
+      advertisedRoutesCommunities/autonomousSystemNumber, advertisedRoutesCommunities/communityValue,
+      dynamicRoutePriority, localGatewayReference, name, remoteGatewayReference
+    `),
     orderby: ['dynamicRoutePriority', 'name'],
     expand: {
       localGateway: { kind: 'Gateway', by: 'localGatewayReference' },

@@ -1,75 +1,33 @@
 /** Role sets and rates that several kinds of networking share. Source: behaviour networking.md 2, operation-roles.tsv. */
+import { names } from '../names.ts'
 import { perSecond } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 
-export const subnetReaders: readonly RoleName[] = [
-  'Account Owner',
-  'Administrator',
-  'Backup Admin',
-  'CSI System',
-  'Consumer',
-  'Developer',
-  'Kubernetes Data Services System',
-  'Kubernetes Infrastructure Provision',
-  'Management Connector',
-  'Network Infra Admin',
-  'Network Shared Resources Viewer',
-  'Operator',
-  'Platform Admin',
-  'Platform Viewer',
-  'Project Admin',
-  'Project Manager',
-  'Super Admin',
-  'VPC Admin',
-  'Virtual Machine Admin',
-  'Virtual Machine Operator',
-  'Virtual Machine Viewer',
-]
+export const subnetReaders: readonly RoleName[] = names(`
+  Account Owner, Administrator, Backup Admin, CSI System, Consumer, Developer, Kubernetes Data Services System,
+  Kubernetes Infrastructure Provision, Management Connector, Network Infra Admin, Network Shared Resources Viewer,
+  Operator, Platform Admin, Platform Viewer, Project Admin, Project Manager, Super Admin, VPC Admin,
+  Virtual Machine Admin, Virtual Machine Operator, Virtual Machine Viewer
+`)
 
-export const vpcReaders: readonly RoleName[] = [
-  'Account Owner',
-  'Administrator',
-  'Consumer',
-  'Developer',
-  'Management Connector',
-  'Network Policy Admin',
-  'Network Policy Author',
-  'Network Policy Viewer',
-  'Platform Admin',
-  'Platform Viewer',
-  'Project Admin',
-  'Project Manager',
-  'Super Admin',
-  'User',
-  'VPC Admin',
-  'Virtual Machine Admin',
-  'Virtual Machine Operator',
-  'Virtual Machine Viewer',
-]
+export const vpcReaders: readonly RoleName[] = names(`
+  Account Owner, Administrator, Consumer, Developer, Management Connector, Network Policy Admin, Network Policy Author,
+  Network Policy Viewer, Platform Admin, Platform Viewer, Project Admin, Project Manager, Super Admin, User, VPC Admin,
+  Virtual Machine Admin, Virtual Machine Operator, Virtual Machine Viewer
+`)
 
 /** May write VPCs and their routing policies. */
-export const vpcWriters: readonly RoleName[] = [
-  'Account Owner',
-  'Administrator',
-  'Platform Admin',
-  'Super Admin',
-  'VPC Admin',
-]
+export const vpcWriters: readonly RoleName[] = names(`
+  Account Owner, Administrator, Platform Admin, Super Admin, VPC Admin
+`)
 
 /** May read route tables and routing policies. */
 export const routingReaders: readonly RoleName[] = [...vpcWriters, 'Platform Viewer', 'User']
 
-export const controllerReaders: readonly RoleName[] = [
-  'Consumer',
-  'Developer',
-  'Network Infra Admin',
-  'Operator',
-  'Platform Admin',
-  'Platform Viewer',
-  'Project Admin',
-  'Super Admin',
-  'VPC Admin',
-]
+export const controllerReaders: readonly RoleName[] = names(`
+  Consumer, Developer, Network Infra Admin, Operator, Platform Admin, Platform Viewer, Project Admin, Super Admin,
+  VPC Admin
+`)
 export const controllerWriters: readonly RoleName[] = ['Platform Admin', 'Super Admin']
 
 /** Specification 5 (listBgpSessions); get, and the routes of a session, by decision. */

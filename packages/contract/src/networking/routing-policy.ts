@@ -2,6 +2,7 @@
  * A rule of a VPC's router. The matching rule of the highest priority decides what happens to a packet.
  * Source: catalogue networking.json; behaviour networking.md 1.7, 2, operation-roles.tsv.
  */
+import { names } from '../names.ts'
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
@@ -113,28 +114,12 @@ export const routingPolicyOperations = {
     iam: 'View_Routing_Policy',
     roles: routingReaders,
     rateLimit: listRate,
-    filter: [
-      'extId',
-      'name',
-      'policies/policyAction/actionType',
-      'policies/policyMatch/protocolType',
-      'policies/policyMatch/source',
-      'priority',
-      'vpcExtId',
-    ],
+    filter: names(`
+      extId, name, policies/policyAction/actionType, policies/policyMatch/protocolType, policies/policyMatch/source,
+      priority, vpcExtId
+    `),
     orderby: ['name', 'priority'],
-    select: [
-      'description',
-      'extId',
-      'links',
-      'metadata',
-      'name',
-      'policies',
-      'priority',
-      'tenantId',
-      'vpc',
-      'vpcExtId',
-    ],
+    select: names('description, extId, links, metadata, name, policies, priority, tenantId, vpc, vpcExtId'),
     expand: { vpc: { into: 'vpcNameProjection', shape: s.visibleWith('Vpc', 'vpcExtId', VpcNameProjection) } },
     expandedType: 'networking.v4.config.RoutingPolicyProjection',
   }),

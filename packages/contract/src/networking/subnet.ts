@@ -3,6 +3,7 @@
  * routers.
  * Source: catalogue networking.json; behaviour networking.md 1.2, 2, operation-roles.tsv.
  */
+import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPv4Address, IPv6Address } from '../shapes.ts'
@@ -147,35 +148,12 @@ export const subnetOperations = {
     rateLimit: listRate,
     filter: ['clusterReference', 'extId', 'isExternal', 'name', 'subnetType', 'vpcReference'],
     orderby: ['name'],
-    select: [
-      'bridgeName',
-      'clusterName',
-      'clusterReference',
-      'description',
-      'dhcpOptions',
-      'dynamicIpAddresses',
-      'extId',
-      'hypervisorType',
-      'ipConfig',
-      'ipPrefix',
-      'ipUsage',
-      'isAdvancedNetworking',
-      'isExternal',
-      'isNatEnabled',
-      'links',
-      'metadata',
-      'migrationState',
-      'name',
-      'networkFunctionChainReference',
-      'networkId',
-      'reservedIpAddresses',
-      'subnetType',
-      'tenantId',
-      'virtualSwitch',
-      'virtualSwitchReference',
-      'vpc',
-      'vpcReference',
-    ],
+    select: names(`
+      bridgeName, clusterName, clusterReference, description, dhcpOptions, dynamicIpAddresses, extId, hypervisorType,
+      ipConfig, ipPrefix, ipUsage, isAdvancedNetworking, isExternal, isNatEnabled, links, metadata, migrationState,
+      name, networkFunctionChainReference, networkId, reservedIpAddresses, subnetType, tenantId, virtualSwitch,
+      virtualSwitchReference, vpc, vpcReference
+    `),
     expand: {
       virtualSwitch: { kind: 'VirtualSwitch', by: 'virtualSwitchReference' },
       vpc: { kind: 'Vpc', by: 'vpcReference' },
@@ -183,15 +161,7 @@ export const subnetOperations = {
   }),
   createSubnet: create('/config/subnets', Subnet, {
     iam: 'Create_Subnet',
-    roles: [
-      'Account Owner',
-      'Administrator',
-      'Network Infra Admin',
-      'Platform Admin',
-      'Super Admin',
-      'User',
-      'VPC Admin',
-    ],
+    roles: names('Account Owner, Administrator, Network Infra Admin, Platform Admin, Super Admin, User, VPC Admin'),
     rateLimit: mutationRate,
   }),
   getSubnetById: get('/config/subnets/{extId}', Subnet, {

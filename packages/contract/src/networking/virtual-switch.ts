@@ -2,6 +2,7 @@
  * The same bridge on the hosts of one cluster, with a bond of uplinks.
  * Source: catalogue networking.json; behaviour networking.md 1.18, 2, operation-roles.tsv.
  */
+import { names } from '../names.ts'
 import { get, list, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
@@ -84,20 +85,10 @@ export const VirtualSwitch = resource(
   },
 )
 
-const readers: readonly RoleName[] = [
-  'Consumer',
-  'Developer',
-  'Network Infra Admin',
-  'Operator',
-  'Platform Admin',
-  'Platform Viewer',
-  'Project Admin',
-  'Super Admin',
-  'VPC Admin',
-  'Virtual Machine Admin',
-  'Virtual Machine Operator',
-  'Virtual Machine Viewer',
-]
+const readers: readonly RoleName[] = names(`
+  Consumer, Developer, Network Infra Admin, Operator, Platform Admin, Platform Viewer, Project Admin, Super Admin,
+  VPC Admin, Virtual Machine Admin, Virtual Machine Operator, Virtual Machine Viewer
+`)
 
 export const virtualSwitchOperations = {
   listVirtualSwitches: list('/config/virtual-switches', VirtualSwitch, {

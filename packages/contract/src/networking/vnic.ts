@@ -2,6 +2,7 @@
  * A virtual machine's NIC as its subnet sees it. Derived from the VMs and the address leases.
  * Source: catalogue networking.json; behaviour networking.md 1.2, 2.
  */
+import { names } from '../names.ts'
 import { list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
@@ -36,13 +37,8 @@ export const vnicOperations = {
     rateLimit: listRate,
     filter: ['extId', 'macAddress', 'vmReference'],
     orderby: ['extId', 'macAddress', 'vmReference'],
-    select: [
-      'assignedIpv4Addresses',
-      'assignedSecondaryIpv4Addresses',
-      'extId',
-      'learnedIpv4Addresses',
-      'macAddress',
-      'vmReference',
-    ],
+    select: names(`
+      assignedIpv4Addresses, assignedSecondaryIpv4Addresses, extId, learnedIpv4Addresses, macAddress, vmReference
+    `),
   }),
 }

@@ -2,6 +2,7 @@
  * An isolated routing domain with one distributed router; private ranges of different VPCs may overlap.
  * Source: catalogue networking.json; behaviour networking.md 1.5, 2, operation-roles.tsv.
  */
+import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
@@ -92,20 +93,10 @@ export const vpcOperations = {
     rateLimit: listRate,
     filter: ['extId', 'name', 'vpcType'],
     orderby: ['name'],
-    select: [
-      'commonDhcpOptions',
-      'description',
-      'extId',
-      'externalRoutingDomainReference',
-      'externalSubnets',
-      'externallyRoutablePrefixes',
-      'links',
-      'metadata',
-      'name',
-      'snatIps',
-      'tenantId',
-      'vpcType',
-    ],
+    select: names(`
+      commonDhcpOptions, description, extId, externalRoutingDomainReference, externalSubnets,
+      externallyRoutablePrefixes, links, metadata, name, snatIps, tenantId, vpcType
+    `),
   }),
   createVpc: create('/config/vpcs', Vpc, { ...mutation, iam: 'Create_VPC' }),
   getVpcById: get('/config/vpcs/{extId}', Vpc, {

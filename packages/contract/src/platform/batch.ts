@@ -2,6 +2,7 @@
  * Up to 500 requests of one operation, submitted together and followed through one task.
  * Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 3, 11, conventions.md 20.
  */
+import { names } from '../names.ts'
 import { action, get, list, perSecond, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
@@ -71,13 +72,9 @@ export const Batch = resource(
   },
 )
 
-const submitters: readonly RoleName[] = [
-  'Internal Super Admin',
-  'Monitoring Admin',
-  'Platform Admin',
-  'Platform User',
-  'Super Admin',
-]
+const submitters: readonly RoleName[] = names(`
+  Internal Super Admin, Monitoring Admin, Platform Admin, Platform User, Super Admin
+`)
 
 export const batchOperations = {
   submitBatch: action('/operations/$actions/batch', {

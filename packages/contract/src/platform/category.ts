@@ -3,45 +3,18 @@
  * Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 1, 11.
  */
 import { AppMessage } from '../envelope.ts'
+import { names } from '../names.ts'
 import { baseFields, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 
-const ResourceType = s.enumeration([
-  'VM',
-  'MH_VM',
-  'IMAGE',
-  'SUBNET',
-  'CLUSTER',
-  'HOST',
-  'REPORT',
-  'MARKETPLACE_ITEM',
-  'BLUEPRINT',
-  'APP',
-  'VOLUMEGROUP',
-  'IMAGE_PLACEMENT_POLICY',
-  'NETWORK_SECURITY_POLICY',
-  'NETWORK_SECURITY_RULE',
-  'VM_HOST_AFFINITY_POLICY',
-  'VM_VM_ANTI_AFFINITY_POLICY',
-  'VM_DEPENDENCY_POLICY',
-  'TEMPLATE_PLACEMENT_POLICY',
-  'QOS_POLICY',
-  'NGT_POLICY',
-  'PROTECTION_RULE',
-  'ACCESS_CONTROL_POLICY',
-  'STORAGE_POLICY',
-  'IMAGE_RATE_LIMIT',
-  'RECOVERY_PLAN',
-  'BUNDLE',
-  'POLICY_SCHEMA',
-  'HOST_NIC',
-  'ACTION_RULE',
-  'VIRTUAL_NIC',
-  'VM_TEMPLATE',
-  'NETWORK_ENTITY_GROUP',
-  'VIRTUAL_NETWORK',
-])
+const ResourceType = s.enumeration(`
+  VM, MH_VM, IMAGE, SUBNET, CLUSTER, HOST, REPORT, MARKETPLACE_ITEM, BLUEPRINT, APP, VOLUMEGROUP,
+  IMAGE_PLACEMENT_POLICY, NETWORK_SECURITY_POLICY, NETWORK_SECURITY_RULE, VM_HOST_AFFINITY_POLICY,
+  VM_VM_ANTI_AFFINITY_POLICY, VM_DEPENDENCY_POLICY, TEMPLATE_PLACEMENT_POLICY, QOS_POLICY, NGT_POLICY, PROTECTION_RULE,
+  ACCESS_CONTROL_POLICY, STORAGE_POLICY, IMAGE_RATE_LIMIT, RECOVERY_PLAN, BUNDLE, POLICY_SCHEMA, HOST_NIC, ACTION_RULE,
+  VIRTUAL_NIC, VM_TEMPLATE, NETWORK_ENTITY_GROUP, VIRTUAL_NETWORK
+`)
 const ResourceGroup = s.enumeration(['ENTITY', 'POLICY'])
 
 /** How many entities of one type carry the category. */
@@ -91,35 +64,17 @@ export const Category = resource(
   },
 )
 
-const writers: readonly RoleName[] = [
-  'CSI System',
-  'Category Admin',
-  'Kubernetes Admin',
-  'Kubernetes Data Services System',
-  'Kubernetes Infrastructure Provision',
-  'Management Connector',
-  'Platform Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Storage Admin',
-  'Super Admin',
-]
+const writers: readonly RoleName[] = names(`
+  CSI System, Category Admin, Kubernetes Admin, Kubernetes Data Services System, Kubernetes Infrastructure Provision,
+  Management Connector, Platform Admin, Project Manager, Self-Service Admin (deprecated), Storage Admin, Super Admin
+`)
 const readers: readonly RoleName[] = [
   ...writers,
-  'Backup Admin',
-  'Category Viewer',
-  'Cluster Admin',
-  'Cluster Viewer',
-  'Developer',
-  'Disaster Recovery Admin',
-  'Disaster Recovery Viewer',
-  'Network Policy Admin',
-  'Network Policy Viewer',
-  'Platform Viewer',
-  'Project Admin',
-  'Virtual Machine Admin',
-  'Virtual Machine Operator',
-  'Virtual Machine Viewer',
+  ...names(`
+    Backup Admin, Category Viewer, Cluster Admin, Cluster Viewer, Developer, Disaster Recovery Admin,
+    Disaster Recovery Viewer, Network Policy Admin, Network Policy Viewer, Platform Viewer, Project Admin,
+    Virtual Machine Admin, Virtual Machine Operator, Virtual Machine Viewer
+  `),
 ]
 
 /** Both are derived from the references to the category. */

@@ -2,6 +2,7 @@
  * A manager of several clusters: this instance, and the managers that it deployed or registered.
  * Source: catalogue platform.json; behaviour platform.md 4, 11.
  */
+import { names } from '../names.ts'
 import { action, create, get, list, perSecond, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
@@ -84,13 +85,7 @@ export const DomainManagerNetwork = s.object('platform.v4.config.DomainManagerNe
     s.arrayOf(
       s.object('clustermgmt.v4.config.HttpProxyWhiteListConfig', {
         target: s.text(),
-        targetType: s.enumeration([
-          'IPV4_ADDRESS',
-          'IPV6_ADDRESS',
-          'IPV4_NETWORK_MASK',
-          'DOMAIN_NAME_SUFFIX',
-          'HOST_NAME',
-        ]),
+        targetType: s.enumeration('IPV4_ADDRESS, IPV6_ADDRESS, IPV4_NETWORK_MASK, DOMAIN_NAME_SUFFIX, HOST_NAME'),
       }),
     ),
   ),
@@ -119,25 +114,14 @@ export const DomainManager = resource('platform.v4.config.DomainManager', domain
   ofCluster: { stays: 'a manager keeps its hosting cluster registered' },
 })
 
-const readers: readonly RoleName[] = [
-  'Cluster Admin',
-  'Cluster Viewer',
-  'Domain Manager Admin',
-  'Domain Manager Viewer',
-  'Internal Super Admin',
-  'Management Connector',
-  'Platform Admin',
-  'Platform Viewer',
-  'Super Admin',
-]
+const readers: readonly RoleName[] = names(`
+  Cluster Admin, Cluster Viewer, Domain Manager Admin, Domain Manager Viewer, Internal Super Admin,
+  Management Connector, Platform Admin, Platform Viewer, Super Admin
+`)
 
-const admins: readonly RoleName[] = [
-  'Cluster Admin',
-  'Domain Manager Admin',
-  'Internal Super Admin',
-  'Platform Admin',
-  'Super Admin',
-]
+const admins: readonly RoleName[] = names(`
+  Cluster Admin, Domain Manager Admin, Internal Super Admin, Platform Admin, Super Admin
+`)
 
 /** `rel` under which registrations show the managers (and clusters) that they join. */
 export const registeredRel = 'platform:management:domain_manager'

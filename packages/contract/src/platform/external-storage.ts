@@ -2,6 +2,7 @@
  * An external storage array that storage containers may use. Discovered in the world, not created by clients.
  * Source: catalogue platform.json; behaviour platform.md 10, 11.
  */
+import { names } from '../names.ts'
 import { get, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
@@ -46,15 +47,9 @@ export const ExternalStorage = resource(
 export const externalStorageOperations = {
   getExternalStorageById: get('/config/external-storages/{extId}', ExternalStorage, {
     iam: 'View_External_Storage',
-    roles: [
-      'Cluster Admin',
-      'Cluster Viewer',
-      'Platform Admin',
-      'Platform Viewer',
-      'Storage Admin',
-      'Storage Viewer',
-      'Super Admin',
-    ],
+    roles: names(`
+      Cluster Admin, Cluster Viewer, Platform Admin, Platform Viewer, Storage Admin, Storage Viewer, Super Admin
+    `),
     rateLimit: perSecond(5),
   }),
 }

@@ -3,21 +3,16 @@
  * resources of the manager.
  * Source: catalogue platform.json; behaviour platform.md 5, 11.
  */
+import { names } from '../names.ts'
 import { get, list, perSecond, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { KVPair } from '../shapes.ts'
 
-export const productName = s.enumeration([
-  'FLOW_VIRTUAL_NETWORKING',
-  'FLOW_NETWORK_SECURITY',
-  'NUTANIX_DISASTER_RECOVERY',
-  'SELF_SERVICE',
-  'NUTANIX_MARKETPLACE',
-  'INTELLIGENT_OPERATIONS',
-  'NUTANIX_CLOUD_MANAGER',
-  'FLOW_CONTROLLER',
-])
+export const productName = s.enumeration(`
+  FLOW_VIRTUAL_NETWORKING, FLOW_NETWORK_SECURITY, NUTANIX_DISASTER_RECOVERY, SELF_SERVICE, NUTANIX_MARKETPLACE,
+  INTELLIGENT_OPERATIONS, NUTANIX_CLOUD_MANAGER, FLOW_CONTROLLER
+`)
 export type ProductName = s.ValueOf<typeof productName>
 
 export const GenericMetadata = s.object('platform.v4.management.GenericMetadata', {
@@ -56,13 +51,9 @@ export const Product = resource(
 )
 
 /** Readers of products and registrations. */
-export const managementReaders: readonly RoleName[] = [
-  'Domain Manager Admin',
-  'Domain Manager Viewer',
-  'Platform Admin',
-  'Platform Viewer',
-  'Super Admin',
-]
+export const managementReaders: readonly RoleName[] = names(`
+  Domain Manager Admin, Domain Manager Viewer, Platform Admin, Platform Viewer, Super Admin
+`)
 
 const path = '/management/domain-managers/{domainManagerExtId}/products'
 

@@ -2,6 +2,7 @@
  * A storage to search for backups of managers. Its creation contacts nothing; it expires 24 h after its last use.
  * Source: specification 5, 8 (the readers); catalogue platform.json; behaviour platform.md 9, 11.
  */
+import { names } from '../names.ts'
 import { create, get, perSecond, remove, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
@@ -19,13 +20,9 @@ export const RestoreSource = resource(
 )
 
 /** Readers of restore sources and of the backups in them. */
-export const backupReaders: readonly RoleName[] = [
-  'Domain Manager Admin',
-  'Domain Manager Viewer',
-  'Platform Admin',
-  'Platform Viewer',
-  'Super Admin',
-]
+export const backupReaders: readonly RoleName[] = names(`
+  Domain Manager Admin, Domain Manager Viewer, Platform Admin, Platform Viewer, Super Admin
+`)
 
 export const restoreSourceOperations = {
   createRestoreSource: create('/management/restore-sources', RestoreSource, {

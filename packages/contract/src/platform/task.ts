@@ -3,6 +3,7 @@
  * Source: catalogue platform.json; behaviour platform.md 2, 11, conventions.md 18.
  */
 import { AppMessage } from '../envelope.ts'
+import { names } from '../names.ts'
 import { action, get, list, perSecond, read, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
@@ -89,22 +90,11 @@ export const Task = resource(
 )
 
 /** All other roles see their own tasks only. */
-export const taskReaders: readonly RoleName[] = [
-  'Account Owner',
-  'Administrator',
-  'Backup Admin',
-  'CSI System',
-  'Intelligent Ops Admin',
-  'Kubernetes Data Services System',
-  'Management Admin',
-  'Management Connector',
-  'Management Viewer',
-  'Monitoring Admin',
-  'Platform Admin',
-  'Platform Viewer',
-  'Self-Service Admin (deprecated)',
-  'Super Admin',
-]
+export const taskReaders: readonly RoleName[] = names(`
+  Account Owner, Administrator, Backup Admin, CSI System, Intelligent Ops Admin, Kubernetes Data Services System,
+  Management Admin, Management Connector, Management Viewer, Monitoring Admin, Platform Admin, Platform Viewer,
+  Self-Service Admin (deprecated), Super Admin
+`)
 
 export const taskOperations = {
   listTasks: list('/config/tasks', Task, {
@@ -112,38 +102,15 @@ export const taskOperations = {
     roles: taskReaders,
     own: 'ownedBy/extId',
     rateLimit: perSecond(20),
-    filter: [
-      'clusterExtIds',
-      'completedTime',
-      'createdTime',
-      'entitiesAffected/extId',
-      'entitiesAffected/name',
-      'entitiesAffected/rel',
-      'extId',
-      'isBackgroundTask',
-      'lastUpdatedTime',
-      'operation',
-      'operationDescription',
-      'ownedBy/extId',
-      'ownedBy/name',
-      'parentTask',
-      'progressPercentage',
-      'rootTask',
-      'startedTime',
-      'status',
-    ],
-    orderby: [
-      'completedTime',
-      'createdTime',
-      'lastUpdatedTime',
-      'operation',
-      'operationDescription',
-      'ownedBy/extId',
-      'ownedBy/name',
-      'progressPercentage',
-      'startedTime',
-      'status',
-    ],
+    filter: names(`
+      clusterExtIds, completedTime, createdTime, entitiesAffected/extId, entitiesAffected/name, entitiesAffected/rel,
+      extId, isBackgroundTask, lastUpdatedTime, operation, operationDescription, ownedBy/extId, ownedBy/name,
+      parentTask, progressPercentage, rootTask, startedTime, status
+    `),
+    orderby: names(`
+      completedTime, createdTime, lastUpdatedTime, operation, operationDescription, ownedBy/extId, ownedBy/name,
+      progressPercentage, startedTime, status
+    `),
     select: 'any',
   }),
   getTaskById: get('/config/tasks/{extId}', Task, {
@@ -157,13 +124,9 @@ export const taskOperations = {
   cancelTask: action('/config/tasks/{taskExtId}/$actions/cancel', {
     of: Task,
     iam: 'Cancel_Task',
-    roles: [
-      'Intelligent Ops Admin',
-      'Management Admin',
-      'Platform Admin',
-      'Self-Service Admin (deprecated)',
-      'Super Admin',
-    ],
+    roles: names(`
+      Intelligent Ops Admin, Management Admin, Platform Admin, Self-Service Admin (deprecated), Super Admin
+    `),
     // Callers may cancel their own task if they hold the operation that started it.
     own: 'ownedBy/extId',
     pathSchemas: { taskExtId: s.taskId() },

@@ -1,5 +1,6 @@
 import { storageContainerReaders } from '../clustermgmt/roles.ts'
 import { StorageContainer as Container } from '../clustermgmt/storage-container.ts'
+import { names } from '../names.ts'
 import { baseFields, create, read, remove, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
@@ -63,16 +64,9 @@ export const storageContainerOperations = {
     roles: storageContainerReaders,
     rateLimit: readRate,
     paged: true,
-    filter: [
-      'affinityHostUuid',
-      'clusterExtId',
-      'containerExtId',
-      'containerId',
-      'name',
-      'ownerUuid',
-      'replicationFactor',
-      'storagePoolUuid',
-    ],
+    filter: names(`
+      affinityHostUuid, clusterExtId, containerExtId, containerId, name, ownerUuid, replicationFactor, storagePoolUuid
+    `),
     orderby: ['name'],
     select: 'any',
     deprecated: { successor },

@@ -1,44 +1,29 @@
 /** Role sets and rates that several kinds of vmm share. Source: behaviour vmm.md 2, operation-roles.tsv; specification 5, 8. */
+import { names } from '../names.ts'
 import { perSecond } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 
 /** May write virtual machines. */
-export const vmWriters: readonly RoleName[] = [
-  'Account Owner',
-  'Administrator',
-  'Consumer',
-  'Developer',
-  'Operator',
-  'Platform Admin',
-  'Project Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Super Admin',
-  'User',
-  'Virtual Machine Admin',
-]
+export const vmWriters: readonly RoleName[] = names(`
+  Account Owner, Administrator, Consumer, Developer, Operator, Platform Admin, Project Admin, Project Manager,
+  Self-Service Admin (deprecated), Super Admin, User, Virtual Machine Admin
+`)
 
 /** The roles that specification 5 gives getNicStatsById. */
 export const vmReaders: readonly RoleName[] = [
   ...vmWriters,
-  'Network Infra Admin',
-  'Platform Viewer',
-  'Storage Admin',
-  'VPC Admin',
-  'Virtual Machine Operator',
-  'Virtual Machine Viewer',
+  ...names(`
+    Network Infra Admin, Platform Viewer, Storage Admin, VPC Admin, Virtual Machine Operator, Virtual Machine Viewer
+  `),
 ]
 
 /** View_Existing_Virtual_Machine: get and list together. */
 export const vmViewers: readonly RoleName[] = [
   ...vmReaders,
-  'Backup Admin',
-  'Disaster Recovery Admin',
-  'Disaster Recovery Viewer',
-  'Management Connector',
-  'Network Policy Admin',
-  'Network Policy Author',
-  'Network Policy Viewer',
+  ...names(`
+    Backup Admin, Disaster Recovery Admin, Disaster Recovery Viewer, Management Connector, Network Policy Admin,
+    Network Policy Author, Network Policy Viewer
+  `),
 ]
 
 export const vmOperators: readonly RoleName[] = [...vmWriters, 'Virtual Machine Operator']

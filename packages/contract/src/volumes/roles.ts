@@ -1,12 +1,9 @@
 /** Role sets that several operations of this namespace share. Source: specification 5; behaviour volumes-storage.md 2. */
+import { names } from '../names.ts'
 
-const storageAdmins = [
-  'Platform Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Storage Admin',
-  'Super Admin',
-] as const
+const storageAdmins = names(`
+  Platform Admin, Project Manager, Self-Service Admin (deprecated), Storage Admin, Super Admin
+`)
 
 /** Storage administrators, and services that provision volumes. */
 export const volumeProvisioners = [...storageAdmins, 'CSI System', 'Kubernetes Data Services System'] as const

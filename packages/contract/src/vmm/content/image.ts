@@ -2,6 +2,7 @@
  * The content of a disk or ISO, stored once in each of its clusters.
  * Source: catalogue vmm.json; behaviour vmm.md 1.8, 2, operation-roles.tsv.
  */
+import { names } from '../../names.ts'
 import { create, get, list, perSecond, read, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
@@ -80,24 +81,16 @@ export const Image = resource(
   },
 )
 
-const editors: readonly RoleName[] = [
-  'Account Owner',
-  'Administrator',
-  'Platform Admin',
-  'Project Manager',
-  'Self-Service Admin (deprecated)',
-  'Super Admin',
-  'Virtual Machine Admin',
-]
+const editors: readonly RoleName[] = names(`
+  Account Owner, Administrator, Platform Admin, Project Manager, Self-Service Admin (deprecated), Super Admin,
+  Virtual Machine Admin
+`)
 const creators: readonly RoleName[] = [
   ...editors,
-  'CSI System',
-  'Consumer',
-  'Developer',
-  'Kubernetes Data Services System',
-  'Kubernetes Infrastructure Provision',
-  'Management Connector',
-  'User',
+  ...names(`
+    CSI System, Consumer, Developer, Kubernetes Data Services System, Kubernetes Infrastructure Provision,
+    Management Connector, User
+  `),
 ]
 const readers: readonly RoleName[] = [...creators, 'Backup Admin', 'Platform Viewer', 'Project Admin']
 
@@ -108,31 +101,12 @@ export const imageOperations = {
     iam: 'View_Image',
     roles: readers,
     rateLimit: listRate,
-    filter: [
-      'categoryExtIds',
-      'clusterLocationExtIds',
-      'createTime',
-      'description',
-      'extId',
-      'name',
-      'sizeBytes',
-      'type',
-    ],
+    filter: names('categoryExtIds, clusterLocationExtIds, createTime, description, extId, name, sizeBytes, type'),
     orderby: ['description', 'lastUpdateTime', 'name', 'sizeBytes', 'type'],
-    select: [
-      'categoryExtIds',
-      'clusterLocationExtIds',
-      'createTime',
-      'description',
-      'extId',
-      'lastUpdateTime',
-      'links',
-      'name',
-      'ownerExtId',
-      'sizeBytes',
-      'tenantId',
-      'type',
-    ],
+    select: names(`
+      categoryExtIds, clusterLocationExtIds, createTime, description, extId, lastUpdateTime, links, name, ownerExtId,
+      sizeBytes, tenantId, type
+    `),
   }),
   createImage: create('/content/images', Image, {
     iam: 'Create_Image',

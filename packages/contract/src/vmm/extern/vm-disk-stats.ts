@@ -9,33 +9,15 @@ import { statisticsRate, vmReaders } from '../roles.ts'
 
 export const ExternVmDiskStatsTuple = s.object('vmm.v4.extern.stats.VmDiskStatsTuple', {
   timestamp: s.timestamp(),
-  ...counters([
-    'controllerAvgIoLatencyMicros',
-    'controllerAvgReadIoLatencyMicros',
-    'controllerAvgReadIoSizeKb',
-    'controllerAvgWriteIoLatencyMicros',
-    'controllerAvgWriteIoSizeKb',
-    'controllerIoBandwidthKbps',
-    'controllerNumIo',
-    'controllerNumIops',
-    'controllerNumReadIo',
-    'controllerNumReadIops',
-    'controllerNumSeqIo',
-    'controllerNumWriteIo',
-    'controllerNumWriteIops',
-    'controllerRandomIoPpm',
-    'controllerReadIoBandwidthKbps',
-    'controllerReadIoPpm',
-    'controllerSeqIoPpm',
-    'controllerTimespanMicros',
-    'controllerTotalIoSizeKb',
-    'controllerTotalIoTimeMicros',
-    'controllerTotalReadIoSizeKb',
-    'controllerTotalReadIoTimeMicros',
-    'controllerUserBytes',
-    'controllerWriteIoBandwidthKbps',
-    'controllerWriteIoPpm',
-  ]),
+  ...counters(`
+    controllerAvgIoLatencyMicros, controllerAvgReadIoLatencyMicros, controllerAvgReadIoSizeKb,
+    controllerAvgWriteIoLatencyMicros, controllerAvgWriteIoSizeKb, controllerIoBandwidthKbps, controllerNumIo,
+    controllerNumIops, controllerNumReadIo, controllerNumReadIops, controllerNumSeqIo, controllerNumWriteIo,
+    controllerNumWriteIops, controllerRandomIoPpm, controllerReadIoBandwidthKbps, controllerReadIoPpm,
+    controllerSeqIoPpm, controllerTimespanMicros, controllerTotalIoSizeKb, controllerTotalIoTimeMicros,
+    controllerTotalReadIoSizeKb, controllerTotalReadIoTimeMicros, controllerUserBytes, controllerWriteIoBandwidthKbps,
+    controllerWriteIoPpm
+  `),
 })
 
 export const ExternVmDiskStats = s.object('vmm.v4.extern.stats.VmDiskStats', {

@@ -9,7 +9,7 @@ import { statisticsRate, vmReaders } from '../roles.ts'
 
 export const ExternVmNicStatsTuple = s.object('vmm.v4.extern.stats.VmNicStatsTuple', {
   timestamp: s.timestamp(),
-  ...counters(['networkDroppedReceivedPackets', 'networkDroppedTransmittedPackets']),
+  ...counters('networkDroppedReceivedPackets, networkDroppedTransmittedPackets'),
 })
 
 export const ExternVmNicStats = s.object('vmm.v4.extern.stats.VmNicStats', {

@@ -3,6 +3,7 @@
  * settings of the guest tools are stored here; everything else mirrors the external manager.
  * Source: catalogue vmm.json; behaviour vmm.md 1.7, 2.
  */
+import { names } from '../../names.ts'
 import { action, baseFields, get, list, resource } from '../../operation.ts'
 import * as s from '../../schema.ts'
 import { IPv4Address } from '../../shapes.ts'
@@ -133,20 +134,10 @@ export const externVmOperations = {
     iam: 'View_External_Virtual_Machine',
     roles: vmViewers,
     rateLimit: vmListRate,
-    filter: [
-      'categories/extId',
-      'cluster/extId',
-      'description',
-      'extId',
-      'guestOsName',
-      'host/extId',
-      'memorySizeBytes',
-      'name',
-      'numCoresPerSocket',
-      'numCpus',
-      'powerState',
-      'virtualHardwareVersion',
-    ],
+    filter: names(`
+      categories/extId, cluster/extId, description, extId, guestOsName, host/extId, memorySizeBytes, name,
+      numCoresPerSocket, numCpus, powerState, virtualHardwareVersion
+    `),
     orderby: ['guestOsName', 'memorySizeBytes', 'name', 'numCoresPerSocket', 'numCpus', 'virtualHardwareVersion'],
     select: 'any',
   }),

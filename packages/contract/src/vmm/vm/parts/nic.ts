@@ -4,6 +4,7 @@
  * answers have both. NICs with SR-IOV or offload have the newer pair only.
  * Source: catalogue vmm.json; behaviour vmm.md 1.4, 2, operation-roles.tsv.
  */
+import { names } from '../../../names.ts'
 import { get, list, resource } from '../../../operation.ts'
 import type { RoleName } from '../../../roles.ts'
 import * as s from '../../../schema.ts'
@@ -106,11 +107,7 @@ export const Nic = resource(
 
 const readers: readonly RoleName[] = [
   ...vmReaders,
-  'Backup Admin',
-  'Management Connector',
-  'Network Policy Admin',
-  'Network Policy Author',
-  'Network Policy Viewer',
+  ...names('Backup Admin, Management Connector, Network Policy Admin, Network Policy Author, Network Policy Viewer'),
 ]
 
 export const nicOperations = {

@@ -10,35 +10,15 @@ import { Disk } from '../parts/disk.ts'
 
 export const VmDiskStatsTuple = s.object('vmm.v4.ahv.stats.VmDiskStatsTuple', {
   timestamp: s.timestamp(),
-  ...counters([
-    'controllerAvgIoLatencyMicros',
-    'controllerAvgReadIoLatencyMicros',
-    'controllerAvgReadIoSizeKb',
-    'controllerAvgWriteIoLatencyMicros',
-    'controllerAvgWriteIoSizeKb',
-    'controllerFrontendReadOps',
-    'controllerFrontendWriteOps',
-    'controllerIoBandwidthKbps',
-    'controllerNumIo',
-    'controllerNumIops',
-    'controllerNumReadIo',
-    'controllerNumReadIops',
-    'controllerNumWriteIo',
-    'controllerRandomReadOps',
-    'controllerRandomWriteOps',
-    'controllerReadIoBandwidthKbps',
-    'controllerReadIoPpm',
-    'controllerSeqIoPpm',
-    'controllerTimespanMicros',
-    'controllerTotalIoSizeKb',
-    'controllerTotalIoTimeMicros',
-    'controllerTotalReadIoSizeKb',
-    'controllerTotalReadIoTimeMicros',
-    'controllerUserBytes',
-    'controllerVdiskCpuTimeMicros',
-    'controllerWriteIoBandwidthKbps',
-    'controllerWriteIoPpm',
-  ]),
+  ...counters(`
+    controllerAvgIoLatencyMicros, controllerAvgReadIoLatencyMicros, controllerAvgReadIoSizeKb,
+    controllerAvgWriteIoLatencyMicros, controllerAvgWriteIoSizeKb, controllerFrontendReadOps,
+    controllerFrontendWriteOps, controllerIoBandwidthKbps, controllerNumIo, controllerNumIops, controllerNumReadIo,
+    controllerNumReadIops, controllerNumWriteIo, controllerRandomReadOps, controllerRandomWriteOps,
+    controllerReadIoBandwidthKbps, controllerReadIoPpm, controllerSeqIoPpm, controllerTimespanMicros,
+    controllerTotalIoSizeKb, controllerTotalIoTimeMicros, controllerTotalReadIoSizeKb, controllerTotalReadIoTimeMicros,
+    controllerUserBytes, controllerVdiskCpuTimeMicros, controllerWriteIoBandwidthKbps, controllerWriteIoPpm
+  `),
 })
 
 export const VmDiskStats = s.object('vmm.v4.ahv.stats.VmDiskStats', {

@@ -10,7 +10,7 @@ import { Nic } from '../parts/nic.ts'
 
 export const VmNicStatsTuple = s.object('vmm.v4.ahv.stats.VmNicStatsTuple', {
   timestamp: s.timestamp(),
-  ...counters(['networkDroppedReceivedPackets', 'networkDroppedTransmittedPackets']),
+  ...counters('networkDroppedReceivedPackets, networkDroppedTransmittedPackets'),
 })
 
 export const VmNicStats = s.object('vmm.v4.ahv.stats.VmNicStats', {
