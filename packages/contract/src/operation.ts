@@ -4,6 +4,7 @@
  * objects.
  */
 import type { Method } from './method.ts'
+import { names } from './names.ts'
 import type { RoleName } from './roles.ts'
 import * as s from './schema.ts'
 import { operationsOf, type Unimplemented } from './unimplemented.ts'
@@ -24,21 +25,13 @@ export interface RateLimit {
   readonly xlarge?: number
 }
 
+const rate =
+  (per: RateLimit['per']) =>
+  (xsmall: number, small = xsmall, large = small, xlarge = large): RateLimit => ({ per, xsmall, small, large, xlarge })
+
 /** `perSecond(3)` for every size, or `perSecond(5, 5, 10, 10)` for xsmall, small, large, xlarge. */
-export const perSecond = (xsmall: number, small = xsmall, large = small, xlarge = large): RateLimit => ({
-  per: 'second',
-  xsmall,
-  small,
-  large,
-  xlarge,
-})
-export const perMinute = (xsmall: number, small = xsmall, large = small, xlarge = large): RateLimit => ({
-  per: 'minute',
-  xsmall,
-  small,
-  large,
-  xlarge,
-})
+export const perSecond = rate('second')
+export const perMinute = rate('minute')
 
 /** A kind: its names, fields, unique rules, and the attributes by which access to it can be scoped. */
 export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.Fields> {
@@ -167,26 +160,10 @@ export const baseFields = {
 type Kept<D, S> = (D extends true ? { readonly derived: true } : unknown) &
   (S extends true ? { readonly singleton: true } : unknown)
 
-export interface ResourceOptions<I extends s.Fields> {
+export interface ResourceOptions<I extends s.Fields>
+  extends Partial<Omit<Resource<s.Fields, I>, 'resource' | 'objectType' | 'schema'>> {
   /** Name of the kind when another kind already has the last part of its type name (`ExternVm`). */
   readonly kind?: string
-  readonly title?: string
-  readonly internal?: I
-  readonly iam?: IamEntity
-  readonly rel?: string
-  readonly unique?: readonly UniqueRule[]
-  readonly parent?: { readonly param: string; readonly kind: string; readonly field: string }
-  readonly sparsePut?: true
-  readonly indexed?: readonly string[]
-  readonly notFound?: string
-  readonly staleTag?: string
-  readonly sharesTagOf?: string
-  readonly newestFirst?: true
-  readonly derived?: true
-  readonly singleton?: true
-  readonly counted?: true
-  readonly gate?: Gate
-  readonly ofCluster?: OfCluster | StaysWithManager
   /** Base fields are not added to the wire shape; the row has an id all the same. */
   readonly bare?: true
 }
@@ -203,32 +180,25 @@ export function resource<
   options: ResourceOptions<I> & { readonly derived?: D; readonly singleton?: S } = {},
 ): Resource<F & Omit<typeof baseFields, 'extId'>, I> & Kept<D, S> {
   const kind = options.kind ?? objectType.slice(objectType.lastIndexOf('.') + 1)
+  const schema: s.ObjectSchema = s.object(objectType, { ...(options.bare ? {} : baseFields), ...fields })
   const declared: Resource = {
     resource: true,
     objectType,
     kind,
     title: options.title ?? kind.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase(),
-    schema: s.object(objectType, { ...(options.bare ? {} : baseFields), ...fields }) as never,
+    schema,
     internal: options.internal ?? {},
     unique: options.unique ?? [],
     indexed: options.indexed ?? [],
-    ...pick(options, [
-      'iam',
-      'rel',
-      'parent',
-      'sparsePut',
-      'notFound',
-      'staleTag',
-      'sharesTagOf',
-      'newestFirst',
-      'derived',
-      'singleton',
-      'counted',
-      'gate',
-      'ofCluster',
-    ]),
+    ...pick(
+      options,
+      names(`
+        iam, rel, parent, sparsePut, notFound, staleTag, sharesTagOf, newestFirst, derived, singleton, counted, gate,
+        ofCluster
+      `),
+    ),
   }
-  // Its fields were given as they are typed.
+  // The compiler cannot follow `bare` and the conditions of `Kept`.
   return declared as never
 }
 
@@ -328,45 +298,19 @@ export interface Operation {
   readonly deprecated?: { readonly successor?: string }
 }
 
-/** Arguments of a declaration; `namespace` adds namespace, versions and key. */
-export interface OperationOptions {
-  readonly roles: readonly RoleName[] | 'everyone'
-  readonly rateLimit: RateLimit
+type Added = 'id' | 'namespace' | 'key' | 'stem' | 'verb' | 'method' | 'path' | 'resource' | 'body' | 'answer'
+type Stated = 'roles' | 'rateLimit'
+
+/** Arguments of a declaration; the function that declares it, and `namespace`, add the rest. */
+export interface OperationOptions
+  extends Pick<Operation, Stated>,
+    Partial<Omit<Operation, Added | Stated | 'iamOperation'>> {
   readonly iam: string
-  /** `$objectType` of the envelope, where it is not the one that `envelopeTypeOf` derives. */
+  /** Default: the name that `envelopeTypeOf` derives. */
   readonly envelope?: string
-  readonly deployments?: readonly Deployment[]
-  readonly runs?: 'sync' | 'async'
-  readonly status?: 200 | 201 | 202 | 204
   readonly requestId?: 'required'
   readonly ifMatch?: 'required'
   readonly dryRun?: true
-  readonly clusterId?: 'required' | 'optional'
-  readonly own?: string
-  readonly maximumBodyBytes?: number
-  readonly form?: FormOptions
-  readonly target?: string
-  readonly pathKinds?: Readonly<Record<string, string>>
-  readonly pathSchemas?: Readonly<Record<string, s.AnySchema>>
-  readonly bodyRequired?: boolean
-  readonly paged?: boolean
-  readonly maximumItems?: number
-  readonly orderedBy?: string
-  readonly filter?: readonly string[]
-  readonly orderby?: readonly string[]
-  readonly select?: readonly string[] | 'any'
-  readonly expand?: Readonly<Record<string, Expansion>>
-  readonly expandedType?: string
-  /** Type name of list items, expanded or not, if it differs from the default. */
-  readonly rowType?: string
-  /** An empty list is `data: []` in the public profile too; other operations omit `data` there. */
-  readonly showsEmptyList?: true
-  readonly apply?: readonly string[]
-  readonly query?: Readonly<Record<string, s.AnySchema>>
-  readonly produces?: string
-  readonly alsoProduces?: readonly string[]
-  readonly deprecated?: { readonly successor?: string }
-  readonly versions?: readonly string[]
   readonly mutates?: false
 }
 
@@ -411,6 +355,9 @@ type Runs<O> = O extends { runs: 'sync' } | { mutates: false } ? { readonly runs
 
 /** Keeps in the type which parameters the path has. */
 type At<P extends string> = { readonly path: P }
+
+/** Each function below states the types of its declaration: the compiler cannot derive their conditions from the value. */
+const declare = <D extends Declared>(declaration: Declared): D => declaration as D
 
 /** GET of a collection: `data` is an array. Pages unless `paged: false`. */
 export const list = <R extends AnyResource, const P extends string>(
@@ -467,7 +414,7 @@ export const create = <
 ): Declared<O extends { body: infer B } ? s.ValueOf<B> : BodyOf<R>, AnswerOf<R>, 'create', undefined> &
   Runs<O> &
   At<P> =>
-  ({
+  declare({
     ...options,
     verb: 'create',
     method: 'POST',
@@ -475,7 +422,7 @@ export const create = <
     resource: of,
     body: options.body ?? of.schema,
     answer: options.runs === 'sync' ? of.schema : TaskReference,
-  }) as never
+  })
 /**
  * PUT (or PATCH) of one entity. Asynchronous unless `runs: 'sync'` (200). `answer`: shape of a synchronous answer;
  * `body` as in `create`.
@@ -496,7 +443,7 @@ export const update = <
 > &
   Runs<O> &
   At<P> =>
-  ({
+  declare({
     ...options,
     verb: 'update',
     method: options.method ?? 'PUT',
@@ -504,21 +451,21 @@ export const update = <
     resource: of,
     body: options.body ?? of.schema,
     answer: options.answer ?? (options.runs === 'sync' ? of.schema : TaskReference),
-  }) as never
+  })
 /** DELETE of one entity. Asynchronous unless `runs: 'sync'` (204). */
 export const remove = <R extends AnyResource, const O extends OperationOptions, const P extends string>(
   path: P,
   of: R,
   options: O,
 ): Declared<never, undefined, 'remove', P extends `${string}}` ? TargetOf<R, P> : unknown> & Runs<O> & At<P> =>
-  ({
+  declare({
     ...options,
     verb: 'remove',
     method: 'DELETE',
     path,
     resource: of,
     ...(options.runs === 'sync' ? {} : { answer: TaskReference }),
-  }) as never
+  })
 /** POST to `…/$actions/<action>` (or another POST that creates nothing of its own). */
 export const action = <
   const O extends OperationOptions & { of?: AnyResource; body?: s.AnySchema; answer?: s.AnySchema },
@@ -534,15 +481,16 @@ export const action = <
 > &
   Runs<O> &
   At<P> =>
-  ({
+  declare({
     ...options,
     verb: 'action',
     method: 'POST',
     path,
     answer: options.answer ?? TaskReference,
     ...(options.of === undefined ? {} : { resource: options.of }),
-  }) as never
+  })
 
+/** `any`: a set holds declarations of every type. */
 export type OperationSet = { readonly [operationId: string]: Declared<any, any, any, any> }
 
 export interface Namespace {
@@ -676,25 +624,13 @@ function complete(serving: Serving, key: string, id: string, stem: string, decla
     pathSchemas: declared.pathSchemas ?? {},
     paged: declared.paged ?? false,
     query: declared.query ?? {},
-    ...pick(declared, [
-      'clusterId',
-      'own',
-      'maximumBodyBytes',
-      'form',
-      'maximumItems',
-      'orderedBy',
-      'filter',
-      'orderby',
-      'select',
-      'expand',
-      'expandedType',
-      'rowType',
-      'showsEmptyList',
-      'apply',
-      'produces',
-      'alsoProduces',
-      'deprecated',
-    ]),
+    ...pick(
+      declared,
+      names(`
+        clusterId, own, maximumBodyBytes, form, maximumItems, orderedBy, filter, orderby, select, expand, expandedType,
+        rowType, showsEmptyList, apply, produces, alsoProduces, deprecated
+      `),
+    ),
   }
 }
 

@@ -201,21 +201,37 @@ export const object = <const F extends Fields>(
  */
 export const referenceTo = (kind: string): Typed<UuidSchema, string> => ({ type: 'uuid', refersTo: kind })
 
+/** The schema with `change` applied to it and to every schema within it, the innermost first. */
+export function mapped<S extends AnySchema>(schema: S, change: (schema: AnySchema) => AnySchema): S {
+  const within = (inner: AnySchema): AnySchema => {
+    switch (inner.type) {
+      case 'object': {
+        const fields = Object.entries(inner.fields).map(([name, field]) => [name, within(field)] as const)
+        return change({ ...inner, fields: Object.fromEntries(fields) })
+      }
+      case 'list':
+        return change({ ...inner, items: within(inner.items) })
+      case 'map':
+        return change({ ...inner, values: within(inner.values) })
+      case 'oneOf':
+        return change({ ...inner, alternatives: inner.alternatives.map(within) })
+      default:
+        return change(inner)
+    }
+  }
+  return within(schema) as S
+}
+
 /**
  * The same shape for ids of entities in another installation: they are not checked here, and do not keep local entities
  * from being deleted.
  */
-export function ofAnotherWorld<S extends AnySchema>(schema: S): S {
-  const copy: any = { ...schema }
-  delete copy.refersTo
-  if (schema.type === 'object') {
-    const fields = Object.entries(schema.fields).map(([name, field]) => [name, ofAnotherWorld(field)])
-    copy.fields = Object.fromEntries(fields)
-  } else if (schema.type === 'list') copy.items = ofAnotherWorld(schema.items)
-  else if (schema.type === 'map') copy.values = ofAnotherWorld(schema.values)
-  else if (schema.type === 'oneOf') copy.alternatives = schema.alternatives.map(ofAnotherWorld)
-  return copy
-}
+export const ofAnotherWorld = <S extends AnySchema>(schema: S): S =>
+  mapped(schema, (each) => {
+    if (each.type !== 'uuid') return each
+    const { refersTo, ...plain } = each
+    return plain
+  })
 
 export const optional = <S extends AnySchema>(schema: S): S & { readonly optional: true } => ({
   ...schema,
