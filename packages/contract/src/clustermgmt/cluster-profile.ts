@@ -67,55 +67,42 @@ const listFields = names(`
   clusterCount, createTime, createdBy, driftedClusterCount, lastUpdateTime, lastUpdatedBy, name
 `)
 
+const view = { iam: 'View_Cluster_Profile', roles: profileReaders, rateLimit: perSecond(10) }
+const mutation = { roles: clusterAdmins, rateLimit: perSecond(1), requestId: 'required' } as const
+
 export const clusterProfileOperations = {
   listClusterProfiles: list('/config/cluster-profiles', ClusterProfile, {
-    iam: 'View_Cluster_Profile',
-    roles: profileReaders,
-    rateLimit: perSecond(10),
+    ...view,
     filter: listFields,
     orderby: listFields,
     select: 'any',
   }),
   createClusterProfile: create('/config/cluster-profiles', ClusterProfile, {
+    ...mutation,
     iam: 'Create_Cluster_Profile',
-    roles: clusterAdmins,
-    rateLimit: perSecond(1),
-    requestId: 'required',
   }),
-  getClusterProfileById: get('/config/cluster-profiles/{extId}', ClusterProfile, {
-    iam: 'View_Cluster_Profile',
-    roles: profileReaders,
-    rateLimit: perSecond(10),
-  }),
+  getClusterProfileById: get('/config/cluster-profiles/{extId}', ClusterProfile, view),
   updateClusterProfileById: update('/config/cluster-profiles/{extId}', ClusterProfile, {
+    ...mutation,
     iam: 'Update_Cluster_Profile',
-    roles: clusterAdmins,
-    rateLimit: perSecond(1),
     ifMatch: 'required',
-    requestId: 'required',
     dryRun: true,
   }),
   deleteClusterProfileById: remove('/config/cluster-profiles/{extId}', ClusterProfile, {
+    ...mutation,
     iam: 'Delete_Cluster_Profile',
-    roles: clusterAdmins,
-    rateLimit: perSecond(1),
-    requestId: 'required',
   }),
   applyClusterProfile: action('/config/cluster-profiles/{extId}/$actions/apply', {
+    ...mutation,
     of: ClusterProfile,
     body: ClusterReferenceListSpec,
     iam: 'Apply_Cluster_Profile',
-    roles: clusterAdmins,
-    rateLimit: perSecond(1),
-    requestId: 'required',
     dryRun: true,
   }),
   disassociateClusterFromClusterProfile: action('/config/cluster-profiles/{extId}/$actions/disassociate-cluster', {
+    ...mutation,
     of: ClusterProfile,
     body: ClusterReferenceListSpec,
     iam: 'Disassociate_Cluster_Profile_Cluster',
-    roles: clusterAdmins,
-    rateLimit: perSecond(1),
-    requestId: 'required',
   }),
 }

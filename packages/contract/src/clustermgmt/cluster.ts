@@ -203,11 +203,12 @@ const expand = {
   storageSummary: { into: 'storageSummaryProjection', shape: StorageSummaryProjection },
 }
 
+const view = { iam: 'View_Cluster', roles: clusterReaders, rateLimit: perSecond(10, 10, 15, 20) }
+const mutation = { of: Cluster, roles: clusterAdmins, rateLimit: perSecond(1) }
+
 export const clusterOperations = {
   listClusters: list('/config/clusters', Cluster, {
-    iam: 'View_Cluster',
-    roles: clusterReaders,
-    rateLimit: perSecond(10, 10, 15, 20),
+    ...view,
     filter,
     orderby: names(`
       backupEligibilityScore, config/buildInfo/version, config/isAvailable, extId, inefficientVmCount, name,
@@ -218,12 +219,7 @@ export const clusterOperations = {
     expandedType: 'clustermgmt.v4.config.ClusterProjection',
     apply: filter,
   }),
-  getClusterById: get('/config/clusters/{extId}', Cluster, {
-    iam: 'View_Cluster',
-    roles: clusterReaders,
-    rateLimit: perSecond(10, 10, 15, 20),
-    expand,
-  }),
+  getClusterById: get('/config/clusters/{extId}', Cluster, { ...view, expand }),
   updateClusterById: update('/config/clusters/{extId}', Cluster, {
     iam: 'Update_Cluster',
     roles: [...clusterAdmins, 'Backup Admin'],
@@ -231,17 +227,13 @@ export const clusterOperations = {
     ifMatch: 'required',
   }),
   associateCategoriesToCluster: action('/config/clusters/{clusterExtId}/$actions/associate-categories', {
-    of: Cluster,
+    ...mutation,
     body: CategoryEntityReferences,
     iam: 'Associate_Cluster_Categories',
-    roles: clusterAdmins,
-    rateLimit: perSecond(1),
   }),
   disassociateCategoriesFromCluster: action('/config/clusters/{clusterExtId}/$actions/disassociate-categories', {
-    of: Cluster,
+    ...mutation,
     body: CategoryEntityReferences,
     iam: 'Disassociate_Cluster_Categories',
-    roles: clusterAdmins,
-    rateLimit: perSecond(1),
   }),
 }

@@ -128,6 +128,8 @@ const select = names(`
   numberOfCpuSockets, numberOfCpuThreads
 `)
 
+const view = { iam: 'View_Cluster_Host', roles: clusterHostReaders, rateLimit: perSecond(10, 10, 15, 20) }
+
 export const hostOperations = {
   listHosts: list('/config/hosts', Host, {
     iam: 'View_Host',
@@ -139,18 +141,12 @@ export const hostOperations = {
     apply: filter,
   }),
   listHostsByClusterId: list('/config/clusters/{clusterExtId}/hosts', Host, {
+    ...view,
     envelope: 'clustermgmt.v4.config.ListHostsByClusterIdApiResponse',
-    iam: 'View_Cluster_Host',
-    roles: clusterHostReaders,
-    rateLimit: perSecond(10, 10, 15, 20),
     filter,
     orderby,
     select,
     apply: filter,
   }),
-  getHostById: get('/config/clusters/{clusterExtId}/hosts/{extId}', Host, {
-    iam: 'View_Cluster_Host',
-    roles: clusterHostReaders,
-    rateLimit: perSecond(10, 10, 15, 20),
-  }),
+  getHostById: get('/config/clusters/{clusterExtId}/hosts/{extId}', Host, view),
 }

@@ -54,10 +54,7 @@ export const SnmpUser = s.object('clustermgmt.v4.config.SnmpUser', {
   privKey: s.secret(snmpKey),
 })
 
-export const SnmpTransport = s.object('clustermgmt.v4.config.SnmpTransport', {
-  protocol: snmpProtocol,
-  port,
-})
+export const SnmpTransport = s.object('clustermgmt.v4.config.SnmpTransport', { protocol: snmpProtocol, port })
 
 export const SnmpTrap = s.object('clustermgmt.v4.config.SnmpTrap', {
   ...baseFields,

@@ -90,11 +90,12 @@ export const DataStoreUnmount = s.object('clustermgmt.v4.config.DataStoreUnmount
 
 const path = '/config/storage-containers'
 
+const view = { iam: 'View_Storage_Container', roles: storageContainerReaders, rateLimit: perSecond(20, 25, 25, 25) }
+const mutation = { roles: storageContainerAdmins, rateLimit: perSecond(5, 5, 10, 10) }
+
 export const storageContainerOperations = {
   listStorageContainers: list(path, StorageContainer, {
-    iam: 'View_Storage_Container',
-    roles: storageContainerReaders,
-    rateLimit: perSecond(20, 25, 25, 25),
+    ...view,
     filter: names(`
       affinityHostExtId, clusterExtId, clusterName, compressionDelaySecs, containerExtId, name, ownerExtId,
       replicationFactor, storagePoolExtId
@@ -105,17 +106,12 @@ export const storageContainerOperations = {
     select: 'any',
   }),
   createStorageContainer: create(path, StorageContainer, {
+    ...mutation,
     iam: 'Create_Storage_Container',
-    roles: storageContainerAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
     clusterId: 'required',
     requestId: 'required',
   }),
-  getStorageContainerById: get(`${path}/{extId}`, StorageContainer, {
-    iam: 'View_Storage_Container',
-    roles: storageContainerReaders,
-    rateLimit: perSecond(20, 25, 25, 25),
-  }),
+  getStorageContainerById: get(`${path}/{extId}`, StorageContainer, view),
   updateStorageContainerById: update(`${path}/{extId}`, StorageContainer, {
     iam: 'Update_Storage_Container',
     roles: [...storageContainerAdmins, 'Backup Admin'],
@@ -124,24 +120,21 @@ export const storageContainerOperations = {
     requestId: 'required',
   }),
   deleteStorageContainerById: remove(`${path}/{extId}`, StorageContainer, {
+    ...mutation,
     iam: 'Delete_Storage_Container',
-    roles: storageContainerAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
     requestId: 'required',
     query: { ignoreSmallFiles: s.optional(s.boolean()) },
   }),
   mountStorageContainer: action(`${path}/{extId}/$actions/mount`, {
+    ...mutation,
     of: StorageContainer,
     body: DataStoreMount,
     iam: 'Mount_Storage_Container',
-    roles: storageContainerAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
   }),
   unmountStorageContainer: action(`${path}/{extId}/$actions/unmount`, {
+    ...mutation,
     of: StorageContainer,
     body: DataStoreUnmount,
     iam: 'Unmount_Storage_Container',
-    roles: storageContainerAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
   }),
 }

@@ -65,11 +65,12 @@ export const AuthorizationPolicy = resource(
 
 const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin']
 
+const view = { iam: 'View_Authorization_Policy', roles: policyReaders, rateLimit: perSecond(10, 10, 15, 20) }
+const mutation = { roles: writers, rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
+
 export const authorizationPolicyOperations = {
   listAuthorizationPolicies: list('/authz/authorization-policies', AuthorizationPolicy, {
-    iam: 'View_Authorization_Policy',
-    roles: policyReaders,
-    rateLimit: perSecond(10, 10, 15, 20),
+    ...view,
     deployments: ['on-prem', 'cloud'],
     filter: names(`
       authorizationPolicyType, clientName, createdBy, createdTime, displayName, extId, isSystemDefined, lastUpdatedTime,
@@ -85,30 +86,20 @@ export const authorizationPolicyOperations = {
     showsEmptyList: true,
   }),
   createAuthorizationPolicy: create('/authz/authorization-policies', AuthorizationPolicy, {
+    ...mutation,
     iam: 'Create_Authorization_Policy',
-    roles: writers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
   }),
-  getAuthorizationPolicyById: get('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
-    iam: 'View_Authorization_Policy',
-    roles: policyReaders,
-    rateLimit: perSecond(10, 10, 15, 20),
-  }),
+  getAuthorizationPolicyById: get('/authz/authorization-policies/{extId}', AuthorizationPolicy, view),
   updateAuthorizationPolicyById: update('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
+    ...mutation,
     iam: 'Update_Authorization_Policy',
-    roles: writers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
     ifMatch: 'required',
     answer: Message,
   }),
   deleteAuthorizationPolicyById: remove('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
+    ...mutation,
     iam: 'Delete_Authorization_Policy',
-    roles: writers,
-    rateLimit: perSecond(5, 5, 10, 10),
     deployments: ['on-prem', 'cloud'],
-    runs: 'sync',
     ifMatch: 'required',
   }),
 }

@@ -60,42 +60,33 @@ const rateLimit = perSecond(5, 5, 10, 10)
 const form = { files: { caCertFileName: 'clientCaChain' } } as const
 const maximumBodyBytes = 2 * 1024 * 1024
 
+const view = { iam: 'View_Cert_Auth_Provider', roles: readers, rateLimit }
+const mutation = { roles: writers, rateLimit, runs: 'sync' } as const
+
 export const certAuthProviderOperations = {
   listCertAuthProviders: list('/authn/cert-auth-providers', CertAuthProvider, {
-    iam: 'View_Cert_Auth_Provider',
-    roles: readers,
-    rateLimit,
+    ...view,
     deployments: ['on-prem', 'cloud'],
   }),
   createCertAuthProvider: create('/authn/cert-auth-providers', CertAuthProvider, {
+    ...mutation,
     iam: 'Create_Cert_Auth_Provider',
-    roles: writers,
-    rateLimit,
-    runs: 'sync',
     body: CertAuthProviderForm,
     form,
     maximumBodyBytes,
   }),
-  getCertAuthProviderById: get('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
-    iam: 'View_Cert_Auth_Provider',
-    roles: readers,
-    rateLimit,
-  }),
+  getCertAuthProviderById: get('/authn/cert-auth-providers/{extId}', CertAuthProvider, view),
   updateCertAuthProviderById: update('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
+    ...mutation,
     iam: 'Update_Cert_Auth_Provider',
-    roles: writers,
-    rateLimit,
-    runs: 'sync',
     ifMatch: 'required',
     body: CertAuthProviderForm,
     form,
     maximumBodyBytes,
   }),
   deleteCertAuthProviderById: remove('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
+    ...mutation,
     iam: 'Delete_Cert_Auth_Provider',
-    roles: writers,
-    rateLimit,
-    runs: 'sync',
     ifMatch: 'required',
   }),
 }

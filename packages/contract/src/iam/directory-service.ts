@@ -80,11 +80,12 @@ const searchers: readonly RoleName[] = names(`
 const readers: readonly RoleName[] = [...searchers, 'Network Policy Viewer', 'Platform Viewer']
 const writers: readonly RoleName[] = ['Central Admin', 'Super Admin']
 
+const view = { iam: 'View_Directory_Service', roles: readers, rateLimit: perSecond(5, 5, 10, 10) }
+const mutation = { roles: writers, rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
+
 export const directoryServiceOperations = {
   listDirectoryServices: list('/authn/directory-services', DirectoryService, {
-    iam: 'View_Directory_Service',
-    roles: readers,
-    rateLimit: perSecond(5, 5, 10, 10),
+    ...view,
     filter: ['createdBy', 'domainName', 'extId', 'name'],
     orderby: ['createdTime', 'domainName', 'lastUpdatedTime', 'name'],
     select: [
@@ -108,28 +109,18 @@ export const directoryServiceOperations = {
     ],
   }),
   createDirectoryService: create('/authn/directory-services', DirectoryService, {
+    ...mutation,
     iam: 'Create_Directory_Service',
-    roles: writers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
   }),
-  getDirectoryServiceById: get('/authn/directory-services/{extId}', DirectoryService, {
-    iam: 'View_Directory_Service',
-    roles: readers,
-    rateLimit: perSecond(5, 5, 10, 10),
-  }),
+  getDirectoryServiceById: get('/authn/directory-services/{extId}', DirectoryService, view),
   updateDirectoryServiceById: update('/authn/directory-services/{extId}', DirectoryService, {
+    ...mutation,
     iam: 'Update_Directory_Service',
-    roles: writers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
     ifMatch: 'required',
   }),
   deleteDirectoryServiceById: remove('/authn/directory-services/{extId}', DirectoryService, {
+    ...mutation,
     iam: 'Delete_Directory_Service',
-    roles: writers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
     ifMatch: 'required',
   }),
   searchDirectoryService: action('/authn/directory-services/{extId}/$actions/search', {

@@ -37,11 +37,11 @@ export const Entity = resource(
   },
 )
 
+const view = { iam: 'View_Entity', roles: policyReaders, rateLimit: perSecond(10, 10, 15, 20) }
+
 export const entityOperations = {
   listEntities: list('/authz/entities', Entity, {
-    iam: 'View_Entity',
-    roles: policyReaders,
-    rateLimit: perSecond(10, 10, 15, 20),
+    ...view,
     filter: ['createdBy', 'createdTime', 'displayName', 'extId', 'lastUpdatedTime', 'name'],
     orderby: ['createdTime', 'displayName', 'extId', 'lastUpdatedTime', 'name'],
     select: names(`
@@ -49,9 +49,5 @@ export const entityOperations = {
       lastUpdatedTime, name
     `),
   }),
-  getEntityById: get('/authz/entities/{extId}', Entity, {
-    iam: 'View_Entity',
-    roles: policyReaders,
-    rateLimit: perSecond(10, 10, 15, 20),
-  }),
+  getEntityById: get('/authz/entities/{extId}', Entity, view),
 }

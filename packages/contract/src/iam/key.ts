@@ -60,12 +60,13 @@ const readers: readonly RoleName[] = [...writers, 'Platform Viewer']
 const { severity: _, ...revokedKeyFields } = appMessageOf('iam').fields
 const RevokedKeyMessage = s.object(appMessageOf('iam').objectType as string, revokedKeyFields)
 
+const view = { iam: 'View_User_Key', roles: readers, rateLimit: perSecond(10, 10, 15, 20) }
+const mutation = { roles: writers, rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
+
 export const keyOperations = {
   listUserKeys: list('/authn/users/{userExtId}/keys', Key, {
-    iam: 'View_User_Key',
-    roles: readers,
+    ...view,
     own: 'userExtId',
-    rateLimit: perSecond(10, 10, 15, 20),
     filter: ['assignedTo', 'creationType', 'extId', 'keyType', 'lastUpdatedBy', 'name', 'status', 'tenantId'],
     orderby: names(`
       assignedTo, createdBy, createdTime, expiryTime, keyType, lastUpdatedTime, lastUsedTime, name, status, tenantId
@@ -76,32 +77,21 @@ export const keyOperations = {
     `),
   }),
   createUserKey: create('/authn/users/{userExtId}/keys', Key, {
+    ...mutation,
     envelope: 'iam.v4.authn.CreateKeyApiResponse',
     iam: 'Create_User_Key',
-    roles: writers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
   }),
-  getUserKeyById: get('/authn/users/{userExtId}/keys/{extId}', Key, {
-    iam: 'View_User_Key',
-    roles: readers,
-    own: 'userExtId',
-    rateLimit: perSecond(10, 10, 15, 20),
-  }),
+  getUserKeyById: get('/authn/users/{userExtId}/keys/{extId}', Key, { ...view, own: 'userExtId' }),
   deleteUserKeyById: remove('/authn/users/{userExtId}/keys/{extId}', Key, {
+    ...mutation,
     iam: 'Delete_User_Key',
-    roles: writers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
     ifMatch: 'required',
   }),
   revokeUserKey: action('/authn/users/{userExtId}/keys/{extId}/$actions/revoke', {
+    ...mutation,
     of: Key,
     answer: RevokedKeyMessage,
     iam: 'Revoke_User_Key',
-    roles: writers,
     own: 'userExtId',
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
   }),
 }

@@ -38,11 +38,11 @@ export const Operation = resource(
   },
 )
 
+const view = { iam: 'View_Operation', roles: policyReaders, rateLimit: perSecond(10, 10, 15, 20) }
+
 export const operationOperations = {
   listOperations: list('/authz/operations', Operation, {
-    iam: 'View_Operation',
-    roles: policyReaders,
-    rateLimit: perSecond(10, 10, 15, 20),
+    ...view,
     filter: ['clientName', 'createdTime', 'displayName', 'entityType', 'extId', 'lastUpdatedTime', 'operationType'],
     orderby: ['createdTime', 'displayName', 'entityType', 'extId', 'lastUpdatedTime'],
     select: names(`
@@ -50,9 +50,5 @@ export const operationOperations = {
       links, operationType, relatedOperationList, tenantId
     `),
   }),
-  getOperationById: get('/authz/operations/{extId}', Operation, {
-    iam: 'View_Operation',
-    roles: policyReaders,
-    rateLimit: perSecond(10, 10, 15, 20),
-  }),
+  getOperationById: get('/authz/operations/{extId}', Operation, view),
 }

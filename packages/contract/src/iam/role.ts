@@ -47,11 +47,12 @@ const writers: readonly RoleName[] = names(`
   Central Admin, Platform Admin, Project Manager, Self-Service Admin (deprecated), Super Admin
 `)
 
+const view = { iam: 'View_Role', roles: readers, rateLimit: perSecond(10, 10, 15, 20) }
+const mutation = { roles: writers, rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
+
 export const roleOperations = {
   listRoles: list('/authz/roles', Role, {
-    iam: 'View_Role',
-    roles: readers,
-    rateLimit: perSecond(10, 10, 15, 20),
+    ...view,
     showsEmptyList: true,
     filter: ['clientName', 'createdBy', 'createdTime', 'displayName', 'extId', 'isSystemDefined', 'lastUpdatedTime'],
     orderby: ['createdTime', 'displayName', 'extId', 'lastUpdatedTime'],
@@ -60,30 +61,13 @@ export const roleOperations = {
       createdTime, description, displayName, extId, isSystemDefined, lastUpdatedTime, links, operations, tenantId
     `),
   }),
-  createRole: create('/authz/roles', Role, {
-    iam: 'Create_Role',
-    roles: writers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
-  }),
-  getRoleById: get('/authz/roles/{extId}', Role, {
-    iam: 'View_Role',
-    roles: readers,
-    rateLimit: perSecond(10, 10, 15, 20),
-  }),
+  createRole: create('/authz/roles', Role, { ...mutation, iam: 'Create_Role' }),
+  getRoleById: get('/authz/roles/{extId}', Role, view),
   updateRoleById: update('/authz/roles/{extId}', Role, {
+    ...mutation,
     iam: 'Update_Role',
-    roles: writers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
     ifMatch: 'required',
     answer: Message,
   }),
-  deleteRoleById: remove('/authz/roles/{extId}', Role, {
-    iam: 'Delete_Role',
-    roles: writers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
-    ifMatch: 'required',
-  }),
+  deleteRoleById: remove('/authz/roles/{extId}', Role, { ...mutation, iam: 'Delete_Role', ifMatch: 'required' }),
 }

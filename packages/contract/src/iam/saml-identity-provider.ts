@@ -76,11 +76,12 @@ const rateLimit = perSecond(5, 5, 10, 10)
 /** Room for a document of the largest size with JSON escapes. */
 const maximumBodyBytes = 3 * maximumMetadataBytes
 
+const view = { iam: 'View_Saml_Identity_Provider', roles: readers, rateLimit }
+const mutation = { roles: writers, rateLimit, runs: 'sync' } as const
+
 export const samlIdentityProviderOperations = {
   listSamlIdentityProviders: list('/authn/saml-identity-providers', SamlIdentityProvider, {
-    iam: 'View_Saml_Identity_Provider',
-    roles: readers,
-    rateLimit,
+    ...view,
     filter: ['createdBy', 'extId', 'name'],
     orderby: ['createdTime', 'lastUpdatedTime', 'name'],
     select: names(`
@@ -90,43 +91,26 @@ export const samlIdentityProviderOperations = {
     `),
   }),
   createSamlIdentityProvider: create('/authn/saml-identity-providers', SamlIdentityProvider, {
+    ...mutation,
     iam: 'Create_Saml_Identity_Provider',
-    roles: writers,
-    rateLimit,
-    runs: 'sync',
     maximumBodyBytes,
   }),
-  getSamlIdentityProviderById: get('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
-    iam: 'View_Saml_Identity_Provider',
-    roles: readers,
-    rateLimit,
-  }),
+  getSamlIdentityProviderById: get('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, view),
   updateSamlIdentityProviderById: update('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
+    ...mutation,
     iam: 'Update_Saml_Identity_Provider',
-    roles: writers,
-    rateLimit,
-    runs: 'sync',
     ifMatch: 'required',
     maximumBodyBytes,
   }),
   deleteSamlIdentityProviderById: remove('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
+    ...mutation,
     iam: 'Delete_Saml_Identity_Provider',
-    roles: writers,
-    rateLimit,
-    runs: 'sync',
     ifMatch: 'required',
   }),
   getSamlIdpSpMetadataById: read('/authn/saml-identity-providers/{extId}/sp-metadata', s.text(), {
-    iam: 'View_Saml_Identity_Provider',
-    roles: readers,
-    rateLimit,
+    ...view,
     of: SamlIdentityProvider,
     produces: 'text/xml',
   }),
-  getSamlSpMetadata: read('/authn/saml-sp-metadata', s.text(), {
-    iam: 'View_Saml_Identity_Provider',
-    roles: readers,
-    rateLimit,
-    produces: 'text/xml',
-  }),
+  getSamlSpMetadata: read('/authn/saml-sp-metadata', s.text(), { ...view, produces: 'text/xml' }),
 }

@@ -34,11 +34,12 @@ export const UserGroup = resource(
   },
 )
 
+const view = { iam: 'View_User_Group', roles: userReaders, rateLimit: perSecond(10, 10, 15, 20) }
+const mutation = { rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
+
 export const userGroupOperations = {
   listUserGroups: list('/authn/user-groups', UserGroup, {
-    iam: 'View_User_Group',
-    roles: userReaders,
-    rateLimit: perSecond(10, 10, 15, 20),
+    ...view,
     filter: ['createdBy', 'distinguishedName', 'extId', 'groupType', 'idpId', 'name'],
     orderby: ['createdTime', 'distinguishedName', 'groupType', 'lastUpdatedTime', 'name'],
     select: names(`
@@ -46,21 +47,15 @@ export const userGroupOperations = {
     `),
   }),
   createUserGroup: create('/authn/user-groups', UserGroup, {
+    ...mutation,
     iam: 'Create_User_Group',
     roles: [...userWriters, 'Project Admin'],
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
   }),
-  getUserGroupById: get('/authn/user-groups/{extId}', UserGroup, {
-    iam: 'View_User_Group',
-    roles: userReaders,
-    rateLimit: perSecond(10, 10, 15, 20),
-  }),
+  getUserGroupById: get('/authn/user-groups/{extId}', UserGroup, view),
   deleteUserGroupById: remove('/authn/user-groups/{extId}', UserGroup, {
+    ...mutation,
     iam: 'Delete_User_Group',
     roles: userWriters,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
     ifMatch: 'required',
   }),
 }

@@ -82,11 +82,12 @@ export const User = resource(
 
 const accountKeepers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin', 'User Admin']
 
+const view = { iam: 'View_User', roles: userReaders, rateLimit: perSecond(10, 10, 15, 20) }
+const mutation = { rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
+
 export const userOperations = {
   listUsers: list('/authn/users', User, {
-    iam: 'View_User',
-    roles: userReaders,
-    rateLimit: perSecond(10, 10, 15, 20),
+    ...view,
     filter: names(`
       createdBy, displayName, emailId, extId, firstName, idpId, lastName, lastUpdatedBy, status, userType, username
     `),
@@ -101,22 +102,15 @@ export const userOperations = {
     `),
   }),
   createUser: create('/authn/users', User, {
+    ...mutation,
     iam: 'Create_User',
     roles: [...userWriters, 'Project Admin'],
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
   }),
-  getUserById: get('/authn/users/{extId}', User, {
-    iam: 'View_User',
-    roles: userReaders,
-    own: 'extId',
-    rateLimit: perSecond(10, 10, 15, 20),
-  }),
+  getUserById: get('/authn/users/{extId}', User, { ...view, own: 'extId' }),
   updateUserById: update('/authn/users/{extId}', User, {
+    ...mutation,
     iam: 'Update_User',
     roles: userWriters,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
     ifMatch: 'required',
   }),
   /** Only for the user's own password; the only operation that a user with a forced reset may call. */
@@ -134,22 +128,20 @@ export const userOperations = {
     runs: 'sync',
   }),
   updateUserState: action('/authn/users/{extId}/$actions/change-state', {
+    ...mutation,
     of: User,
     body: s.object('iam.v4.authn.UserStateUpdate', { status: UserStatusType }),
     answer: s.object('iam.v4.authn.UserStateUpdateResponse', { message: s.text() }),
     envelope: 'iam.v4.authn.ActivateUserApiResponse',
     iam: 'Change_State_User',
     roles: accountKeepers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
   }),
   resetUserPassword: action('/authn/users/{extId}/$actions/reset-password', {
+    ...mutation,
     of: User,
     body: s.object('iam.v4.authn.PasswordResetRequest', { newPassword: s.text({ secret: true }) }),
     answer: s.object('iam.v4.authn.PasswordResetResponse', { message: s.text() }),
     iam: 'Reset_Password_User',
     roles: accountKeepers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    runs: 'sync',
   }),
 }

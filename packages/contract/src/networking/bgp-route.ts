@@ -38,12 +38,12 @@ export const BgpRoute = resource(
   },
 )
 
+const view = { iam: 'View_BGP_Route', roles: bgpReaders, rateLimit: perSecond(3) }
+
 export const bgpRouteOperations = {
   listRoutesByBgpSessionId: list('/config/bgp-sessions/{bgpSessionExtId}/bgp-routes', BgpRoute, {
+    ...view,
     envelope: 'networking.v4.config.ListBgpRoutesApiResponse',
-    iam: 'View_BGP_Route',
-    roles: bgpReaders,
-    rateLimit: perSecond(3),
     filter: names(`
       bgpCommunities/autonomousSystemNumber, bgpCommunities/communityValue, bgpRouteType, bgpSessionReference, extId,
       name
@@ -51,9 +51,7 @@ export const bgpRouteOperations = {
     orderby: ['bgpRouteType', 'name'],
   }),
   getRouteForBgpSessionById: get('/config/bgp-sessions/{bgpSessionExtId}/bgp-routes/{extId}', BgpRoute, {
+    ...view,
     envelope: 'networking.v4.config.GetBgpRouteApiResponse',
-    iam: 'View_BGP_Route',
-    roles: bgpReaders,
-    rateLimit: perSecond(3),
   }),
 }

@@ -61,11 +61,11 @@ export const BgpSession = resource(
   },
 )
 
+const view = { iam: 'View_BGP_Session', roles: bgpReaders, rateLimit: perSecond(3) }
+
 export const bgpSessionOperations = {
   listBgpSessions: list('/config/bgp-sessions', BgpSession, {
-    iam: 'View_BGP_Session',
-    roles: bgpReaders,
-    rateLimit: perSecond(3),
+    ...view,
     filter: names(`
       advertisedRoutesCommunities/autonomousSystemNumber, advertisedRoutesCommunities/communityValue,
       dynamicRoutePriority, localGatewayReference, name, remoteGatewayReference
@@ -76,9 +76,5 @@ export const bgpSessionOperations = {
       remoteGateway: { kind: 'Gateway', by: 'remoteGatewayReference' },
     },
   }),
-  getBgpSessionById: get('/config/bgp-sessions/{extId}', BgpSession, {
-    iam: 'View_BGP_Session',
-    roles: bgpReaders,
-    rateLimit: perSecond(3),
-  }),
+  getBgpSessionById: get('/config/bgp-sessions/{extId}', BgpSession, view),
 }

@@ -15,10 +15,7 @@ export const HighAvailabilityGroup = s.object('networking.v4.config.HighAvailabi
   algorithm: s.optional(s.enumeration(['ACTIVE_BACKUP'])),
   peeredGateways: s.readOnly(
     s.arrayOf(
-      s.object('networking.v4.config.PeeredGateway', {
-        extId: s.optional(s.uuid()),
-        status: s.optional(Status),
-      }),
+      s.object('networking.v4.config.PeeredGateway', { extId: s.optional(s.uuid()), status: s.optional(Status) }),
     ),
   ),
 })

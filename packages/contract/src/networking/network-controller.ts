@@ -42,26 +42,16 @@ export const NetworkController = resource(
   },
 )
 
-const mutation = {
-  roles: controllerWriters,
-  rateLimit: slowMutationRate,
-}
+const mutation = { roles: controllerWriters, rateLimit: slowMutationRate }
+const view = { iam: 'View_Network_Controller', roles: controllerReaders }
 
 export const networkControllerOperations = {
-  listNetworkControllers: list('/config/controllers', NetworkController, {
-    iam: 'View_Network_Controller',
-    roles: controllerReaders,
-    rateLimit: listRate,
-  }),
+  listNetworkControllers: list('/config/controllers', NetworkController, { ...view, rateLimit: listRate }),
   createNetworkController: create('/config/controllers', NetworkController, {
     ...mutation,
     iam: 'Create_Network_Controller',
   }),
-  getNetworkControllerById: get('/config/controllers/{extId}', NetworkController, {
-    iam: 'View_Network_Controller',
-    roles: controllerReaders,
-    rateLimit: getRate,
-  }),
+  getNetworkControllerById: get('/config/controllers/{extId}', NetworkController, { ...view, rateLimit: getRate }),
   updateNetworkControllerById: update('/config/controllers/{extId}', NetworkController, {
     ...mutation,
     iam: 'Update_Network_Controller',

@@ -43,6 +43,8 @@ export const IpUnreserveSpec = s.object('networking.v4.config.IpUnreserveSpec', 
 
 const reservers: readonly RoleName[] = ['Network Infra Admin', 'Platform Admin', 'Super Admin', 'VPC Admin']
 
+const mutation = { of: Subnet, roles: reservers, rateLimit: perSecond(20, 25) }
+
 export const reservedIpOperations = {
   listReservedIpsBySubnetId: list('/config/subnets/{subnetExtId}/reserved-ips', ReservedIp, {
     envelope: 'networking.v4.config.ListSubnetReservedIpsApiResponse',
@@ -55,17 +57,13 @@ export const reservedIpOperations = {
     select: ['clientContext', 'extId', 'ipv4Address'],
   }),
   reserveIpsBySubnetId: action('/config/subnets/{extId}/addresses/$actions/reserve', {
-    of: Subnet,
+    ...mutation,
     body: IpReserveSpec,
     iam: 'Reserve_Subnet_IP',
-    roles: reservers,
-    rateLimit: perSecond(20, 25),
   }),
   unreserveIpsBySubnetId: action('/config/subnets/{extId}/addresses/$actions/unreserve', {
-    of: Subnet,
+    ...mutation,
     body: IpUnreserveSpec,
     iam: 'Unreserve_Subnet_IP',
-    roles: reservers,
-    rateLimit: perSecond(20, 25),
   }),
 }

@@ -23,17 +23,14 @@ export const RouteTable = resource(
   },
 )
 
+const view = { iam: 'View_VPC_Route_Table', roles: routingReaders }
+
 export const routeTableOperations = {
   listRouteTables: list('/config/route-tables', RouteTable, {
-    iam: 'View_VPC_Route_Table',
-    roles: routingReaders,
+    ...view,
     rateLimit: listRate,
     filter: ['extId', 'externalRoutingDomainReference', 'vpcReference'],
     orderby: ['vpcReference'],
   }),
-  getRouteTableById: get('/config/route-tables/{extId}', RouteTable, {
-    iam: 'View_VPC_Route_Table',
-    roles: routingReaders,
-    rateLimit: getRate,
-  }),
+  getRouteTableById: get('/config/route-tables/{extId}', RouteTable, { ...view, rateLimit: getRate }),
 }

@@ -109,10 +109,11 @@ const mutation = {
   rateLimit: mutationRate,
 }
 
+const view = { iam: 'View_Routing_Policy', roles: routingReaders }
+
 export const routingPolicyOperations = {
   listRoutingPolicies: list('/config/routing-policies', RoutingPolicy, {
-    iam: 'View_Routing_Policy',
-    roles: routingReaders,
+    ...view,
     rateLimit: listRate,
     filter: names(`
       extId, name, policies/policyAction/actionType, policies/policyMatch/protocolType, policies/policyMatch/source,
@@ -124,11 +125,7 @@ export const routingPolicyOperations = {
     expandedType: 'networking.v4.config.RoutingPolicyProjection',
   }),
   createRoutingPolicy: create('/config/routing-policies', RoutingPolicy, { ...mutation, iam: 'Create_Routing_Policy' }),
-  getRoutingPolicyById: get('/config/routing-policies/{extId}', RoutingPolicy, {
-    iam: 'View_Routing_Policy',
-    roles: routingReaders,
-    rateLimit: getRate,
-  }),
+  getRoutingPolicyById: get('/config/routing-policies/{extId}', RoutingPolicy, { ...view, rateLimit: getRate }),
   updateRoutingPolicyById: update('/config/routing-policies/{extId}', RoutingPolicy, {
     ...mutation,
     iam: 'Update_Routing_Policy',

@@ -141,10 +141,15 @@ export const Subnet = resource(
   },
 )
 
+const view = { iam: 'View_Subnet', roles: subnetReaders }
+const mutation = {
+  roles: ['Account Owner', 'Administrator', 'Network Infra Admin', 'Platform Admin', 'Super Admin', 'VPC Admin'],
+  rateLimit: mutationRate,
+} as const
+
 export const subnetOperations = {
   listSubnets: list('/config/subnets', Subnet, {
-    iam: 'View_Subnet',
-    roles: subnetReaders,
+    ...view,
     rateLimit: listRate,
     filter: ['clusterReference', 'extId', 'isExternal', 'name', 'subnetType', 'vpcReference'],
     orderby: ['name'],
@@ -164,20 +169,11 @@ export const subnetOperations = {
     roles: names('Account Owner, Administrator, Network Infra Admin, Platform Admin, Super Admin, User, VPC Admin'),
     rateLimit: mutationRate,
   }),
-  getSubnetById: get('/config/subnets/{extId}', Subnet, {
-    iam: 'View_Subnet',
-    roles: subnetReaders,
-    rateLimit: getRate,
-  }),
+  getSubnetById: get('/config/subnets/{extId}', Subnet, { ...view, rateLimit: getRate }),
   updateSubnetById: update('/config/subnets/{extId}', Subnet, {
+    ...mutation,
     iam: 'Update_Subnet',
-    roles: ['Account Owner', 'Administrator', 'Network Infra Admin', 'Platform Admin', 'Super Admin', 'VPC Admin'],
-    rateLimit: mutationRate,
     ifMatch: 'required',
   }),
-  deleteSubnetById: remove('/config/subnets/{extId}', Subnet, {
-    iam: 'Delete_Subnet',
-    roles: ['Account Owner', 'Administrator', 'Network Infra Admin', 'Platform Admin', 'Super Admin', 'VPC Admin'],
-    rateLimit: mutationRate,
-  }),
+  deleteSubnetById: remove('/config/subnets/{extId}', Subnet, { ...mutation, iam: 'Delete_Subnet' }),
 }

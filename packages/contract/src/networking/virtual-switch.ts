@@ -90,10 +90,11 @@ const readers: readonly RoleName[] = names(`
   VPC Admin, Virtual Machine Admin, Virtual Machine Operator, Virtual Machine Viewer
 `)
 
+const view = { iam: 'View_Virtual_Switch', roles: readers }
+
 export const virtualSwitchOperations = {
   listVirtualSwitches: list('/config/virtual-switches', VirtualSwitch, {
-    iam: 'View_Virtual_Switch',
-    roles: readers,
+    ...view,
     rateLimit: listRate,
     // Restricts the list to switches of that cluster.
     clusterId: 'optional',
@@ -101,8 +102,7 @@ export const virtualSwitchOperations = {
     orderby: ['extId', 'isDefault', 'name'],
   }),
   getVirtualSwitchById: get('/config/virtual-switches/{extId}', VirtualSwitch, {
-    iam: 'View_Virtual_Switch',
-    roles: readers,
+    ...view,
     rateLimit: getRate,
     // Deprecated; ignored.
     clusterId: 'optional',

@@ -86,10 +86,11 @@ const mutation = {
   rateLimit: mutationRate,
 }
 
+const view = { iam: 'View_VPC', roles: vpcReaders }
+
 export const vpcOperations = {
   listVpcs: list('/config/vpcs', Vpc, {
-    iam: 'View_VPC',
-    roles: vpcReaders,
+    ...view,
     rateLimit: listRate,
     filter: ['extId', 'name', 'vpcType'],
     orderby: ['name'],
@@ -99,11 +100,7 @@ export const vpcOperations = {
     `),
   }),
   createVpc: create('/config/vpcs', Vpc, { ...mutation, iam: 'Create_VPC' }),
-  getVpcById: get('/config/vpcs/{extId}', Vpc, {
-    iam: 'View_VPC',
-    roles: vpcReaders,
-    rateLimit: getRate,
-  }),
+  getVpcById: get('/config/vpcs/{extId}', Vpc, { ...view, rateLimit: getRate }),
   updateVpcById: update('/config/vpcs/{extId}', Vpc, { ...mutation, iam: 'Update_VPC', ifMatch: 'required' }),
   deleteVpcById: remove('/config/vpcs/{extId}', Vpc, { ...mutation, iam: 'Delete_VPC' }),
 }

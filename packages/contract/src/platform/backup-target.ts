@@ -46,36 +46,21 @@ export const BackupTarget = resource(
 
 const writers: readonly RoleName[] = ['Domain Manager Admin', 'Platform Admin', 'Super Admin']
 
+const view = { iam: 'View_Domain_Manager_Backup_Target', roles: backupReaders, rateLimit: perSecond(5) }
+const mutation = { roles: writers, rateLimit: perSecond(1), requestId: 'required' } as const
+
 export const backupTargetOperations = {
-  listBackupTargets: list(targets, BackupTarget, {
-    iam: 'View_Domain_Manager_Backup_Target',
-    roles: backupReaders,
-    rateLimit: perSecond(5),
-    paged: false,
-  }),
-  createBackupTarget: create(targets, BackupTarget, {
-    iam: 'Create_Domain_Manager_Backup_Target',
-    roles: writers,
-    rateLimit: perSecond(1),
-    requestId: 'required',
-  }),
-  getBackupTargetById: get(`${targets}/{extId}`, BackupTarget, {
-    iam: 'View_Domain_Manager_Backup_Target',
-    roles: backupReaders,
-    rateLimit: perSecond(5),
-  }),
+  listBackupTargets: list(targets, BackupTarget, { ...view, paged: false }),
+  createBackupTarget: create(targets, BackupTarget, { ...mutation, iam: 'Create_Domain_Manager_Backup_Target' }),
+  getBackupTargetById: get(`${targets}/{extId}`, BackupTarget, view),
   updateBackupTargetById: update(`${targets}/{extId}`, BackupTarget, {
+    ...mutation,
     iam: 'Update_Domain_Manager_Backup_Target',
-    roles: writers,
-    rateLimit: perSecond(1),
     ifMatch: 'required',
-    requestId: 'required',
   }),
   deleteBackupTargetById: remove(`${targets}/{extId}`, BackupTarget, {
+    ...mutation,
     iam: 'Delete_Domain_Manager_Backup_Target',
-    roles: writers,
-    rateLimit: perSecond(1),
     ifMatch: 'required',
-    requestId: 'required',
   }),
 }

@@ -76,6 +76,8 @@ const submitters: readonly RoleName[] = names(`
   Internal Super Admin, Monitoring Admin, Platform Admin, Platform User, Super Admin
 `)
 
+const view = { iam: 'View_Batch', roles: [...submitters, 'Platform Viewer'], rateLimit: perSecond(5) } as const
+
 export const batchOperations = {
   submitBatch: action('/operations/$actions/batch', {
     of: Batch,
@@ -88,16 +90,10 @@ export const batchOperations = {
     maximumBodyBytes: 16 * 1024 * 1024,
   }),
   listBatches: list('/operations/batches', Batch, {
-    iam: 'View_Batch',
-    roles: [...submitters, 'Platform Viewer'],
-    rateLimit: perSecond(5),
+    ...view,
     filter: ['name'],
     orderby: ['endTime', 'name', 'startTime'],
     select: 'any',
   }),
-  getBatchById: get('/operations/batches/{extId}', Batch, {
-    iam: 'View_Batch',
-    roles: [...submitters, 'Platform Viewer'],
-    rateLimit: perSecond(5),
-  }),
+  getBatchById: get('/operations/batches/{extId}', Batch, view),
 }

@@ -83,26 +83,20 @@ const associationExpansions = {
   detailedAssociations: { shape: AssociationDetail },
 }
 
+const view = { iam: 'View_Category', roles: readers, rateLimit: perSecond(20) }
+const mutation = { roles: writers, rateLimit: perSecond(10), runs: 'sync' } as const
+
 export const categoryOperations = {
   listCategories: list('/config/categories', Category, {
-    iam: 'View_Category',
-    roles: readers,
-    rateLimit: perSecond(20),
+    ...view,
     filter: ['extId', 'key', 'ownerUuid', 'type', 'value'],
     orderby: ['key', 'value'],
     select: ['description', 'extId', 'key', 'ownerUuid', 'type', 'value'],
     expand: associationExpansions,
   }),
-  createCategory: create('/config/categories', Category, {
-    iam: 'Create_Category',
-    roles: writers,
-    rateLimit: perSecond(10),
-    runs: 'sync',
-  }),
+  createCategory: create('/config/categories', Category, { ...mutation, iam: 'Create_Category' }),
   getCategoryById: get('/config/categories/{extId}', Category, {
-    iam: 'View_Category',
-    roles: readers,
-    rateLimit: perSecond(20),
+    ...view,
     // A single read always contains the associations; the details need `$expand`.
     expand: associationExpansions,
   }),
@@ -114,10 +108,5 @@ export const categoryOperations = {
     ifMatch: 'required',
     answer: s.arrayOf(AppMessage),
   }),
-  deleteCategoryById: remove('/config/categories/{extId}', Category, {
-    iam: 'Delete_Category',
-    roles: writers,
-    rateLimit: perSecond(10),
-    runs: 'sync',
-  }),
+  deleteCategoryById: remove('/config/categories/{extId}', Category, { ...mutation, iam: 'Delete_Category' }),
 }

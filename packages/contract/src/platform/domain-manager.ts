@@ -126,44 +126,32 @@ const admins: readonly RoleName[] = names(`
 /** `rel` under which registrations show the managers (and clusters) that they join. */
 export const registeredRel = 'platform:management:domain_manager'
 
+const view = { iam: 'View_Domain_Manager', roles: readers, rateLimit: perSecond(5) }
+const mutation = { roles: admins, rateLimit: perSecond(1), requestId: 'required' } as const
+
 export const domainManagerOperations = {
   listDomainManagers: list('/config/domain-managers', DomainManager, {
+    ...view,
     envelope: 'platform.v4.config.ListDomainManagerApiResponse',
-    iam: 'View_Domain_Manager',
-    roles: readers,
-    rateLimit: perSecond(5),
     paged: false,
     select: 'any',
   }),
-  getDomainManagerById: get('/config/domain-managers/{extId}', DomainManager, {
-    iam: 'View_Domain_Manager',
-    roles: readers,
-    rateLimit: perSecond(5),
-  }),
-  createDomainManager: create('/config/domain-managers', DomainManager, {
-    iam: 'Create_Domain_Manager',
-    roles: admins,
-    rateLimit: perSecond(1),
-    requestId: 'required',
-  }),
+  getDomainManagerById: get('/config/domain-managers/{extId}', DomainManager, view),
+  createDomainManager: create('/config/domain-managers', DomainManager, { ...mutation, iam: 'Create_Domain_Manager' }),
   register: action('/management/domain-managers/{extId}/$actions/register', {
+    ...mutation,
     of: DomainManager,
     body: ClusterRegistrationSpec,
     iam: 'Register_Domain_Manager',
-    roles: admins,
-    rateLimit: perSecond(1),
     ifMatch: 'required',
-    requestId: 'required',
     dryRun: true,
   }),
   unregister: action('/management/domain-managers/{extId}/$actions/unregister', {
+    ...mutation,
     of: DomainManager,
     body: ClusterReference,
     iam: 'Unregister_Domain_Manager',
-    roles: admins,
-    rateLimit: perSecond(1),
     ifMatch: 'required',
-    requestId: 'required',
     dryRun: true,
   }),
 }

@@ -57,20 +57,16 @@ export const managementReaders: readonly RoleName[] = names(`
 
 const path = '/management/domain-managers/{domainManagerExtId}/products'
 
+const view = { iam: 'View_Domain_Manager_Product', roles: managementReaders, rateLimit: perSecond(5) }
+
 export const productOperations = {
   listProducts: list(path, Product, {
-    iam: 'View_Domain_Manager_Product',
-    roles: managementReaders,
-    rateLimit: perSecond(5),
+    ...view,
     filter: ['enablementState', 'name'],
     orderby: ['lastModifiedTime', 'name'],
     select: 'any',
   }),
-  getProductById: get(`${path}/{extId}`, Product, {
-    iam: 'View_Domain_Manager_Product',
-    roles: managementReaders,
-    rateLimit: perSecond(5),
-  }),
+  getProductById: get(`${path}/{extId}`, Product, view),
   updateProductById: update(`${path}/{extId}`, Product, {
     iam: 'Update_Domain_Manager_Product',
     roles: ['Domain Manager Admin', 'Platform Admin', 'Super Admin'],

@@ -47,19 +47,15 @@ export const Registration = resource(
 
 const path = '/management/domain-managers/{domainManagerExtId}/registrations'
 
+const view = { iam: 'View_Domain_Manager_Registration', roles: managementReaders, rateLimit: perSecond(5) }
+
 export const registrationOperations = {
   listRegistrations: list(path, Registration, {
+    ...view,
     envelope: 'platform.v4.management.ListRegistrationApiResponse',
-    iam: 'View_Domain_Manager_Registration',
-    roles: managementReaders,
-    rateLimit: perSecond(5),
     filter: ['connectivityStatus', 'remoteClusterExtId'],
     orderby: ['remoteClusterExtId'],
     select: 'any',
   }),
-  getRegistrationById: get(`${path}/{extId}`, Registration, {
-    iam: 'View_Domain_Manager_Registration',
-    roles: managementReaders,
-    rateLimit: perSecond(5),
-  }),
+  getRegistrationById: get(`${path}/{extId}`, Registration, view),
 }

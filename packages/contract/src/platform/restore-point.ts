@@ -38,11 +38,11 @@ const RestoreSpec = s.object('platform.v4.management.RestoreSpec', {
   domainManager: s.ofAnotherWorld(DomainManager.schema),
 })
 
+const view = { iam: 'View_Restorable_Domain_Manager_Restore_Point', roles: backupReaders, rateLimit: perSecond(5) }
+
 export const restorePointOperations = {
   listRestorePoints: list(restorePoints, RestorePoint, {
-    iam: 'View_Restorable_Domain_Manager_Restore_Point',
-    roles: backupReaders,
-    rateLimit: perSecond(5),
+    ...view,
     deployments: ['on-prem', 'cloud'],
     pathKinds: { restoreSourceExtId: 'RestoreSource' },
     filter: ['creationTime'],
@@ -50,9 +50,7 @@ export const restorePointOperations = {
     select: ['creationTime', 'domainManager', 'extId', 'links', 'tenantId'],
   }),
   getRestorePointById: get(`${restorePoints}/{extId}`, RestorePoint, {
-    iam: 'View_Restorable_Domain_Manager_Restore_Point',
-    roles: backupReaders,
-    rateLimit: perSecond(5),
+    ...view,
     pathKinds: { restoreSourceExtId: 'RestoreSource' },
   }),
   restore: action(`${restorePoints}/{extId}/$actions/restore`, {

@@ -24,12 +24,12 @@ export const backupReaders: readonly RoleName[] = names(`
   Domain Manager Admin, Domain Manager Viewer, Platform Admin, Platform Viewer, Super Admin
 `)
 
+const mutation = { roles: ['Platform Admin', 'Super Admin'], rateLimit: perSecond(1), runs: 'sync' } as const
+
 export const restoreSourceOperations = {
   createRestoreSource: create('/management/restore-sources', RestoreSource, {
+    ...mutation,
     iam: 'Create_Restore_Source',
-    roles: ['Platform Admin', 'Super Admin'],
-    rateLimit: perSecond(1),
-    runs: 'sync',
   }),
   getRestoreSourceById: get('/management/restore-sources/{extId}', RestoreSource, {
     iam: 'View_Restore_Source',
@@ -37,10 +37,8 @@ export const restoreSourceOperations = {
     rateLimit: perSecond(5),
   }),
   deleteRestoreSourceById: remove('/management/restore-sources/{extId}', RestoreSource, {
+    ...mutation,
     iam: 'Delete_Restore_Source',
-    roles: ['Platform Admin', 'Super Admin'],
-    rateLimit: perSecond(1),
-    runs: 'sync',
     ifMatch: 'required',
   }),
 }

@@ -37,21 +37,19 @@ export const TaskJob = resource(
   },
 )
 
+const view = { iam: 'View_Task', roles: taskReaders, rateLimit: perSecond(20) }
+
 export const taskJobOperations = {
   listTaskJobs: list('/config/tasks/{taskExtId}/jobs', TaskJob, {
-    iam: 'View_Task',
-    roles: taskReaders,
+    ...view,
     own: 'ownerExtId',
     pathSchemas: { taskExtId: s.taskId() },
-    rateLimit: perSecond(20),
     select: 'any',
   }),
   getTaskJobById: get('/config/tasks/{taskExtId}/jobs/{extId}', TaskJob, {
-    iam: 'View_Task',
-    roles: taskReaders,
+    ...view,
     own: 'ownerExtId',
     pathSchemas: { taskExtId: s.taskId() },
-    rateLimit: perSecond(20),
     select: 'any',
   }),
 }

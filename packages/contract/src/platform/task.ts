@@ -96,10 +96,11 @@ export const taskReaders: readonly RoleName[] = names(`
   Self-Service Admin (deprecated), Super Admin
 `)
 
+const view = { iam: 'View_Task', roles: taskReaders }
+
 export const taskOperations = {
   listTasks: list('/config/tasks', Task, {
-    iam: 'View_Task',
-    roles: taskReaders,
+    ...view,
     own: 'ownedBy/extId',
     rateLimit: perSecond(20),
     filter: names(`
@@ -114,8 +115,7 @@ export const taskOperations = {
     select: 'any',
   }),
   getTaskById: get('/config/tasks/{extId}', Task, {
-    iam: 'View_Task',
-    roles: taskReaders,
+    ...view,
     own: 'ownedBy/extId',
     pathSchemas: { extId: s.taskId() },
     rateLimit: perSecond(50),
@@ -136,9 +136,8 @@ export const taskOperations = {
   }),
   /** All affected entities; the task itself shows the first 300. */
   listTaskEntities: read('/config/tasks/{taskExtId}/affected-entities', s.arrayOf(AffectedEntity), {
+    ...view,
     of: Task,
-    iam: 'View_Task',
-    roles: taskReaders,
     own: 'ownedBy/extId',
     pathSchemas: { taskExtId: s.taskId() },
     rateLimit: perSecond(20),

@@ -44,6 +44,8 @@ export const DataStoreUnmount = s.object('storage.v4.config.DataStoreUnmount', {
 
 const path = '/config/storage-containers'
 
+const mutation = { of: StorageContainer, roles: storageContainerAdmins, rateLimit: writeRate }
+
 export const dataStoreOperations = {
   getDataStores: read(`${path}/datastores`, s.arrayOf(DataStore), {
     of: Mounted,
@@ -55,21 +57,17 @@ export const dataStoreOperations = {
     deprecated: { successor: '/api/clustermgmt/v4.2/config/clusters/{clusterExtId}/storage-containers/datastores' },
   }),
   addDataStoreForCluster: action(`${path}/{containerExtId}/$actions/mount`, {
-    of: StorageContainer,
+    ...mutation,
     body: DataStoreMount,
     envelope: 'storage.v4.config.StorageContainerTaskResponse',
     iam: 'Mount_Storage_Container',
-    roles: storageContainerAdmins,
-    rateLimit: writeRate,
     deprecated: { successor: '/api/clustermgmt/v4.2/config/storage-containers/{extId}/$actions/mount' },
   }),
   deleteDataStoreForCluster: action(`${path}/{containerExtId}/$actions/unmount`, {
-    of: StorageContainer,
+    ...mutation,
     body: DataStoreUnmount,
     envelope: 'storage.v4.config.DataStoreTaskResponse',
     iam: 'Unmount_Storage_Container',
-    roles: storageContainerAdmins,
-    rateLimit: writeRate,
     deprecated: { successor: '/api/clustermgmt/v4.2/config/storage-containers/{extId}/$actions/unmount' },
   }),
 }

@@ -32,24 +32,22 @@ export const IscsiClientAttachment = s.object('storage.v4.config.IscsiClientAtta
   clusterReference: s.readOnly(s.uuid()),
 })
 
+const view = { iam: 'View_External_ISCSI_Client', roles: iscsiClientReaders, rateLimit: readRate }
+
 export const iscsiClientOperations = {
   getIscsiClients: read('/config/iscsi-clients', s.arrayOf(IscsiClient), {
+    ...view,
     of: Client,
     envelope: 'storage.v4.config.IscsiClientsResponse',
-    iam: 'View_External_ISCSI_Client',
-    roles: iscsiClientReaders,
-    rateLimit: readRate,
     paged: true,
     filter: ['extId'],
     orderby: ['extId'],
     deprecated: { successor: '/api/volumes/v4.2/config/iscsi-clients' },
   }),
   getIscsiClientById: read('/config/iscsi-clients/{clientId}', IscsiClient, {
+    ...view,
     of: Client,
     envelope: 'storage.v4.config.IscsiClientResponse',
-    iam: 'View_External_ISCSI_Client',
-    roles: iscsiClientReaders,
-    rateLimit: readRate,
     deprecated: { successor: '/api/volumes/v4.2/config/iscsi-clients/{extId}' },
   }),
   // 202 with the future state of the client; Location names the task.
@@ -67,11 +65,9 @@ export const iscsiClientOperations = {
     '/config/volume-groups/{volumeGroupExtId}/iscsi-client-attachments',
     s.arrayOf(IscsiClientAttachment),
     {
+      ...view,
       of: VolumeGroup,
       envelope: 'storage.v4.config.IscsiClientAttachmentsResponse',
-      iam: 'View_External_ISCSI_Client',
-      roles: iscsiClientReaders,
-      rateLimit: readRate,
       paged: true,
       filter: ['extId'],
       orderby: ['extId'],

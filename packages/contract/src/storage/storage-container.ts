@@ -56,13 +56,14 @@ export const StorageContainer = s.object('storage.v4.config.StorageContainer', {
 const path = '/config/storage-containers'
 const successor = '/api/clustermgmt/v4.2/config/storage-containers'
 
+const view = { iam: 'View_Storage_Container', roles: storageContainerReaders, rateLimit: readRate }
+const mutation = { roles: storageWriters, rateLimit: writeRate }
+
 export const storageContainerOperations = {
   getAllStorageContainers: read(path, s.arrayOf(StorageContainer), {
+    ...view,
     of: Container,
     envelope: 'storage.v4.config.StorageContainersResponse',
-    iam: 'View_Storage_Container',
-    roles: storageContainerReaders,
-    rateLimit: readRate,
     paged: true,
     filter: names(`
       affinityHostUuid, clusterExtId, containerExtId, containerId, name, ownerUuid, replicationFactor, storagePoolUuid
@@ -72,35 +73,30 @@ export const storageContainerOperations = {
     deprecated: { successor },
   }),
   addStorageContainerForCluster: create(path, Container, {
+    ...mutation,
     body: StorageContainer,
     envelope: 'storage.v4.config.StorageContainerTaskResponse',
     iam: 'Create_Storage_Container_Alpha',
-    roles: storageWriters,
-    rateLimit: writeRate,
     clusterId: 'required',
     deprecated: { successor },
   }),
   getStorageContainerByExtId: read(`${path}/{containerExtId}`, StorageContainer, {
+    ...view,
     of: Container,
     envelope: 'storage.v4.config.StorageContainerResponse',
-    iam: 'View_Storage_Container',
-    roles: storageContainerReaders,
-    rateLimit: readRate,
     deprecated: { successor: `${successor}/{extId}` },
   }),
   updateStorageContainer: update(`${path}/{containerExtId}`, Container, {
+    ...mutation,
     body: StorageContainer,
     envelope: 'storage.v4.config.StorageContainerTaskResponse',
     iam: 'Update_Storage_Container_Alpha',
-    roles: storageWriters,
-    rateLimit: writeRate,
     deprecated: { successor: `${successor}/{extId}` },
   }),
   deleteStorageContainerByExtId: remove(`${path}/{containerExtId}`, Container, {
+    ...mutation,
     envelope: 'storage.v4.config.StorageContainerTaskResponse',
     iam: 'Delete_Storage_Container_Alpha',
-    roles: storageWriters,
-    rateLimit: writeRate,
     query: { ignoreSmallFiles: s.optional(s.boolean()) },
     deprecated: { successor: `${successor}/{extId}` },
   }),

@@ -26,21 +26,19 @@ export const VolumeDisk = s.object('storage.v4.config.VolumeDisk', {
 const path = '/config/volume-groups/{volumeGroupExtId}/disks/{diskExtId}'
 const deprecated = { successor: '/api/volumes/v4.2/config/volume-groups/{volumeGroupExtId}/disks/{extId}' }
 
+const mutation = { roles: storageWriters, rateLimit: writeRate, deprecated }
+
 export const volumeDiskOperations = {
   updateVolumeDisk: update(path, Disk, {
+    ...mutation,
     method: 'PATCH',
     body: VolumeDisk,
     envelope: 'storage.v4.config.VolumeDiskTaskResponse',
     iam: 'Update_Volume_Group_Disk_Alpha',
-    roles: storageWriters,
-    rateLimit: writeRate,
-    deprecated,
   }),
   deleteVolumeDisk: remove(path, Disk, {
+    ...mutation,
     envelope: 'storage.v4.config.VolumeDiskTaskResponse',
     iam: 'Delete_Volume_Group_Disk_Alpha',
-    roles: storageWriters,
-    rateLimit: writeRate,
-    deprecated,
   }),
 }

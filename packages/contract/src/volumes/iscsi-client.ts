@@ -80,53 +80,41 @@ const detachedClient = s.object('volumes.v4.config.IscsiClientAttachment', {
 const attachmentFields = ['clusterReference', 'extId']
 const listFields = [...attachmentFields, 'iscsiInitiatorName']
 
+const view = { iam: 'View_External_ISCSI_Client', roles: iscsiClientReaders, rateLimit: perSecond(20, 25, 25, 25) }
+const mutation = { roles: volumeAdmins, rateLimit: perSecond(5, 5, 10, 10), requestId: 'required' } as const
+
 export const iscsiClientOperations = {
   listIscsiClients: list('/config/iscsi-clients', IscsiClient, {
-    iam: 'View_External_ISCSI_Client',
-    roles: iscsiClientReaders,
-    rateLimit: perSecond(20, 25, 25, 25),
+    ...view,
     filter: listFields,
     orderby: listFields,
     select: listFields,
     expand: { cluster: expandCluster },
     expandedType: 'volumes.v4.config.IscsiClientProjection',
   }),
-  getIscsiClientById: get('/config/iscsi-clients/{extId}', IscsiClient, {
-    iam: 'View_External_ISCSI_Client',
-    roles: iscsiClientReaders,
-    rateLimit: perSecond(20, 25, 25, 25),
-    deployments: ['on-prem'],
-  }),
+  getIscsiClientById: get('/config/iscsi-clients/{extId}', IscsiClient, { ...view, deployments: ['on-prem'] }),
   updateIscsiClientById: update('/config/iscsi-clients/{extId}', IscsiClient, {
+    ...mutation,
     iam: 'Update_External_ISCSI_Client',
-    roles: volumeAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
     ifMatch: 'required',
-    requestId: 'required',
   }),
   attachIscsiClient: action('/config/volume-groups/{extId}/$actions/attach-iscsi-client', {
+    ...mutation,
     of: VolumeGroup,
     body: attachedClient,
     iam: 'Attach_Volume_Group_To_External_ISCSI_Client',
-    roles: volumeAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
-    requestId: 'required',
   }),
   detachIscsiClient: action('/config/volume-groups/{extId}/$actions/detach-iscsi-client', {
+    ...mutation,
     of: VolumeGroup,
     body: detachedClient,
     iam: 'Detach_Volume_Group_From_External_ISCSI_Client',
-    roles: volumeAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
-    requestId: 'required',
   }),
   listExternalIscsiAttachmentsByVolumeGroupId: list(
     '/config/volume-groups/{volumeGroupExtId}/external-iscsi-attachments',
     IscsiClientAttachment,
     {
-      iam: 'View_External_ISCSI_Client',
-      roles: iscsiClientReaders,
-      rateLimit: perSecond(20, 25, 25, 25),
+      ...view,
       filter: attachmentFields,
       orderby: attachmentFields,
       select: attachmentFields,

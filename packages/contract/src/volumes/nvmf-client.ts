@@ -36,11 +36,12 @@ const detachedClient = s.object('volumes.v4.config.NvmfClient', {
   extId: s.referenceTo('NvmfClient'),
 })
 
+const view = { iam: 'View_External_NVMF_Client', roles: nvmfClientReaders, rateLimit: perSecond(20, 25, 25, 25) }
+const mutation = { of: VolumeGroup, roles: volumeAdmins, rateLimit: perSecond(5, 5, 10, 10) }
+
 export const nvmfClientOperations = {
   listNvmfClients: list('/config/nvmf-clients', NvmfClient, {
-    iam: 'View_External_NVMF_Client',
-    roles: nvmfClientReaders,
-    rateLimit: perSecond(20, 25, 25, 25),
+    ...view,
     deployments: ['on-prem'],
     filter: ['clusterReference', 'extId', 'nvmfInitiatorName'],
     orderby: ['clusterReference', 'extId'],
@@ -48,23 +49,15 @@ export const nvmfClientOperations = {
     expand: { cluster: expandCluster },
     expandedType: 'volumes.v4.config.NvmfClientProjection',
   }),
-  getNvmfClientById: get('/config/nvmf-clients/{extId}', NvmfClient, {
-    iam: 'View_External_NVMF_Client',
-    roles: nvmfClientReaders,
-    rateLimit: perSecond(20, 25, 25, 25),
-  }),
+  getNvmfClientById: get('/config/nvmf-clients/{extId}', NvmfClient, view),
   attachNvmfClient: action('/config/volume-groups/{extId}/$actions/attach-nvmf-client', {
-    of: VolumeGroup,
+    ...mutation,
     body: attachedClient,
     iam: 'Attach_Volume_Group_To_External_NVMF_Client',
-    roles: volumeAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
   }),
   detachNvmfClient: action('/config/volume-groups/{extId}/$actions/detach-nvmf-client', {
-    of: VolumeGroup,
+    ...mutation,
     body: detachedClient,
     iam: 'Detach_Volume_Group_From_External_NVMF_Client',
-    roles: volumeAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
   }),
 }

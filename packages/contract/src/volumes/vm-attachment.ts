@@ -21,22 +21,23 @@ const body = s.object('volumes.v4.config.VmAttachment', { extId: s.referenceTo('
 
 const path = '/config/volume-groups'
 
+const mutation = {
+  of: VolumeGroup,
+  roles: vmAttachers,
+  rateLimit: perSecond(5, 5, 10, 10),
+  requestId: 'required',
+} as const
+
 export const vmAttachmentOperations = {
   attachVm: action(`${path}/{extId}/$actions/attach-vm`, {
-    of: VolumeGroup,
+    ...mutation,
     body,
     iam: 'Attach_Volume_Group_To_Virtual_Machine',
-    roles: vmAttachers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    requestId: 'required',
   }),
   detachVm: action(`${path}/{extId}/$actions/detach-vm`, {
-    of: VolumeGroup,
+    ...mutation,
     body,
     iam: 'Detach_Volume_Group_From_Virtual_Machine',
-    roles: vmAttachers,
-    rateLimit: perSecond(5, 5, 10, 10),
-    requestId: 'required',
   }),
   listVmAttachmentsByVolumeGroupId: list(`${path}/{volumeGroupExtId}/vm-attachments`, VmAttachment, {
     iam: 'View_Volume_Group_VM_Attachments',

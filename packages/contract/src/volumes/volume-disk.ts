@@ -39,38 +39,23 @@ export const VolumeDisk = resource(
 
 const path = '/config/volume-groups/{volumeGroupExtId}/disks'
 
+const view = { iam: 'View_Volume_Group_Disks', roles: volumeReaders, rateLimit: perSecond(20, 25, 25, 25) }
+const mutation = { roles: volumeAdmins, rateLimit: perSecond(5, 5, 10, 10), requestId: 'required' } as const
+
 export const volumeDiskOperations = {
   listVolumeDisksByVolumeGroupId: list(path, VolumeDisk, {
-    iam: 'View_Volume_Group_Disks',
-    roles: volumeReaders,
-    rateLimit: perSecond(20, 25, 25, 25),
+    ...view,
     filter: ['storageContainerId'],
     orderby: ['diskSizeBytes'],
     orderedBy: 'index',
     select: 'any',
   }),
-  createVolumeDisk: create(path, VolumeDisk, {
-    iam: 'Create_Volume_Group_Disk',
-    roles: volumeAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
-    requestId: 'required',
-  }),
-  getVolumeDiskById: get(`${path}/{extId}`, VolumeDisk, {
-    iam: 'View_Volume_Group_Disks',
-    roles: volumeReaders,
-    rateLimit: perSecond(20, 25, 25, 25),
-  }),
+  createVolumeDisk: create(path, VolumeDisk, { ...mutation, iam: 'Create_Volume_Group_Disk' }),
+  getVolumeDiskById: get(`${path}/{extId}`, VolumeDisk, view),
   updateVolumeDiskById: update(`${path}/{extId}`, VolumeDisk, {
+    ...mutation,
     iam: 'Update_Volume_Group_Disk',
-    roles: volumeAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
     ifMatch: 'required',
-    requestId: 'required',
   }),
-  deleteVolumeDiskById: remove(`${path}/{extId}`, VolumeDisk, {
-    iam: 'Delete_Volume_Group_Disk',
-    roles: volumeAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
-    requestId: 'required',
-  }),
+  deleteVolumeDiskById: remove(`${path}/{extId}`, VolumeDisk, { ...mutation, iam: 'Delete_Volume_Group_Disk' }),
 }

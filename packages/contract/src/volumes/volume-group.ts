@@ -104,67 +104,52 @@ const path = '/config/volume-groups'
 const listFields = ['clusterReference', 'extId', 'name']
 const expand = { cluster: expandCluster, metadata: expandMetadata }
 
+const view = { iam: 'View_Volume_Group_Details', roles: volumeReaders, rateLimit: perSecond(20, 25, 25, 25) }
+const mutation = { rateLimit: perSecond(5, 5, 10, 10), requestId: 'required' } as const
+const tagging = {
+  of: VolumeGroup,
+  body: CategoryEntityReferences,
+  roles: volumeProvisioners,
+  rateLimit: mutation.rateLimit,
+}
+
 export const volumeGroupOperations = {
   listVolumeGroups: list(path, VolumeGroup, {
-    iam: 'View_Volume_Group_Details',
-    roles: volumeReaders,
-    rateLimit: perSecond(20, 25, 25, 25),
+    ...view,
     filter: listFields,
     orderby: listFields,
     select: 'any',
     expand,
     expandedType: 'volumes.v4.config.VolumeGroupProjection',
   }),
-  createVolumeGroup: create(path, VolumeGroup, {
-    iam: 'Create_Volume_Group',
-    roles: volumeAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
-    requestId: 'required',
-  }),
-  getVolumeGroupById: get(`${path}/{extId}`, VolumeGroup, {
-    iam: 'View_Volume_Group_Details',
-    roles: volumeReaders,
-    rateLimit: perSecond(20, 25, 25, 25),
-    expand,
-  }),
+  createVolumeGroup: create(path, VolumeGroup, { ...mutation, iam: 'Create_Volume_Group', roles: volumeAdmins }),
+  getVolumeGroupById: get(`${path}/{extId}`, VolumeGroup, { ...view, expand }),
   updateVolumeGroupById: update(`${path}/{extId}`, VolumeGroup, {
+    ...mutation,
     iam: 'Update_Volume_Group_Details',
     roles: volumeEditors,
-    rateLimit: perSecond(5, 5, 10, 10),
     ifMatch: 'required',
-    requestId: 'required',
   }),
   deleteVolumeGroupById: remove(`${path}/{extId}`, VolumeGroup, {
+    ...mutation,
     iam: 'Delete_Volume_Group',
     roles: volumeAdmins,
-    rateLimit: perSecond(5, 5, 10, 10),
-    requestId: 'required',
   }),
   associateCategory: action(`${path}/{extId}/$actions/associate-category`, {
-    of: VolumeGroup,
-    body: CategoryEntityReferences,
+    ...tagging,
     iam: 'Associate_Volume_Group_Categories',
-    roles: volumeProvisioners,
-    rateLimit: perSecond(5, 5, 10, 10),
   }),
   disassociateCategory: action(`${path}/{extId}/$actions/disassociate-category`, {
-    of: VolumeGroup,
-    body: CategoryEntityReferences,
+    ...tagging,
     iam: 'Disassociate_Volume_Group_Categories',
-    roles: volumeProvisioners,
-    rateLimit: perSecond(5, 5, 10, 10),
   }),
   getVolumeGroupMetadataById: read(`${path}/{volumeGroupExtId}/metadata`, Metadata, {
+    ...view,
     of: VolumeGroup,
-    iam: 'View_Volume_Group_Details',
-    roles: volumeReaders,
-    rateLimit: perSecond(20, 25, 25, 25),
     deprecated: {},
   }),
   listCategoryAssociationsByVolumeGroupId: list(`${path}/{volumeGroupExtId}/category-associations`, CategoryDetails, {
-    iam: 'View_Volume_Group_Details',
-    roles: volumeReaders,
-    rateLimit: perSecond(20, 25, 25, 25),
+    ...view,
     deprecated: {},
   }),
 }

@@ -96,10 +96,11 @@ const readers: readonly RoleName[] = [...creators, 'Backup Admin', 'Platform Vie
 
 const mutationRate = perSecond(2, 2, 5)
 
+const view = { iam: 'View_Image', roles: readers }
+
 export const imageOperations = {
   listImages: list('/content/images', Image, {
-    iam: 'View_Image',
-    roles: readers,
+    ...view,
     rateLimit: listRate,
     filter: names('categoryExtIds, clusterLocationExtIds, createTime, description, extId, name, sizeBytes, type'),
     orderby: ['description', 'lastUpdateTime', 'name', 'sizeBytes', 'type'],
@@ -114,11 +115,7 @@ export const imageOperations = {
     rateLimit: mutationRate,
     requestId: 'required',
   }),
-  getImageById: get('/content/images/{extId}', Image, {
-    iam: 'View_Image',
-    roles: readers,
-    rateLimit: getRate,
-  }),
+  getImageById: get('/content/images/{extId}', Image, { ...view, rateLimit: getRate }),
   updateImageById: update('/content/images/{extId}', Image, {
     iam: 'Update_Image',
     roles: editors,

@@ -39,22 +39,20 @@ export const ExternVmStats = resource(
 const selectable = ['extId', 'links', 'stats', 'tenantId', ...pathsOf(ExternVmStatsTuple)]
 const filterable = pathsOf(ExternVmStatsTuple, ['timestamp'])
 
+const view = { iam: 'View_External_Virtual_Machine_Stats', roles: vmReaders, query: statisticsQuery }
+
 export const externVmStatsOperations = {
   listVmStats: list('/extern/stats/vms', ExternVmStats, {
-    iam: 'View_External_Virtual_Machine_Stats',
-    roles: vmReaders,
+    ...view,
     rateLimit: statisticsListRate,
-    query: statisticsQuery,
     filter: filterable,
     orderby: filterable.filter((path) => path !== 'stats/cluster' && path !== 'stats/hypervisorType'),
     select: selectable,
   }),
   getVmStatsById: read('/extern/stats/vms/{extId}', ExternVmStats.schema, {
+    ...view,
     of: ExternVm,
-    iam: 'View_External_Virtual_Machine_Stats',
-    roles: vmReaders,
     rateLimit: statisticsRate,
-    query: statisticsQuery,
     select: selectable,
   }),
 }

@@ -129,10 +129,14 @@ export const ExternVm = resource(
   },
 )
 
+const view = { iam: 'View_External_Virtual_Machine', roles: vmViewers }
+const mutation = { of: ExternVm, rateLimit: vmMutationRate, requestId: 'required', ifMatch: 'required' } as const
+const switching = { ...mutation, roles: vmSwitchers }
+const operating = { ...mutation, roles: vmOperators }
+
 export const externVmOperations = {
   listVms: list('/extern/config/vms', ExternVm, {
-    iam: 'View_External_Virtual_Machine',
-    roles: vmViewers,
+    ...view,
     rateLimit: vmListRate,
     filter: names(`
       categories/extId, cluster/extId, description, extId, guestOsName, host/extId, memorySizeBytes, name,
@@ -141,60 +145,29 @@ export const externVmOperations = {
     orderby: ['guestOsName', 'memorySizeBytes', 'name', 'numCoresPerSocket', 'numCpus', 'virtualHardwareVersion'],
     select: 'any',
   }),
-  getVmById: get('/extern/config/vms/{extId}', ExternVm, {
-    iam: 'View_External_Virtual_Machine',
-    roles: vmViewers,
-    rateLimit: getRate,
-  }),
+  getVmById: get('/extern/config/vms/{extId}', ExternVm, { ...view, rateLimit: getRate }),
   powerOnVm: action('/extern/config/vms/{extId}/$actions/power-on', {
-    of: ExternVm,
+    ...switching,
     iam: 'Power_On_External_Virtual_Machine',
-    roles: vmSwitchers,
-    rateLimit: vmMutationRate,
-    ifMatch: 'required',
-    requestId: 'required',
   }),
   powerOffVm: action('/extern/config/vms/{extId}/$actions/power-off', {
-    of: ExternVm,
+    ...switching,
     iam: 'Power_Off_External_Virtual_Machine',
-    roles: vmSwitchers,
-    rateLimit: vmMutationRate,
-    ifMatch: 'required',
-    requestId: 'required',
   }),
-  resetVm: action('/extern/config/vms/{extId}/$actions/reset', {
-    of: ExternVm,
-    iam: 'Reset_External_Virtual_Machine',
-    roles: vmOperators,
-    rateLimit: vmMutationRate,
-    ifMatch: 'required',
-    requestId: 'required',
-  }),
+  resetVm: action('/extern/config/vms/{extId}/$actions/reset', { ...operating, iam: 'Reset_External_Virtual_Machine' }),
   // Native VMs have no such action; it has the roles of the other power actions.
   suspendVm: action('/extern/config/vms/{extId}/$actions/suspend', {
-    of: ExternVm,
+    ...operating,
     iam: 'Suspend_External_Virtual_Machine',
-    roles: vmOperators,
-    rateLimit: vmMutationRate,
-    ifMatch: 'required',
-    requestId: 'required',
   }),
   rebootGuestVm: action('/extern/config/vms/{extId}/$actions/guest-reboot', {
-    of: ExternVm,
+    ...operating,
     envelope: 'vmm.v4.extern.config.RebootGuestOSApiResponse',
     iam: 'Guest_Reboot_External_Virtual_Machine',
-    roles: vmOperators,
-    rateLimit: vmMutationRate,
-    ifMatch: 'required',
-    requestId: 'required',
   }),
   shutdownGuestVm: action('/extern/config/vms/{extId}/$actions/guest-shutdown', {
-    of: ExternVm,
+    ...operating,
     envelope: 'vmm.v4.extern.config.ShutdownVmApiResponse',
     iam: 'Guest_Shutdown_External_Virtual_Machine',
-    roles: vmOperators,
-    rateLimit: vmMutationRate,
-    ifMatch: 'required',
-    requestId: 'required',
   }),
 }

@@ -174,10 +174,15 @@ export const Vm = resource(
   },
 )
 
+const view = { iam: 'View_Existing_Virtual_Machine', roles: vmViewers }
+const mutation = { rateLimit: vmMutationRate, requestId: 'required' } as const
+/** Power operations: on and off, and operations that reach the guest as well. */
+const switching = { ...mutation, of: Vm, roles: vmSwitchers, ifMatch: 'required' } as const
+const operating = { ...switching, roles: vmOperators }
+
 export const vmOperations = {
   listVms: list('/ahv/config/vms', Vm, {
-    iam: 'View_Existing_Virtual_Machine',
-    roles: vmViewers,
+    ...view,
     rateLimit: vmListRate,
     filter: names(`
       apcConfig/cpuModel/extId, apcConfig/cpuModel/name, apcConfig/isApcEnabled, biosUuid, categories/extId,
@@ -203,60 +208,28 @@ export const vmOperations = {
     `),
   }),
   createVm: create('/ahv/config/vms', Vm, {
+    ...mutation,
     iam: 'Create_New_Virtual_Machine',
     roles: [...vmWriters, 'Backup Admin', 'Disaster Recovery Admin', 'Management Connector'],
-    rateLimit: vmMutationRate,
-    requestId: 'required',
   }),
-  getVmById: get('/ahv/config/vms/{extId}', Vm, {
-    iam: 'View_Existing_Virtual_Machine',
-    roles: vmViewers,
-    rateLimit: getRate,
-  }),
+  getVmById: get('/ahv/config/vms/{extId}', Vm, { ...view, rateLimit: getRate }),
   updateVmById: update('/ahv/config/vms/{extId}', Vm, {
+    ...mutation,
     iam: 'Update_Virtual_Machine_Basic_Config',
     roles: [...vmWriters, 'Backup Admin', 'Management Connector'],
-    rateLimit: vmMutationRate,
     ifMatch: 'required',
-    requestId: 'required',
   }),
   deleteVmById: remove('/ahv/config/vms/{extId}', Vm, {
+    ...mutation,
     iam: 'Delete_Existing_Virtual_Machine',
     roles: [...vmWriters, 'Backup Admin', 'Management Connector'],
-    rateLimit: vmMutationRate,
     ifMatch: 'required',
-    requestId: 'required',
   }),
-  powerOnVm: action('/ahv/config/vms/{extId}/$actions/power-on', {
-    of: Vm,
-    iam: 'Power_On_Virtual_Machine',
-    roles: vmSwitchers,
-    rateLimit: vmMutationRate,
-    ifMatch: 'required',
-    requestId: 'required',
-  }),
-  powerOffVm: action('/ahv/config/vms/{extId}/$actions/power-off', {
-    of: Vm,
-    iam: 'Power_Off_Virtual_Machine',
-    roles: vmSwitchers,
-    rateLimit: vmMutationRate,
-    ifMatch: 'required',
-    requestId: 'required',
-  }),
-  resetVm: action('/ahv/config/vms/{extId}/$actions/reset', {
-    of: Vm,
-    iam: 'Reset_Virtual_Machine',
-    roles: vmOperators,
-    rateLimit: vmMutationRate,
-    ifMatch: 'required',
-    requestId: 'required',
-  }),
+  powerOnVm: action('/ahv/config/vms/{extId}/$actions/power-on', { ...switching, iam: 'Power_On_Virtual_Machine' }),
+  powerOffVm: action('/ahv/config/vms/{extId}/$actions/power-off', { ...switching, iam: 'Power_Off_Virtual_Machine' }),
+  resetVm: action('/ahv/config/vms/{extId}/$actions/reset', { ...operating, iam: 'Reset_Virtual_Machine' }),
   shutdownVm: action('/ahv/config/vms/{extId}/$actions/shutdown', {
-    of: Vm,
+    ...operating,
     iam: 'ACPI_Shutdown_Virtual_Machine',
-    roles: vmOperators,
-    rateLimit: vmMutationRate,
-    ifMatch: 'required',
-    requestId: 'required',
   }),
 }

@@ -34,15 +34,9 @@ export const CdRom = resource(
   },
 )
 
+const view = { iam: 'View_Virtual_Machine_CD_ROM', roles: vmReaders }
+
 export const cdRomOperations = {
-  listCdRomsByVmId: list('/ahv/config/vms/{vmExtId}/cd-roms', CdRom, {
-    iam: 'View_Virtual_Machine_CD_ROM',
-    roles: vmReaders,
-    rateLimit: listRate,
-  }),
-  getCdRomById: get('/ahv/config/vms/{vmExtId}/cd-roms/{extId}', CdRom, {
-    iam: 'View_Virtual_Machine_CD_ROM',
-    roles: vmReaders,
-    rateLimit: getRate,
-  }),
+  listCdRomsByVmId: list('/ahv/config/vms/{vmExtId}/cd-roms', CdRom, { ...view, rateLimit: listRate }),
+  getCdRomById: get('/ahv/config/vms/{vmExtId}/cd-roms/{extId}', CdRom, { ...view, rateLimit: getRate }),
 }

@@ -97,15 +97,9 @@ export const Disk = resource(
 
 const readers: readonly RoleName[] = [...vmReaders, 'Backup Admin', 'Management Connector']
 
+const view = { iam: 'View_Virtual_Machine_Disk', roles: readers }
+
 export const diskOperations = {
-  listDisksByVmId: list('/ahv/config/vms/{vmExtId}/disks', Disk, {
-    iam: 'View_Virtual_Machine_Disk',
-    roles: readers,
-    rateLimit: listRate,
-  }),
-  getDiskById: get('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, {
-    iam: 'View_Virtual_Machine_Disk',
-    roles: readers,
-    rateLimit: getRate,
-  }),
+  listDisksByVmId: list('/ahv/config/vms/{vmExtId}/disks', Disk, { ...view, rateLimit: listRate }),
+  getDiskById: get('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, { ...view, rateLimit: getRate }),
 }

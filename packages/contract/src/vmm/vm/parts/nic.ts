@@ -110,16 +110,13 @@ const readers: readonly RoleName[] = [
   ...names('Backup Admin, Management Connector, Network Policy Admin, Network Policy Author, Network Policy Viewer'),
 ]
 
+const view = { iam: 'View_Virtual_Machine_NIC', roles: readers }
+
 export const nicOperations = {
   listNicsByVmId: list('/ahv/config/vms/{vmExtId}/nics', Nic, {
-    iam: 'View_Virtual_Machine_NIC',
-    roles: readers,
+    ...view,
     rateLimit: listRate,
     filter: ['extId', 'networkInfo/subnet/extId', 'nicNetworkInfo/subnet/extId'],
   }),
-  getNicById: get('/ahv/config/vms/{vmExtId}/nics/{extId}', Nic, {
-    iam: 'View_Virtual_Machine_NIC',
-    roles: readers,
-    rateLimit: getRate,
-  }),
+  getNicById: get('/ahv/config/vms/{vmExtId}/nics/{extId}', Nic, { ...view, rateLimit: getRate }),
 }

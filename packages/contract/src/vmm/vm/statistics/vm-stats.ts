@@ -47,22 +47,20 @@ export const VmStats = resource(
 const selectable = ['extId', 'links', 'stats', 'tenantId', ...pathsOf(VmStatsTuple)]
 const filterable = pathsOf(VmStatsTuple, ['timestamp', 'physicalMemoryAllocatedBytes'])
 
+const view = { iam: 'View_Virtual_Machine_Stats', roles: vmReaders, query: statisticsQuery }
+
 export const vmStatsOperations = {
   listVmStats: list('/ahv/stats/vms', VmStats, {
-    iam: 'View_Virtual_Machine_Stats',
-    roles: vmReaders,
+    ...view,
     rateLimit: statisticsListRate,
-    query: statisticsQuery,
     filter: filterable,
     orderby: filterable.filter((path) => path !== 'stats/cluster' && path !== 'stats/hypervisorType'),
     select: selectable,
   }),
   getVmStatsById: read('/ahv/stats/vms/{extId}', VmStats.schema, {
+    ...view,
     of: Vm,
-    iam: 'View_Virtual_Machine_Stats',
-    roles: vmReaders,
     rateLimit: statisticsRate,
-    query: statisticsQuery,
     select: selectable,
   }),
 }
