@@ -4,7 +4,16 @@ import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN, IPv4Address } from '../shapes.ts'
 import { hypervisorType } from './host.ts'
 import { clusterAdmins, clusterReaders } from './roles.ts'
-import { configType, fqdnPattern, NtpServerConfig, nfsSubnetWhitelist, PulseStatus, SmtpServerRef } from './settings.ts'
+import {
+  configType,
+  fqdnPattern,
+  HttpProxyConfig,
+  HttpProxyWhiteListConfig,
+  NtpServerConfig,
+  nfsSubnetWhitelist,
+  PulseStatus,
+  SmtpServerRef,
+} from './settings.ts'
 
 const clusterFaultTolerance = s.enumeration(
   ['CFT_0N_AND_0D', 'CFT_1N_OR_1D', 'CFT_2N_OR_2D', 'CFT_1N_AND_1D', 'CFT_1N_OR_1D_STRICT', 'CFT_2N_OR_2D_STRICT'],
@@ -73,20 +82,6 @@ const ClusterConfigReference = s.object('clustermgmt.v4.config.ClusterConfigRefe
   ),
   encryptionScope: s.readOnly(s.arrayOf(s.enumeration(['CLUSTER', 'CONTAINER']), { maxItems: 2 })),
   pulseStatus: s.withDefault(PulseStatus, { isEnabled: false, piiScrubbingLevel: 'DEFAULT' }),
-})
-
-const HttpProxyConfig = s.object('clustermgmt.v4.config.HttpProxyConfig', {
-  name: s.text({ maxLength: 64 }),
-  ipAddress: s.optional(IPAddress),
-  port: s.optional(s.integer({ minimum: 1, maximum: 65535 })),
-  username: s.optional(s.text({ maxLength: 64 })),
-  password: s.secret(s.text()),
-  proxyTypes: s.optional(s.arrayOf(s.enumeration(['HTTP', 'HTTPS', 'SOCKS']), { maxItems: 3 })),
-})
-
-const HttpProxyWhiteListConfig = s.object('clustermgmt.v4.config.HttpProxyWhiteListConfig', {
-  target: s.text(),
-  targetType: s.enumeration(['IPV4_ADDRESS', 'IPV6_ADDRESS', 'IPV4_NETWORK_MASK', 'DOMAIN_NAME_SUFFIX', 'HOST_NAME']),
 })
 
 export const ClusterNetworkReference = s.object('clustermgmt.v4.config.ClusterNetworkReference', {

@@ -87,11 +87,7 @@ export const clustermgmtErrors = {
     status: 409,
     message: 'The host "{name}" is in maintenance already.',
   },
-  HOST_NOT_IN_MAINTENANCE: {
-    code: 'CLUSTER-10030',
-    status: 409,
-    message: 'The host "{name}" is not in maintenance.',
-  },
+  HOST_NOT_IN_MAINTENANCE: { code: 'CLUSTER-10030', status: 409, message: 'The host "{name}" is not in maintenance.' },
   HOST_UNREACHABLE: {
     code: 'CLUSTER-10032',
     status: 409,
@@ -138,11 +134,7 @@ export const clustermgmtErrors = {
     status: 409,
     message: 'The storage container "{name}" still holds {users}. Remove those first.',
   },
-  TASK_NOT_COMPLETE: {
-    code: 'CLUSTER-10073',
-    status: 409,
-    message: 'The task {taskExtId} has no result: {reason}.',
-  },
+  TASK_NOT_COMPLETE: { code: 'CLUSTER-10073', status: 409, message: 'The task {taskExtId} has no result: {reason}.' },
   TOO_FEW_NODES_FOR_ERASURE_CODING: {
     code: 'CLUSTER-10051',
     status: 409,
@@ -154,9 +146,5 @@ export const clustermgmtErrors = {
     status: 409,
     message: 'The vCenter {address} is registered already.',
   },
-  VCENTER_NOT_REGISTERED: {
-    code: 'CLUSTER-10072',
-    status: 409,
-    message: 'The vCenter {address} is not registered.',
-  },
+  VCENTER_NOT_REGISTERED: { code: 'CLUSTER-10072', status: 409, message: 'The vCenter {address} is not registered.' },
 } as const

@@ -104,10 +104,7 @@ export const Host = resource(
   {
     // Categories of a host come from the seed or the control interface; affinity policies read them.
     internal: { categories: s.arrayOf(s.referenceTo('Category')) },
-    iam: {
-      name: 'host',
-      attributes: { name: 'hostName', cluster_uuid: 'cluster/uuid', category_uuid: 'categories' },
-    },
+    iam: { name: 'host', attributes: { name: 'hostName', cluster_uuid: 'cluster/uuid', category_uuid: 'categories' } },
     rel: 'clustermgmt:config:host',
     parent: { param: 'clusterExtId', kind: 'Cluster', field: 'cluster/uuid' },
     unique: [{ fields: ['cluster/uuid', 'hostName'] }],

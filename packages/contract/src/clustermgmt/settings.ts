@@ -29,6 +29,20 @@ export const SmtpServerRef = s.object('clustermgmt.v4.config.SmtpServerRef', {
   }),
 })
 
+export const HttpProxyConfig = s.object('clustermgmt.v4.config.HttpProxyConfig', {
+  name: s.text({ maxLength: 64 }),
+  ipAddress: s.optional(IPAddress),
+  port: s.optional(port),
+  username: s.optional(s.text({ maxLength: 64 })),
+  password: s.secret(s.text()),
+  proxyTypes: s.optional(s.arrayOf(s.enumeration(['HTTP', 'HTTPS', 'SOCKS']), { maxItems: 3 })),
+})
+
+export const HttpProxyWhiteListConfig = s.object('clustermgmt.v4.config.HttpProxyWhiteListConfig', {
+  target: s.text(),
+  targetType: s.enumeration(['IPV4_ADDRESS', 'IPV6_ADDRESS', 'IPV4_NETWORK_MASK', 'DOMAIN_NAME_SUFFIX', 'HOST_NAME']),
+})
+
 export const NtpServerConfig = s.object('clustermgmt.v4.config.NtpServerConfig', {
   ntpServerAddress: IPAddressOrFQDN,
   encryptionAlgorithm: s.optional(s.enumeration(['SHA256', 'SHA384', 'SHA512'])),

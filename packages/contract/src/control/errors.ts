@@ -11,11 +11,7 @@ export const controlErrors = {
     status: 409,
     message: 'The world default cannot be deleted: reset it, or stop the service and remove its data folder.',
   },
-  WORLD_UNUSABLE: {
-    code: 'CTRL-10004',
-    status: 503,
-    message: 'The world {name} does not open: {fault}',
-  },
+  WORLD_UNUSABLE: { code: 'CTRL-10004', status: 503, message: 'The world {name} does not open: {fault}' },
   WORLDS_DISAGREE: {
     code: 'CTRL-10005',
     status: 400,

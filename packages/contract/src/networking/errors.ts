@@ -14,11 +14,7 @@ export const networkingErrors = {
     group: 'INVALID_ARGUMENT',
     message: 'Modification of default routing policy with priority less than 10 is not allowed',
   },
-  IP_ADDRESS_UNAVAILABLE: {
-    code: 'NETWORKING-10080',
-    status: 409,
-    message: '{address} is already {state}.',
-  },
+  IP_ADDRESS_UNAVAILABLE: { code: 'NETWORKING-10080', status: 409, message: '{address} is already {state}.' },
   IP_POOL_EXHAUSTED: {
     code: 'NETWORKING-10081',
     status: 409,

@@ -11,10 +11,7 @@ import { Subnet } from './subnet.ts'
 
 export const ReservedIp = resource(
   'networking.v4.config.ReservedIp',
-  {
-    ipv4Address: s.optional(s.text()),
-    clientContext: s.optional(s.text({ maxLength: 256 })),
-  },
+  { ipv4Address: s.optional(s.text()), clientContext: s.optional(s.text({ maxLength: 256 })) },
   {
     title: 'reserved address',
     derived: true,

@@ -104,10 +104,7 @@ export const RoutingPolicyClearCountersSpec = s.object('networking.v4.stats.Rout
   routingPolicyExtId: s.optional(s.referenceTo('RoutingPolicy')),
 })
 
-const mutation = {
-  roles: vpcWriters,
-  rateLimit: mutationRate,
-}
+const mutation = { roles: vpcWriters, rateLimit: mutationRate }
 
 const view = { iam: 'View_Routing_Policy', roles: routingReaders }
 

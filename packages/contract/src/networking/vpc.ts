@@ -81,10 +81,7 @@ export const Vpc = resource(
   },
 )
 
-const mutation = {
-  roles: vpcWriters,
-  rateLimit: mutationRate,
-}
+const mutation = { roles: vpcWriters, rateLimit: mutationRate }
 
 const view = { iam: 'View_VPC', roles: vpcReaders }
 

@@ -2,6 +2,7 @@
  * A manager of several clusters: this instance, and the managers that it deployed or registered.
  * Source: catalogue platform.json; behaviour platform.md 4, 11.
  */
+import { HttpProxyConfig, HttpProxyWhiteListConfig } from '../clustermgmt/settings.ts'
 import { names } from '../names.ts'
 import { action, create, get, list, perSecond, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
@@ -69,26 +70,8 @@ export const DomainManagerNetwork = s.object('platform.v4.config.DomainManagerNe
     s.arrayOf(s.object('platform.v4.config.BaseNetwork', baseNetwork), { minItems: 1, maxItems: 1 }),
   ),
   capability: s.optional(s.enumeration(['IPV4', 'DUAL_STACK', 'IPV6'])),
-  httpProxyConfig: s.optional(
-    s.arrayOf(
-      s.object('clustermgmt.v4.config.HttpProxyConfig', {
-        name: s.text({ maxLength: 64 }),
-        ipAddress: s.optional(IPAddress),
-        port: s.optional(s.integer({ minimum: 1, maximum: 65535 })),
-        username: s.optional(s.text({ maxLength: 64 })),
-        password: s.secret(s.text()),
-        proxyTypes: s.optional(s.arrayOf(s.enumeration(['HTTP', 'HTTPS', 'SOCKS']), { maxItems: 3 })),
-      }),
-    ),
-  ),
-  httpProxyWhiteListConfig: s.optional(
-    s.arrayOf(
-      s.object('clustermgmt.v4.config.HttpProxyWhiteListConfig', {
-        target: s.text(),
-        targetType: s.enumeration('IPV4_ADDRESS, IPV6_ADDRESS, IPV4_NETWORK_MASK, DOMAIN_NAME_SUFFIX, HOST_NAME'),
-      }),
-    ),
-  ),
+  httpProxyConfig: s.optional(s.arrayOf(HttpProxyConfig)),
+  httpProxyWhiteListConfig: s.optional(s.arrayOf(HttpProxyWhiteListConfig)),
 })
 
 /** Fields that a manager and its summary in a backup share. */

@@ -126,11 +126,7 @@ export const platformErrors = {
     status: 409,
     message: 'The task {taskExtId} is finished ({status}) and cannot be cancelled.',
   },
-  TASK_INTERRUPTED_BY_RESTORE: {
-    code: 'TSKS-20910',
-    status: 409,
-    message: 'The task was interrupted by restore.',
-  },
+  TASK_INTERRUPTED_BY_RESTORE: { code: 'TSKS-20910', status: 409, message: 'The task was interrupted by restore.' },
   TASK_LEGACY_ERROR: { code: 'TSKS-20801', status: 500, group: 'LEGACY_ERROR', message: '{fault}' },
   TASK_NOT_CANCELABLE: {
     code: 'TSKS-20903',
@@ -147,12 +143,6 @@ export const platformErrors = {
 
 /** Messages of successful actions. */
 export const platformMessages = {
-  CATEGORY_UPDATE_SUCCESS: {
-    code: 'CAT-10000',
-    message: 'Category updated successfully',
-  },
-  TASK_CANCELLATION_SUCCESS: {
-    code: 'TSKS-20901',
-    message: 'Task cancellation issued successfully as requested',
-  },
+  CATEGORY_UPDATE_SUCCESS: { code: 'CAT-10000', message: 'Category updated successfully' },
+  TASK_CANCELLATION_SUCCESS: { code: 'TSKS-20901', message: 'Task cancellation issued successfully as requested' },
 } as const

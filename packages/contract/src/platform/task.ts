@@ -24,11 +24,7 @@ const OwnerReference = s.object('platform.v4.config.OwnerReference', {
 /** Filters name the reference itself: `parentTask eq '<task id>'`. */
 const TaskReferenceInternal = s.object(
   'platform.v4.config.TaskReferenceInternal',
-  {
-    extId: s.optional(s.taskId()),
-    href: s.optional(s.text({ named: 'href' })),
-    rel: s.optional(s.text()),
-  },
+  { extId: s.optional(s.taskId()), href: s.optional(s.text({ named: 'href' })), rel: s.optional(s.text()) },
   { filteredBy: 'extId' },
 )
 

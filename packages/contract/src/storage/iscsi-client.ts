@@ -71,9 +71,7 @@ export const iscsiClientOperations = {
       paged: true,
       filter: ['extId'],
       orderby: ['extId'],
-      deprecated: {
-        successor: '/api/volumes/v4.2/config/volume-groups/{volumeGroupExtId}/external-iscsi-attachments',
-      },
+      deprecated: { successor: '/api/volumes/v4.2/config/volume-groups/{volumeGroupExtId}/external-iscsi-attachments' },
     },
   ),
 }

@@ -29,11 +29,7 @@ export const vmmErrors = {
     status: 409,
     message: 'VM {name} is ON; these cannot change now: {fields}. Power it off first.',
   },
-  INVALID_POWER_STATE: {
-    code: 'VMM-30100',
-    status: 409,
-    message: 'VM {name} is {state}; {operation} needs {states}.',
-  },
+  INVALID_POWER_STATE: { code: 'VMM-30100', status: 409, message: 'VM {name} is {state}; {operation} needs {states}.' },
   IP_OUT_OF_SUBNET: {
     code: 'VMM-40003',
     status: 409,

@@ -20,11 +20,7 @@ export const volumesErrors = {
     status: 409,
     message: 'The volume group "{name}" cannot balance the load of VM attachments and have external clients.',
   },
-  NOT_ATTACHED: {
-    code: 'VOL-10041',
-    status: 409,
-    message: 'The volume group "{name}" is not attached to {consumer}.',
-  },
+  NOT_ATTACHED: { code: 'VOL-10041', status: 409, message: 'The volume group "{name}" is not attached to {consumer}.' },
   NO_DATA_SERVICES_ADDRESS: {
     code: 'VOL-10034',
     status: 409,
@@ -81,9 +77,5 @@ export const volumesErrors = {
     group: 'INSUFFICIENT_STORAGE',
     message: '{attributePath}: {requested} bytes asked for, {available} bytes available.',
   },
-  VOLUME_UNKNOWN_ENTITY_ERROR: {
-    code: 'VOL-10001',
-    status: 404,
-    message: 'Unknown {kind} {id}',
-  },
+  VOLUME_UNKNOWN_ENTITY_ERROR: { code: 'VOL-10001', status: 404, message: 'Unknown {kind} {id}' },
 } as const
