@@ -37,7 +37,8 @@ export class ContractFile {
     const kind = shape.slice(shape.lastIndexOf('.') + 1)
     const fact = this.#shape(shape)
     const objectType = canonicalType(fact.objectType)
-    const resource = `export const ${kind} = o.resource('${objectType}', {${this.#fields(fact.fields, true)}}, {
+    const verbs = [...new Set(operations.map(verbOf))].sort()
+    const resource = `export const ${kind} = resource('${objectType}', {${this.#fields(fact.fields, true)}}, {
       iam: { name: '${this.#iam(operations[0] as OperationFact).entity}', attributes: undecided.attributes },
       rel: '${objectType
         .replace('.v4.', '.')
@@ -49,7 +50,8 @@ export class ContractFile {
       ([file, names]) => `import { ${[...names].join(', ')} } from '${up}/${file}'`,
     )
     return `/** Source: catalogue ${this.#facts.specNamespace}.json. */
-import * as o from '${up}/operation.ts'
+import { names } from '${up}/names.ts'
+import { ${verbs.join(', ')}, resource } from '${up}/operation.ts'
 import * as s from '${up}/schema.ts'
 ${imports.join('\n')}
 
@@ -119,16 +121,16 @@ ${declarations}
   }
 
   #operation(operation: OperationFact, kind: string): string {
-    const { operationId, method, requestBody, headers } = operation
+    const { operationId, requestBody, headers } = operation
     const path = canonicalPath(operation.path)
-    const isAction = path.includes('/$actions/')
-    const verb = isAction ? 'action' : verbOf(method, path)
+    const verb = verbOf(operation)
+    const isAction = verb === 'action'
     const { displayName } = this.#iam(operation)
     const use = verb === 'list' || verb === 'get' ? verb : 'do'
     const roles = this.#roles.get(`${displayName} ${use}`) ?? this.#roles.get(`${displayName} do`)
     const options = [
       `iam: '${displayName}'`,
-      `roles: ${roles === undefined ? 'undecided.roles' : JSON.stringify(roles)}`,
+      `roles: ${roles === undefined ? 'undecided.roles' : listText(roles)}`,
       'rateLimit: undecided.rateLimit',
       ...(isAction ? [`of: ${kind}`] : []),
       ...(isAction && requestBody !== null ? [`body: ${this.#reference(requestBody)}`] : []),
@@ -136,7 +138,7 @@ ${declarations}
       ...lists(operation),
     ]
     const subject = isAction ? '' : `${kind}, `
-    return `${operationId}: o.${verb}('${path}', ${subject}{ ${options.join(', ')} }),`
+    return `${operationId}: ${verb}('${path}', ${subject}{ ${options.join(', ')} }),`
   }
 
   #iam({ operationId, method, path }: OperationFact): { readonly displayName: string; readonly entity: string } {
@@ -144,15 +146,18 @@ ${declarations}
   }
 }
 
-function verbOf(method: OperationFact['method'], path: string): string {
+function verbOf({ method, path }: OperationFact): string {
+  if (path.includes('/$actions/')) return 'action'
   if (method === 'GET') return path.endsWith('}') ? 'get' : 'list'
   return { POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'remove' }[method]
 }
 
+const listText = (list: readonly string[]): string => `names('${list.join(', ')}')`
+
 /** An empty list of fields means that the facts do not name them. */
 function lists(operation: OperationFact): string[] {
   const given = (word: string, fields: readonly string[] | undefined): string[] =>
-    fields === undefined ? [] : [`${word}: ${fields.length === 0 ? `undecided.${word}` : JSON.stringify(fields)}`]
+    fields === undefined ? [] : [`${word}: ${fields.length === 0 ? `undecided.${word}` : listText(fields)}`]
   const { filterFields, orderbyFields, selectFields, expandFields } = operation
   const expand = (expandFields ?? []).map((field) => `${field}: undecided.expansion`)
   return [

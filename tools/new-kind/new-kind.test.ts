@@ -103,8 +103,8 @@ test('the contract file declares the fields, the list fields and the operations 
     'brightness: s.readOnly(s.enumeration(["DIM","BRIGHT"]))',
     'beams: s.optional(s.arrayOf(Beam, { maxItems: 4 }))',
     "rel: 'networking:config:lantern'",
-    'roles: ["Super Admin","Operator"]',
-    'filter: ["name"], orderby: undecided.orderby',
+    "roles: names('Super Admin, Operator')",
+    "filter: names('name'), orderby: undecided.orderby",
     "ifMatch: 'required'",
     'of: Lantern, body: Beam',
   ])
@@ -126,7 +126,7 @@ test('each file is valid TypeScript, and its imports reach the contract from the
   for (const text of files.values()) stripTypeScriptTypes(text)
   assert.match([...files.values()][0] ?? '', /from '\.\.\/\.\.\/\.\.\/schema\.ts'/)
   assert.match([...files.values()][1] ?? '', /from '\.\.\/\.\.\/\.\.\/context\.ts'/)
-  assert.ok(entries.some((line) => line.endsWith('remove lightLantern')))
+  assert.ok(entries.some((line) => line.endsWith('updateLanternById, lightLantern')))
 })
 
 test('roles that no table gives remain undecided, so that the file does not compile', () => {

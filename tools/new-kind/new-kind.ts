@@ -42,7 +42,7 @@ export function newKind({ facts: factsFile, tag, roles, folder = '' }: NewKind, 
   const entries = [
     `${contractRoot}/${namespace}/index.ts: import ${camel(kind)}Operations and add '${kebab(kind)}' to the kinds`,
     `packages/server/src/domains/${namespace}/index.ts: import and add ${camel(kind)}, if it has mutations`,
-    ...operations.map(({ operationId }) => `${contractRoot}/${namespace}/unimplemented.ts: remove ${operationId}`),
+    `${contractRoot}/${namespace}/unimplemented.ts: remove ${operations.map(({ operationId }) => operationId).join(', ')}`,
   ]
   return { files, entries }
 }
@@ -54,7 +54,7 @@ function declaredShapes(folder: string): Declared {
     if (!entry.endsWith('.ts') || entry.endsWith('.test.ts')) continue
     const text = readFileSync(join(folder, entry), 'utf8')
     for (const [, name = '', type = ''] of text.matchAll(
-      /^export const (\w+) = (?:\w+\.)?(?:object|resource)\(\s*'([^']+)'/gm,
+      /^export const (\w+) = (?:s\.)?(?:object|resource)\(\s*'([^']+)'/gm,
     ))
       found.set(type, { name, file: entry })
   }
