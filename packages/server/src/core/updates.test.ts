@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { immutable, object, optional, readOnly, resource, secret, since, text } from '@hyperplane/contract'
-import { replaced, replacingChanges, sparselyUpdated } from './updates.ts'
+import {
+  arrayOf,
+  immutable,
+  object,
+  oneOf,
+  optional,
+  readOnly,
+  resource,
+  secret,
+  since,
+  text,
+} from '@hyperplane/contract'
+import { created, replaced, replacingChanges, sparselyUpdated } from './updates.ts'
 
 const Kind = resource('test.v4.config.Kind', {
   name: text(),
@@ -24,6 +35,46 @@ const stored: any = {
   newer: 'n',
   inner: { note: 'i', key: { $sealed: 'k' }, newer: 'in' },
 }
+
+const context = { ids: { uuid: () => 'new id' }, tenantId: 'own tenant' }
+
+test('a new entity has an id, the tenant and every writable field of the body, with secrets as they were sent', () => {
+  const body = { name: 'new', note: 'n', password: 'p', inner: { key: 'k' } }
+  assert.deepEqual(created(context, Kind, body), { extId: 'new id', tenantId: 'own tenant', ...body })
+})
+
+test('a new entity takes no read-only, internal or undeclared field from the body, at any level', () => {
+  const Part = object('test.v4.config.Part', { size: text(), state: readOnly(text()) })
+  const Other = object('test.v4.config.Other', { kind: text() })
+  const Whole = resource('test.v4.config.Whole', {
+    state: readOnly(text()),
+    part: Part,
+    parts: arrayOf(Part),
+    either: oneOf(Part, Other),
+  })
+  const sent = { size: '1', state: 'sent', undeclared: 1 }
+  const either = { $objectType: 'test.v4.config.Part', ...sent }
+  const body = { extId: 'sent', tenantId: 'sent', state: 'sent', internal: 1, part: sent, parts: [sent], either }
+  assert.deepEqual(created(context, Whole, body), {
+    extId: 'new id',
+    tenantId: 'own tenant',
+    part: { size: '1' },
+    parts: [{ size: '1' }],
+    either: { $objectType: 'test.v4.config.Part', size: '1' },
+  })
+})
+
+test('fields that the service derives replace those of the body, and undefined leaves a field out', () => {
+  const derived = { extId: 'derived', name: 'derived', note: undefined, state: 'up' }
+  const body = { name: 'sent', note: 'sent', password: 'p' }
+  assert.deepEqual(created(context, Kind, body, derived), {
+    extId: 'derived',
+    tenantId: 'own tenant',
+    name: 'derived',
+    state: 'up',
+    password: 'p',
+  })
+})
 
 test('a replacing PUT clears absent fields and keeps fields that a body cannot express', () => {
   assert.deepEqual(replaced(Kind, stored, { name: 'new', inner: {} }, 'v4.2'), {

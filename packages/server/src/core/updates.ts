@@ -1,11 +1,48 @@
 /**
- * The entity after a PUT: the body, plus stored fields that a body cannot express - read-only and internal fields,
- * omitted secrets, and fields that are newer than the version of the request. Source: behaviour conventions 3 (PUT
- * replaces, sparse PUT), 13 (secrets), 15 (versions).
+ * Entities from the bodies of requests, as the contract declares their fields. After a PUT: the body, plus stored fields
+ * that a body cannot express - read-only and internal fields, omitted secrets, and fields that are newer than the version
+ * of the request. Source: behaviour conventions 3 (PUT replaces, sparse PUT), 13 (secrets), 15 (versions).
  */
 import type { AnyResource, AnySchema, EntityOf } from '@hyperplane/contract'
+import type { Ids } from './caller.ts'
+import { chooseAlternative } from './input/validate.ts'
 
 type Doc = Readonly<Record<string, any>>
+
+/**
+ * A new entity, ready for `store.insert`: the fields of the body that the contract lets a client write, at every level,
+ * then the fields of `derived`, then a new id and the tenant where `derived` has none. The store seals its secrets.
+ */
+export function created<R extends AnyResource, const D extends Partial<EntityOf<R>> = Record<never, never>>(
+  { ids, tenantId }: { readonly ids: Pick<Ids, 'uuid'>; readonly tenantId: string },
+  kind: R,
+  body: Omit<EntityOf<R>, 'extId' | keyof D>,
+  derived?: D,
+): EntityOf<R> {
+  const entity: Record<string, unknown> = { extId: derived?.extId ?? ids.uuid(), tenantId }
+  Object.assign(entity, writableValue(kind.schema, body))
+  for (const [name, value] of Object.entries(derived ?? {})) {
+    if (value === undefined) delete entity[name]
+    else entity[name] = value
+  }
+  return entity as EntityOf<R>
+}
+
+function writableValue(schema: AnySchema, given: unknown): unknown {
+  if (schema.type === 'list' && Array.isArray(given)) return given.map((item) => writableValue(schema.items, item))
+  if (schema.type === 'oneOf') {
+    const [alternative, ...others] = chooseAlternative(schema.alternatives, given)
+    return alternative === undefined || others.length > 0 ? given : writableValue(alternative, given)
+  }
+  if (schema.type !== 'object' || !isObject(given)) return given
+  // `$objectType` stays: it tells which alternative of a oneOf the value is.
+  const writable: Record<string, unknown> =
+    given['$objectType'] === undefined ? {} : { $objectType: given['$objectType'] }
+  for (const [name, field] of Object.entries(schema.fields)) {
+    if (field.readOnly !== true && given[name] !== undefined) writable[name] = writableValue(field, given[name])
+  }
+  return writable
+}
 
 /** A replacing PUT: absent fields are removed. */
 export function replaced<R extends AnyResource>(

@@ -3,6 +3,7 @@ import { AuthorizationPolicy, authorizationPolicyOperations } from '@hyperplane/
 import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { Role } from '@hyperplane/contract/iam/role'
 import { ApiError, invalid } from '../../core/api-error.ts'
+import { created, replaced } from '../../core/updates.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { assignedCounts } from './assigned.ts'
 import { requireCovered } from './escalation.ts'
@@ -19,18 +20,16 @@ export const authorizationPolicy = implement(
       warnOfUnknownNames(ctx, body)
       await requireGrantable(ctx, body)
       const now = ctx.clock.iso()
-      const created = await ctx.store.insert(AuthorizationPolicy, {
-        ...body,
-        extId: ctx.ids.uuid(),
-        tenantId: ctx.tenantId,
+      const policy = created(ctx, AuthorizationPolicy, body, {
         clientName: '',
         isSystemDefined: false,
         createdBy: ctx.caller.extId,
         createdTime: now,
         lastUpdatedTime: now,
       })
+      await ctx.store.insert(AuthorizationPolicy, policy)
       ctx.afterCommit(() => ctx.services.access.changed())
-      return (await withCounts(ctx, [created]))[0] as PolicyRow
+      return (await withCounts(ctx, [policy]))[0] as PolicyRow
     },
 
     async updateAuthorizationPolicyById(ctx, { body }) {
@@ -38,16 +37,9 @@ export const authorizationPolicy = implement(
       refuseFixed(target, body)
       warnOfUnknownNames(ctx, body)
       await requireGrantable(ctx, body)
-      const { extId, tenantId, clientName, isSystemDefined, createdBy, createdTime, authorizationPolicyType } = target
       await ctx.store.replace(AuthorizationPolicy, {
-        ...body,
-        extId,
-        tenantId,
-        clientName,
-        isSystemDefined,
-        createdBy,
-        createdTime,
-        authorizationPolicyType,
+        ...replaced(AuthorizationPolicy, target, body, ctx.version),
+        authorizationPolicyType: target.authorizationPolicyType,
         lastUpdatedTime: ctx.clock.iso(),
       })
       await requireSuperAdmin(ctx.store)
