@@ -89,6 +89,14 @@ test('a replacing PUT clears absent fields and keeps fields that a body cannot e
   })
 })
 
+test('a replacing PUT takes no read-only, internal or undeclared field from the body', () => {
+  const { state: _, ...others } = stored
+  const body = { name: 'new', state: 'sent', internal: 2, undeclared: 1, inner: { note: 'n', undeclared: 1 } }
+  const next: any = replaced(Kind, others, body, 'v4.2')
+  assert.deepEqual([next.state, next.internal, next.undeclared], [undefined, 1, undefined])
+  assert.deepEqual(next.inner, { note: 'n', key: { $sealed: 'k' } })
+})
+
 test('through an older version it keeps the fields of newer versions, at every level', () => {
   const next: any = replaced(Kind, stored, { name: 'new', inner: { note: 'j' } }, 'v4.0')
   assert.equal(next.newer, 'n')

@@ -18,14 +18,14 @@ export function created<R extends AnyResource, const D extends Partial<EntityOf<
   kind: R,
   body: Omit<EntityOf<R>, 'extId' | keyof D>,
   derived?: D,
-): EntityOf<R> {
+): EntityOf<R> & D {
   const entity: Record<string, unknown> = { extId: derived?.extId ?? ids.uuid(), tenantId }
   Object.assign(entity, writableValue(kind.schema, body))
   for (const [name, value] of Object.entries(derived ?? {})) {
     if (value === undefined) delete entity[name]
     else entity[name] = value
   }
-  return entity as EntityOf<R>
+  return entity as EntityOf<R> & D
 }
 
 function writableValue(schema: AnySchema, given: unknown): unknown {
@@ -44,14 +44,15 @@ function writableValue(schema: AnySchema, given: unknown): unknown {
   return writable
 }
 
-/** A replacing PUT: absent fields are removed. */
+/** A replacing PUT: absent fields are removed. Read-only and undeclared fields of the body are ignored. */
 export function replaced<R extends AnyResource>(
   kind: R,
   stored: EntityOf<R>,
   body: object,
   version: string,
 ): EntityOf<R> {
-  const next: Record<string, any> = { ...(replacedValue(kind.schema, stored, body, version) as Doc) }
+  const writable = writableValue(kind.schema, body)
+  const next: Record<string, any> = { ...(replacedValue(kind.schema, stored, writable, version) as Doc) }
   for (const [name, value] of Object.entries(stored as Doc)) {
     // A body never has internal or undeclared fields.
     if (kind.schema.fields[name] === undefined || name === 'extId' || name === 'tenantId') next[name] = value

@@ -6,6 +6,7 @@ import { ApiError, invalid } from '../../core/api-error.ts'
 import { created, replaced } from '../../core/updates.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { assignedCounts } from './assigned.ts'
+import { authorship } from './authorship.ts'
 import { requireCovered } from './escalation.ts'
 import { FilterReader } from './filters/conditions.ts'
 import { readEntityFilter, unknownNames } from './filters/entity-filter.ts'
@@ -19,13 +20,10 @@ export const authorizationPolicy = implement(
     async createAuthorizationPolicy(ctx, { body }) {
       warnOfUnknownNames(ctx, body)
       await requireGrantable(ctx, body)
-      const now = ctx.clock.iso()
       const policy = created(ctx, AuthorizationPolicy, body, {
         clientName: '',
         isSystemDefined: false,
-        createdBy: ctx.caller.extId,
-        createdTime: now,
-        lastUpdatedTime: now,
+        ...authorship(ctx),
       })
       await ctx.store.insert(AuthorizationPolicy, policy)
       ctx.afterCommit(() => ctx.services.access.changed())

@@ -6,8 +6,10 @@ import {
   certAuthProviderOperations,
 } from '@hyperplane/contract/iam/cert-auth-provider'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { created, replaced } from '../../core/updates.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { authorship } from './authorship.ts'
 import { areCertificates, readCaChain, readStoredChain, trustFault } from './certificates/ca-chain.ts'
 import { authorityOf, type Certificate } from './certificates/certificate.ts'
 import { type Fetched, fetchLists } from './certificates/lists.ts'
@@ -29,37 +31,26 @@ export const certAuthProvider = implement(
   {
     async createCertAuthProvider(ctx, { body, prepared }) {
       const { chain, fetched } = settled(ctx, prepared as Judged)
-      const now = ctx.clock.iso()
-      const created = await ctx.store.insert(CertAuthProvider, {
-        ...providerOf(body),
-        extId: ctx.ids.uuid(),
-        tenantId: ctx.tenantId,
-        createdBy: ctx.caller.extId,
-        createdTime: now,
-        lastUpdatedTime: now,
-      })
-      await refuseSharedAuthority(ctx.store, created, chain)
-      await storeLists(ctx.store, ctx, created.extId, fetched)
+      const certRevocationInfo = revocationOf(body)
+      const provider = created(ctx, CertAuthProvider, body, { certRevocationInfo, ...authorship(ctx) })
+      await ctx.store.insert(CertAuthProvider, provider)
+      await refuseSharedAuthority(ctx.store, provider, chain)
+      await storeLists(ctx.store, ctx, provider.extId, fetched)
       ctx.afterCommit(() => ctx.services.clientCertificates.changed())
-      return created
+      return provider
     },
 
     async updateCertAuthProviderById(ctx, { body, prepared }) {
-      const target = ctx.target
       const { chain, fetched } = settled(ctx, prepared as Judged)
-      const { extId, tenantId, createdBy, createdTime } = target
-      const replaced = await ctx.store.replace(CertAuthProvider, {
-        ...providerOf(body),
-        extId,
-        tenantId: tenantId as string,
-        createdBy: createdBy as string,
-        createdTime: createdTime as string,
+      const provider = await ctx.store.replace(CertAuthProvider, {
+        ...replaced(CertAuthProvider, ctx.target, body, ctx.version),
+        certRevocationInfo: revocationOf(body),
         lastUpdatedTime: ctx.clock.iso(),
       })
-      await refuseSharedAuthority(ctx.store, replaced, chain)
-      await storeLists(ctx.store, ctx, extId, fetched)
+      await refuseSharedAuthority(ctx.store, provider, chain)
+      await storeLists(ctx.store, ctx, provider.extId, fetched)
       ctx.afterCommit(() => ctx.services.clientCertificates.changed())
-      return replaced
+      return provider
     },
 
     async deleteCertAuthProviderById(ctx) {
@@ -97,11 +88,6 @@ const revocationParts = [
   'isOcspEnabled',
   'ocspResponder',
 ] as const
-
-function providerOf(form: Form) {
-  const { isCrlEnabled, crlDps, globalCrlRefreshInterval, isOcspEnabled, ocspResponder, ...given } = form
-  return { ...given, certRevocationInfo: revocationOf(form) }
-}
 
 function revocationOf({ certRevocationInfo, ...form }: Form) {
   const given = revocationParts.filter((name) => form[name] !== undefined).map((name) => [name, form[name]])

@@ -3,10 +3,12 @@ import { isIP } from 'node:net'
 import { DirectoryService, directoryServiceOperations } from '@hyperplane/contract/iam/directory-service'
 import { AddressRefusal } from '../../core/access/address-guard.ts'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { created, replaced } from '../../core/updates.ts'
 import { accountAttribute, DirectoryError, type DirectoryServer, secretAttributes } from '../../drivers/directory.ts'
 import { isSimulatedHost } from '../../drivers/web.ts'
 import type { Transaction } from '../../store/store.ts'
 import { implement, type ReadContext } from '../context.ts'
+import { authorship } from './authorship.ts'
 import { normalForm } from './directory/distinguished-name.ts'
 import {
   ask,
@@ -34,38 +36,26 @@ export const directoryService = implement(
       refuseAll(refusals)
       await refuseDuplicate(ctx.store, body.name)
       if (cause !== undefined) ctx.warn(unanswered(body.url, cause))
-      const now = ctx.clock.iso()
-      const created = await ctx.store.insert(DirectoryService, {
-        ...body,
-        extId: ctx.ids.uuid(),
-        tenantId: ctx.tenantId,
-        createdBy: ctx.caller.extId,
-        createdTime: now,
-        lastUpdatedTime: now,
-      })
+      const directory = created(ctx, DirectoryService, body, authorship(ctx))
       // A running sign-in did not query this directory; this keeps later requests from sharing its result.
-      ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(created.extId))
-      return created
+      ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(directory.extId))
+      return ctx.store.insert(DirectoryService, directory)
     },
 
     async updateDirectoryServiceById(ctx, { body, prepared }) {
-      const target = ctx.target
+      const { target } = ctx
       const { refusals, cause } = prepared as Judged
       refuseAll(refusals)
       await refuseDuplicate(ctx.store, body.name, target.extId)
       if (cause !== undefined) ctx.warn(unanswered(body.url, cause))
-      const { extId, tenantId, createdBy, createdTime } = target
-      const replaced = await ctx.store.replace(DirectoryService, {
-        ...body,
-        serviceAccount: withKeptPassword(body.serviceAccount, target.serviceAccount),
-        extId,
-        tenantId,
-        createdBy,
-        createdTime,
+      const directory = replaced(DirectoryService, target, body, ctx.version)
+      ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(target.extId))
+      return ctx.store.replace(DirectoryService, {
+        ...directory,
+        // An update may omit the whole account: the stored one is kept.
+        serviceAccount: directory.serviceAccount ?? target.serviceAccount,
         lastUpdatedTime: ctx.clock.iso(),
-      } as DirectoryRow)
-      ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(extId))
-      return replaced
+      })
     },
 
     async deleteDirectoryServiceById(ctx) {
@@ -133,13 +123,6 @@ export const directoryService = implement(
     },
   },
 )
-
-/** An update may omit the password, or the whole account: the stored, encrypted password is kept. */
-const withKeptPassword = (
-  given: DirectoryRow['serviceAccount'],
-  kept: DirectoryRow['serviceAccount'],
-): DirectoryRow['serviceAccount'] =>
-  given === undefined ? kept : { ...given, password: given.password ?? kept?.password }
 
 type Body = Omit<DirectoryRow, 'extId'>
 

@@ -8,9 +8,11 @@ import { matchesScope } from '../../core/access/scope.ts'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { listOf } from '../../core/standard.ts'
 import { parseTime } from '../../core/time/clock.ts'
+import { created } from '../../core/updates.ts'
 import { apiKeyDigest } from '../accounts/api-key-digest.ts'
 import { implement, parentOf, type ReadContext } from '../context.ts'
 import { type GroupReport, reportedGroups, requireAccountCovered } from './account-protection.ts'
+import { authorship } from './authorship.ts'
 
 type KeyRow = EntityOf<typeof Key>
 
@@ -65,21 +67,15 @@ export const key = implement(
           })
         }
       }
-      const time = ctx.clock.iso()
       const secret = newSecret(ctx, body.keyType)
-      const created = await ctx.store.insert(Key, {
-        ...body,
+      const key = created(ctx, Key, body, {
         ...secret.stored,
-        extId: ctx.ids.uuid(),
-        tenantId: ctx.tenantId,
         userExtId: owner.extId,
         creationType: 'USERDEFINED',
-        createdBy: ctx.caller.extId,
-        createdTime: time,
+        ...authorship(ctx),
         lastUpdatedBy: ctx.caller.extId,
-        lastUpdatedTime: time,
       })
-      return { ...shownKey(ctx, created), keyDetails: secret.shownOnce }
+      return { ...shownKey(ctx, await ctx.store.insert(Key, key)), keyDetails: secret.shownOnce }
     },
 
     async deleteUserKeyById(ctx, { path }) {

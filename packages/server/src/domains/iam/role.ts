@@ -4,9 +4,11 @@ import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { Role, roleOperations } from '@hyperplane/contract/iam/role'
 import { matchesScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
+import { created, replaced } from '../../core/updates.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { limit, limitOf } from '../limits.ts'
 import { assignedCounts, policiesWithRoles } from './assigned.ts'
+import { authorship } from './authorship.ts'
 import { clientNameOf } from './catalogue/clients.ts'
 import { iamOperationById } from './catalogue/operations.ts'
 import { requireRoleCovered } from './escalation.ts'
@@ -41,19 +43,14 @@ export const role = implement(
       const maximum = limitOf(ctx, maximumRoles)
       const found = (await ctx.store.count(Role)) + 1
       if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'roles', maximum, found })
-      const now = ctx.clock.iso()
-      const created = await ctx.store.insert(Role, {
-        ...body,
+      const role = created(ctx, Role, body, {
         clientName: body.clientName || ownClientName,
-        extId: ctx.ids.uuid(),
-        tenantId: ctx.tenantId,
         isSystemDefined: false,
         operationSchemaChangeImpact: 'NOT_IMPACTED',
-        createdBy: ctx.caller.extId,
-        createdTime: now,
-        lastUpdatedTime: now,
+        ...authorship(ctx),
       })
-      return (await withDerived(ctx, [created]))[0] as RoleRow
+      await ctx.store.insert(Role, role)
+      return (await withDerived(ctx, [role]))[0] as RoleRow
     },
 
     async updateRoleById(ctx, { body }) {
@@ -66,16 +63,9 @@ export const role = implement(
         body.operations.filter((id) => !had.has(id)),
         async (added) => (await policiesWithRoles(ctx.store, [target.extId])).map((policy) => grantOf(policy, added)),
       )
-      const { extId, tenantId, isSystemDefined, operationSchemaChangeImpact, createdBy, createdTime } = target
       await ctx.store.replace(Role, {
-        ...body,
+        ...replaced(Role, target, body, ctx.version),
         clientName: body.clientName || ownClientName,
-        extId,
-        tenantId,
-        isSystemDefined,
-        operationSchemaChangeImpact,
-        createdBy,
-        createdTime,
         lastUpdatedTime: ctx.clock.iso(),
       })
       ctx.afterCommit(() => ctx.services.access.changed())

@@ -3,12 +3,15 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { SamlIdentityProvider, samlIdentityProviderOperations } from '@hyperplane/contract/iam/saml-identity-provider'
 import { type ApiError, invalid } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import { canonicalJson } from '../../core/idempotency.ts'
 import type { RawAnswer } from '../../core/reply.ts'
 import { parseTime } from '../../core/time/clock.ts'
 import type { Schedule, ScheduleContext } from '../../core/time/schedules.ts'
+import { created, replaced } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { authorship } from './authorship.ts'
 import { requireUnused } from './providers.ts'
 import { ServiceKey } from './records.ts'
 import { type MetadataFields, type Read, readSource, readUrl, type Sources, sourceNames } from './saml/source.ts'
@@ -31,33 +34,28 @@ export const samlIdentityProvider = implement(
   samlIdentityProviderOperations,
   {
     async createSamlIdentityProvider(ctx, { body, prepared }) {
-      const now = ctx.clock.iso()
-      const created = await ctx.store.insert(SamlIdentityProvider, {
-        ...settings(body),
+      const provider = created(ctx, SamlIdentityProvider, withoutSources(body), {
         ...fieldsOf(ctx, prepared as Read),
-        extId: ctx.ids.uuid(),
-        tenantId: ctx.tenantId,
-        createdBy: ctx.caller.extId,
-        createdTime: now,
-        lastUpdatedTime: now,
+        ...authorship(ctx),
       })
-      return answered(ctx, created)
+      return answered(ctx, await ctx.store.insert(SamlIdentityProvider, provider))
     },
 
     async updateSamlIdentityProviderById(ctx, { body, prepared }) {
-      const target = ctx.target
+      const { target } = ctx
       // `prepared` was computed from the stored row before this transaction; If-Match guarantees that it is unchanged.
       const read = prepared as Read | undefined
-      const replaced = await ctx.store.replace(SamlIdentityProvider, {
-        ...settings(body),
+      const {
+        metadataReadTime: _,
+        metadataSigner: __,
+        ...provider
+      } = replaced(SamlIdentityProvider, target, withoutSources(body), ctx.version)
+      const stored = await ctx.store.replace(SamlIdentityProvider, {
+        ...provider,
         ...(read === undefined ? keptMetadata(target, body) : fieldsOf(ctx, read)),
-        extId: target.extId,
-        tenantId: target.tenantId as string,
-        createdBy: target.createdBy as string,
-        createdTime: target.createdTime as string,
         lastUpdatedTime: ctx.clock.iso(),
       })
-      return answered(ctx, replaced)
+      return answered(ctx, stored)
     },
 
     async deleteSamlIdentityProviderById(ctx) {
@@ -153,12 +151,8 @@ function keptMetadata(target: ProviderRow, body: Sources): MetadataFields {
   const idpMetadata = target.idpMetadata as MetadataFields['idpMetadata']
   const dropsUrl = body.idpMetadata !== undefined && body.idpMetadataUrl === undefined
   if (dropsUrl || idpMetadataUrl === undefined) return { idpMetadata }
-  return { idpMetadata, idpMetadataUrl, ...optionalOf({ metadataReadTime, metadataSigner }) }
+  return { idpMetadata, idpMetadataUrl, ...defined({ metadataReadTime, metadataSigner }) }
 }
-
-/** Drops undefined fields. `never`: `fromEntries` loses the field names in its type. */
-const optionalOf = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
 
 function fieldsOf(ctx: WriteContext, read: Read): MetadataFields {
   if ('fault' in read) throw read.fault
@@ -166,9 +160,9 @@ function fieldsOf(ctx: WriteContext, read: Read): MetadataFields {
   return read.fields
 }
 
-function settings<B extends Sources>(body: B): Omit<B, keyof Sources> {
-  const { idpMetadata: _, idpMetadataXml: __, idpMetadataUrl: ___, ...given } = body
-  return given
+function withoutSources<B extends Sources>(body: B): Omit<B, keyof Sources> {
+  const { idpMetadata: _, idpMetadataXml: __, idpMetadataUrl: ___, ...others } = body
+  return others
 }
 
 function answered(ctx: Pick<ReadContext, 'services'>, row: ProviderRow): ProviderRow {

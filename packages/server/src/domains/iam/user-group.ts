@@ -3,7 +3,9 @@ import type { EntityOf } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { UserGroup, userGroupOperations } from '@hyperplane/contract/iam/user-group'
 import { type ApiError, invalid } from '../../core/api-error.ts'
+import { created } from '../../core/updates.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { authorship } from './authorship.ts'
 import { firstValue, normalForm } from './directory/distinguished-name.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
 import { Giver, requireNothingLacks } from './escalation.ts'
@@ -30,24 +32,15 @@ export const userGroup = implement(
       if (looked !== undefined && 'cause' in looked)
         ctx.warn(`The directory does not answer now (${looked.cause}): whether it has the group is not known.`)
       else if (looked?.answer === false) throw invalid('distinguishedName', 'the directory has no group of this name.')
-      const now = ctx.clock.iso()
       const { distinguishedName } = body
-      const group = {
-        ...body,
+      const group = created(ctx, UserGroup, body, {
         name: body.name ?? firstValue(distinguishedName ?? ''),
         identity: distinguishedName === undefined ? (body.name as string) : (normalForm(distinguishedName) as string),
-        extId: ctx.ids.uuid(),
-      }
-      await requireMembershipCovered(ctx, (filter) => asksForGroup(filter, isNameOf(group)))
-      const created = await ctx.store.insert(UserGroup, {
-        ...group,
-        tenantId: ctx.tenantId,
-        createdBy: ctx.caller.extId,
-        createdTime: now,
-        lastUpdatedTime: now,
+        ...authorship(ctx),
       })
+      await requireMembershipCovered(ctx, (filter) => asksForGroup(filter, isNameOf(group)))
       ctx.afterCommit(() => ctx.services.authenticator.forgetProvider(body.idpId))
-      return created
+      return ctx.store.insert(UserGroup, group)
     },
 
     async deleteUserGroupById(ctx) {

@@ -6,11 +6,13 @@ import { Key } from '@hyperplane/contract/iam/key'
 import { User, userOperations } from '@hyperplane/contract/iam/user'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { pathOf } from '../../core/standard.ts'
+import { created, replaced } from '../../core/updates.ts'
 import { and, anyOf, equals } from '../../odata/index.ts'
 import { localProviderId } from '../accounts/local-provider.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limitOf } from '../limits.ts'
 import { type GroupReport, reportedGroups, requireAccountCovered } from './account-protection.ts'
+import { authorship } from './authorship.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
 import { bareName, maximumUsers, shownName } from './directory/sign-in.ts'
 import { shownKey } from './key.ts'
@@ -38,28 +40,25 @@ export const user = implement(
       const maximum = limitOf(ctx, maximumUsers)
       const found = (await ctx.store.count(User)) + 1
       if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'users', maximum, found })
-      const { password: _, ...given } = body
       const { password, fromDirectory, groups } = prepared as Prepared
       const extId = ctx.ids.uuid()
       await requireAccountCovered(ctx, { ...body, ...named, extId, isNew: true }, groups)
-      const now = ctx.clock.iso()
-      const created = await ctx.store.insert(User, {
-        ...withDefaults(given),
+      const made = authorship(ctx)
+      const user = created(ctx, User, withDefaults(body), {
         ...named,
         ...(body.userType === 'LDAP' && body.displayName === undefined ? fromDirectory : {}),
         ...(body.userType === 'LOCAL' ? withPassword({}, password as NewPassword) : {}),
+        // Only its hash is stored.
+        password: undefined,
         extId,
-        tenantId: ctx.tenantId,
         creationType: 'USERDEFINED',
-        createdBy: ctx.caller.extId,
-        createdTime: now,
-        lastLoginTime: now,
+        ...made,
+        lastLoginTime: made.createdTime,
         lastUpdatedBy: ctx.caller.extId,
-        lastUpdatedTime: now,
       })
       // A running sign-in may have found no such account; this keeps later requests from sharing its result.
-      ctx.afterCommit(() => ctx.services.authenticator.forget(created.extId))
-      return answered(created)
+      ctx.afterCommit(() => ctx.services.authenticator.forget(extId))
+      return answered(await ctx.store.insert(User, user))
     },
 
     async updateUserById(ctx, { body, prepared }) {
@@ -68,31 +67,16 @@ export const user = implement(
       const { password: judged, groups } = prepared as Prepared
       if (body.status === 'INACTIVE' && target.status === 'ACTIVE') await requireDispensable(ctx, target)
       if (changesControl(body, target)) await requireAccountCovered(ctx, target, groups)
-      const { password, ...given } = body
-      const kept: (keyof UserRow)[] = [
-        'extId',
-        'tenantId',
-        'idpId',
-        'username',
-        'userType',
-        'creationType',
-        'createdBy',
-        'createdTime',
-        'lastLoginTime',
-        'passwordHash',
-        'formerPasswordHashes',
-        'isInternal',
-      ]
-      const replaced = await ctx.store.replace(User, {
-        ...withDefaults(given),
-        ...picked(target, kept),
+      const { password, ...fields } = body
+      const user = await ctx.store.replace(User, {
+        ...replaced(User, target, withDefaults(fields), ctx.version),
         ...(password === undefined ? {} : withPassword(target, judged as NewPassword)),
         lastUpdatedBy: ctx.caller.extId,
         lastUpdatedTime: ctx.clock.iso(),
       })
       if (password !== undefined) await endLocks(ctx, target)
       ctx.afterCommit(() => ctx.services.authenticator.forget(target.extId))
-      return answered((await withObjectKeys(ctx, [replaced]))[0] as UserRow)
+      return answered((await withObjectKeys(ctx, [user]))[0] as UserRow)
     },
 
     async changeUserPassword(ctx, { body, prepared }) {

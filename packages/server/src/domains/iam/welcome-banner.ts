@@ -1,15 +1,15 @@
 /** The welcome banner. Source: behaviour iam.md 6. */
 import { WelcomeBanner, welcomeBannerOperations } from '@hyperplane/contract/iam/welcome-banner'
 import { invalid } from '../../core/api-error.ts'
+import { replaced } from '../../core/updates.ts'
 import { implement } from '../context.ts'
 
 export const welcomeBanner = implement(
   welcomeBannerOperations,
   {
     async updateWelcomeBanner(ctx, { body }) {
-      const { extId, createdTime } = ctx.target
-      const lastUpdatedTime = ctx.clock.iso()
-      return ctx.store.replace(WelcomeBanner, { ...body, extId, createdTime, lastUpdatedTime })
+      const banner = replaced(WelcomeBanner, ctx.target, body, ctx.version)
+      return ctx.store.replace(WelcomeBanner, { ...banner, lastUpdatedTime: ctx.clock.iso() })
     },
   },
   {
