@@ -12,7 +12,7 @@ import {
   since,
   text,
 } from '@hyperplane/contract'
-import { created, replaced, replacingChanges, sparselyUpdated } from './updates.ts'
+import { created, replaced, replacingChanges, sparseChanges, sparselyUpdated, withoutNulls } from './updates.ts'
 
 const Kind = resource('test.v4.config.Kind', {
   name: text(),
@@ -108,6 +108,14 @@ test('the changes of a replacing PUT name every field that a client may change, 
   assert.deepEqual(replacingChanges(Kind, body, 'v4.2'), { name: 'new', note: null, newer: null, inner: {} })
   const withSecret = { name: 'new', password: 'p' }
   assert.deepEqual(replacingChanges(Kind, withSecret, 'v4.0'), { name: 'new', note: null, password: 'p', inner: null })
+})
+
+test('the changes of a PATCH are the fields of the body that a client may change', () => {
+  assert.deepEqual(sparseChanges(Kind, { note: 'n', origin: 'there', state: 'sent' }), { note: 'n' })
+})
+
+test('a cleared field is undefined for the store', () => {
+  assert.deepEqual(withoutNulls({ note: null, name: 'n' }), { note: undefined, name: 'n' })
 })
 
 test('a sparse PUT keeps absent fields, merges named objects one level deep, and replaces lists', () => {

@@ -9,6 +9,9 @@ import { chooseAlternative } from './input/validate.ts'
 
 type Doc = Readonly<Record<string, any>>
 
+/** New values of fields, for a task that writes them later. `null` clears a field. */
+export type Changes<T> = { readonly [K in keyof T]?: T[K] | null }
+
 /**
  * A new entity, ready for `store.insert`: the fields of the body that the contract lets a client write, at every level,
  * then the fields of `derived`, then a new id and the tenant where `derived` has none. The store seals its secrets.
@@ -61,22 +64,30 @@ export function replaced<R extends AnyResource>(
 }
 
 /**
- * The changes of a replacing PUT, for a task that writes them later: the new value of each field that a client may change,
+ * The changes of a replacing PUT: the new value of each field that a client may change,
  * and `null` for a field that the body leaves out and thereby clears. Objects are not merged.
  */
-export function replacingChanges<R extends AnyResource>(
-  kind: R,
-  body: object,
-  version: string,
-): { readonly [K in keyof EntityOf<R>]?: EntityOf<R>[K] | null } {
+export function replacingChanges<R extends AnyResource>(kind: R, body: object, version: string): Changes<EntityOf<R>> {
   const isChanged = ([name, field]: [string, AnySchema]): boolean => {
     if (field.readOnly === true || field.immutable === true) return false
     if (field.since !== undefined && version < field.since) return false
     return field.secret !== true || (body as Doc)[name] !== undefined
   }
   const changed = Object.entries(kind.schema.fields as Readonly<Record<string, AnySchema>>).filter(isChanged)
-  return Object.fromEntries(changed.map(([name]) => [name, (body as Doc)[name] ?? null])) as never
+  return Object.fromEntries(changed.map(([name]) => [name, (body as Doc)[name] ?? null])) as Changes<EntityOf<R>>
 }
+
+/** The changes of a PATCH: the fields of the body that a client may change. */
+export function sparseChanges<R extends AnyResource>(kind: R, body: object): Changes<EntityOf<R>> {
+  const writable = writableValue(kind.schema, body) as Doc
+  return Object.fromEntries(
+    Object.entries(writable).filter(([name]) => kind.schema.fields[name]?.immutable !== true),
+  ) as Changes<EntityOf<R>>
+}
+
+/** `changes` for `store.update`, which removes a field that is undefined. */
+export const withoutNulls = <T>(changes: Changes<T>): Partial<T> =>
+  Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, value ?? undefined])) as Partial<T>
 
 /**
  * A sparse PUT: absent fields keep their value, the objects named in `merged` are merged one level deep, every other

@@ -9,6 +9,7 @@ import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { notFound } from '../../core/standard.ts'
+import { type Changes, withoutNulls } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
 import { defineTask, type WriteContext } from '../context.ts'
@@ -44,25 +45,21 @@ export async function requireDiskRoom(
   }
 }
 
-/** An absent field stays, null clears it. */
-export interface DiskChanges {
-  readonly diskSizeBytes?: number
-  readonly description?: string | null
-  readonly diskStorageFeatures?: DiskEntity['diskStorageFeatures'] | null
-}
-
 interface Change {
   readonly groupExtId: string
   readonly diskExtId: string
-  readonly changes: DiskChanges
+  readonly changes: Changes<DiskEntity>
 }
 
 export async function startDiskUpdate(
   ctx: WriteContext,
   group: Group,
   disk: DiskEntity,
-  changes: DiskChanges,
+  requested: Changes<DiskEntity>,
 ): Promise<TaskStarted> {
+  const { diskSizeBytes, ...others } = requested
+  // Every disk has a size, so a PUT without the field keeps it.
+  const changes = diskSizeBytes == null ? others : { ...others, diskSizeBytes }
   requireGrowth(disk, changes)
   await requireUsable(ctx, group)
   await requireRoomFor(ctx, disk, changes)
@@ -95,11 +92,10 @@ export const updateDisk = defineTask<Change>({
       progress: 90,
       seconds: [0.5, 1],
       run: async (ctx, { diskExtId, changes }) => {
-        if (changes.diskSizeBytes === undefined) return
-        await ctx.drivers.blockStorage.resizeDisk(diskExtId, changes.diskSizeBytes)
+        if (changes.diskSizeBytes != null) await ctx.drivers.blockStorage.resizeDisk(diskExtId, changes.diskSizeBytes)
       },
       undo: async (ctx, { diskExtId, changes }) => {
-        if (changes.diskSizeBytes === undefined) return
+        if (changes.diskSizeBytes == null) return
         await ctx.drivers.blockStorage.resizeDisk(
           diskExtId,
           (ctx.outputs['check'] as { readonly sizeBytes: number }).sizeBytes,
@@ -111,8 +107,7 @@ export const updateDisk = defineTask<Change>({
       progress: 100,
       record: async (ctx, { groupExtId, diskExtId, changes }) => {
         requireGrowth(await presentDisk(ctx.store, diskExtId), changes)
-        const cleared = Object.entries(changes).map(([name, value]) => [name, value ?? undefined])
-        await ctx.store.update(VolumeDisk, diskExtId, Object.fromEntries(cleared))
+        await ctx.store.update(VolumeDisk, diskExtId, withoutNulls(changes))
         await ctx.store.touch(VolumeGroup, groupExtId)
       },
     },
@@ -177,17 +172,17 @@ async function presentDisk(store: Reader, diskExtId: string): Promise<DiskEntity
   return disk
 }
 
-function requireGrowth(disk: DiskEntity, { diskSizeBytes: requested }: DiskChanges): void {
+function requireGrowth(disk: DiskEntity, { diskSizeBytes: requested }: Changes<DiskEntity>): void {
   const current = disk.diskSizeBytes ?? 0
-  if (requested !== undefined && requested < current) throw new ApiError('DISK_CANNOT_SHRINK', { current, requested })
+  if (requested != null && requested < current) throw new ApiError('DISK_CANNOT_SHRINK', { current, requested })
 }
 
 async function requireRoomFor(
   ctx: { readonly store: Reader; readonly drivers: Drivers },
   disk: DiskEntity,
-  { diskSizeBytes }: DiskChanges,
+  { diskSizeBytes }: Changes<DiskEntity>,
 ): Promise<void> {
-  if (diskSizeBytes === undefined || diskSizeBytes === disk.diskSizeBytes) return
+  if (diskSizeBytes == null || diskSizeBytes === disk.diskSizeBytes) return
   await requireDiskRoom(ctx, disk.storageContainerId as string, diskSizeBytes, 'diskSizeBytes')
 }
 

@@ -8,8 +8,10 @@ import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { matchesScope } from '../../core/access/scope.ts'
 import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { notFound } from '../../core/standard.ts'
+import { type Changes, withoutNulls } from '../../core/updates.ts'
 import type { SecretReader } from '../../core/world.ts'
 import type { Initiator } from '../../drivers/block-storage.ts'
 import type { Reader } from '../../store/store.ts'
@@ -130,25 +132,27 @@ export function initiatorOf(ctx: Reading, client: ClientEntity, chap?: ClientCha
 interface Change {
   readonly clientExtId: string
   readonly chap: ClientChap
+  readonly others: Changes<ClientEntity>
 }
 
 /**
- * With CHAP, an absent `given.secret` keeps the stored one. Also returns the client as the task will leave it.
+ * With CHAP, an absent secret keeps the stored one. Also returns the client as the task will leave it.
  * @throws ApiError 400
  */
 export async function startClientUpdate(
   ctx: WriteContext,
   client: ClientEntity,
-  given: ClientChap,
+  changes: Changes<ClientEntity>,
 ): Promise<TaskStarted & { readonly client: ClientEntity }> {
-  const chap = completed(ctx, client, given)
+  const { enabledAuthentications, clientSecret: requestedSecret, ...others } = changes
+  const chap = completed(ctx, client, chapOf(withoutNulls({ enabledAuthentications, clientSecret: requestedSecret })))
   refuseAll(secretFaults(chap))
   await requireMutual(ctx, client, chap)
   await requireWritable(ctx, client.clusterReference as string)
   await ctx.store.touch(IscsiClient, client.extId)
   const task = await ctx.startTask(
     updateIscsiClient,
-    { clientExtId: client.extId, chap },
+    { clientExtId: client.extId, chap, others },
     {
       operation: 'IscsiClientUpdate',
       description: 'Update iSCSI Client',
@@ -157,7 +161,7 @@ export async function startClientUpdate(
     },
   )
   const { clientSecret: _, ...shown } = client
-  return { ...task, client: { ...shown, ...chosen(chap) } }
+  return { ...task, client: { ...shown, ...defined(withoutNulls(others)), ...chosen(chap) } }
 }
 
 const chosen = ({ authentication }: ClientChap): Partial<ClientEntity> =>
@@ -209,13 +213,10 @@ export const updateIscsiClient = defineTask<Change>({
     {
       name: 'record',
       progress: 100,
-      record: async (ctx, { clientExtId, chap }) => {
+      record: async (ctx, { clientExtId, chap, others }) => {
         await requireMutual(ctx, await presentClient(ctx.store, clientExtId), chap)
-        const secret = chap.secret as ClientEntity['clientSecret']
-        await ctx.store.update(IscsiClient, clientExtId, {
-          ...chosen(chap),
-          clientSecret: secret,
-        } as Partial<ClientEntity>)
+        const changes = { ...withoutNulls(others), ...chosen(chap), clientSecret: chap.secret }
+        await ctx.store.update(IscsiClient, clientExtId, changes)
       },
     },
   ],

@@ -7,7 +7,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile, clusterProfileOperations } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import type { AffectedEntity } from '../../core/tasks/define-task.ts'
-import { sparselyUpdated } from '../../core/updates.ts'
+import { created, sparselyUpdated } from '../../core/updates.ts'
 import type { Reader } from '../../store/store.ts'
 import { defineTask, implement, type ReadContext } from '../context.ts'
 import { changedSections, complianceMonitor, membersOf, withMembers } from './compliance.ts'
@@ -98,23 +98,18 @@ export const clusterProfile = implement(
       derivedList(ctx, request, ClusterProfile, (profiles) => present(ctx, profiles)),
 
     async createClusterProfile(ctx, { body }) {
-      const given = withSettingDefaults(body)
       const now = ctx.clock.iso()
       const by = ctx.caller.extId
-      const extId = ctx.ids.uuid()
-      const profile = {
-        ...given,
-        extId,
-        tenantId: ctx.tenantId,
+      const profile = created(ctx, ClusterProfile, withSettingDefaults(body), {
         createTime: now,
         lastUpdateTime: now,
         createdBy: by,
         lastUpdatedBy: by,
-      }
-      await ctx.store.insert(ClusterProfile, profile as Profile, { pending: true })
+      })
+      await ctx.store.insert(ClusterProfile, profile, { pending: true })
       return ctx.startTask(
         createProfile,
-        { extId },
+        { extId: profile.extId },
         {
           operation: 'createClusterProfile',
           description: 'Create Cluster Profile',

@@ -9,6 +9,7 @@ import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-conta
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { notFound, pathOf } from '../../core/standard.ts'
+import { created } from '../../core/updates.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import type { WriteContext } from '../context.ts'
@@ -40,18 +41,19 @@ export async function clusterFor(
   return cluster
 }
 
+/** @param legacy fields of storage v4.0.a3 without a counterpart */
 export async function startContainerCreation(
   ctx: WriteContext,
   clusterExtId: string,
   body: Body,
+  legacy?: object,
 ): Promise<{ extId: string }> {
   const cluster = await clusterFor(ctx, clusterExtId, 'X-Cluster-Id', 'creating a storage container')
   refuseReadOnly(cluster, 'storage containers')
   const extId = ctx.ids.uuid()
-  const container = {
-    ...withContainerDefaults(body, cluster),
+  const container: Container = created(ctx, StorageContainer, body, {
+    ...derivedFields(body, cluster),
     extId,
-    tenantId: ctx.tenantId,
     containerExtId: extId,
     clusterExtId,
     clusterName: cluster.name,
@@ -59,7 +61,8 @@ export async function startContainerCreation(
     ownerExtId: body.ownerExtId ?? ctx.caller.extId,
     isMarkedForRemoval: false,
     reductionsSince: reductionsSince(body, undefined, ctx.clock.iso()),
-  } as Container
+    legacy,
+  })
   const host = await hostOfOnlyCopy(ctx.store, container)
   if (host !== undefined) container.affinityHostExtId = host
   const rules: ContainerRules = { cluster, container }
@@ -97,11 +100,12 @@ export async function startContainerUpdate(
 ): Promise<{ extId: string }> {
   const cluster = await clusterFor(ctx, stored.clusterExtId as string, 'clusterExtId', 'updating a storage container')
   // The owner stays unless the body names another one.
-  const container = {
-    ...withContainerDefaults(next, cluster),
+  const container: Container = {
+    ...next,
+    ...derivedFields(next, cluster),
     ownerExtId: next.ownerExtId ?? stored.ownerExtId,
     reductionsSince: reductionsSince(next, stored, ctx.clock.iso()),
-  } as Container
+  }
   refuseAll(await containerRefusals(ctx, { cluster, container, stored }))
   if (container.name !== stored.name) await requireFreeName(ctx.store, container)
   if (
@@ -199,13 +203,13 @@ async function requireFreeName(store: Reader, container: Container): Promise<voi
   }
 }
 
-function withContainerDefaults(body: Body | Container, cluster: EntityOf<typeof Cluster>): Body {
+/** Defaults that depend on the cluster or on other fields, and `isEncrypted`. */
+function derivedFields(body: Body | Container, cluster: EntityOf<typeof Cluster>) {
   const hasAddresses = (body.nfsWhitelistAddress?.length ?? 0) > 0
   return {
-    ...body,
     replicationFactor: body.replicationFactor ?? cluster.config?.redundancyFactor ?? 2,
     isNfsWhitelistInherited: body.isNfsWhitelistInherited ?? !hasAddresses,
     isEncrypted: body.isSoftwareEncryptionEnabled === true,
-    ...(body.erasureCode === 'ON' && body.erasureCodeDelaySecs === undefined ? { erasureCodeDelaySecs: 604_800 } : {}),
+    erasureCodeDelaySecs: body.erasureCodeDelaySecs ?? (body.erasureCode === 'ON' ? 604_800 : undefined),
   }
 }

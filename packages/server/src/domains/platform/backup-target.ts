@@ -6,7 +6,7 @@ import { placeOf } from '../../archive/places.ts'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
 import { formatTime } from '../../core/time/clock.ts'
-import { replaced } from '../../core/updates.ts'
+import { created, replaced } from '../../core/updates.ts'
 import { defineTask, implement, parentOf, type WriteContext } from '../context.ts'
 import { probe } from './backup/copy.ts'
 import { recordSuccess, runBackup, startIfDue, unwrite, verify, write, writtenBy } from './backup/run-task.ts'
@@ -143,15 +143,12 @@ export const backupTarget = implement(
       const extId = clusterOf(location) ?? ctx.ids.uuid()
       if ((await ctx.store.pending(BackupTarget, extId)) !== undefined)
         throw new ApiError('ENTITY_ALREADY_EXISTS', { kind: 'backup target', fields: 'cluster' })
-      const target = {
-        ...body,
+      const target = created(ctx, BackupTarget, body, {
         extId,
-        tenantId: ctx.tenantId,
         domainManagerExtId: path.domainManagerExtId,
-        location,
         isBackupPaused: false,
         backupPauseReason: '',
-      }
+      })
       await ctx.store.insert(BackupTarget, target, { pending: true })
       const input = { targetExtId: extId, restorePointExtId: ctx.ids.uuid() }
       return {

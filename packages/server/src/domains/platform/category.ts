@@ -5,6 +5,7 @@ import { Category, categoryOperations } from '@hyperplane/contract/platform/cate
 import { platformMessages } from '@hyperplane/contract/platform/errors'
 import { ApiError } from '../../core/api-error.ts'
 import { both, notFound, pathOf, standardList } from '../../core/standard.ts'
+import { created, replaced } from '../../core/updates.ts'
 import { equals, not } from '../../odata/index.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limit, limitOf } from '../limits.ts'
@@ -39,15 +40,10 @@ export const category = implement(
     async createCategory(ctx, { body }) {
       refuseSystemTypes(body.type)
       await checkLimits(ctx, body.key)
-      const { ownerUuid: _, ...given } = body
-      const made = await ctx.store.insert(Category, {
-        ...given,
-        extId: ctx.ids.uuid(),
-        tenantId: ctx.tenantId,
-        ownerUuid: ctx.caller.extId,
-      })
-      await checkTotal(ctx, made.extId)
-      return made
+      const category = created(ctx, Category, body, { ownerUuid: ctx.caller.extId })
+      await ctx.store.insert(Category, category)
+      await checkTotal(ctx, category.extId)
+      return category
     },
 
     async updateCategoryById(ctx, { body }) {
@@ -62,11 +58,7 @@ export const category = implement(
         throw notFound(User, 'User', ownerUuid, 'ownerUuid')
       }
       await ctx.store.replace(Category, {
-        ...body,
-        extId: stored.extId,
-        tenantId: stored.tenantId,
-        key: stored.key,
-        type: stored.type,
+        ...replaced(Category, stored, body, ctx.version),
         // A category always has an owner: keep the stored one if the body names none.
         ownerUuid,
       })

@@ -7,6 +7,7 @@ import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { invalid, refuseAll } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { notFound } from '../../core/standard.ts'
+import { created } from '../../core/updates.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import type { WriteContext } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
@@ -26,10 +27,7 @@ export async function createDomainManager(ctx: WriteContext, body: Body): Promis
   const containerExtId = await containerFor(ctx, body, cluster.extId)
   refuseAll(networkFaults(body.network, subnet))
   requireReachable(ctx, cluster)
-  const manager: Manager = {
-    ...body,
-    extId: ctx.ids.uuid(),
-    tenantId: ctx.tenantId,
+  const manager: Manager = created(ctx, DomainManager, body, {
     config: {
       ...body.config,
       resourceConfig: {
@@ -41,7 +39,7 @@ export async function createDomainManager(ctx: WriteContext, body: Body): Promis
     isRegisteredWithHostingCluster: false,
     nodeExtIds: Array.from({ length: nodeCount(body) }, () => ctx.ids.uuid()),
     createdTime: ctx.clock.iso(),
-  }
+  })
   await requireRoom(ctx, manager, subnet)
   await ctx.store.insert(DomainManager, manager, { pending: true })
   return ctx.startTask(

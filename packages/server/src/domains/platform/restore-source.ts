@@ -9,6 +9,7 @@ import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
 import { formatTime, parseTime } from '../../core/time/clock.ts'
 import type { Schedule } from '../../core/time/schedules.ts'
+import { created } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { TypedFilter } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'
@@ -45,14 +46,8 @@ export const restoreSource = implement(
       if (found > maximumSources)
         throw new ApiError('LIMIT_EXCEEDED', { limit: 'Restore sources', maximum: maximumSources, found })
       if ('backupPolicy' in body.location) ctx.warn('location/backupPolicy belongs to backup targets and was ignored.')
-      const location = withoutPolicy(body.location)
-      return ctx.store.insert(RestoreSource, {
-        ...body,
-        extId: ctx.ids.uuid(),
-        tenantId: ctx.tenantId,
-        location,
-        lastUsedTime: formatTime(now),
-      })
+      const derived = { location: withoutPolicy(body.location), lastUsedTime: formatTime(now) }
+      return ctx.store.insert(RestoreSource, created(ctx, RestoreSource, body, derived))
     },
 
     async getRestoreSourceById(ctx) {

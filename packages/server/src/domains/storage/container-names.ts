@@ -4,9 +4,9 @@
  * Source: behaviour volumes-storage.md 1.8 (map of names).
  */
 
-import type { BodyOf, EntityOf, ValueOf } from '@hyperplane/contract'
-import type { StorageContainer as Container } from '@hyperplane/contract/clustermgmt/storage-container'
-import type { StorageContainer as OlderContainer } from '@hyperplane/contract/storage/storage-container'
+import type { BodyOf, EntityOf, Fields, ValueOf } from '@hyperplane/contract'
+import { StorageContainer as Container } from '@hyperplane/contract/clustermgmt/storage-container'
+import { StorageContainer as OlderContainer } from '@hyperplane/contract/storage/storage-container'
 import { defined } from '../../core/defined.ts'
 
 export type Older = ValueOf<typeof OlderContainer>
@@ -31,33 +31,20 @@ const newerNames = {
   totalImplicitReservedCapacity: 'logicalImplicitReservedCapacityBytes',
 } as const
 
-const sameNames = [
-  'clusterExtId',
-  'containerExtId',
-  'erasureCodeDelaySecs',
-  'extId',
-  'isNfsWhitelistInherited',
-  'name',
-  'nfsWhitelistAddress',
-  'replicationFactor',
-  'tenantId',
-] as const
-
-const withoutCounterpart = [
-  'downMigrateTimesInSecs',
-  'mappedRemoteContainers',
-  'oplogReplicationFactor',
-  'randomIoPreference',
-  'seqIoPreference',
-  'vstoreNameList',
-] as const
-
 /** Older name -> current name, of fields whose values differ as well. */
 const switches = {
   erasureCode: 'erasureCode',
   fingerPrintOnWrite: 'cacheDeduplication',
   onDiskDedup: 'onDiskDedup',
 } as const
+
+const olderFields: Fields = OlderContainer.fields
+const sameNames = Object.keys(olderFields).filter((name) => name in Container.schema.fields && !(name in switches))
+/** Fields that clients write and that clustermgmt does not have. */
+const withoutCounterpart = Object.keys(olderFields).filter(
+  (name) =>
+    olderFields[name]?.readOnly !== true && !(name in newerNames) && !(name in switches) && !sameNames.includes(name),
+)
 
 const olderSwitch: Readonly<Record<string, string>> = { OFF: 'false', ON: 'true' }
 const newerSwitch: Readonly<Record<string, string>> = { false: 'OFF', true: 'ON' }
@@ -78,7 +65,7 @@ export function olderContainer(container: Entity, containerId: string | undefine
   return defined(older) as Older
 }
 
-/** The equivalent body for clustermgmt; `legacy` holds the fields without a counterpart. */
+/** The equivalent body for clustermgmt. */
 export function newerBody(older: Partial<Older>): BodyOf<typeof Container> {
   const given = older as Readonly<Record<string, unknown>>
   const body: Record<string, unknown> = {}
@@ -88,7 +75,12 @@ export function newerBody(older: Partial<Older>): BodyOf<typeof Container> {
     const value = given[name] as string | undefined
     body[newer] = value === undefined ? undefined : (newerSwitch[value] ?? value)
   }
-  const legacy = defined(Object.fromEntries(withoutCounterpart.map((name) => [name, given[name]])))
-  if (Object.keys(legacy).length > 0) body['legacy'] = legacy
   return defined(body) as BodyOf<typeof Container>
+}
+
+/** The fields of the body without a counterpart. */
+export function legacyFields(older: Partial<Older>): object | undefined {
+  const given = older as Readonly<Record<string, unknown>>
+  const legacy = defined(Object.fromEntries(withoutCounterpart.map((name) => [name, given[name]])))
+  return Object.keys(legacy).length > 0 ? legacy : undefined
 }

@@ -3,6 +3,7 @@ import type { ValueOf } from '@hyperplane/contract'
 import { iscsiClientOperations, type IscsiClient as OlderClient } from '@hyperplane/contract/storage/iscsi-client'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
 import { invalid, refuseAll } from '../../core/api-error.ts'
+import { sparseChanges } from '../../core/updates.ts'
 import { attachmentsWith, type ClientEntity } from '../block-volumes/attachments.ts'
 import { newIdentityFaults, siteFaults, startClientUpdate, withTargets } from '../block-volumes/iscsi-clients.ts'
 import { implement, type ReadContext } from '../context.ts'
@@ -26,13 +27,10 @@ export const iscsiClient = implement(
 
     async updateIscsiClientById(ctx, { body }) {
       const client = ctx.target
-      const { clientSecret, enabledAuthentications } = body
       refuseAll(newIdentityFaults(client, body as Partial<ClientEntity>))
-      const authentication = enabledAuthentications ?? client.enabledAuthentications
-      const { client: next, ...task } = await startClientUpdate(ctx, client, {
-        ...(authentication === undefined ? {} : { authentication }),
-        ...(clientSecret === undefined ? {} : { secret: clientSecret }),
-      })
+      const { enabledAuthentications = client.enabledAuthentications, ...others } = sparseChanges(IscsiClient, body)
+      const changes = { ...others, enabledAuthentications }
+      const { client: next, ...task } = await startClientUpdate(ctx, client, changes)
       return { ...task, data: await shown(ctx, next) }
     },
 

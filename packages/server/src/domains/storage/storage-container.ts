@@ -12,7 +12,7 @@ import {
 } from '../containers/storage-containers.ts'
 import { withCapacity } from '../containers/views.ts'
 import { implement, type ReadContext } from '../context.ts'
-import { newerBody, type Older, olderContainer } from './container-names.ts'
+import { legacyFields, newerBody, type Older, olderContainer } from './container-names.ts'
 import { containerNumber } from './older-numbers.ts'
 import { clampedList } from './paging.ts'
 
@@ -35,22 +35,14 @@ export const storageContainer = implement(
     },
 
     addStorageContainerForCluster: (ctx, { body, headers }) =>
-      startContainerCreation(ctx, headers.clusterId as string, { ...defaults, ...newerBody(body as Older) }),
+      startContainerCreation(ctx, headers.clusterId as string, { ...defaults, ...newerBody(body) }, legacyFields(body)),
 
     async updateStorageContainer(ctx, { body }) {
       const stored = ctx.target
-      const next = newerBody(body as Older)
-      requireSameHost(stored, body as Older)
-      const container = replaced(
-        StorageContainer,
-        stored,
-        { ...defaults, isInternal: stored.isInternal, ...next },
-        ctx.version,
-      )
-      return startContainerUpdate(ctx, stored, {
-        ...container,
-        legacy: (next as Partial<Container>).legacy,
-      } as Container)
+      requireSameHost(stored, body)
+      const next = { ...defaults, isInternal: stored.isInternal, ...newerBody(body) }
+      const container = replaced(StorageContainer, stored, next, ctx.version)
+      return startContainerUpdate(ctx, stored, { ...container, legacy: legacyFields(body) })
     },
 
     deleteStorageContainerByExtId: (ctx, { query }) =>
@@ -59,8 +51,8 @@ export const storageContainer = implement(
   {
     rules: {
       addStorageContainerForCluster: ({ body, headers }) =>
-        creationFaults(newerBody(body as Older), headers.clusterId as string),
-      updateStorageContainer: ({ body }) => containerFaults(newerBody(body as Older)),
+        creationFaults(newerBody(body), headers.clusterId as string),
+      updateStorageContainer: ({ body }) => containerFaults(newerBody(body)),
     },
   },
 )

@@ -5,6 +5,7 @@ import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { ApiError, invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
+import { created } from '../../core/updates.ts'
 import type { Group } from '../block-volumes/attachments.ts'
 import { affectedDisk } from '../block-volumes/disks.ts'
 import { affected, requireWritable } from '../block-volumes/groups.ts'
@@ -34,7 +35,6 @@ export const creationFaults = (body: BodyOf<typeof VolumeGroup>): ApiError[] => 
 /** Inserts group and disks as pending rows, which hold names and indexes. The task publishes them when it succeeds. */
 export async function createGroup(ctx: WriteContext, body: BodyOf<typeof VolumeGroup>): Promise<TaskStarted> {
   const extId = ctx.ids.uuid()
-  const { disks: diskBodies = [], ...given } = body
   const { access } = accessAfter(body)
   const { naming } = namingAfter(extId, body)
   const cluster = await ctx.store.get(Cluster, body.clusterReference)
@@ -47,21 +47,21 @@ export async function createGroup(ctx: WriteContext, body: BodyOf<typeof VolumeG
     groupName: body.name,
     pathOf: pathInGroup,
   }
-  const planned = await planDisks(ctx, diskBodies, place)
+  const planned = await planDisks(ctx, body.disks ?? [], place)
   // The count includes groups that are still being created.
   const found = ((await ctx.store.referrerCounts(Cluster.kind, body.clusterReference)).get(VolumeGroup.kind) ?? 0) + 1
   const maximum = limitOf(ctx, maximumGroups)
   if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: 'Volume groups of the cluster', maximum, found })
-  const { iscsiFeatures: _, ...plain } = given
-  const group: Group = {
-    ...plain,
+  const group: Group = created(ctx, VolumeGroup, body, {
+    // Disks are entities of their own; `access` has the features that are stored.
+    disks: undefined,
+    iscsiFeatures: undefined,
     ...access,
     ...naming,
     extId,
-    tenantId: ctx.tenantId,
     createdBy: body.createdBy ?? ctx.caller.name,
     ownerReferenceId: ctx.caller.extId,
-  }
+  })
   await ctx.store.insert(VolumeGroup, group, { pending: true })
   for (const { disk } of planned) await ctx.store.insert(VolumeDisk, disk, { pending: true })
   const input = { groupExtId: extId, clusterExtId: body.clusterReference, disks: planned.map(inputOf) }

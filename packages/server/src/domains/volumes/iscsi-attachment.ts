@@ -8,6 +8,7 @@ import { type ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { formatTime } from '../../core/time/clock.ts'
 import type { ScheduleContext } from '../../core/time/schedules.ts'
+import { created } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { formatAddress, parseAddress } from '../addressing/ip-address.ts'
 import {
@@ -38,7 +39,7 @@ import {
 import { defineTask, type WriteContext } from '../context.ts'
 import { heldClient, requireOneCluster, toldOf } from './external-clients.ts'
 
-const usualTargets = 32
+const defaultTargets = 32
 const keptUnusedMillis = 90 * 24 * 3600 * 1000
 
 export type ClientBody = Partial<ClientEntity>
@@ -192,8 +193,11 @@ async function clientOf(
     requireOneCluster(group, client, called(client))
     return { client, isNew: false }
   }
-  const wanted = newClient(ctx, group, body)
-  return heldClient(ctx.store, IscsiClient, wanted, (other) => identityOf(other) === identityOf(wanted))
+  const client = created(ctx, IscsiClient, body, {
+    numVirtualTargets: body.numVirtualTargets ?? defaultTargets,
+    clusterReference: group.clusterReference,
+  })
+  return heldClient(ctx.store, IscsiClient, client, (other) => identityOf(other) === identityOf(client))
 }
 
 /** Stores an IPv6 address in one spelling, so that one address is one client. */
@@ -220,7 +224,7 @@ function differences(ctx: WriteContext, client: ClientEntity, body: ClientBody):
     faults.push(invalid(field, 'expected that of the client which extId names, or none'))
   }
   if (body.numVirtualTargets !== undefined && body.numVirtualTargets !== client.numVirtualTargets) {
-    differs('numVirtualTargets', client.numVirtualTargets ?? usualTargets)
+    differs('numVirtualTargets', client.numVirtualTargets ?? defaultTargets)
   }
   if (body.enabledAuthentications === 'CHAP' && client.enabledAuthentications !== 'CHAP') {
     differs('enabledAuthentications', 'NONE')
@@ -229,17 +233,6 @@ function differences(ctx: WriteContext, client: ClientEntity, body: ClientBody):
   }
   return faults
 }
-
-const newClient = (ctx: WriteContext, group: Group, body: ClientBody): ClientEntity => ({
-  extId: ctx.ids.uuid(),
-  tenantId: ctx.tenantId,
-  ...(body.iscsiInitiatorName === undefined ? {} : { iscsiInitiatorName: body.iscsiInitiatorName }),
-  ...(body.iscsiInitiatorNetworkId === undefined ? {} : { iscsiInitiatorNetworkId: body.iscsiInitiatorNetworkId }),
-  ...(body.enabledAuthentications === undefined ? {} : { enabledAuthentications: body.enabledAuthentications }),
-  ...(body.clientSecret === undefined ? {} : { clientSecret: body.clientSecret }),
-  numVirtualTargets: body.numVirtualTargets ?? usualTargets,
-  clusterReference: group.clusterReference,
-})
 
 function storedChap(ctx: Parameters<typeof clientSecretOf>[0], client: ClientEntity): ClientChap {
   const { enabledAuthentications: authentication } = client

@@ -3,6 +3,7 @@ import { IscsiClient, iscsiClientOperations } from '@hyperplane/contract/volumes
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { refuseAll } from '../../core/api-error.ts'
 import { listOf } from '../../core/standard.ts'
+import { replacingChanges } from '../../core/updates.ts'
 import { attachmentsWith, type ClientEntity } from '../block-volumes/attachments.ts'
 import { clusterProjections } from '../block-volumes/groups.ts'
 import {
@@ -23,7 +24,11 @@ export const iscsiClient = implement(
     async updateIscsiClientById(ctx, { body }) {
       const client = ctx.target
       refuseAll(newIdentityFaults(client, body))
-      const { client: _, ...task } = await startClientUpdate(ctx, client, chapOf(body))
+      const { client: _, ...task } = await startClientUpdate(
+        ctx,
+        client,
+        replacingChanges(IscsiClient, body, ctx.version),
+      )
       return task
     },
 

@@ -12,6 +12,7 @@ import { isInScope } from '../../core/access/scope.ts'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { notFound, pathOf } from '../../core/standard.ts'
 import type { StepContext } from '../../core/tasks/define-task.ts'
+import { created } from '../../core/updates.ts'
 import type { BlockSource } from '../../drivers/block-storage.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { equals } from '../../odata/index.ts'
@@ -69,22 +70,18 @@ export async function planDisks(ctx: WriteContext, bodies: readonly DiskBody[], 
   const planned: PlannedDisk[] = []
   for (const [position, body] of bodies.entries()) {
     const { container, source, sourceBytes } = origins[position] as Origin
-    const { extId: _, ...given } = body
     const diskSizeBytes = (body.diskSizeBytes ?? sourceBytes) as number
     await requireDiskRoom(ctx, container.extId, diskSizeBytes, `${place.pathOf(position)}diskSizeBytes`)
     const index = body.index ?? lowestFree(taken)
     taken.add(index)
-    const disk: DiskEntity = {
-      ...given,
-      extId: ctx.ids.uuid(),
-      tenantId: ctx.tenantId,
+    const disk: DiskEntity = created(ctx, VolumeDisk, body, {
       index,
       diskSizeBytes,
       storageContainerId: container.extId,
       volumeGroupExtId: place.groupExtId,
       // This reference prevents deletion of the source until the copy is complete.
-      ...(source?.kind === 'volumeDisk' ? { copyOf: source.extId } : {}),
-    }
+      copyOf: source?.kind === 'volumeDisk' ? source.extId : undefined,
+    })
     planned.push({ disk, ...(source === undefined ? {} : { source }) })
   }
   return planned

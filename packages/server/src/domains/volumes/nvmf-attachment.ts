@@ -6,6 +6,7 @@
 import { NvmfClient } from '@hyperplane/contract/volumes/nvmf-client'
 import { invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
+import { created } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import {
@@ -151,10 +152,9 @@ async function clientOf(ctx: WriteContext, group: Group, body: ClientBody): Prom
   if (nvmfInitiatorName === undefined) {
     throw invalid('nvmfInitiatorName', 'expected it, or the extId of a client that exists; found neither')
   }
-  const { clusterReference } = group
-  const wanted = { extId: ctx.ids.uuid(), tenantId: ctx.tenantId, nvmfInitiatorName, clusterReference }
+  const client = created(ctx, NvmfClient, body, { clusterReference: group.clusterReference })
   const isSame = (other: NvmfEntity): boolean => other.nvmfInitiatorName === nvmfInitiatorName
-  return (await heldClient(ctx.store, NvmfClient, wanted, isSame)).client
+  return (await heldClient(ctx.store, NvmfClient, client, isSame)).client
 }
 
 function requireSameName(client: NvmfEntity, { nvmfInitiatorName }: ClientBody): void {

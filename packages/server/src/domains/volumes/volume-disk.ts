@@ -79,10 +79,8 @@ export const volumeDisk = implement(
     },
 
     async updateVolumeDiskById(ctx, { body }) {
-      const { diskSizeBytes, ...others } = replacingChanges(VolumeDisk, body, ctx.version)
-      // Every disk has a size, so a PUT without the field keeps it.
-      const changes = diskSizeBytes == null ? others : { ...others, diskSizeBytes }
-      return startDiskUpdate(ctx, parentOf(ctx, 'volumeGroupExtId', VolumeGroup), ctx.target, changes)
+      const group = parentOf(ctx, 'volumeGroupExtId', VolumeGroup)
+      return startDiskUpdate(ctx, group, ctx.target, replacingChanges(VolumeDisk, body, ctx.version))
     },
 
     async deleteVolumeDiskById(ctx) {
